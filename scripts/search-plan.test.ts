@@ -69,6 +69,13 @@ describe("what a run has found", () => {
       7,
     ],
     [
+      "variants",
+      "     —  locks: are kept: the variant itself throws, in history 3: TypeError: x is not a function\n",
+      "pnpm sim:mutants --from 7",
+      'The variant "locks: are kept": the variant itself throws, in history 3: TypeError: x is not a function',
+      7,
+    ],
+    [
       "rules",
       "1 of 2: one: noticed (0.1 s)\n2 of 2: a union's field: NOTHING NOTICES (0.2 s)\n",
       "pnpm mutants --only 'a union'\\''s field'",

@@ -90,8 +90,12 @@ export function findingsOf(run: Run, output: string, exitCode: number, commit: s
           finding("sim", ["--seed", seed, "--histories", "1"], words, Number(seed)),
         );
       case "variants":
-        return matches(/^ *— {2}(.*): not caught$/).map(([, name = ""]) =>
-          finding(run.script, run.args, `The variant "${name}" is not caught.`),
+        return matches(/^ *— {2}(.*?): (not caught|the variant itself throws, .*)$/).map(([, name = "", words = ""]) =>
+          finding(
+            run.script,
+            run.args,
+            words === "not caught" ? `The variant "${name}" is not caught.` : `The variant "${name}": ${words}`,
+          ),
         );
       case "rules":
         return matches(/^\d+ of \d+: (.*): NOTHING NOTICES/).map(([, rule = ""]) =>

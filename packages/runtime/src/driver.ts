@@ -8,6 +8,8 @@ import {
   type Entry,
   type Followup,
   type FollowupResult,
+  type Heard,
+  type HeardReply,
   type ListeningQuestion,
   type LocationAlarm,
   type LviReply,
@@ -71,7 +73,7 @@ export interface ExecutionPorts {
    * Calls `run` when it is the execution's turn to run f. The turn comes at once, once the last request is on the wire, or
    * after its reply. Settles when the next execution may have its turn.
    */
-  readonly takeTurn: (after: "set" | "send" | "reply", run: () => void, settled: Settled<void>) => void;
+  readonly takeTurn: (after: "set" | "send" | "reply" | "lease", run: () => void, settled: Settled<void>) => void;
   readonly host: Host;
   readonly answer: (answer: Answer, settled: Settled<void>) => void;
   readonly warn: (code: WarningCode, message: string) => void;
@@ -311,20 +313,32 @@ export interface LocationMachine {
 /** The ports of listening. */
 export interface ListeningPorts {
   readonly now: () => number;
-  /** Calls `told` with each line that the server writes, and `ended` when there are no more: whether it has ended them in order. */
+  /**
+   * Calls `told` with the lines that the server writes, in their order, several at once if they come so. Calls `ended` when
+   * there are no more: whether the server has ended them in order.
+   */
   readonly listen: (
     server: ServerIndex,
     question: ListeningQuestion,
-    told: (line: string) => void,
+    told: (lines: readonly string[]) => void,
     ended: (isOver: boolean) => void,
   ) => void;
   /** Whether memory holds an entry of the unit. */
   readonly holds: (unit: UnitId) => boolean;
   readonly refresh: (entries: readonly CachePut[]) => void;
+  readonly hear: (
+    server: ServerIndex,
+    heard: Heard,
+    timeoutMs: number,
+    done: (answered: Answered<HeardReply>) => void,
+  ) => void;
+  /** Calls `done` after the time by a timer, whatever is done to the clock meanwhile. */
+  readonly wake: (ms: number, done: () => void) => void;
 }
 
 /** Tells the location of an event, and carries out what it wants. */
 export function tell(location: LocationMachine, event: LocationEvent, ports: ListeningPorts): void {
+  const { now } = ports;
   for (const effect of location.step(event)) {
     switch (effect.kind) {
       case "listen": {
@@ -332,21 +346,39 @@ export function tell(location: LocationMachine, event: LocationEvent, ports: Lis
         ports.listen(
           server,
           question,
-          (line) => tellLine(location, line, ports),
-          (isOver) => tell(location, { kind: "listened", shift, isOver, atMs: ports.now() }, ports),
+          (lines) => tellLines(location, shift, lines, ports),
+          (isOver) => tell(location, { kind: "listened", shift, isOver, atMs: now() }, ports),
         );
         break;
       }
       case "refresh":
         ports.refresh(effect.entries);
+        break;
+      case "hear": {
+        const { hearing, server, heard, timeoutMs } = effect;
+        ports.hear(server, heard, timeoutMs, (answered) => {
+          const reply = answered.kind === "reply" ? answered.reply : null;
+          tell(location, { kind: "heard", hearing, reply, atMs: now() }, ports);
+        });
+        break;
+      }
+      case "wake": {
+        const { ms, why } = effect;
+        ports.wake(ms, () => tell(location, { kind: "woken", why, atMs: now() }, ports));
+      }
     }
   }
 }
 
-function tellLine(location: LocationMachine, text: string, ports: ListeningPorts): void {
-  const line = decodeLine(text, { decode: fromBase64 });
-  if (line?.kind !== "hint") return;
-  const updates = line.entries;
-  const held = updates.map(({ unit }) => unit).filter((unit) => ports.holds(unit));
-  tell(location, { kind: "told", updates, held }, ports);
+function tellLines(
+  location: LocationMachine,
+  shift: number,
+  texts: readonly string[],
+  ports: ListeningPorts,
+): void {
+  const lines = texts.map((text) => decodeLine(text, { decode: fromBase64 })).filter((line) => line !== null);
+  if (lines.length === 0) return;
+  const hinted = lines.flatMap((line) => (line.kind === "hint" ? line.entries : []));
+  const held = hinted.map(({ unit }) => unit).filter((unit) => ports.holds(unit));
+  tell(location, { kind: "told", shift, lines, held, atMs: ports.now() }, ports);
 }

@@ -145,24 +145,38 @@ export function run(execution: ExecutionMachine, surroundings: Surroundings): Ru
   return { answered: answering.promise, finished: finishing.promise };
 }
 
-/** Settles when it listens no more, at once if another request does; never rejects. */
-export async function listen(
+/**
+ * Settles when the request has nothing left to do for its isolate: it listens no more, at once if another request does, and
+ * has no timer under way. Rejects only for a fault of ours.
+ */
+export function listen(
   core: LocationCore,
   location: string,
-  primary: Pick<Primary, "listen">,
+  primary: Pick<Primary, "listen" | "hear">,
   memory: MemoryCache,
 ): Promise<void> {
-  let shift: Promise<void> = Promise.resolve();
+  const finishing = Promise.withResolvers<void>();
+  let underWay = 0;
+  const begin = <T>(work: Promise<T>, done: (value: T) => void): void => {
+    underWay++;
+    work
+      .then(done)
+      .catch(finishing.reject)
+      .finally(() => {
+        if (--underWay === 0) finishing.resolve();
+      });
+  };
   const free: LocationEvent = { kind: "free", location, atMs: now() };
   tell(core, free, {
     now,
-    listen: (server, question, told, ended) => {
-      shift = primary.listen(server, question, told).then(ended);
-    },
+    listen: (server, question, told, ended) => begin(primary.listen(server, question, told), ended),
     holds: (unit) => memory.holds(unit),
     refresh: (entries) => void memory.put(entries),
+    hear: (server, heard, timeoutMs, done) => begin(primary.hear(server, heard, timeoutMs), done),
+    wake: (ms, done) => begin(scheduler.wait(ms), done),
   });
-  await shift;
+  if (underWay === 0) finishing.resolve();
+  return finishing.promise;
 }
 
 /** Also an error that is thrown before anything was begun is a fault that is told. */

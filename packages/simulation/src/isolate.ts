@@ -22,7 +22,7 @@ import {
 } from "@radical/runtime/driver";
 import { describeLocationEffect } from "./describe.ts";
 import { LOCATION_EFFECTS } from "./faults.ts";
-import { type Answer, type Invocation, type LocationOptions, nameOf } from "./location.ts";
+import { type Answer, type Invocation, isLviReply, type LocationOptions, nameOf } from "./location.ts";
 import { ModelCache } from "./model-cache.ts";
 import type { ToLocation } from "./network.ts";
 import { locationHost, PLANS } from "./programs.ts";
@@ -112,7 +112,7 @@ export class Isolate {
       clients: new Set(),
       running: new Map(),
       sendings: new Map(),
-      streams: new Set(),
+      listening: new Set(),
     };
   }
 
@@ -405,19 +405,18 @@ export class Isolate {
   }
 }
 
+const UNANSWERED = { kind: "unanswered", reason: "It was not answered by a leader." } as const;
+
 function answeredBy(reply: Reply): Answered<LviReply> {
-  if (typeof reply === "object" && reply.kind !== "renewed" && reply.kind !== "lapsed") return { kind: "reply", reply };
-  return { kind: reply === "not leading" ? "not-leading" : "unanswered", reason: reply };
+  if (isLviReply(reply)) return { kind: "reply", reply };
+  return reply === "not leading" ? { kind: "not-leading", reason: reply } : UNANSWERED;
 }
 
 function heardAnsweredBy(reply: Reply): Answered<HeardReply> {
-  if (typeof reply === "object" && (reply.kind === "renewed" || reply.kind === "lapsed"))
-    return { kind: "reply", reply };
-  return { kind: "unanswered", reason: "It was not answered by a leader." };
+  return typeof reply === "object" && !isLviReply(reply) ? { kind: "reply", reply } : UNANSWERED;
 }
 
 function followupAnsweredBy(reply: Reply): Answered<FollowupResult> {
-  if (typeof reply !== "string" || reply === "not leading" || reply === "no connection")
-    return { kind: "unanswered", reason: "It was not answered by a leader." };
+  if (typeof reply !== "string" || reply === "not leading" || reply === "no connection") return UNANSWERED;
   return { kind: "reply", reply };
 }

@@ -12,6 +12,7 @@ import {
   type ExecutionId,
   type Followup,
   type ListeningQuestion,
+  type LviReply,
   type LviRequest,
   type ModuleHash,
   NO_COMMIT,
@@ -61,6 +62,10 @@ export interface Location {
   disturb(): void;
 }
 
+export function isLviReply(reply: ToLocation["reply"]): reply is LviReply {
+  return typeof reply === "object" && reply.kind !== "renewed" && reply.kind !== "lapsed";
+}
+
 /** As it calls itself in requests. */
 export function nameOf(index: number): string {
   return `location ${index}`;
@@ -80,7 +85,7 @@ export interface LocationOptions {
   /** How many the primary has. */
   readonly servers: number;
   /** How it listens to updates; null: it does not. */
-  readonly listening: ListeningBounds | null;
+  readonly listening: Partial<ListeningBounds> | null;
   /** The time after which a server ends the answer to those who listen. */
   readonly updatesMs: number;
   readonly send: (message: ToPrimary) => void;
@@ -223,8 +228,8 @@ export class ModelLocation implements Location {
   }
 
   receive({ executionId, sending, reply }: ToLocation): void {
-    // The answer to a followup, which nothing depends on.
-    if (typeof reply === "string") return;
+    // Nothing depends on the answer to a followup.
+    if (executionId === null || !isLviReply(reply)) return;
     this.#seen = reply.asOf;
     const running = this.#running.get(executionId);
     // A location that has sent a request again has given up the answers to the earlier ones.

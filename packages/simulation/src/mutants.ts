@@ -100,8 +100,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "readers pass writers that were told",
-    within: 100,
-    edits: [expression("told-holder", `holder !== execution && isTold(holder)`, `$ && holder.id === execution.id`)],
+    within: 25,
+    edits: [expression("told-holder", `holder !== execution && isTold(holder)`, `false`)],
   },
   {
     name: "a load beside an apply is taken",
@@ -192,7 +192,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "what another location writes counts as an own write",
-    within: 1_500,
+    within: 2_500,
     weather: "storm",
     edits: [remove("own-write-location")],
   },
@@ -238,8 +238,11 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a late followup is applied",
     within: 100,
     edits: [
-      condition("followup-late", `phase.kind === "ended"`),
-      condition("followup-awaited", `phase.kind === "running"`),
+      before(
+        "followup-late",
+        `if (phase.kind === "completing" && phase.of.kind === "pending")
+          return this.#completePending(execution, phase.of, followup, "followup", [{ caller, result: "applied" }]);`,
+      ),
       condition("completion-expected", `expects === "new" ? record !== undefined : record === undefined`),
     ],
   },
@@ -502,8 +505,9 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       after(
         "update-heard",
-        `for (const running of this.#life.running.keys())
-          running.told = new Map(JSON.parse(line).map(([unit]) => [unit, this.#life.memory.get(unit)]));`,
+        `const told = lines.map((line) => JSON.parse(line)).filter(([first]) => typeof first !== "string").flat();
+        for (const running of this.#life.running.keys())
+          running.told = new Map(told.map(([unit]) => [unit, memory.get(unit)]));`,
       ),
       argument("speculation-host", "runHandler", 1, `(unit) => running.told?.get(unit) ?? snapshot(unit)`),
     ],

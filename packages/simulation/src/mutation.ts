@@ -3,6 +3,7 @@ import { Worker } from "node:worker_threads";
 import { fileURLToPath } from "node:url";
 import { Anchors } from "@radical/variants";
 import { MUTANTS } from "./mutants.ts";
+import type { Verdict } from "./verdict.ts";
 
 export interface MutationTask {
   readonly thread: number;
@@ -13,13 +14,6 @@ export interface MutationTask {
   readonly most: number | null;
   /** The mutants to check; the others are left out. */
   readonly names: readonly string[];
-}
-
-export interface Verdict {
-  readonly name: string;
-  /** How many histories it took to catch it; null: it was not caught. */
-  readonly histories: number | null;
-  readonly problem: string | null;
 }
 
 /** The anchors of all that is simulated. */

@@ -358,7 +358,7 @@ export class Server {
           life.unanswered--;
           send({ to: from, executionId: null, sending, reply });
         };
-        return driver.heard(message.heard, { answered, failed });
+        return void [driver, answered, failed];
       }
       const { request, signedAtMs } = message;
       const windowMs = coreOptions.replayWindowMs ?? DEFAULT_CORE_OPTIONS.replayWindowMs;

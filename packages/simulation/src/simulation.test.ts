@@ -69,7 +69,7 @@ describe("wrong variants of the protocol", { timeout: 1_200_000 }, () => {
     const names = [...drawn("the simulation", namesOf(true), 8), ...drawn("the simulation", namesOf(false), 1)];
     const verdicts = await checkMutants(THREADS, 1, null, names);
     expect(verdicts.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
-    expect(verdicts.filter(({ histories }) => histories === null)).toEqual([]);
+    expect(verdicts.filter(({ kind }) => kind !== "caught")).toEqual([]);
   });
 });
 

@@ -93,6 +93,13 @@ const NO_TROUBLE: Trouble = {
 };
 const NO_STORAGE_FAULTS: StorageFaults = { failure: 0, lostAnswer: 0, late: 0, lateMs: 3_000, maxDelayMs: 4 };
 
+/**
+ * A clock that is set back is noticed by the time that it shows, or by a timer. An isolate that is stopped, or whose timers are lost with
+ * their request, has no timer. So an isolate has one of these troubles.
+ */
+const CLOCKS_ARE_SET = { locationClock: 5_000, isolateStopped: null, requestCutOff: null } as const;
+const CLOCKS_GO_ON = { locationClock: null, isolateStopped: 3_000, requestCutOff: 2_000 } as const;
+
 /** Half of all are storms. */
 export function weatherOf(seed: number, random: Random, only: WeatherName | null): Weather {
   const chosen = random.chance(0.4) ? "storm" : random.pick(NAMES);
@@ -177,9 +184,8 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
           serverDrained: random.pick([null, 5_000]),
           partition: 4_000,
           serverClock: 5_000,
-          locationClock: 5_000,
+          ...(random.chance(0.5) ? CLOCKS_ARE_SET : CLOCKS_GO_ON),
           locationKilled: random.pick([null, 2_000]),
-          isolateStopped: random.pick([null, 3_000]),
           stream: random.pick([null, 1_000]),
         },
         ...servers(random),

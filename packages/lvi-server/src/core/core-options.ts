@@ -12,7 +12,7 @@ export interface CoreOptions {
   readonly retryMs: number;
   /** Most executions under way, pending intents included. */
   readonly maxExecutions: number;
-  /** Most executions that wait for one unit. */
+  /** Most waiters for one unit that are in the way of one more. */
   readonly maxQueue: number;
   /** Most units of one execution. */
   readonly maxUnits: number;

@@ -107,14 +107,16 @@ describe("all at once", () => {
     expect(names(locks.blockers(d))).toBe("ab");
   });
 
-  test("the queue of a unit counts if a new access had to stand in it", () => {
+  test("a waiter counts for an access that it is in the way of: it conflicts, and its ticket is smaller", () => {
     const locks = new LockTable<Owner>();
-    const [a, b, c] = inOrder(3) as [Owner, Owner, Owner];
+    const [a, b, c, d] = inOrder(4) as [Owner, Owner, Owner, Owner];
     ask(locks, a, "gX");
     ask(locks, b, "gX");
-    ask(locks, c, "gX");
-    const lengths = accesses("gGxX").map((access) => locks.queueLength(access));
-    expect(lengths).toEqual([0, 2, 2, 2]);
+    ask(locks, c, "gXy");
+    ask(locks, d, "gx");
+    const counts = (ticket: Ticket): number[] => accesses("gGxXyY").map((each) => locks.waitersInWay(each, ticket));
+    expect(counts(5)).toEqual([0, 3, 2, 3, 0, 1]);
+    expect(counts(2.5)).toEqual([0, 1, 1, 1, 0, 0]);
   });
 });
 

@@ -256,15 +256,11 @@ export class LockTable<Owner extends object> {
     return most;
   }
 
-  /** How many wait for the unit, if an access of a new owner had to wait for it too; else 0. */
-  queueLength({ unit, mode }: Access): number {
-    let length = 0;
-    for (const [, lock] of this.#locks.overlapping(unit)) {
-      if (lock.queue === null) continue;
-      const waits = conflictingWaiters(lock, mode).length > 0 || conflictingHolder(lock, null, mode) !== undefined;
-      if (waits) length += lock.queue.all.length;
-    }
-    return length;
+  /** How many owners wait for a unit that overlaps, and are in the way of an access under this ticket. */
+  waitersInWay({ unit, mode }: Access, ticket: Ticket): number {
+    let count = 0;
+    for (const [, lock] of this.#locks.overlapping(unit)) count += placeOf(conflictingWaiters(lock, mode), ticket);
+    return count;
   }
 
   /** How many units somebody holds, waits for or observes. */
@@ -403,7 +399,7 @@ function conflictingWaiters<Owner>({ queue }: Lock<Owner>, mode: LockMode): read
 }
 
 /** Somebody else who holds it in a mode that excludes this one. */
-function conflictingHolder<Owner>(lock: Lock<Owner>, owner: Owner | null, mode: LockMode): Owner | undefined {
+function conflictingHolder<Owner>(lock: Lock<Owner>, owner: Owner, mode: LockMode): Owner | undefined {
   // variant: locks-compatible
   if (mode === "shared" && lock.exclusive === 0) return undefined;
   for (const [holder, held] of lock.holders) {

@@ -840,6 +840,40 @@ describe("locks", () => {
     story.request("B", "!x");
     story.request("C", "!x");
     expect(story.said).toEqual(["run declared on x=1", "C ← refused busy"]);
+    expect(story.replies.at(-1)).toMatchObject({
+      message: `1 executions wait for ${unit("x")} already. Try again later.`,
+    });
+  });
+
+  test("a waiter counts only where it is in the way", () => {
+    const story = withPendingWrite({ maxQueue: 2, maxRounds: 1 });
+    story.request("G", "+z=0");
+    story.loaded();
+    story.request("B", "!x");
+    story.request("C", "!x");
+    // It must run alone now. Its ticket is smaller than those of B and C.
+    story.ran(needs("x !x"));
+    expect(story.notes).toContain("gate");
+    // Before the next one there is only G.
+    story.request("D", "!y");
+    expect(story.said).not.toContain("D ← refused busy");
+    story.request("E", "!x");
+    expect(story.replies.at(-1)).toMatchObject({
+      message: `2 executions wait for ${unit("x")} already. Try again later.`,
+    });
+  });
+
+  test("one that must run alone bounds the others like a unit", () => {
+    const story = withPendingWrite({ maxQueue: 1, maxRounds: 1 });
+    story.request("G", "+z=0");
+    story.loaded();
+    story.ran(needs("x !x"));
+    expect(story.notes).toContain("gate");
+    story.request("D", "!y");
+    expect(story.said.at(-1)).toBe("D ← refused busy");
+    expect(story.replies.at(-1)).toMatchObject({
+      message: "1 executions wait for their locks already. Try again later.",
+    });
   });
 
   test("executions are bounded in number", () => {

@@ -782,7 +782,6 @@ export class LviCore {
       phase.followups.push({ caller, result: "completed_before" });
       return;
     }
-    // variant: followup-awaited
     if (phase.kind !== "pending") return answer("not_covered", "followup_not_covered");
     const writable = new Set(intent.units.filter(({ mode }) => mode !== "read").map(({ unit }) => unit));
     // variant: followup-covered
@@ -1326,9 +1325,10 @@ export class LviCore {
     const all = accesses[0]?.unit === GATE ? accesses : [GATE_SHARED, ...accesses];
     if (!isPromised(stage)) {
       if (this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
-      const full = all.find((access) => this.#locks.queueLength(access) >= this.#options.maxQueue);
-      if (full !== undefined)
-        return this.#refuseBusy(execution, `${this.#options.maxQueue} executions wait for ${full.unit}`);
+      for (const access of all) {
+        const waiters = this.#locks.waitersInWay(access, execution.ticket);
+        if (waiters >= this.#options.maxQueue) return this.#refuseBusy(execution, queueIsFull(waiters, access.unit));
+      }
     }
     if (this.#want(execution, all, "wait")) return this.#proceed(execution, stage);
     execution.phase = { kind: "waiting", stage, sinceMs: this.#nowMs };
@@ -1757,7 +1757,11 @@ const APPLIED = "the version table holds what was applied in this step";
 const GIVEN_SET_LEFT = "the handler leaves the read/write set that its @readwrite gives: correct the set";
 const DERIVED_SET_LEFT = "the handler leaves its read/write set, which is a fault of the analyzer: report it";
 const CROWDED_OUT = "the handler ran for long while others waited for a worker";
-const WAITED = "waited too long for units that other executions hold";
+const WAITED = "The execution waited too long for units that others hold. Try again later.";
+
+function queueIsFull(waiters: number, unit: UnitId): string {
+  return `${waiters} executions wait for ${unit === GATE ? "their locks" : unit} already. Try again later.`;
+}
 const TAKEN_OVER = "another server has taken over the storage";
 const RUN_OUT = "the leadership of this server has run out, and another server may lead";
 const ANSWERED = "the attempt, or a later one, was answered before";

@@ -8,6 +8,9 @@ import type {
   ErrorCode,
   Followup,
   FollowupResult,
+  Heard,
+  HeardReply,
+  Line,
   LocationAlarm,
   LviReply,
   LviRequest,
@@ -87,10 +90,13 @@ export type Effect =
       readonly request: LviRequest;
       readonly timeoutMs: number;
     }
-  /** Run f on the snapshot: once the LVI request is on the wire, or, in doubt, once its reply has confirmed the snapshot. */
+  /**
+   * Run f on the snapshot: once the LVI request is on the wire; in doubt, once its reply has confirmed the snapshot; or at
+   * once, if read leases have confirmed it.
+   */
   | {
       readonly kind: "speculate";
-      readonly after: "send" | "reply";
+      readonly after: "send" | "reply" | "lease";
       readonly snapshot: CapturedSnapshot;
       readonly set: AccessSet;
     }
@@ -156,7 +162,7 @@ export type WarningCode =
   /** The primary re-executes the handler in place of the followup. */
   | "followup_refused";
 
-export type ExecutionPath = "speculative" | "near-storage";
+export type ExecutionPath = "speculative" | "leased" | "near-storage";
 
 /** Why an execution took its path. docs/http.md lists them for users. */
 export type PathReason =
@@ -165,6 +171,9 @@ export type PathReason =
   | "valid"
   /** f waited for the confirmation, because it was not likely to come. */
   | "doubted"
+  // Leased:
+  /** Each unit was leased in the version that was captured: nothing was asked of the primary. */
+  | "unchanged"
   // Near storage:
   /** The handler's plan, or the location's settings: no read/write set was looked for. */
   | "plan"
@@ -206,10 +215,19 @@ export type Answer =
 export type LocationEvent =
   /** A request at this location was answered: it is free to listen for those to come. */
   | { readonly kind: "free"; readonly location: string; readonly atMs: number }
-  /** The primary has told what others have written. `held`: the units among them of which memory holds an entry. */
-  | { readonly kind: "told"; readonly updates: readonly CachePut[]; readonly held: readonly UnitId[] }
+  /** Lines of one shift's stream, in their order. `held`: the units of their hints of which memory holds an entry. */
+  | {
+      readonly kind: "told";
+      readonly shift: number;
+      readonly lines: readonly Line[];
+      readonly held: readonly UnitId[];
+      readonly atMs: number;
+    }
   /** A shift listens no more. `isOver`: the server has ended it in order. */
-  | { readonly kind: "listened"; readonly shift: number; readonly isOver: boolean; readonly atMs: number };
+  | { readonly kind: "listened"; readonly shift: number; readonly isOver: boolean; readonly atMs: number }
+  /** The answer to `hear`; null: none came, or none of a server that leads. */
+  | { readonly kind: "heard"; readonly hearing: number; readonly reply: HeardReply | null; readonly atMs: number }
+  | { readonly kind: "woken"; readonly why: Wake; readonly atMs: number };
 
 export type LocationEffect =
   /** Listen to the server until it ends the answer. */
@@ -220,4 +238,22 @@ export type LocationEffect =
       readonly question: ListeningQuestion;
     }
   /** Put into the cache's memory what has come unasked. */
-  | { readonly kind: "refresh"; readonly entries: readonly CachePut[] };
+  | { readonly kind: "refresh"; readonly entries: readonly CachePut[] }
+  /** Tell the server what was heard. */
+  | {
+      readonly kind: "hear";
+      readonly hearing: number;
+      readonly server: ServerIndex;
+      readonly heard: Heard;
+      readonly timeoutMs: number;
+    }
+  /** Say so after a time that no clock measures which may be set. A wake that gets lost with its request is not missed. */
+  | { readonly kind: "wake"; readonly ms: number; readonly why: Wake };
+
+export type Wake =
+  /** The leases may be used until here, whatever the clock says. */
+  | { readonly kind: "term"; readonly term: number }
+  /** Another part of the time has passed in which a message of `heard` is on its way. */
+  | { readonly kind: "tick"; readonly hearing: number }
+  /** It is time for the message of `heard` after this one. */
+  | { readonly kind: "beat"; readonly hearing: number };

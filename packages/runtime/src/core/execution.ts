@@ -36,6 +36,7 @@ import type {
   Answer,
   CachePut,
   CapturedSnapshot,
+  CompletedSpeculation,
   Derivation,
   Effect,
   ExecutionEvent,
@@ -114,17 +115,20 @@ type Run =
   | { readonly kind: "running" }
   | Speculation;
 
-/** The primary is to validate the set. */
-export interface SetQuestion {
-  readonly kind: "set";
+/** The values on which f runs. */
+interface Basis {
   readonly endsAtMs: number;
-  readonly search: LeaderSearch;
   readonly set: AccessSet;
-  /** Each unit of the set once, in order. */
-  readonly units: readonly AccessedUnit[];
-  /** The values of which the versions are sent, and on which f runs. */
   readonly snapshot: CapturedSnapshot;
   readonly guessed: ReadonlySet<UnitId>;
+}
+
+/** The primary is to validate the set. */
+export interface SetQuestion extends Basis {
+  readonly kind: "set";
+  readonly search: LeaderSearch;
+  /** Each unit of the set once, in order. */
+  readonly units: readonly AccessedUnit[];
   /** Why f waits for the confirmation, or has waited; null: it has not. */
   readonly doubt: Doubt | null;
   readonly run: Run;
@@ -150,6 +154,8 @@ export type Phase =
   | { readonly kind: "asking"; readonly question: Question }
   /** The wait before the next one. */
   | { readonly kind: "backing-off"; readonly question: Question }
+  /** Read leases have confirmed the set, and f has not ended. Nothing was sent. */
+  | { readonly kind: "leased"; readonly basis: Basis }
   /** The primary has confirmed the set, and f has not ended. */
   | { readonly kind: "confirmed"; readonly question: SetQuestion; readonly commitId: CommitId | null }
   /** Answered; the followup is on its way, or waits before it is sent again. */
@@ -313,6 +319,8 @@ export class Execution {
     // A run in record mode that was ended early has guessed nothing to its end.
     const guessed = !this.#records || run !== null ? this.#guess(set, sight) : new Set<UnitId>();
     const isWhole = [...set.reads].every((unit) => snapshot.has(unit));
+    if (isWhole && this.#isLeased(set, snapshot, atMs))
+      return this.#onLeased({ endsAtMs, set, snapshot, guessed }, run, atMs);
     const doubt = isWhole && run === null ? this.#doubtOf(set, guessed, atMs) : null;
     const runs: Run = isWhole ? (run ?? { kind: doubt === null ? "running" : "waiting" }) : { kind: "none" };
     const search = new LeaderSearch(this.#primary.leader);
@@ -320,6 +328,38 @@ export class Execution {
     const question: SetQuestion = { kind: "set", endsAtMs, search, set, units, snapshot, guessed, doubt, run: runs };
     const sent = this.#send(question, atMs);
     return runs.kind === "running" ? [...sent, { kind: "speculate", after: "send", snapshot, set }] : sent;
+  }
+
+  /**
+   * Whether this execution needs no confirmation of the primary: it only reads, and each unit is leased in the version that was
+   * captured. Its place in the order is this instant. A repeat of an execution under a chosen id must find the answer of the
+   * first, so it always asks.
+   */
+  #isLeased({ reads, writes }: AccessSet, snapshot: CapturedSnapshot, atMs: number): boolean {
+    const { module, retained } = this.#input;
+    // variant: leased-read-only
+    if (writes.size > 0 || retained || !this.#experience.speculates(module, atMs)) return false;
+    return this.#primary.leases.look(reads, snapshot, atMs);
+  }
+
+  /** In record mode f has run. */
+  #onLeased(basis: Basis, run: CompletedSpeculation | null, atMs: number): readonly Effect[] {
+    this.#phase = { kind: "leased", basis };
+    if (run !== null) return this.#onLeasedRun(basis, run, atMs);
+    return [{ kind: "speculate", after: "lease", snapshot: basis.snapshot, set: basis.set }];
+  }
+
+  #onLeasedRun(basis: Basis, run: Speculation, atMs: number): readonly Effect[] {
+    switch (run.kind) {
+      case "stopped":
+        return [...this.#leftSet(run), ...this.#askNearStorage("undeclared", basis.endsAtMs, atMs)];
+      case "exhausted":
+        return this.#askNearStorage("long", basis.endsAtMs, atMs);
+      case "completed": {
+        const answer: Answer = { kind: "outcome", outcome: run.outcome, path: "leased", reason: "unchanged" };
+        return [this.#answer(answer), ...put(confirmedAbsences(basis, []))];
+      }
+    }
   }
 
   /**
@@ -362,6 +402,11 @@ export class Execution {
     const { executionId, module, handler, args, environment, location, retained, mustNotWrite } = this.#input;
     const { totalMs, attemptMs } = this.#bounds;
     const server = question.search.next();
+    const { leases } = this.#primary;
+    // The server does not wait for this session to hear that these units change. A set that is not known drops nothing, and is
+    // waited for like another isolate's.
+    // variant: own-leases-dropped
+    if (question.kind === "set") leases.drop(question.set.writes);
     const request: LviRequest = {
       executionId,
       module,
@@ -375,7 +420,7 @@ export class Execution {
       deadlineMs: totalMs,
       attempt: ++this.#sendings,
       seen: this.#seen,
-      session: null,
+      session: leases.sender,
     };
     this.#phase = { kind: "asking", question };
     const timeoutMs = Math.max(1, Math.min(attemptMs, question.endsAtMs - atMs));
@@ -395,16 +440,24 @@ export class Execution {
   #onSpeculated(speculation: Speculation, atMs: number): readonly Effect[] {
     const warnings = speculation.kind === "stopped" ? [this.#stopped(speculation.reason)] : [];
     const phase = this.#phase;
+    if (phase.kind === "leased")
+      return [...warnings, ...(this.#ran(speculation, atMs) ?? this.#onLeasedRun(phase.basis, speculation, atMs))];
     // Dropped: the primary's outcome was there first, or the execution was asked near storage.
     if (!("question" in phase) || phase.question.kind !== "set" || phase.question.run.kind !== "running")
       return warnings;
-    if (speculation.kind !== "stopped")
-      this.#experience.ran(this.#input.handler, speculation.kind === "exhausted", atMs);
-    if (this.#input.mustNotWrite && hasWritten(speculation))
-      return [...warnings, ...this.#stoppedOnGet("its run has written")];
+    const ended = this.#ran(speculation, atMs);
+    if (ended !== null) return [...warnings, ...ended];
     this.#phase = { ...phase, question: { ...phase.question, run: speculation } };
     // variant: speculation-done
     return [...warnings, ...this.#join(atMs)];
+  }
+
+  /** Null: the run may count. */
+  #ran(speculation: Speculation, atMs: number): readonly Effect[] | null {
+    if (speculation.kind !== "stopped")
+      this.#experience.ran(this.#input.handler, speculation.kind === "exhausted", atMs);
+    const isForbidden = this.#input.mustNotWrite && hasWritten(speculation);
+    return isForbidden ? this.#stoppedOnGet("its run has written") : null;
   }
 
   /** A sending has its end. */
@@ -421,10 +474,13 @@ export class Execution {
         if (!canBeValid(question))
           return this.#onImpossible("it confirmed a request that named no versions", question, atMs);
         this.#phase = { kind: "confirmed", question, commitId: reply.commitId };
+        this.#experience.confirmed(this.#input.module, true, atMs);
         this.#learn(question, [], atMs);
         return this.#join(atMs);
       case "executed":
         if (reply.cause === "stale") this.#learn(question, reply.repairs, atMs);
+        if (reply.cause === "requested" && question.kind === "set")
+          this.#experience.confirmed(this.#input.module, false, atMs);
         return [
           this.#answer({
             kind: "outcome",
@@ -747,7 +803,7 @@ function canBeValid(question: Question): question is SetQuestion {
 }
 
 /** A unit that was guessed absent, and is not written, is known from here on. */
-function confirmedAbsences({ guessed }: SetQuestion, writes: readonly Write[]): readonly CachePut[] {
+function confirmedAbsences({ guessed }: Basis, writes: readonly Write[]): readonly CachePut[] {
   const written = new Set(writes.map(({ unit }) => unit));
   return [...guessed].filter((unit) => !written.has(unit)).map((unit) => ({ unit, entry: GUESS }));
 }

@@ -70,6 +70,8 @@ export class Experience {
   readonly #lengths = new Map<string, Level>();
   /** How often a handler has left its set on confirmed values, by module and handler. In order of use. */
   readonly #setsLeft = new Map<string, number>();
+  /** When the primary has last confirmed values for a run of each module. */
+  readonly #confirmedAtMs = new Map<ModuleHash, number>();
 
   constructor(bounds: ExperienceBounds = DEFAULT_EXPERIENCE) {
     this.#bounds = bounds;
@@ -111,6 +113,21 @@ export class Experience {
     else keep(levels, key, { level, atMs }, most);
   }
 
+  /** The primary has confirmed values for a run of the module, or has refused to, because two of its runs have differed. */
+  confirmed(module: ModuleHash, isConfirmed: boolean, atMs: number): void {
+    if (isConfirmed) keep(this.#confirmedAtMs, module, atMs, MOST_MODULES);
+    else this.#confirmedAtMs.delete(module);
+  }
+
+  /**
+   * Whether the outcome of a run counts that was not confirmed by itself. The primary tells only executions that ask it whether
+   * the module may run at locations, so one of them has to ask each minute.
+   */
+  speculates(module: ModuleHash, atMs: number): boolean {
+    const confirmedAtMs = this.#confirmedAtMs.get(module);
+    return confirmedAtMs !== undefined && atMs - confirmedAtMs < CONFIRMED_FOR_MS;
+  }
+
   /**
    * A run of the handler has left its set although the values that it ran on were confirmed. Returns whether the set is
    * given up from now on.
@@ -140,6 +157,9 @@ export class Experience {
 }
 
 const NEGLIGIBLE = 0.05;
+/** Builds that an isolate serves: its own, and in the simulation the one before. */
+const MOST_MODULES = 4;
+const CONFIRMED_FOR_MS = 60_000;
 /** How often a handler leaves its set until the set is given up. Once is proof; a second time tells a rare path from a usual one. */
 const GIVEN_UP = 2;
 

@@ -1,22 +1,64 @@
 /**
- * When an isolate listens to what others have written of the units that it has read, and what of that its memory takes.
- * A request that was answered listens for those to come, for as long as the platform lets it live. Nobody waits for it, and
- * nothing depends on it: every version that a location uses is validated.
+ * When an isolate listens to the primary, and how it keeps its session. A request that was answered listens for those to come,
+ * for as long as the platform lets it live: one *shift*. Hints go into memory. Numbered lines go to the read leases, from one
+ * stream at a time: the last one that has begun with a session.
+ *
+ * The isolate says what it has *heard*. That acknowledges the lines, and asks the server to renew the leases. It goes at once
+ * after a revocation, since a writer waits for it. Else it goes each second while leases are held and requests come.
  */
-import type { ListeningQuestion } from "@radical/protocol";
-import type { LocationEffect, LocationEvent } from "./effects.ts";
+import type { HeardReply, Line, ListeningQuestion, SessionId, UnitId } from "@radical/protocol";
+import type { CachePut, LocationEffect, LocationEvent, Wake } from "./effects.ts";
+import type { ServerIndex } from "./leader.ts";
 import type { PrimaryLink } from "./primary-link.ts";
+import { CLOCK_MARGIN_MS } from "./read-leases.ts";
 
 export interface ListeningBounds {
   /** How long one request listens before the next one takes over: less than the server's limit, which is less than the platform's. */
   readonly shiftMs: number;
   /** The wait after a failure. A server that knows no updates is one. */
   readonly pauseMs: number;
+  /** The time between messages that only renew. */
+  readonly beatMs: number;
+  /** Without a request for so long, leases are left to end. */
+  readonly idleMs: number;
+  /** How long a message of `heard` waits for its answer. */
+  readonly heardMs: number;
 }
 
-export const DEFAULT_LISTENING_BOUNDS: ListeningBounds = { shiftMs: 15_000, pauseMs: 5_000 };
+export const DEFAULT_LISTENING_BOUNDS: ListeningBounds = {
+  shiftMs: 15_000,
+  pauseMs: 5_000,
+  beatMs: 1_000,
+  idleMs: 10_000,
+  heardMs: 5_000,
+};
+
+/** A renewal that is so many beats old is missing. */
+const LATE = 1.5;
+/** Most messages of `heard` under way: the platform bounds the connections of one request. */
+const MOST_HEARINGS = 4;
+/** Messages of `heard` after which the next request takes over: the platform bounds what one request may send. */
+const HEARINGS_OF_SHIFT = 300;
+/** Most units in one message. */
+const MOST_SERVED = 1_000;
 
 type Of<Kind extends LocationEvent["kind"]> = Extract<LocationEvent, { kind: Kind }>;
+
+/** The stream whose numbered lines count. */
+interface Stream {
+  readonly shift: number;
+  readonly server: ServerIndex;
+  isOpen: boolean;
+}
+
+/** A message of `heard` on its way. */
+interface Hearing {
+  readonly session: SessionId;
+  readonly n: number;
+  readonly sentAtMs: number;
+  /** How often {@link CLOCK_MARGIN_MS} have passed since, by a timer: the clock may have been set meanwhile. */
+  ticks: number;
+}
 
 export class Listening {
   readonly #primary: PrimaryLink;
@@ -26,6 +68,21 @@ export class Listening {
   /** When the next request is to listen. */
   #dueAtMs = -Infinity;
   #shift = 0;
+  /** The server that each shift has asked, until its stream ends. */
+  readonly #servers = new Map<number, ServerIndex>();
+  #stream: Stream | null = null;
+  /** When the last request was answered. */
+  #askedAtMs = -Infinity;
+  readonly #hearings = new Map<number, Hearing>();
+  #hearing = 0;
+  #heardAtMs = -Infinity;
+  #hearingsOfShift = 0;
+  /** The number of the last line for which somebody waits, the one that was last said to be heard, and the last one that the server knows of. */
+  #owed = -1;
+  #said = -1;
+  #known = -1;
+  /** The latest shift whose stream has begun. */
+  #begun = 0;
 
   constructor(primary: PrimaryLink, listener: string, bounds: ListeningBounds) {
     this.#primary = primary;
@@ -34,26 +91,174 @@ export class Listening {
   }
 
   onFree({ location, atMs }: Of<"free">): readonly LocationEffect[] {
-    if (atMs < this.#dueAtMs) return [];
+    this.#observe(atMs);
+    this.#askedAtMs = atMs;
+    const isDue = atMs >= this.#dueAtMs;
+    // The request that listens also renews, with timers of its own. If no renewal comes, that request has ended.
+    const heard = isDue || atMs - this.#heardAtMs >= LATE * this.#bounds.beatMs ? this.#beat(atMs) : [];
+    if (!isDue) return heard;
     this.#dueAtMs = atMs + this.#bounds.shiftMs;
-    const question: ListeningQuestion = {
-      location,
-      listener: this.#listener,
-      session: undefined,
-      heard: 0,
-      ends: null,
-    };
-    return [{ kind: "listen", shift: ++this.#shift, server: this.#primary.leader.believed, question }];
+    this.#hearingsOfShift = 0;
+    const question: ListeningQuestion = { location, listener: this.#listener, ...this.#leases.question };
+    const server = this.#primary.leader.believed;
+    this.#servers.set(++this.#shift, server);
+    return [...heard, { kind: "listen", shift: this.#shift, server, question }];
   }
 
   onListened({ shift, isOver, atMs }: Of<"listened">): readonly LocationEffect[] {
-    // Another shift has begun, and has set its own time.
-    if (shift === this.#shift) this.#dueAtMs = isOver ? -Infinity : atMs + this.#bounds.pauseMs;
+    this.#observe(atMs);
+    this.#servers.delete(shift);
+    const hasBegun = shift === this.#begun;
+    if (this.#stream?.shift === shift) this.#stream.isOpen = false;
+    // Another shift has begun, and has set its own time. A stream that broke is missing lines, for which a writer may wait.
+    if (shift === this.#shift) this.#dueAtMs = isOver || hasBegun ? -Infinity : atMs + this.#bounds.pauseMs;
     return [];
   }
 
-  /** Memory takes what others have written only with a unit that it holds: a request that reads that unit asks for the rest. */
-  onTold({ updates, held }: Of<"told">): readonly LocationEffect[] {
-    return held.length === 0 ? [] : [{ kind: "refresh", entries: updates }];
+  onTold({ shift, lines, held, atMs }: Of<"told">): readonly LocationEffect[] {
+    this.#observe(atMs);
+    const wanted = new Set(held);
+    for (const line of lines) if (line.kind === "lease") for (const { unit } of line.units) wanted.add(unit);
+    const effects: LocationEffect[] = [];
+    for (const line of lines) effects.push(...this.#onLine(line, shift, wanted));
+    return [...effects, ...this.#hearNow(atMs)];
   }
+
+  #onLine(line: Line, shift: number, wanted: ReadonlySet<UnitId>): readonly LocationEffect[] {
+    switch (line.kind) {
+      case "hint":
+        return refreshed(line.entries, wanted);
+      case "session":
+        this.#begin(line.session, line.n, shift);
+        return [];
+      case "lease":
+      case "revoke":
+      case "changed":
+        // variant: stream-of-session
+        if (this.#stream?.shift !== shift) return [];
+        if (!this.#leases.take(line)) this.#lose();
+        else if (line.kind === "revoke") this.#owed = this.#leases.heard;
+        return [];
+    }
+  }
+
+  /** From here on the lines of this stream count, and no other's. */
+  #begin(session: SessionId, n: number, shift: number): void {
+    const server = this.#servers.get(shift);
+    if (server === undefined || shift <= this.#begun) return;
+    this.#begun = shift;
+    const before = this.#leases.session;
+    this.#stream = { shift, server, isOpen: true };
+    if (!this.#leases.open(session, n)) return this.#lose();
+    // The first answer tells the server how far away the isolate is, and begins the term of the leases to come.
+    if (session !== before) [this.#owed, this.#said, this.#known] = [n, -1, -1];
+  }
+
+  /** There is no session any more: the next request asks for one. */
+  #lose(): void {
+    this.#leases.giveUp();
+    this.#stream = null;
+    this.#owed = -1;
+    this.#dueAtMs = -Infinity;
+  }
+
+  onHeard({ hearing, reply, atMs }: Of<"heard">): readonly LocationEffect[] {
+    this.#observe(atMs);
+    const sent = this.#hearings.get(hearing);
+    this.#hearings.delete(hearing);
+    // variant: heard-of-session
+    if (sent === undefined || sent.session !== this.#leases.session) return [];
+    const effects = reply === null ? [] : this.#onHeardReply(sent, reply);
+    // A line that came while too many messages were under way.
+    return [...effects, ...this.#hearNow(atMs)];
+  }
+
+  #onHeardReply({ n, sentAtMs, ticks }: Hearing, reply: HeardReply): readonly LocationEffect[] {
+    if (reply.kind === "lapsed") {
+      this.#lose();
+      return [];
+    }
+    this.#known = Math.max(this.#known, n);
+    // variant: renewed-from-sending
+    const begun = this.#leases.renew(sentAtMs, reply.untilMs - reply.nowMs);
+    if (begun === null) return [];
+    // By timers alone less than this has passed since it was sent.
+    const ms = begun.ms - (ticks + 1) * CLOCK_MARGIN_MS;
+    if (ms > 0) return [{ kind: "wake", ms, why: { kind: "term", term: begun.term } }];
+    this.#leases.endTerm(begun.term);
+    return [];
+  }
+
+  onWoken({ why, atMs }: Of<"woken">): readonly LocationEffect[] {
+    this.#observe(atMs);
+    switch (why.kind) {
+      case "term":
+        // variant: term-timed
+        this.#leases.endTerm(why.term);
+        return [];
+      case "tick": {
+        const hearing = this.#hearings.get(why.hearing);
+        if (hearing === undefined) return [];
+        hearing.ticks++;
+        return [wake(why)];
+      }
+      case "beat":
+        // A later message has a beat of its own.
+        return why.hearing === this.#hearing ? this.#beat(atMs) : [];
+    }
+  }
+
+  get #leases(): PrimaryLink["leases"] {
+    return this.#primary.leases;
+  }
+
+  /** With another clock nothing that is on its way can be counted, and nothing that was planned. */
+  #observe(atMs: number): void {
+    if (!this.#leases.observe(atMs)) return;
+    this.#hearings.clear();
+    this.#heardAtMs = -Infinity;
+    this.#askedAtMs = atMs;
+    this.#dueAtMs = -Infinity;
+  }
+
+  /** After a line for which somebody waits. One message is for all that have come. */
+  #hearNow(atMs: number): readonly LocationEffect[] {
+    return this.#owed > this.#said ? this.#hear(atMs) : [];
+  }
+
+  /** Also again what the server does not know of after a second. */
+  #beat(atMs: number): readonly LocationEffect[] {
+    const isWanted = this.#leases.isHolding && atMs - this.#askedAtMs < this.#bounds.idleMs && this.#stream?.isOpen === true;
+    return isWanted || this.#owed > this.#known ? this.#hear(atMs) : [];
+  }
+
+  #hear(atMs: number): readonly LocationEffect[] {
+    const { session, heard: n } = this.#leases;
+    if (session === null || this.#stream === null) return [];
+    // Those of requests that were cut off.
+    for (const [hearing, { sentAtMs }] of this.#hearings)
+      if (atMs - sentAtMs > this.#bounds.heardMs) this.#hearings.delete(hearing);
+    // The next answer lets it go.
+    if (this.#hearings.size >= MOST_HEARINGS) return [];
+    this.#said = n;
+    this.#heardAtMs = atMs;
+    if (++this.#hearingsOfShift >= HEARINGS_OF_SHIFT) this.#dueAtMs = -Infinity;
+    const hearing = ++this.#hearing;
+    this.#hearings.set(hearing, { session, n, sentAtMs: atMs, ticks: 0 });
+    const heard = { session, n, served: this.#leases.takeServed(MOST_SERVED) };
+    return [
+      { kind: "hear", hearing, server: this.#stream.server, heard, timeoutMs: this.#bounds.heardMs },
+      wake({ kind: "tick", hearing }),
+      { kind: "wake", ms: this.#bounds.beatMs, why: { kind: "beat", hearing } },
+    ];
+  }
+}
+
+function wake(why: Extract<Wake, { kind: "tick" }>): LocationEffect {
+  return { kind: "wake", ms: CLOCK_MARGIN_MS, why };
+}
+
+/** Memory takes a line with a unit that it holds, or that is leased with it: a request that reads that unit asks for the rest. */
+function refreshed(entries: readonly CachePut[], wanted: ReadonlySet<UnitId>): readonly LocationEffect[] {
+  return entries.some(({ unit }) => wanted.has(unit)) ? [{ kind: "refresh", entries }] : [];
 }

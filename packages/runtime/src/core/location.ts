@@ -14,7 +14,7 @@ export interface LocationOptions {
   /** The name of the isolate among those that listen to the primary. */
   readonly listener: string;
   readonly bounds?: ExecutionBounds;
-  readonly listening?: ListeningBounds;
+  readonly listening?: Partial<ListeningBounds>;
 }
 
 export class LocationCore {
@@ -24,10 +24,10 @@ export class LocationCore {
   readonly #experience = new Experience();
   readonly #listening: Listening;
 
-  constructor({ servers, listener, bounds = DEFAULT_BOUNDS, listening = DEFAULT_LISTENING_BOUNDS }: LocationOptions) {
+  constructor({ servers, listener, bounds = DEFAULT_BOUNDS, listening }: LocationOptions) {
     this.#primaries = [new PrimaryLink(servers)];
     this.#bounds = bounds;
-    this.#listening = new Listening(this.#primaries[0], listener, listening);
+    this.#listening = new Listening(this.#primaries[0], listener, { ...DEFAULT_LISTENING_BOUNDS, ...listening });
   }
 
   execution(input: ExecutionInput): Execution {
@@ -42,6 +42,10 @@ export class LocationCore {
         return this.#listening.onTold(event);
       case "listened":
         return this.#listening.onListened(event);
+      case "heard":
+        return this.#listening.onHeard(event);
+      case "woken":
+        return this.#listening.onWoken(event);
     }
   }
 }

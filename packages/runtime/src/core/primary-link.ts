@@ -1,9 +1,11 @@
-/** The knowledge of an isolate about a primary: which of its servers leads, and how far it has come. */
+/** The knowledge of an isolate about a primary: which of its servers leads, how far it has come, and what it has leased. */
 import type { CommitId } from "@radical/protocol";
 import { Leader } from "./leader.ts";
+import { ReadLeases } from "./read-leases.ts";
 
 export class PrimaryLink {
   readonly leader: Leader;
+  readonly leases: ReadLeases = new ReadLeases();
   #seen: CommitId | null = null;
 
   constructor(servers = 1) {

@@ -26,6 +26,15 @@ export function assertWellFormed({ phase }: Pick<Execution, "phase">): void {
       hold(phase.question.search.rounds > 0, "it has asked no server");
       if (phase.question.kind === "set") assertSet(phase.question, hold);
       return;
+    case "leased": {
+      const { set, snapshot } = phase.basis;
+      hold(set.writes.size === 0, "it may write, and asks nobody");
+      hold(
+        [...set.reads].every((unit) => snapshot.has(unit)),
+        "it runs f without all values",
+      );
+      return;
+    }
     case "confirmed":
       assertSet(phase.question, hold);
       hold(phase.question.run.kind === "running", `it is confirmed, and its run is "${phase.question.run.kind}"`);

@@ -8,6 +8,9 @@ import {
   FOLLOWUP_PATH,
   type Followup,
   type FollowupResult,
+  HEARD_PATH,
+  type Heard,
+  type HeardReply,
   KEY_HEADER,
   type LocationAlarm,
   LVI_PATH,
@@ -20,8 +23,10 @@ import {
   UPDATES_PATH,
   type ListeningQuestion,
   decodeFollowupReply,
+  decodeHeardReply,
   decodeLviReply,
   encodeFollowup,
+  encodeHeard,
   encodeLviRequest,
   signedBytes,
 } from "@radical/protocol";
@@ -145,8 +150,18 @@ export class Primary {
     );
   }
 
-  /** Takes lines of updates as they come. Resolves to whether the server has ended them; never rejects. */
-  async listen(server: ServerIndex, question: ListeningQuestion, take: (line: string) => void): Promise<boolean> {
+  hear(server: ServerIndex, heard: Heard, timeoutMs: number): Promise<Answered<HeardReply>> {
+    const body = new TextEncoder().encode(encodeHeard(heard));
+    const of = { timeoutMs, trace: null, type: "application/json" };
+    return this.#post(this.#servers[server]!, HEARD_PATH, body, of, heardReplyIn, () => undefined);
+  }
+
+  /** Takes lines of updates as they come, those of one chunk together. Resolves to whether the server has ended them; never rejects. */
+  async listen(
+    server: ServerIndex,
+    question: ListeningQuestion,
+    take: (lines: readonly string[]) => void,
+  ): Promise<boolean> {
     const asked = this.#servers[server]!;
     let isWhole = false;
     try {
@@ -236,15 +251,23 @@ const NOT_LEADING: readonly unknown[] = ["not_leading", "not_serving"] satisfies
 const REJECTIONS: readonly number[] = [400, 401];
 
 /** Without the empty ones, which only show that the connection is alive. */
-async function takeLines(body: ReadableStream<Uint8Array>, take: (line: string) => void): Promise<void> {
+async function takeLines(body: ReadableStream<Uint8Array>, take: (lines: readonly string[]) => void): Promise<void> {
   const decoder = new TextDecoder();
   let begun = "";
   for await (const chunk of body) {
     const lines = (begun + decoder.decode(chunk, { stream: true })).split("\n");
     begun = lines.pop() ?? "";
     if (begun.length > MAX_LINE_LENGTH) throw new Error("a line of updates that does not end");
-    for (const line of lines) if (line !== "") take(line);
+    const told = lines.filter((line) => line !== "");
+    if (told.length > 0) take(told);
   }
+}
+
+/** Throws for a text that is not an answer. */
+function heardReplyIn(bytes: Uint8Array): HeardReply {
+  const reply = decodeHeardReply(new TextDecoder().decode(bytes));
+  if (reply === null) throw new Error("an answer that does not say what became of the session");
+  return reply;
 }
 
 async function readBounded(response: Response): Promise<Uint8Array> {

@@ -1,0 +1,185 @@
+/**
+ * The read leases of an isolate. A *session* is all that one server has told this isolate in numbered lines. A *read lease* is
+ * the server's promise to the session that a unit keeps its version. It ends when the session has heard its revocation, or at a
+ * time.
+ *
+ * Two things are kept apart. *Lines* say which units are leased. They count in the order of their numbers, and a missing number
+ * ends the session. *Time* says whether the leases may be used: a *term*, which each answer of the server begins anew. A term that
+ * ends leaves the leases as they are, because the server may still renew them. It ends in one of two ways:
+ *
+ *   A look finds the clock at its end. The clock of a platform may be set, so a look takes the greatest value that was seen. A
+ *   value that lies far behind it shows that the clock was set back.
+ *   A timer runs out, whatever the clock says.
+ */
+import { type ListeningQuestion, type NumberedLine, type SenderSession, sameVersion } from "@radical/protocol";
+import type { Entry, Served, SessionId, UnitId, Version } from "@radical/protocol";
+
+/** A clock that lies so far behind its greatest value was set back. */
+export const CLOCK_MARGIN_MS = 250;
+/** The clocks of server and isolate may each run 5 % too fast or too slow. */
+const RATE = 0.9;
+
+interface Lease {
+  readonly version: Version;
+  /** The reads that it has answered: of a set of n units each has answered 1/n. */
+  reads: number;
+}
+
+export class ReadLeases {
+  #session: SessionId | null = null;
+  /** The number of the last line of the session that was processed. */
+  #heard = 0;
+  /** A session that was given up, and that the server may still keep. */
+  #ends: SessionId | null = null;
+  readonly #leases = new Map<UnitId, Lease>();
+  /** Reads of leases that have ended, which the server was not told of yet. */
+  #served: Served[] = [];
+  /** By the greatest clock value: leases may be used before it. */
+  #validUntilMs = -Infinity;
+  #greatestMs = -Infinity;
+  #term = 0;
+
+  /** Null: the isolate has none. */
+  get session(): SessionId | null {
+    return this.#session;
+  }
+
+  get heard(): number {
+    return this.#heard;
+  }
+
+  get isHolding(): boolean {
+    return this.#leases.size > 0;
+  }
+
+  /** An LVI request names the session, and the lines up to which its sender has dropped what they have revoked. */
+  get sender(): SenderSession | null {
+    return this.#session === null ? null : { id: this.#session, heard: this.#heard, watches: false };
+  }
+
+  get question(): Pick<ListeningQuestion, "session" | "heard" | "ends"> {
+    return { session: this.#session, heard: this.#heard, ends: this.#ends };
+  }
+
+  // ── Lines ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The first line of a stream. Returns whether the stream's numbered lines are those of the session of this isolate. */
+  open(session: SessionId, n: number): boolean {
+    // The question was asked before the session was given up.
+    if (session === this.#ends) return false;
+    if (session !== this.#session) {
+      this.giveUp();
+      this.#ends = null;
+      this.#session = session;
+      this.#heard = n;
+      return true;
+    }
+    // variant: stream-without-gap
+    if (n > this.#heard) this.giveUp();
+    return this.#session !== null;
+  }
+
+  /** Returns false if the line has ended the session, because lines before it are missing. */
+  take(line: NumberedLine): boolean {
+    // It comes again.
+    if (line.n <= this.#heard) return true;
+    // variant: line-without-gap
+    if (line.n > this.#heard + 1) {
+      this.giveUp();
+      return false;
+    }
+    this.#heard = line.n;
+    switch (line.kind) {
+      case "lease":
+        for (const { unit, version } of line.units)
+          this.#leases.set(unit, { version, reads: this.#leases.get(unit)?.reads ?? 0 });
+        break;
+      case "revoke":
+        // variant: revocation-processed
+        this.drop(line.units);
+        break;
+      case "changed":
+        // No unit of it is leased for that.
+        break;
+    }
+    return true;
+  }
+
+  /** Ends leases. The server need not hear it of units that an execution of this isolate is about to write: see `sender`. */
+  drop(units: Iterable<UnitId>): void {
+    for (const unit of units) {
+      const lease = this.#leases.get(unit);
+      if (lease === undefined) continue;
+      this.#leases.delete(unit);
+      const reads = Math.round(lease.reads);
+      if (reads > 0) this.#served.push({ unit, reads });
+    }
+  }
+
+  /** The session is over here, with all its leases. The next question says so to the server. */
+  giveUp(): void {
+    this.#ends = this.#session ?? this.#ends;
+    this.#session = null;
+    this.#heard = 0;
+    this.#leases.clear();
+    this.#served = [];
+    this.endTerm();
+  }
+
+  /** The reads that the server is to be told of, once. */
+  takeServed(most: number): readonly Served[] {
+    return this.#served.splice(0, most);
+  }
+
+  // ── Time ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Returns whether the clock was set back. The term is over then, since nobody knows how much of it has passed. */
+  observe(atMs: number): boolean {
+    // variant: clock-set-back
+    if (atMs < this.#greatestMs - CLOCK_MARGIN_MS) {
+      this.#greatestMs = atMs;
+      this.endTerm();
+      return true;
+    }
+    this.#greatestMs = Math.max(this.#greatestMs, atMs);
+    return false;
+  }
+
+  /**
+   * The server has promised the leases for `forMs` from when it heard a message that was sent at `sentAtMs`. Returns the term that
+   * this begins, with its length from `sentAtMs`. Null: none begins, because nothing is left of it or the present one lasts longer.
+   */
+  renew(sentAtMs: number, forMs: number): { readonly term: number; readonly ms: number } | null {
+    // variant: drift-allowed
+    const ms = forMs * RATE - CLOCK_MARGIN_MS;
+    if (ms <= 0 || sentAtMs + ms <= this.#validUntilMs) return null;
+    this.#validUntilMs = sentAtMs + ms;
+    return { term: ++this.#term, ms };
+  }
+
+  /** Ends a term, or without one named the present one. */
+  endTerm(term = this.#term): void {
+    if (term === this.#term) this.#validUntilMs = -Infinity;
+  }
+
+  /**
+   * The look: whether all these units are leased at this one instant, in the versions of the snapshot. The answer of an
+   * execution that reads nothing else has its place in the order here.
+   */
+  look(units: ReadonlySet<UnitId>, snapshot: ReadonlyMap<UnitId, Entry>, atMs: number): boolean {
+    this.observe(atMs);
+    // variant: term-looked-at
+    if (this.#greatestMs >= this.#validUntilMs) return false;
+    for (const unit of units) {
+      const lease = this.#leases.get(unit);
+      const entry = snapshot.get(unit);
+      // variant: lease-version
+      if (lease === undefined || entry === undefined || !sameVersion(lease.version, entry.version)) return false;
+    }
+    for (const unit of units) {
+      const lease = this.#leases.get(unit);
+      if (lease !== undefined) lease.reads += 1 / units.size;
+    }
+    return true;
+  }
+}

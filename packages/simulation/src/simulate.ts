@@ -147,12 +147,15 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
             .map(({ unit }) => ({ unit, commitId: record.intent.commitId }))
         : [],
     ).flat();
-  // Mostly the real edge core.
-  const ALocation = seed % 4 === 0 ? ModelLocation : EdgeLocation;
   const { updatesMs } = weather;
-  const listening = weather.updates ? { shiftMs: 0.6 * updatesMs, pauseMs: 0.2 * updatesMs } : null;
+  const listening = weather.updates
+    ? { shiftMs: 0.6 * updatesMs, pauseMs: 0.2 * updatesMs, beatMs: weather.beatMs, idleMs: 2_000, heardMs: 1_000 }
+    : null;
   const streams: Stream[] = [];
   for (let index = 0; index < LOCATIONS; index++) {
+    // Mostly the real edge core. The model knows no leases: where these matter there is one of it at most.
+    const isModel = seed % 4 === 0 && (weather.name !== "leases" || index === 0);
+    const ALocation = isModel ? ModelLocation : EdgeLocation;
     locations.push(
       new ALocation({
         index,

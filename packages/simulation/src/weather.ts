@@ -25,7 +25,7 @@ export interface Trouble {
   readonly stream: number | null;
 }
 
-const NAMES = ["storm", "calm", "leadership", "own writes", "restarts", "cold memory"] as const;
+const NAMES = ["storm", "calm", "leadership", "own writes", "restarts", "cold memory", "leases"] as const;
 /** Of every so many seeds, besides. */
 const LONG_RUNS = "long runs";
 const LONG_RUNS_EVERY = 32;
@@ -73,6 +73,10 @@ export interface Weather {
   readonly updates: boolean;
   /** The time after which a server ends the answer to those who listen. */
   readonly updatesMs: number;
+  /** The time between messages of a location that only renew its leases. */
+  readonly beatMs: number;
+  /** How often a client only reads, besides what its group has of readers. */
+  readonly reads: number;
   /** How often a client chooses the id, and how often one that does not disconnects. */
   readonly retained: number;
   readonly disconnect: number;
@@ -151,6 +155,8 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
     affinity: random.pick([0, 0.8]),
     updates: random.chance(0.5),
     updatesMs: random.pick([1_000, 25_000]),
+    beatMs: random.pick([100, 400]),
+    reads: 0,
     retained: 0.3,
     disconnect: 0.05,
   };
@@ -228,6 +234,36 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
         affinity: 0.9,
         pauseMs: random.pick([50, 300]),
       };
+    case "leases": {
+      // Much is read, and little written; streams, isolates or servers have trouble, or the clocks do.
+      const { drift, ...rest } = random.pick([
+        { drift: 0, trouble: { ...NO_TROUBLE, stream: 400, requestCutOff: random.pick([null, 1_500]) } },
+        { drift: 0, trouble: { ...NO_TROUBLE, isolateStopped: 600, stream: random.pick([null, 1_000]) } },
+        { drift: 0, trouble: { ...NO_TROUBLE, locationKilled: 1_000, partition: random.pick([null, 1_000]) } },
+        { drift: 0.05, trouble: { ...NO_TROUBLE, locationClock: random.pick([null, 600]) } },
+        { drift: 0.05, trouble: { ...NO_TROUBLE, serverKilled: 1_000, serverDrained: random.pick([null, 1_000]) } },
+        { drift: 0.05, trouble: { ...NO_TROUBLE, serverStopped: 1_500 }, servers: 2 },
+      ]);
+      return {
+        ...calm,
+        ...rest,
+        drift,
+        network: {
+          drop: random.pick([0, 0, 0.1]),
+          duplicate: random.pick([0, 0.2]),
+          late: random.pick([0, 0, 0.05]),
+          maxDelayMs: random.pick([5, 60]),
+        },
+        core: { ...calm.core, readLeaseMs: random.pick([600, 1_500, 3_000]), maxWaitMs: 2_000, maxQueue: 1_000 },
+        groups: [random.pick(["items", "items", "registers", "bank", "set"])],
+        operations: 60,
+        updates: true,
+        reads: random.pick([0.6, 0.9]),
+        retained: 0.1,
+        pauseMs: random.pick([50, 300]),
+        affinity: 0.5,
+      };
+    }
     case "restarts": {
       // The server ends at every effect, and messages come late and twice; storage and locations are well.
       const core = { ...calm.core, answeredIds: random.pick([4, 8, 1_000_000]) };

@@ -74,6 +74,8 @@ export interface HandlerReport {
   readonly plan: PlanReport;
   /** No path of the handler writes. */
   readonly readOnly: boolean;
+  /** The tag `@speculative`, with which clients may see a result before its confirmation; null: there is none. */
+  readonly speculative: Span | null;
   readonly reads: readonly AccessPattern[];
   readonly writes: readonly AccessPattern[];
   /** Every table that a run may touch; null: that is not known. */
@@ -320,6 +322,7 @@ function report(
     line: span.line,
     parameters: handler.parameters.map(({ name, type, optional }) => ({ name, type, optional })),
     result: handler.resultType,
+    speculative: directions.speculative.get(handler.name) ?? null,
     ...planOf(handler, directions, derived, known),
   };
 }
@@ -329,7 +332,7 @@ function planOf(
   { given, nearStorage }: Directions,
   derived: Derived | undefined,
   known = NOT_KNOWN,
-): Omit<HandlerReport, "name" | "file" | "line" | "parameters" | "result"> {
+): Omit<HandlerReport, "name" | "file" | "line" | "parameters" | "result" | "speculative"> {
   const nothing = { transformations: [], explanations: [], rwSource: null };
   const { steps: knownSteps, ...patterns } = known;
   const set = given.get(name);

@@ -13,6 +13,8 @@ export interface HandlerManifest {
   readonly plan: HandlerPlan;
   /** No path of the handler writes. */
   readonly readOnly: boolean;
+  /** The handler has the tag `@speculative`: clients may see a result of it before its confirmation. */
+  readonly speculative?: true;
   /** Where the handler is declared, relative to the project. */
   readonly file: string;
   readonly line: number;

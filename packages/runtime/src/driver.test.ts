@@ -17,7 +17,7 @@ function driven(effects: readonly Effect[], more: Partial<ExecutionPorts> = {}) 
     now: () => 0,
     getMany: (_units: unknown, settled: Settled<never>) => open.push(settled),
     putMany: (_entries: unknown, settled: Settled<never>) => open.push(settled),
-    answer: (_answer: Answer, settled: Settled<void>) => {
+    answer: (_answer: Answer, _verdict: unknown, settled: Settled<void>) => {
       told.push("answer");
       settled.done();
     },

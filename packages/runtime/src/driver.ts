@@ -29,6 +29,7 @@ import type {
   LocationEffect,
   LocationEvent,
   Speculation,
+  Verdict,
   WarningCode,
 } from "./core/effects.ts";
 import type { ServerIndex } from "./core/leader.ts";
@@ -75,7 +76,10 @@ export interface ExecutionPorts {
    */
   readonly takeTurn: (after: "set" | "send" | "reply" | "lease", run: () => void, settled: Settled<void>) => void;
   readonly host: Host;
-  readonly answer: (answer: Answer, settled: Settled<void>) => void;
+  /** The client has asked for it. */
+  readonly show: (result: Uint8Array) => void;
+  /** The verdict is null if nothing was shown. */
+  readonly answer: (answer: Answer, verdict: Verdict | null, settled: Settled<void>) => void;
   readonly warn: (code: WarningCode, message: string) => void;
   /** A fault of ours. The first one of an execution that has no answer is its answer; of the others no answer tells. */
   readonly failed: (error: unknown, isAnswer: boolean) => void;
@@ -213,7 +217,9 @@ export class ExecutionDriver {
       }
       case "answer":
         this.#isSettled = true;
-        return ports.answer(effect.answer, this.#begin(nothing));
+        return ports.answer(effect.answer, effect.verdict ?? null, this.#begin(nothing));
+      case "show":
+        return ports.show(effect.result);
       case "put":
         return ports.putMany(effect.entries, this.#begin(nothing));
       case "follow":

@@ -2,9 +2,10 @@
 import { type HandlerManifest, type Manifest, SEED_BYTES, type TraceContext } from "@radical/protocol";
 import type { HandlerModule } from "@radical/wasm-host";
 import { NO_PLACE, type Place } from "./cache/place.ts";
-import type { Answer } from "./core/effects.ts";
+import type { Answer, Verdict } from "./core/effects.ts";
 import { type Identity, identityOf, toldExecution } from "./http/idempotency-key.ts";
 import { type Reply, replyOf, replyOfError } from "./http/reply.ts";
+import { type EndingReply, finalLine, speculativeLine, type SpeculativeReply } from "./http/speculative-reply.ts";
 import type { Isolate } from "./isolate.ts";
 import type { Log } from "./log.ts";
 import { answerLeaves } from "./speculation-lane.ts";
@@ -23,7 +24,7 @@ export interface CallInput {
 }
 
 /** A reply with the `Idempotency-Key` that repeats the call; null: nothing was called. */
-export type Told = Reply & { readonly repeatKey: string | null };
+export type Told = EndingReply & { readonly repeatKey: string | null };
 
 export class Exchange {
   readonly #manifest: Manifest;
@@ -36,6 +37,8 @@ export class Exchange {
   #handler: string | null = null;
   #identity: Identity | null = null;
   #line: Parameters<Log>[0] | null = null;
+  /** The client may be shown a result before the reply, which then is the last line of a stream. */
+  #streams = false;
 
   constructor(manifest: Manifest, module: HandlerModule, log: Log, trace: TraceContext | null) {
     this.#manifest = manifest;
@@ -52,8 +55,16 @@ export class Exchange {
     return (this.#identity = await identityOf(key, { application: this.#manifest.application, caller, handler }));
   }
 
-  /** Replies as soon as the execution is answered; settles when nothing is left to do. */
-  async execute(input: CallInput, isolate: Isolate, reply: (reply: Told) => void): Promise<void> {
+  /**
+   * Replies as soon as the execution is answered; settles when nothing is left to do. `early` is there if the client asks
+   * for a result before that.
+   */
+  async execute(
+    input: CallInput,
+    isolate: Isolate,
+    early: SpeculativeReply | null,
+    reply: (reply: Told) => void,
+  ): Promise<void> {
     const { handler, declaration, args, identity, caller, mustNotWrite } = input;
     const { settings, core, cache, primary, lane, failpoint } = isolate;
     const environment = { timeMs: Date.now(), seed: crypto.getRandomValues(new Uint8Array(SEED_BYTES)), caller };
@@ -66,8 +77,11 @@ export class Exchange {
       mustNotWrite,
       location: this.place.location,
       plan: settings.nearStorageOnly ? "near-storage" : declaration.plan,
+      prefersSpeculative: early !== null,
+      speculative: declaration.speculative === true,
       undeclaredTables: this.#manifest.testHooks?.undeclaredTables ?? [],
     });
+    this.#streams = execution.shows;
     const { answered, finished } = run(execution, {
       module: this.#module,
       invocation: { handler, args, environment },
@@ -77,13 +91,15 @@ export class Exchange {
       lane,
       failpoint,
       timings: this.#timings,
+      show: (result) => early?.show(speculativeLine(result, toldExecution(identity.executionId)), this.#earlyHeaders),
       warn: (event, message) => this.#warn(event === "wrote_on_get" ? "error" : "warn", event, message),
       fault: (error) => this.#warn("error", "internal_error", describe(error)),
     });
     let answer: Answer | null = null;
     try {
-      answer = await answered;
-      reply(this.#reply(replyOf(answer), answer));
+      const { answer: told, verdict } = await answered;
+      answer = told;
+      reply(this.#reply(replyOf(told), told, verdict));
     } catch (error) {
       reply(this.fail(error));
     }
@@ -103,7 +119,7 @@ export class Exchange {
   fail(error: unknown): Told {
     const reply = replyOfError(error);
     if (reply.code === "internal_error") this.#warn("error", "internal_error", describe(error));
-    return this.#reply(reply, null);
+    return this.#reply(reply, null, "failed");
   }
 
   /** Writes to the log how it was replied. */
@@ -112,9 +128,10 @@ export class Exchange {
     this.#line = null;
   }
 
-  #reply(reply: Reply, answer: Answer | null): Told {
+  #reply(reply: Reply, answer: Answer | null, verdict: Verdict | null): Told {
     const execution = this.#identity?.executionId ?? null;
     const ms = this.#timings.toRecord();
+    const reason = answer?.kind === "outcome" ? answer.reason : null;
     this.#line = {
       level: "info",
       event: "request",
@@ -124,18 +141,29 @@ export class Exchange {
       trace: this.#trace?.traceId ?? null,
       status: reply.status,
       path: reply.path,
-      reason: answer?.kind === "outcome" ? answer.reason : null,
+      reason,
       code: reply.code,
       ms,
       fuel: this.#timings.fuel,
     };
     const headers: Record<string, string> = {
       ...reply.headers,
-      "x-radical-location": this.place.location,
+      ...this.#earlyHeaders,
       "server-timing": this.#timings.toHeader(ms),
     };
-    if (execution !== null) headers["x-radical-execution"] = toldExecution(execution);
-    return { ...reply, headers, repeatKey: this.#identity?.repeatKey ?? null };
+    const last = this.#streams
+      ? { line: finalLine(reply, answer, verdict, { path: reply.path, reason, ms }), headers: this.#earlyHeaders }
+      : null;
+    return { ...reply, headers, last, repeatKey: this.#identity?.repeatKey ?? null };
+  }
+
+  /** Headers that are known before the answer. */
+  get #earlyHeaders(): Readonly<Record<string, string>> {
+    const execution = this.#identity?.executionId;
+    return {
+      "x-radical-location": this.place.location,
+      ...(execution === undefined ? {} : { "x-radical-execution": toldExecution(execution) }),
+    };
   }
 
   #warn(

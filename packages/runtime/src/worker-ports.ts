@@ -3,7 +3,7 @@ import type { TraceContext } from "@radical/protocol";
 import { deriveAccessSet, recordHandler, runHandler, type HandlerModule, type Invocation } from "@radical/wasm-host";
 import type { Cache } from "./cache/cache.ts";
 import type { MemoryCache } from "./cache/memory-cache.ts";
-import type { Answer, LocationEvent, WarningCode } from "./core/effects.ts";
+import type { Answer, LocationEvent, Verdict, WarningCode } from "./core/effects.ts";
 import type { LocationCore } from "./core/location.ts";
 import { ExecutionDriver, type ExecutionMachine, type ExecutionPorts, type Settled, tell } from "./driver.ts";
 import { type ArmedFailpoint, failpointBeforeEffect, failpointBeforeEvent } from "./failpoints.ts";
@@ -34,6 +34,7 @@ export interface Surroundings {
   readonly lane: SpeculationLane;
   readonly failpoint: ArmedFailpoint | null;
   readonly timings: Timings;
+  readonly show: (result: Uint8Array) => void;
   readonly warn: (code: WarningCode, message: string) => void;
   /** A fault of ours that no answer tells of: the client has its answer already. */
   readonly fault: (error: unknown) => void;
@@ -41,7 +42,7 @@ export interface Surroundings {
 
 export interface Run {
   /** Rejects only for a fault of ours. */
-  readonly answered: Promise<Answer>;
+  readonly answered: Promise<{ readonly answer: Answer; readonly verdict: Verdict | null }>;
   /** When nothing is left to do, followup and cache included; never rejects. */
   readonly finished: Promise<void>;
 }
@@ -52,8 +53,8 @@ export function now(): number {
 }
 
 export function run(execution: ExecutionMachine, surroundings: Surroundings): Run {
-  const { module, invocation, cache, primary, trace, lane, failpoint, timings, warn, fault } = surroundings;
-  const answering = Promise.withResolvers<Answer>();
+  const { module, invocation, cache, primary, trace, lane, failpoint, timings, show, warn, fault } = surroundings;
+  const answering = Promise.withResolvers<Awaited<Run["answered"]>>();
   const finishing = Promise.withResolvers<void>();
   let sent: Promise<Connection> = Promise.resolve("open");
   const timed = <T>(phase: Phase, work: () => T): T => {
@@ -126,8 +127,9 @@ export function run(execution: ExecutionMachine, surroundings: Surroundings): Ru
         return ran;
       },
     },
-    answer: (answer, settled) => {
-      answering.resolve(answer);
+    show,
+    answer: (answer, verdict, settled) => {
+      answering.resolve({ answer, verdict });
       const stopped = failpoint?.reach("edge.answered") ?? null;
       if (stopped === null) settled.done();
       else settle(() => stopped, settled);

@@ -14,6 +14,7 @@ import { argumentsOf, declarationOf, readArguments, route } from "./http/call.ts
 import { Cors } from "./http/cors.ts";
 import { healthOf } from "./health.ts";
 import { toResponse } from "./http/reply.ts";
+import { prefersSpeculative, SpeculativeReply } from "./http/speculative-reply.ts";
 import { type Isolate, openIsolate } from "./isolate.ts";
 import { consoleLog } from "./log.ts";
 import { withMetrics } from "./metrics.ts";
@@ -38,6 +39,7 @@ export function bindRadical({
       bindings: Bindings,
       context: Context,
       request: Request | null,
+      early: SpeculativeReply | null,
       read: (exchange: Exchange, settings: Settings) => Promise<CallInput>,
     ): Promise<Told> => {
       const replying = Promise.withResolvers<Told>();
@@ -51,7 +53,7 @@ export function bindRadical({
             if (isolate.settings.location === null && request?.cf?.colo !== undefined)
               isolate.place = placeOf(request.cf as Partial<Whereabouts>);
             one.place = isolate.place;
-            await one.execute(await read(one, isolate.settings), isolate, replying.resolve);
+            await one.execute(await read(one, isolate.settings), isolate, early, replying.resolve);
           } catch (error) {
             replying.resolve(one.fail(error));
             one.report();
@@ -63,7 +65,8 @@ export function bindRadical({
 
     const fetch: Radical<Bindings>["fetch"] = async (request, env, context) => {
       if (cors.isPreflight(request)) return cors.preflight(request);
-      const reply = await exchange(env, context, request, async (one, { maxBodyBytes }) => {
+      const early = prefersSpeculative(request) ? new SpeculativeReply() : null;
+      const replying = exchange(env, context, request, early, async (one, { maxBodyBytes }) => {
         cors.check(request);
         const handler = one.name(route(request, manifest));
         const caller = await callerOf(authenticate, request, env);
@@ -72,12 +75,13 @@ export function bindRadical({
         const args = await readArguments(request, declaration, manifest, maxBodyBytes);
         return { handler, declaration, args, identity, caller, mustNotWrite: request.method === "GET" };
       });
-      return toResponse(reply, cors.headers(request));
+      const more = cors.headers(request);
+      return early === null ? toResponse(await replying, more) : early.response(replying, more);
     };
 
     const calls = (env: Bindings, context: Context = { waitUntil }): { readonly call: Call } => ({
       call: async (name, args = {}, { request, caller, idempotencyKey } = {}) => {
-        const reply = await exchange(env, context, request ?? null, async (one) => {
+        const reply = await exchange(env, context, request ?? null, null, async (one) => {
           const declaration = declarationOf(name, manifest);
           const handler = one.name(name);
           const onBehalfOf =

@@ -154,9 +154,12 @@ export function describeLocationEffect(effect: LocationEffect): string {
   switch (effect.kind) {
     case "send":
       return `sends attempt ${effect.request.attempt}, ${effect.request.units?.map(describeAccess).join(", ") ?? "without a set"}`;
+    case "show":
+      return "shows the result before its confirmation";
     case "answer": {
-      const { answer } = effect;
-      return `answers: ${answer.kind === "outcome" ? `${answer.path} ${answer.reason}` : answer.code}`;
+      const { answer, verdict } = effect;
+      const how = answer.kind === "outcome" ? `${answer.path} ${answer.reason}` : answer.code;
+      return `answers: ${how}${verdict === undefined ? "" : `, ${verdict}`}`;
     }
     case "fetch":
       return `fetches ${effect.units.join(" ")}`;

@@ -1,7 +1,7 @@
 /** A location of the cores that ship: isolates that share a cache, and nothing else. */
 import { type ModuleHash } from "@radical/protocol";
 import { Isolate } from "./isolate.ts";
-import type { Answer, Invocation, Location, LocationOptions } from "./location.ts";
+import type { Client, Invocation, Location, LocationOptions } from "./location.ts";
 import { ModelCache } from "./model-cache.ts";
 import type { ToLocation } from "./network.ts";
 import { MODULES } from "./programs.ts";
@@ -27,8 +27,8 @@ export class EdgeLocation implements Location {
     });
   }
 
-  invoke(invocation: Invocation, answer: (answer: Answer) => void): void {
-    this.#any().invoke(this.module, invocation, answer);
+  invoke(invocation: Invocation, client: Client): void {
+    this.#any().invoke(this.module, invocation, client);
   }
 
   receive(message: ToLocation): void {

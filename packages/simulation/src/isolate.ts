@@ -22,16 +22,18 @@ import {
 } from "@radical/runtime/driver";
 import { describeLocationEffect } from "./describe.ts";
 import { LOCATION_EFFECTS } from "./faults.ts";
-import { type Answer, type Invocation, isLviReply, type LocationOptions, nameOf } from "./location.ts";
+import { type Client, type Invocation, isLviReply, type LocationOptions, nameOf } from "./location.ts";
 import { ModelCache } from "./model-cache.ts";
 import type { ToLocation } from "./network.ts";
-import { locationHost, PLANS } from "./programs.ts";
+import { locationHost, PLANS, SPECULATIVE } from "./programs.ts";
 import type { Stream } from "./streams.ts";
 
 /** One execution, until nothing is left to do. */
 interface Running {
   readonly invocation: Invocation;
   readonly client: Client;
+  /** The primary has confirmed the values that f runs on. */
+  isConfirmed: boolean;
   /** It has sent an absence that its cache does not know. */
   guesses: boolean;
 }
@@ -64,7 +66,6 @@ export interface IsolateOptions extends LocationOptions {
   readonly rate: number;
 }
 
-type Client = (answer: Answer) => void;
 type Reply = ToLocation["reply"];
 /** The module is the one that was deployed when the execution began. */
 type Call = Parameters<typeof locationHost.runHandler>[0] & { readonly module: ModuleHash };
@@ -130,7 +131,7 @@ export class Isolate {
     this.#life = this.#newLife();
     this.#stopped = null;
     for (const driver of running.values()) driver.end();
-    for (const client of clients) client(null);
+    for (const client of clients) client.answer(null);
   }
 
   /** Nothing that comes is met before it goes on, while its clock does. */
@@ -178,7 +179,8 @@ export class Isolate {
 
   #begin(module: ModuleHash, invocation: Invocation, client: Client): void {
     const { clock, index } = this.#options;
-    const { executionId, program: handler, encodedArgs: args, caller, retained, mustNotWrite } = invocation;
+    const { executionId, program: handler, encodedArgs: args, caller, ...habits } = invocation;
+    const { retained, mustNotWrite, prefersSpeculative } = habits;
     const environment = { timeMs: clock.nowMs + this.offsetMs, seed: clock.random.bytes(16), caller };
     const execution = this.#life.core.execution({
       executionId,
@@ -191,11 +193,14 @@ export class Isolate {
       retained,
       repeatKey: executionId,
       mustNotWrite,
+      prefersSpeculative,
+      speculative: SPECULATIVE.has(handler),
       undeclaredTables: [],
     });
-    const running: Running = { invocation, client, guesses: false };
+    const running: Running = { invocation, client, isConfirmed: false, guesses: false };
     const machine: ExecutionMachine = {
       step: (event) => {
+        running.isConfirmed ||= event.kind === "replied" && event.reply.kind === "valid";
         const effects = execution.step(event);
         assertWellFormed(execution);
         return effects;
@@ -251,12 +256,17 @@ export class Isolate {
           return locationHost.runHandler(call, snapshot, set, options);
         },
       },
-      answer: (answer, { done }) => {
+      show: (result) => {
+        if (life.clients.has(running.client)) running.client.show({ result, isConfirmed: running.isConfirmed });
+      },
+      answer: (answer, verdict, { done }) => {
+        if (verdict !== null) counts.add(`result shown, ${verdict}`);
         if (running.guesses && answer.kind === "outcome") {
           if (answer.path === "speculative") counts.add("absence guessed, rightly");
           else if (answer.reason === "missing") counts.add("absence guessed, wrongly");
         }
-        if (life.clients.delete(running.client)) running.client(answer.kind === "outcome" ? answer.outcome : null);
+        if (life.clients.delete(running.client))
+          running.client.answer(answer.kind === "outcome" ? answer.outcome : null, verdict);
         done();
         this.#listen();
       },

@@ -20,7 +20,7 @@ import {
   type UnitId,
   type Write,
 } from "@radical/protocol";
-import type { ListeningBounds } from "@radical/runtime/core";
+import type { ListeningBounds, Verdict } from "@radical/runtime/core";
 import type { Clock } from "./clock.ts";
 import type { FaultCounts } from "./faults.ts";
 import { type KnownCommits, ModelCache } from "./model-cache.ts";
@@ -40,6 +40,22 @@ export interface Invocation {
   readonly retained: boolean;
   /** A GET, whatever the program does. */
   readonly mustNotWrite: boolean;
+  /** The client asks to be shown a result before its confirmation. */
+  readonly prefersSpeculative: boolean;
+}
+
+/** A result that a client is shown before its answer. */
+export interface Shown {
+  readonly result: Uint8Array;
+  /** The primary had confirmed it already. */
+  readonly isConfirmed: boolean;
+}
+
+/** The ways to tell a client something. */
+export interface Client {
+  /** The verdict is null if nothing was shown, and undefined if the client was told nothing more. */
+  readonly answer: (answer: Answer, verdict?: Verdict | null) => void;
+  readonly show: (shown: Shown) => void;
 }
 
 /** The answer to the client; null: nobody knows what happened. */
@@ -48,7 +64,7 @@ export type Answer = Outcome | null;
 export interface Location {
   /** The build that it runs: the newest one that was deployed to it. */
   module: ModuleHash;
-  invoke(invocation: Invocation, answer: (answer: Answer) => void): void;
+  invoke(invocation: Invocation, client: Client): void;
   receive(message: ToLocation): void;
   /** A part of it, or all, loses everything that is under way; the cache survives. */
   crash(): void;
@@ -132,7 +148,8 @@ export class ModelLocation implements Location {
     this.#options = options;
   }
 
-  invoke(invocation: Invocation, answer: (answer: Answer) => void): void {
+  invoke(invocation: Invocation, { answer: tell }: Client): void {
+    const answer = (told: Answer): void => tell(told, told === null ? undefined : null);
     const same = this.#running.get(invocation.executionId);
     if (same !== undefined) {
       same.answers.push(answer);

@@ -544,6 +544,26 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: "a location shows a result of a handler without the tag",
+    within: 25,
+    edits: [returns("shows-tagged", `this.#input.prefersSpeculative`)],
+  },
+  {
+    name: "a location shows a result that nobody asked to see early",
+    within: 25,
+    edits: [returns("shows-tagged", `this.#input.speculative`)],
+  },
+  {
+    name: "a location shows the result of a doubted run before its answer",
+    within: 100,
+    edits: [value("shown-unconfirmed", `true`)],
+  },
+  {
+    name: "a location confirms a shown result that is not the answer",
+    within: 100,
+    edits: [value("verdict-compared", `true`)],
+  },
+  {
     name: "a location puts its writes into the cache before it is told their commit id",
     within: 25,
     edits: [
@@ -551,7 +571,7 @@ export const MUTANTS: readonly Mutant[] = [
         "speculation-done",
         `const writes = speculation.kind === "completed" ? speculation.writes : [];
         const early = writes.map(({ unit, value }) => ({ unit, entry: entryOf(this.#seen ?? "", value) }));
-        return [...warnings, ...this.#join(atMs), ...put(early)];`,
+        return [...warnings, ...shown, ...this.#join(atMs), ...put(early)];`,
       ),
     ],
   },

@@ -287,6 +287,16 @@ const NEWER_MARK = "'";
 
 export const PLANS: ReadonlyMap<string, HandlerPlan> = new Map(PROGRAM_NAMES.map((name) => [name, planOf(name)]));
 
+/** Programs with the tag `@speculative`: their results may be shown before the confirmation. */
+export const SPECULATIVE: ReadonlySet<string> = new Set<ProgramName>([
+  "append",
+  "fetch",
+  "transfer",
+  "recorded",
+  "ticket",
+  "opaque",
+]);
+
 function planOf(name: ProgramName): HandlerPlan {
   if (name === "opaque") return "near-storage";
   if (name === "add") return "given";

@@ -2,6 +2,7 @@
 import type { NoteName } from "@radical/lvi-server/core";
 import type { UnitId } from "@radical/protocol";
 import { checkSamples, type TakenSample } from "./checkers/samples.ts";
+import { checkShown } from "./checkers/shown.ts";
 import { checkStorage } from "./checkers/storage.ts";
 import { checkVersions } from "./checkers/versions.ts";
 import { checkVisible } from "./checkers/visible.ts";
@@ -74,6 +75,7 @@ export function simulate(options: SimulationOptions): SimulationResult {
     ...checkStorage(history, storage),
     ...checkVersions([...history, ...sampled.readers], storage.applied),
     ...checkVisible(history),
+    ...checkShown(workload.tellings),
   ];
   if (!workload.isOver) problems.push("a client was never answered");
   if (primary.unanswered > 0) problems.push(`a server never answered ${primary.unanswered} requests or followups`);

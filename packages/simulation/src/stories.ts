@@ -115,12 +115,16 @@ class Stage {
     const executionId = number.toString(16).padStart(32, "0") as ExecutionId;
     const args = { operation: name, units, amount: 0 };
     const encodedArgs = encodeArgs(args);
+    const habits = { caller: null, retained: false, mustNotWrite: false, prefersSpeculative: false } as const;
     this.#locations[location]!.invoke(
-      { executionId, program, args, encodedArgs, caller: null, retained: false, mustNotWrite: false },
-      (outcome) => {
-        this.#trace.write(
-          `client: ${name} is told ${outcome === null ? "that nothing is known" : `its ${outcome.kind}`}`,
-        );
+      { executionId, program, args, encodedArgs, ...habits },
+      {
+        answer: (outcome) => {
+          this.#trace.write(
+            `client: ${name} is told ${outcome === null ? "that nothing is known" : `its ${outcome.kind}`}`,
+          );
+        },
+        show: () => undefined,
       },
     );
     return this;

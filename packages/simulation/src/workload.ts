@@ -2,11 +2,12 @@
  * The clients: each does one thing after the other. Some choose the id of their execution and ask again under it, at
  * another location, or at two at once. Others go away before they are answered.
  */
-import type { ExecutionId } from "@radical/protocol";
+import type { ExecutionId, Outcome } from "@radical/protocol";
+import type { Verdict } from "@radical/runtime/core";
 import type { Clock } from "./clock.ts";
 import type { FaultCounts } from "./faults.ts";
 import type { Operation } from "./history.ts";
-import type { Invocation, Location } from "./location.ts";
+import type { Invocation, Location, Shown } from "./location.ts";
 import { encodeArgs, GROUPS, type ProgramName, READERS, WHOLE_GROUP } from "./programs.ts";
 import type { Trace } from "./trace.ts";
 import type { Weather } from "./weather.ts";
@@ -19,11 +20,23 @@ interface WorkloadOptions {
   readonly trace: Trace;
 }
 
+/** Everything that a client was told in one question. */
+export interface Telling {
+  readonly name: string;
+  readonly program: ProgramName;
+  readonly prefersSpeculative: boolean;
+  /** Before the answer, in order. */
+  readonly shown: Shown[];
+  /** Null: it was told no answer. */
+  answer: { readonly outcome: Outcome | null; readonly verdict: Verdict | null } | null;
+}
+
 /** How often the same execution is asked for again at most. */
 const MAX_REPEATS = 3;
 
 export class Workload {
   readonly history: Operation[] = [];
+  readonly tellings: Telling[] = [];
   readonly #options: WorkloadOptions;
   #position = 0;
   #begun = 0;
@@ -68,7 +81,9 @@ export class Workload {
     const args = { operation: `op${number}`, units, amount };
     const caller = number % 3 === 0 ? null : `caller ${number % 3}`;
     const mustNotWrite = number % 13 === 5;
-    return { executionId, program, args, encodedArgs: encodeArgs(args), caller, retained, mustNotWrite };
+    const prefersSpeculative = number % 3 !== 1;
+    const encodedArgs = encodeArgs(args);
+    return { executionId, program, args, encodedArgs, caller, retained, mustNotWrite, prefersSpeculative };
   }
 
   #next(home: number): void {
@@ -117,17 +132,20 @@ export class Workload {
   #ask(at: Location, invocation: Invocation, repeats: number, done: () => void): void {
     const { clock, weather, locations, counts, trace } = this.#options;
     const { random } = clock;
-    const { executionId, program, retained, mustNotWrite } = invocation;
+    const { executionId, program, retained, mustNotWrite, prefersSpeculative } = invocation;
     const { operation: name, units, amount } = invocation.args;
     const invokedAt = ++this.#position;
     this.#asking++;
     trace.mix(this.#position);
     if (trace.lines !== null)
       trace.write(`${name} asks location ${locations.indexOf(at)}: ${program} ${units.join(" ")} ${amount}`);
+    const telling: Telling = { name, program, prefersSpeculative, shown: [], answer: null };
+    this.tellings.push(telling);
     let isOpen = true;
-    const end = (outcome: Operation["outcome"]): void => {
+    const end = (outcome: Operation["outcome"], verdict?: Verdict | null): void => {
       if (!isOpen) return;
       isOpen = false;
+      if (verdict !== undefined) telling.answer = { outcome, verdict };
       this.#asking--;
       if (trace.lines !== null) trace.write(`${name} is told ${outcome?.kind ?? "nothing"}`);
       const answeredAt = outcome === null ? null : ++this.#position;
@@ -143,6 +161,9 @@ export class Workload {
         end(null);
       });
     }
-    at.invoke(invocation, end);
+    const show = (shown: Shown): void => {
+      if (isOpen) telling.shown.push(shown);
+    };
+    at.invoke(invocation, { answer: end, show });
   }
 }

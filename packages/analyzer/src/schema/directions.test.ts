@@ -168,6 +168,15 @@ describe("tags that are wrong", () => {
      export function far(): void {}
      /** @readwrite far */
      function a(): void {}`,
+    `/** @speculative */ //! misplaced_tag
+     function a(): void {}`,
+    `/** @nearstorage
+       * @speculative */ //! misplaced_tag
+     export function far(): void {}`,
+    `/** @speculative always */ //! unknown_tag
+     export function far(): void {}`,
+    `/** @speculate */ //! unknown_tag
+     export function far(): void {}`,
     `/** @refuse unions */ //! unknown_tag
      export function far(): void {}`,
     `/** @refuse */ //! unknown_tag
@@ -188,6 +197,16 @@ describe("handlers with tags", () => {
     const near = built(HANDLERS.replace("export function befriend", "/** @nearstorage */\n  export function befriend"));
     expect(plans(near)).toEqual({ befriend: "near-storage", homepage: "recorded" });
     expect(near.handlers[0]?.plan).toMatchObject({ span: { line: 11 } });
+  });
+
+  test("a result may be seen before its confirmation, whatever the plan", () => {
+    const text = HANDLERS.replace("export function befriend", "/** @speculative */\n  export function befriend");
+    const { handlers, diagnostics } = built(text);
+    expect(diagnostics.filter(({ code }) => code !== "analyzer_crash")).toEqual([]);
+    expect(handlers.map(({ name, speculative }) => [name, speculative?.line ?? null])).toEqual([
+      ["befriend", 11],
+      ["homepage", null],
+    ]);
   });
 
   test("refused transformations reach the slicer", () => {

@@ -1,6 +1,6 @@
 /**
- * What the developer decided about handlers by tags: near storage, transformations refused, a read/write-set function
- * of their own (a *given set*).
+ * Decisions of the developer about handlers, by tags: near storage, results before their confirmation, transformations
+ * refused, a read/write-set function of their own (a *given set*).
  */
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
@@ -29,6 +29,8 @@ export interface Directions {
   readonly given: ReadonlyMap<string, GivenSet>;
   /** Where it was said, by handler. */
   readonly nearStorage: ReadonlyMap<string, Span>;
+  /** Likewise. */
+  readonly speculative: ReadonlyMap<string, Span>;
   /** By handler. */
   readonly refused: ReadonlyMap<string, ReadonlySet<TransformationKind>>;
   readonly diagnostics: readonly Diagnostic[];
@@ -46,6 +48,7 @@ export function isSetFunction({ functions }: Tags, { name }: as.FunctionDeclarat
 export function readDirections(program: as.Program, schema: Schema, tags: Tags): Directions {
   const given = new Map<string, GivenSet>();
   const nearStorage = new Map<string, Span>();
+  const speculative = new Map<string, Span>();
   const refused = new Map<string, ReadonlySet<TransformationKind>>();
   const diagnostics: Diagnostic[] = [...tags.diagnostics];
   const handlerAt = ({ file, span }: TaggedFunction): HandlerSchema | undefined =>
@@ -68,6 +71,7 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
       const handler = handlerAt(tagged);
       if (handler === undefined) diagnostics.push(misplaced(tag, `stands before ${tagged.name}, which is no handler`));
       else if (tag.kind === "nearstorage") nearStorage.set(handler.name, tag.span);
+      else if (tag.kind === "speculative") speculative.set(handler.name, tag.span);
       else refused.set(handler.name, new Set([...(refused.get(handler.name) ?? []), ...tag.transformations]));
     }
   }
@@ -83,7 +87,19 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
       }),
     );
   }
-  return { given, nearStorage, refused, diagnostics };
+  for (const [handler, span] of speculative) {
+    const near = nearStorage.get(handler);
+    if (near === undefined) continue;
+    diagnostics.push(
+      diagnostic("misplaced_tag", {
+        message: `${handler} runs near storage, where its result is never there before its confirmation`,
+        primary: span,
+        related: [{ span: near, label: "the tag that keeps it near storage" }],
+        help: "remove one of the two tags",
+      }),
+    );
+  }
+  return { given, nearStorage, speculative, refused, diagnostics };
 }
 
 function second(found: GivenSet, other: GivenSet): Diagnostic {

@@ -4,6 +4,7 @@
  *
  *     /** @readwrite homepage *\/    the function is the read/write-set function of handler `homepage`
  *     /** @nearstorage *\/           the handler runs near storage by choice
+ *     /** @speculative *\/           clients may see a result of the handler before its confirmation
  *     /** @refuse union *\/          the slice of the handler does without these transformations
  */
 import { scan, type ScannedToken } from "../check/scanner.ts";
@@ -14,6 +15,7 @@ import { TRANSFORMATIONS, type TransformationKind } from "../front.ts";
 export type Tag =
   | { readonly kind: "readwrite"; readonly handler: string; readonly span: Span }
   | { readonly kind: "nearstorage"; readonly span: Span }
+  | { readonly kind: "speculative"; readonly span: Span }
   | { readonly kind: "refuse"; readonly transformations: readonly TransformationKind[]; readonly span: Span };
 
 /** A function with tags in its doc comment. */
@@ -30,10 +32,12 @@ export interface Tags {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-const ACCEPTED = "the tags are @readwrite <handler>, @nearstorage, and @refuse union|dropped-guard|widening|all";
+const ACCEPTED =
+  "the tags are @readwrite <handler>, @nearstorage, @speculative, and @refuse union|dropped-guard|widening|all";
 
 /** What is one of the tags, or was meant to be one. */
-const TAG = /(?<=^[ \t]*\/?\*{0,2}[ \t]*)@((?:near[-_]?storage|read[-_]?write|refuse)s?\b)([^\n]*)/gim;
+const TAG =
+  /(?<=^[ \t]*\/?\*{0,2}[ \t]*)@((?:near[-_]?storage|read[-_]?write|refuse|speculat(?:ive|e|ion))s?\b)([^\n]*)/gim;
 
 export function readTags(sources: readonly SourceFile[]): Tags {
   const functions: TaggedFunction[] = [];
@@ -94,8 +98,9 @@ function tagOf(name: string, words: readonly string[], span: Span): Tag | string
       if (words.length !== 1) return "@readwrite names one handler";
       return { kind: "readwrite", handler: words[0]!, span };
     case "nearstorage":
-      if (words.length !== 0) return "@nearstorage stands alone";
-      return { kind: "nearstorage", span };
+    case "speculative":
+      if (words.length !== 0) return `@${name} stands alone`;
+      return { kind: name, span };
     case "refuse": {
       if (words.length === 0) return "@refuse names transformations";
       const unknown = words.find((word) => word !== "all" && !TRANSFORMATIONS.some((known) => known === word));

@@ -198,9 +198,17 @@ function manifestOf({ name, cache }: ResolvedConfig, report: BuildResult, conten
     limits: content.limits,
     cache,
     handlers: Object.fromEntries(
-      report.handlers.map(({ name: handler, parameters, result, plan, readOnly, file, line }) => [
+      report.handlers.map(({ name: handler, parameters, result, plan, readOnly, speculative, file, line }) => [
         handler,
-        { parameters, result, plan: plan.kind, readOnly, file, line },
+        {
+          parameters,
+          result,
+          plan: plan.kind,
+          readOnly,
+          ...(speculative === null ? {} : { speculative: true }),
+          file,
+          line,
+        },
       ]),
     ),
     records: report.records,

@@ -94,7 +94,7 @@ function show(handlers: readonly HandlerReport[], report: Compilation, terminal:
   /** A reason that several handlers share is told once. */
   const told = new Map<string, string>();
   for (const handler of handlers) {
-    const { name, plan, readOnly, file, line } = handler;
+    const { name, plan, readOnly, speculative, file, line } = handler;
     const good = plan.kind === "sliced" || plan.kind === "given";
     const verdict = style(good ? "green" : "yellow", PLAN_WORDS[plan.kind]);
     print(`${style("bold", name)}  ${verdict}${readOnly ? ", reads only" : ""}  ${style("dim", `${file}:${line}`)}`);
@@ -113,6 +113,8 @@ function show(handlers: readonly HandlerReport[], report: Compilation, terminal:
       case "recorded":
         showReason(name, plan.reason, report, told);
     }
+    if (speculative !== null)
+      print(`  shows  its result before the confirmation: @speculative  ${style("dim", placeOf(speculative))}`);
     if (explain) {
       showCost(handler);
       showExplanations(handler, report, terminal);

@@ -477,6 +477,29 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
       return { applied, pending: pending.length, found };
     };
 
+    test("a part of a commit that arrives after others have written its items changes nothing", async () => {
+      const units = Array.from({ length: 250 }, (_, index) => unitId("t", `many ${index}`));
+      const writing = (number: number): Completion =>
+        completionOf(
+          intentOf(number, epoch),
+          units.map((unit) => ({ unit, value: Uint8Array.of(number) })),
+        );
+      let release = (): void => {};
+      const until = new Promise<void>((resolve) => (release = resolve));
+      proxy.plan("TransactWriteItems", { kind: "pass" });
+      proxy.always("TransactWriteItems", { kind: "hold", until });
+      const late = complete(storage, epoch, "new", writing(1));
+      const transactions = (): number => proxy.calls.filter((call) => call === "TransactWriteItems").length;
+      await expect.poll(transactions, { timeout: 100_000 }).toBeGreaterThan(1);
+      // The same server asks again, and the commit is finished. The locks are free.
+      expect(await complete(direct, epoch, "new", writing(1))).toMatchObject({ record: { state: "done" } });
+      expect(await complete(direct, epoch, "new", writing(2))).toEqual({ kind: "applied" });
+      release();
+      expect(await late).toEqual({ kind: "applied" });
+      const values = Array.from((await loadAll(direct, units)).values(), ({ value }) => value[0]);
+      expect(new Set(values)).toEqual(new Set([2]));
+    });
+
     describe("a commit of several executions", () => {
       const [reExecuted, followed, fresh] = [1, 2, 3] as const;
       /** The first two are pending; the third is new. Each writes a hundred units, of which ten are those of the next. */

@@ -100,7 +100,10 @@ export type Effect =
       readonly snapshot: CapturedSnapshot;
       readonly set: AccessSet;
     }
-  | { readonly kind: "answer"; readonly answer: Answer }
+  /** Show the client the result of a run that nobody has confirmed. */
+  | { readonly kind: "show"; readonly result: Uint8Array }
+  /** The verdict is there if a result was shown before. */
+  | { readonly kind: "answer"; readonly answer: Answer; readonly verdict?: Verdict }
   | { readonly kind: "put"; readonly entries: readonly CachePut[] }
   | {
       readonly kind: "follow";
@@ -211,6 +214,15 @@ export type Answer =
       /** When to repeat, for errors after which that may help. */
       readonly retryAfterMs: number | null;
     };
+
+/** The relation of an answer to the result that was shown before it. */
+export type Verdict =
+  /** The answer is that result. */
+  | "confirmed"
+  /** The answer is another result. */
+  | "corrected"
+  /** The answer is not a result. */
+  | "failed";
 
 export type LocationEvent =
   /** A request at this location was answered: it is free to listen for those to come. */

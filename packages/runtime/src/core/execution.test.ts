@@ -17,7 +17,7 @@ import {
 import type { AccessSet } from "@radical/wasm-host";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Answer, CapturedSnapshot, Derivation, Effect, ExecutionEvent } from "./effects.ts";
+import type { Answer, CapturedSnapshot, Derivation, Effect, ExecutionEvent, Verdict } from "./effects.ts";
 import { DEFAULT_BOUNDS, Execution, type ExecutionInput } from "./execution.ts";
 import { Experience } from "./experience.ts";
 import { PrimaryLink } from "./primary-link.ts";
@@ -38,6 +38,8 @@ const INPUT: ExecutionInput = {
   retained: false,
   repeatKey: "execution-0123456789abcdef0123456789abcdef",
   mustNotWrite: false,
+  prefersSpeculative: false,
+  speculative: false,
   undeclaredTables: [],
 };
 
@@ -580,6 +582,105 @@ describe("record mode", () => {
   });
 });
 
+describe("a result is shown before its confirmation", () => {
+  const SHOWING = { prefersSpeculative: true, speculative: true } as const;
+  const show = (text: string): Effect => ({ kind: "show", result: bytes(text) });
+
+  test("confirmed: the answer says so", () => {
+    const execution = speculating(SHOWING);
+    expect(execution.shows).toBe(true);
+    expect(execution.step(completed(result("mine")))).toEqual([show("mine")]);
+    expect(only(execution.step(valid(null)), "answer")).toMatchObject({ verdict: "confirmed" });
+  });
+
+  test.each<[Verdict, ExecutionEvent]>([
+    ["confirmed", executed(result("mine"))],
+    ["corrected", executed(result("min"))],
+    ["corrected", executed(result("mind"))],
+    ["failed", executed({ kind: "abort", status: 403, code: "no", message: "No." })],
+    ["failed", executed({ kind: "trap", code: "unreachable", message: "out of range" })],
+    ["failed", replied({ kind: "refused", code: "unknown_handler", message: "", retryAfterMs: null })],
+  ])("%s by the primary's own answer", (verdict, event) => {
+    const end = play(speculating(SHOWING), completed(result("mine")), event);
+    expect(only(end, "answer")).toMatchObject({ verdict });
+  });
+
+  test.each<[string, Partial<ExecutionInput>]>([
+    ["without the tag", { ...SHOWING, speculative: false }],
+    ["without the preference", { ...SHOWING, prefersSpeculative: false }],
+  ])("never %s", (_, input) => {
+    const execution = speculating(input);
+    expect(execution.shows).toBe(false);
+    expect(execution.step(completed(result("mine")))).toEqual([]);
+    expect(only(execution.step(valid(null)), "answer")).not.toHaveProperty("verdict");
+  });
+
+  test.each<[string, ExecutionEvent]>([
+    ["a refusal", completed({ kind: "abort", status: 403, code: "no", message: "No." })],
+    ["a trap", completed({ kind: "trap", code: "unreachable", message: "out of range" })],
+    ["a run that was stopped", stopped],
+    ["a run without fuel", exhausted],
+  ])("never %s", (_, event) => {
+    expect(kinds(speculating(SHOWING).step(event))).not.toContain("show");
+  });
+
+  test("a reply that beats f leaves nothing to show", () => {
+    const execution = speculating(SHOWING);
+    const [answer] = play(execution, valid(null), completed(result("mine")));
+    expect(answer).toMatchObject({ kind: "answer" });
+    expect(answer).not.toHaveProperty("verdict");
+  });
+
+  test("while an attempt is repeated it is shown, and once", () => {
+    const execution = speculating(SHOWING);
+    execution.step(unanswered());
+    expect(kinds(execution.step(completed(result("mine"))))).toEqual(["show"]);
+    expect(kinds(execution.step(waited("lvi")))).toEqual(["send"]);
+    expect(only(execution.step(valid(null)), "answer")).toMatchObject({ verdict: "confirmed" });
+  });
+
+  test("in doubt nothing is shown, in record mode neither", () => {
+    for (const plan of ["sliced", "recorded"] as const) {
+      const experience = new Experience();
+      for (let count = 0; count < 10; count++) experience.compared(ann, true, 0);
+      const execution = new Execution({ ...INPUT, ...SHOWING, plan }, DEFAULT_BOUNDS, experience);
+      const access = set([ann], [feed]);
+      const run = { kind: "completed", outcome: result("mine"), writes: [] } as const;
+      const captured = new Map([[ann, item(5, "Ann")]]);
+      const isRecorded = plan === "recorded";
+      const derivation = {
+        kind: "derived",
+        set: access,
+        missing: [],
+        captured,
+        run: isRecorded ? run : null,
+        isExhausted: false,
+      } as const;
+      const before = play(execution, started(), { kind: "derived", derivation, atMs: 0 });
+      expect(kinds(before)).toEqual(["send"]);
+      const after = play(execution, valid(commit(9)), ...(isRecorded ? [] : [completed(result("mine"))]));
+      expect(isRecorded ? [] : kinds(after)).not.toContain("show");
+    }
+  });
+
+  test("a run in record mode is shown once the request is sent", () => {
+    const execution = new Execution({ ...INPUT, ...SHOWING, plan: "recorded" });
+    const run = { kind: "completed", outcome: result("mine"), writes: [] } as const;
+    const captured = new Map([[ann, item(5, "Ann")]]);
+    const derivation = {
+      kind: "derived",
+      set: set([ann], []),
+      missing: [],
+      captured,
+      run,
+      isExhausted: false,
+    } as const;
+    const effects = play(execution, started(), { kind: "derived", derivation, atMs: 0 });
+    expect(kinds(effects)).toEqual(["send", "show"]);
+    expect(only(execution.step(valid(null)), "answer")).toMatchObject({ verdict: "confirmed" });
+  });
+});
+
 describe("the speculation is not confirmed", () => {
   test("stale: the server's outcome, the repairs, and nothing of the speculation", () => {
     const execution = speculating();
@@ -995,6 +1096,8 @@ const reply: fc.Arbitrary<LviAnswer> = fc.oneof(
 const world = fc.record({
   servers: fc.integer({ min: 1, max: 3 }),
   plan: fc.constantFrom("sliced", "recorded"),
+  prefersSpeculative: fc.boolean(),
+  speculative: fc.boolean(),
   /** Units that the cache has in memory. */
   memory: fc.subarray(UNITS),
   derivations: fc.array(derivation, { minLength: 1, maxLength: 12 }),
@@ -1046,10 +1149,13 @@ function recorded(found: Derivation, snapshot: CapturedSnapshot, memory: readonl
   };
 }
 
-test("property: whatever happens, one answer, and nothing speculative before its confirmation", () => {
+test("property: whatever happens, one answer, and nothing speculative before its confirmation unless it is shown as such", () => {
   fc.assert(
-    fc.property(world, ({ servers, plan, memory, derivations, cached, replies, speculation, followups, order }) => {
-      const execution = new Execution({ ...INPUT, plan }, DEFAULT_BOUNDS, undefined, new PrimaryLink(servers));
+    fc.property(world, ({ servers, plan, prefersSpeculative, speculative, ...others }) => {
+      const { memory, derivations, cached, replies, speculation, followups, order } = others;
+      const input = { ...INPUT, plan, prefersSpeculative, speculative };
+      const execution = new Execution(input, DEFAULT_BOUNDS, undefined, new PrimaryLink(servers));
+      let shown = 0;
       const sends: LviRequest[] = [];
       const fetches: UnitId[] = [];
       const answers: Answer[] = [];
@@ -1120,8 +1226,18 @@ test("property: whatever happens, one answer, and nothing speculative before its
             );
             break;
           }
+          case "show":
+            expect([prefersSpeculative, speculative, isConfirmed, answers.length, ++shown]).toEqual([
+              true,
+              true,
+              false,
+              0,
+              1,
+            ]);
+            break;
           case "answer":
             answers.push(effect.answer);
+            expect(effect.verdict === undefined).toBe(shown === 0);
             if (effect.answer.kind === "outcome" && effect.answer.path === "speculative") {
               // Only confirmed, and only a request that named every version can be.
               expect(lastReply).toMatchObject({ kind: "valid" });

@@ -42,6 +42,7 @@ import type {
   ExecutionEvent,
   PathReason,
   Speculation,
+  Verdict,
   WarningCode,
 } from "./effects.ts";
 import { type Doubt, Experience, type Read } from "./experience.ts";
@@ -63,6 +64,10 @@ export interface ExecutionInput {
   readonly repeatKey: string;
   /** It came as a GET: whatever the manifest says of the handler, it has no effect. */
   readonly mustNotWrite: boolean;
+  /** The client asks to be shown a result before its confirmation. */
+  readonly prefersSpeculative: boolean;
+  /** The handler has the tag `@speculative`: its developer lets clients see what is not confirmed. */
+  readonly speculative: boolean;
   /** Test hook: tables whose units are left out of the read/write set. */
   readonly undeclaredTables: readonly string[];
 }
@@ -180,6 +185,8 @@ export class Execution {
   /** As the primary told it in its last reply to this execution, or before it began. */
   #seen: CommitId | null;
   #phase: Phase = { kind: "new" };
+  /** The result that the client was shown before its confirmation. */
+  #shown: Uint8Array | null = null;
 
   constructor(
     input: ExecutionInput,
@@ -203,6 +210,12 @@ export class Execution {
   /** Whether the client's answer is settled; a speculation that has not begun is then needless. */
   get answered(): boolean {
     return this.#phase.kind === "following" || this.#phase.kind === "ended";
+  }
+
+  /** Whether the client may be shown a result before its confirmation. */
+  get shows(): boolean {
+    // variant: shows-tagged
+    return this.#input.prefersSpeculative && this.#input.speculative;
   }
 
   step(event: ExecutionEvent): readonly Effect[] {
@@ -327,7 +340,9 @@ export class Execution {
     const units = accessedUnits(set, snapshot);
     const question: SetQuestion = { kind: "set", endsAtMs, search, set, units, snapshot, guessed, doubt, run: runs };
     const sent = this.#send(question, atMs);
-    return runs.kind === "running" ? [...sent, { kind: "speculate", after: "send", snapshot, set }] : sent;
+    if (runs.kind === "running") return [...sent, { kind: "speculate", after: "send", snapshot, set }];
+    if (runs.kind !== "completed" || !this.shows || this.#doubtOf(set, guessed, atMs) !== null) return sent;
+    return [...sent, ...this.#show(runs)];
   }
 
   /**
@@ -448,8 +463,20 @@ export class Execution {
     const ended = this.#ran(speculation, atMs);
     if (ended !== null) return [...warnings, ...ended];
     this.#phase = { ...phase, question: { ...phase.question, run: speculation } };
+    // A run that ends after the confirmation gives the answer itself.
+    // variant: shown-unconfirmed
+    const isOpen = phase.kind === "asking" || phase.kind === "backing-off";
+    const shown = isOpen ? this.#show(speculation) : [];
     // variant: speculation-done
-    return [...warnings, ...this.#join(atMs)];
+    return [...warnings, ...shown, ...this.#join(atMs)];
+  }
+
+  /** Only a result: a refusal or a fault waits until it is certain. */
+  #show(speculation: Speculation): readonly Effect[] {
+    if (!this.shows || speculation.kind !== "completed" || speculation.outcome.kind !== "result") return [];
+    const result = speculation.outcome.value;
+    this.#shown = result;
+    return [{ kind: "show", result }];
   }
 
   /** Null: the run may count. */
@@ -742,7 +769,8 @@ export class Execution {
   #answer(answer: Answer): Effect {
     if (this.answered) throw new Error("An execution is answered twice.");
     this.#phase = { kind: "ended" };
-    return { kind: "answer", answer };
+    if (this.#shown === null) return { kind: "answer", answer };
+    return { kind: "answer", answer, verdict: verdictOn(this.#shown, answer) };
   }
 
   // ── 5. The followup: lost, it only makes the primary re-execute ──────────────────────────────────────────────────
@@ -791,6 +819,14 @@ const TOO_LARGE_HINT = "nothing was written; send smaller arguments, or let the 
 /** Once: a second look at the cache could show another version than the one executed on. */
 function capture({ snapshot }: Sight, unit: UnitId, entry: Entry): void {
   if (!snapshot.has(unit)) snapshot.set(unit, entry);
+}
+
+function verdictOn(shown: Uint8Array, answer: Answer): Verdict {
+  if (answer.kind === "failed" || answer.outcome.kind !== "result") return "failed";
+  const { value } = answer.outcome;
+  // variant: verdict-compared
+  const isSame = value.length === shown.length && value.every((byte, at) => byte === shown[at]);
+  return isSame ? "confirmed" : "corrected";
 }
 
 /** The run can't be used. */

@@ -1,5 +1,5 @@
 /** The protocol core of a location by itself, for whoever drives it in another world than a Worker's. */
-export type { Answered, CachePut, Effect } from "./effects.ts";
+export type { Answered, CachePut, Effect, Verdict } from "./effects.ts";
 export { Experience } from "./experience.ts";
 export type { ListeningBounds } from "./listening.ts";
 export { LocationCore } from "./location.ts";

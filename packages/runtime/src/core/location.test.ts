@@ -18,6 +18,8 @@ const INPUT: ExecutionInput = {
   retained: false,
   repeatKey: "execution-0123456789abcdef0123456789abcdef",
   mustNotWrite: false,
+  prefersSpeculative: false,
+  speculative: false,
   undeclaredTables: [],
 };
 

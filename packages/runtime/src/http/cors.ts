@@ -18,9 +18,10 @@ export interface CorsOptions {
 }
 
 /** Headers that pages may send without being named. */
-const REQUEST_HEADERS = ["authorization", "content-type", "idempotency-key", "traceparent", "tracestate"];
+const REQUEST_HEADERS = ["authorization", "content-type", "idempotency-key", "prefer", "traceparent", "tracestate"];
 /** Headers that pages may read besides those that the platform lets them. */
 const EXPOSED_HEADERS = [
+  "preference-applied",
   "retry-after",
   "server-timing",
   "x-radical-execution",

@@ -5,7 +5,8 @@
  * How an earlier server is kept from changing anything, without one item that every write would meet:
  *
  *   - A pending intent names its owner. Only its owner completes it, and recovery makes the new server the owner.
- *   - A transaction that has no pending intent to meet checks a fence (`fences.ts`).
+ *   - The record that decides a large commit names its owner likewise, and each part of the commit checks it.
+ *   - A transaction that has no such record to meet checks a fence (`fences.ts`).
  *   - An intent that an earlier server had on its way arrives with an owner from before the last recovery. It is an
  *     orphan: nobody was told of it, and it counts as not there.
  */
@@ -95,8 +96,6 @@ const OVERTAKEN = "another server has taken over";
 const REMOVED = "a record was removed while it was read";
 /** Of records that a starting server adopts: each takes as long as a hundred requests. */
 const BATCHES_AT_ONCE = 2;
-/** Of one commit: the fences that its parts take at once. */
-const PARTS_AT_ONCE = 4;
 
 export class DynamoStorage implements Storage {
   readonly isExclusive = false;
@@ -378,7 +377,7 @@ export class DynamoStorage implements Storage {
       ...becoming.map((item, index) => this.#recordChange(records[index]!.id, item)),
       ...[...writes.values()].map((write) => this.#itemChange(write)),
     ];
-    const conditions = records.map(({ expects }) => (expects === "new" ? ifNew(epoch) : ifOwnPending(epoch)));
+    const conditions = records.map(({ expects }) => (expects === "new" ? ifNew(epoch) : ifOwn(epoch, PENDING)));
     let actions = changes.map((change, index) => this.#action(change, conditions[index]));
     let decided: Item | null = null;
     if (!fitsTransaction(together(weightOf(actions), FENCE))) {
@@ -482,9 +481,10 @@ export class DynamoStorage implements Storage {
   }
 
   /**
-   * Applies the rest of a commit whose first record is partly applied, and makes that record what it becomes. The parts may be
-   * applied by several and again, since nobody else changes these items before that. The executions whose records the commit
-   * has changed; null: another server has taken over.
+   * Applies the rest of a commit whose first record is partly applied, and makes that record what it becomes. Several attempts
+   * may do so, and again, since nobody else changes these items before that. A change that arrives later has no effect: it
+   * checks that the record is partly applied, and this server's. Transactions that check the same item conflict, so they are
+   * sent one after the other. The executions whose records the commit has changed; null: another server has taken over.
    */
   async #finish(epoch: number, record: Item): Promise<readonly ExecutionId[] | null> {
     const { executionId } = positionOf(record);
@@ -497,44 +497,37 @@ export class DynamoStorage implements Storage {
         ? { ...change, item: { ...change.item, owner: { N: String(epoch) } } }
         : change,
     );
-    failpoint("dynamo.decided");
-    const apply = async (some: readonly TransactWriteItem[]) => {
-      const failed = await this.#transactFenced(epoch, some);
-      failpoint("dynamo.part-applied");
-      return failed;
-    };
-    const actions = changes.map((change) => this.#action(change));
-    const applied = await atOnce(
-      inTransactions(actions, (action) => weightOf([action]), FENCE),
-      apply,
-      PARTS_AT_ONCE,
-    );
-    if (applied.includes("fenced")) return null;
-    failpoint("dynamo.all-applied");
-
     const becomes = becomesOf(record);
-    const last = {
-      TableName: this.#tables.executions,
-      ConditionExpression: "#status = :status AND #owner = :owner",
-      ExpressionAttributeNames: { "#status": "status", "#owner": "owner" },
-      ExpressionAttributeValues: { ":status": { S: PARTLY_APPLIED }, ":owner": { N: String(epoch) } },
-    };
-    const failed = await (becomes === null
-      ? this.#dynamo.delete({ ...last, Key: this.#layout.executionKey(executionId) })
-      : this.#dynamo.put({ ...last, Item: becomes }));
-    // Otherwise it failed because another attempt has done it.
-    if (failed !== null && failed.item !== null && positionOf(failed.item).owner > epoch) return null;
-    failpoint("dynamo.done");
     const changed: [ExecutionId, Item | null][] = [[executionId, becomes]];
     for (const change of changes) {
       if (change.table !== "executions") continue;
       const item = change.kind === "put" ? change.item : null;
       changed.push([text(change.kind === "put" ? change.item : change.key, "id") as ExecutionId, item]);
     }
+    const ids = changed.map(([id]) => id);
+    failpoint("dynamo.decided");
+
+    const decided = this.#check(executionId, ifOwn(epoch, PARTLY_APPLIED));
+    const actions = changes.map((change) => this.#action(change));
+    for (const some of inTransactions(actions, (action) => weightOf([action]), weightOf([decided]))) {
+      // oxlint-disable-next-line no-await-in-loop -- they check the same item
+      const failed = await this.#dynamo.transact([...some, decided]);
+      failpoint("dynamo.part-applied");
+      if (failed !== null) return isOvertaken(epoch, failed[some.length] ?? null) ? null : ids;
+    }
+    failpoint("dynamo.all-applied");
+
+    const last = { TableName: this.#tables.executions, ...ifOwn(epoch, PARTLY_APPLIED) };
+    const failed = await (becomes === null
+      ? this.#dynamo.delete({ ...last, Key: this.#layout.executionKey(executionId) })
+      : this.#dynamo.put({ ...last, Item: becomes }));
+    if (isOvertaken(epoch, failed)) return null;
+    failpoint("dynamo.done");
     await atOnce(changed, ([id, item]) => this.#became(id, item));
     await this.#parts.delete(executionId, rest.name, rest.count);
-    return changed.map(([id]) => id);
+    return ids;
   }
+
   /** A transaction that has no effect once another server leads. */
   #transactFenced(epoch: number, actions: readonly TransactWriteItem[]): Promise<TransactionResult> {
     return this.#fences.with(async (name) => {
@@ -752,6 +745,16 @@ function ifNew(epoch: number): Condition {
   };
 }
 
-function ifOwnPending(epoch: number): Condition {
-  return { ...ifNew(epoch), ConditionExpression: "#status = :pending AND #owner = :epoch" };
+/** The record has this status, and is this server's. */
+function ifOwn(epoch: number, status: string): Condition {
+  return {
+    ConditionExpression: "#status = :status AND #owner = :epoch",
+    ExpressionAttributeNames: { "#status": "status", "#owner": "owner" },
+    ExpressionAttributeValues: { ":status": { S: status }, ":epoch": { N: String(epoch) } },
+  };
+}
+
+/** Whether a condition failed because the record is a later server's. Otherwise another attempt of this server has changed it. */
+function isOvertaken(epoch: number, met: Met | null): boolean {
+  return met !== null && met.item !== null && positionOf(met.item).owner > epoch;
 }

@@ -354,7 +354,7 @@ function parametersOf({ parameters }: WorkloadRun): string {
 
 function phasesTable(result: BenchmarkResult): string {
   const columns = workloadRuns(result).flatMap((run) =>
-    (["speculative", "near-storage"] as const).flatMap((path) => {
+    (["speculative", "leased", "near-storage"] as const).flatMap((path) => {
       const row = rowOf(
         result.phases.filter((each) => each.path === path),
         run,

@@ -385,6 +385,7 @@ function lineChart(
 /** The parts of a request, one after the other. What they leave of the total is the rest of the Worker's own work. */
 const OF_REQUEST: Readonly<Record<Path, readonly Phase[]>> = {
   speculative: ["queueMs", "frontMs", "rwMs", "cacheMs", "fMs", "waitMs"],
+  leased: ["queueMs", "frontMs", "rwMs", "cacheMs", "fMs"],
   "near-storage": ["queueMs", "frontMs", "rwMs", "cacheMs", "lviMs"],
 };
 const OF_LVI: readonly Phase[] = ["sendMs", "lockWaitMs", "validateMs", "intentMs", "nearStorageMs", "receiveMs"];
@@ -420,6 +421,7 @@ const LVI_COLOURS: readonly Series[] = OF_LVI.map((phase, place) => ({
 }));
 const ANSWERED: Readonly<Record<Path, string>> = {
   speculative: "answered by the location",
+  leased: "answered under read leases",
   "near-storage": "answered by the run near storage",
 };
 
@@ -435,13 +437,15 @@ function phases(result: BenchmarkResult): Chart | null {
 }
 
 function lviPhases(result: BenchmarkResult): Chart | null {
-  const panels = PATHS.map((path) =>
+  const panels = ASKING_PATHS.map((path) =>
     stacks(result, path, ANSWERED[path], (row) => OF_LVI.map((phase) => partOf(row, phase))),
   );
   return stackChart("What an LVI request takes", LVI_COLOURS, panels);
 }
 
-const PATHS: readonly Path[] = ["speculative", "near-storage"];
+/** Those with an LVI request. */
+const ASKING_PATHS: readonly Path[] = ["speculative", "near-storage"];
+const PATHS: readonly Path[] = ["speculative", "leased", "near-storage"];
 
 type Parts = StackPanel["rows"][number]["parts"];
 

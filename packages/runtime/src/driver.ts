@@ -376,12 +376,7 @@ export function tell(location: LocationMachine, event: LocationEvent, ports: Lis
   }
 }
 
-function tellLines(
-  location: LocationMachine,
-  shift: number,
-  texts: readonly string[],
-  ports: ListeningPorts,
-): void {
+function tellLines(location: LocationMachine, shift: number, texts: readonly string[], ports: ListeningPorts): void {
   const lines = texts.map((text) => decodeLine(text, { decode: fromBase64 })).filter((line) => line !== null);
   if (lines.length === 0) return;
   const hinted = lines.flatMap((line) => (line.kind === "hint" ? line.entries : []));

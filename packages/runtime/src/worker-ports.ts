@@ -148,8 +148,7 @@ export function run(execution: ExecutionMachine, surroundings: Surroundings): Ru
 }
 
 /**
- * Settles when the request has nothing left to do for its isolate: it listens no more, at once if another request does, and
- * has no timer under way. Rejects only for a fault of ours.
+ * Settles when the request has nothing left to do for its isolate: it listens no more, and has no timer under way. Rejects only for a fault of ours.
  */
 export function listen(
   core: LocationCore,
@@ -161,12 +160,14 @@ export function listen(
   let underWay = 0;
   const begin = <T>(work: Promise<T>, done: (value: T) => void): void => {
     underWay++;
-    work
-      .then(done)
-      .catch(finishing.reject)
-      .finally(() => {
-        if (--underWay === 0) finishing.resolve();
-      });
+    void (async () => {
+      try {
+        done(await work);
+      } catch (error) {
+        finishing.reject(error);
+      }
+      if (--underWay === 0) finishing.resolve();
+    })();
   };
   const free: LocationEvent = { kind: "free", location, atMs: now() };
   tell(core, free, {

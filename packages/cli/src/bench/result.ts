@@ -243,8 +243,11 @@ export type Phase = (typeof PHASES)[number];
 
 /** Of `radical`: each phase over the requests that had it, of a handler or of a location. */
 export interface PhaseRow extends Selection {
-  /** `speculative`: the location's run was the answer. `near-storage`: the primary's was. Null: both. */
-  readonly path: "speculative" | "near-storage" | null;
+  /**
+   * `speculative`: the location's run was the answer, confirmed by the primary. `leased`: the same without a request to the
+   * primary. `near-storage`: the primary's run was. Null: all.
+   */
+  readonly path: "speculative" | "leased" | "near-storage" | null;
   readonly samples: number;
   readonly phases: Readonly<Partial<Record<Phase, Statistics>>>;
 }

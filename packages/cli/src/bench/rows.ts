@@ -107,7 +107,7 @@ export function validationRow(
     const reason = headers["x-radical-reason"] ?? "";
     reasons[reason] = (reasons[reason] ?? 0) + 1;
   }
-  const validated = radical.length - (reasons["requested"] ?? 0);
+  const validated = radical.length - (reasons["requested"] ?? 0) - count("leased");
   const isAll = selection.handler === null && selection.location === null;
   return {
     ...selection,
@@ -127,7 +127,7 @@ export function phaseRows(
   oneWayMs: ReadonlyMap<string, number>,
 ): readonly PhaseRow[] {
   const radical = own.filter(({ system }) => system === "radical");
-  return ([null, "speculative", "near-storage"] as const).flatMap((path): PhaseRow[] => {
+  return ([null, "speculative", "leased", "near-storage"] as const).flatMap((path): PhaseRow[] => {
     const those = path === null ? radical : radical.filter(({ headers }) => headers["x-radical-path"] === path);
     if (those.length === 0) return [];
     const phases = those.map((one) =>

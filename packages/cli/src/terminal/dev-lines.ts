@@ -5,7 +5,7 @@ import { describeDistance } from "../config/config.ts";
 import type { DevEvent, RequestLine } from "../dev/dev-events.ts";
 import { FAULTS_PATH } from "../dev/control-server.ts";
 import type { Faults } from "../local/faults.ts";
-import { type Terminal, counted, indentedText } from "./terminal.ts";
+import { type Style, type Terminal, counted, indentedText } from "./terminal.ts";
 
 /** Null: nothing worth a line. */
 export function devLine(event: DevEvent, terminal: Terminal): string | null {
@@ -105,21 +105,28 @@ function above(frames: readonly string[]): string {
 
 const PHASES = ["rw", "cache", "lvi", "f", "total"] as const;
 
+type Path = NonNullable<RequestLine["path"]>;
+
+const PATH_WIDTH = 12;
+const PATH_STYLES: Readonly<Record<Path, Style>> = {
+  speculative: "green",
+  leased: "green",
+  "near-storage": "yellow",
+};
+/** Reasons that say nothing besides their path. */
+const PLAIN_REASONS: readonly RequestLine["reason"][] = [null, "valid", "unchanged"];
+
 /** Handler, location, path, then where the time went in milliseconds, the status, and why it took longer than it may. */
 function requestLine(line: RequestLine, { style }: Terminal): string {
   const path =
-    line.path === "speculative"
-      ? style("green", "speculative ")
-      : line.path === null
-        ? "-           "
-        : style("yellow", "near-storage");
+    line.path === null ? "-".padEnd(PATH_WIDTH) : style(PATH_STYLES[line.path], line.path.padEnd(PATH_WIDTH));
   const times = PHASES.map((phase) => {
     const ms = line.ms[phase];
     return `${phase} ${(ms === undefined ? "-" : ms.toFixed(1)).padStart(6)}`;
   });
   const status =
     line.status < 400 ? String(line.status) : style("red", terminalText(`${line.status} ${line.code ?? ""}`));
-  const reason = line.reason === null || line.reason === "valid" ? "" : `  ${style("dim", terminalText(line.reason))}`;
+  const reason = PLAIN_REASONS.includes(line.reason) ? "" : `  ${style("dim", terminalText(line.reason ?? ""))}`;
   return `${terminalText(line.handler ?? "-").padEnd(14)} ${terminalText(line.location).padEnd(8)} ${path}  ${times.join("  ")} ms  ${status}${reason}`;
 }
 

@@ -91,8 +91,7 @@ export type Effect =
       readonly timeoutMs: number;
     }
   /**
-   * Run f on the snapshot: once the LVI request is on the wire; in doubt, once its reply has confirmed the snapshot; or at
-   * once, if read leases have confirmed it.
+   * Run f on the snapshot: `send` once the LVI request is on the wire, `reply` once its reply has confirmed the snapshot. With `lease` read leases have confirmed it already.
    */
   | {
       readonly kind: "speculate";

@@ -12,6 +12,7 @@ import {
   commitId,
   compareKeys,
   entryOf,
+  sessionId,
   unitId,
 } from "@radical/protocol";
 import type { AccessSet } from "@radical/wasm-host";
@@ -1440,3 +1441,192 @@ const TIGHT = {
   longWeight: 0.5,
   long: 0.5,
 };
+
+describe("read leases", () => {
+  const users = { [ann]: item(5, "Ann"), [bob]: item(6, "Bob") };
+  const lease = (n: number, entries: Readonly<Record<UnitId, Entry>>) =>
+    ({
+      kind: "lease",
+      n,
+      units: (Object.entries(entries) as [UnitId, Entry][]).map(([unit, { version }]) => ({ unit, version })),
+    }) as const;
+
+  /** A location whose session has leases of the entries from 0 to 2,450. `confirms`: its primary has confirmed a run lately. */
+  function leasing(entries: Readonly<Record<UnitId, Entry>> = users, confirms = true) {
+    const primary = new PrimaryLink();
+    primary.leases.open(sessionId(1, 1), 0);
+    primary.leases.take(lease(1, entries));
+    primary.leases.renew(0, 3_000);
+    const experience = new Experience();
+    if (confirms) experience.confirmed(INPUT.module, true, 0);
+    const execution = (input: Partial<ExecutionInput> = {}): Execution =>
+      new Execution({ ...INPUT, ...input }, DEFAULT_BOUNDS, experience, primary);
+    return { primary, experience, execution };
+  }
+
+  const recordedHere = (access: AccessSet, outcome: Outcome): ExecutionEvent => ({
+    kind: "derived",
+    derivation: {
+      kind: "derived",
+      set: access,
+      missing: [],
+      captured: new Map(Object.entries(users) as [UnitId, Entry][]),
+      run: { kind: "completed", outcome, writes: [] },
+      isExhausted: false,
+    },
+    atMs: 0,
+  });
+
+  test("a read of leased versions is answered by the run alone, and nothing is sent", () => {
+    const execution = leasing().execution();
+    const effects = play(execution, started(), derived(set([ann, bob], [])), fetched(users));
+    expect(effects).toMatchObject([{ kind: "speculate", after: "lease" }]);
+    assertWellFormed(execution);
+    expect(execution.step(completed(result("both")))).toEqual([
+      { kind: "answer", answer: { kind: "outcome", outcome: result("both"), path: "leased", reason: "unchanged" } },
+    ]);
+    expect(execution.phase.kind).toBe("ended");
+  });
+
+  /** The effects of an execution that reads these, once its set is found. */
+  const asks = (execution: Execution, access = set([ann, bob], []), entries = users): readonly string[] =>
+    kinds(play(execution, started(), derived(access), fetched(entries)));
+
+  test("in record mode the run that found the set is the answer at once", () => {
+    const { execution } = leasing();
+    const effects = play(execution({ plan: "recorded" }), started(), recordedHere(set([ann, bob], []), result("both")));
+    expect(effects).toEqual([
+      { kind: "answer", answer: { kind: "outcome", outcome: result("both"), path: "leased", reason: "unchanged" } },
+    ]);
+  });
+
+  test("a leased answer is certain, so nothing is shown before it", () => {
+    const execution = leasing().execution({ prefersSpeculative: true, speculative: true });
+    expect(asks(execution)).toEqual(["speculate"]);
+    const effects = execution.step(completed(result("both")));
+    expect(kinds(effects)).toEqual(["answer"]);
+    expect(only(effects, "answer")).not.toHaveProperty("verdict");
+  });
+
+  test("all units must be leased, in the versions that were captured, within the term", () => {
+    expect(asks(leasing().execution())).toEqual(["speculate"]);
+    expect(asks(leasing({ [ann]: item(5, "Ann") }).execution())).toEqual(["send", "speculate"]);
+    expect(asks(leasing({ ...users, [bob]: item(7, "Bob") }).execution())).toEqual(["send", "speculate"]);
+    const late = play(leasing().execution(), started(2_450), derived(set([ann], [])), {
+      ...fetched(users),
+      atMs: 2_450,
+    } as ExecutionEvent);
+    expect(kinds(late)).toEqual(["send", "speculate"]);
+  });
+
+  test("the look is at the instant of capture: a revocation before it counts, one after it does not", () => {
+    const revoke = { kind: "revoke", n: 2, units: [ann] } as const;
+    const before = leasing();
+    const revoked = before.execution();
+    play(revoked, started(), derived(set([ann], [])));
+    before.primary.leases.take(revoke);
+    expect(kinds(revoked.step(fetched(users)))).toEqual(["send", "speculate"]);
+
+    const after = leasing();
+    const looked = after.execution();
+    expect(asks(looked)).toEqual(["speculate"]);
+    after.primary.leases.take(revoke);
+    expect(only(looked.step(completed(result("both"))), "answer").answer).toMatchObject({ path: "leased" });
+  });
+
+  test("an absence that is leased is a value: the guess is confirmed, and the cache takes it", () => {
+    const absent = { [ann]: entryOf(commit(9), null) };
+    const execution = leasing(absent).execution();
+    expect(asks(execution, set([ann], []), {})).toEqual(["speculate"]);
+    expect(execution.step(completed(result("none"))).slice(1)).toEqual([
+      { kind: "put", entries: [{ unit: ann, entry: GUESS }] },
+    ]);
+  });
+
+  test("a leased read is not in doubt, though its units were stale time after time", () => {
+    const { experience, execution } = leasing();
+    for (let i = 0; i < 10; i++) experience.compared(ann, true, 0);
+    expect(asks(execution())).toEqual(["speculate"]);
+  });
+
+  test.each<[string, Partial<ExecutionInput>, AccessSet]>([
+    ["may write", {}, set([ann], [feed])],
+    ["has a chosen id, whose repeat must find its answer", { retained: true }, set([ann], [])],
+  ])("an execution that %s asks the primary", (_, input, access) => {
+    expect(asks(leasing().execution(input), access)).toContain("send");
+  });
+
+  test("an execution whose plan is near storage asks the primary", () => {
+    expect(kinds(leasing().execution({ plan: "near-storage" }).step(started()))).toEqual(["send"]);
+  });
+
+  test("a module asks until the primary has confirmed one of its runs, once a minute, and while its runs differ", () => {
+    const { experience, execution } = leasing(users, false);
+    const first = execution();
+    expect(asks(first)).toEqual(["send", "speculate"]);
+    play(first, valid(null));
+    expect(asks(execution())).toEqual(["speculate"]);
+    expect(experience.speculates(INPUT.module, 59_999)).toBe(true);
+    expect(experience.speculates(INPUT.module, 60_000)).toBe(false);
+
+    const { execution: suspended, experience: learned } = leasing(users, false);
+    const asking = suspended();
+    asks(asking);
+    learned.confirmed(INPUT.module, true, 0);
+    play(asking, replied({ kind: "executed", cause: "requested", outcome: result("there"), repairs: [], times }));
+    expect(asks(suspended())).toEqual(["send", "speculate"]);
+  });
+
+  test("a run that stops or uses up its fuel goes near storage, and a set that it leaves was found on true values", () => {
+    const left = leasing();
+    for (const warnings of [["warn"], ["warn", "warn"]]) {
+      const execution = left.execution();
+      asks(execution);
+      const effects = execution.step(stopped);
+      expect(kinds(effects)).toEqual([...warnings, "send"]);
+      expect(only(effects, "send").request.units).toBeNull();
+      play(execution, replied({ kind: "executed", cause: "requested", outcome: result("there"), repairs: [], times }));
+    }
+    const long = leasing().execution();
+    asks(long);
+    expect(kinds(long.step(exhausted))).toEqual(["send"]);
+  });
+
+  test("a GET whose run writes is stopped, also on leased values", () => {
+    const execution = leasing().execution({ mustNotWrite: true });
+    asks(execution);
+    const effects = execution.step({
+      kind: "speculated",
+      speculation: { kind: "stopped", reason: "left its set", undeclared: "write" },
+      atMs: 0,
+    });
+    expect(only(effects, "answer").answer).toMatchObject({ kind: "failed", code: "wrote_on_get" });
+    expect(only(effects, "alarm").alarm.alarm).toBe("wrote_on_get");
+  });
+
+  test("before a request is sent, the leases on its writes are dropped, and it says up to which line", () => {
+    const { primary, execution } = leasing();
+    const writer = execution();
+    const sent = only(play(writer, started(), derived(set([ann], [bob])), fetched(users)), "send");
+    expect(sent.request.session).toEqual({ id: sessionId(1, 1), heard: 1, watches: false });
+    expect(asks(execution(), set([ann], []))).toEqual(["speculate"]);
+    expect(asks(execution(), set([bob], []))).toEqual(["send", "speculate"]);
+    // One that came meanwhile is dropped before it is sent again, and the new number says so.
+    primary.leases.take(lease(2, { [bob]: item(6, "Bob") }));
+    play(writer, unanswered());
+    const again = only(writer.step(waited("lvi")), "send");
+    expect(again.request.session).toMatchObject({ heard: 2 });
+    expect(asks(execution(), set([bob], []))).toEqual(["send", "speculate"]);
+  });
+
+  test("a request without a set drops nothing: the server waits for this session as for every other", () => {
+    const { execution } = leasing();
+    const sent = only(execution({ plan: "near-storage" }).step(started()), "send");
+    expect(sent.request.session).toMatchObject({ heard: 1 });
+    expect(asks(execution())).toEqual(["speculate"]);
+  });
+
+  test("without a session a request names none", () => {
+    expect(only(play(new Execution({ ...INPUT, plan: "near-storage" }), started()), "send").request.session).toBeNull();
+  });
+});

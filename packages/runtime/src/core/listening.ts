@@ -4,7 +4,7 @@
  * stream at a time: the last one that has begun with a session.
  *
  * The isolate says what it has *heard*. That acknowledges the lines, and asks the server to renew the leases. It goes at once
- * after a revocation, since a writer waits for it. Else it goes each second while leases are held and requests come.
+ * after a revocation, since a writer waits for it. A message also goes each second while leases are held and requests come.
  */
 import type { HeardReply, Line, ListeningQuestion, SessionId, UnitId } from "@radical/protocol";
 import type { CachePut, LocationEffect, LocationEvent, Wake } from "./effects.ts";
@@ -51,9 +51,8 @@ interface Stream {
   isOpen: boolean;
 }
 
-/** A message of `heard` on its way. */
+/** A message of `heard` on its way, of the present session. */
 interface Hearing {
-  readonly session: SessionId;
   readonly n: number;
   readonly sentAtMs: number;
   /** How often {@link CLOCK_MARGIN_MS} have passed since, by a timer: the clock may have been set meanwhile. */
@@ -77,7 +76,7 @@ export class Listening {
   #hearing = 0;
   #heardAtMs = -Infinity;
   #hearingsOfShift = 0;
-  /** The number of the last line for which somebody waits, the one that was last said to be heard, and the last one that the server knows of. */
+  /** Numbers of lines: the last one for which somebody waits, that was said to be heard, and of which the server knows that. */
   #owed = -1;
   #said = -1;
   #known = -1;
@@ -134,7 +133,6 @@ export class Listening {
       case "lease":
       case "revoke":
       case "changed":
-        // variant: stream-of-session
         if (this.#stream?.shift !== shift) return [];
         if (!this.#leases.take(line)) this.#lose();
         else if (line.kind === "revoke") this.#owed = this.#leases.heard;
@@ -151,23 +149,28 @@ export class Listening {
     this.#stream = { shift, server, isOpen: true };
     if (!this.#leases.open(session, n)) return this.#lose();
     // The first answer tells the server how far away the isolate is, and begins the term of the leases to come.
-    if (session !== before) [this.#owed, this.#said, this.#known] = [n, -1, -1];
+    if (session !== before) this.#restart(n);
   }
 
   /** There is no session any more: the next request asks for one. */
   #lose(): void {
     this.#leases.giveUp();
     this.#stream = null;
-    this.#owed = -1;
+    this.#restart(-1);
     this.#dueAtMs = -Infinity;
+  }
+
+  /** An answer about an earlier session says nothing of this one. */
+  #restart(owed: number): void {
+    [this.#owed, this.#said, this.#known] = [owed, -1, -1];
+    this.#hearings.clear();
   }
 
   onHeard({ hearing, reply, atMs }: Of<"heard">): readonly LocationEffect[] {
     this.#observe(atMs);
     const sent = this.#hearings.get(hearing);
     this.#hearings.delete(hearing);
-    // variant: heard-of-session
-    if (sent === undefined || sent.session !== this.#leases.session) return [];
+    if (sent === undefined) return [];
     const effects = reply === null ? [] : this.#onHeardReply(sent, reply);
     // A line that came while too many messages were under way.
     return [...effects, ...this.#hearNow(atMs)];
@@ -179,10 +182,9 @@ export class Listening {
       return [];
     }
     this.#known = Math.max(this.#known, n);
-    // variant: renewed-from-sending
     const begun = this.#leases.renew(sentAtMs, reply.untilMs - reply.nowMs);
     if (begun === null) return [];
-    // By timers alone less than this has passed since it was sent.
+    // Less than these ticks and one more have passed since it was sent, by timers alone.
     const ms = begun.ms - (ticks + 1) * CLOCK_MARGIN_MS;
     if (ms > 0) return [{ kind: "wake", ms, why: { kind: "term", term: begun.term } }];
     this.#leases.endTerm(begun.term);
@@ -193,7 +195,6 @@ export class Listening {
     this.#observe(atMs);
     switch (why.kind) {
       case "term":
-        // variant: term-timed
         this.#leases.endTerm(why.term);
         return [];
       case "tick": {
@@ -228,7 +229,8 @@ export class Listening {
 
   /** Also again what the server does not know of after a second. */
   #beat(atMs: number): readonly LocationEffect[] {
-    const isWanted = this.#leases.isHolding && atMs - this.#askedAtMs < this.#bounds.idleMs && this.#stream?.isOpen === true;
+    const isWanted =
+      this.#leases.isHolding && atMs - this.#askedAtMs < this.#bounds.idleMs && this.#stream?.isOpen === true;
     return isWanted || this.#owed > this.#known ? this.#hear(atMs) : [];
   }
 
@@ -244,7 +246,7 @@ export class Listening {
     this.#heardAtMs = atMs;
     if (++this.#hearingsOfShift >= HEARINGS_OF_SHIFT) this.#dueAtMs = -Infinity;
     const hearing = ++this.#hearing;
-    this.#hearings.set(hearing, { session, n, sentAtMs: atMs, ticks: 0 });
+    this.#hearings.set(hearing, { n, sentAtMs: atMs, ticks: 0 });
     const heard = { session, n, served: this.#leases.takeServed(MOST_SERVED) };
     return [
       { kind: "hear", hearing, server: this.#stream.server, heard, timeoutMs: this.#bounds.heardMs },
@@ -258,7 +260,7 @@ function wake(why: Extract<Wake, { kind: "tick" }>): LocationEffect {
   return { kind: "wake", ms: CLOCK_MARGIN_MS, why };
 }
 
-/** Memory takes a line with a unit that it holds, or that is leased with it: a request that reads that unit asks for the rest. */
+/** Memory takes a line with a unit that it holds, or that is leased with it. A request that reads that unit asks for the rest. */
 function refreshed(entries: readonly CachePut[], wanted: ReadonlySet<UnitId>): readonly LocationEffect[] {
   return entries.some(({ unit }) => wanted.has(unit)) ? [{ kind: "refresh", entries }] : [];
 }

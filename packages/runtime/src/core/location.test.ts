@@ -1,4 +1,13 @@
-import { type CommitId, commitId, entryOf, type ExecutionId, type ModuleHash, unitId } from "@radical/protocol";
+import {
+  type CommitId,
+  commitId,
+  entryOf,
+  type ExecutionId,
+  type Line,
+  type ModuleHash,
+  type UnitId,
+  unitId,
+} from "@radical/protocol";
 import { expect, test } from "vitest";
 import type { LocationEffect } from "./effects.ts";
 import type { ExecutionInput } from "./execution.ts";
@@ -56,7 +65,7 @@ test("what one execution is told of the primary, the next one knows: who leads, 
 
 test("one request listens at a time; after a shift the next one does, under the same name", () => {
   const location = newLocation();
-  const question = { location: "VA", listener: "isolate", session: undefined, heard: 0, ends: null };
+  const question = { location: "VA", listener: "isolate", session: null, heard: 0, ends: null };
   expect(free(location, 0)).toEqual([{ kind: "listen", shift: 1, server: 0, question }]);
   expect(free(location, 14_999)).toEqual([]);
   expect(free(location, 15_000)).toEqual([{ kind: "listen", shift: 2, server: 0, question }]);
@@ -75,9 +84,15 @@ test("a failure is not tried again by every request", () => {
   expect(free(location, 5_000)).toHaveLength(1);
 });
 
-test("memory takes updates with a unit that it holds, and else none of them", () => {
+test("memory takes updates with a unit that it holds, or that is leased with them, and else none of them", () => {
   const location = newLocation();
-  const updates = [UNIT, OTHER].map((unit) => ({ unit, entry: entryOf(commitId(1, 1), Uint8Array.of(7)) }));
-  expect(location.step({ kind: "told", updates, held: [] })).toEqual([]);
-  expect(location.step({ kind: "told", updates, held: [OTHER] })).toEqual([{ kind: "refresh", entries: updates }]);
+  free(location, 0);
+  const entries = [UNIT, OTHER].map((unit) => ({ unit, entry: entryOf(commitId(1, 1), Uint8Array.of(7)) }));
+  const hint: Line = { kind: "hint", entries };
+  const lease: Line = { kind: "lease", n: 1, units: [{ unit: UNIT, version: entries[0]!.entry.version }] };
+  const told = (lines: readonly Line[], held: readonly UnitId[]): readonly LocationEffect[] =>
+    location.step({ kind: "told", shift: 1, lines, held, atMs: 0 });
+  expect(told([hint], [])).toEqual([]);
+  expect(told([hint], [OTHER])).toEqual([{ kind: "refresh", entries }]);
+  expect(told([hint, lease], [])).toEqual([{ kind: "refresh", entries }]);
 });

@@ -1,4 +1,13 @@
-import { commitId, type Entry, entryOf, NO_COMMIT, sessionId, type UnitId, unitId, type Version } from "@radical/protocol";
+import {
+  commitId,
+  type Entry,
+  entryOf,
+  NO_COMMIT,
+  sessionId,
+  type UnitId,
+  unitId,
+  type Version,
+} from "@radical/protocol";
 import { describe, expect, test } from "vitest";
 import { ReadLeases } from "./read-leases.ts";
 
@@ -7,7 +16,8 @@ const BOB = unitId("users", "bob");
 const ONE = sessionId(3, 1);
 const TWO = sessionId(3, 2);
 
-const entry = (sequence: number, text = "value"): Entry => entryOf(commitId(3, sequence), new TextEncoder().encode(text));
+const entry = (sequence: number, text = "value"): Entry =>
+  entryOf(commitId(3, sequence), new TextEncoder().encode(text));
 const ABSENT = entryOf(NO_COMMIT, null);
 const lease = (n: number, ...units: readonly (readonly [UnitId, Version])[]) =>
   ({ kind: "lease", n, units: units.map(([unit, version]) => ({ unit, version })) }) as const;

@@ -109,6 +109,10 @@ export const FAULTS = [
   "GET that was about to write",
   "module not known to the primary",
   "module older than the newest",
+  // Read leases.
+  "read answered by its leases",
+  "writer waited for a location to hear",
+  "writer waited for a lease to run out",
   // Clients.
   "client asked again elsewhere",
   "client asked at two locations at once",

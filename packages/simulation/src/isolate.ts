@@ -261,8 +261,9 @@ export class Isolate {
       },
       answer: (answer, verdict, { done }) => {
         if (verdict !== null) counts.add(`result shown, ${verdict}`);
+        if (answer.kind === "outcome" && answer.path === "leased") counts.add("read answered by its leases");
         if (running.guesses && answer.kind === "outcome") {
-          if (answer.path === "speculative") counts.add("absence guessed, rightly");
+          if (answer.path !== "near-storage") counts.add("absence guessed, rightly");
           else if (answer.reason === "missing") counts.add("absence guessed, wrongly");
         }
         if (life.clients.delete(running.client))

@@ -14,6 +14,7 @@ import {
   type Effect,
   type Event,
   execute,
+  type Fact,
   type Run,
   type Halt,
   type HeldLeadership,
@@ -461,6 +462,7 @@ export class Server {
         life.completing.set(effect.operation, effect.completion.executionId);
         storage.expect(effect.completion);
       }
+      if (effect.kind === "reply" || effect.kind === "complete") this.#countWaits(effect.after);
       if (effect.kind === "renew-leadership") life.renewal = effect.operation;
       if (effect.kind === "resume") counts.add("leadership ran out and was regained");
       yield effect;
@@ -478,6 +480,14 @@ export class Server {
     // A server that was stopped may hear first of a renewal that failed: then it has not looked at the clock yet.
     const isOfLeadership = event.kind === "storage-failed" && event.operation === life.renewal;
     if (ENDS.has(event.kind) && !isOfLeadership) this.#checkLocks(life, core);
+  }
+
+  #countWaits(after: readonly Fact[]): void {
+    const { counts } = this.#options;
+    for (const { kind } of after) {
+      if (kind === "heard") counts.add("writer waited for a location to hear");
+      if (kind === "passed") counts.add("writer waited for a lease to run out");
+    }
   }
 
   /** A lock has a holder with somebody who waits for its answer, or with an intent that is not known to be done. */

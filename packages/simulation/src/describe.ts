@@ -27,7 +27,9 @@ export function describeEvent(event: Event): string {
     case "leadership-renewed":
       return `hears of operation ${event.operation}: the leadership is ${event.isHeld ? "held" : "lost"}`;
     case "listens":
-      return `hears that ${event.location} listens, listener ${event.listener}`;
+      return `hears that ${event.location} listens, listener ${event.listener}${event.session === undefined ? "" : `, session ${event.session ?? "none"}, heard ${event.heard}`}`;
+    case "heard":
+      return `gets message ${event.caller}: session ${event.session} has heard ${event.n}`;
     case "stopped-listening":
       return `hears that listener ${event.listener} has gone`;
     case "clock":
@@ -70,7 +72,8 @@ export function describeEffect(effect: Effect): string {
       const { executionId, commitId, writes } = effect.completion;
       const units = writes.length === 0 ? "no writes" : writes.map(({ unit }) => unit).join(" ");
       const expected = effect.expects === "new" ? "if it is new" : "if its intent is pending";
-      return `completes ${shortId(executionId)} with ${units} as ${shortCommit(commitId)} ${expected}, operation ${effect.operation}`;
+      const after = effect.after.map((fact) => `, ${describeFact(fact)}`).join("");
+      return `completes ${shortId(executionId)} with ${units} as ${shortCommit(commitId)} ${expected}, operation ${effect.operation}${after}`;
     }
     case "execute":
       return `starts run ${effect.run.id} ${ACCESS[effect.run.access.kind]}, on ${[...effect.run.snapshot.keys()].join(" ") || "nothing"}`;
@@ -83,6 +86,13 @@ export function describeEffect(effect: Effect): string {
       return `renews the leadership, operation ${effect.operation}`;
     case "tell":
       return `tells listeners ${effect.listeners.join(" ")} ${describeLine(effect.line)}`;
+    case "heard-reply": {
+      const { reply } = effect;
+      const what = reply.kind === "lapsed" ? "lapsed" : `renewed for ${reply.untilMs - reply.nowMs} ms`;
+      return `answers message ${effect.caller}: ${what}`;
+    }
+    case "session-over":
+      return `forgets session ${effect.session}`;
     case "hints-left-out":
       return `leaves ${effect.units} units out of its hints`;
     case "end-listening":

@@ -29,7 +29,16 @@ import {
   type Sampling,
   type StoragePort,
 } from "@radical/lvi-server/core";
-import { contentHash, decodeLine, entryOf, type ExecutionId, type ModuleHash, type UnitId } from "@radical/protocol";
+import {
+  contentHash,
+  decodeLine,
+  entryOf,
+  type ExecutionId,
+  type ModuleHash,
+  type Repair,
+  sameVersion,
+  type UnitId,
+} from "@radical/protocol";
 import { OvertakingChecker } from "./checkers/overtaking.ts";
 import type { Clock } from "./clock.ts";
 import { describeEffect, describeEvent, shortId } from "./describe.ts";
@@ -126,6 +135,7 @@ export class Server {
   /** The actions for the time when the process runs again; null: it runs. */
   #stopped: (() => void)[] | null = null;
   wallOffsetMs = 0;
+  #inheritedUntilMs = -Infinity;
 
   constructor(options: ServerOptions) {
     this.#options = options;
@@ -156,6 +166,10 @@ export class Server {
     return this.#life?.unanswered ?? 0;
   }
 
+  get #readLeaseMs(): number {
+    return this.#options.coreOptions.readLeaseMs ?? DEFAULT_CORE_OPTIONS.readLeaseMs;
+  }
+
   get #now(): Now {
     const { nowMs } = this.#options.clock;
     return { monotonicMs: nowMs * this.#rate, wallMs: nowMs + this.wallOffsetMs };
@@ -177,7 +191,13 @@ export class Server {
       streams: new Set(),
       isDraining: false,
     };
-    if (isAlone === true) return this.#serve(storage.acquireLeadership(storage.leadership, 0)!.epoch, null);
+    if (isAlone === true) {
+      const before = storage.leadership;
+      // An earlier server that has not released its leadership may have granted leases until a moment ago.
+      this.#inheritedUntilMs =
+        before.epoch > 0 && before.termMs > 0 ? this.#now.monotonicMs + 1.05 * this.#readLeaseMs : -Infinity;
+      return this.#serve(storage.acquireLeadership(before, termMs)!.epoch, null);
+    }
     const candidate = new Candidate(termMs);
     this.#stand(candidate, candidate.start());
   }
@@ -225,13 +245,23 @@ export class Server {
       this.#write(() => `serves with epoch ${epoch}; pending intents adopted: ${pending.length}`);
       const life = this.#life!;
       const modules = new Map(Array.from(storage.modules.keys(), (module) => [module, PLANS]));
-      const recovered: Recovered = { epoch, ...found, leadership, modules, moduleUses: new Map(storage.modules) };
+      const recovered: Recovered = {
+        epoch,
+        ...found,
+        leadership,
+        readLeasesUntilMs: this.#inheritedUntilMs,
+        modules,
+        moduleUses: new Map(storage.modules),
+      };
       const served = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...coreOptions }, recovered, this.#now, HASHER);
       const driver = new Driver({
         core: {
           step: (now, event) => this.#observed(life, served, now, event),
           get wakeAtMs() {
             return served.wakeAtMs;
+          },
+          get isClear() {
+            return served.isClear;
           },
         },
         epoch,
@@ -252,11 +282,26 @@ export class Server {
     this.#ask(recover, begin, () => this.#end());
   }
 
-  /** A hint brings only what storage has applied, as it was written. */
-  #checkHint(text: string): void {
+  #checkLine(text: string): void {
     const line = decodeLine(text, { decode: (value) => Buffer.from(value, "base64") });
-    if (line?.kind !== "hint") return void this.problems.push(`a location is told ${text}`);
-    for (const { unit, entry } of line.entries) {
+    switch (line?.kind) {
+      case undefined:
+        return void this.problems.push(`a location is told ${text}`);
+      case "hint":
+        return this.#checkHint(line.entries);
+      case "lease":
+        for (const { unit, version } of line.units) {
+          const item = this.#options.storage.items.get(unit);
+          const stored = item === undefined ? null : entryOf(item.commitId, item.value).version;
+          if (stored === null ? version.hash !== null : !sameVersion(stored, version))
+            this.problems.push(`a location is leased ${unit} as of ${version.commitId}, which storage does not have`);
+        }
+    }
+  }
+
+  /** A hint brings only what storage has applied, as it was written. */
+  #checkHint(entries: readonly Repair[]): void {
+    for (const { unit, entry } of entries) {
       const { commitId } = entry.version;
       const applied = this.#options.storage.applied.findLast((each) => each.commitId === commitId);
       const write = applied?.writes.find((each) => each.unit === unit);
@@ -312,11 +357,13 @@ export class Server {
         if (driver.ended !== null) return;
         driver.close();
         const over = (): void => this.kill(downMs);
+        const isClear = this.#now.monotonicMs >= this.#inheritedUntilMs && life.serving?.core.isClear === true;
+        if (!isClear) return over();
         this.#ask(() => this.#options.storage.renewLeadership(epoch, 0), over, over);
       };
       driver.tell({ kind: "drain" });
       this.#after(limitMs, release);
-      driver.whenAnswered(this.#inThisLife(release));
+      driver.whenDrained(this.#inThisLife(release));
     });
   }
 
@@ -359,7 +406,7 @@ export class Server {
           life.unanswered--;
           send({ to: from, executionId: null, sending, reply });
         };
-        return void [driver, answered, failed];
+        return driver.heard(message.heard, { answered, failed });
       }
       const { request, signedAtMs } = message;
       const windowMs = coreOptions.replayWindowMs ?? DEFAULT_CORE_OPTIONS.replayWindowMs;
@@ -402,7 +449,7 @@ export class Server {
       };
       const stop = driver.listen(stream.question, {
         tell: (line) => {
-          this.#checkHint(line);
+          this.#checkLine(line);
           return isOpen && stream.tell(line);
         },
         end: () => end(true),

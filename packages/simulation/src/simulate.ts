@@ -46,7 +46,6 @@ export interface SimulationResult {
 
 const START_MS = 1_700_000_000_000;
 const CLIENTS = 6;
-const LOCATIONS = 3;
 /** Of each location. */
 const ISOLATES = 2;
 /** No history takes longer. */
@@ -154,7 +153,7 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     ? { shiftMs: 0.6 * updatesMs, pauseMs: 0.2 * updatesMs, beatMs: weather.beatMs, idleMs: 2_000, heardMs: 1_000 }
     : null;
   const streams: Stream[] = [];
-  for (let index = 0; index < LOCATIONS; index++) {
+  for (let index = 0; index < weather.locations; index++) {
     // Mostly the real edge core. The model knows no leases: where these matter there is one of it at most.
     const isModel = seed % 4 === 0 && (weather.name !== "leases" || index === 0);
     const ALocation = isModel ? ModelLocation : EdgeLocation;
@@ -220,7 +219,7 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
   trouble(serverKilled, () => primary.kill(random.between(1, 300)));
   trouble(serverStopped, () => primary.stop(random.between(1, 2 * weather.termMs)));
   trouble(serverDrained, () => primary.drain(random.between(0, 1_000), random.between(1, 300)));
-  trouble(partition, () => primary.cut(random.below(LOCATIONS), random.between(100, 2_000)));
+  trouble(partition, () => primary.cut(random.below(weather.locations), random.between(100, 2_000)));
   trouble(serverClock, () => primary.setClock(random.between(-900, 900)));
   trouble(locationClock, () => random.pick(locations).setClock(random.between(-900, 900)));
   trouble(locationKilled, () => random.pick(locations).crash());

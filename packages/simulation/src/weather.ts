@@ -52,6 +52,7 @@ export interface Weather {
   readonly spoil: number;
   readonly trouble: Trouble;
   readonly servers: number;
+  readonly locations: number;
   readonly termMs: number;
   readonly fencesIntents: boolean;
   /** How far the rates of clocks are from the true one at most. */
@@ -123,6 +124,7 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
     spoil: 0,
     trouble: { ...NO_TROUBLE, cache: random.pick([null, 300, 3_000]) },
     servers: 1,
+    locations: 3,
     termMs: random.pick([800, 2_000]),
     fencesIntents: random.chance(0.5),
     drift: 0,
@@ -254,9 +256,10 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
           late: random.pick([0, 0, 0.05]),
           maxDelayMs: random.pick([5, 60]),
         },
-        core: { ...calm.core, readLeaseMs: random.pick([600, 1_500, 3_000]), maxWaitMs: 2_000, maxQueue: 1_000 },
+        core: { ...calm.core, readLeaseMs: random.pick([1_000, 2_000, 3_000]), maxWaitMs: 2_000, maxQueue: 1_000 },
         groups: [random.pick(["items", "items", "registers", "bank", "set"])],
         operations: 60,
+        locations: 2,
         updates: true,
         reads: random.pick([0.6, 0.9]),
         retained: 0.1,

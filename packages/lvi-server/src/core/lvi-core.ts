@@ -35,6 +35,7 @@ import {
   type RefusalCode,
   type Repair,
   type SamplePath,
+  type SenderSession,
   type SetLeft,
   sameVersion,
   type UnitId,
@@ -70,9 +71,13 @@ import {
   adopted,
   type Caller,
   type Capture,
+  type Clearing,
+  type Complete,
+  completes,
   type Completing,
   type Confirm,
   type Declared,
+  type Ended,
   type Execution,
   intentOf,
   isTold,
@@ -85,6 +90,7 @@ import {
   sequenceOf,
   type Stage,
   type Storing,
+  type Tell,
   usageOf,
   type Validate,
 } from "./execution.ts";
@@ -106,8 +112,10 @@ import type { HeldLeadership } from "./leadership.ts";
 import { accessesOf, declaredLocks, GATE, GATE_SHARED } from "./lock-requests.ts";
 import { type Access, type LockMode, LockTable, type Wait } from "./lock-table.ts";
 import { ModuleTable, type ModuleUse, type Plans } from "./module-table.ts";
+import type { LeaseCounts, Term } from "./read-leases.ts";
 import { repairsOf } from "./repairs.ts";
 import { type Ground, type Sampled, Sampler } from "./sampling.ts";
+import type { Revocation } from "./sessions.ts";
 import { type StoredItem, VersionTable } from "./version-table.ts";
 import { assertWellFormed } from "./well-formed.ts";
 
@@ -120,6 +128,8 @@ export interface Recovered {
   readonly items?: ReadonlyMap<UnitId, StoredItem | null>;
   /** Null: nobody else knows the storage. */
   readonly leadership: HeldLeadership | null;
+  /** Until then, by the monotonic clock, locations may answer by read leases of an earlier server. Left out: they don't. */
+  readonly readLeasesUntilMs?: number;
   readonly modules: ReadonlyMap<ModuleHash, Plans>;
   /** When each module was last used, by the wall clock; of those left out it is not known. */
   readonly moduleUses?: ReadonlyMap<ModuleHash, number>;
@@ -150,11 +160,16 @@ type Operation =
       doubtful: boolean;
     };
 
+/** "wait": for all units, now or later. "now": now or never. `behind`: likewise, perhaps behind those executions. */
+type Asking = "wait" | "now" | { readonly behind: ReadonlySet<Execution> };
+
 type Due =
   | { readonly kind: "give-up"; readonly execution: Execution }
   | { readonly kind: "followup"; readonly execution: Execution }
   | { readonly kind: "replay"; readonly execution: Execution }
   | { readonly kind: "run-again"; readonly execution: Execution }
+  /** A read lease that somebody waits for may be over. */
+  | { readonly kind: "clear" }
   | { readonly kind: "retry"; readonly operation: OperationId; readonly effect: Effect };
 
 export class LviCore {
@@ -167,7 +182,7 @@ export class LviCore {
   readonly #modules: ModuleTable;
   readonly #executions = new Map<ExecutionId, Execution>();
   readonly #finished: FinishedExecutions;
-  readonly #listeners = new Listeners();
+  readonly #listeners: Listeners;
   readonly #answered: AnsweredRequests;
   /** The first commit id of this server: who has seen it has heard of this server. */
   readonly #since: CommitId;
@@ -177,6 +192,11 @@ export class LviCore {
   readonly #operations = new Map<OperationId, Operation>();
   readonly #runs = new Map<RunId, { readonly execution: Execution; readonly isReplay: boolean }>();
   readonly #deadlines = new Deadlines<Due>((due) => "execution" in due && due.execution.phase.kind === "ended");
+  /** Executions that wait for read leases to end, and whether one of those has ended in this step. */
+  readonly #clearing = new Set<Execution>();
+  #mayBeClear = false;
+  /** The end of an earlier server's read leases. */
+  readonly #inherited: readonly (Fact & { kind: "passed" })[];
   /** Executions whose wait ended in this step. */
   readonly #ready: Execution[] = [];
   /** Executions that nobody is ahead of since this step. */
@@ -209,6 +229,17 @@ export class LviCore {
       replaced: () => this.#halt(TAKEN_OVER),
     };
     this.#leader = new Leader(led, recovered.leadership, options.retryMs, monotonicMs);
+    const { readLeasesUntilMs = monotonicMs } = recovered;
+    // variant: inherited-leases
+    this.#inherited = readLeasesUntilMs > monotonicMs ? [{ kind: "passed", atMs: readLeasesUntilMs }] : [];
+    this.#listeners = new Listeners({
+      epoch: recovered.epoch,
+      ground: {
+        isWanted: (unit) => this.#locks.isWantedExclusively(unit),
+        versionOf: (unit) => (this.#versions.get(unit) === undefined ? null : this.#current(unit).version),
+      },
+      emit: (effect) => void this.#effects.push(effect),
+    });
     this.#modules = new ModuleTable(recovered.modules, recovered.moduleUses ?? new Map(), wallMs);
     this.#versions = new VersionTable(options.hotBytes, options.hashSeed);
     for (const [unit, item] of recovered.items ?? []) this.#versions.found(unit, item);
@@ -262,26 +293,40 @@ export class LviCore {
 
   /** Goes through all that is under way. */
   get load(): Load {
-    let [pending, overdue, waiting] = [0, 0, 0];
+    let [pending, overdue, waiting, clearing] = [0, 0, 0, 0];
     for (const execution of this.#executions.values()) {
       const { phase } = execution;
       if (intentOf(execution) !== null) pending++;
-      const told = phase.kind === "completing" ? phase.of : phase;
+      const told = completes(phase)?.of ?? phase;
       if (told.kind === "pending" && told.kills > 0) overdue++;
       if (phase.kind === "waiting" || phase.kind === "watching") waiting++;
+      if (phase.kind === "clearing") clearing++;
     }
     return {
       executions: this.#executions.size,
       pending,
       overdue,
       waiting,
+      clearing,
       running: this.#runs.size,
       lockedUnits: this.#locks.size,
       hotUnits: this.#versions.size,
       hotBytes: this.#versions.bytes,
       finished: this.#finished.size,
       answered: this.#answered.size,
+      sessions: this.#listeners.sessions,
+      leasedUnits: this.#listeners.leases.size,
     };
+  }
+
+  /** Of read leases, since the server has started. */
+  get leaseCounts(): LeaseCounts {
+    return this.#listeners.leases.counts;
+  }
+
+  /** No location may answer by a read lease of this server. */
+  get isClear(): boolean {
+    return this.#listeners.isClear;
   }
 
   /** The executions that hold locks. */
@@ -313,6 +358,8 @@ export class LviCore {
     assert(this.#ready.length + this.#due.length === 0, "a step does everything that can be done");
     assertWellFormed({
       executions: this.#executions,
+      clearing: this.#clearing,
+      leases: this.#listeners.leases,
       locks: this.#locks,
       operations: this.#operations.values(),
       runs: this.#runs.values(),
@@ -334,6 +381,7 @@ export class LviCore {
 
   #act(event: Event): void {
     this.#handle(event);
+    if (this.#mayBeClear) this.#goOnClear();
     while (this.#ready.length > 0 || this.#due.length > 0 || this.#replaces) {
       for (let next = this.#due.shift(); next !== undefined; next = this.#due.shift()) this.#goOn(next);
       const next = this.#ready.shift();
@@ -385,13 +433,19 @@ export class LviCore {
       case "sampling":
         this.#sampler.begin(event.sampling);
         return;
+      case "heard":
+        this.#listeners.step(event, this.#term);
+        this.#mayBeClear = this.#clearing.size > 0;
+        return;
       case "listens":
       case "stopped-listening":
-        this.#effects.push(...this.#listeners.step(event));
+        this.#listeners.step(event, this.#term);
+        // These need no leadership, and going on does.
+        if (this.#clearing.size > 0) this.#deadlines.add(this.#nowMs, { kind: "clear" });
         return;
       case "drain":
         this.#draining = true;
-        this.#effects.push(...this.#listeners.end());
+        for (const { untilMs } of this.#listeners.end(this.#nowMs)) this.#deadlines.add(untilMs, { kind: "clear" });
     }
   }
 
@@ -402,6 +456,7 @@ export class LviCore {
     const doneBeforeMs = this.#wallMs - retentionMs;
     const toldBeforeMs = this.#wallMs - outcomeRetentionMs;
     this.#finished.collect(doneBeforeMs, toldBeforeMs, this.#wallMs);
+    this.#listeners.lapse(this.#nowMs);
     const used = this.#modules.takeUsed();
     // variant: modules-unused
     const unused = this.#modules.takeUnused(moduleRetentionMs, () => this.#namedModules());
@@ -471,7 +526,9 @@ export class LviCore {
       this.#remember(request);
       if (this.#sampler.isOn && units !== null)
         this.#sampleValid({ id: executionId, location, invocation: request }, units);
-      return this.#replyValid(caller, null, NO_FACTS);
+      this.#replyValid(caller, null, NO_FACTS);
+      if (units !== null && this.#listeners.sessions > 0) this.#hasRead(location, units, request.session);
+      return;
     }
 
     const execution = requested(caller, usage, ++this.#tickets);
@@ -579,6 +636,7 @@ export class LviCore {
 
     this.#note("valid", execution);
     if (this.#sampler.isOn) this.#sampleValid(execution, all);
+    if (this.#listeners.sessions > 0) this.#hasRead(execution.location, all, execution.sender);
     const others = execution.callers.filter((caller) => caller !== speculator);
     this.#endWithoutTrace(execution, [speculator]);
     this.#replyValid(speculator, null, NO_FACTS);
@@ -593,6 +651,17 @@ export class LviCore {
   #isCrowded(execution: Execution): boolean {
     // variant: crowded-behind
     return execution.ahead.size === 0 && this.#locks.crowdAt(execution) >= CROWD;
+  }
+
+  /** An execution that only reads has these units in their current versions: its location may get read leases on them. */
+  #hasRead(location: string, units: readonly AccessedUnit[], sender: SenderSession | null): void {
+    if (sender?.watches === true) this.#watchFor(sender, units.map(({ unit }) => unit));
+    this.#listeners.leases.validated(location, units, sender, this.#term);
+  }
+
+  #watchFor(sender: SenderSession, units: Iterable<UnitId>): void {
+    // variant: watch-registered
+    this.#listeners.watch(sender, units, this.#nowMs);
   }
 
   /** A version that is newer than the primary's, with no pending intent behind it, is that of a write that was lost. */
@@ -722,19 +791,28 @@ export class LviCore {
 
   #intentStored(operation: OperationId, result: StoreResult): void {
     const { execution, storing } = this.#takeOperation(operation, "store");
-    const { intent, sequence, speculator } = storing;
+    const { intent } = storing;
     if (result.kind === "fenced") return this.#halt(TAKEN_OVER);
     if (result.kind === "exists") {
       const { record } = result;
       // A storage answer may have been lost: then the intent that exists is this one.
       if (record.state === "done" || record.intent.commitId !== intent.commitId) return this.#taken(execution, record);
     }
+    const next: Tell = { kind: "tell", storing, operation };
+    // variant: clear-before-valid
+    if (!this.#isClear(execution)) return this.#clear(execution, next);
+    this.#tellValid(execution, next);
+  }
+
+  /** From here on the execution is told. */
+  #tellValid(execution: Execution, { storing, operation }: Tell): void {
+    const { intent, sequence, speculator } = storing;
     this.#note("valid", execution);
     execution.phase = pendingOn(intent, sequence);
     this.#deadlines.add(this.#nowMs + this.#options.followupTimeoutMs, { kind: "followup", execution });
     execution.callers = execution.callers.filter((caller) => caller !== speculator);
     // variant: valid-after-intent
-    this.#replyValid(speculator, intent.commitId, [{ kind: "operation", operation }]);
+    this.#replyValid(speculator, intent.commitId, [{ kind: "operation", operation }, ...this.#clearFacts(execution)]);
     // variant: joined-while-stored
     if (execution.callers.length > 0) this.#replay(execution, "asked_again");
     else if (this.#locks.isContended(execution)) this.#replay(execution, "contention");
@@ -776,10 +854,16 @@ export class LviCore {
     }
     const { phase } = execution;
     // variant: followup-late
-    if (phase.kind === "completing" && phase.of.kind === "pending") {
-      this.#compare(phase.completion, phase.hash, completionHash(followup.outcome, followup.writes));
+    const completion = completes(phase);
+    if (completion?.of.kind === "pending") {
+      const hash =
+        completion.kind === "completing"
+          ? completion.hash
+          : completionHash(completion.ended.outcome, completion.ended.writes);
+      const about = { executionId: execution.id, ...execution.invocation };
+      this.#compare(about, hash, completionHash(followup.outcome, followup.writes));
       this.#note("followup_late", execution);
-      phase.followups.push({ caller, result: "completed_before" });
+      completion.followups.push({ caller, result: "completed_before" });
       return;
     }
     if (phase.kind !== "pending") return answer("not_covered", "followup_not_covered");
@@ -976,6 +1060,7 @@ export class LviCore {
     }
     if (bytes > this.#options.maxReadBytes) return this.#failForBytes(execution, stage);
     near.runs++;
+    if (execution.sender?.watches === true) this.#watchFor(execution.sender, wanted);
     execution.phase = { kind: "running", near, snapshot };
     // variant: near-storage-run
     this.#run(
@@ -1196,31 +1281,32 @@ export class LviCore {
     path: "followup" | "re-execution",
     followups: Completing["followups"],
   ): void {
-    this.#complete(execution, pending, pending.intent.commitId, pending.sequence, ended, path, followups);
+    this.#completeClear(execution, { kind: "complete", of: pending, ended, path, followups });
   }
 
   #completeRan(execution: Execution, of: RanNearStorage, ended: Ended): void {
-    // variant: completion-commit-id
-    const commit = this.#takeCommitId();
-    this.#complete(execution, of, commit, this.#sequence, ended, of.ran === null ? null : "near-storage", []);
-  }
-
-  /** One conditional transaction: the writes, and the intent done with its outcome. `path`: null, it has failed. */
-  #complete(
-    execution: Execution,
-    of: Pending | RanNearStorage,
-    commit: CommitId,
-    sequence: number | null,
-    { outcome, writes }: Ended,
-    path: SamplePath | null,
-    followups: Completing["followups"],
-  ): void {
-    if (of.kind === "near-storage" && of.near.gated) {
+    if (of.near.gated) {
       // The gate stands for every unit; from here on readers must be able to see what exactly is being written.
-      const written = writes.map(({ unit }): Access => ({ unit, mode: "exclusive" }));
+      const written = ended.writes.map(({ unit }): Access => ({ unit, mode: "exclusive" }));
       const hasAll = this.#want(execution, written, "now");
       assert(hasAll, "the holder of the gate gets every unit at once");
     }
+    const path = of.ran === null ? null : "near-storage";
+    this.#completeClear(execution, { kind: "complete", of, ended, path, followups: [] });
+  }
+
+  /** Applied writes are visible. An execution that was told has waited before that, unless an earlier server has told it. */
+  #completeClear(execution: Execution, next: Complete): void {
+    // variant: clear-before-complete
+    if (next.ended.writes.length > 0 && !this.#isClear(execution)) return this.#clear(execution, next);
+    this.#complete(execution, next);
+  }
+
+  /** One conditional transaction: the writes, and the intent done with its outcome. `path`: null, it has failed. */
+  #complete(execution: Execution, { of, ended: { outcome, writes }, path, followups }: Complete): void {
+    // variant: completion-commit-id
+    const commit = of.kind === "pending" ? of.intent.commitId : this.#takeCommitId();
+    const sequence = of.kind === "pending" ? of.sequence : this.#sequence;
     const hash = completionHash(outcome, writes);
     const call = this.#hasher.hash(bytesOfCall(callOf(execution.invocation)));
     const completion: Completion = {
@@ -1245,7 +1331,8 @@ export class LviCore {
     // variant: completion-starts
     this.#versions.applyStarted(writes);
     const operation = ++this.#names;
-    const effect = { kind: "complete", operation, expects, completion } as const;
+    const after = writes.length === 0 ? NO_FACTS : this.#clearFacts(execution);
+    const effect = { kind: "complete", operation, expects, completion, after } as const;
     this.#operations.set(operation, { kind: "complete", execution, completing, effect, doubtful: false });
     // variant: completion-stored-first
     this.#effects.push(effect);
@@ -1267,7 +1354,6 @@ export class LviCore {
     this.#versions.applied(completion.commitId, completion.writes);
     this.#finished.add(doneIntentOf(completion));
     const { commitId: commit, writes } = completion;
-    const told = this.#listeners.applied(commit, writes, () => blindOf(of, writes));
     const repairs = this.#repairs(execution, of, writes);
     const { callers } = execution;
     const after: readonly Fact[] = [{ kind: "operation", operation }];
@@ -1281,7 +1367,7 @@ export class LviCore {
       this.#effects.push({ kind: "followup-reply", caller, result: answer, after });
     }
     // Nobody waits for these.
-    this.#effects.push(...told);
+    this.#listeners.applied(commit, writes, () => blindOf(of, writes), this.#term);
   }
 
   /** `hash`: of the completion by which it ends; null: by none that this server knows. */
@@ -1318,6 +1404,50 @@ export class LviCore {
     this.#deadlines.add(this.#nowMs + this.#pauseMs(abandoned), { kind: "run-again", execution });
   }
 
+  // ── Read leases ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** What may be promised in this step. */
+  get #term(): Term {
+    const nowMs = this.#nowMs;
+    // variant: lease-beyond-leadership
+    const untilMs = Math.min(nowMs + this.#options.readLeaseMs, this.#leader.untilMs);
+    return { nowMs, untilMs };
+  }
+
+  /** Whether every session that was sent a read lease on what the execution writes has heard the revocation or is past its time. */
+  #isClear({ revocations }: Execution): boolean {
+    for (const { atMs } of this.#inherited) if (this.#nowMs < atMs) return false;
+    for (const { fact } of revocations) if (fact === null) return false;
+    return true;
+  }
+
+  /** Waits until the execution is clear. */
+  #clear(execution: Execution, next: Clearing["next"]): void {
+    execution.phase = { kind: "clearing", next, sinceMs: this.#nowMs };
+    this.#clearing.add(execution);
+    for (const { atMs } of this.#inherited) this.#deadlines.add(atMs, { kind: "clear" });
+    for (const { fact, untilMs } of execution.revocations) if (fact === null) this.#deadlines.add(untilMs, { kind: "clear" });
+  }
+
+  #goOnClear(): void {
+    this.#mayBeClear = false;
+    for (const execution of [...this.#clearing]) {
+      const { phase } = execution;
+      assert(phase.kind === "clearing", "an execution that waits for read leases to end is in the phase for that");
+      if (!this.#isClear(execution)) continue;
+      this.#clearing.delete(execution);
+      this.#note("cleared", execution, { waitedMs: this.#nowMs - phase.sinceMs });
+      if (phase.next.kind === "tell") this.#tellValid(execution, phase.next);
+      else this.#complete(execution, phase.next);
+    }
+  }
+
+  /** How the waits of the execution have ended. */
+  #clearFacts({ revocations }: Execution): readonly Fact[] {
+    if (revocations.length === 0) return this.#inherited;
+    return [...this.#inherited, ...revocations.map((revocation) => revocation.fact ?? heardOf(revocation))];
+  }
+
   // ── Locks ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Waits for the gate and the units. */
@@ -1344,8 +1474,22 @@ export class LviCore {
   #want(
     execution: Execution,
     accesses: readonly Access[],
-    how: "wait" | "now" | { readonly behind: ReadonlySet<Execution> },
+    how: Asking,
   ): boolean {
+    const isHeld = this.#ask(execution, accesses, how);
+    const { leases } = this.#listeners;
+    // Nobody else is leased the units from here on: the execution holds them, or waits for them.
+    // variant: want-revokes
+    if ((isHeld || how === "wait") && !leases.isEmpty) {
+      const { sender, declared } = execution;
+      const dropped = sender === null || declared === null ? null : { session: sender, units: declared.units };
+      const revocations = leases.revoke(accesses, dropped, this.#nowMs);
+      if (revocations.length > 0) execution.revocations = [...new Set([...execution.revocations, ...revocations])];
+    }
+    return isHeld;
+  }
+
+  #ask(execution: Execution, accesses: readonly Access[], how: Asking): boolean {
     const { ticket } = execution;
     if (how === "wait") return this.#locks.acquire(execution, accesses, ticket);
     if (how === "now") return this.#locks.tryAcquire(execution, accesses, ticket);
@@ -1452,6 +1596,10 @@ export class LviCore {
           if (phase.kind === "abandoned") this.#runNearStorage(due.execution, "requested", phase);
           break;
         }
+        case "clear":
+          this.#listeners.lapse(this.#nowMs);
+          this.#mayBeClear = this.#clearing.size > 0;
+          break;
         case "retry":
           this.#effects.push(due.effect);
       }
@@ -1678,10 +1826,9 @@ export class LviCore {
   }
 }
 
-/** The end of an execution: its outcome, and its writes. */
-interface Ended {
-  readonly outcome: Outcome;
-  readonly writes: readonly Write[];
+/** The session has heard the line that the wait is about. */
+function heardOf({ session, n }: Revocation): Fact {
+  return { kind: "heard", session, n };
 }
 
 /** The values that it ran on: those that were validated, or those that its last run near storage has read. */

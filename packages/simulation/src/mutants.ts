@@ -575,4 +575,190 @@ export const MUTANTS: readonly Mutant[] = [
       ),
     ],
   },
+  {
+    name: "a writer is told before read leases of its units have ended",
+    within: 100,
+    weather: "leases",
+    edits: [remove("clear-before-valid"), expression("valid-after-intent", `this.#clearFacts(execution)`, `[]`)],
+  },
+  {
+    name: "near storage an execution completes before read leases of its units have ended",
+    within: 100,
+    weather: "leases",
+    edits: [
+      condition("clear-before-complete", `$ && next.of.kind === "pending"`),
+      value("complete-when-clear", `of.kind === "pending" ? $ : NO_FACTS`),
+    ],
+  },
+  {
+    name: "a unit is leased while a writer asks for it",
+    within: 100,
+    weather: "leases",
+    edits: [remove("grant-wanted")],
+  },
+  {
+    name: "the other isolates of the writer's location are not waited for",
+    within: 250,
+    weather: "leases",
+    edits: [
+      expression(
+        "holders-waited-for",
+        `isDropped(dropped, session, unit, holding.n)`,
+        `$ || (dropped !== null && this.#sessions.get(dropped.session.id)?.at === session.at)`,
+      ),
+    ],
+  },
+  {
+    name: "a lease on its way to the writer's isolate counts as dropped",
+    within: 1000,
+    weather: "leases",
+    edits: [remove("grant-on-its-way")],
+  },
+  {
+    name: "an early successor does not wait for the read leases before it",
+    within: 500,
+    weather: "leases",
+    edits: [value("inherited-leases", `[]`)],
+  },
+  {
+    name: "adopted intents are applied without a wait for the read leases before them",
+    within: 500,
+    weather: "leases",
+    edits: [
+      condition("clear-before-complete", `$ && sequenceOf(execution) !== null`),
+      value("complete-when-clear", `sequence === null ? NO_FACTS : $`),
+    ],
+  },
+  {
+    name: "a session that has lapsed is renewed",
+    within: 500,
+    weather: "leases",
+    edits: [remove("lapsed-forgotten"), remove("lapsed-renewed")],
+  },
+  {
+    name: "the id of a session that has lapsed is opened again",
+    within: 500,
+    weather: "leases",
+    edits: [
+      before("session-known", `this.#sessions.asked = id;`),
+      expression("session-minted", `sessionId(this.#epoch, ++this.#minted)`, `this.asked ?? $`),
+    ],
+  },
+  {
+    name: "a read lease is promised for longer than the leadership",
+    within: 1000,
+    weather: "leases",
+    edits: [value("lease-beyond-leadership", `nowMs + this.#options.readLeaseMs`)],
+  },
+  {
+    name: "an insert revokes no lease of the absence",
+    within: 100,
+    weather: "leases",
+    edits: [condition("exclusive-revokes", `$ || this.#ground.versionOf(wanted)?.hash === null`)],
+  },
+  {
+    name: "a session is renewed although it has not heard of a revocation",
+    within: 500,
+    weather: "leases",
+    edits: [
+      expression("renewed-unheard", `session.revocations.length === 0`, `true`),
+      condition("lease-renewed-unheard", `true`),
+    ],
+  },
+  {
+    name: "a revocation is heard and not processed",
+    within: 100,
+    weather: "leases",
+    edits: [remove("revocation-processed")],
+  },
+  {
+    name: "lines of an old stream count",
+    within: 2_500,
+    weather: "leases",
+    edits: [remove("stream-of-session")],
+  },
+  {
+    name: "a gap in the numbers of lines is not noticed",
+    within: 1_000,
+    weather: "leases",
+    edits: [condition("line-without-gap", `false`), condition("stream-without-gap", `false`)],
+  },
+  {
+    name: "a promise counts from its answer",
+    within: 1_000,
+    weather: "leases",
+    edits: [
+      value(
+        "renewed-from-sending",
+        `((sent) => sent && { ...sent, sentAtMs: atMs, ticks: 0 })(this.#hearings.get(hearing))`,
+      ),
+    ],
+  },
+  {
+    name: "no drift of clocks is allowed for",
+    within: 2_500,
+    weather: "leases",
+    edits: [value("drift-allowed", `forMs`)],
+  },
+  {
+    name: "the time of a lease is not looked at",
+    within: 500,
+    weather: "leases",
+    edits: [condition("term-looked-at", `this.#validUntilMs === -Infinity`)],
+  },
+  {
+    name: "units are looked at one after the other",
+    within: 1_000,
+    weather: "leases",
+    edits: [
+      after(
+        "set-fetched",
+        `for (const unit of found.set.reads) {
+          const entry = entries.get(unit);
+          if (entry !== undefined && this.#primary.leases.look(new Set([unit]), new Map([[unit, entry]]), atMs))
+            (this.looked ??= new Set()).add(unit);
+        }`,
+      ),
+      returns(
+        "leases-looked-at",
+        `this.#primary.leases.look(new Set([...reads].filter((unit) => !this.looked?.has(unit))), snapshot, atMs)`,
+      ),
+    ],
+  },
+  {
+    name: "the version of a lease is not compared",
+    within: 100,
+    weather: "leases",
+    edits: [expression("lease-version", `!sameVersion(lease.version, entry.version)`, `false`)],
+  },
+  {
+    name: "a clock that is set back is not noticed",
+    within: 1_000,
+    weather: "leases",
+    edits: [condition("clock-set-back", `false`), remove("term-timed")],
+  },
+  {
+    name: "a read that is to be kept is answered by leases",
+    within: 500,
+    weather: "leases",
+    edits: [expression("leased-read-only", `retained`, `false`)],
+  },
+  {
+    name: "an execution that may write is answered by leases",
+    within: 100,
+    weather: "leases",
+    edits: [expression("leased-read-only", `writes.size > 0`, `false`)],
+  },
+  {
+    name: "a late answer revives the leases of a session that was given up",
+    within: 2_500,
+    weather: "leases",
+    edits: [remove("heard-of-session")],
+  },
+  {
+    name: "an isolate keeps its own leases of units that it writes",
+    within: 100,
+    weather: "leases",
+    edits: [remove("own-leases-dropped")],
+  },
 ];

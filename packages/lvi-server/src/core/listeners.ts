@@ -243,6 +243,7 @@ export class Listeners {
     if (id !== null && known === undefined) this.#emit({ kind: "session-over", session: id });
     let session: Session | null = isItsOwn(known) ? known : null;
     if (session !== null) this.#hear(session, heard, nowMs);
+    // variant: session-known
     if (session === null || (session.isToEnd && !session.isBound)) {
       if (session !== null) this.#sessions.delete(session);
       session = this.#sessions.mint(location, name, nowMs);

@@ -1331,6 +1331,7 @@ export class LviCore {
     // variant: completion-starts
     this.#versions.applyStarted(writes);
     const operation = ++this.#names;
+    // variant: complete-when-clear
     const after = writes.length === 0 ? NO_FACTS : this.#clearFacts(execution);
     const effect = { kind: "complete", operation, expects, completion, after } as const;
     this.#operations.set(operation, { kind: "complete", execution, completing, effect, doubtful: false });

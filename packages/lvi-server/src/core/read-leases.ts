@@ -281,12 +281,14 @@ export class ReadLeases {
     let revocations: Set<Revocation> | null = null;
     let revoked: Map<Session, UnitId[]> | null = null;
     for (const { unit: wanted, mode } of accesses) {
+      // variant: exclusive-revokes
       if (mode !== "exclusive") continue;
       for (const [unit, holders] of this.#holders.overlapping(wanted)) {
         for (const place of [...holders.places]) this.#revokeAt(place, unit);
         for (const session of [...holders.sessions]) {
           const holding = session.held.get(unit);
           if (holding === undefined) continue;
+          // variant: holders-waited-for
           if (session.hasLapsed(nowMs)) this.lapse(session, nowMs);
           else if (isDropped(dropped, session, unit, holding.n)) this.#drop(session, unit);
           else if (holding.revocation !== null) (revocations ??= new Set()).add(holding.revocation);

@@ -204,6 +204,7 @@ export class Sessions {
     this.#forgetSilent(at, nowMs);
     const { sessionsOfLocation, sessions, unheardUnits } = this.#bounds;
     if (at.sessions.size >= sessionsOfLocation || this.#byId.size >= sessions) return null;
+    // variant: session-minted
     const session = new Session(sessionId(this.#epoch, ++this.#minted), at, name, unheardUnits, nowMs);
     at.sessions.add(session);
     this.#byLocation.set(location, at);

@@ -297,6 +297,7 @@ export class Execution {
     if (this.#phase.kind !== "fetching") throw this.#unexpected(event);
     const { sight, found } = this.#phase;
     const { entries, atMs } = event;
+    // variant: set-fetched
     for (const unit of found.set.reads) {
       const entry = entries.get(unit);
       if (entry !== undefined) capture(sight, unit, entry);
@@ -352,7 +353,9 @@ export class Execution {
    */
   #isLeased({ reads, writes }: AccessSet, snapshot: CapturedSnapshot, atMs: number): boolean {
     const { module, retained } = this.#input;
+    // variant: leased-read-only
     if (writes.size > 0 || retained || !this.#experience.speculates(module, atMs)) return false;
+    // variant: leases-looked-at
     return this.#primary.leases.look(reads, snapshot, atMs);
   }
 
@@ -419,6 +422,7 @@ export class Execution {
     const { leases } = this.#primary;
     // The server does not wait for this session to hear that these units change. A set that is not known drops nothing, and is
     // waited for like another isolate's.
+    // variant: own-leases-dropped
     if (question.kind === "set") leases.drop(question.set.writes);
     const request: LviRequest = {
       executionId,

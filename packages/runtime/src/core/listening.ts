@@ -133,6 +133,7 @@ export class Listening {
       case "lease":
       case "revoke":
       case "changed":
+        // variant: stream-of-session
         if (this.#stream?.shift !== shift) return [];
         if (!this.#leases.take(line)) this.#lose();
         else if (line.kind === "revoke") this.#owed = this.#leases.heard;
@@ -163,11 +164,13 @@ export class Listening {
   /** An answer about an earlier session says nothing of this one. */
   #restart(owed: number): void {
     [this.#owed, this.#said, this.#known] = [owed, -1, -1];
+    // variant: heard-of-session
     this.#hearings.clear();
   }
 
   onHeard({ hearing, reply, atMs }: Of<"heard">): readonly LocationEffect[] {
     this.#observe(atMs);
+    // variant: renewed-from-sending
     const sent = this.#hearings.get(hearing);
     this.#hearings.delete(hearing);
     if (sent === undefined) return [];
@@ -186,6 +189,7 @@ export class Listening {
     if (begun === null) return [];
     // Less than these ticks and one more have passed since it was sent, by timers alone.
     const ms = begun.ms - (ticks + 1) * CLOCK_MARGIN_MS;
+    // variant: term-begun
     if (ms > 0) return [{ kind: "wake", ms, why: { kind: "term", term: begun.term } }];
     this.#leases.endTerm(begun.term);
     return [];
@@ -195,6 +199,7 @@ export class Listening {
     this.#observe(atMs);
     switch (why.kind) {
       case "term":
+        // variant: term-timed
         this.#leases.endTerm(why.term);
         return [];
       case "tick": {

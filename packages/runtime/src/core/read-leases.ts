@@ -74,6 +74,7 @@ export class ReadLeases {
       this.#heard = n;
       return true;
     }
+    // variant: stream-without-gap
     if (n > this.#heard) this.giveUp();
     return this.#session !== null;
   }
@@ -82,6 +83,7 @@ export class ReadLeases {
   take(line: NumberedLine): boolean {
     // It comes again.
     if (line.n <= this.#heard) return true;
+    // variant: line-without-gap
     if (line.n > this.#heard + 1) {
       this.giveUp();
       return false;
@@ -93,6 +95,7 @@ export class ReadLeases {
           this.#leases.set(unit, { version, reads: this.#leases.get(unit)?.reads ?? 0 });
         break;
       case "revoke":
+        // variant: revocation-processed
         this.drop(line.units);
         break;
       case "changed":
@@ -132,6 +135,7 @@ export class ReadLeases {
 
   /** Returns whether the clock was set back. The term is over then, since nobody knows how much of it has passed. */
   observe(atMs: number): boolean {
+    // variant: clock-set-back
     if (atMs < this.#greatestMs - CLOCK_MARGIN_MS) {
       this.#greatestMs = atMs;
       this.endTerm();
@@ -146,6 +150,7 @@ export class ReadLeases {
    * this begins, with its length from `sentAtMs`. Null: none begins, because nothing is left of it or the present one lasts longer.
    */
   renew(sentAtMs: number, forMs: number): { readonly term: number; readonly ms: number } | null {
+    // variant: drift-allowed
     const ms = forMs * RATE - CLOCK_MARGIN_MS;
     if (ms <= 0 || sentAtMs + ms <= this.#validUntilMs) return null;
     this.#validUntilMs = sentAtMs + ms;
@@ -163,10 +168,12 @@ export class ReadLeases {
    */
   look(units: ReadonlySet<UnitId>, snapshot: ReadonlyMap<UnitId, Entry>, atMs: number): boolean {
     this.observe(atMs);
+    // variant: term-looked-at
     if (this.#greatestMs >= this.#validUntilMs) return false;
     for (const unit of units) {
       const lease = this.#leases.get(unit);
       const entry = snapshot.get(unit);
+      // variant: lease-version
       if (lease === undefined || entry === undefined || !sameVersion(lease.version, entry.version)) return false;
     }
     for (const unit of units) {

@@ -46,7 +46,10 @@ function takeCall(name: string): Answer<unknown> {
   return calls.splice(at, 1)[0]!.answer as Answer<unknown>;
 }
 
+let isClear: boolean;
+
 beforeEach(() => {
+  isClear = true;
   reactions = new Map();
   [heard, calls, told, halts] = [[], [], [], []];
   [nowMs, wakeAtMs] = [0, null];
@@ -62,6 +65,9 @@ beforeEach(() => {
       step: (_now, event) => {
         heard.push(event.kind);
         return (reactions.get(event.kind) as ((event: Event) => readonly Effect[]) | undefined)?.(event) ?? [];
+      },
+      get isClear() {
+        return isClear;
       },
       get wakeAtMs() {
         return wakeAtMs;
@@ -155,7 +161,7 @@ describe("an answer", () => {
 
   test("may wait for an operation of which only a repeat has said that it was done", () => {
     on("lvi-request", () => []);
-    on("clock", () => [{ kind: "complete", operation: 8, expects: "new", completion: COMPLETION }]);
+    on("clock", () => [{ kind: "complete", operation: 8, expects: "new", completion: COMPLETION, after: [] }]);
     on("completed", () => [reply(1, [{ kind: "operation", operation: 8 }])]);
     ask("A");
     driver.wake();
@@ -247,10 +253,10 @@ describe("the end", () => {
 
   test("whoever waits for all answers is told when the last one is given, or there will be none", () => {
     on("drain", () => [reply(1)]);
-    driver.whenAnswered(() => told.push("none waits"));
+    driver.whenDrained(() => told.push("none waits"));
     ask("A");
     ask("B");
-    driver.whenAnswered(() => told.push("all answered"));
+    driver.whenDrained(() => told.push("all answered"));
     driver.tell({ kind: "drain" });
     expect(told).toEqual(["none waits", "A answered"]);
     driver.close();

@@ -18,7 +18,15 @@ import {
   RadicalError,
 } from "@radical/protocol";
 import { toBase64 } from "./base64.ts";
-import { type CallerId, type Effect, type Event, type Fact, NO_FACTS, type Note, type OperationId } from "./core/events.ts";
+import {
+  type CallerId,
+  type Effect,
+  type Event,
+  type Fact,
+  NO_FACTS,
+  type Note,
+  type OperationId,
+} from "./core/events.ts";
 import type { Run } from "./core/run.ts";
 import type { IntentRecord } from "./core/intent.ts";
 import type { ListenerId } from "./core/listeners.ts";

@@ -49,6 +49,7 @@ export const FAULTS = [
   "stream half-open",
   "stream ended by its server",
   "line lost with its stream",
+  "line lost on a stream that goes on",
   "server believes in a location that is gone",
   "listener refused",
   // Storage.
@@ -113,6 +114,7 @@ export const FAULTS = [
   "read answered by its leases",
   "writer waited for a location to hear",
   "writer waited for a lease to run out",
+  "read leases inherited",
   // Clients.
   "client asked again elsewhere",
   "client asked at two locations at once",

@@ -47,6 +47,7 @@ const CHANGES: Readonly<Record<string, (weather: Weather) => Weather>> = {
   "isolates that stop": (weather) => ({ ...weather, trouble: { ...weather.trouble, isolateStopped: null } }),
   "requests that are cut off": (weather) => ({ ...weather, trouble: { ...weather.trouble, requestCutOff: null } }),
   "streams that break": (weather) => ({ ...weather, trouble: { ...weather.trouble, stream: null } }),
+  "lost lines": (weather) => ({ ...weather, lineLoss: 0 }),
   "disturbed caches": (weather) => ({ ...weather, trouble: { ...weather.trouble, cache: null } }),
   "killed handlers": (weather) => ({ ...weather, kill: 0 }),
   "followups outside their intents": (weather) => ({ ...weather, spoil: 0 }),

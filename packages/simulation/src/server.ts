@@ -41,6 +41,7 @@ import {
 } from "@radical/protocol";
 import { OvertakingChecker } from "./checkers/overtaking.ts";
 import type { Clock } from "./clock.ts";
+import { rateOf } from "./edge-location.ts";
 import { describeEffect, describeEvent, shortId } from "./describe.ts";
 import { type FaultCounts, SERVER_EFFECTS } from "./faults.ts";
 import type { ModelStorage } from "./model-storage.ts";
@@ -141,7 +142,7 @@ export class Server {
     this.#options = options;
     this.index = options.index;
     const { clock, drift, counts } = options;
-    this.#rate = drift === 0 ? 1 : 1 + (drift * (clock.random.below(201) - 100)) / 100;
+    this.#rate = drift === 0 ? 1 : 1 + drift * rateOf(clock.random);
     if (this.#rate !== 1) counts.add("clock of a server runs at another rate");
   }
 
@@ -166,10 +167,6 @@ export class Server {
     return this.#life?.unanswered ?? 0;
   }
 
-  get #readLeaseMs(): number {
-    return this.#options.coreOptions.readLeaseMs ?? DEFAULT_CORE_OPTIONS.readLeaseMs;
-  }
-
   get #now(): Now {
     const { nowMs } = this.#options.clock;
     return { monotonicMs: nowMs * this.#rate, wallMs: nowMs + this.wallOffsetMs };
@@ -178,7 +175,7 @@ export class Server {
   // ── Its lives ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   start(): void {
-    const { isAlone, termMs, storage } = this.#options;
+    const { termMs, coreOptions } = this.#options;
     this.#write(() => "starts");
     this.#life = {
       serving: null,
@@ -191,40 +188,39 @@ export class Server {
       streams: new Set(),
       isDraining: false,
     };
-    if (isAlone === true) {
-      const before = storage.leadership;
-      // An earlier server that has not released its leadership may have granted leases until a moment ago.
-      this.#inheritedUntilMs =
-        before.epoch > 0 && before.termMs > 0 ? this.#now.monotonicMs + 1.05 * this.#readLeaseMs : -Infinity;
-      return this.#serve(storage.acquireLeadership(before, termMs)!.epoch, null);
-    }
-    const candidate = new Candidate(termMs);
+    const candidate = new Candidate(termMs, coreOptions.readLeaseMs ?? DEFAULT_CORE_OPTIONS.readLeaseMs);
     this.#stand(candidate, candidate.start());
   }
 
   /** Waits for the leadership. */
   #stand(candidate: Candidate, effect: CandidateEffect): void {
-    const { storage, counts } = this.#options;
+    const { storage, counts, isAlone } = this.#options;
     const next = (event: CandidateEvent): void => this.#stand(candidate, candidate.step(this.#now.monotonicMs, event));
     const failed = (): void => next({ kind: "failed" });
     switch (effect.kind) {
       case "read":
         return this.#ask(
-          () => storage.leadership,
+          // Nobody else has the storage open: the leader before it is known to be dead.
+          () => (isAlone === true ? { ...storage.leadership, termMs: 0 } : storage.leadership),
           (leadership) => next({ kind: "read", leadership }),
           failed,
         );
       case "acquire":
         return this.#ask(
-          () => storage.acquireLeadership(effect.seen, effect.termMs),
+          () => storage.acquireLeadership(effect.seen, effect.termMs, effect.readLeaseMs),
           (leadership) => next({ kind: "acquired", leadership }),
           failed,
         );
       case "wait":
         return this.#after(effect.ms, () => next({ kind: "waited" }));
-      case "elected":
+      case "elected": {
+        const { epoch, readLeasesUntilMs } = effect.leadership;
+        this.#inheritedUntilMs = readLeasesUntilMs;
+        if (readLeasesUntilMs > this.#now.monotonicMs) counts.add("read leases inherited");
+        if (isAlone === true) return this.#serve(epoch, null);
         counts.add("server elected");
-        return this.#serve(effect.leadership.epoch, effect.leadership);
+        return this.#serve(epoch, effect.leadership);
+      }
     }
   }
 

@@ -177,7 +177,15 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
         },
         listen: (server, question, arrived) => {
           const isCut = (): boolean => primary.isCut("from", server, index);
-          const stream = new Stream({ clock, counts, network, question, isCut, arrived });
+          const stream = new Stream({
+            clock,
+            counts,
+            network,
+            question,
+            lineLoss: quiet ? 0 : weather.lineLoss,
+            isCut,
+            arrived,
+          });
           streams.push(stream);
           network.connect(() => primary.listen(index, server, stream));
           return stream;

@@ -100,7 +100,7 @@ class Stage {
               clock.after(ONE_WAY_MS + laterMs, () => this.primary.receive(index, message));
           },
           listen: (server, question, arrived) => {
-            const stream = new Stream({ clock, counts, network, question, isCut: () => false, arrived });
+            const stream = new Stream({ clock, counts, network, question, lineLoss: 0, isCut: () => false, arrived });
             network.connect(() => this.primary.listen(index, server, stream));
             return stream;
           },

@@ -17,6 +17,8 @@ export interface StreamOptions {
   readonly counts: FaultCounts;
   readonly network: Network;
   readonly question: ListeningQuestion;
+  /** Probability that a line is lost although the stream goes on: by what lies between, or by a mistake. */
+  readonly lineLoss: number;
   /** Whether nothing comes from the server to the location at present. */
   readonly isCut: () => boolean;
   /** A line, or the end, has come to the location: `next` takes it. */
@@ -70,8 +72,10 @@ export class Stream {
   }
 
   #send(item: string | End): void {
-    const { clock, network } = this.#options;
+    const { clock, counts, network, lineLoss } = this.#options;
     if (!this.#isThrough) return this.#lost(item);
+    if (lineLoss > 0 && typeof item === "string" && clock.random.chance(lineLoss))
+      return counts.add("line lost on a stream that goes on");
     const atMs = Math.max(this.#lastArrivesAtMs, clock.nowMs + clock.random.between(1, network.faults.maxDelayMs));
     this.#lastArrivesAtMs = atMs;
     this.#sent.push(item);

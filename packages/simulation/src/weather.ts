@@ -72,6 +72,8 @@ export interface Weather {
   readonly affinity: number;
   /** Whether locations are told what others have written of the units that they have read. */
   readonly updates: boolean;
+  /** Probability that a line is lost on a stream that goes on. */
+  readonly lineLoss: number;
   /** The time after which a server ends the answer to those who listen. */
   readonly updatesMs: number;
   /** The time between messages of a location that only renew its leases. */
@@ -130,6 +132,7 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
     drift: 0,
     core: {
       followupTimeoutMs: random.pick([50, 500, 5_000]),
+      readLeaseMs: random.pick([0, 600, 3_000]),
       maxWaitMs: random.pick([200, 2_000]),
       maxQueue: random.pick([2, 1_000]),
       maxRounds: random.pick([1, 3]),
@@ -156,6 +159,7 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
     pauseMs: random.pick([100, 1_500]),
     affinity: random.pick([0, 0.8]),
     updates: random.chance(0.5),
+    lineLoss: 0,
     updatesMs: random.pick([1_000, 25_000]),
     beatMs: random.pick([100, 400]),
     reads: 0,
@@ -196,6 +200,7 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
           locationKilled: random.pick([null, 2_000]),
           stream: random.pick([null, 1_000]),
         },
+        lineLoss: random.pick([0, 0.02]),
         ...servers(random),
         drift: 0.05,
         ...collecting(random, calm.core),
@@ -237,25 +242,33 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
         pauseMs: random.pick([50, 300]),
       };
     case "leases": {
-      // Much is read, and little written; streams, isolates or servers have trouble, or the clocks do.
-      const { drift, ...rest } = random.pick([
-        { drift: 0, trouble: { ...NO_TROUBLE, stream: 400, requestCutOff: random.pick([null, 1_500]) } },
-        { drift: 0, trouble: { ...NO_TROUBLE, isolateStopped: 600, stream: random.pick([null, 1_000]) } },
-        { drift: 0, trouble: { ...NO_TROUBLE, locationKilled: 1_000, partition: random.pick([null, 1_000]) } },
-        { drift: 0.05, trouble: { ...NO_TROUBLE, locationClock: random.pick([null, 600]) } },
-        { drift: 0.05, trouble: { ...NO_TROUBLE, serverKilled: 1_000, serverDrained: random.pick([null, 1_000]) } },
-        { drift: 0.05, trouble: { ...NO_TROUBLE, serverStopped: 1_500 }, servers: 2 },
+      // Much is read, and little written. A few troubles at a time: of streams, isolates, servers, clocks.
+      const clocks = random.pick([NO_TROUBLE, { locationClock: 800 }, { isolateStopped: 800, requestCutOff: 2_000 }]);
+      const server = random.pick([
+        { servers: 1, trouble: NO_TROUBLE },
+        { servers: 1, trouble: { serverKilled: 1_500, serverDrained: random.pick([null, 1_500]) } },
+        { servers: 2, trouble: { serverStopped: 1_500 } },
       ]);
       return {
         ...calm,
-        ...rest,
-        drift,
+        servers: server.servers,
+        trouble: {
+          ...NO_TROUBLE,
+          ...server.trouble,
+          ...clocks,
+          stream: random.pick([null, 400]),
+          partition: random.pick([null, 1_500]),
+          locationKilled: random.pick([null, null, 1_500]),
+          cache: random.pick([null, 300]),
+        },
+        drift: random.pick([0, 0.05]),
         network: {
           drop: random.pick([0, 0, 0.1]),
           duplicate: random.pick([0, 0.2]),
           late: random.pick([0, 0, 0.05]),
           maxDelayMs: random.pick([5, 60]),
         },
+        lineLoss: random.pick([0, 0, 0.05]),
         core: { ...calm.core, readLeaseMs: random.pick([1_000, 2_000, 3_000]), maxWaitMs: 2_000, maxQueue: 1_000 },
         groups: [random.pick(["items", "items", "registers", "bank", "set"])],
         operations: 60,

@@ -230,7 +230,10 @@ export class Listeners {
   // ── Sessions ───────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** The answer to a question with a session begins. */
-  #open({ listener, location, name, session: id, heard, ends }: ListeningEvent & { kind: "listens" }, nowMs: number): void {
+  #open(
+    { listener, location, name, session: id, heard, ends }: ListeningEvent & { kind: "listens" },
+    nowMs: number,
+  ): void {
     for (const session of this.#sessions.at(location)?.sessions ?? [])
       if (session.hasLapsed(nowMs)) this.leases.lapse(session, nowMs);
     const isItsOwn = (session: Session | undefined): session is Session =>

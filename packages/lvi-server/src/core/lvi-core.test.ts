@@ -412,6 +412,12 @@ class Story {
         return `tell ${effect.listeners.join(" ")} ${showLine(effect.line)}`;
       case "end-listening":
         return `end ${effect.listener}`;
+      case "heard-reply": {
+        const { reply } = effect;
+        return `heard ← ${reply.kind === "lapsed" ? "lapsed" : reply.untilMs - reply.nowMs}`;
+      }
+      case "session-over":
+        return `over ${effect.session}`;
       case "hints-left-out":
         return `left out ${effect.units}`;
       case "collect":
@@ -1777,7 +1783,7 @@ describe("clocks", () => {
 });
 
 describe("the leadership", () => {
-  const leadership = { epoch: 2, termMs: 1_000, untilMs: START_MS + 950 };
+  const leadership = { epoch: 2, termMs: 1_000, untilMs: START_MS + 950, readLeasesUntilMs: -Infinity };
   const renewed = (story: Story, isHeld = true): void => story.renewed(isHeld);
 
   test("is renewed in time, and counts from when the renewal was sent", () => {

@@ -644,6 +644,21 @@ export class LviCore {
     for (const { id, request } of others) this.#request(id, request);
   }
 
+  /** An execution that only reads has these units in their current versions: its location may get read leases on them. */
+  #hasRead(location: string, units: readonly AccessedUnit[], sender: SenderSession | null): void {
+    if (sender?.watches === true)
+      this.#watchFor(
+        sender,
+        units.map(({ unit }) => unit),
+      );
+    this.#listeners.leases.validated(location, units, sender, this.#term);
+  }
+
+  #watchFor(sender: SenderSession, units: Iterable<UnitId>): void {
+    // variant: watch-registered
+    this.#listeners.watch(sender, units, this.#nowMs);
+  }
+
   /**
    * Whether so many wait for its units that one durable write, near storage, is better for all of them than two. Once told,
    * it would be re-executed at once: an intent first, and then its writes. An execution behind own writes has to be told.
@@ -651,17 +666,6 @@ export class LviCore {
   #isCrowded(execution: Execution): boolean {
     // variant: crowded-behind
     return execution.ahead.size === 0 && this.#locks.crowdAt(execution) >= CROWD;
-  }
-
-  /** An execution that only reads has these units in their current versions: its location may get read leases on them. */
-  #hasRead(location: string, units: readonly AccessedUnit[], sender: SenderSession | null): void {
-    if (sender?.watches === true) this.#watchFor(sender, units.map(({ unit }) => unit));
-    this.#listeners.leases.validated(location, units, sender, this.#term);
-  }
-
-  #watchFor(sender: SenderSession, units: Iterable<UnitId>): void {
-    // variant: watch-registered
-    this.#listeners.watch(sender, units, this.#nowMs);
   }
 
   /** A version that is newer than the primary's, with no pending intent behind it, is that of a write that was lost. */
@@ -1427,7 +1431,8 @@ export class LviCore {
     execution.phase = { kind: "clearing", next, sinceMs: this.#nowMs };
     this.#clearing.add(execution);
     for (const { atMs } of this.#inherited) this.#deadlines.add(atMs, { kind: "clear" });
-    for (const { fact, untilMs } of execution.revocations) if (fact === null) this.#deadlines.add(untilMs, { kind: "clear" });
+    for (const { fact, untilMs } of execution.revocations)
+      if (fact === null) this.#deadlines.add(untilMs, { kind: "clear" });
   }
 
   #goOnClear(): void {
@@ -1472,11 +1477,7 @@ export class LviCore {
    * gets all units at once. With "wait" it may get them later. With "now" it gets them now or never. With `behind` too, but
    * it may be behind those executions. True: it holds them.
    */
-  #want(
-    execution: Execution,
-    accesses: readonly Access[],
-    how: Asking,
-  ): boolean {
+  #want(execution: Execution, accesses: readonly Access[], how: Asking): boolean {
     const isHeld = this.#ask(execution, accesses, how);
     const { leases } = this.#listeners;
     // Nobody else is leased the units from here on: the execution holds them, or waits for them.

@@ -206,7 +206,8 @@ export class ReadLeases {
   /** A session has begun: it gets the last leases of its location. */
   begun(session: Session, term: Term): void {
     const place = this.#places.get(session.at.location);
-    if (place === undefined || this.#isEnding || term.nowMs < place.refusedUntilMs || term.untilMs <= term.nowMs) return;
+    if (place === undefined || this.#isEnding || term.nowMs < place.refusedUntilMs || term.untilMs <= term.nowMs)
+      return;
     const last = [...place.leased.keys()].slice(-this.#bounds.firstUnits);
     if (last.length > 0) this.#tell(session, leasedOf(place, last), term);
   }
@@ -301,7 +302,8 @@ export class ReadLeases {
         }
       }
     }
-    for (const [session, units] of revoked ?? []) (revocations ??= new Set()).add(this.#revokeFrom(session, units, nowMs));
+    for (const [session, units] of revoked ?? [])
+      (revocations ??= new Set()).add(this.#revokeFrom(session, units, nowMs));
     return revocations === null ? NO_REVOCATIONS : [...revocations];
   }
 
@@ -348,7 +350,8 @@ export class ReadLeases {
   /** These revocations have ended: the session has heard of the revocations. */
   heard(session: Session, ended: readonly Revocation[]): void {
     for (const revocation of ended)
-      for (const unit of revocation.units) if (session.held.get(unit)?.revocation === revocation) this.#drop(session, unit);
+      for (const unit of revocation.units)
+        if (session.held.get(unit)?.revocation === revocation) this.#drop(session, unit);
   }
 
   /** Its time is over. */
@@ -362,7 +365,8 @@ export class ReadLeases {
 
   /** Its isolate has dropped all that it held, and has another session. */
   giveUp(session: Session): void {
-    for (const revocation of session.revocations) revocation.fact = { kind: "heard", session: session.id, n: revocation.n };
+    for (const revocation of session.revocations)
+      revocation.fact = { kind: "heard", session: session.id, n: revocation.n };
     session.revocations = [];
     this.#sessions.delete(session);
   }

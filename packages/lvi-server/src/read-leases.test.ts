@@ -364,12 +364,13 @@ describe("a session", () => {
   });
 
   test("that has fallen behind too far gets no more leases, and lapses when it holds none", () => {
+    world = new World({}, 0);
     const jp = world.listening("JP");
     const watches = { id: jp.session!, heard: 0, watches: true };
-    jp.isOpen = false;
     const many = Array.from({ length: 5_000 }, (_, number) => unitId("notes", `many ${number}`));
     for (let round = 0; round < 5; round++) {
       world.ask("watch", "JP", world.accesses("read", many), watches);
+      expect(world.replies.pop()).toBe("watch valid");
       world.change(...many);
     }
     expect(world.heard(jp, 0)).toEqual({ kind: "lapsed" });
@@ -689,11 +690,13 @@ describe("a writer", () => {
     });
     jp = world.listening("JP");
     world.read(jp, A);
-    world.heard(jp);
-    world.pass(4_500 - (world.nowMs - 1_000) - 100);
-    world.heard(jp);
+    for (let second = 0; second < 4; second++) {
+      world.pass(1_000);
+      expect(world.heard(jp)).toMatchObject({ kind: "renewed" });
+    }
     world.write("IE", [A]);
     world.stored();
+    expect(world.replies).toEqual([]);
     world.nowMs = 7_000;
     const ends = jp.session;
     jp.session = null;

@@ -47,6 +47,7 @@ export const FAULTS = [
   "partition in one direction",
   "stream broken",
   "stream half-open",
+  "stream takes a detour",
   "stream ended by its server",
   "line lost with its stream",
   "line lost on a stream that goes on",

@@ -47,6 +47,8 @@ const CHANGES: Readonly<Record<string, (weather: Weather) => Weather>> = {
   "isolates that stop": (weather) => ({ ...weather, trouble: { ...weather.trouble, isolateStopped: null } }),
   "requests that are cut off": (weather) => ({ ...weather, trouble: { ...weather.trouble, requestCutOff: null } }),
   "streams that break": (weather) => ({ ...weather, trouble: { ...weather.trouble, stream: null } }),
+  "slow streams": (weather) => ({ ...weather, slowStreams: 0 }),
+  "slow messages of what was heard": (weather) => ({ ...weather, heardDelayMs: 5 }),
   "lost lines": (weather) => ({ ...weather, lineLoss: 0 }),
   "disturbed caches": (weather) => ({ ...weather, trouble: { ...weather.trouble, cache: null } }),
   "killed handlers": (weather) => ({ ...weather, kill: 0 }),

@@ -620,8 +620,8 @@ export const MUTANTS: readonly Mutant[] = [
     within: 500,
     weather: "leases",
     edits: [
-      condition("clear-before-complete", `$ && sequenceOf(execution) !== null`),
-      value("complete-when-clear", `sequence === null ? NO_FACTS : $`),
+      condition("clear-before-complete", `$ && !(next.of.kind === "pending" && next.of.sequence === null)`),
+      value("complete-when-clear", `of.kind === "pending" && sequence === null ? NO_FACTS : $`),
     ],
   },
   {
@@ -643,7 +643,10 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a read lease is promised for longer than the leadership",
     within: 1000,
     weather: "leases",
-    edits: [value("lease-beyond-leadership", `nowMs + this.#options.readLeaseMs`)],
+    edits: [
+      value("lease-beyond-leadership", `nowMs + this.#options.readLeaseMs`),
+      value("read-leases-inherited", `leadership.termMs > 0 ? -Infinity : nowMs`),
+    ],
   },
   {
     name: "an insert revokes no lease of the absence",
@@ -664,7 +667,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a revocation is heard and not processed",
     within: 100,
     weather: "leases",
-    edits: [remove("revocation-processed")],
+    edits: [replace("revocation-processed", `this.drop(this.late ?? []); this.late = line.units;`)],
   },
   {
     name: "lines of an old stream count",
@@ -706,17 +709,11 @@ export const MUTANTS: readonly Mutant[] = [
     within: 1_000,
     weather: "leases",
     edits: [
-      after(
-        "set-fetched",
-        `for (const unit of found.set.reads) {
-          const entry = entries.get(unit);
-          if (entry !== undefined && this.#primary.leases.look(new Set([unit]), new Map([[unit, entry]]), atMs))
-            (this.looked ??= new Set()).add(unit);
-        }`,
-      ),
-      returns(
-        "leases-looked-at",
-        `this.#primary.leases.look(new Set([...reads].filter((unit) => !this.looked?.has(unit))), snapshot, atMs)`,
+      value("unit-looked-at", `this.#leases.get(unit) ?? this.before?.get(unit)`),
+      before(
+        "revocation-processed",
+        `this.before ??= new Map();
+        for (const unit of line.units) if (this.#leases.has(unit)) this.before.set(unit, this.#leases.get(unit));`,
       ),
     ],
   },
@@ -745,10 +742,10 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [expression("leased-read-only", `writes.size > 0`, `false`)],
   },
   {
-    name: "a late answer revives the leases of a session that was given up",
-    within: 2_500,
+    name: "the leases of a session count in the next one",
+    within: 500,
     weather: "leases",
-    edits: [remove("heard-of-session")],
+    edits: [replace("session-before", `this.endTerm();`)],
   },
   {
     name: "an isolate keeps its own leases of units that it writes",

@@ -119,6 +119,8 @@ interface Life {
   isDraining: boolean;
 }
 
+/** Most that a writer waits for read leases, in their time: those of an earlier server are waited for by another clock. */
+const LONGEST_WAIT = 1.1;
 const ENDINGS: ReadonlyMap<string, `server ends before ${(typeof SERVER_EFFECTS)[number]}`> = new Map(
   SERVER_EFFECTS.map((kind) => [kind, `server ends before ${kind}`]),
 );
@@ -137,6 +139,8 @@ export class Server {
   #stopped: (() => void)[] | null = null;
   wallOffsetMs = 0;
   #inheritedUntilMs = -Infinity;
+  /** By the monotonic clock: when it has last gone on, after a stop or with its leadership regained. */
+  #idleUntilMs = -Infinity;
 
   constructor(options: ServerOptions) {
     this.#options = options;
@@ -335,6 +339,7 @@ export class Server {
       if (this.#stopped !== waiting) return;
       this.#write(() => "goes on");
       this.#stopped = null;
+      this.#idleUntilMs = this.#now.monotonicMs;
       const { storage, counts } = this.#options;
       if (this.isServing && storage.leadership.epoch !== this.#life?.serving?.epoch)
         counts.add("server goes on beside its successor");
@@ -507,7 +512,10 @@ export class Server {
       }
       if (effect.kind === "reply" || effect.kind === "complete") this.#countWaits(effect.after);
       if (effect.kind === "renew-leadership") life.renewal = effect.operation;
-      if (effect.kind === "resume") counts.add("leadership ran out and was regained");
+      if (effect.kind === "resume") {
+        counts.add("leadership ran out and was regained");
+        this.#idleUntilMs = this.#now.monotonicMs;
+      }
       yield effect;
       // It may have halted.
       if (this.#life !== life) return;
@@ -523,6 +531,15 @@ export class Server {
     // A server that was stopped may hear first of a renewal that failed: then it has not looked at the clock yet.
     const isOfLeadership = event.kind === "storage-failed" && event.operation === life.renewal;
     if (ENDS.has(event.kind) && !isOfLeadership) this.#checkLocks(life, core);
+  }
+
+  /** No location holds a writer up for longer than a read lease lasts. */
+  #checkWait(executionId: ExecutionId, waitedMs: number): void {
+    const { readLeaseMs = DEFAULT_CORE_OPTIONS.readLeaseMs } = this.#options.coreOptions;
+    const mostMs = LONGEST_WAIT * readLeaseMs;
+    // A server that did nothing for a while has not looked whether the time was over.
+    if (waitedMs > mostMs && this.#now.monotonicMs - waitedMs > this.#idleUntilMs)
+      this.problems.push(`${shortId(executionId)} has waited ${waitedMs} ms for read leases of ${readLeaseMs} ms`);
   }
 
   #countWaits(after: readonly Fact[]): void {
@@ -587,7 +604,10 @@ export class Server {
     return {
       replied: () => {},
       followed: () => {},
-      noted: ({ name }) => note(name),
+      noted: ({ name, executionId, waitedMs = 0 }) => {
+        if (name === "cleared" && executionId !== undefined) this.#checkWait(executionId, waitedMs);
+        note(name);
+      },
       updated: () => {},
       sampled: (sample) => {
         if (sample === null) return counts.add("sample left out");

@@ -50,6 +50,8 @@ const CLIENTS = 6;
 const ISOLATES = 2;
 /** No history takes longer. */
 const LONGEST_MS = 3_600_000;
+/** Longest detour of the lines of a stream. */
+const LONGEST_DETOUR_MS = 2_000;
 /** Long enough for every deadline, retry and backoff to pass. */
 const QUIET_MS = 600_000;
 
@@ -132,8 +134,10 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     fencesIntents: weather.fencesIntents,
     drift: weather.drift,
     updatesMs: weather.updatesMs,
-    send: (message) =>
-      network.transmit(2 * message.to + 1, network.faults.maxDelayMs, () => locations[message.to]!.receive(message)),
+    send: (message) => {
+      const maxDelayMs = message.executionId === null ? weather.heardDelayMs : network.faults.maxDelayMs;
+      network.transmit(2 * message.to + 1, maxDelayMs, () => locations[message.to]!.receive(message));
+    },
     sampled: (sample) => {
       const isApplied = primary.storage.applied.some(({ executionId }) => executionId === sample.executionId);
       samples.push({ sample, at: workload.mark(), isApplied });
@@ -172,17 +176,25 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
         updatesMs,
         commits: { isApplied, pendingElsewhere: () => pendingWrites((location) => location !== nameOf(index)) },
         send: (message) => {
-          const maxDelayMs = message.kind === "followup" ? weather.followupDelayMs : network.faults.maxDelayMs;
+          const maxDelayMs = {
+            "lvi-request": network.faults.maxDelayMs,
+            followup: weather.followupDelayMs,
+            heard: weather.heardDelayMs,
+          }[message.kind];
           network.transmit(2 * index, maxDelayMs, () => primary.receive(index, spoil(message)));
         },
         listen: (server, question, arrived) => {
           const isCut = (): boolean => primary.isCut("from", server, index);
+          const isSlow = weather.slowStreams > 0 && random.chance(weather.slowStreams);
+          const detourMs = isSlow ? random.between(1, LONGEST_DETOUR_MS) : 0;
+          if (isSlow) counts.add("stream takes a detour");
           const stream = new Stream({
             clock,
             counts,
             network,
             question,
             lineLoss: quiet ? 0 : weather.lineLoss,
+            detourMs,
             isCut,
             arrived,
           });
@@ -227,7 +239,7 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
   trouble(serverKilled, () => primary.kill(random.between(1, 300)));
   trouble(serverStopped, () => primary.stop(random.between(1, 2 * weather.termMs)));
   trouble(serverDrained, () => primary.drain(random.between(0, 1_000), random.between(1, 300)));
-  trouble(partition, () => primary.cut(random.below(weather.locations), random.between(100, 2_000)));
+  trouble(partition, () => primary.cut(random.below(weather.locations), random.between(100, weather.partitionMs)));
   trouble(serverClock, () => primary.setClock(random.between(-900, 900)));
   trouble(locationClock, () => random.pick(locations).setClock(random.between(-900, 900)));
   trouble(locationKilled, () => random.pick(locations).crash());

@@ -42,6 +42,7 @@ const ONE_WAY_MS = 50;
 const STORAGE_MS = 2;
 const TERM_MS = 1_000;
 const READ_LEASE_MS = 3_000;
+const READS_BEFORE_LEASES = 12;
 /** No stream ends during a story. */
 const UPDATES_MS = 600_000;
 const LISTENING = { shiftMs: UPDATES_MS, pauseMs: 1_000, beatMs: 1_000, idleMs: 10_000, heardMs: 1_000 } as const;
@@ -100,7 +101,16 @@ class Stage {
               clock.after(ONE_WAY_MS + laterMs, () => this.primary.receive(index, message));
           },
           listen: (server, question, arrived) => {
-            const stream = new Stream({ clock, counts, network, question, lineLoss: 0, isCut: () => false, arrived });
+            const stream = new Stream({
+              clock,
+              counts,
+              network,
+              question,
+              lineLoss: 0,
+              detourMs: 0,
+              isCut: () => false,
+              arrived,
+            });
             network.connect(() => this.primary.listen(index, server, stream));
             return stream;
           },
@@ -154,12 +164,14 @@ class Stage {
     return this.#trace.lines!;
   }
 
-  play({ play, copies }: Story): this {
+  play({ play, copies, leases = false }: Story): this {
     // A server that has just begun can't know what it has answered before: the first requests would be in doubt.
     this.run(2 * TERM_MS)
       .ask(0, "overwrite", A, B)
       .run(2_000);
     this.ask(0, "read", A, B).ask(1, "read", A, B).run(2_000);
+    // A lease goes to a location that reads much.
+    for (let reads = 0; leases && reads < READS_BEFORE_LEASES; reads++) this.ask(0, "read", A, B).run(300);
     this.#copies = copies;
     play(this.curtain());
     return this;
@@ -227,6 +239,20 @@ const STORIES: readonly Story[] = [
       "A read-only execution leaves nothing in storage, so its second copy is told apart by the number of its attempt.",
     copies: { "lvi-request": [0, 300] },
     play: (stage) => stage.ask(0, "read", A).run(500),
+  },
+  {
+    title: "Leased read",
+    words:
+      "Location 0 holds read leases on both items, in the versions that its cache has. It answers without a request, and the instant at which it looks is the place in the order.",
+    leases: true,
+    play: (stage) => stage.ask(0, "read", A, B).run(400),
+  },
+  {
+    title: "Revoked lease",
+    words:
+      "Location 1 writes an item that location 0 has leased. The lease is revoked in the step that locks the item. The writer is told when its intent is durable and location 0 has heard. The next read there asks the primary.",
+    leases: true,
+    play: (stage) => stage.ask(1, "update", A).run(250).ask(0, "read", A).run(400),
   },
   {
     title: "Takeover",

@@ -19,6 +19,8 @@ export interface StreamOptions {
   readonly question: ListeningQuestion;
   /** Probability that a line is lost although the stream goes on: by what lies between, or by a mistake. */
   readonly lineLoss: number;
+  /** For which lines are longer on their way. */
+  readonly detourMs: number;
   /** Whether nothing comes from the server to the location at present. */
   readonly isCut: () => boolean;
   /** A line, or the end, has come to the location: `next` takes it. */
@@ -72,11 +74,12 @@ export class Stream {
   }
 
   #send(item: string | End): void {
-    const { clock, counts, network, lineLoss } = this.#options;
+    const { clock, counts, network, lineLoss, detourMs } = this.#options;
     if (!this.#isThrough) return this.#lost(item);
     if (lineLoss > 0 && typeof item === "string" && clock.random.chance(lineLoss))
       return counts.add("line lost on a stream that goes on");
-    const atMs = Math.max(this.#lastArrivesAtMs, clock.nowMs + clock.random.between(1, network.faults.maxDelayMs));
+    const onWayMs = detourMs + clock.random.between(1, network.faults.maxDelayMs);
+    const atMs = Math.max(this.#lastArrivesAtMs, clock.nowMs + onWayMs);
     this.#lastArrivesAtMs = atMs;
     this.#sent.push(item);
     network.underWay++;

@@ -51,6 +51,8 @@ export interface Weather {
   /** Probability that a followup has a write that its intent does not cover. */
   readonly spoil: number;
   readonly trouble: Trouble;
+  /** The longest partition. */
+  readonly partitionMs: number;
   readonly servers: number;
   readonly locations: number;
   readonly termMs: number;
@@ -72,6 +74,10 @@ export interface Weather {
   readonly affinity: number;
   /** Whether locations are told what others have written of the units that they have read. */
   readonly updates: boolean;
+  /** Longest way of a message that says what was heard, and of its answer. */
+  readonly heardDelayMs: number;
+  /** Probability that all lines of a stream take a detour. */
+  readonly slowStreams: number;
   /** Probability that a line is lost on a stream that goes on. */
   readonly lineLoss: number;
   /** The time after which a server ends the answer to those who listen. */
@@ -125,6 +131,7 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
     kill: 0,
     spoil: 0,
     trouble: { ...NO_TROUBLE, cache: random.pick([null, 300, 3_000]) },
+    partitionMs: 2_000,
     servers: 1,
     locations: 3,
     termMs: random.pick([800, 2_000]),
@@ -159,6 +166,8 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
     pauseMs: random.pick([100, 1_500]),
     affinity: random.pick([0, 0.8]),
     updates: random.chance(0.5),
+    heardDelayMs: 5,
+    slowStreams: 0,
     lineLoss: 0,
     updatesMs: random.pick([1_000, 25_000]),
     beatMs: random.pick([100, 400]),
@@ -200,6 +209,8 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
           locationKilled: random.pick([null, 2_000]),
           stream: random.pick([null, 1_000]),
         },
+        heardDelayMs: 500,
+        slowStreams: random.pick([0, 0.2]),
         lineLoss: random.pick([0, 0.02]),
         ...servers(random),
         drift: 0.05,
@@ -268,6 +279,9 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
           late: random.pick([0, 0, 0.05]),
           maxDelayMs: random.pick([5, 60]),
         },
+        partitionMs: 4_000,
+        heardDelayMs: random.pick([5, 5, 60, 900]),
+        slowStreams: random.pick([0, 0, 0.3]),
         lineLoss: random.pick([0, 0, 0.05]),
         core: { ...calm.core, readLeaseMs: random.pick([1_000, 2_000, 3_000]), maxWaitMs: 2_000, maxQueue: 1_000 },
         groups: [random.pick(["items", "items", "registers", "bank", "set"])],

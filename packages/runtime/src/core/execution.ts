@@ -297,7 +297,6 @@ export class Execution {
     if (this.#phase.kind !== "fetching") throw this.#unexpected(event);
     const { sight, found } = this.#phase;
     const { entries, atMs } = event;
-    // variant: set-fetched
     for (const unit of found.set.reads) {
       const entry = entries.get(unit);
       if (entry !== undefined) capture(sight, unit, entry);
@@ -355,7 +354,6 @@ export class Execution {
     const { module, retained } = this.#input;
     // variant: leased-read-only
     if (writes.size > 0 || retained || !this.#experience.speculates(module, atMs)) return false;
-    // variant: leases-looked-at
     return this.#primary.leases.look(reads, snapshot, atMs);
   }
 

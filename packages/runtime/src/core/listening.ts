@@ -164,7 +164,6 @@ export class Listening {
   /** An answer about an earlier session says nothing of this one. */
   #restart(owed: number): void {
     [this.#owed, this.#said, this.#known] = [owed, -1, -1];
-    // variant: heard-of-session
     this.#hearings.clear();
   }
 

@@ -68,6 +68,7 @@ export class ReadLeases {
     // The question was asked before the session was given up.
     if (session === this.#ends) return false;
     if (session !== this.#session) {
+      // variant: session-before
       this.giveUp();
       this.#ends = null;
       this.#session = session;
@@ -171,6 +172,7 @@ export class ReadLeases {
     // variant: term-looked-at
     if (this.#greatestMs >= this.#validUntilMs) return false;
     for (const unit of units) {
+      // variant: unit-looked-at
       const lease = this.#leases.get(unit);
       const entry = snapshot.get(unit);
       // variant: lease-version

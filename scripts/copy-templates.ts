@@ -18,7 +18,7 @@ const FROM = join(ROOT, "templates");
 const TO = join(SCAFFOLDER, "templates");
 
 /** What tools leave in a template's folder. */
-const LEFT_OUT = new Set(["node_modules", "dist", ".radical"]);
+const LEFT_OUT = new Set(["node_modules", "dist", ".radical", "client.js"]);
 
 const { version = "" } = readPackage(SCAFFOLDER);
 

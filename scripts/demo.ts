@@ -113,6 +113,7 @@ ${renderTable(
   ),
 )}
 
+leased: the location answered by itself. The primary has promised it that the items are unchanged.
 speculative: the location's own run was confirmed by the primary in one round trip, beside it.
 near: validation failed (the cache lacked something or was stale), so the primary ran the handler.
 `);

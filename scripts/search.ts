@@ -8,7 +8,7 @@ import process from "node:process";
 import { commandLine } from "../packages/command-line/src/command-line.ts";
 import { run } from "./child.mjs";
 import { type Finding, HUNTS, type HuntName, commandOf, findingsOf, planOf } from "./search-plan.ts";
-import { commitOf } from "./tier-parts.ts";
+import { sourcesOf } from "./tier-parts.ts";
 
 const ROOT = path.dirname(import.meta.dirname);
 /** The output of each run that has found something; not in git. */
@@ -41,7 +41,7 @@ const { only, minutes, seed, json } = commandLine({
 const say = (line: string): void => void (json ? process.stderr : process.stdout).write(`${line}\n`);
 const hunts = huntsOf(only);
 
-const commit = commitOf(ROOT) ?? "unknown";
+const commit = sourcesOf(ROOT);
 const startedMs = performance.now();
 const minutesGone = (): number => (performance.now() - startedMs) / 60_000;
 const plan = planOf(hunts, seed);

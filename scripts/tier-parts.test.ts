@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Changes, PARTS, type Part, changesOf, commitOf, filesOf, selection } from "./tier-parts.ts";
+import { type Changes, PARTS, type Part, changesOf, commitOf, filesOf, selection, sourcesOf } from "./tier-parts.ts";
 
 const REPOSITORY = path.dirname(import.meta.dirname);
 
@@ -135,7 +135,9 @@ describe("what has changed in a clone", () => {
 
   test("is what differs in commits since, in the index, in the working tree, and what is new", () => {
     write("clone/b.ts", "committed");
+    expect(sourcesOf(clone)).toBe(`${commitOf(clone)} with changes that are not committed`);
     git(clone, "commit", "--quiet", "--all", "--message=second");
+    expect(sourcesOf(clone)).toBe(commitOf(clone));
     write("clone/staged.ts");
     git(clone, "add", "staged.ts");
     write("clone/a.ts", "edited");

@@ -232,6 +232,13 @@ export function commitOf(root: string): string | null {
   return git(root, "rev-parse", "--verify", "HEAD");
 }
 
+/** The sources in words: the commit, and whether files differ from it. */
+export function sourcesOf(root: string): string {
+  const commit = commitOf(root) ?? "unknown";
+  const changed = git(root, "status", "--porcelain", "--untracked-files=no") ?? "";
+  return changed === "" ? commit : `${commit} with changes that are not committed`;
+}
+
 export function changesOf(root: string): Changes {
   for (const upstream of ["origin/HEAD", "@{upstream}"]) {
     const base = git(root, "merge-base", "HEAD", upstream);

@@ -5,6 +5,7 @@ export interface Row {
   readonly handler: string;
   readonly location: string;
   readonly speculative: number;
+  readonly leased: number;
   readonly nearStorage: number;
   /** Median in ms of all requests at the location, whatever their path. */
   readonly p50: number;
@@ -24,6 +25,7 @@ export function rowsOf(samples: readonly Sample[], locations: readonly string[])
       handler,
       location,
       speculative: own.filter(({ path }) => path === "speculative").length,
+      leased: own.filter(({ path }) => path === "leased").length,
       nearStorage: own.filter(({ path }) => path === "near-storage").length,
       p50: median(own.map(({ ms }) => ms)),
       centralP50: median(central.map(({ ms }) => ms)),
@@ -34,9 +36,9 @@ export function rowsOf(samples: readonly Sample[], locations: readonly string[])
 export function renderTable(rows: readonly Row[]): string {
   const handlers = [...new Set(rows.map(({ handler }) => handler))];
   const lines = [
-    "                         requests              p50 in ms",
-    "handler    location   speculative  near    Radical  central   gain",
-    "─".repeat(67),
+    "                             requests                   p50 in ms",
+    "handler    location   leased  speculative  near    Radical  central   gain",
+    "─".repeat(75),
   ];
   for (const handler of handlers) {
     for (const [index, row] of rows.filter((candidate) => candidate.handler === handler).entries()) {
@@ -45,6 +47,7 @@ export function renderTable(rows: readonly Row[]): string {
         [
           (index === 0 ? handler : "").padEnd(10),
           row.location.padEnd(9),
+          String(row.leased).padStart(7),
           String(row.speculative).padStart(12),
           String(row.nearStorage).padStart(5),
           row.p50.toFixed(1).padStart(10),

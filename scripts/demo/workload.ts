@@ -5,13 +5,15 @@
 import { Agent, request } from "node:http";
 import type { Location } from "../../packages/cli/src/index.ts";
 
+const PATHS = ["leased", "speculative", "near-storage"] as const;
+
 /** One request and what came of it. */
 export interface Sample {
   readonly handler: string;
   readonly location: string;
   readonly baseline: boolean;
   /** Null if it was refused. */
-  readonly path: "speculative" | "near-storage" | null;
+  readonly path: (typeof PATHS)[number] | null;
   /** From the client's first byte to the last of the answer. */
   readonly ms: number;
 }
@@ -191,7 +193,7 @@ function call(
           const path = response.headers["x-radical-path"];
           resolve({
             result: (JSON.parse(text) as { readonly result: unknown }).result,
-            path: path === "speculative" || path === "near-storage" ? path : null,
+            path: PATHS.find((known) => known === path) ?? null,
             ms: performance.now() - startedAtMs,
           });
         });

@@ -122,6 +122,10 @@ const ERRORS: Readonly<Record<ErrorCode, Words>> = {
     cause: "The primary does not have the build that the location runs.",
     remedy: "Register the module (`radical dev` and `radical deploy` do), or build again.",
   },
+  too_many_streams: {
+    cause: "The location serves as many [live queries](live-queries.md) as it can.",
+    remedy: "Ask again in a while, or ask with GET from time to time.",
+  },
 };
 
 const TRAPS: Readonly<Record<TrapCode, string>> = {

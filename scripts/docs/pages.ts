@@ -55,6 +55,7 @@ export function sections(): readonly Section[] {
     section(
       "How-to",
       ...["auth", "tables", "testing", "benchmark", "ci", "look-after", "rotate-keys"].map((name) => `how-to/${name}`),
+      "live-queries",
       "worker",
       "deploy",
       "operations",

@@ -22,9 +22,13 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 /** Uses the page of a template whose storage holds its seed; an error in the page fails the test. */
-async function usePage(template: string, use: (page: Page) => Promise<void>): Promise<void> {
+async function usePage(
+  template: string,
+  use: (page: Page) => Promise<void>,
+  locations?: Readonly<Record<string, number>>,
+): Promise<void> {
   const project = fileURLToPath(new URL(`../../templates/${template}`, import.meta.url));
-  const app = await startTestApp({ project, seeded: true });
+  const app = await startTestApp({ project, seeded: true, ...(locations === undefined ? {} : { locations }) });
   const context = await browser.newContext({ baseURL: app.url });
   try {
     const page = await context.newPage();
@@ -39,6 +43,28 @@ async function usePage(template: string, use: (page: Page) => Promise<void>): Pr
     await context.close();
     await app.stop();
   }
+}
+
+/** Uses the page in two windows, each at a location of its own. */
+async function useTwoPages(template: string, use: (near: Page, far: Page) => Promise<void>): Promise<void> {
+  const at = async (page: Page, location: string): Promise<void> => {
+    await page.setExtraHTTPHeaders({ "x-radical-location": location });
+    await page.goto("/");
+  };
+  const both = async (near: Page): Promise<void> => {
+    const context = await browser.newContext({ baseURL: new URL(near.url()).origin });
+    try {
+      const far = await context.newPage();
+      far.setDefaultTimeout(100_000);
+      await at(near, "near");
+      await at(far, "far");
+      await use(near, far);
+      expect(await far.textContent("#message")).toBe("");
+    } finally {
+      await context.close();
+    }
+  };
+  await usePage(template, both, { near: 0, far: 100 });
 }
 
 async function register(page: Page, name: string): Promise<void> {
@@ -63,6 +89,45 @@ test("social: somebody registers, posts, and follows somebody", of("social"), as
     // Markup of the writer is text.
     expect(await page.textContent("article")).toContain("Hello @ada <b>#radical</b>");
   });
+});
+
+test("social: a like is shown before it is confirmed, and taken back when it is refused", of("social"), async () => {
+  const use = async (page: Page): Promise<void> => {
+    await register(page, "zoe");
+    await page.goto("/#/people/ada");
+    const likes = "article:first-of-type div.row span";
+    await page.waitForSelector(likes);
+    const look = "`${element.textContent} ${element.ariaBusy === 'true' ? '?' : '!'}`";
+    await page.evaluate(`{
+      const element = document.querySelector("${likes}");
+      globalThis.states = [];
+      new MutationObserver(() => states.push(${look})).observe(element, { childList: true, attributes: true });
+    }`);
+    const states = async (): Promise<readonly string[]> => [...new Set(await page.evaluate<string[]>("states"))];
+    const count = Number.parseInt((await page.textContent(likes))!);
+    await page.click('article:first-of-type button:text-is("Like")');
+    await page.waitForSelector(`${likes}[aria-busy=false]`);
+    expect(await states()).toEqual([`${count + 1} likes ?`, `${count + 1} likes !`]);
+
+    const replies = [
+      { corrected: { result: 7 }, path: "near-storage" },
+      { failed: { code: "no_such_post", message: "There is no post.", hint: "", status: 404 }, path: "near-storage" },
+    ];
+    await page.route("**/api/like", (route) => {
+      const lines = [{ speculative: { result: 99 } }, replies.shift()].map((line) => `${JSON.stringify(line)}\n`);
+      return route.fulfill({ contentType: "application/x-ndjson", body: lines.join("") });
+    });
+    await page.click('article:first-of-type button:text-is("Like")');
+    await page.waitForSelector(`${likes}:text-is("7 likes")`);
+    await page.click('article:first-of-type button:text-is("Like")');
+    await page.waitForSelector('#message:text-is("There is no post.")');
+    expect((await states()).slice(2)).toEqual(["99 likes ?", "7 likes !"]);
+    expect(await page.textContent(likes)).toBe("7 likes");
+    // The next thing that somebody does takes the message away.
+    await page.click("h1 a");
+    await page.waitForSelector("main textarea");
+  };
+  await usePage("social", use, { far: 100 });
 });
 
 test("hotel: somebody finds a hotel, books a room, and gives it back", of("hotel"), async () => {
@@ -94,6 +159,51 @@ test("forum: somebody submits a story, comments, and votes", of("forum"), async 
     await page.click('article:has-text("A story of zoe") button:text-is("▲")');
     await page.waitForSelector('article:has-text("A story of zoe") .score:text-is("1")');
     expect(await page.textContent("main article a[href^='#/stories']")).toBe("A story of zoe");
+  });
+});
+
+test(
+  "forum: two windows at two locations show each other's comments and votes, and what somebody types stays",
+  of("forum"),
+  async () => {
+    await useTwoPages("forum", async (near, far) => {
+      await register(near, "zoe");
+      await register(far, "yan");
+      await near.goto("/#/submit");
+      await near.fill("[name=title]", "A story of zoe");
+      await near.fill("main textarea", "Its text.");
+      await near.click('button:text-is("Submit")');
+      await far.click('b:text-is("A story of zoe")');
+      await far.waitForSelector('[placeholder="What do you say?"]');
+      await near.fill('[placeholder="What do you say?"]', "From near");
+      await near.click('button:text-is("Comment")');
+      await far.click('article:has-text("From near") button:text-is("Answer")');
+      await far.fill('article:has-text("From near") textarea', "From f");
+      await near.click('article:has-text("From near") button:text-is("▲")');
+      await far.waitForSelector('article:has-text("From near") .score:text-is("1")');
+      await far.locator('article:has-text("From near") textarea').pressSequentially("ar");
+      await far.click('article:has-text("From near") button:text-is("Comment")');
+      await near.waitForSelector('article:has-text("From far")');
+      expect(await near.locator("article:has(.score) div:first-of-type").allTextContents()).toContain("From far");
+    });
+  },
+);
+
+test("social: two windows at two locations show each other's likes and follows of a person", of("social"), async () => {
+  await useTwoPages("social", async (near, far) => {
+    await register(near, "zoe");
+    await register(far, "yan");
+    await Promise.all([near, far].map((page) => page.goto("/#/people/ada")));
+    await Promise.all([near, far].map((page) => page.waitForSelector('#followers:text-is("4 followers")')));
+    await near.click('button:text-is("Follow")');
+    await far.waitForSelector('#followers:text-is("5 followers")');
+    await far.click('button:text-is("Follow")');
+    await near.waitForSelector('#followers:text-is("6 followers")');
+    const likes = "article:first-of-type .likes";
+    const count = Number.parseInt((await near.textContent(likes))!);
+    await far.click('article:first-of-type button:text-is("Like")');
+    await near.waitForSelector(`${likes}:text-is("${count + 1} likes")`);
+    expect(await far.textContent(likes)).toBe(`${count + 1} likes`);
   });
 });
 

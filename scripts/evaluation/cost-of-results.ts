@@ -122,19 +122,28 @@ function requestsOf(
   if (row === undefined || validation === undefined || row.unitsRead === 0) return null;
   const near = validation.nearStorage / validation.requests;
   const fMs = handlerMs(result, run);
-  const { unitsRead, unitsWritten, writingShare, followups, storageBytes, primaryBytes, answerBytes } = row;
+  const {
+    unitsRead,
+    unitsWritten,
+    writingShare,
+    followups,
+    leasedShare = 0,
+    storageBytes,
+    primaryBytes,
+    answerBytes,
+  } = row;
   const size = storageBytes / unitsRead;
   const readUnits = Math.max(1, Math.ceil(size / READ_UNIT_BYTES));
   const writeUnits = 2 * Math.max(1, Math.ceil(size / WRITE_UNIT_BYTES));
   return {
     radical: {
       locationCpuMs: fMs + ASSUMED.locationMs,
-      primaryCpuMs: near * fMs + ASSUMED.lviMs + followups * ASSUMED.followupMs,
+      primaryCpuMs: near * fMs + (1 - leasedShare) * ASSUMED.lviMs + followups * ASSUMED.followupMs,
       cacheCalls: 1 + Math.max(writingShare, near),
       cacheRowsRead: unitsRead,
       // Not counted: the most that it can be.
       cacheRowsWritten: unitsWritten + (row.unitsRepaired ?? near * unitsRead),
-      readUnits: unitsRead * Math.max(near, ASSUMED.lookedUp) * readUnits,
+      readUnits: unitsRead * Math.max(near, (1 - leasedShare) * ASSUMED.lookedUp) * readUnits,
       writeUnits: writingShare * UNITS_OF_INTENT + unitsWritten * writeUnits,
       primaryBytes,
     },

@@ -14,6 +14,7 @@ import { type ApplicationCost, ASSUMED_WORDS, costOf } from "./cost-of-results.t
 import { dollars, table } from "./markdown-table.ts";
 import { chartsOf, PICTURES, varied, words } from "./pictures.ts";
 import {
+  atLocation,
   handlerRuns,
   labelOf,
   latencyOf,
@@ -314,7 +315,7 @@ function validationTable(result: BenchmarkResult): string {
     rateOf(run, result).toFixed(1),
     row.requests.toLocaleString("en"),
     row.validShare === null ? "—" : percent(row.validShare, 2),
-    percent(row.speculative / row.requests, 2),
+    percent(atLocation(row), 2),
     ...reasons.map((reason) => percent(sum(row.reasons, reason) / row.requests, 2)),
     Object.entries(row.staleTables)
       .toSorted(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
@@ -403,7 +404,7 @@ function skewTable(result: BenchmarkResult): string {
         run.application,
         run.zipf === null ? "uniform" : String(run.zipf),
         row.validShare === null ? "—" : percent(row.validShare, 2),
-        percent(row.speculative / row.requests, 2),
+        percent(atLocation(row), 2),
         possible(median),
       ],
     ];
@@ -424,7 +425,7 @@ function contentionTable(result: BenchmarkResult): string {
           const latency = latencyOf(result, run, system);
           return latency === undefined ? "" : `${ms(latency.p50Ms)} / ${ms(latency.p99Ms)}`;
         }),
-        row === undefined ? "" : percent(row.speculative / row.requests),
+        row === undefined ? "" : percent(atLocation(row)),
       ];
     });
   return table([words(name), ...SYSTEMS.map((system) => `${system}, p50 / p99, ms`), "answered at the location"], rows);

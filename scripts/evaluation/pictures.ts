@@ -13,6 +13,7 @@ import type { Axis, BarPanel, Chart, LinePanel, Series, StackPanel } from "./cha
 import {
   handlerRuns,
   handlersOf,
+  atLocation,
   labelOf,
   latencyOf,
   parameterOf,
@@ -323,7 +324,7 @@ function contention(result: BenchmarkResult): Chart | null {
         marked: true,
         points: runs.flatMap((run) => {
           const row = rowOf(result.validations, run, null, null);
-          return row === undefined ? [] : [[parameterOf(run, name), (row.speculative / row.requests) * 100] as const];
+          return row === undefined ? [] : [[parameterOf(run, name), atLocation(row) * 100] as const];
         }),
       },
     ],

@@ -9,6 +9,7 @@ import {
   type Selection,
   type Statistics,
   type System,
+  type ValidationRow,
   type WorkloadRun,
 } from "../../packages/cli/src/bench/result.ts";
 
@@ -89,4 +90,9 @@ export function parameterOf(run: WorkloadRun, name: string): number {
   const value = run.parameters[name];
   if (typeof value !== "number") throw new Error(`run ${run.run} has no number "${name}"`);
   return value;
+}
+
+/** The share of the requests that the location's own run has answered, whether the primary or read leases have confirmed it. */
+export function atLocation({ requests, speculative, leased = 0 }: ValidationRow): number {
+  return (speculative + leased) / requests;
 }

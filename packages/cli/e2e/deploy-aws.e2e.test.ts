@@ -159,7 +159,7 @@ function machinesOf(primary: AwsPrimary): AwsPrimary {
 async function startMachine(node: NodeName, artefact: string, of: { account: string; region: string }): Promise<void> {
   const [etc, bin, installedAt] = [join(folder, node, "etc"), join(folder, node, "bin"), join(folder, node, "radical")];
   await Promise.all([etc, bin].map((path) => mkdir(path, { recursive: true })));
-  await writeFile(join(etc, "node.env"), nodeEnvironment(NAME, node, of.region));
+  await writeFile(join(etc, "node.env"), nodeEnvironment({ ...DEFAULT_PRIMARY_SETTINGS, ...NAME }, node, of.region));
   await writeFile(join(bin, "systemctl"), "#!/bin/sh\n");
   await chmod(join(bin, "systemctl"), 0o755);
   const environment = {
@@ -232,6 +232,7 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
         "network",
         "machine a",
         "machine b",
+        "read leases",
         "Worker visits-staging-primary",
       ]),
     );

@@ -64,7 +64,10 @@ export function far(key: string): i32 {
   return count(key);
 }
 
-/** Each comes to a limit if it is told to do enough; all of them read, so that a location may be stale. */
+/**
+ * Each comes to a limit if it is told to do enough; all of them read, so that a location may be stale.
+ * @speculative
+ */
 export function burn(key: string, rounds: i32): i32 {
   let mixed = counts.has(key) ? 1 : 2;
   for (let round = 0; round < rounds; round++) mixed = (mixed * 1664525 + 1013904223) ^ (mixed >>> 7);
@@ -157,6 +160,9 @@ describe("what the command says", () => {
     expect(stdout).toMatch(
       /^followLink {2}given .*\n {2}reads {2}links\/\{from\} {2}dependent .*\n(?: {2}(?:reads|writes) .*\n)+ {2}by {5}followLinkSet {2}handlers\/plans\.ts:34$/m,
     );
+    expect(stdout).toMatch(
+      /^burn {2}sliced.*\n(?: {2}reads .*\n)+ {2}shows {2}its result before the confirmation: @speculative {2}handlers\/plans\.ts:\d+$/m,
+    );
     expect(stdout).toMatch(/^ {2}cost {3}about [\d,]+ steps before the request leaves, in followLinkSet$/m);
     expect(stdout).toMatch(/^far {2}near storage .*\n(?: {2}(?:reads|writes) .*\n)+ {2}by {5}@nearstorage/m);
     expect(stdout).toMatch(
@@ -187,8 +193,8 @@ describe("what the command says", () => {
     expect(JSON.parse(stdout)).toMatchObject({
       ok: true,
       handlers: [
-        { name: "burn", plan: { kind: "sliced" } },
-        { name: "dig", plan: { kind: "sliced" } },
+        { name: "burn", plan: { kind: "sliced" }, speculative: { file: "handlers/plans.ts" } },
+        { name: "dig", plan: { kind: "sliced" }, speculative: null },
         { name: "far", plan: { kind: "near-storage", span: { line: 54 } } },
         { name: "followLink", plan: { kind: "given", function: { name: "followLinkSet" } } },
         { name: "hoard", plan: { kind: "sliced" } },

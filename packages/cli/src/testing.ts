@@ -14,7 +14,7 @@ import { type DevServer, startDev } from "./dev/start-dev.ts";
 
 export interface TestAppOptions extends Pick<
   DevOptions,
-  "central" | "link" | "vars" | "testHooks" | "followupTimeoutMs"
+  "central" | "link" | "vars" | "testHooks" | "followupTimeoutMs" | "readLeaseMs"
 > {
   /** Folder of the application. Default: the working directory. */
   readonly project?: string;
@@ -43,7 +43,7 @@ export interface Answer {
   readonly result: unknown;
   readonly error: { readonly code: string; readonly message: string; readonly hint: string } | undefined;
   readonly headers: Headers;
-  /** `speculative` or `near-storage`; null if nothing was executed. */
+  /** `speculative`, `leased` or `near-storage`; null if nothing was executed. */
   readonly path: string | null;
   readonly execution: string | null;
 }

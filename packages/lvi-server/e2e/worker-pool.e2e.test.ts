@@ -9,8 +9,8 @@ import {
   unitId,
 } from "@radical/protocol";
 import { afterEach, expect, test } from "vitest";
-import type { Run, RunResult } from "../src/core/run.ts";
-import { type EndedRun, WorkerPool, type WorkerPoolOptions } from "../src/execution/worker-pool.ts";
+import type { EndedRun, Run, RunResult } from "../src/core/run.ts";
+import { WorkerPool, type WorkerPoolOptions } from "../src/execution/worker-pool.ts";
 import { testModule } from "./test-module.ts";
 
 /** Longer than any test: a limit that is not met. */
@@ -40,6 +40,7 @@ async function open({
     workers: 1,
     limitMs: NEVER_MS,
     crowdedLimitMs: NEVER_MS,
+    trainMs: NEVER_MS,
     onRun: () => {},
     moduleContent: () => Promise.resolve(bytes),
     ...options,
@@ -202,6 +203,69 @@ test("locations take turns", async () => {
   await Promise.all([...many, done("jp")(run("increment", "jp"))]);
   // It was the second to begin; a thread that is stopped for a moment may end it some places later.
   expect(order.indexOf("jp")).toBeLessThan(100);
+});
+
+/** Members of a train behind its head, on the same counter. */
+async function followers(...handlers: readonly string[]): Promise<Pick<Run, "followers">> {
+  const { hash } = await testModule();
+  const environment = { timeMs: 0, seed: new Uint8Array(16), caller: null };
+  const snapshot = new Map([[unitId("counters", "a"), entryOf(NO_COMMIT, null)]]);
+  const access = { kind: "derive", writable: null } as const;
+  return {
+    followers: handlers.map((handler) => ({
+      invocation: { module: hash, handler, args: new TextEncoder().encode("a"), environment },
+      snapshot,
+      access,
+    })),
+  };
+}
+
+const completedWith = (value: number): object => ({
+  kind: "completed",
+  outcome: { kind: "result", value: Uint8Array.of(value) },
+});
+
+test("the members of a train run in order, each on what those before it have written; an abort and a trap write nothing", async () => {
+  const run = await open({});
+  const ended = await run("increment", "va", await followers("increment", "refuse", "trap", "increment", "read"));
+  expect(ended.result).toMatchObject(completedWith(1));
+  expect(ended.followers!.map(({ result }) => result)).toMatchObject([
+    completedWith(2),
+    { kind: "completed", outcome: { kind: "abort" }, writes: [] },
+    { kind: "completed", outcome: { kind: "trap" }, writes: [] },
+    completedWith(3),
+    completedWith(3),
+  ]);
+});
+
+test("a train ends with the first member that has no outcome", async () => {
+  const run = await open({});
+  const ended = await run("increment", "va", await followers("incrementUndeclared", "increment"));
+  expect(ended.followers!.map(({ result }) => result.kind)).toEqual(["undeclared"]);
+});
+
+test("an endless member is stopped, although nobody waits for a worker, and takes the results of those before with it", async () => {
+  const run = await open({ crowdedLimitMs: 100 });
+  const ended = await run("increment", "va", await followers("increment", "spin", "increment"));
+  expect(ended.result).toEqual({ kind: "not-run" });
+  expect(ended.followers!.map(({ result }) => result.kind)).toEqual(["not-run", "crowded-out"]);
+  // Its time is its own.
+  expect(ended.followers!.map(({ tookMs }) => tookMs > 0)).toEqual([false, true]);
+  expect(ended.tookMs).toBe(0);
+  expect(await resultOf(run("increment"))).toMatchObject(completedWith(1));
+});
+
+test("an endless head is stopped, and the others have not run", async () => {
+  const run = await open({ crowdedLimitMs: 100 });
+  const ended = await run("spin", "va", await followers("increment"));
+  expect([ended.result.kind, ended.followers]).toEqual(["crowded-out", undefined]);
+});
+
+test("a train that has lasted is cut: those that are done do not wait for the others", async () => {
+  const run = await open({ trainMs: 0 });
+  const ended = await run("increment", "va", await followers("increment", "increment"));
+  expect(ended.result).toMatchObject(completedWith(1));
+  expect(ended.followers).toEqual([]);
 });
 
 test("a module that is not stored", async () => {

@@ -161,12 +161,14 @@ describe("an answer", () => {
 
   test("may wait for an operation of which only a repeat has said that it was done", () => {
     on("lvi-request", () => []);
-    on("clock", () => [{ kind: "complete", operation: 8, expects: "new", completion: COMPLETION, after: [] }]);
+    on("clock", () => [
+      { kind: "complete", operation: 8, completions: [{ expects: "new", completion: COMPLETION }], after: [] },
+    ]);
     on("completed", () => [reply(1, [{ kind: "operation", operation: 8 }])]);
     ask("A");
     driver.wake();
     const done = { commitId: COMMIT } as DoneIntent;
-    takeCall("commit").succeeded({ kind: "exists", record: { state: "done", done } });
+    takeCall("commit").succeeded({ kind: "exists", id: COMPLETION.executionId, record: { state: "done", done } });
     expect(told).toEqual(["A answered"]);
   });
 

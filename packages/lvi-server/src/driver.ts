@@ -22,19 +22,19 @@ import {
   type CallerId,
   type Effect,
   type Event,
+  type ExpectedCompletion,
   type Fact,
   NO_FACTS,
   type Note,
   type OperationId,
 } from "./core/events.ts";
-import type { Run } from "./core/run.ts";
+import type { EndedRun, Run } from "./core/run.ts";
 import type { IntentRecord } from "./core/intent.ts";
 import type { ListenerId } from "./core/listeners.ts";
 import type { Now } from "./core/lvi-core.ts";
 import type { Sample } from "./core/sampling.ts";
-import type { EndedRun } from "./execution/worker-pool.ts";
 import { Facts } from "./facts.ts";
-import { type Collected, commitOf, type Storage } from "./storage/storage.ts";
+import { type Collected, commitOf, type CommitResult, type Storage } from "./storage/storage.ts";
 
 /** The core, as its driver sees it. */
 export interface Machine {
@@ -307,16 +307,13 @@ export class Driver {
         );
       }
       case "complete": {
-        const { operation, expects, completion } = effect;
+        const { operation, completions } = effect;
         this.#facts.require(effect.after, this.#nowMs);
         return storage.commit(
           epoch,
-          commitOf(expects, completion),
+          commitOf(completions),
           this.#operating(operation, (result) => {
-            const { commitId } = completion;
-            const isDone =
-              result.kind === "applied" ||
-              (result.kind === "exists" && result.record?.state === "done" && result.record.done.commitId === commitId);
+            const isDone = result.kind === "applied" || (result.kind === "exists" && isOurs(result, completions));
             if (isDone) this.#facts.succeeded(operation);
             return { kind: "completed", operation, result };
           }),
@@ -331,9 +328,7 @@ export class Driver {
         return this.#collect(effect);
       case "execute": {
         const { run, location } = effect;
-        return execute(run, location, ({ result, tookMs }) =>
-          this.#step({ kind: "executed", run: run.id, result, tookMs }),
-        );
+        return execute(run, location, (ended) => this.#step({ kind: "executed", run: run.id, ...ended }));
       }
       case "note":
         return observer.noted(effect.note);
@@ -399,7 +394,7 @@ export class Driver {
       const listener = this.#listeners.get(id);
       const isSent = listener?.tell(text) === true;
       if (line.kind === "hint") this.#ports.observer.updated(isSent, line.entries.length);
-      // A session must not miss a line. What it has not heard follows again in its next stream.
+      // A session must not miss a line. Lines that it has not heard follow again in its next stream.
       else if (!isSent) listener?.end();
     }
   }
@@ -429,6 +424,16 @@ export class Driver {
     this.#waiters.clear();
     for (const drained of this.#drained.splice(0)) drained();
   }
+}
+
+/** Whether the record is that of a completion, so that an earlier attempt has made the whole commit. */
+function isOurs(
+  { id, record }: CommitResult & { readonly kind: "exists" },
+  completions: readonly ExpectedCompletion[],
+): boolean {
+  if (record?.state !== "done") return false;
+  const { commitId } = record.done;
+  return completions.some(({ completion }) => completion.executionId === id && completion.commitId === commitId);
 }
 
 function commitIdIn(record: IntentRecord): string {

@@ -44,7 +44,7 @@ export class Facts {
     const n = this.#heard.get(session);
     if (n === undefined) return;
     this.#heard.delete(session);
-    if (this.#over.size >= GENERATION) [this.#longOver, this.#over] = [this.#over, new Map()];
+    if (this.#over.size >= GENERATION) [this.#longOver, this.#over] = [this.#over, new Map<SessionId, number>()];
     this.#over.set(session, n);
   }
 

@@ -26,6 +26,7 @@ export function storageWithFailpoints(storage: Storage): Storage {
       between("storage.intent-unsent", "storage.intent-stored", () => storage.storeIntent(epoch, intent)),
     commit: (epoch, commit) => {
       const apply = () => storage.commit(epoch, commit);
+      if (commit.records.length > 1) return between("storage.train-unsent", "storage.train-stored", apply);
       return commit.records[0]?.expects === "pending"
         ? between("storage.completion-unsent", "storage.completed", apply)
         : between("storage.execution-unsent", "storage.execution-stored", apply);

@@ -23,6 +23,8 @@ export const FAILPOINTS = {
   "storage.completed": "the writes of a pending intent are applied; the core has not heard it",
   "storage.execution-unsent": "the writes of a near-storage execution are about to be applied",
   "storage.execution-stored": "the writes of a near-storage execution are applied; the core has not heard it",
+  "storage.train-unsent": "the writes of a train are about to be applied",
+  "storage.train-stored": "the writes of a train are applied; the core has not heard it",
   "storage.leadership-renewal-unsent": "the leadership is about to be renewed",
   "storage.leadership-renewed": "the leadership is renewed; the core has not heard it",
   "storage.collection-unsent": "old done intents are about to be deleted",
@@ -43,6 +45,7 @@ export const FAILPOINTS = {
   "run.near-storage-unsent": "a near-storage run is about to be given to a worker",
   "run.near-storage-ended": "a near-storage run has ended; the core has not heard it",
   "worker.run-received": "a worker thread has a run and has not begun it",
+  "worker.train-under-way": "a worker thread has the results of some members of a train and has told nobody",
   "worker.run-done": "a worker thread has a result and has told nobody",
 
   "sqlite.begun": "a transaction has begun and nothing is in it",

@@ -170,6 +170,8 @@ export class Metrics {
       case "re_execution_killed":
       case "abandoned_intent":
       case "contended":
+      case "train":
+      case "train_left":
       case "contention_round":
       case "gate":
         this.#events.child({ event: name }).count++;

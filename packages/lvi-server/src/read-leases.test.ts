@@ -1,6 +1,7 @@
 /** Read leases, from the streams of locations to what writers wait for: the core under its driver, which checks all facts. */
 import {
   type AccessedUnit,
+  assert,
   commitId,
   contentHash,
   decodeLine,
@@ -21,9 +22,8 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { Intent } from "./core/intent.ts";
 import { DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 import { LviCore, type Recovered } from "./core/lvi-core.ts";
-import type { RunResult } from "./core/run.ts";
+import type { EndedRun, RunResult } from "./core/run.ts";
 import { type Answer, Driver, type Halt } from "./driver.ts";
-import type { EndedRun } from "./execution/worker-pool.ts";
 import type { CommitResult } from "./storage/storage.ts";
 
 const MODULE = "a".repeat(64) as ModuleHash;
@@ -53,10 +53,10 @@ class World {
   readonly answers: LviReply[] = [];
   readonly halts: Halt[] = [];
   readonly notes: string[] = [];
-  #intents: { readonly intent: Intent; readonly stored: () => void }[] = [];
-  #commits: { readonly writes: readonly string[]; readonly applied: () => void }[] = [];
-  #runs: ((ended: EndedRun) => void)[] = [];
-  #renewals: (() => void)[] = [];
+  readonly #intents: { readonly intent: Intent; readonly stored: () => void }[] = [];
+  readonly #commits: { readonly writes: readonly string[]; readonly applied: () => void }[] = [];
+  readonly #runs: ((ended: EndedRun) => void)[] = [];
+  readonly #renewals: (() => void)[] = [];
   #ids = 0;
   #wakeAtMs = Infinity;
   readonly core: LviCore;
@@ -138,7 +138,7 @@ class World {
     }
     this.nowMs = untilMs;
     this.core.assertWellFormed();
-    expect(this.halts).toEqual([]);
+    assert(this.halts.length === 0, "the server goes on");
   }
 
   isolate(location: string, name = "one"): Isolate {
@@ -227,7 +227,7 @@ class World {
     const { location, session, n } = isolate;
     const sender = session === null ? null : { id: session, heard: n, watches: false };
     this.ask("read", location, this.accesses("read", units), sender);
-    expect(this.replies.pop()).toBe("read valid");
+    assert(this.replies.pop() === "read valid", "the read is valid");
   }
 
   write(location: string, units: readonly UnitId[], session: SenderSession | null = null): void {
@@ -284,7 +284,7 @@ class World {
   change(...units: readonly UnitId[]): void {
     this.write("IE", units);
     this.stored();
-    expect(this.replies.pop()).toBe("write valid");
+    assert(this.replies.pop() === "write valid", "the write is told");
     this.followUp(units);
     this.applied();
   }

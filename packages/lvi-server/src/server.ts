@@ -178,7 +178,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       limitMs: options.executionLimitMs ?? DEFAULT_EXECUTION_LIMIT_MS,
       crowdedLimitMs: options.crowdedLimitMs ?? DEFAULT_CROWDED_LIMIT_MS,
       moduleContent: (hash) => storage.moduleContent(hash),
-      onRun: ({ access }, { result, tookMs }) => metrics.ran(access.kind, result.kind, tookMs),
+      onRun: ({ access, followers = [] }, { result, tookMs, followers: ended = [] }) => {
+        metrics.ran(access.kind, result.kind, tookMs);
+        for (const [index, each] of ended.entries())
+          metrics.ran(followers[index]?.access.kind ?? access.kind, each.result.kind, each.tookMs);
+      },
     });
     const executor = executorWithFailpoints(pool);
     const engine = new Engine({

@@ -150,6 +150,7 @@ export class TestPrimary {
   reset(): void {
     this.#events.clear();
     for (const response of this.#listening) response.end();
+    this.#listening.clear();
     this.intercept = null;
     this.acceptFollowup = async () => true;
     this.comeBack();

@@ -1,5 +1,5 @@
 /** The types of `radical:worker`, as the entry of an application sees them. */
-import type { Manifest } from "@radical/protocol";
+import type { Environment, ExecutionId, Manifest, UnitId, Version } from "@radical/protocol";
 import type { CompiledModule, Pace } from "@radical/wasm-host";
 import type { Authenticate } from "./http/authentication.ts";
 import type { CorsOptions } from "./http/cors.ts";
@@ -15,6 +15,20 @@ export interface WorkerParts {
   readonly log?: Log;
   /** For benchmarks. */
   readonly pace?: Pace;
+  /** For benchmarks: told of each execution that was answered by read leases. */
+  readonly onLeased?: (leased: LeasedExecution) => void;
+  /** Whether another build serves in place of this one, so that streams are to end. */
+  readonly isReplaced?: () => boolean;
+}
+
+/** An execution that the primary knows nothing of. */
+export interface LeasedExecution {
+  readonly executionId: ExecutionId;
+  readonly handler: string;
+  /** Encoded. */
+  readonly args: Uint8Array;
+  readonly environment: Environment;
+  readonly versions: ReadonlyMap<UnitId, Version>;
 }
 
 export interface RadicalWorker {

@@ -33,6 +33,7 @@ import type {
   WarningCode,
 } from "./core/effects.ts";
 import type { ServerIndex } from "./core/leader.ts";
+import type { LiveEffect } from "./core/live-queries.ts";
 
 /** How something ends that was begun. One of the two is called, once, perhaps before the call that began it has returned. */
 export interface Settled<T> {
@@ -332,6 +333,8 @@ export interface ListeningPorts {
   /** Whether memory holds an entry of the unit. */
   readonly holds: (unit: UnitId) => boolean;
   readonly refresh: (entries: readonly CachePut[]) => void;
+  /** Carries it out in the request of its subscriber. */
+  readonly live: (effect: LiveEffect) => void;
   readonly hear: (
     server: ServerIndex,
     heard: Heard,
@@ -371,7 +374,10 @@ export function tell(location: LocationMachine, event: LocationEvent, ports: Lis
       case "wake": {
         const { ms, why } = effect;
         ports.wake(ms, () => tell(location, { kind: "woken", why, atMs: now() }, ports));
+        break;
       }
+      default:
+        ports.live(effect);
     }
   }
 }

@@ -1,8 +1,10 @@
 /** One call of a handler, from its checked input to its reply, and what is left to do then. */
-import { type HandlerManifest, type Manifest, SEED_BYTES, type TraceContext } from "@radical/protocol";
+import { type HandlerManifest, type Manifest, present, SEED_BYTES, type TraceContext } from "@radical/protocol";
 import type { HandlerModule } from "@radical/wasm-host";
 import { NO_PLACE, type Place } from "./cache/place.ts";
+import type { LeasedExecution } from "./api.ts";
 import type { Answer, Verdict } from "./core/effects.ts";
+import type { Footprint } from "./core/execution.ts";
 import { type Identity, identityOf, toldExecution } from "./http/idempotency-key.ts";
 import { type Reply, replyOf, replyOfError } from "./http/reply.ts";
 import { type EndingReply, finalLine, speculativeLine, type SpeculativeReply } from "./http/speculative-reply.ts";
@@ -21,16 +23,23 @@ export interface CallInput {
   readonly caller: string | null;
   /** It came as a GET. A call in process is none: the application's own code decides what its routes do. */
   readonly mustNotWrite: boolean;
+  /** A run of a live query: its request goes on after it, and hears of changes. Null: it is not one. */
+  readonly live: { readonly takesLeases: boolean } | null;
 }
 
-/** A reply with the `Idempotency-Key` that repeats the call; null: nothing was called. */
-export type Told = EndingReply & { readonly repeatKey: string | null };
+export type Told = EndingReply & {
+  /** The `Idempotency-Key` that repeats the call; null: nothing was called. */
+  readonly repeatKey: string | null;
+  /** Null: there is no outcome. */
+  readonly footprint: Footprint | null;
+};
 
 export class Exchange {
   readonly #manifest: Manifest;
   readonly #module: HandlerModule;
   readonly #log: Log;
   readonly #trace: TraceContext | null;
+  readonly #onLeased: ((leased: LeasedExecution) => void) | null;
   readonly #timings = new Timings(now);
   /** Known one after the other. */
   place: Place = NO_PLACE;
@@ -40,11 +49,18 @@ export class Exchange {
   /** The client may be shown a result before the reply, which then is the last line of a stream. */
   #streams = false;
 
-  constructor(manifest: Manifest, module: HandlerModule, log: Log, trace: TraceContext | null) {
+  constructor(
+    manifest: Manifest,
+    module: HandlerModule,
+    log: Log,
+    trace: TraceContext | null,
+    onLeased: ((leased: LeasedExecution) => void) | null,
+  ) {
     this.#manifest = manifest;
     this.#module = module;
     this.#log = log;
     this.#trace = trace;
+    this.#onLeased = onLeased;
   }
 
   name(handler: string): string {
@@ -65,7 +81,7 @@ export class Exchange {
     early: SpeculativeReply | null,
     reply: (reply: Told) => void,
   ): Promise<void> {
-    const { handler, declaration, args, identity, caller, mustNotWrite } = input;
+    const { handler, declaration, args, identity, caller, mustNotWrite, live } = input;
     const { settings, core, cache, primary, lane, failpoint } = isolate;
     const environment = { timeMs: Date.now(), seed: crypto.getRandomValues(new Uint8Array(SEED_BYTES)), caller };
     const execution = core.execution({
@@ -79,6 +95,8 @@ export class Exchange {
       plan: settings.nearStorageOnly ? "near-storage" : declaration.plan,
       prefersSpeculative: early !== null,
       speculative: declaration.speculative === true,
+      watches: live !== null,
+      takesLeases: live === null || live.takesLeases,
       undeclaredTables: this.#manifest.testHooks?.undeclaredTables ?? [],
     });
     this.#streams = execution.shows;
@@ -99,27 +117,39 @@ export class Exchange {
     try {
       const { answer: told, verdict } = await answered;
       answer = told;
-      reply(this.#reply(replyOf(told), told, verdict));
+      if (told.kind === "outcome" && told.path === "leased")
+        this.#onLeased?.({
+          executionId: identity.executionId,
+          handler,
+          args,
+          environment,
+          versions: versionsOf(told),
+        });
+      reply(this.#reply(replyOf(told), told, verdict, execution.footprint));
     } catch (error) {
       reply(this.fail(error));
     }
     const hasCached = answer?.kind === "outcome" && declaration.plan !== "near-storage";
-    await Promise.all([finished, this.#afterwards(hasCached && isolate.caches ? isolate : null)]);
+    await Promise.all([finished, this.#afterwards(hasCached && isolate.caches && live === null ? isolate : null)]);
   }
 
   /** The request has what it wanted: it is reported, and listens for those to come. */
   async #afterwards(listening: Isolate | null): Promise<void> {
     await answerLeaves();
     this.report();
-    if (listening !== null)
-      await listen(listening.core, this.place.location, listening.primary, listening.cache.memory);
+    if (listening !== null) await listen(listening, this.place.location);
   }
 
   /** The reply to bad input, or to a fault of ours. */
   fail(error: unknown): Told {
     const reply = replyOfError(error);
     if (reply.code === "internal_error") this.#warn("error", "internal_error", describe(error));
-    return this.#reply(reply, null, "failed");
+    return this.#reply(reply, null, "failed", null);
+  }
+
+  /** The subrequests that it has made so far. */
+  get subrequests(): number {
+    return this.#timings.subrequests;
   }
 
   /** Writes to the log how it was replied. */
@@ -128,7 +158,7 @@ export class Exchange {
     this.#line = null;
   }
 
-  #reply(reply: Reply, answer: Answer | null, verdict: Verdict | null): Told {
+  #reply(reply: Reply, answer: Answer | null, verdict: Verdict | null, footprint: Footprint | null): Told {
     const execution = this.#identity?.executionId ?? null;
     const ms = this.#timings.toRecord();
     const reason = answer?.kind === "outcome" ? answer.reason : null;
@@ -154,7 +184,7 @@ export class Exchange {
     const last = this.#streams
       ? { line: finalLine(reply, answer, verdict, { path: reply.path, reason, ms }), headers: this.#earlyHeaders }
       : null;
-    return { ...reply, headers, last, repeatKey: this.#identity?.repeatKey ?? null };
+    return { ...reply, headers, last, repeatKey: this.#identity?.repeatKey ?? null, footprint };
   }
 
   /** Headers that are known before the answer. */
@@ -180,6 +210,12 @@ export class Exchange {
       message,
     });
   }
+}
+
+function versionsOf({ reads, snapshot }: Extract<Answer, { readonly path: "leased" }>): LeasedExecution["versions"] {
+  return new Map(
+    Array.from(reads, (unit) => [unit, present(snapshot.get(unit), "what was read was captured").version]),
+  );
 }
 
 function describe(error: unknown): string {

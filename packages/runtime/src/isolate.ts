@@ -4,6 +4,7 @@ import { type LocationCache, openCache } from "./cache/open-cache.ts";
 import { NO_PLACE, type Place } from "./cache/place.ts";
 import { LocationCore } from "./core/location.ts";
 import { ArmedFailpoint } from "./failpoints.ts";
+import { LiveStreams } from "./live-stream.ts";
 import { Primary } from "./lvi/primary.ts";
 import { type Env, type Settings, readSettings } from "./settings.ts";
 import { SpeculationLane } from "./speculation-lane.ts";
@@ -17,6 +18,8 @@ export interface Isolate {
   readonly caches: boolean;
   readonly primary: Primary;
   readonly lane: SpeculationLane;
+  /** Of live queries. */
+  readonly streams: LiveStreams;
   /** Of the last request that had one: for calls that no request is known of. */
   place: Place;
   /** For crash tests. */
@@ -25,14 +28,15 @@ export interface Isolate {
 
 export function openIsolate({ application, cache, testHooks }: Manifest, env: Env): Isolate {
   const settings = readSettings(env);
-  const { ways, key, bounds, location, nearStorageOnly } = settings;
+  const { ways, key, bounds, live, location, nearStorageOnly } = settings;
   return {
     settings,
-    core: new LocationCore({ servers: ways.length, listener: crypto.randomUUID(), bounds }),
+    core: new LocationCore({ servers: ways.length, listener: crypto.randomUUID(), bounds, live }),
     cache: openCache(cache, application, env),
     caches: !nearStorageOnly && cache.memoryBytes > 0,
     primary: new Primary(ways, key),
     lane: new SpeculationLane(),
+    streams: new LiveStreams(),
     place: location === null ? NO_PLACE : { location, hint: null },
     failpoint: testHooks?.failpoint === undefined ? null : new ArmedFailpoint(testHooks.failpoint),
   };

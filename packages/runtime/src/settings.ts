@@ -2,6 +2,7 @@
 import { RadicalError } from "@radical/protocol";
 import type { CacheNamespace } from "./cache/durable-object-cache.ts";
 import { DEFAULT_BOUNDS, type ExecutionBounds } from "./core/execution.ts";
+import { DEFAULT_LIVE_BOUNDS, type LiveBounds } from "./core/live-queries.ts";
 import { fromHex } from "./hex.ts";
 import type { PrimaryKey, Way } from "./lvi/primary.ts";
 
@@ -28,6 +29,10 @@ export interface Env extends CacheBindings {
   readonly RADICAL_NEAR_STORAGE_ONLY?: string;
   /** Most bytes of a request's body; 1 MiB if not set. */
   readonly RADICAL_MAX_BODY_BYTES?: string;
+  /** Most streams of live queries of one isolate. */
+  readonly RADICAL_MAX_STREAMS?: string;
+  /** How often the caller of a stream is checked anew. */
+  readonly RADICAL_CALLER_CHECK_MS?: string;
   /** Gets a data point for each request. */
   readonly RADICAL_METRICS?: AnalyticsEngineDataset;
   /** How long one LVI request waits for its reply, and in which time an execution is answered at all. */
@@ -44,6 +49,7 @@ export interface Settings {
   readonly nearStorageOnly: boolean;
   readonly maxBodyBytes: number;
   readonly bounds: ExecutionBounds;
+  readonly live: Partial<LiveBounds>;
 }
 
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
@@ -69,6 +75,10 @@ export function readSettings(env: Env): Settings {
       attempts: ways.length > 1 ? ATTEMPTS_WITH_STANDBY : DEFAULT_BOUNDS.attempts,
       attemptMs: positive("RADICAL_ATTEMPT_MS", env.RADICAL_ATTEMPT_MS, DEFAULT_BOUNDS.attemptMs),
       totalMs: positive("RADICAL_TOTAL_MS", env.RADICAL_TOTAL_MS, DEFAULT_BOUNDS.totalMs),
+    },
+    live: {
+      subscribers: positive("RADICAL_MAX_STREAMS", env.RADICAL_MAX_STREAMS, DEFAULT_LIVE_BOUNDS.subscribers),
+      callerMs: positive("RADICAL_CALLER_CHECK_MS", env.RADICAL_CALLER_CHECK_MS, DEFAULT_LIVE_BOUNDS.callerMs),
     },
   };
 }

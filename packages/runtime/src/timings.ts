@@ -11,6 +11,8 @@ export class Timings {
   readonly #spentMs = new Map<Phase, number>();
   /** The fuel that the last run of f here has used; null: none has come to its end. */
   fuel: number | null = null;
+  /** How many the request has made, of the number that the platform lets it. */
+  subrequests = 0;
 
   constructor(now: () => number) {
     this.#now = now;

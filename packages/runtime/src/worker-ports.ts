@@ -2,11 +2,18 @@
 import type { TraceContext } from "@radical/protocol";
 import { deriveAccessSet, recordHandler, runHandler, type HandlerModule, type Invocation } from "@radical/wasm-host";
 import type { Cache } from "./cache/cache.ts";
-import type { MemoryCache } from "./cache/memory-cache.ts";
 import type { Answer, LocationEvent, Verdict, WarningCode } from "./core/effects.ts";
 import type { LocationCore } from "./core/location.ts";
-import { ExecutionDriver, type ExecutionMachine, type ExecutionPorts, type Settled, tell } from "./driver.ts";
+import {
+  ExecutionDriver,
+  type ExecutionMachine,
+  type ExecutionPorts,
+  type ListeningPorts,
+  type Settled,
+  tell,
+} from "./driver.ts";
 import { type ArmedFailpoint, failpointBeforeEffect, failpointBeforeEvent } from "./failpoints.ts";
+import type { Isolate } from "./isolate.ts";
 import type { Connection } from "./lvi/connections.ts";
 import type { Primary } from "./lvi/primary.ts";
 import { answerLeaves, type SpeculationLane, turns } from "./speculation-lane.ts";
@@ -72,18 +79,21 @@ export function run(execution: ExecutionMachine, surroundings: Surroundings): Ru
     getMany: (units, settled) =>
       settle(async () => {
         const sinceMs = now();
+        timings.subrequests++;
         const entries = await cache.getMany(units);
         timings.add("cache", sinceMs);
         return entries;
       }, settled),
     putMany: (entries, settled) =>
       settle(async () => {
+        timings.subrequests++;
         await cache.putMany(entries);
         await failpoint?.reach("edge.put");
       }, settled),
     ask: (server, request, timeoutMs, settled) =>
       settle(async () => {
         const sinceMs = now();
+        timings.subrequests++;
         const sending = primary.ask(server, request, timeoutMs, trace);
         sent = sending.sent;
         if (failpoint !== null) {
@@ -96,11 +106,13 @@ export function run(execution: ExecutionMachine, surroundings: Surroundings): Ru
       }, settled),
     follow: (server, followup, timeoutMs, settled) =>
       settle(async () => {
+        timings.subrequests++;
         await answerLeaves();
         return primary.follow(server, followup, timeoutMs, trace);
       }, settled),
     alarm: (server, alarm, timeoutMs, settled) =>
       settle(async () => {
+        timings.subrequests++;
         await answerLeaves();
         await primary.alarm(server, alarm, timeoutMs, trace);
       }, settled),
@@ -147,39 +159,67 @@ export function run(execution: ExecutionMachine, surroundings: Surroundings): Ru
   return { answered: answering.promise, finished: finishing.promise };
 }
 
-/**
- * Settles when the request has nothing left to do for its isolate: it listens no more, and has no timer under way. Rejects only for a fault of ours.
- */
-export function listen(
-  core: LocationCore,
-  location: string,
-  primary: Pick<Primary, "listen" | "hear">,
-  memory: MemoryCache,
-): Promise<void> {
-  const finishing = Promise.withResolvers<void>();
-  let underWay = 0;
-  const begin = <T>(work: Promise<T>, done: (value: T) => void): void => {
-    underWay++;
+/** The part of one request in the work of its isolate: it listens, and has timers under way. */
+export class LocationWork {
+  readonly ports: ListeningPorts;
+  /** That it has made so far. */
+  subrequests = 0;
+  readonly #core: LocationCore;
+  #underWay = 0;
+  readonly #waiting: PromiseWithResolvers<void>[] = [];
+  #fault: { readonly error: unknown } | null = null;
+
+  constructor({ core, primary, cache: { memory }, streams }: Isolate) {
+    this.#core = core;
+    this.ports = {
+      now,
+      listen: (server, question, told, ended) => {
+        this.subrequests++;
+        this.#begin(primary.listen(server, question, told), ended);
+      },
+      holds: (unit) => memory.holds(unit),
+      refresh: (entries) => void memory.put(entries),
+      hear: (server, heard, timeoutMs, done) => {
+        this.subrequests++;
+        this.#begin(primary.hear(server, heard, timeoutMs), done);
+      },
+      wake: (ms, done) => this.#begin(scheduler.wait(ms), done),
+      live: (effect) => streams.perform(effect),
+    };
+  }
+
+  tell(event: LocationEvent): void {
+    tell(this.#core, event, this.ports);
+  }
+
+  /** Settles when nothing is under way. Rejects only for a fault of ours. */
+  async finished(): Promise<void> {
+    if (this.#underWay > 0) {
+      const waiting = Promise.withResolvers<void>();
+      this.#waiting.push(waiting);
+      await waiting.promise;
+    }
+    if (this.#fault !== null) throw this.#fault.error;
+  }
+
+  #begin<T>(work: Promise<T>, done: (value: T) => void): void {
+    this.#underWay++;
     void (async () => {
       try {
         done(await work);
       } catch (error) {
-        finishing.reject(error);
+        this.#fault ??= { error };
       }
-      if (--underWay === 0) finishing.resolve();
+      if (--this.#underWay === 0) for (const { resolve } of this.#waiting.splice(0)) resolve();
     })();
-  };
-  const free: LocationEvent = { kind: "free", location, atMs: now() };
-  tell(core, free, {
-    now,
-    listen: (server, question, told, ended) => begin(primary.listen(server, question, told), ended),
-    holds: (unit) => memory.holds(unit),
-    refresh: (entries) => void memory.put(entries),
-    hear: (server, heard, timeoutMs, done) => begin(primary.hear(server, heard, timeoutMs), done),
-    wake: (ms, done) => begin(scheduler.wait(ms), done),
-  });
-  if (underWay === 0) finishing.resolve();
-  return finishing.promise;
+  }
+}
+
+/** The request is free to listen for its isolate. Settles when it has nothing left to do. Rejects only for a fault of ours. */
+export function listen(isolate: Isolate, location: string): Promise<void> {
+  const work = new LocationWork(isolate);
+  work.tell({ kind: "free", location, atMs: now() });
+  return work.finished();
 }
 
 /** Also an error that is thrown before anything was begun is a fault that is told. */

@@ -12,10 +12,12 @@ import { type CallInput, Exchange, type Told } from "./exchange.ts";
 import { callerOf, checkedCaller } from "./http/authentication.ts";
 import { argumentsOf, declarationOf, readArguments, route } from "./http/call.ts";
 import { Cors } from "./http/cors.ts";
+import { EVENT_STREAM_HEADERS, wantsEvents } from "./http/event-stream.ts";
 import { healthOf } from "./health.ts";
 import { toResponse } from "./http/reply.ts";
 import { prefersSpeculative, SpeculativeReply } from "./http/speculative-reply.ts";
 import { type Isolate, openIsolate } from "./isolate.ts";
+import type { Stream } from "./live-stream.ts";
 import { consoleLog } from "./log.ts";
 import { withMetrics } from "./metrics.ts";
 import type { Env, Settings } from "./settings.ts";
@@ -27,12 +29,25 @@ export function bindRadical({
   rw,
   log = consoleLog,
   pace,
+  onLeased,
+  isReplaced = () => false,
 }: WorkerParts): <Bindings = Env>(options?: RadicalOptions<Bindings>) => Radical<Bindings> {
   const module: HandlerModule = { hash: manifest.module, f, rw, limits: manifest.limits, pace };
   let isolate: Isolate | null = null;
 
   return <Bindings>({ authenticate, cors: corsOptions }: RadicalOptions<Bindings> = {}) => {
     const cors = new Cors(corsOptions ?? null);
+
+    const openFor = (bindings: Bindings, request: Request | null): Isolate => {
+      isolate ??= openIsolate(manifest, bindings as Env);
+      if (isolate.settings.location === null && request?.cf?.colo !== undefined)
+        isolate.place = placeOf(request.cf as Partial<Whereabouts>);
+      return isolate;
+    };
+    const newExchange = (bindings: Bindings, request: Request | null): Exchange => {
+      const reported = withMetrics(log, (bindings as Env).RADICAL_METRICS);
+      return new Exchange(manifest, module, reported, request === null ? null : traceOf(request), onLeased ?? null);
+    };
 
     /** Answers as soon as it can; what is left to do then keeps the Worker alive. */
     const exchange = (
@@ -46,14 +61,11 @@ export function bindRadical({
       // At its start: a client that goes away must not cancel the followup.
       context.waitUntil(
         (async () => {
-          const reported = withMetrics(log, (bindings as Env).RADICAL_METRICS);
-          const one = new Exchange(manifest, module, reported, request === null ? null : traceOf(request));
+          const one = newExchange(bindings, request);
           try {
-            isolate ??= openIsolate(manifest, bindings as Env);
-            if (isolate.settings.location === null && request?.cf?.colo !== undefined)
-              isolate.place = placeOf(request.cf as Partial<Whereabouts>);
-            one.place = isolate.place;
-            await one.execute(await read(one, isolate.settings), isolate, early, replying.resolve);
+            const opened = openFor(bindings, request);
+            one.place = opened.place;
+            await one.execute(await read(one, opened.settings), opened, early, replying.resolve);
           } catch (error) {
             replying.resolve(one.fail(error));
             one.report();
@@ -63,8 +75,54 @@ export function bindRadical({
       return replying.promise;
     };
 
+    /** A live query: its request lives as long as its client stays. */
+    const stream = (bindings: Bindings, context: Context, request: Request): Promise<Response> => {
+      const responding = Promise.withResolvers<Response>();
+      context.waitUntil(
+        (async () => {
+          const one = newExchange(bindings, request);
+          let opened: Stream | null = null;
+          try {
+            const { place, settings, streams } = openFor(bindings, request);
+            one.place = place;
+            cors.check(request);
+            const handler = one.name(route(request, manifest));
+            const callerNow = (): Promise<string | null> => callerOf(authenticate, request, bindings);
+            const caller = await callerNow();
+            const declaration = declarationOf(handler, manifest);
+            const args = await readArguments(request, declaration, manifest, settings.maxBodyBytes);
+            const input = { handler, declaration, args, caller, mustNotWrite: true };
+            opened = streams.open(openFor(bindings, request), {
+              ...input,
+              known: request.headers.get("last-event-id"),
+              callerNow,
+              isReplaced,
+              execute: async (takesLeases) => {
+                const run = newExchange(bindings, request);
+                run.place = place;
+                const replying = Promise.withResolvers<Told>();
+                const identity = await run.identify(null, caller, handler);
+                run.name(handler);
+                const call = { ...input, identity, live: { takesLeases } };
+                const finished = run.execute(call, openFor(bindings, request), null, replying.resolve);
+                return { told: await replying.promise, finished: finished.then(() => run.subrequests) };
+              },
+            });
+            const headers = { ...EVENT_STREAM_HEADERS, "x-radical-location": place.location, ...cors.headers(request) };
+            responding.resolve(new Response(opened.readable, { headers }));
+          } catch (error) {
+            responding.resolve(toResponse(one.fail(error), cors.headers(request)));
+            one.report();
+          }
+          await opened?.serve();
+        })(),
+      );
+      return responding.promise;
+    };
+
     const fetch: Radical<Bindings>["fetch"] = async (request, env, context) => {
       if (cors.isPreflight(request)) return cors.preflight(request);
+      if (wantsEvents(request)) return stream(env, context, request);
       const early = prefersSpeculative(request) ? new SpeculativeReply() : null;
       const replying = exchange(env, context, request, early, async (one, { maxBodyBytes }) => {
         cors.check(request);
@@ -73,7 +131,8 @@ export function bindRadical({
         const identity = await one.identify(request.headers.get("idempotency-key"), caller, handler);
         const declaration = declarationOf(handler, manifest);
         const args = await readArguments(request, declaration, manifest, maxBodyBytes);
-        return { handler, declaration, args, identity, caller, mustNotWrite: request.method === "GET" };
+        const mustNotWrite = request.method === "GET";
+        return { handler, declaration, args, identity, caller, mustNotWrite, live: null };
       });
       const more = cors.headers(request);
       return early === null ? toResponse(await replying, more) : early.response(replying, more);
@@ -90,7 +149,8 @@ export function bindRadical({
               : await callerOf(authenticate, request, env);
           const identity = await one.identify(idempotencyKey ?? null, onBehalfOf, handler);
           const encoded = argumentsOf(args, declaration, manifest);
-          return { handler, declaration, args: encoded, identity, caller: onBehalfOf, mustNotWrite: false };
+          const input = { handler, declaration, args: encoded, identity, caller: onBehalfOf };
+          return { ...input, mustNotWrite: false, live: null };
         });
         return resultOf(reply);
       },

@@ -69,14 +69,20 @@ export function describeEffect(effect: Effect): string {
     case "store-intent":
       return `stores the intent of ${shortId(effect.intent.executionId)}, commit id ${shortCommit(effect.intent.commitId)}, operation ${effect.operation}`;
     case "complete": {
-      const { executionId, commitId, writes } = effect.completion;
-      const units = writes.length === 0 ? "no writes" : writes.map(({ unit }) => unit).join(" ");
-      const expected = effect.expects === "new" ? "if it is new" : "if its intent is pending";
+      const ends = effect.completions.map(({ expects, completion: { executionId, commitId, writes } }) => {
+        const units = writes.length === 0 ? "no writes" : writes.map(({ unit }) => unit).join(" ");
+        const expected = expects === "new" ? "if it is new" : "if its intent is pending";
+        return `${shortId(executionId)} with ${units} as ${shortCommit(commitId)} ${expected}`;
+      });
       const after = effect.after.map((fact) => `, ${describeFact(fact)}`).join("");
-      return `completes ${shortId(executionId)} with ${units} as ${shortCommit(commitId)} ${expected}, operation ${effect.operation}${after}`;
+      return `completes ${ends.join(" and ")}, operation ${effect.operation}${after}`;
     }
-    case "execute":
-      return `starts run ${effect.run.id} ${ACCESS[effect.run.access.kind]}, on ${[...effect.run.snapshot.keys()].join(" ") || "nothing"}`;
+    case "execute": {
+      const members = [effect.run, ...(effect.run.followers ?? [])].map(
+        ({ access, snapshot }) => `${ACCESS[access.kind]}, on ${[...snapshot.keys()].join(" ") || "nothing"}`,
+      );
+      return `starts run ${effect.run.id} ${members.join(", and then ")}`;
+    }
     case "note": {
       const { name, executionId, detail, cause, units } = effect.note;
       const about = [executionId === undefined ? undefined : shortId(executionId), cause, units?.join(" "), detail];

@@ -71,6 +71,8 @@ export const FAULTS = [
   "server asked that is not there",
   "handler killed near storage",
   "handler crowded out near storage",
+  "member of a train stopped",
+  "train cut",
   "re-execution over its time",
   "run near storage over its time",
   "clock of a server set",

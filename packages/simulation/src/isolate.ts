@@ -195,6 +195,8 @@ export class Isolate {
       mustNotWrite,
       prefersSpeculative,
       speculative: SPECULATIVE.has(handler),
+      watches: false,
+      takesLeases: true,
       undeclaredTables: [],
     });
     const running: Running = { invocation, client, isConfirmed: false, guesses: false };
@@ -410,6 +412,7 @@ export class Isolate {
         this.#await(timeoutMs, answered, heardAnsweredBy, (sending) => send({ kind: "heard", server, sending, heard }));
       },
       wake: (ms, done) => this.#after(ms, inThisRequest(done)),
+      live: () => undefined,
       holds: (unit) => memory.holds(unit),
       refresh: (entries) => memory.refresh(entries, counts),
     };

@@ -118,6 +118,7 @@ export class ModelStorage {
       else this.intents.set(id, becomes);
       if (becomes?.state === "done") this.#log(becomes.done);
     }
+    if (new Set(items.map(({ unit }) => unit)).size < items.length) throw new Error("a commit writes a unit twice");
     for (const { unit, value, commitId } of items) {
       if (value === null) this.items.delete(unit);
       else this.items.set(unit, { commitId, value });

@@ -85,12 +85,6 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [before("absence-compared", `if (commit === "00000000-000000000000") return true;`)],
   },
   {
-    name: "a location guesses under a commit id that was taken",
-    within: 1_000,
-    weather: "calm",
-    edits: [argument("absence-guessed", "set", 1, `entryOf(this.#seen ?? NO_COMMIT, null)`)],
-  },
-  {
     name: "a location answers from a guess without its confirmation",
     within: 100,
     edits: [
@@ -209,7 +203,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a contended execution behind own writes runs near storage",
-    within: 5_000,
+    within: 2_500,
     weather: "own writes",
     edits: [expression("crowded-behind", `execution.ahead.size === 0`, `execution.ahead.size >= 0`)],
   },
@@ -316,6 +310,62 @@ export const MUTANTS: readonly Mutant[] = [
       expression("near-storage-run", `this.#writable(execution, near)`, `null`),
       replace("near-storage-covered", `return this.#confirm(execution, { kind: "confirm", near, ran });`),
     ],
+  },
+  {
+    name: "a member of a train does not see the writes of those before it",
+    within: 25,
+    edits: [expression("train-overlay", `overlaid(member.snapshot, coming)`, `member.snapshot`)],
+  },
+  {
+    name: "a sample of a member of a train has the values of before the train",
+    within: 100,
+    edits: [expression("train-values", `overlaid(member.snapshot, coming)`, `member.snapshot`)],
+  },
+  {
+    name: "a train goes on with the writes of a member that has left it",
+    within: 100,
+    edits: [remove("train-cut")],
+  },
+  {
+    name: "a member of a train is answered before the writes that it has read are durable",
+    within: 250,
+    edits: [expression("train-trace", `coming.size > 0`, `coming.size < 0`)],
+  },
+  {
+    name: "in a train a GET writes",
+    within: 1_000,
+    edits: [expression("train-member", `!mustNotWrite`, `true`)],
+  },
+  {
+    name: "a train is several commits",
+    within: 50,
+    edits: [replace("train-commit", `for (const each of completing) this.#commit([each]);`)],
+  },
+  {
+    name: "of a train the first write of a unit lasts",
+    within: 50,
+    edits: [
+      expression(
+        "train-folded",
+        `all.map((write) => [write.unit, write])`,
+        `all.toReversed().map((write) => [write.unit, write])`,
+      ),
+    ],
+  },
+  {
+    name: "the commit of a train writes an item twice",
+    within: 50,
+    edits: [expression("train-folded", `[...new Map(all.map((write) => [write.unit, write])).values()]`, `all`)],
+  },
+  {
+    name: "a member that has left a train keeps its locks",
+    within: 100,
+    edits: [remove("train-left-unlocked")],
+  },
+  {
+    name: "an execution follows a train although others are in its way",
+    within: 100,
+    edits: [expression("train-followed", `how.following.has(holder)`, `true`)],
   },
   {
     name: "the gate is taken shared",
@@ -581,8 +631,17 @@ export const MUTANTS: readonly Mutant[] = [
     within: 100,
     weather: "leases",
     edits: [
-      condition("clear-before-complete", `$ && next.of.kind === "pending"`),
-      value("complete-when-clear", `of.kind === "pending" ? $ : NO_FACTS`),
+      replace(
+        "clear-before-complete",
+        `#mayComplete({ execution, of, ended }) {
+          return ended.writes.length === 0 || of.kind === "near-storage" || this.#isClear(execution);
+        }`,
+      ),
+      expression(
+        "complete-when-clear",
+        `completing.completion.writes.length > 0`,
+        `$ && completing.of.kind === "pending"`,
+      ),
     ],
   },
   {
@@ -620,8 +679,18 @@ export const MUTANTS: readonly Mutant[] = [
     within: 500,
     weather: "leases",
     edits: [
-      condition("clear-before-complete", `$ && !(next.of.kind === "pending" && next.of.sequence === null)`),
-      value("complete-when-clear", `of.kind === "pending" && sequence === null ? NO_FACTS : $`),
+      replace(
+        "clear-before-complete",
+        `#mayComplete({ execution, of, ended }) {
+          const isAdopted = of.kind === "pending" && of.sequence === null;
+          return ended.writes.length === 0 || isAdopted || this.#isClear(execution);
+        }`,
+      ),
+      expression(
+        "complete-when-clear",
+        `completing.completion.writes.length > 0`,
+        `$ && !(completing.of.kind === "pending" && completing.of.sequence === null)`,
+      ),
     ],
   },
   {

@@ -24,7 +24,11 @@ import {
   type Observer,
   readsOf,
   type Recovered,
+  type Ended,
   type EndedRun,
+  executeTrain,
+  type Follower,
+  type RunResult,
   type Sample,
   type Sampling,
   type StoragePort,
@@ -107,7 +111,7 @@ interface Life {
   /** Executions that somebody waits for the answer of, by the number of the request. */
   readonly awaited: Map<number, ExecutionId>;
   /** Executions whose completion is on its way to storage, by operation. */
-  readonly completing: Map<number, ExecutionId>;
+  readonly completing: Map<number, readonly ExecutionId[]>;
   readonly overtaking: OvertakingChecker;
   /** Requests and followups that it got and has not answered. */
   unanswered: number;
@@ -126,6 +130,10 @@ const ENDINGS: ReadonlyMap<string, `server ends before ${(typeof SERVER_EFFECTS)
 );
 /** Events after which an execution may have ended. */
 const ENDS: ReadonlySet<Event["kind"]> = new Set(["completed", "storage-failed", "clock"]);
+
+function isStopped({ kind }: RunResult): boolean {
+  return kind === "killed" || kind === "crowded-out";
+}
 
 export class Server {
   readonly index: number;
@@ -507,8 +515,9 @@ export class Server {
       }
       if (trace.lines !== null) trace.write(`    ${describeEffect(effect)}`);
       if (effect.kind === "complete") {
-        life.completing.set(effect.operation, effect.completion.executionId);
-        storage.expect(effect.completion);
+        const ids = effect.completions.map(({ completion }) => completion.executionId);
+        life.completing.set(effect.operation, ids);
+        for (const { completion } of effect.completions) storage.expect(completion);
       }
       if (effect.kind === "reply" || effect.kind === "complete") this.#countWaits(effect.after);
       if (effect.kind === "renew-leadership") life.renewal = effect.operation;
@@ -557,7 +566,7 @@ export class Server {
       if (storage.intents.get(id)?.state === "pending") continue;
       let isJustified = false;
       for (const executionId of awaited.values()) isJustified ||= executionId === id;
-      for (const executionId of completing.values()) isJustified ||= executionId === id;
+      for (const ids of completing.values()) isJustified ||= ids.includes(id);
       if (!isJustified) this.problems.push(`${shortId(id)} holds locks that nobody needs`);
     }
   }
@@ -646,14 +655,40 @@ export class Server {
   #run(run: Run, ended: (ended: EndedRun) => void): void {
     // A module that an execution under way names must be there.
     if (!this.#options.storage.modules.has(run.invocation.module)) this.problems.push("a module that is named is gone");
-    const result = this.#resultOf(run);
-    this.#after(result.tookMs, () => ended(result));
+    const { followers } = run;
+    const { result, tookMs } = followers === undefined ? this.#resultOf(run, run.kills) : this.#train(run, followers);
+    this.#after(tookMs, () => ended(result));
   }
 
-  #resultOf(run: Run): EndedRun {
-    const result = this.#disturbedRun() ?? execute(primaryHost, run);
+  /** A train is cut anywhere. If a member is stopped from outside, the results of those before are lost, as with a thread. */
+  #train(head: Run, others: readonly Follower[]): { readonly result: EndedRun; readonly tookMs: number } {
+    const { clock, counts } = this.#options;
+    const most = clock.random.chance(0.2) ? clock.random.between(1, others.length + 1) : others.length + 1;
+    const ended: Ended[] = [];
+    let tookMs = 0;
+    for (const completed of executeTrain(primaryHost, [head, ...others])) {
+      const one = this.#endedOf([head, ...others][ended.length] ?? head, 0, completed);
+      tookMs += one.tookMs;
+      if (isStopped(one.result)) {
+        counts.add("member of a train stopped");
+        const lost = ended.map((): Ended => ({ result: { kind: "not-run" }, tookMs: 0 }));
+        ended.splice(0, ended.length, ...lost, one);
+        break;
+      }
+      ended.push(one);
+      if (ended.length >= most && most <= others.length) {
+        counts.add("train cut");
+        break;
+      }
+    }
+    const [first, ...followers] = ended;
+    if (first === undefined) throw new Error("a train has a head");
+    return { result: { ...first, followers }, tookMs };
+  }
+
+  #endedOf({ invocation, access }: Follower, kills: number, completed: RunResult): Ended {
+    const result = this.#disturbedRun() ?? completed;
     const shortMs = this.#options.clock.random.between(0, 20);
-    const { invocation, access, kills } = run;
     const neededMs = effortOf(invocation.handler, invocation.args).tookMs;
     if (neededMs === null || result.kind !== "completed") return { result, tookMs: shortMs };
     const limitMs = access.kind === "declared" ? RUN_LIMIT_MS * 2 ** kills : RUN_LIMIT_MS;
@@ -664,7 +699,12 @@ export class Server {
     return { result: { kind: "killed", reason: "too long" }, tookMs: limitMs };
   }
 
-  #disturbedRun(): EndedRun["result"] | null {
+  #resultOf(run: Run, kills: number): { readonly result: EndedRun; readonly tookMs: number } {
+    const result = this.#endedOf(run, kills, execute(primaryHost, run));
+    return { result, tookMs: result.tookMs };
+  }
+
+  #disturbedRun(): RunResult | null {
     const { clock, faults, counts } = this.#options;
     if (faults.kill === 0 || !clock.random.chance(faults.kill)) return null;
     const isCrowdedOut = clock.random.chance(0.3);

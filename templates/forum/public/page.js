@@ -1,16 +1,25 @@
-import { action, ago, attempt, call, form, h, session, show, showSession } from "./ui.js";
+import { createClient } from "./client.js";
+import { action, ago, arrange, attempt, call, form, h, session, show, showSession, watch } from "./ui.js";
+
+/** Made by the build. Its calls go to the page's own origin. */
+const client = createClient({ baseUrl: "" });
 
 /** `#/stories/<id>` is a story with its comments, `#/submit` the form for one; anything else the front page. */
 async function render() {
   showSession(render);
   const [, story] = /^#\/stories\/(.+)$/.exec(location.hash) ?? [];
+  watch(null);
   if (story !== undefined) return showStory(story);
   return location.hash === "#/submit" ? showSubmit() : showFront();
 }
 
-async function showFront() {
-  const stories = await call("homepage");
-  show(session() === null ? null : h("p", {}, h("a", { href: "#/submit" }, "Submit a story")), stories.map(storyView));
+function showFront() {
+  const list = h("div", {});
+  show(session() === null ? null : h("p", {}, h("a", { href: "#/submit" }, "Submit a story")), list);
+  watch(
+    (options) => client.live.homepage({}, options),
+    (stories) => list.replaceChildren(...stories.map(storyView)),
+  );
 }
 
 function showSubmit() {
@@ -30,37 +39,54 @@ function showSubmit() {
   );
 }
 
-async function showStory(id) {
-  const { story, html, comments } = await call("view", { story: id });
-  show(
-    storyView(story),
-    // The handler has made it safe: lib/markup.ts.
-    h("div", { innerHTML: html }),
-    session() === null ? h("p", {}, "Log in to comment.") : commentForm(id, ""),
-    comments.map((comment) => {
-      const answer = h("div", {});
-      return h(
-        "article",
-        { style: `margin-left: ${comment.depth * 1.5}rem` },
-        h("small", {}, `${comment.author} ${ago(comment.at)}`),
-        h("div", { innerHTML: comment.html }),
-        h(
-          "div",
-          { className: "row" },
-          votes(id, comment.id, comment.score),
-          session() === null ? null : action("Answer", () => answer.replaceChildren(commentForm(id, comment.id))),
-        ),
-        answer,
+function showStory(id) {
+  const head = h("div", {});
+  const list = h("div", {});
+  show(head, session() === null ? h("p", {}, "Log in to comment.") : commentForm(id, ""), list);
+  const shown = new Map();
+  watch(
+    (options) => client.live.view({ story: id }, options),
+    ({ story, html, comments }) => {
+      // The handler has made it safe: lib/markup.ts.
+      head.replaceChildren(storyView(story), h("div", { innerHTML: html }));
+      for (const comment of comments) {
+        const known = shown.get(comment.id);
+        if (known === undefined) shown.set(comment.id, commentView(id, comment));
+        else known.querySelector(".score").textContent = `${comment.score}`;
+      }
+      arrange(
+        list,
+        comments.map((comment) => shown.get(comment.id)),
       );
-    }),
+    },
   );
 }
 
+function commentView(story, comment) {
+  const answer = h("div", {});
+  return h(
+    "article",
+    { style: `margin-left: ${comment.depth * 1.5}rem` },
+    h("small", {}, `${comment.author} ${ago(comment.at)}`),
+    h("div", { innerHTML: comment.html }),
+    h(
+      "div",
+      { className: "row" },
+      votes(story, comment.id, comment.score),
+      session() === null ? null : action("Answer", () => answer.replaceChildren(commentForm(story, comment.id))),
+    ),
+    answer,
+  );
+}
+
+/** The comment appears by itself. */
 function commentForm(story, parent) {
-  return form({ text: { placeholder: "What do you say?", type: "textarea" } }, "Comment", async ({ text }) => {
+  const box = form({ text: { placeholder: "What do you say?", type: "textarea" } }, "Comment", async ({ text }) => {
     await call("comment", { token: session().token, story, text, parent });
-    await render();
+    if (parent === "") box.reset();
+    else box.remove();
   });
+  return box;
 }
 
 function storyView(story) {

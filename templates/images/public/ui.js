@@ -83,6 +83,30 @@ export function show(...elements) {
   document.querySelector("main").replaceChildren(...elements.flat().filter((element) => element !== null));
 }
 
+let watched = null;
+
+/**
+ * Shows the results of a live query as they change, until the page shows another one, or nothing: null. The options of the query
+ * tell the reader when its last result may be old.
+ */
+export function watch(query, update) {
+  watched?.close();
+  watched = null;
+  if (query === null) return;
+  const live = query({ onStale: (isStale) => say(isStale ? "No connection: this may be old." : "") });
+  watched = live;
+  attempt(async () => {
+    for await (const result of live) if (watched === live) update(result);
+  });
+}
+
+/** Puts these elements into a list. Those that are in their place stay as they are: a reader may be typing there. */
+export function arrange(list, elements) {
+  for (const [at, element] of elements.entries())
+    if (list.children[at] !== element) list.insertBefore(element, list.children[at] ?? null);
+  while (list.children.length > elements.length) list.lastChild.remove();
+}
+
 /** Logging in or out, at the top; `changed` is called after either. */
 export function showSession(changed) {
   const current = session();

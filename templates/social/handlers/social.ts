@@ -16,7 +16,10 @@ import { authenticate, isId } from "./lib/accounts";
 import { findPerson } from "./lib/people";
 import { viewPosts } from "./lib/views";
 
-/** Follows `name`: their new posts come to the caller's timeline. Gives the number of their followers. */
+/**
+ * Follows `name`: their new posts come to the caller's timeline. Gives the number of their followers.
+ * @speculative
+ */
 export function follow(token: string, name: string): i32 {
   const me = authenticate(token);
   if (me == name) {
@@ -33,7 +36,10 @@ export function follow(token: string, name: string): i32 {
   return followed.followers.length;
 }
 
-/** Ends following `name`. Gives the number of their followers. */
+/**
+ * Ends following `name`. Gives the number of their followers.
+ * @speculative
+ */
 export function unfollow(token: string, name: string): i32 {
   const me = authenticate(token);
   const follower = findPerson(me);
@@ -93,7 +99,10 @@ export function timeline(token: string, limit: i32 = 20): PostView[] {
   return viewPosts(ids, min(limit, TIMELINE_LENGTH));
 }
 
-/** Likes a post, once. Gives the number of its likes. */
+/**
+ * Likes a post, once. Gives the number of its likes.
+ * @speculative
+ */
 export function like(token: string, id: string): i32 {
   const me = authenticate(token);
   const liked = isId(id) ? posts.get(id) : null;

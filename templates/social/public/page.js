@@ -1,13 +1,21 @@
-import { action, ago, attempt, call, form, h, session, show, showSession } from "./ui.js";
+import { createClient } from "./client.js";
+import { action, ago, arrange, attempt, call, form, h, session, setSession, show, showSession, watch } from "./ui.js";
+
+/** Made by the build. Its calls go to the page's own origin. */
+const { live, speculate } = createClient({ baseUrl: "" });
 
 /** `#/people/ada` is ada's profile; anything else is one's own timeline. */
 async function render() {
   showSession(render);
-  const [, name] = /^#\/people\/(.+)$/.exec(location.hash) ?? [];
+  const { hash } = location;
+  const [, name] = /^#\/people\/(.+)$/.exec(hash) ?? [];
+  watch(null);
   if (name !== undefined) return showProfile(decodeURIComponent(name));
   const me = session();
   if (me === null) return show(h("p", {}, "Log in or register to see your timeline."));
   const posts = await call("timeline", { token: me.token });
+  // Somebody has gone on meanwhile.
+  if (location.hash !== hash) return;
   show(
     form({ text: { placeholder: "What is new?", type: "textarea" } }, "Post", async ({ text }) => {
       await call("post", { token: me.token, text });
@@ -20,33 +28,47 @@ async function render() {
   );
 }
 
-async function showProfile(name) {
-  const person = await call("profile", { name });
+/** The page of a person changes while it is looked at. */
+function showProfile(name) {
   const me = session();
-  const change = (handler) => async () => {
-    await call(handler, { token: session().token, name });
-    await render();
-  };
+  const [bio, following] = [h("p", {}), h("span", {})];
+  const followers = h("span", { id: "followers" });
+  const list = h("div", {});
+  const posts = new Map();
+  const change = (handler) => () =>
+    showEarly(followers, speculate[handler]({ token: session().token, name }), (count) => `${count} followers`);
   show(
-    h("h2", {}, person.name),
-    h("p", {}, person.bio),
-    h(
-      "p",
-      { className: "row" },
-      h("span", { id: "followers" }, `${person.followers} followers`),
-      ` follows ${person.following}`,
-    ),
+    h("h2", {}, name),
+    bio,
+    h("p", { className: "row" }, followers, following),
     me === null || me.name === name
       ? null
       : h("div", { className: "row" }, action("Follow", change("follow")), action("Unfollow", change("unfollow"))),
-    person.posts.map(postView),
+    list,
+  );
+  watch(
+    (options) => live.profile({ name }, options),
+    (person) => {
+      bio.textContent = person.bio;
+      following.textContent = ` follows ${person.following}`;
+      showConfirmed(followers, `${person.followers} followers`);
+      for (const post of person.posts) {
+        const known = posts.get(post.id);
+        if (known === undefined) posts.set(post.id, postView(post));
+        else showConfirmed(known.querySelector(".likes"), `${post.likes} likes`);
+      }
+      arrange(
+        list,
+        person.posts.map((post) => posts.get(post.id)),
+      );
+    },
   );
 }
 
 function postView(post) {
   // The handler has made it safe: lib/markup.ts.
   const text = h("div", { innerHTML: post.html });
-  const likes = h("span", {}, `${post.likes} likes`);
+  const likes = h("span", { className: "likes" }, `${post.likes} likes`);
   const me = session();
   return h(
     "article",
@@ -59,11 +81,41 @@ function postView(post) {
       likes,
       me === null
         ? null
-        : action("Like", async () => {
-            likes.textContent = `${await call("like", { token: me.token, id: post.id })} likes`;
-          }),
+        : action("Like", () =>
+            showEarly(likes, speculate.like({ token: me.token, id: post.id }), (count) => `${count} likes`),
+          ),
     ),
   );
+}
+
+/** By element: the text that is confirmed, and the newest call for it, whose results it shows. */
+const early = new WeakMap();
+
+/** Shows a result as soon as there is one, marked until it is confirmed. Takes it back if the call fails. */
+async function showEarly(element, speculation, words) {
+  const state = early.get(element) ?? { confirmed: element.textContent };
+  early.set(element, state);
+  state.newest = speculation;
+  const put = (text, isBusy) => {
+    if (!isBusy) state.confirmed = text;
+    if (state.newest !== speculation) return;
+    element.textContent = text;
+    element.ariaBusy = String(isBusy);
+  };
+  try {
+    for await (const { kind, result } of speculation) put(words(result), kind === "speculative");
+  } catch (error) {
+    put(state.confirmed, false);
+    if (error.code === "not_logged_in") setSession(null);
+    throw error;
+  }
+}
+
+/** The newest result, unless a call of this page is about to show one. */
+function showConfirmed(element, text) {
+  const state = early.get(element);
+  if (state !== undefined) state.confirmed = text;
+  if (element.ariaBusy !== "true") element.textContent = text;
 }
 
 addEventListener("hashchange", () => attempt(render));

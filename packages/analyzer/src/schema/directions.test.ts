@@ -173,6 +173,9 @@ describe("tags that are wrong", () => {
     `/** @nearstorage
        * @speculative */ //! misplaced_tag
      export function far(): void {}`,
+    `/** @speculative */ //! misplaced_tag
+     export function far(): void {}
+     export function speculate(): void {}`,
     `/** @speculative always */ //! unknown_tag
      export function far(): void {}`,
     `/** @speculate */ //! unknown_tag

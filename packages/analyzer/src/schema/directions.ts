@@ -36,6 +36,9 @@ export interface Directions {
   readonly diagnostics: readonly Diagnostic[];
 }
 
+/** The name under which the generated client has the handlers that are tagged. */
+const CLIENT_GROUP = "speculate";
+
 /** Whether a function is the read/write-set function of some handler: then it is no handler itself. */
 export function isSetFunction({ functions }: Tags, { name }: as.FunctionDeclaration): boolean {
   const { start, source } = name.range;
@@ -87,7 +90,18 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
       }),
     );
   }
+  const namesake = schema.handlers.find(({ name }) => name === CLIENT_GROUP);
   for (const [handler, span] of speculative) {
+    if (namesake !== undefined) {
+      diagnostics.push(
+        diagnostic("misplaced_tag", {
+          message: `the client has ${CLIENT_GROUP}.${handler} for ${handler}, and a handler has the name ${CLIENT_GROUP}`,
+          primary: span,
+          related: [{ span: spanOfRange(namesake.declaration.name.range), label: "the handler of that name" }],
+          help: `give that handler another name, or remove @speculative from ${handler}`,
+        }),
+      );
+    }
     const near = nearStorage.get(handler);
     if (near === undefined) continue;
     diagnostics.push(

@@ -78,6 +78,7 @@ describe.skipIf(!runs)("a primary on AWS", () => {
     expect(what).toContain("secret /radical/shop/production/keys");
     expect(what).toContain("machine a");
     expect(what).toContain("machine b");
+    expect(plan.changes).toContainEqual({ kind: "make", what: "read leases", detail: "3000 ms" });
     expect(proxy.calls.filter((call) => /^(?:Create|Put|Delete|Update|Execute)/.test(call))).toEqual([]);
     expect(await one.state()).toBeNull();
   });
@@ -314,6 +315,16 @@ describe.skipIf(!runs)("a primary on AWS", () => {
     expect((await two.plan()).changes).toEqual([]);
     // Only what runs is kept.
     expect((await primary().plan()).changes.map(({ what }) => what)).toContain(`artefact ${FIRST.sha256.slice(0, 12)}`);
+  });
+
+  test("another time of read leases is named, and replaces both machines", async () => {
+    const plan = await primary(SECOND, { ...SETTINGS, readLeaseMs: 0 }).plan();
+    expect(plan.changes.map(({ kind, what }) => `${kind} ${what}`).toSorted()).toEqual([
+      "change read leases",
+      "replace machine a",
+      "replace machine b",
+    ]);
+    expect(plan.changes.find(({ what }) => what === "read leases")!.detail).toBe("3000 ms before, none from now on");
   });
 
   test("destroyed: nothing is left but tables, if they are kept", async () => {

@@ -1,4 +1,5 @@
 /** What a benchmark asks the Workers of the systems themselves, and what they tell it besides their answers. */
+import type { SampleLine } from "@radical/protocol";
 
 /** `POST` of milliseconds by handler, as JSON. */
 export const PACE_PATH = "/.bench/pace";
@@ -6,3 +7,12 @@ export const PACE_PATH = "/.bench/pace";
 export const FILL_PATH = "/.bench/fill";
 /** Of an answer: position; 1 if it wrote, else 0; time; seed in base 16; what f took. */
 export const EXECUTION_HEADER = "x-bench-execution";
+
+/** `POST`: a list of {@link LeasedLine}, of the executions since the last one that asked. */
+export const LEASED_PATH = "/.bench/leased";
+
+/** An execution that was answered by read leases, as far as the primary tells the same of others. */
+export type LeasedLine = Pick<
+  Extract<SampleLine, { readonly kind: "sample" }>,
+  "execution" | "handler" | "args" | "timeMs" | "seed" | "caller" | "versions"
+>;

@@ -98,7 +98,7 @@ export function hasOutcome({ system, headers }: Answered): boolean {
   return headers[system === "radical" ? "x-radical-path" : EXECUTION_HEADER] !== undefined;
 }
 
-/** What the server knows of each execution, and what its client was told. */
+/** What the server, or a location for its leased answers, knows of each execution, and what its client was told. */
 function versionedOf(
   answered: readonly Answered[],
   samples: readonly Sample[],
@@ -107,7 +107,9 @@ function versionedOf(
   // Who was validated again after an answer was lost is told of again.
   const executions = new Map(samples.map((sample) => [sample.execution, sample]));
   const problems = [...answers].flatMap(([execution, { handler }]) =>
-    executions.has(execution) ? [] : [`${handler} ${execution} was answered, and the primary knows nothing of it`],
+    executions.has(execution)
+      ? []
+      : [`${handler} ${execution} was answered, and neither the primary nor its location knows of it`],
   );
   const history = Array.from(executions.values(), (sample): Versioned => {
     const answer = answers.get(sample.execution);

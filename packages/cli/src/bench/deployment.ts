@@ -8,7 +8,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { openItems, parseStorageAddress, type StorageAddress } from "@radical/lvi-server";
-import { type SampleLine, SAMPLES_PATH, type UnitId } from "@radical/protocol";
+import { type SampleLine, type SamplePath, SAMPLES_PATH, type UnitId } from "@radical/protocol";
 import type { AppBuild } from "../build/build-app.ts";
 import { bundleWorkerAround } from "../build/bundle.ts";
 import type { Location } from "../config/config.ts";
@@ -21,7 +21,7 @@ import type { LviServerProcess } from "../local/server-process.ts";
 import { registerModule } from "../local/register-module.ts";
 import { writeBuild } from "../local/write-build.ts";
 import { askPrimary, linesOf } from "../operate/ask-primary.ts";
-import { FILL_PATH, PACE_PATH } from "./bench-requests.ts";
+import { FILL_PATH, LEASED_PATH, type LeasedLine, PACE_PATH } from "./bench-requests.ts";
 import type { Reading } from "./baseline.ts";
 import type { Items } from "./model.ts";
 import type { System } from "./result.ts";
@@ -29,7 +29,12 @@ import { Store } from "./store.ts";
 import { encodeAccess } from "./store-messages.ts";
 import type { StoreProcessInput } from "./store-process.ts";
 
-export type Sample = SampleLine & { readonly kind: "sample" };
+type SampleOfServer = SampleLine & { readonly kind: "sample" };
+
+/** An execution, as the primary tells of it. Of one that was answered by read leases its location tells the same. */
+export interface Sample extends LeasedLine, Pick<SampleOfServer, "commit" | "ended"> {
+  readonly path: SamplePath | "leased";
+}
 
 export interface DeploymentOptions {
   readonly app: AppBuild;
@@ -38,6 +43,8 @@ export interface DeploymentOptions {
   readonly systems: readonly System[];
   /** Of the storage of a system by its name; null: SQLite in a folder that is gone afterwards. */
   readonly storage: { readonly addressOf: (name: string) => string; readonly environment: NodeJS.ProcessEnv } | null;
+  /** Of the LVI server; 0: it grants no read leases. */
+  readonly readLeaseMs: number;
   /** A second LVI server waits for the leadership, which is then one of seconds. */
   readonly standby: boolean;
   /** Each line that the LVI server logs. */
@@ -56,7 +63,7 @@ const MOST_SETTLE_POLLS = 1_000;
 
 export class Deployment {
   readonly options: DeploymentOptions;
-  /** Of every execution that the LVI server has seen end. */
+  /** Of every execution that the LVI server has seen end, and of those that a location has answered by read leases, up to {@link takeLeased}. */
   readonly samples: Sample[] = [];
   readonly #local: LocalDeployment;
   readonly #paceFile: string;
@@ -115,9 +122,10 @@ export class Deployment {
   }
 
   async #startServers(storage: string): Promise<void> {
-    const { app, standby, onServerLog } = this.options;
+    const { app, readLeaseMs, standby, onServerLog } = this.options;
     const both = {
       storage,
+      readLeaseMs,
       environment: {
         ...this.options.storage?.environment,
         RADICAL_PACE_FILE: this.#paceFile,
@@ -169,6 +177,19 @@ export class Deployment {
         if (status !== 204) throw new Error(`the pace was not taken: ${status}`);
       }),
     );
+  }
+
+  /** Asks the locations for the executions that they have answered by read leases since the last time. */
+  async takeLeased(): Promise<void> {
+    const { locations, systems } = this.options;
+    if (!systems.includes("radical")) return;
+    const lines = await Promise.all(
+      locations.map(async ({ name }) => {
+        const response = await fetch(`${this.#near.get(`${name} radical`)}${LEASED_PATH}`, { method: "POST" });
+        return (await response.json()) as readonly LeasedLine[];
+      }),
+    );
+    for (const line of lines.flat()) this.samples.push({ ...line, commit: null, ended: null, path: "leased" });
   }
 
   /** Resolves when the primary has applied all that it has promised. */

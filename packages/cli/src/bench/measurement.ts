@@ -26,6 +26,8 @@ export interface BuiltApp {
 }
 
 export interface MeasurementOptions extends Pick<DeploymentOptions, "systems" | "storage" | "standby" | "onServerLog"> {
+  /** Default: the application's. */
+  readonly readLeaseMs?: number;
   readonly locations: readonly Location[];
   readonly seed: number;
   readonly zipf: number;
@@ -103,9 +105,18 @@ export class Measurement {
       for (const { unit, value } of await seedItems(project.root, app.manifest)) seed.set(unit, value);
     const draw = new Random(options.seed, options.zipf).fork("prepare");
     const items = prepared(app, module, benchmark, seed, draw);
-    const { locations, systems, storage, standby, onServerLog } = options;
+    const { locations, systems, storage, standby, readLeaseMs = project.config.readLeaseMs, onServerLog } = options;
     const log = onServerLog === undefined ? {} : { onServerLog };
-    const deployment = await Deployment.start({ app, items, locations, systems, storage, standby, ...log });
+    const deployment = await Deployment.start({
+      app,
+      items,
+      locations,
+      systems,
+      storage,
+      standby,
+      readLeaseMs,
+      ...log,
+    });
     return new Measurement(built, options, items, deployment);
   }
 
@@ -170,6 +181,7 @@ export class Measurement {
         }),
       ),
     );
+    await this.#deployment.takeLeased();
   }
 
   async run({ name, loads, warmUpRequests, leastMs, onProgress, zipf, benchmark }: RunOptions): Promise<RunOutcome> {
@@ -192,6 +204,7 @@ export class Measurement {
       },
     );
     await this.#deployment.setPace({});
+    await this.#deployment.takeLeased();
     this.#answered.push(...answered);
     const measured = answered.filter(({ place }) => place >= warmUpRequests);
     return {

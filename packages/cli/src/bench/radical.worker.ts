@@ -1,8 +1,40 @@
-/** A location of Radical in a benchmark: the Worker of every application, with a pace. */
-import { createWorker, type RadicalWorker, type WorkerParts } from "@radical/runtime";
+/**
+ * A location of Radical in a benchmark: the Worker of every application, with a pace. It remembers the executions that the primary
+ * knows nothing of, until the benchmark asks for them.
+ */
+import { createWorker, type LeasedExecution, type RadicalWorker, type WorkerParts } from "@radical/runtime";
+import { LEASED_PATH, type LeasedLine } from "./bench-requests.ts";
 import { pace, takePace } from "./paced.worker.ts";
 
-export function createBenchmarkWorker(parts: Omit<WorkerParts, "pace">): RadicalWorker {
-  const worker = createWorker({ ...parts, pace });
-  return { fetch: (request, env, context) => takePace(request) ?? worker.fetch(request, env, context) };
+let leased: LeasedLine[] = [];
+
+export function createBenchmarkWorker(parts: Omit<WorkerParts, "pace" | "onLeased">): RadicalWorker {
+  const worker = createWorker({ ...parts, pace, onLeased: (execution) => void leased.push(lineOf(execution)) });
+  return {
+    fetch: (request, env, context) => takePace(request) ?? takeLeased(request) ?? worker.fetch(request, env, context),
+  };
+}
+
+function takeLeased(request: Request): Promise<Response> | null {
+  if (!request.url.endsWith(LEASED_PATH)) return null;
+  const lines = leased;
+  leased = [];
+  return Promise.resolve(Response.json(lines));
+}
+
+function lineOf({ executionId, handler, args, environment, versions }: LeasedExecution): LeasedLine {
+  const { timeMs, seed, caller } = environment;
+  return {
+    execution: executionId,
+    handler,
+    args: base64(args),
+    timeMs,
+    seed: base64(seed),
+    caller,
+    versions: Array.from(versions, ([unit, { commitId, hash }]) => [unit, hash === null ? null : commitId]),
+  };
+}
+
+function base64(bytes: Uint8Array): string {
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }

@@ -163,7 +163,7 @@ export class ResultBuilder {
             firstRequest: index * step + 1,
             lastRequest: (index + 1) * step,
             latency: statisticsOf(those.map(latencyOf)),
-            speculativeShare: system === "radical" ? rounded(shareOfSpeculative(those)) : null,
+            speculativeShare: system === "radical" ? rounded(shareAtLocation(those)) : null,
           });
         }
       }
@@ -206,8 +206,8 @@ export class ResultBuilder {
   }
 }
 
-function shareOfSpeculative(answered: readonly Answered[]): number {
-  return answered.filter(({ headers }) => headers["x-radical-path"] === "speculative").length / answered.length;
+function shareAtLocation(answered: readonly Answered[]): number {
+  return answered.filter(({ headers }) => headers["x-radical-path"] !== "near-storage").length / answered.length;
 }
 
 interface CpuTimes {

@@ -255,8 +255,10 @@ export interface PhaseRow extends Selection {
 /** What became of the speculation of `radical`. Counts are of requests. */
 export interface ValidationRow extends Selection {
   readonly requests: number;
-  /** Answered by the location's own run. */
+  /** Answered by the location's own run, which the primary has confirmed. */
   readonly speculative: number;
+  /** Answered by the location's own run on read leases, without a request to the primary. A result of before there were any has none. */
+  readonly leased?: number;
   /** Answered by the primary's run. */
   readonly nearStorage: number;
   /** Of the requests that sent a set to be validated, those that were valid; null: there were none. */
@@ -316,6 +318,8 @@ export interface OperationRow {
   /** Of the requests, those that wrote something. */
   readonly writingShare: number;
   readonly followups: number;
+  /** Of the requests, those that were answered by read leases. Absent: there were none yet. */
+  readonly leasedShare?: number;
   /** Of the values that were read, as they were at the beginning of the measurement. */
   readonly storageBytes: number;
   /** From the primary to the locations: replies, updates, and what HTTP adds. */

@@ -106,21 +106,26 @@ export class Store {
     const commit = commitId(this.#epoch, ++this.#commits);
     const { kind } = await this.#storage.commit(
       this.#epoch,
-      commitOf("new", {
-        executionId: randomBytes(16).toString("hex") as ExecutionId,
-        module: "0".repeat(64) as ModuleHash,
-        handler: "store",
-        args: NO_ARGUMENTS,
-        environment: { timeMs: Date.now(), seed: randomBytes(16), caller: null },
-        commitId: commit,
-        location: "store",
-        outcome: DONE,
-        writes,
-        resultHash: contentHash(encodeOutcome(DONE)),
-        doneAtMs: Date.now(),
-        call: HASHES.hash(NO_ARGUMENTS),
-        keeps: "briefly",
-      }),
+      commitOf([
+        {
+          expects: "new",
+          completion: {
+            executionId: randomBytes(16).toString("hex") as ExecutionId,
+            module: "0".repeat(64) as ModuleHash,
+            handler: "store",
+            args: NO_ARGUMENTS,
+            environment: { timeMs: Date.now(), seed: randomBytes(16), caller: null },
+            commitId: commit,
+            location: "store",
+            outcome: DONE,
+            writes,
+            resultHash: contentHash(encodeOutcome(DONE)),
+            doneAtMs: Date.now(),
+            call: HASHES.hash(NO_ARGUMENTS),
+            keeps: "briefly",
+          },
+        },
+      ]),
     );
     if (kind !== "applied") throw new Error(`the storage did not take a step: ${kind}`);
   }

@@ -1,5 +1,5 @@
 /** What a result says, for people: a table of each run. */
-import { type BenchmarkResult, SYSTEMS, type WorkloadRun } from "./result.ts";
+import { type BenchmarkResult, SYSTEMS, type ValidationRow, type WorkloadRun } from "./result.ts";
 
 export function summaryOf(result: BenchmarkResult): string {
   return [...result.runs.map((run) => summaryOfRun(result, run)), checksOf(result)].join("\n\n");
@@ -33,8 +33,18 @@ function summaryOfRun(
     ...result.validations
       .filter((row) => row.run === run && row.handler === null && row.location === null && row.validShare !== null)
       .map((row) => `${percent(row.validShare!)} of the validations succeeded`),
+    ...leasedNote(result.validations.filter((row) => row.run === run && row.handler === null)),
   ];
   return [`${title.join(", ")}: p50 and p99 in ms`, table([["", ...measured], ...lines]), ...notes].join("\n");
+}
+
+/** `rows`: of all handlers, everywhere and at each location. */
+function leasedNote(rows: readonly ValidationRow[]): readonly string[] {
+  const share = ({ leased = 0, requests }: ValidationRow): string => percent(requests === 0 ? 0 : leased / requests);
+  const all = rows.find(({ location }) => location === null);
+  if (all === undefined) return [];
+  const places = rows.flatMap((row) => (row.location === null ? [] : [`${row.location} ${share(row)}`]));
+  return [`${share(all)} of the requests answered by read leases, without the primary: ${places.join(", ")}`];
 }
 
 function checksOf({ checks }: BenchmarkResult): string {

@@ -1,13 +1,15 @@
 /** Builds an application: sources → WebAssembly and report → module → manifest, Worker, types and client. */
-import { join, posix } from "node:path";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join, posix } from "node:path";
 import type { Analysis, BuildResult, Diagnostic } from "@radical/analyzer";
 import { type HandlerPlan, type Manifest, type ModuleContent, terminalText } from "@radical/protocol";
 import { abiOf, moduleHash } from "@radical/wasm-host";
 import type { NotFound, ResolvedConfig } from "../config/config.ts";
+import { CommandError, messageOf } from "../command-error.ts";
 import type { Project } from "../config/load-config.ts";
 import { bundleEntry, type EntryError } from "./bundle-entry.ts";
 import { bundleAppWorker } from "./bundle.ts";
-import { generateClient } from "./client.ts";
+import { clientForPages, generateClient } from "./client.ts";
 import type { AnalysisReport, Compilation, Compiler } from "./compile.ts";
 import { discoverSources } from "./discover-sources.ts";
 import { generateHandlerTypes } from "./handler-types.ts";
@@ -87,14 +89,22 @@ export async function buildApp(
   // Whatever comes of it is awaited behind the compiler.
   bundling.catch(() => undefined);
   const report = await compiler.compile({ sources, handlerFiles, optimize, explain }, onAnalyzed);
-  const staticFiles = await findStaticFiles(join(root, config.assets.folder));
-  const assetFolders = foldersOf(config, staticFiles);
-  if (!report.ok) return { app: null, report, folders: withFolderOf(config.worker, handlerFolders), assetFolders };
+  const findAssets = (): Promise<StaticFiles | null> => findStaticFiles(join(root, config.assets.folder));
+  if (!report.ok) {
+    const assetFolders = foldersOf(config, await findAssets());
+    return { app: null, report, folders: withFolderOf(config.worker, handlerFolders), assetFolders };
+  }
   const entry = await bundling;
   const folders = withFolderOf(config.worker, [...handlerFolders, ...(entry?.folders ?? [])]);
 
   const content = contentOf(config, report);
   const manifest = manifestOf(config, report, content);
+  const client = generateClient(manifest);
+  // One of the static files.
+  if (bundle && config.assets.client !== null)
+    await writeClientForPages(root, config.assets.folder, config.assets.client, client);
+  const staticFiles = await findAssets();
+  const assetFolders = foldersOf(config, staticFiles);
   const app: AppBuild = {
     manifest,
     content,
@@ -103,10 +113,28 @@ export async function buildApp(
     leftOutFiles: staticFiles?.leftOut ?? [],
     workerTypes: entry === null ? null : generateWorkerTypes(manifest),
     types: generateHandlerTypes(manifest),
-    client: generateClient(manifest),
+    client,
     openApi: generateOpenApi(manifest),
   };
   return { app, report, folders, assetFolders };
+}
+
+/** Writes it only if it has changed, and in its place: a folder of static files is watched for files that come and go. */
+async function writeClientForPages(root: string, folder: string, file: string, client: string): Promise<void> {
+  const path = join(root, folder, file);
+  const text = await clientForPages(client);
+  try {
+    if ((await readFile(path, "utf8").catch(() => null)) === text) return;
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text);
+  } catch (error) {
+    throw new CommandError(
+      "output_not_written",
+      `The client for pages can't be written to ${posix.join(folder, file)}: ${messageOf(error)}`,
+      "Name another file as assets.client in radical.config.ts, or make it one that you may write.",
+      { cause: error },
+    );
+  }
 }
 
 /** Of a build that has failed by the entry. */
@@ -122,7 +150,8 @@ export async function sourceFolders(
 }
 
 function assetsOf(root: string, { assets }: ResolvedConfig, { files }: StaticFiles): Assets {
-  return { ...assets, folder: join(root, assets.folder), workerFirst: ["/api/*", ...assets.workerFirst], files };
+  const { folder, notFound, workerFirst } = assets;
+  return { folder: join(root, folder), notFound, workerFirst: ["/api/*", ...workerFirst], files };
 }
 
 function foldersOf({ assets: { folder } }: ResolvedConfig, found: StaticFiles | null): readonly string[] {

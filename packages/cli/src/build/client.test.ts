@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { tmpdir } from "node:os";
@@ -7,8 +7,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { DEFAULT_LIMITS, type Manifest, type ModuleHash } from "@radical/protocol";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
-import { generateClient } from "./client.ts";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { clientForPages, generateClient } from "./client.ts";
 import { generateHandlerTypes } from "./handler-types.ts";
 import { generateOpenApi } from "./openapi.ts";
 
@@ -35,6 +35,7 @@ const MANIFEST: Manifest = {
   handlers: {
     follow: {
       ...at,
+      speculative: true,
       parameters: [
         { name: "me", type: { kind: "string" }, optional: false },
         { name: "since", type: { kind: "i64" }, optional: true },
@@ -48,7 +49,11 @@ const MANIFEST: Manifest = {
     },
     matrix: {
       ...at,
-      parameters: [],
+      readOnly: true,
+      parameters: [
+        { name: "of", type: { kind: "string" }, optional: true },
+        { name: "rows", type: { kind: "array", element: { kind: "i64" } }, optional: true },
+      ],
       result: { kind: "array", element: { kind: "nullable", inner: { kind: "record", name: "Promise" } } },
     },
     reset: { ...at, parameters: [{ name: "hard", type: { kind: "bool" }, optional: true }], result: null },
@@ -59,8 +64,18 @@ type Call = (
   args?: unknown,
   options?: { readonly idempotencyKey?: string; readonly signal?: AbortSignal },
 ) => Promise<unknown>;
+interface Speculation extends AsyncIterable<unknown> {
+  readonly first: Promise<unknown>;
+  readonly confirmed: Promise<unknown>;
+}
+interface Live extends AsyncIterableIterator<unknown> {
+  close(): void;
+}
 interface ClientModule {
-  createClient(options: object): Readonly<Record<"follow" | "post" | "matrix" | "reset", Call>>;
+  createClient(options: object): Readonly<Record<"follow" | "post" | "matrix" | "reset", Call>> & {
+    readonly speculate: { readonly follow: (...args: Parameters<Call>) => Speculation };
+    readonly live: { readonly matrix: (args?: unknown, options?: object) => Live };
+  };
   readonly RadicalClientError: new () => Error;
 }
 
@@ -85,7 +100,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 test("the generated files are strict TypeScript with the types of the handlers", async () => {
   await writeFile(
     join(folder, "use.ts"),
-    `import { createClient, type Post, type PostInput, type PromiseRecord } from "./client.ts";
+    `import { createClient, type Post, type PostInput, type PromiseRecord, type Speculation } from "./client.ts";
 import type { Handlers } from "./handlers.d.ts";
 const client = createClient({ baseUrl: "http://localhost" });
 export const followed: Promise<boolean> = client.follow({ me: "ada" });
@@ -94,6 +109,19 @@ const input: PostInput = { text: "hello", answers: [{ text: "hi" }] };
 export const posted: Promise<Post | null> = client.post({ post: input });
 export const kept: Promise<readonly (PromiseRecord | null)[]> = client.matrix();
 export const nothing: Promise<null> = client.reset();
+export async function watch(): Promise<readonly (PromiseRecord | null)[] | null> {
+  const live = client.live.matrix({ of: "me" }, { onStale: (isStale: boolean) => void isStale });
+  for await (const matrix of live) return matrix;
+  live.close();
+  return null;
+}
+// @ts-expect-error it may write
+void client.live.reset();
+const speculation: Speculation<boolean> = client.speculate.follow({ me: "ada" }, { idempotencyKey: "0" });
+export const both: readonly Promise<boolean>[] = [speculation.first, speculation.confirmed];
+for await (const { kind, result: early } of speculation) if (kind === "corrected") early satisfies boolean;
+// @ts-expect-error a handler without the tag
+void client.speculate.post;
 export const result: Handlers["follow"]["result"] = true;
 // @ts-expect-error an unknown parameter
 void client.follow({ me: "ada", you: "bob" });
@@ -170,6 +198,19 @@ test("one key is kept over all retries; another call has another one", async () 
   expect(new Set(keys).size).toBe(2);
   await reset({}, { idempotencyKey: "00112233445566778899aabbccddeeff" });
   expect(keys.at(-1)).toBe("00112233445566778899aabbccddeeff");
+});
+
+test("a handler that only reads is sent no key of the client's making: read leases do not answer a call with a key", async () => {
+  const keys: unknown[] = [];
+  const baseUrl = await serve((request, response) => {
+    keys.push(request.headers["idempotency-key"]);
+    if (keys.length === 1) request.socket.destroy();
+    else response.end('{"result":[]}');
+  });
+  const { matrix } = client.createClient({ baseUrl, maxWaitMs: 1 });
+  await matrix();
+  await matrix({}, { idempotencyKey: "of the caller's own" });
+  expect(keys).toEqual([undefined, undefined, "of the caller's own"]);
 });
 
 test("an error that a retry can't help is thrown at once, with all its fields", async () => {
@@ -259,6 +300,276 @@ test("waiting for the next attempt ends with the signal", async () => {
   });
   const { follow } = client.createClient({ baseUrl, maxWaitMs: 3_600_000 });
   await expect(follow({ me: "ada" }, { signal: controller.signal })).rejects.toThrow(/no longer wanted|abort/i);
+});
+
+describe("a result before its confirmation", () => {
+  const STREAM = { "content-type": "application/x-ndjson; charset=utf-8" };
+  const SPECULATIVE = '{"speculative":{"result":"früh"},"execution":"execution-0"}\n';
+  const HTTP = '{"path":"speculative","reason":"valid","ms":{}}'.slice(1);
+  const line = (fields: object): string => `${JSON.stringify(fields).slice(0, -1)},${HTTP}\n`;
+  const eventsOf = async (speculation: Speculation): Promise<unknown[]> => {
+    const events: unknown[] = [];
+    for await (const event of speculation) events.push(event);
+    return events;
+  };
+  /** Answers the n-th request with the n-th text, as a stream. */
+  const streams = async (...texts: readonly string[]): Promise<{ baseUrl: string; seen: IncomingMessage[] }> => {
+    const seen: IncomingMessage[] = [];
+    const baseUrl = await serve((request, response) => {
+      response.writeHead(200, STREAM).end(texts[seen.length]);
+      seen.push(request);
+    });
+    return { baseUrl, seen };
+  };
+
+  test("is there while the answer is not, whatever pieces the lines come in", async () => {
+    const answer = Promise.withResolvers<void>();
+    const baseUrl = await serve(async (_request, response) => {
+      response.writeHead(200, STREAM);
+      // In the middle of a letter.
+      const bytes = Buffer.from(SPECULATIVE);
+      const cut = bytes.indexOf("ü") + 1;
+      response.write(bytes.subarray(0, cut));
+      setImmediate(() => response.write(bytes.subarray(cut)));
+      await answer.promise;
+      response.end(line({ confirmed: true }));
+    });
+    const speculation = client.createClient({ baseUrl }).speculate.follow({ me: "ada" });
+    expect(await speculation.first).toBe("früh");
+    answer.resolve();
+    expect(await speculation.confirmed).toBe("früh");
+    expect(await eventsOf(speculation)).toEqual([
+      { kind: "speculative", result: "früh" },
+      { kind: "confirmed", result: "früh" },
+    ]);
+  });
+
+  test("is asked for with the preference and a key", async () => {
+    const { baseUrl, seen } = await streams(SPECULATIVE + line({ confirmed: true }));
+    const { speculate } = client.createClient({ baseUrl });
+    await speculate.follow({ me: "ada" }, { idempotencyKey: "0".repeat(16) }).confirmed;
+    expect(seen[0]!.headers).toMatchObject({ prefer: "speculative", "idempotency-key": "0".repeat(16) });
+  });
+
+  test("that is wrong is corrected", async () => {
+    const { baseUrl } = await streams(SPECULATIVE + line({ corrected: { result: "late" } }));
+    const speculation = client.createClient({ baseUrl }).speculate.follow({ me: "ada" });
+    expect([await speculation.first, await speculation.confirmed]).toEqual(["früh", "late"]);
+    expect(await eventsOf(speculation)).toEqual([
+      { kind: "speculative", result: "früh" },
+      { kind: "corrected", result: "late" },
+    ]);
+  });
+
+  test("whose call fails is void, with the error of the call; nobody need look at it", async () => {
+    const unhandled: unknown[] = [];
+    const onUnhandled = (reason: unknown): void => void unhandled.push(reason);
+    process.on("unhandledRejection", onUnhandled);
+    closers.push(() => process.off("unhandledRejection", onUnhandled));
+    const failed = { code: "closed", message: "closed today", hint: "", status: 409, retryAfterMs: null };
+    const { baseUrl, seen } = await streams(...Array.from({ length: 4 }, () => SPECULATIVE + line({ failed })));
+    const { speculate } = client.createClient({ baseUrl });
+    expect(await speculate.follow({ me: "ada" }).first).toBe("früh");
+    await expect(speculate.follow({ me: "ada" }).confirmed).rejects.toMatchObject({ code: "closed", status: 409 });
+    await expect(eventsOf(speculate.follow({ me: "ada" }))).rejects.toBeInstanceOf(client.RadicalClientError);
+    expect(seen).toHaveLength(3);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(unhandled).toEqual([]);
+  });
+
+  test("that is not there leaves the answer alone", async () => {
+    const { baseUrl } = await streams(line({ corrected: { result: "late" } }));
+    const speculation = client.createClient({ baseUrl }).speculate.follow({ me: "ada" });
+    expect(await speculation.first).toBe("late");
+    expect(await eventsOf(speculation)).toEqual([{ kind: "confirmed", result: "late" }]);
+  });
+
+  test("a location that knows of no streams answers all the same, with a result or an error", async () => {
+    let status = 200;
+    const baseUrl = await serve((_request, response) =>
+      response.writeHead(status).end(status === 200 ? '{"result":true}' : '{"error":{"code":"no","message":"No."}}'),
+    );
+    const { speculate } = client.createClient({ baseUrl });
+    expect(await eventsOf(speculate.follow({ me: "ada" }))).toEqual([{ kind: "confirmed", result: true }]);
+    status = 403;
+    const refused = speculate.follow({ me: "ada" });
+    await expect(refused.first).rejects.toMatchObject({ code: "no", status: 403 });
+  });
+
+  test.each([
+    ["without a last line", SPECULATIVE],
+    ["in the middle of it", SPECULATIVE + line({ confirmed: true }).slice(0, 12)],
+  ])("a stream that ends %s is an ordinary call again, with the same key", async (_, text_) => {
+    const requests: IncomingMessage[] = [];
+    const baseUrl = await serve((request, response) => {
+      requests.push(request);
+      if (requests.length === 1) response.writeHead(200, STREAM).end(text_);
+      else response.end('{"result":"late"}');
+    });
+    const speculation = client.createClient({ baseUrl, maxWaitMs: 1 }).speculate.follow({ me: "ada" });
+    expect(await eventsOf(speculation)).toEqual([
+      { kind: "speculative", result: "früh" },
+      { kind: "corrected", result: "late" },
+    ]);
+    expect(requests.map(({ headers }) => headers["prefer"])).toEqual(["speculative", undefined]);
+    expect(new Set(requests.map(({ headers }) => headers["idempotency-key"])).size).toBe(1);
+  });
+
+  test("a failure that may pass is tried again; of a handler's own it is not", async () => {
+    const failed = { code: "primary_busy", message: "busy", hint: "", status: 503, retryAfterMs: 1 };
+    const mayPass = `${JSON.stringify({ failed, path: null })}\n`;
+    const passing = await streams(mayPass, SPECULATIVE + line({ confirmed: true }));
+    const { speculate } = client.createClient({ baseUrl: passing.baseUrl, maxWaitMs: 1 });
+    expect(await eventsOf(speculate.follow({ me: "ada" }))).toMatchObject([
+      { kind: "speculative" },
+      { kind: "confirmed" },
+    ]);
+    const own = await streams(line({ failed }));
+    const refused = client.createClient({ baseUrl: own.baseUrl }).speculate.follow({ me: "ada" });
+    await expect(refused.confirmed).rejects.toMatchObject({ code: "primary_busy" });
+    expect([passing.seen.length, own.seen.length]).toEqual([2, 1]);
+  });
+
+  test("the signal ends it", async () => {
+    const controller = new AbortController();
+    const baseUrl = await serve((_request, response) => void response.writeHead(200, STREAM).write(SPECULATIVE));
+    const { speculate } = client.createClient({ baseUrl });
+    const speculation = speculate.follow({ me: "ada" }, { signal: controller.signal });
+    expect(await speculation.first).toBe("früh");
+    controller.abort();
+    await expect(speculation.confirmed).rejects.toThrow(/abort/i);
+  });
+
+  test("handlers without the tag have none; nor has a client without such handlers", async () => {
+    expect(Object.keys(client.createClient({ baseUrl: "" }).speculate)).toEqual(["follow"]);
+    const { follow, ...others } = MANIFEST.handlers;
+    expect(generateClient({ ...MANIFEST, handlers: others })).not.toContain("readonly speculate:");
+    expect(follow).toBeDefined();
+  });
+
+  test("pages get the same as JavaScript", async () => {
+    await writeFile(join(folder, "page.js"), await clientForPages(generateClient(MANIFEST)));
+    const page = (await import(/* @vite-ignore */ pathToFileURL(join(folder, "page.js")).href)) as ClientModule;
+    const { baseUrl } = await streams(SPECULATIVE + line({ confirmed: true }));
+    expect(await page.createClient({ baseUrl }).speculate.follow({ me: "ada" }).confirmed).toBe("früh");
+  });
+});
+
+describe("a live query", () => {
+  const EVENTS = { "content-type": "text/event-stream; charset=utf-8" };
+  const event = (id: string, result: unknown): string => `id: ${id}\ndata: ${JSON.stringify({ result })}\n\n`;
+  const END = "retry: 1\n\n";
+
+  interface Asked {
+    readonly url: string | undefined;
+    readonly accept: string | undefined;
+    readonly known: unknown;
+  }
+
+  /** Each connection is answered by the next of these. The last one stays open. */
+  async function streams(
+    ...answers: readonly (string | ((response: ServerResponse) => void))[]
+  ): Promise<{ readonly baseUrl: string; readonly asked: Asked[]; readonly send: (sent: string) => void }> {
+    const asked: Asked[] = [];
+    let last: ServerResponse | null = null;
+    const baseUrl = await serve(({ url, headers }, response) => {
+      asked.push({ url, accept: headers.accept, known: headers["last-event-id"] });
+      const answer = answers[asked.length - 1];
+      if (typeof answer === "function") return answer(response);
+      last = response.writeHead(200, EVENTS);
+      last.flushHeaders();
+      if (answer !== undefined) last.write(answer);
+      if (asked.length < answers.length) last.end();
+    });
+    return { baseUrl, asked, send: (sent) => void last?.write(sent) };
+  }
+
+  test("gives the present result and each that follows, and is closed", async () => {
+    const { baseUrl, asked, send } = await streams(`:\n\n${event("1", [])}`);
+    const live = client.createClient({ baseUrl }).live.matrix({ of: "ä b", rows: [1n, 2n ** 60n] });
+    expect(await live.next()).toEqual({ done: false, value: [] });
+    send(event("2", [{ kept: true }]).slice(0, 20));
+    const next = live.next();
+    send(event("2", [{ kept: true }]).slice(20));
+    expect(await next).toEqual({ done: false, value: [{ kept: true }] });
+    const last = live.next();
+    live.close();
+    expect(await last).toEqual({ done: true, value: undefined });
+    const url = `/api/matrix?${new URLSearchParams({ of: "ä b", rows: '["1","1152921504606846976"]' }).toString()}`;
+    expect(asked).toEqual([{ url, accept: "text/event-stream", known: undefined }]);
+  });
+
+  test("comes back where it was when a stream ends or breaks, and gives no result twice", async () => {
+    const broken = (response: ServerResponse): void =>
+      void response.writeHead(200, EVENTS).write(event("2", "two"), () => response.socket?.destroy());
+    const busy = (response: ServerResponse): void => void response.writeHead(503).end("{}");
+    const { baseUrl, asked } = await streams(
+      event("1", "one") + END,
+      broken,
+      busy,
+      event("2", "two") + event("3", "three"),
+    );
+    const seen: unknown[] = [];
+    for await (const result of client.createClient({ baseUrl, maxWaitMs: 1 }).live.matrix()) {
+      seen.push(result);
+      if (result === "three") break;
+    }
+    expect(seen).toEqual(["one", "two", "three"]);
+    expect(asked.map(({ known }) => known)).toEqual([undefined, "1", "2", "2"]);
+  });
+
+  test("says that its result may be old, and that it is the newest again", async () => {
+    const told: boolean[] = [];
+    const stale = "event: stale\nid\ndata: {}\n\n";
+    const { baseUrl, asked } = await streams(event("1", "one") + stale + END, event("1", "one") + event("2", "two"));
+    const options = { onStale: (isStale: boolean) => told.push(isStale) };
+    const live = client.createClient({ baseUrl, maxWaitMs: 1 }).live.matrix({}, options);
+    expect([(await live.next()).value, (await live.next()).value]).toEqual(["one", "two"]);
+    expect(told).toEqual([true, false]);
+    // Only the state itself shows that it is the newest.
+    expect(asked.map(({ known }) => known)).toEqual([undefined, undefined]);
+    live.close();
+  });
+
+  test.each([
+    [
+      "the handler refuses, with the status of a call",
+      'event: error\nstatus: 404\nid: 1\ndata: {"error":{"code":"gone","message":"m","hint":"h"}}\n\n',
+      { code: "gone", status: 404, hint: "h", handler: "matrix" },
+    ],
+    [
+      "the application refuses the request",
+      (response: ServerResponse): void =>
+        void response.writeHead(401).end('{"error":{"code":"signed_out","message":"m"}}'),
+      { code: "signed_out", status: 401 },
+    ],
+    [
+      "the answer is not a stream",
+      (response: ServerResponse): void => void response.end("<html>"),
+      { code: "unexpected_answer" },
+    ],
+  ])("throws when %s", async (_, answer, expected) => {
+    const { baseUrl, asked } = await streams(answer);
+    await expect(client.createClient({ baseUrl }).live.matrix().next()).rejects.toMatchObject(expected);
+    expect(asked).toHaveLength(1);
+  });
+
+  test("gives up after some attempts as long as there was no result", async () => {
+    const destroyed = (response: ServerResponse): void => void response.socket?.destroy();
+    const { baseUrl, asked } = await streams(...Array.from({ length: 9 }, () => destroyed));
+    const live = client.createClient({ baseUrl, attempts: 3, maxWaitMs: 1 }).live.matrix();
+    await expect(live.next()).rejects.toMatchObject({ code: "network_error" });
+    expect(asked).toHaveLength(3);
+  });
+
+  test("is there for handlers that only read, unless a handler has its name", async () => {
+    expect(Object.keys(client.createClient({ baseUrl: "" }).live)).toEqual(["matrix"]);
+    const { matrix, reset, ...handlers } = MANIFEST.handlers;
+    expect(generateClient(MANIFEST)).toContain("their results as they change");
+    expect(generateClient({ ...MANIFEST, handlers })).not.toContain("their results as they change");
+    const named = generateClient({ ...MANIFEST, handlers: { matrix: matrix!, live: reset! } });
+    expect(named).not.toContain("their results as they change");
+  });
 });
 
 test("the OpenAPI document of all these types is valid, and every reference leads somewhere", async () => {

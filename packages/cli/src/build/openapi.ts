@@ -83,6 +83,7 @@ export function generateOpenApi(manifest: Manifest): string {
     description: `${handler.file}:${handler.line}`,
     parameters: [
       { $ref: "#/components/parameters/IdempotencyKey" },
+      ...(isEarly(handler, method) ? [{ $ref: "#/components/parameters/Prefer" }] : []),
       ...(method === "get" ? handler.parameters.map(queryParameter) : []),
     ],
     ...(method === "get"
@@ -105,6 +106,8 @@ export function generateOpenApi(manifest: Manifest): string {
               required: ["result"],
             },
           },
+          ...(isEarly(handler, method) ? STREAM : {}),
+          ...(method === "get" ? EVENTS : {}),
         },
       },
       "503": { $ref: "#/components/responses/Later" },
@@ -128,6 +131,21 @@ export function generateOpenApi(manifest: Manifest): string {
     components: { ...COMPONENTS, schemas: { ...ERROR_SCHEMA, ...Object.fromEntries(schemas) } },
   };
   return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+/** A GET that accepts events is answered with the results as they change. */
+const EVENTS = {
+  "text/event-stream": {
+    schema: {
+      type: "string",
+      description: "Server-sent events. The data of each is what the same GET answers as JSON.",
+    },
+  },
+};
+
+/** Whether a result may be shown before its confirmation. */
+function isEarly({ speculative }: HandlerManifest, method: "get" | "post"): boolean {
+  return speculative === true && method === "post";
 }
 
 const FORMATS = { i64: "int64", u64: "uint64" } as const;
@@ -157,6 +175,17 @@ const ERROR_SCHEMA = {
 
 const ERROR_CONTENT = { "application/json": { schema: { $ref: "#/components/schemas/Radical.Error" } } };
 
+/** OpenAPI 3.1 has no schema for a stream of lines. */
+const STREAM = {
+  "application/x-ndjson": {
+    schema: {
+      type: "string",
+      description:
+        "With `Prefer: speculative`. Each line is a JSON object: first perhaps `speculative` with the `result` that is not confirmed, last `confirmed` (true), `corrected` with the `result`, or `failed` with the fields of an error.",
+    },
+  },
+};
+
 const COMPONENTS = {
   parameters: {
     IdempotencyKey: {
@@ -165,6 +194,12 @@ const COMPONENTS = {
       description:
         "A UUID. A repeat with the same key by the same caller has no second effect and gets the same answer. A key has at least 16 characters if nobody is signed in.",
       schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" },
+    },
+    Prefer: {
+      name: "Prefer",
+      in: "header",
+      description: "With `speculative` the answer is a stream, with a result before its confirmation.",
+      schema: { type: "string", enum: ["speculative"] },
     },
   },
   headers: {

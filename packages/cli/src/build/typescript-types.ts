@@ -19,8 +19,8 @@ export interface GeneratedTypes {
 /** Record names that would hide what the generated text itself uses. */
 const RESERVED = new Set(
   (
-    "AbortSignal Array Client ClientOptions CallOptions Date Error ErrorBody Handlers HandlerName JSON Math Number Object Promise " +
-    "RadicalClientError Record RequestInit Response Set URL any bigint boolean crypto fetch never null number object " +
+    "AbortSignal Answered Array AsyncGenerator AsyncIterable Client ClientOptions CallOptions Date Error ErrorBody ErrorFields Handlers HandlerName JSON Math Number Object Promise " +
+    "RadicalClientError Record RequestInit Response Set Speculation SpeculationEvent Symbol TextDecoder URL any bigint boolean crypto fetch never null number object " +
     "setTimeout string symbol undefined unknown void"
   ).split(" "),
 );

@@ -1,4 +1,4 @@
-import { type CacheChoice, DEFAULT_CACHE, DEFAULT_LIMITS } from "@radical/protocol";
+import { type CacheChoice, DEFAULT_CACHE, DEFAULT_LIMITS, DEFAULT_READ_LEASE_MS } from "@radical/protocol";
 import { expect, test } from "vitest";
 import { CommandError } from "../command-error.ts";
 import { PAPER_LOCATIONS, parseLocations, resolveConfig, withCommonDistance } from "./config.ts";
@@ -11,9 +11,10 @@ test("a name is enough; everything else has a default", () => {
     name: "social",
     handlers: "handlers",
     worker: "src/worker.ts",
-    assets: { folder: "public", notFound: "none", workerFirst: [] },
+    assets: { folder: "public", notFound: "none", workerFirst: [], client: null },
     outDir: "dist",
     cache: DEFAULT_CACHE,
+    readLeaseMs: DEFAULT_READ_LEASE_MS,
     limits: DEFAULT_LIMITS,
     deploy: { strict: false, primary: null, aws: {}, region: null, url: null },
     dev: { port: 8787, locations: PAPER_LOCATIONS },
@@ -48,6 +49,11 @@ test("how the primary at AWS is made", () => {
   expect(() => resolveConfig({ name: "a", deploy: { primary: 1 } }, FILE)).toThrow(
     "deploy.primary must be the URL of the LVI server, or an object, not 1",
   );
+});
+
+test("the time of read leases", () => {
+  const readLeaseMsOf = (readLeaseMs: number): number => resolveConfig({ name: "a", readLeaseMs }, FILE).readLeaseMs;
+  expect([0, 5_000, 60_000].map(readLeaseMsOf)).toEqual([0, 5_000, 60_000]);
 });
 
 test("fuel of executions", () => {
@@ -99,6 +105,9 @@ test.each([
   [{ name: "a", port: 3 }, /port is not a field/],
   [{ name: "a", handlers: "../x" }, /handlers must be/],
   [{ name: "a", outDir: "/tmp" }, /outDir must be/],
+  [{ name: "a", readLeaseMs: 60_001 }, /readLeaseMs must be a whole number of milliseconds from 0 to 60000, not 60001/],
+  [{ name: "a", readLeaseMs: 0.5 }, /readLeaseMs must be a whole number of milliseconds/],
+  [{ name: "a", readLeaseMs: "3s" }, /readLeaseMs must be .*, not "3s"/],
   [{ name: "a", limits: 3 }, /limits must be an object, not 3/],
   [{ name: "a", limits: { memory: 3 } }, /limits\.memory is not a field; the fields are fuel/],
   [{ name: "a", limits: { fuel: 0 } }, /limits\.fuel must be a whole number from 1 to 1000000000000, not 0/],
@@ -123,6 +132,8 @@ test.each([
   [{ name: "a", assets: { folder: "/public" } }, /assets\.folder must be/],
   [{ name: "a", assets: { notFound: "index" } }, /assets\.notFound must be one of "none", "404-page"/],
   [{ name: "a", assets: { workerFirst: ["login"] } }, /assets\.workerFirst must be a list of paths/],
+  [{ name: "a", assets: { client: "client.ts" } }, /assets\.client must be the relative path of a JavaScript file/],
+  [{ name: "a", assets: { client: "../client.js" } }, /assets\.client must be/],
   [{ name: "a", dev: 3 }, /dev must be an object/],
   [{ name: "a", dev: { port: "80" } }, /dev\.port must be an integer from 0 to 65535, not "80"/],
   [{ name: "a", dev: { locations: {} } }, /dev\.locations must be/],

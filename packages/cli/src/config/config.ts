@@ -11,9 +11,11 @@ import {
   DEFAULT_LIMITS,
   DEFAULT_MEMORY_BYTES,
   DEFAULT_OBJECT_BYTES,
+  DEFAULT_READ_LEASE_MS,
   DEFAULT_TIMEOUT_MS,
   type Limits,
   MAX_LIMITS,
+  MAX_READ_LEASE_MS,
 } from "@radical/protocol";
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
 import {
@@ -43,6 +45,11 @@ export interface RadicalConfig {
    * What each costs and survives: docs/caches.md.
    */
   readonly cache?: CacheKind | CacheConfig;
+  /**
+   * How long a read lease lasts without being renewed, in milliseconds; 0: the primary grants none. Default: 3000. A write waits
+   * so long for a location that has died.
+   */
+  readonly readLeaseMs?: number;
   readonly limits?: {
     /** What one execution of a handler may compute. Default: 50,000,000,000. See docs/handlers.md, "Limits". */
     readonly fuel?: number;
@@ -78,6 +85,11 @@ export interface AssetsConfig {
   readonly notFound?: NotFound;
   /** Paths that the Worker answers and files never do, like `/login` and `/pages/*`. `/api/*` always is one. */
   readonly workerFirst?: readonly string[];
+  /**
+   * File in the folder that the build writes: the client of the handlers as JavaScript, for pages, like `client.js`. It
+   * names all handlers to everybody. Default: none.
+   */
+  readonly client?: string;
 }
 
 const NOT_FOUND = ["none", "404-page", "single-page-application"] as const;
@@ -107,9 +119,10 @@ export interface ResolvedConfig {
   readonly name: string;
   readonly handlers: string;
   readonly worker: string;
-  readonly assets: Required<AssetsConfig>;
+  readonly assets: Required<Omit<AssetsConfig, "client">> & { readonly client: string | null };
   readonly outDir: string;
   readonly cache: CacheChoice;
+  readonly readLeaseMs: number;
   readonly limits: Limits;
   readonly dev: { readonly port: number; readonly locations: readonly Location[] };
   readonly deploy: ResolvedDeployConfig;
@@ -123,6 +136,19 @@ export const PAPER_LOCATIONS: readonly Location[] = [
   { name: "DE", roundTripMs: 93 },
   { name: "JP", roundTripMs: 146 },
 ];
+
+const FIELDS = [
+  "name",
+  "handlers",
+  "worker",
+  "assets",
+  "outDir",
+  "cache",
+  "readLeaseMs",
+  "limits",
+  "dev",
+  "deploy",
+] as const satisfies readonly (keyof RadicalConfig)[];
 
 const DEFAULT_PORT = 8787;
 
@@ -151,7 +177,7 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
       { exitCode: EXIT_USAGE },
     );
   }
-  unknownFields("", config, ["name", "handlers", "worker", "assets", "outDir", "cache", "limits", "dev", "deploy"]);
+  unknownFields("", config, FIELDS);
 
   const name = config["name"];
   if (typeof name !== "string" || !APPLICATION_NAME.test(name)) {
@@ -173,9 +199,10 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
   let assetsFolder = "public";
   let notFound: NotFound = "none";
   let workerFirst: readonly string[] = [];
+  let client: string | null = null;
   if (!isObject(assets)) wrong("assets", "an object", assets);
   else {
-    unknownFields("assets.", assets, ["folder", "notFound", "workerFirst"]);
+    unknownFields("assets.", assets, ["folder", "notFound", "workerFirst", "client"]);
     assetsFolder = folder("assets.folder", assets["folder"], assetsFolder);
     const wanted = assets["notFound"] ?? notFound;
     const known = NOT_FOUND.find((candidate) => candidate === wanted);
@@ -186,9 +213,17 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
     if (!Array.isArray(paths) || !paths.every((path) => typeof path === "string" && /^!?\//.test(path)))
       wrong("assets.workerFirst", 'a list of paths like "/login" and "/pages/*"', paths);
     else workerFirst = paths as readonly string[];
+    const page = assets["client"];
+    if (typeof page === "string" && isPathInside(page) && /\.m?js$/.test(page)) client = page;
+    else if (page !== undefined)
+      wrong("assets.client", 'the relative path of a JavaScript file, like "client.js"', page);
   }
 
   const cache = resolveCache(config["cache"], wrong, unknownFields);
+
+  const readLeaseMs = config["readLeaseMs"] ?? DEFAULT_READ_LEASE_MS;
+  if (!Number.isInteger(readLeaseMs) || !isUpTo(readLeaseMs, MAX_READ_LEASE_MS))
+    wrong("readLeaseMs", `a whole number of milliseconds from 0 to ${MAX_READ_LEASE_MS}`, readLeaseMs);
 
   const limits = config["limits"] ?? {};
   let fuel: unknown = DEFAULT_LIMITS.fuel;
@@ -254,9 +289,10 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
     name: String(name),
     handlers,
     worker: String(worker),
-    assets: { folder: assetsFolder, notFound, workerFirst },
+    assets: { folder: assetsFolder, notFound, workerFirst, client },
     outDir,
     cache,
+    readLeaseMs: Number(readLeaseMs),
     limits: limitsWithFuel(Number(fuel)),
     dev: { port: Number(port), locations },
     deploy,

@@ -282,9 +282,9 @@ function settingsOf({
   region,
 }: Pick<DeployOptions, "project" | "target" | "region">): PrimarySettings {
   const { application, environment } = target;
-  const configured = project.config.deploy;
+  const { deploy: configured, readLeaseMs } = project.config;
   const given = region ?? configured.region;
-  return { ...DEFAULT_PRIMARY_SETTINGS, ...configured.aws, application, environment, region: given };
+  return { ...DEFAULT_PRIMARY_SETTINGS, ...configured.aws, readLeaseMs, application, environment, region: given };
 }
 
 /** The CloudFormation template with which a first deployment would make the primary at AWS. Asks nobody. */

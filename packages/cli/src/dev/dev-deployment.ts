@@ -34,6 +34,7 @@ export interface DevDeploymentOptions extends Pick<
   readonly host: string;
   readonly port: number;
   readonly locations: readonly Location[];
+  readonly readLeaseMs: number;
   readonly log: LogRing;
   readonly build: () => BuildState;
   /** Does this between builds. */
@@ -77,7 +78,7 @@ export class DevDeployment {
   async prepare(app: AppBuild): Promise<void> {
     this.#app = app;
     if (this.#controlServer !== null) return registerModule(this.#local.server.address(), this.#local.key, app);
-    const { local, locations, followupTimeoutMs, onEvent, signal, record } = this.#options;
+    const { local, locations, readLeaseMs, followupTimeoutMs, onEvent, signal, record } = this.#options;
     signal?.throwIfAborted();
     const controlServer = await startControlServer(this.#controlOptions);
     this.#controlServer = controlServer;
@@ -85,6 +86,7 @@ export class DevDeployment {
     local.onStop(() => removeRunning(local.folder));
     await local.startServer({
       followupTimeoutMs: followupTimeoutMs ?? null,
+      readLeaseMs,
       onStarted: async ({ address, pid, restarted }) => {
         await record.update();
         await registerModule(address, local.key, this.#app!);

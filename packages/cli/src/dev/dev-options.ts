@@ -47,4 +47,6 @@ export interface DevOptions {
   readonly testHooks?: TestHooks;
   /** Default: the LVI server's. */
   readonly followupTimeoutMs?: number;
+  /** Default: the config's. */
+  readonly readLeaseMs?: number;
 }

@@ -99,6 +99,7 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
     host,
     port,
     locations,
+    readLeaseMs: options.readLeaseMs ?? project.config.readLeaseMs,
     log: new LogRing(),
     build: () => session.build,
     inTurn: (work) => session.inTurn(work),

@@ -60,17 +60,24 @@ export function replaceableRuntime(
 class Replaceable<Made> {
   readonly #make: (parts: WorkerParts) => Made;
   #made: Made;
+  /** Counts the modules: streams of an earlier one are to end. */
+  #modules = 0;
   /** What is to be compiled when somebody asks: not every location is asked between two saves. */
   #next: (() => WorkerParts) | null = null;
 
   constructor(parts: WorkerParts, make: (parts: WorkerParts) => Made) {
     this.#make = make;
-    this.#made = make(parts);
+    this.#made = this.#makeOf(parts);
+  }
+
+  #makeOf(parts: WorkerParts): Made {
+    const module = this.#modules;
+    return this.#make({ ...parts, isReplaced: () => module !== this.#modules });
   }
 
   get current(): Made {
     if (this.#next !== null) {
-      this.#made = this.#make(this.#next());
+      this.#made = this.#makeOf(this.#next());
       this.#next = null;
     }
     return this.#made;
@@ -88,6 +95,7 @@ class Replaceable<Made> {
     reader.array();
     const manifest = JSON.parse(reader.text()) as Manifest;
     const [f, rw] = [reader.bytes().slice(), reader.bytes().slice()];
+    this.#modules++;
     this.#next = () => ({ manifest, f: compiler.newWasmModule(f), rw: compiler.newWasmModule(rw) });
     return new Response(null, { status: 204 });
   }

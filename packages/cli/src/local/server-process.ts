@@ -35,6 +35,8 @@ export interface LaunchOptions {
   readonly environment?: NodeJS.ProcessEnv;
   /** Default: one that nothing ends; the server is alone. */
   readonly leaseMs?: number;
+  /** Default: the server's. */
+  readonly readLeaseMs?: number;
   /** Default: `info`. */
   readonly logLevel?: LogLevel;
   /** More options of its command line. */
@@ -169,6 +171,7 @@ export function launchServer({
   followupTimeoutMs,
   storage = `sqlite:${join(stateFolder, "data.sqlite")}`,
   leaseMs = LEASE_MS,
+  readLeaseMs,
   environment = {},
   logLevel = "info",
   args: more = [],
@@ -180,7 +183,13 @@ export function launchServer({
   return new Child({
     main: program,
     args: [...args, ...more],
-    environment: { ...withoutSettings(process.env), ...environment, RADICAL_KEYS: `${key.id}:${key.secret}` },
+    environment: {
+      ...withoutSettings(process.env),
+      ...environment,
+      // A server of a release that knows no read leases starts all the same.
+      ...(readLeaseMs === undefined ? {} : { RADICAL_READ_LEASE_MS: String(readLeaseMs) }),
+      RADICAL_KEYS: `${key.id}:${key.secret}`,
+    },
     errors: "lines",
     // stdout has the one line with the port, stderr the log.
     onLine: (line, stream) => {

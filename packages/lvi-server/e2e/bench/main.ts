@@ -1,12 +1,13 @@
 /**
  * `pnpm bench:server`: how fast the LVI server is, beside bare `node:http` in the same run, and what else it takes: calls to
- * storage, memory, time to recover, and what endless handlers leave to others. docs/internals/server-speed.md has results.
+ * storage, memory, time to recover, what endless handlers leave to others, and hot keys. docs/internals/server-speed.md has results.
  */
 import { writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { commandLine } from "@radical/command-line";
 import { benchFairness } from "./fairness.ts";
 import { type Effort, type Figure, isMet, type Progress } from "./figure.ts";
+import { benchHotKeys } from "./hot-keys.ts";
 import { benchInProcess } from "./in-process.ts";
 import { benchMemory } from "./memory.ts";
 import { benchRecovery } from "./recovery.ts";
@@ -15,7 +16,7 @@ import { benchStorageCalls } from "./storage-calls.ts";
 
 type Benchmark = (effort: Effort, progress: Progress) => readonly Figure[] | Promise<readonly Figure[]>;
 
-const NAMES = ["reads", "writes", "core", "calls", "memory", "recovery", "fairness"] as const;
+const NAMES = ["reads", "writes", "core", "calls", "memory", "recovery", "fairness", "hot"] as const;
 
 const BENCHMARKS: Readonly<Record<(typeof NAMES)[number], Benchmark>> = {
   reads: benchReads,
@@ -25,12 +26,13 @@ const BENCHMARKS: Readonly<Record<(typeof NAMES)[number], Benchmark>> = {
   memory: benchMemory,
   recovery: benchRecovery,
   fairness: benchFairness,
+  hot: benchHotKeys,
 };
 
 const { benchmarks, quick, json, out, ...given } = commandLine({
   name: "pnpm bench:server",
   words:
-    "Measure the LVI server: signed requests beside the same bytes to bare node:http, the protocol core in process,\ncalls to storage, memory of versions, recovery of pending intents, and what endless handlers leave to others.",
+    "Measure the LVI server: signed requests beside the same bytes to bare node:http, the protocol core in process,\ncalls to storage, memory of versions, recovery of pending intents, what endless handlers leave to others, and executions on one key.",
   options: {
     benchmarks: { kind: "operands", of: NAMES, words: "what to measure" },
     quick: { kind: "flag", words: "fewer turns, rounds and intents, no DynamoDB: all of it in less than two minutes" },

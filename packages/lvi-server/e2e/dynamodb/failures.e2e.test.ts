@@ -504,19 +504,18 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
       const [reExecuted, followed, fresh] = [1, 2, 3] as const;
       /** The first two are pending; the third is new. Each writes a hundred units, of which ten are those of the next. */
       const commitOfThree = (): Commit => {
-        const commits = [reExecuted, followed, fresh].map((number, index) =>
-          commitOf(
-            number === fresh ? "new" : "pending",
-            completionOf(
+        return commitOf(
+          [reExecuted, followed, fresh].map((number, index) => ({
+            expects: number === fresh ? ("new" as const) : ("pending" as const),
+            completion: completionOf(
               intentOf(number, epoch),
               Array.from({ length: 100 }, (_, unit) => ({
                 unit: unitId("t", `many ${90 * index + unit}`),
                 value: Uint8Array.of(number),
               })),
             ),
-          ),
+          })),
         );
-        return { records: commits.flatMap(({ records }) => records), items: commits.flatMap(({ items }) => items) };
       };
       const units = Array.from({ length: 280 }, (_, index) => unitId("t", `many ${index}`));
 

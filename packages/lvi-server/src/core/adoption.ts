@@ -22,7 +22,8 @@ export function adoptionOrder(pending: readonly Intent[]): readonly Adoption[] {
   const ordered = oldestFirst.map((intent) => {
     const first = new Set<CommitId>();
     for (const { version } of intent.units) {
-      const read = version === null ? undefined : byCommit.get(version.commitId);
+      // The commit id of an absence says as of when, and not who wrote it.
+      const read = version === null || version.hash === null ? undefined : byCommit.get(version.commitId);
       if (read === undefined || read === intent) continue;
       first.add(read.commitId);
       for (const before of firstOf.get(read) ?? []) first.add(before);

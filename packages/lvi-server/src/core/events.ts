@@ -16,7 +16,7 @@ import type {
   SessionId,
   UnitId,
 } from "@radical/protocol";
-import type { Run, RunResult } from "./run.ts";
+import type { EndedRun, Run } from "./run.ts";
 import type { Completion, Intent, IntentRecord } from "./intent.ts";
 import type { ListeningEffect, ListeningEvent } from "./listeners.ts";
 import type { ModuleUse } from "./module-table.ts";
@@ -66,7 +66,7 @@ export type Event =
       readonly reason: string;
     }
   /** `tookMs`: of a worker, without the wait for one. */
-  | { readonly kind: "executed"; readonly run: RunId; readonly result: RunResult; readonly tookMs: number }
+  | ({ readonly kind: "executed"; readonly run: RunId } & EndedRun)
   | ListeningEvent
   /** `wakeAtMs` was reached. */
   | { readonly kind: "clock" }
@@ -88,8 +88,8 @@ export type StoreResult =
 
 export type CompleteResult =
   | { readonly kind: "applied" }
-  /** The condition failed: this is the intent as it is. */
-  | { readonly kind: "exists"; readonly record: IntentRecord | null }
+  /** The condition of this execution failed: this is the intent as it is. Nothing of the commit was done. */
+  | { readonly kind: "exists"; readonly id: ExecutionId; readonly record: IntentRecord | null }
   | { readonly kind: "fenced" };
 
 export type Effect =
@@ -117,12 +117,11 @@ export type Effect =
     }
   /** Insert a pending intent if the execution id is new. */
   | { readonly kind: "store-intent"; readonly operation: OperationId; readonly intent: Intent }
-  /** In one transaction: if the intent is as expected, apply the writes and make it done. */
+  /** In one transaction: if each intent is as expected, apply the writes in this order and make all of them done. */
   | {
       readonly kind: "complete";
       readonly operation: OperationId;
-      readonly expects: "pending" | "new";
-      readonly completion: Completion;
+      readonly completions: readonly ExpectedCompletion[];
       readonly after: readonly Fact[];
     }
   /** For another term from when this effect is carried out. */
@@ -149,6 +148,11 @@ export type Effect =
   | { readonly kind: "resume"; readonly events: readonly Event[] }
   /** This server may serve no more. */
   | { readonly kind: "halt"; readonly reason: string };
+
+export interface ExpectedCompletion {
+  readonly expects: "pending" | "new";
+  readonly completion: Completion;
+}
 
 /** Something worth counting and logging, as data: what is made of it is the driver's. */
 export interface Note {
@@ -217,6 +221,10 @@ export type NoteName =
   | "stale"
   /** It was valid, and ran near storage at once, because others waited for its units. */
   | "contended"
+  /** Executions that waited for its units follow a run near storage: so many members. */
+  | "train"
+  /** A member of a train was not done with it, and runs again. */
+  | "train_left"
   /** A version was that of an intent not applied yet. */
   | "own_write"
   /** A write took its units behind an intent not applied yet. */

@@ -11,6 +11,7 @@
  */
 import type {
   AccessedUnit,
+  CommitId,
   ContentHash,
   Entry,
   ExecutedCause,
@@ -139,10 +140,22 @@ export interface Tell {
 /** Writes and outcome are about to be stored. */
 export interface Complete {
   readonly kind: "complete";
-  /** As in the phase `completing`. */
+  readonly ending: Ending;
+  /** All that end in the same commit, in order; the execution is one of them. */
+  readonly members: readonly Ending[];
+}
+
+/** How an execution is about to end. */
+export interface Ending {
+  readonly execution: Execution;
+  /** The execution as it was before: told, or run near storage. */
   readonly of: Pending | RanNearStorage;
+  /** The id under which its writes are applied. `sequence`: as in the phase `completing`. */
+  readonly commit: { readonly id: CommitId; readonly sequence: number | null };
   readonly ended: Ended;
+  /** Null: it has failed. */
   readonly path: SamplePath | null;
+  /** As in the phase `completing`. */
   readonly followups: Completing["followups"];
 }
 
@@ -195,6 +208,7 @@ export interface Completing {
   readonly kind: "completing";
   /** The execution as it was before: told, or run near storage. */
   readonly of: Pending | RanNearStorage;
+  readonly expects: "pending" | "new";
   readonly completion: Completion;
   /** Of the completion's commit id; null: an earlier server took it. */
   readonly sequence: number | null;
@@ -302,9 +316,9 @@ export function isTold({ phase }: Execution): boolean {
 }
 
 /** The completion that the execution has begun, or waits to begin; null: neither. */
-export function completes(phase: Phase): Complete | Completing | null {
+export function completes(phase: Phase): Ending | Completing | null {
   if (phase.kind === "completing") return phase;
-  return phase.kind === "clearing" && phase.next.kind === "complete" ? phase.next : null;
+  return phase.kind === "clearing" && phase.next.kind === "complete" ? phase.next.ending : null;
 }
 
 /** The pending intent that storage has of the execution; null: none. */
@@ -320,7 +334,7 @@ export function intentOf({ phase }: Execution): Intent | null {
     case "running":
       return phase.near.abandoned?.intent ?? null;
     case "clearing":
-      return phase.next.kind === "tell" ? phase.next.storing.intent : intentBefore(phase.next.of);
+      return phase.next.kind === "tell" ? phase.next.storing.intent : intentBefore(phase.next.ending.of);
     case "completing":
       return intentBefore(phase.of);
     case "arrived":
@@ -344,8 +358,7 @@ export function sequenceOf({ phase }: Execution): number | null {
       return phase.sequence;
     case "clearing": {
       const { next } = phase;
-      if (next.kind === "tell") return next.storing.sequence;
-      return next.of.kind === "pending" ? next.of.sequence : null;
+      return next.kind === "tell" ? next.storing.sequence : next.ending.commit.sequence;
     }
     default:
       return null;

@@ -63,6 +63,10 @@ function perform(effects: readonly ListeningEffect[]): void {
         break;
       case "end-listening":
         (effect.isRefused ? refused : ended).push(effect.listener);
+        break;
+      case "heard-reply":
+      case "session-over":
+        throw new Error(`${effect.kind}, and nobody has a session`);
     }
   }
 }

@@ -26,6 +26,7 @@ import {
 } from "@radical/protocol";
 import type { CallerId } from "./events.ts";
 import { type HintBounds, hintsOf } from "./hints.ts";
+import { DEFAULT_LEASE_POLICY, type LeasePolicy } from "./lease-policy.ts";
 import { type Ground, type LeaseBounds, ReadLeases, type Term } from "./read-leases.ts";
 import { type Session, type SessionBounds, Sessions, type Revocation } from "./sessions.ts";
 
@@ -121,6 +122,7 @@ export interface ListenersOptions {
   readonly epoch: number;
   readonly ground: Ground;
   readonly emit: (effect: ListeningEffect) => void;
+  readonly policy?: LeasePolicy;
   readonly bounds?: ListenerBounds;
 }
 
@@ -135,11 +137,11 @@ export class Listeners {
   readonly leases: ReadLeases;
   #isEnding = false;
 
-  constructor({ epoch, ground, emit, bounds = DEFAULT_BOUNDS }: ListenersOptions) {
+  constructor({ epoch, ground, emit, policy = DEFAULT_LEASE_POLICY, bounds = DEFAULT_BOUNDS }: ListenersOptions) {
     this.#bounds = bounds;
     this.#emit = emit;
     this.#sessions = new Sessions(epoch, bounds, emit, (session) => this.#gone(session));
-    this.leases = new ReadLeases(bounds, this.#sessions, ground);
+    this.leases = new ReadLeases(bounds, this.#sessions, ground, policy);
   }
 
   get size(): number {
@@ -310,7 +312,7 @@ export class Listeners {
 
   // ── Watches ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The sender reads these units in this step: it is told of the next change of each. */
+  /** The sender reads these units in this step. Its session hears of the next change of each. */
   watch(sender: SenderSession, units: Iterable<UnitId>, nowMs: number): void {
     const session = this.#sessions.get(sender.id);
     if (session === undefined || session.isToEnd) return;

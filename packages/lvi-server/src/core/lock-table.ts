@@ -120,7 +120,8 @@ export class LockTable<Owner extends object> {
 
   /**
    * Takes all units at once, or none, although others hold some of them if it may be behind these. Says behind whom it
-   * is, or null. The owner holds nothing before. It overtakes no waiter with a smaller ticket, and no observer.
+   * is, or null. The owner holds nothing before; if it waits, it waits for just these units, and no more if it gets them.
+   * It overtakes no waiter with a smaller ticket, and no observer.
    */
   acquireBehind(
     owner: Owner,
@@ -141,6 +142,12 @@ export class LockTable<Owner extends object> {
           ahead.add(holder);
         }
       }
+    }
+    // It stays in the way of those that it was in the way of: as a holder, where it was a waiter.
+    const waiting = this.#waiting.get(owner);
+    if (waiting !== undefined) {
+      this.#dequeue(waiting);
+      this.#unblock(waiting);
     }
     for (const { unit, mode } of accesses) this.#hold(owner, unit, mode);
     return ahead;
@@ -252,16 +259,26 @@ export class LockTable<Owner extends object> {
     return false;
   }
 
-  /** How many wait for one of the units that the owner holds, where most do. */
-  crowdAt(owner: Owner): number {
-    let most = 0;
+  /** Waiters that have the owner in their way, in the order of their tickets; at most so many. */
+  waitersBehind(owner: Owner, most: number): readonly Owner[] {
+    const queues: (readonly Waiting<Owner>[])[] = [];
     for (const unit of this.heldBy(owner)) {
       const mode = this.modeOf(owner, unit);
       assert(mode !== undefined, "a unit that somebody holds is in the table");
-      for (const [, lock] of this.#locks.overlapping(unit))
-        most = Math.max(most, conflictingWaiters(lock, mode).length);
+      for (const [, lock] of this.#locks.overlapping(unit)) {
+        const waiters = conflictingWaiters(lock, mode);
+        if (waiters.length > 0) queues.push(waiters.slice(0, most));
+      }
     }
-    return most;
+    const [only = NONE] = queues;
+    if (queues.length <= 1) return only.map((waiting) => waiting.owner);
+    const all = [...new Set(queues.flat())].toSorted((a, b) => compareTickets(a.ticket, b.ticket));
+    return all.slice(0, most).map((waiting) => waiting.owner);
+  }
+
+  /** All that the owner waits for; empty: it waits for no lock. */
+  wantedBy(owner: Owner): readonly Access[] {
+    return this.#waiting.get(owner)?.accesses ?? NONE;
   }
 
   /** How many owners wait for a unit that overlaps, and are in the way of an access under this ticket. */

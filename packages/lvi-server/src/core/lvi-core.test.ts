@@ -249,14 +249,17 @@ class Story {
 
   /** Storage carries out the oldest completion. */
   completed(): void {
-    const { operation, expects, completion } = this.#take("complete");
-    const record = this.intents.get(completion.executionId);
-    const fits = expects === "new" ? record === undefined : record?.state === "pending";
-    if (fits) this.apply(completion);
+    const { operation, completions } = this.#take("complete");
+    const unfit = completions.find(({ expects, completion }) => {
+      const record = this.intents.get(completion.executionId);
+      return expects === "new" ? record !== undefined : record?.state !== "pending";
+    });
+    if (unfit === undefined) for (const { completion } of completions) this.apply(completion);
+    const id = unfit?.completion.executionId;
     this.#tell({
       kind: "completed",
       operation,
-      result: fits ? { kind: "applied" } : { kind: "exists", record: record ?? null },
+      result: id === undefined ? { kind: "applied" } : { kind: "exists", id, record: this.intents.get(id) ?? null },
     });
   }
 
@@ -276,6 +279,13 @@ class Story {
   /** The oldest run ends. */
   ran(outcome: RunResult, tookMs = 1): void {
     this.#tell({ kind: "executed", run: this.#take("execute").run.id, result: outcome, tookMs });
+  }
+
+  /** The oldest train comes back with these results of its first members. */
+  arrived(...results: readonly RunResult[]): void {
+    const [head = { kind: "not-run" }, ...followers] = results;
+    const ended = { result: head, tookMs: 1, followers: followers.map((each) => ({ result: each, tookMs: 1 })) };
+    this.#tell({ kind: "executed", run: this.#take("execute").run.id, ...ended });
   }
 
   /** How often runs of what is to be run now were ended before. */
@@ -398,13 +408,18 @@ class Story {
       case "store-intent":
         return `intent ${nameOf(effect.intent.executionId)} ${showCommit(effect.intent.commitId)} ${effect.intent.units.map((held) => `${shown(held.unit)}:${held.mode}`).join(" ")}`;
       case "complete": {
-        const { executionId, commitId: commit, writes } = effect.completion;
-        const list = writes.map((write) => `${shown(write.unit)}:=${decode(write.value)}`).join(" ");
-        return `complete ${nameOf(executionId)} ${showCommit(commit)} ${effect.expects} ${list}`.trimEnd();
+        const ends = effect.completions.map(({ expects, completion: { executionId, commitId: commit, writes } }) => {
+          const list = writes.map((write) => `${shown(write.unit)}:=${decode(write.value)}`).join(" ");
+          return `${nameOf(executionId)} ${showCommit(commit)} ${expects} ${list}`.trimEnd();
+        });
+        return `complete ${ends.join(" and ")}`;
       }
       case "execute": {
-        const values = [...effect.run.snapshot].map(([name, { value }]) => `${shown(name)}=${decode(value)}`).join(" ");
-        return `run ${showAccess(effect.run.access)} on ${values}`.trimEnd();
+        const runs = [effect.run, ...(effect.run.followers ?? [])].map(({ snapshot, access }) => {
+          const values = [...snapshot].map(([name, { value }]) => `${shown(name)}=${decode(value)}`).join(" ");
+          return `${showAccess(access)} on ${values}`.trimEnd();
+        });
+        return `run ${runs.join(" and ")}`;
       }
       case "renew-leadership":
         return "renew";
@@ -487,6 +502,207 @@ function withPendingWrite(options: Partial<CoreOptions> = {}, more: Partial<LviR
   expect(story.said.slice(-3)).toEqual(["load x", "intent A 2.1 x:read-write", "A ← valid 2.1"]);
   return story;
 }
+
+/** The record of an execution that is done. */
+function doneOf(story: Story, name: string): DoneIntent {
+  const record = story.intents.get(idOf(name));
+  if (record?.state !== "done") throw new Error(`${name} is not done`);
+  return record.done;
+}
+
+describe("trains", () => {
+  /** A runs near storage and holds x; each of the others waits for it, with the set `+x=0` if no other is given. */
+  function withWaiters(sets: Record<string, string>, options: Partial<CoreOptions> = {}): Story {
+    const story = new Story({ x: "1", y: "1" }, options);
+    story.request("A", "+x=0");
+    story.loaded();
+    for (const [name, set] of Object.entries(sets)) story.request(name, set === "" ? "+x=0" : set);
+    story.ran(did("x x:=2"));
+    story.completed();
+    const said = story.said;
+    expect(said.slice(0, 3)).toEqual(["load x", "run derive writing x on x=1", "complete A 2.1 new x:=2"]);
+    expect(said[3]).toBe("A ← executed stale ok repairs x=2@2.1");
+    expect(said[4]).toMatch(/^run derive writing x on x=2/);
+    return story;
+  }
+
+  test("waiters follow the head in one run and one commit; each is answered when that is durable", () => {
+    const story = withWaiters({ B: "", C: "", D: "" });
+    expect(story.notes).toContain("train");
+    story.arrived(did("x x:=3"), did("x x:=4"), did("x x:=5"));
+    expect(story.said).toEqual(["complete B 2.2 new x:=3 and C 2.3 new x:=4 and D 2.4 new x:=5"]);
+    // A reader sees what is durable.
+    story.request("R", "x=2");
+    expect(story.said).toEqual(["R ← valid without intent"]);
+    story.completed();
+    expect(story.said).toEqual([
+      "B ← executed stale ok repairs x=5@2.4",
+      "C ← executed stale ok repairs x=5@2.4",
+      "D ← executed stale ok repairs x=5@2.4",
+    ]);
+    expect(story.storedValue("x")).toBe("5");
+    expect(story.isIdle).toBe(true);
+  });
+
+  test("a member that needs more units leaves; those behind it run again, after it", () => {
+    const story = withWaiters({ B: "", C: "", D: "" });
+    story.arrived(did("x x:=3"), needs("x !x !y"), did("x x:=5"));
+    expect(story.said).toEqual(["complete B 2.2 new x:=3"]);
+    expect(story.notes).toContain("train_left");
+    story.completed();
+    expect(story.said).toEqual([
+      "B ← executed stale ok repairs x=3@2.2",
+      "run derive writing x y on x=3 and derive writing x on x=3",
+    ]);
+    story.arrived(did("x x:=4 y:=4"), did("x x:=5"));
+    story.completed();
+    expect(story.said.at(-1)).toBe("D ← executed stale ok repairs x=5@2.4");
+    expect(story.storedValue("x")).toBe("5");
+    expect(story.isIdle).toBe(true);
+  });
+
+  test("a member whose run has touched what it does not hold leaves, and what it has written is nothing", () => {
+    const story = withWaiters({ B: "", C: "", D: "" });
+    story.arrived(did("x x:=3"), did("x x:=4 z:=4"), did("x x:=5"));
+    expect(story.said).toEqual(["complete B 2.2 new x:=3"]);
+    story.completed();
+    expect(story.said.at(-1)).toBe("run derive writing x z on x=3 and derive writing x on x=3");
+  });
+
+  test("a head that needs more units leaves too, and the others go without it if they can", () => {
+    const story = withWaiters({ B: "+x=0", C: "+x=0" });
+    story.arrived(needs("x y !x !y"));
+    // It has taken y, which was free, and C follows it again.
+    expect(story.said).toEqual(["load y"]);
+    story.loaded();
+    expect(story.said).toEqual(["run derive writing x y on x=2 y=1 and derive writing x on x=2"]);
+  });
+
+  test("a member that is stopped from outside is refused; the results of the others are lost, and they run again", () => {
+    const story = withWaiters({ B: "", C: "", D: "" });
+    story.arrived({ kind: "not-run" }, { kind: "crowded-out" });
+    expect(story.said).toEqual(["C ← refused busy", "run derive writing x on x=2 and derive writing x on x=2"]);
+    story.arrived(did("x x:=3"), did("x x:=4"));
+    story.completed();
+    expect(story.said.at(-1)).toBe("D ← executed stale ok repairs x=4@2.3");
+    expect(story.isIdle).toBe(true);
+  });
+
+  test("a train that was cut: the others wait again, before those that came later", () => {
+    const story = withWaiters({ B: "", C: "", D: "" });
+    story.request("E", "+x=0");
+    story.arrived(did("x x:=3"));
+    story.completed();
+    expect(story.said.at(-1)).toBe(
+      "run derive writing x on x=3 and derive writing x on x=3 and derive writing x on x=3",
+    );
+    story.arrived(did("x x:=4"), did("x x:=5"), did("x x:=6"));
+    expect(story.said).toEqual(["complete C 2.3 new x:=4 and D 2.4 new x:=5 and E 2.5 new x:=6"]);
+  });
+
+  test("a member that has waited for too long when its train was cut is refused", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "+x=0");
+    story.loaded();
+    story.request("B", "+x=0");
+    story.request("C", "+x=0", { deadlineMs: 500 });
+    story.request("D", "+x=0");
+    story.ran(did("x x:=2"));
+    story.completed();
+    story.passes(500);
+    expect(story.said.at(-1)).toMatch(/^run derive/);
+    story.arrived(did("x x:=3"));
+    expect(story.said).toEqual(["complete B 2.2 new x:=3", "C ← refused busy"]);
+    story.completed();
+    expect(story.said.at(-1)).toBe("run derive writing x on x=3");
+  });
+
+  test("aborts before the first write leave no trace; one that has read a write waits until that is durable", () => {
+    const story = withWaiters({ B: "", C: "", D: "" });
+    const abort = did("x", { kind: "abort", status: 409, code: "no", message: "no" });
+    story.arrived(abort, did("x x:=4"), abort);
+    expect(story.said).toEqual(["B ← executed stale no repairs x=2@2.1", "complete C 2.2 new x:=4 and D 2.3 new"]);
+    story.completed();
+    expect(story.said).toEqual(["C ← executed stale ok repairs x=4@2.2", "D ← executed stale no repairs x=4@2.2"]);
+    expect(story.isIdle).toBe(true);
+  });
+
+  test("whose values are not in memory, or whose units somebody else holds, does not follow; nor who came after", () => {
+    const story = withWaiters({ B: "", C: "+x=0 +y=1", D: "" });
+    expect(story.said).toEqual([]);
+    story.arrived(did("x x:=3"));
+    story.completed();
+    expect(story.said.slice(-1)).toEqual(["load y"]);
+  });
+
+  test("an execution whose id is known leaves, and the others run again", () => {
+    const story = withWaiters({ B: "", C: "" });
+    story.intents.set(idOf("C"), { state: "done", done: { ...doneOf(story, "A"), executionId: idOf("C") } });
+    story.arrived(did("x x:=3"), did("x x:=4"));
+    story.completed();
+    expect(story.storedValue("x")).toBe("2");
+    expect(story.said.slice(1)).toEqual(["C ← executed stored ok", "run derive writing x on x=2"]);
+    story.ran(did("x x:=3"));
+    story.completed();
+    expect(story.said.at(-1)).toBe("B ← executed stale ok repairs x=3@2.4");
+    expect(story.isIdle).toBe(true);
+  });
+
+  test("a commit that was not done refuses all; one that may have been done is sent again as it was", () => {
+    const story = withWaiters({ B: "", C: "" });
+    story.arrived(did("x x:=3"), did("x x:=4"));
+    story.failed("complete", "none");
+    expect(story.said.slice(1)).toEqual(["B ← refused busy", "C ← refused busy"]);
+    const other = withWaiters({ B: "", C: "" });
+    other.arrived(did("x x:=3"), did("x x:=4"));
+    const [line] = other.said;
+    other.failed("complete", "unknown");
+    other.passes(100);
+    expect(other.said).toEqual([line]);
+    other.completed();
+    expect(other.storedValue("x")).toBe("4");
+  });
+
+  test("a unit that the second of a train is about to create is absent as of before the first that may create it", () => {
+    const story = new Story({});
+    story.request("A", "+x=0");
+    story.loaded();
+    story.request("B", "+x=0");
+    story.request("C", "+x=0");
+    story.request("D", "+x=0");
+    story.ran(did("x", { kind: "abort", status: 409, code: "no", message: "no" }));
+    story.arrived(did("x x:=1"), did("x x:=∅"), did("x x:=3"));
+    expect(story.said.at(-1)).toBe("complete B 2.1 new x:=1 and C 2.2 new x:=∅ and D 2.3 new x:=3");
+    story.request("R", null);
+    story.ran(needs("x"));
+    story.ran(did("x"));
+    expect(story.said.at(-1)).toBe("R ← executed requested ok repairs x=∅@2.0");
+  });
+
+  test("a train has 48 members at most", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "+x=0");
+    story.loaded();
+    for (let index = 0; index < 60; index++) story.request(`m${index}`, "+x=0");
+    story.ran(did("x x:=2"));
+    story.completed();
+    expect(story.said.at(-1)!.split(" and ").length).toBe(48);
+  });
+
+  test("hints tell of the last write of a unit only", () => {
+    const story = new Story({ x: "1" });
+    story.tell({ kind: "listens", listener: 1, location: "near", name: "", session: undefined, heard: 0, ends: null });
+    story.request("A", "+x=0");
+    story.loaded();
+    story.request("B", "+x=0");
+    story.request("C", "+x=0");
+    story.ran(did("x x:=2"));
+    story.completed();
+    story.arrived(did("x x:=3"), did("x x:=4"));
+    story.completed();
+    expect(story.said.filter((line) => line.startsWith("tell"))).toEqual(["tell 1 x", "tell 1 x"]);
+  });
+});
 
 describe("samples", () => {
   const SAMPLING = { every: 1, handlers: null, values: true };
@@ -788,9 +1004,10 @@ describe("locks", () => {
     story.request("B", "!x");
     story.request("C", "!x");
     story.loaded();
-    expect(story.said).toEqual(["load x y", "run derive writing x on x=1 y=1"]);
+    const followers = "and derive writing x on and derive writing x on";
+    expect(story.said).toEqual(["load x y", `run derive writing x on x=1 y=1 ${followers}`]);
     expect(story.notes).toContain("contended");
-    story.ran(did("x y x:=2"));
+    story.arrived(did("x y x:=2"));
     story.completed();
     expect(story.said.slice(0, 2)).toEqual(["complete A 2.1 new x:=2", "A ← executed stale ok repairs x=2@2.1"]);
   });
@@ -1415,6 +1632,24 @@ describe("own writes", () => {
       "run derive writing x on x=2",
       "run derive writing nothing on x=2",
     ]);
+  });
+
+  test("an absence is none: its commit id may be that of an intent which was abandoned, and which a later server adopts", () => {
+    const story = new Story();
+    story.request("A", "+x=∅");
+    story.loaded();
+    story.stored();
+    story.request("A", null, {}, "A again");
+    story.ran({ kind: "undeclared", reason: "write of t/y" });
+    expect(story.notes).toContain("abandoned_intent");
+    story.ran({ kind: "crowded-out" });
+    story.request("B", "x=1");
+    story.ran(did("x"));
+    expect(story.said.at(-1)).toBe("B ← executed stale ok repairs x=∅@2.1");
+    story.restart();
+    story.request("R", "x=∅@2.1");
+    story.request("W", "+x=∅@2.1");
+    expect(story.said.filter((line) => line.includes("valid") || line.startsWith("intent"))).toEqual([]);
   });
 
   test("a write is queued behind it, told at once, and applied after it, although its followup is faster", () => {
@@ -2182,16 +2417,15 @@ describe("near-storage execution", () => {
     expect(story.said).toEqual([]);
     story.ran(did("a:=2"));
     story.completed();
-    story.ran(did("link a a:=3"));
+    // C follows A in a train.
+    story.arrived(did("link a a:=3"), did("x:=9"));
     story.completed();
-    story.stored();
     expect(story.said).toEqual([
       "complete B 2.1 pending a:=2",
-      "run derive writing a x on link=a x=1 a=2",
-      "complete A 2.2 new a:=3",
-      "A ← executed stale ok repairs a=3@2.2 link=a@1.1",
-      "intent C 2.3 x:write",
-      "C ← valid 2.3",
+      "run derive writing a x on link=a x=1 a=2 and derive writing x on",
+      "complete A 2.2 new a:=3 and C 2.3 new x:=9",
+      "A ← executed stale ok repairs a=3@2.2 link=a@1.1 x=9@2.3",
+      "C ← executed stale ok repairs x=9@2.3",
     ]);
     expect(story.notes).toContain("contention_round");
   });
@@ -2421,6 +2655,21 @@ describe("restart", () => {
     story.request("A", "+x=1");
     story.lookedUp();
     expect(story.said).toEqual(["look up A", "A ← executed stored two"]);
+  });
+
+  test("an abandoned intent is not ahead of one that has read an absence as of its commit id", () => {
+    const story = new Story();
+    story.request("A", "+x=∅");
+    story.loaded();
+    story.stored();
+    story.request("A", null, {}, "A again");
+    story.ran({ kind: "undeclared", reason: "write of t/y" });
+    story.request("B", "+x=∅@2.1");
+    story.stored();
+    expect(story.said.at(-1)).toBe("B ← valid 2.2");
+    story.restart();
+    story.followup("B", commitId(2, 2), "x:=5");
+    expect(story.said.at(-1)).toBe("complete B 2.2 pending x:=5");
   });
 
   test("an abandoned intent may overlap a younger one, which alone gets the locks", () => {

@@ -64,7 +64,7 @@ import {
   type RunId,
   type StoreResult,
 } from "./events.ts";
-import type { RunResult, RunAccess } from "./run.ts";
+import type { EndedRun, Follower, Run, RunAccess, RunResult } from "./run.ts";
 import {
   type Abandoned,
   abandonedOf,
@@ -72,12 +72,12 @@ import {
   type Caller,
   type Capture,
   type Clearing,
-  type Complete,
   completes,
   type Completing,
   type Confirm,
   type Declared,
   type Ended,
+  type Ending,
   type Execution,
   intentOf,
   isTold,
@@ -116,6 +116,15 @@ import type { LeaseCounts, Term } from "./read-leases.ts";
 import { repairsOf } from "./repairs.ts";
 import { type Ground, type Sampled, Sampler } from "./sampling.ts";
 import type { Revocation } from "./sessions.ts";
+import {
+  arrivalOf,
+  type CompletingMember,
+  lastWriters,
+  mayTravel,
+  type Member,
+  MOST_MEMBERS,
+  NO_FOLLOWERS,
+} from "./train.ts";
 import { type StoredItem, VersionTable } from "./version-table.ts";
 import { assertWellFormed } from "./well-formed.ts";
 
@@ -152,16 +161,35 @@ type Operation =
   | { readonly kind: "load"; readonly execution: Execution; readonly isReplay: boolean }
   /** `doubtful`: an earlier attempt may have been carried out, so that a later failure proves nothing. */
   | { readonly kind: "store"; readonly execution: Execution; readonly storing: Storing; doubtful: boolean }
+  /** `execution`: of the first member. */
   | {
       readonly kind: "complete";
       readonly execution: Execution;
-      readonly completing: Completing;
+      readonly members: readonly CompletingMember[];
       readonly effect: Effect & { kind: "complete" };
       doubtful: boolean;
     };
 
-/** "wait": for all units, now or later. "now": now or never. `behind`: likewise, perhaps behind those executions. */
-type Asking = "wait" | "now" | { readonly behind: ReadonlySet<Execution> };
+/** How an execution asks for locks: see `#want`. */
+type Asking =
+  | "wait"
+  | "now"
+  | { readonly behind: ReadonlySet<Execution> }
+  | { readonly following: ReadonlySet<Execution> };
+
+/** A run of a handler in a worker. `followers`: the other members of its train. */
+interface RunUnderWay {
+  readonly execution: Execution;
+  readonly isReplay: boolean;
+  readonly followers: readonly Member[];
+}
+
+/** A member of a train that has let go, and waits for the same again. */
+interface Again {
+  readonly execution: Execution;
+  readonly near: NearStorage;
+  readonly accesses: readonly Access[];
+}
 
 type Due =
   | { readonly kind: "give-up"; readonly execution: Execution }
@@ -190,7 +218,7 @@ export class LviCore {
   readonly #budgets: Budgets;
   readonly #versions: VersionTable;
   readonly #operations = new Map<OperationId, Operation>();
-  readonly #runs = new Map<RunId, { readonly execution: Execution; readonly isReplay: boolean }>();
+  readonly #runs = new Map<RunId, RunUnderWay>();
   readonly #deadlines = new Deadlines<Due>((due) => "execution" in due && due.execution.phase.kind === "ended");
   /** Executions that wait for read leases to end, and whether one of those has ended in this step. */
   readonly #clearing = new Set<Execution>();
@@ -239,6 +267,7 @@ export class LviCore {
         versionOf: (unit) => (this.#versions.get(unit) === undefined ? null : this.#current(unit).version),
       },
       emit: (effect) => void this.#effects.push(effect),
+      policy: options.leasePolicy,
     });
     this.#modules = new ModuleTable(recovered.modules, recovered.moduleUses ?? new Map(), wallMs);
     this.#versions = new VersionTable(options.hotBytes, options.hashSeed);
@@ -293,7 +322,8 @@ export class LviCore {
 
   /** Goes through all that is under way. */
   get load(): Load {
-    let [pending, overdue, waiting, clearing] = [0, 0, 0, 0];
+    let [pending, overdue, waiting, clearing, running] = [0, 0, 0, 0, 0];
+    for (const { followers } of this.#runs.values()) running += 1 + followers.length;
     for (const execution of this.#executions.values()) {
       const { phase } = execution;
       if (intentOf(execution) !== null) pending++;
@@ -308,7 +338,7 @@ export class LviCore {
       overdue,
       waiting,
       clearing,
-      running: this.#runs.size,
+      running,
       lockedUnits: this.#locks.size,
       hotUnits: this.#versions.size,
       hotBytes: this.#versions.bytes,
@@ -419,7 +449,7 @@ export class LviCore {
       case "storage-failed":
         return this.#storageFailed(event.operation, event.effect, event.reason);
       case "executed":
-        return this.#executed(event.run, event.result, event.tookMs);
+        return this.#executed(event.run, event);
       case "clock":
         return this.#clock();
       case "collect":
@@ -655,7 +685,6 @@ export class LviCore {
   }
 
   #watchFor(sender: SenderSession, units: Iterable<UnitId>): void {
-    // variant: watch-registered
     this.#listeners.watch(sender, units, this.#nowMs);
   }
 
@@ -665,7 +694,7 @@ export class LviCore {
    */
   #isCrowded(execution: Execution): boolean {
     // variant: crowded-behind
-    return execution.ahead.size === 0 && this.#locks.crowdAt(execution) >= CROWD;
+    return execution.ahead.size === 0 && this.#locks.waitersBehind(execution, CROWD).length === CROWD;
   }
 
   /** A version that is newer than the primary's, with no pending intent behind it, is that of a write that was lost. */
@@ -711,6 +740,8 @@ export class LviCore {
     const writer = this.#toldHolder(execution, unit);
     // variant: own-write-version
     if (version === null || writer === undefined || intentOf(writer)?.commitId !== version.commitId) return false;
+    // The commit id of an absence says as of when, and may be that of an intent which an earlier server had abandoned.
+    if (version.hash === null) return false;
     // variant: own-write-location
     if (writer.location !== execution.location) return false;
     if (writer.phase.kind !== "completing") return writer.phase.kind === "pending";
@@ -861,9 +892,7 @@ export class LviCore {
     const completion = completes(phase);
     if (completion?.of.kind === "pending") {
       const hash =
-        completion.kind === "completing"
-          ? completion.hash
-          : completionHash(completion.ended.outcome, completion.ended.writes);
+        "hash" in completion ? completion.hash : completionHash(completion.ended.outcome, completion.ended.writes);
       const about = { executionId: execution.id, ...execution.invocation };
       this.#compare(about, hash, completionHash(followup.outcome, followup.writes));
       this.#note("followup_late", execution);
@@ -943,7 +972,7 @@ export class LviCore {
     const writes = intent.units.filter(({ mode }) => mode !== "read").map(({ unit }) => unit);
     phase.replay = "running";
     const set = { reads: new Set(readsOf(intent)), writes: new Set(writes) };
-    this.#run(execution, snapshot, { kind: "declared", set }, phase.kills, true);
+    this.#run(execution, snapshot, { kind: "declared", set }, phase.kills, true, NO_FOLLOWERS);
   }
 
   #replayed(execution: Execution, result: RunResult): void {
@@ -982,6 +1011,8 @@ export class LviCore {
       case "missing":
       case "no-set":
         return this.#abandon(execution, phase, false);
+      case "not-run":
+        throw new Error("Broken invariant: a re-execution did not begin");
     }
   }
 
@@ -1023,9 +1054,13 @@ export class LviCore {
     const excess = abandoned === null ? this.#budgets.excessOfRuns(execution.location, this.#nowMs) : null;
     if (excess !== null) return this.#refuse(execution, "over_budget", excess.words, excess.retryAfterMs);
     this.#note("near_storage", execution, { cause });
+    this.#capture(execution, this.#nearStorage(execution, cause, abandoned));
+  }
+
+  #nearStorage(execution: Execution, cause: ExecutedCause, abandoned: Abandoned | null): NearStorage {
     const { module, handler } = execution.invocation;
     const plan = this.#modules.planOf(module, handler);
-    this.#capture(execution, {
+    return {
       cause,
       abandoned,
       recording: plan === "recorded" || plan === "near-storage",
@@ -1034,7 +1069,7 @@ export class LviCore {
       runs: 0,
       rounds: 0,
       gated: false,
-    });
+    };
   }
 
   /**
@@ -1063,19 +1098,17 @@ export class LviCore {
       bytes += entry.value?.length ?? 0;
     }
     if (bytes > this.#options.maxReadBytes) return this.#failForBytes(execution, stage);
+    const followers = this.#followersOf({ execution, near, snapshot }, bytes);
     near.runs++;
     if (execution.sender?.watches === true) this.#watchFor(execution.sender, wanted);
     execution.phase = { kind: "running", near, snapshot };
+    this.#run(execution, snapshot, this.#accessOf(execution, near), near.abandoned?.kills ?? 0, false, followers);
+  }
+
+  #accessOf(execution: Execution, near: NearStorage): RunAccess {
+    if (near.recording) return { kind: "record", guess: near.guessing };
     // variant: near-storage-run
-    this.#run(
-      execution,
-      snapshot,
-      near.recording
-        ? { kind: "record", guess: near.guessing }
-        : { kind: "derive", writable: this.#writable(execution, near) },
-      near.abandoned?.kills ?? 0,
-      false,
-    );
+    return { kind: "derive", writable: this.#writable(execution, near) };
   }
 
   /** The units that the execution may write as of now; null: all. */
@@ -1083,6 +1116,126 @@ export class LviCore {
     if (near.gated) return null;
     const held = this.#locks.heldBy(execution);
     return new Set([...held].filter((unit) => this.#locks.modeOf(execution, unit) === "exclusive"));
+  }
+
+  // ── Trains ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * The members that follow an execution that is about to run: the next of those that wait for its units, whose values are
+   * in memory. `bytes`: of the values that the head has captured.
+   */
+  #followersOf(head: Member, bytes: number): readonly Member[] {
+    if (!mayTravel(head.execution, head.near)) return NO_FOLLOWERS;
+    const waiters = this.#locks.waitersBehind(head.execution, MOST_MEMBERS - 1);
+    if (waiters.length === 0) return NO_FOLLOWERS;
+    const members = new Set([head.execution]);
+    /** A value that several members read is sent to their worker once. */
+    const captured = new Map(head.snapshot);
+    let roomBytes = this.#options.maxReadBytes - bytes;
+    const followers: Member[] = [];
+    for (const execution of waiters) {
+      const follower = this.#follow(execution, members, captured, roomBytes);
+      if (follower === null) continue;
+      for (const [unit, entry] of follower.snapshot) {
+        if (captured.has(unit)) continue;
+        captured.set(unit, entry);
+        roomBytes -= entry.value?.length ?? 0;
+      }
+      members.add(execution);
+      followers.push(follower);
+    }
+    if (followers.length > 0) this.#note("train", head.execution, { times: members.size });
+    return followers;
+  }
+
+  /** Null: it goes on waiting. */
+  #follow(
+    execution: Execution,
+    members: ReadonlySet<Execution>,
+    captured: ReadonlyMap<UnitId, Entry>,
+    roomBytes: number,
+  ): Member | null {
+    const { phase, invocation } = execution;
+    if (phase.kind !== "waiting" || phase.stage.kind === "confirm") return null;
+    const [head] = members;
+    // The worker is sent one module.
+    if (invocation.module !== head?.invocation.module) return null;
+    const near = phase.stage.kind === "capture" ? phase.stage.near : this.#nearStorage(execution, "stale", null);
+    if (!mayTravel(execution, near) || near.runs >= this.#options.maxUnits) return null;
+    if (this.#budgets.excessOfRuns(execution.location, this.#nowMs) !== null) return null;
+    const accesses = this.#locks.wantedBy(execution);
+    const locked = new Set(accesses.map(({ unit }) => unit));
+    const snapshot = new Map<UnitId, Entry>();
+    let bytes = 0;
+    for (const unit of near.wanted) {
+      let entry = captured.get(unit);
+      if (entry === undefined) {
+        if (!locked.has(unit) || this.#versions.get(unit) === undefined) return null;
+        entry = this.#current(unit);
+        bytes += entry.value?.length ?? 0;
+      }
+      snapshot.set(unit, entry);
+    }
+    if (bytes > roomBytes || !this.#want(execution, accesses, { following: members })) return null;
+    this.#note("waited", execution, { waitedMs: this.#nowMs - phase.sinceMs });
+    if (phase.stage.kind === "validate") this.#note("near_storage", execution, { cause: near.cause });
+    near.runs++;
+    execution.phase = { kind: "running", near, snapshot };
+    return { execution, near, snapshot };
+  }
+
+  /** Completes in one commit what was done; the others leave, or wait again under their tickets. */
+  #arrived(members: readonly Member[], results: readonly RunResult[]): void {
+    const { done, left, again } = arrivalOf(
+      members,
+      results,
+      (execution, { reads, writes }) =>
+        reads.every((unit) => this.#locks.modeOf(execution, unit) !== undefined) &&
+        writes.every(({ unit }) => this.#locks.modeOf(execution, unit) === "exclusive"),
+      () => ({ id: this.#takeCommitId(), sequence: this.#sequence }),
+    );
+    const completing: Ending[] = [];
+    for (const { execution, near, ran, commit } of done) {
+      const of: RanNearStorage = { kind: "near-storage", near, ran };
+      if (commit === null) this.#answer(execution, near, ran);
+      else completing.push({ execution, of, commit, ended: ran.result, path: "near-storage", followups: [] });
+    }
+    // variant: train-commit
+    if (completing.length > 0) this.#completeClear(completing);
+    // All of them let go before one of them asks, so that the next train has them in order.
+    const waits = again.map((member) => this.#letGo(member));
+    // variant: train-left-unlocked
+    for (const { member } of left) if (member !== members[0]) this.#unlock(member.execution);
+    for (const wait of waits) this.#waitAgain(wait);
+    for (const { member, result } of left) this.#leave(member, result, member === members[0]);
+  }
+
+  /** `isHead`: it has run on durable values, and holds its locks. */
+  #leave({ execution, near, snapshot }: Member, result: RunResult, isHead: boolean): void {
+    this.#note("train_left", execution);
+    if (isHead || result.kind !== "completed") return this.#ran(execution, near, snapshot, result);
+    // Its result rests on values that are not durable: only what it has touched is of use.
+    const set = { reads: new Set(result.reads), writes: new Set(result.writes.map(({ unit }) => unit)) };
+    this.#ran(execution, near, snapshot, { kind: "needs", set });
+  }
+
+  /** Gives up its locks, and says what to wait for. */
+  #letGo({ execution, near }: Pick<Member, "execution" | "near">): Again {
+    const accesses: Access[] = [];
+    for (const unit of this.#locks.heldBy(execution)) {
+      const mode = this.#locks.modeOf(execution, unit);
+      if (mode !== undefined) accesses.push({ unit, mode });
+    }
+    near.runs--;
+    this.#unlock(execution);
+    return { execution, near, accesses };
+  }
+
+  /** It has waited in its place before: no queue is too long for it. */
+  #waitAgain({ execution, near, accesses }: Again): void {
+    if (this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
+    execution.phase = { kind: "waiting", stage: { kind: "capture", near }, sinceMs: this.#nowMs };
+    if (this.#want(execution, accesses, "wait")) this.#ready.push(execution);
   }
 
   #ran(execution: Execution, near: NearStorage, snapshot: Ran["snapshot"], result: RunResult): void {
@@ -1128,6 +1281,8 @@ export class LviCore {
         // The next one is not crowded out as soon.
         near.abandoned.kills++;
         return this.#pause(execution, near.abandoned);
+      case "not-run":
+        throw new Error("Broken invariant: a run that was asked for alone did not begin");
       case "exhausted":
         throw new Error("Broken invariant: a run near storage had the fuel of a speculation");
     }
@@ -1239,7 +1394,7 @@ export class LviCore {
     const of: RanNearStorage = { kind: "near-storage", near, ran };
     const sampled = this.#sampler.sample(execution, "near-storage", null, groundOf(of), { outcome, writes });
     if (sampled !== null) this.#effects.push(sampled);
-    const repairs = this.#repairs(execution, of, []);
+    const repairs = this.#repairs(execution, of, [], NOTHING_CHANGED);
     const { callers } = execution;
     this.#endWithoutTrace(execution, callers);
     callers.forEach((caller, index) => {
@@ -1249,24 +1404,36 @@ export class LviCore {
     });
   }
 
-  /** The entries that the location's cache lacks, of all that the execution read and wrote. */
-  #repairs({ declared }: Execution, of: Pending | RanNearStorage, writes: readonly Write[]): readonly Repair[] {
+  /**
+   * The entries that the location's cache lacks, of all that the execution read and wrote. `changed`: what was applied in
+   * this step. Of a unit that several members of a train have written, the last entry is the fresh one.
+   */
+  #repairs(
+    { declared }: Execution,
+    of: Pending | RanNearStorage,
+    writes: readonly Write[],
+    changed: ReadonlyMap<UnitId, CommitId>,
+  ): readonly Repair[] {
     if (of.kind === "pending" || of.ran === null) return [];
     const entries = new Map(of.ran.snapshot);
+    for (const unit of of.ran.snapshot.keys())
+      if (changed.has(unit)) entries.set(unit, present(this.#versions.get(unit), APPLIED));
     for (const { unit } of writes) entries.set(unit, present(this.#versions.get(unit), APPLIED));
     return repairsOf(declared?.units ?? [], entries, this.#options.maxRepairBytes);
   }
 
   /**
    * The unit's entry as a cache may take it. An absent one gets the latest commit id after which it was absent for sure. A
-   * writer that holds the unit will create it under the id that it has already taken.
+   * writer that holds the unit will create it under the id that it has already taken. Of a train the first such member does.
    */
   #current(unit: UnitId): Entry {
     const entry = present(this.#versions.get(unit), HOT);
     if (entry.value !== null) return entry;
-    const holder = this.#locks.exclusiveHolders(unit).at(-1);
-    const sequence = holder === undefined ? null : sequenceOf(holder);
-    const asOf = sequence === null ? this.#sequence : sequence - 1;
+    let asOf = this.#sequence;
+    for (const holder of this.#locks.exclusiveHolders(unit)) {
+      const sequence = sequenceOf(holder);
+      if (sequence !== null) asOf = Math.min(asOf, sequence - 1);
+    }
     return { value: null, version: { commitId: commitId(this.#epoch, asOf), hash: null } };
   }
 
@@ -1285,7 +1452,8 @@ export class LviCore {
     path: "followup" | "re-execution",
     followups: Completing["followups"],
   ): void {
-    this.#completeClear(execution, { kind: "complete", of: pending, ended, path, followups });
+    const commit = { id: pending.intent.commitId, sequence: pending.sequence };
+    this.#completeClear([{ execution, of: pending, commit, ended, path, followups }]);
   }
 
   #completeRan(execution: Execution, of: RanNearStorage, ended: Ended): void {
@@ -1295,22 +1463,30 @@ export class LviCore {
       const hasAll = this.#want(execution, written, "now");
       assert(hasAll, "the holder of the gate gets every unit at once");
     }
-    const path = of.ran === null ? null : "near-storage";
-    this.#completeClear(execution, { kind: "complete", of, ended, path, followups: [] });
-  }
-
-  /** Applied writes are visible. An execution that was told has waited before that, unless an earlier server has told it. */
-  #completeClear(execution: Execution, next: Complete): void {
-    // variant: clear-before-complete
-    if (next.ended.writes.length > 0 && !this.#isClear(execution)) return this.#clear(execution, next);
-    this.#complete(execution, next);
-  }
-
-  /** One conditional transaction: the writes, and the intent done with its outcome. `path`: null, it has failed. */
-  #complete(execution: Execution, { of, ended: { outcome, writes }, path, followups }: Complete): void {
     // variant: completion-commit-id
-    const commit = of.kind === "pending" ? of.intent.commitId : this.#takeCommitId();
-    const sequence = of.kind === "pending" ? of.sequence : this.#sequence;
+    const commit = { id: this.#takeCommitId(), sequence: this.#sequence };
+    const path = of.ran === null ? null : "near-storage";
+    this.#completeClear([{ execution, of, commit, ended, path, followups: [] }]);
+  }
+
+  /**
+   * Completes them in one commit, once all are clear: what is applied is visible. An execution that was told was clear before,
+   * unless an earlier server has told it.
+   */
+  #completeClear(members: readonly Ending[]): void {
+    if (members.every((ending) => this.#mayComplete(ending)))
+      return this.#commit(members.map((each) => this.#completing(each)));
+    for (const ending of members) this.#clear(ending.execution, { kind: "complete", ending, members });
+  }
+
+  // variant: clear-before-complete
+  #mayComplete({ execution, ended }: Ending): boolean {
+    return ended.writes.length === 0 || this.#isClear(execution);
+  }
+
+  /** The writes, and the intent done with its outcome. */
+  #completing({ execution, of, commit: { id: commit, sequence }, ended, path, followups }: Ending): CompletingMember {
+    const { outcome, writes } = ended;
     const hash = completionHash(outcome, writes);
     const call = this.#hasher.hash(bytesOfCall(callOf(execution.invocation)));
     const completion: Completion = {
@@ -1330,49 +1506,85 @@ export class LviCore {
     const sampled =
       path === null ? null : this.#sampler.sample(execution, path, commit, groundOf(of), { outcome, writes });
     const expects = intentOf(execution) === null ? "new" : "pending";
-    const completing: Completing = { kind: "completing", of, completion, sequence, hash, sampled, followups };
+    const completing: Completing = { kind: "completing", of, expects, completion, sequence, hash, sampled, followups };
     execution.phase = completing;
     // variant: completion-starts
     this.#versions.applyStarted(writes);
+    return { execution, completing };
+  }
+
+  /** One conditional transaction. */
+  #commit(members: readonly CompletingMember[]): void {
+    const [first] = members;
+    assert(first !== undefined, "a commit has a member");
     const operation = ++this.#names;
+    const after: Fact[] = [];
     // variant: complete-when-clear
-    const after = writes.length === 0 ? NO_FACTS : this.#clearFacts(execution);
-    const effect = { kind: "complete", operation, expects, completion, after } as const;
-    this.#operations.set(operation, { kind: "complete", execution, completing, effect, doubtful: false });
+    for (const { execution, completing } of members)
+      if (completing.completion.writes.length > 0) after.push(...this.#clearFacts(execution));
+    const completions = members.map(({ completing: { expects, completion } }) => ({ expects, completion }));
+    const effect = { kind: "complete", operation, completions, after } as const;
+    const { execution } = first;
+    this.#operations.set(operation, { kind: "complete", execution, members, effect, doubtful: false });
     // variant: completion-stored-first
     this.#effects.push(effect);
   }
 
   #completed(operation: OperationId, result: CompleteResult): void {
-    const { execution, completing } = this.#takeOperation(operation, "complete");
-    const { of, completion, hash, sampled, followups } = completing;
+    const { members } = this.#takeOperation(operation, "complete");
     if (result.kind === "fenced") return this.#halt(TAKEN_OVER);
     if (result.kind === "exists") {
-      const { record } = result;
-      // A storage answer may have been lost: then the completion that exists is this one.
-      if (record?.state !== "done" || record.done.commitId !== completion.commitId) {
-        this.#versions.applyFailed(completion.writes);
-        return this.#taken(execution, record);
-      }
+      const { id, record } = result;
+      const found = present(
+        members.find(({ execution }) => execution.id === id),
+        "storage names a record of the commit",
+      );
+      // A storage answer may have been lost: then the completion that exists is this one, and with it all of the commit.
+      if (record?.state !== "done" || record.done.commitId !== found.completing.completion.commitId)
+        return this.#notApplied(members, found.execution, record);
     }
-    if (sampled !== null) this.#effects.push(sampled);
-    this.#versions.applied(completion.commitId, completion.writes);
-    this.#finished.add(doneIntentOf(completion));
-    const { commitId: commit, writes } = completion;
-    const repairs = this.#repairs(execution, of, writes);
-    const { callers } = execution;
+    for (const { completing } of members) {
+      const { sampled, completion } = completing;
+      if (sampled !== null) this.#effects.push(sampled);
+      this.#versions.applied(completion.commitId, completion.writes);
+      this.#finished.add(doneIntentOf(completion));
+    }
+    const changed = lastWriters(members);
     const after: readonly Fact[] = [{ kind: "operation", operation }];
-    this.#end(execution, hash);
-    callers.forEach((caller, index) => {
-      const cause = causeFor(of, execution, caller, index);
-      const times = this.#times(caller.receivedAtMs);
-      this.#reply(caller, { kind: "executed", cause, outcome: completion.outcome, repairs, times }, after);
-    });
-    for (const { caller, result: answer } of followups) {
-      this.#effects.push({ kind: "followup-reply", caller, result: answer, after });
+    for (const { execution, completing } of members) {
+      const { of, completion, hash, followups } = completing;
+      const repairs = this.#repairs(execution, of, completion.writes, changed);
+      const { callers } = execution;
+      this.#end(execution, hash);
+      callers.forEach((caller, index) => {
+        const cause = causeFor(of, execution, caller, index);
+        const times = this.#times(caller.receivedAtMs);
+        this.#reply(caller, { kind: "executed", cause, outcome: completion.outcome, repairs, times }, after);
+      });
+      for (const { caller, result: answer } of followups)
+        this.#effects.push({ kind: "followup-reply", caller, result: answer, after });
     }
     // Nobody waits for these.
-    this.#listeners.applied(commit, writes, () => blindOf(of, writes), this.#term);
+    for (const { completing } of members) {
+      const { of, completion } = completing;
+      const { commitId: commit, writes } = completion;
+      const lasting = writes.filter(({ unit }) => changed.get(unit) === commit);
+      this.#listeners.applied(commit, lasting, () => blindOf(of, writes), this.#term);
+    }
+  }
+
+  /** Nothing of a commit was done, since the id of one execution is taken. The others of its train run again. */
+  #notApplied(members: readonly CompletingMember[], taken: Execution, record: IntentRecord | null): void {
+    const waits: Again[] = [];
+    for (const { execution, completing } of members) {
+      const { of, completion } = completing;
+      this.#versions.applyFailed(completion.writes);
+      if (execution === taken) continue;
+      assert(of.kind === "near-storage", "a member of a train has run near storage");
+      waits.push(this.#letGo({ execution, near: of.near }));
+    }
+    this.#taken(taken, record);
+    for (const wait of waits) this.#waitAgain(wait);
   }
 
   /** `hash`: of the completion by which it ends; null: by none that this server knows. */
@@ -1411,7 +1623,7 @@ export class LviCore {
 
   // ── Read leases ────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** What may be promised in this step. */
+  /** This instant, and the time up to which read leases may be promised in it. */
   get #term(): Term {
     const nowMs = this.#nowMs;
     // variant: lease-beyond-leadership
@@ -1437,14 +1649,19 @@ export class LviCore {
 
   #goOnClear(): void {
     this.#mayBeClear = false;
-    for (const execution of [...this.#clearing]) {
+    for (const execution of this.#clearing) {
+      // It has gone on with one before.
+      if (!this.#clearing.has(execution)) continue;
       const { phase } = execution;
       assert(phase.kind === "clearing", "an execution that waits for read leases to end is in the phase for that");
-      if (!this.#isClear(execution)) continue;
-      this.#clearing.delete(execution);
-      this.#note("cleared", execution, { waitedMs: this.#nowMs - phase.sinceMs });
-      if (phase.next.kind === "tell") this.#tellValid(execution, phase.next);
-      else this.#complete(execution, phase.next);
+      const { next, sinceMs } = phase;
+      if (next.kind === "tell" ? !this.#isClear(execution) : !next.members.every((each) => this.#mayComplete(each)))
+        continue;
+      const together = next.kind === "tell" ? [execution] : next.members.map((each) => each.execution);
+      for (const each of together) this.#clearing.delete(each);
+      this.#note("cleared", execution, { waitedMs: this.#nowMs - sinceMs });
+      if (next.kind === "tell") this.#tellValid(execution, next);
+      else this.#completeClear(next.members);
     }
   }
 
@@ -1475,13 +1692,12 @@ export class LviCore {
   /**
    * Every request for locks passes here, so this step knows each unit that the execution wants exclusively from now on. It
    * gets all units at once. With "wait" it may get them later. With "now" it gets them now or never. With `behind` too, but
-   * it may be behind those executions. True: it holds them.
+   * it may be behind those executions. With `following` it may be behind the members of its train. True: it holds them.
    */
   #want(execution: Execution, accesses: readonly Access[], how: Asking): boolean {
     const isHeld = this.#ask(execution, accesses, how);
     const { leases } = this.#listeners;
     // Nobody else is leased the units from here on: the execution holds them, or waits for them.
-    // variant: want-revokes
     if ((isHeld || how === "wait") && !leases.isEmpty) {
       const { sender, declared } = execution;
       const dropped = sender === null || declared === null ? null : { session: sender, units: declared.units };
@@ -1495,6 +1711,9 @@ export class LviCore {
     const { ticket } = execution;
     if (how === "wait") return this.#locks.acquire(execution, accesses, ticket);
     if (how === "now") return this.#locks.tryAcquire(execution, accesses, ticket);
+    // variant: train-followed
+    if ("following" in how)
+      return this.#locks.acquireBehind(execution, accesses, ticket, (holder) => how.following.has(holder)) !== null;
     const ahead = this.#locks.acquireBehind(execution, accesses, ticket, (holder) => how.behind.has(holder));
     if (ahead === null) return false;
     execution.ahead = new Set(ahead);
@@ -1666,10 +1885,12 @@ export class LviCore {
       case "complete":
         failed.doubtful ||= effect === "unknown";
         // variant: completion-doubtful
-        if (failed.doubtful || failed.effect.expects === "pending") return again(failed.effect);
+        if (failed.doubtful || failed.effect.completions.some(({ expects }) => expects === "pending"))
+          return again(failed.effect);
         this.#operations.delete(operation);
-        this.#versions.applyFailed(failed.effect.completion.writes);
-        return this.#refuseBusy(execution, "storage can't be written");
+        for (const { completing } of failed.members) this.#versions.applyFailed(completing.completion.writes);
+        for (const member of failed.members) this.#refuseBusy(member.execution, "storage can't be written");
+        return;
     }
   }
 
@@ -1678,13 +1899,20 @@ export class LviCore {
     this.#refuseBusy(execution, "storage can't be read");
   }
 
-  #executed(run: RunId, result: RunResult, tookMs: number): void {
-    const { execution, isReplay } = present(this.#runs.get(run), `run ${run} ended, which is under way`);
+  #executed(run: RunId, { result, tookMs, followers: ended = NO_FOLLOWERS }: EndedRun): void {
+    const { execution, isReplay, followers } = present(this.#runs.get(run), `run ${run} ended, which is under way`);
     this.#runs.delete(run);
     this.#budgets.ran(execution.location, tookMs, this.#nowMs);
     if (isReplay) return this.#replayed(execution, result);
     const { phase } = execution;
     assert(phase.kind === "running", "an execution near storage is in its run until that has ended");
+    if (followers.length > 0) {
+      const { near, snapshot } = phase;
+      for (const [index, { execution: follower }] of followers.entries())
+        this.#budgets.ran(follower.location, ended[index]?.tookMs ?? 0, this.#nowMs);
+      const results = [result, ...ended.map((each) => each.result)];
+      return this.#arrived([{ execution, near, snapshot }, ...followers], results);
+    }
     this.#ran(execution, phase.near, phase.snapshot, result);
   }
 
@@ -1770,12 +1998,19 @@ export class LviCore {
     access: RunAccess,
     kills: number,
     isReplay: boolean,
+    followers: readonly Member[],
   ): void {
     const id = ++this.#names;
-    this.#runs.set(id, { execution, isReplay });
+    this.#runs.set(id, { execution, isReplay, followers });
     const { invocation, location } = execution;
     // variant: handler-run
-    this.#effects.push({ kind: "execute", run: { id, invocation, snapshot, access, kills }, location });
+    let run: Run = { id, invocation, snapshot, access, kills };
+    if (followers.length > 0) run = { ...run, followers: followers.map((member) => this.#runOf(member)) };
+    this.#effects.push({ kind: "execute", run, location });
+  }
+
+  #runOf({ execution, near, snapshot }: Member): Follower {
+    return { invocation: execution.invocation, snapshot, access: this.#accessOf(execution, near) };
   }
 
   #takeOperation<Kind extends Operation["kind"]>(id: OperationId, kind: Kind): Operation & { kind: Kind } {
@@ -1893,6 +2128,7 @@ function outcomeKept({ clientMayAsk, callers }: Execution, path: SamplePath | nu
   return path === "followup" && callers.length === 0 ? "not" : "briefly";
 }
 
+const NOTHING_CHANGED: ReadonlyMap<UnitId, CommitId> = new Map();
 const RETRY_AFTER_MS = 1_000;
 /**
  * So many waiters make an execution contended. It is answered later by the time of its run, and each waiter goes on earlier by

@@ -1,10 +1,10 @@
 /**
- * Read leases: which session holds which unit, and who revocations for that to end. A lease promises that its unit keeps its version,
+ * Read leases: which session holds which unit, and what their end waits for. A lease promises that its unit keeps its version,
  * until the session has heard that it is revoked, or until the session's time is over.
  *
- *   Nobody is granted a unit that somebody wants exclusively, from when he asks for it until he ends.
+ *   No session is granted a unit that an execution wants exclusively, from when it asks for it until it ends.
  *   Asking revokes: in the same step a line leaves to each session that holds the unit.
- *   Whoever writes it revocations for each of them: until it has heard that line, or its time is over.
+ *   An execution that writes the unit waits for each of them: until it has heard that line, or its time is over.
  *
  * Leases are given to a location: all its sessions are told. `lease-policy.ts` says to whom it pays.
  */
@@ -19,7 +19,7 @@ import {
   type Version,
   type Write,
 } from "@radical/protocol";
-import { FadingCount, leaseDistance, leftOf, type UnitReader } from "./lease-policy.ts";
+import { FadingCount, leaseDistance, type LeasePolicy, leftOf, type UnitReader } from "./lease-policy.ts";
 import type { Access } from "./lock-table.ts";
 import type { Session, Sessions, SessionsOfLocation, Revocation } from "./sessions.ts";
 
@@ -36,7 +36,7 @@ export interface LeaseBounds {
 
 /** The core's knowledge of a unit. */
 export interface Ground {
-  /** Somebody holds the unit exclusively, or revocations for it. */
+  /** Somebody holds the unit exclusively, or waits for it. */
   readonly isWanted: (unit: UnitId) => boolean;
   /** Null: it is not in memory. */
   readonly versionOf: (unit: UnitId) => Version | null;
@@ -62,19 +62,12 @@ export interface LeaseCounts {
   lapsed: number;
 }
 
-/** Nothing to revocation for. */
+/** Of an execution whose units nobody has leased. */
 export const NO_REVOCATIONS: readonly Revocation[] = [];
 const NO_UNITS: readonly UnitId[] = [];
 
-/** What a unit needs to be leased is counted in reads of it, as long as it is not leased yet. */
-const PRIOR_READS = 0.5;
 /** A location that does not hold the unit counts for less, so that leases do not come and go. */
 const NEWCOMER = 0.75;
-/** After a look that found no gain, the unit is not looked at for so long. */
-const LOOK_AGAIN_MS = 50;
-/** A location that let a lease run out while somebody waited gets none for so long, and longer each time. */
-const BACKOFF_MS = 300;
-const MOST_BACKOFF_MS = 1_000;
 
 interface TableCount {
   readonly reads: FadingCount;
@@ -119,6 +112,7 @@ export class ReadLeases {
   readonly #bounds: LeaseBounds;
   readonly #sessions: Sessions;
   readonly #ground: Ground;
+  readonly #policy: LeasePolicy;
   readonly #holders: UnitMap<Holders> = new ItemMap();
   /** Units that were revoked, and that nobody has decided on since. */
   readonly #revoked = new Set<UnitId>();
@@ -130,10 +124,11 @@ export class ReadLeases {
   #isEnding = false;
   readonly counts: LeaseCounts = { granted: 0, revoked: 0, lapsed: 0 };
 
-  constructor(bounds: LeaseBounds, sessions: Sessions, ground: Ground) {
+  constructor(bounds: LeaseBounds, sessions: Sessions, ground: Ground, policy: LeasePolicy) {
     this.#bounds = bounds;
     this.#sessions = sessions;
     this.#ground = ground;
+    this.#policy = policy;
   }
 
   /** How many pairs there are of a session and a unit that it may answer for. */
@@ -247,7 +242,7 @@ export class ReadLeases {
   #tell(session: Session, units: readonly LeasedUnit[], { nowMs, untilMs }: Term): void {
     if (!session.isListening() || session.hasLapsed(nowMs)) return;
     if (this.#holdings + units.length > this.#bounds.holdings) return;
-    // A session that has not heard of a revocation gets no more time: whoever revocations for it revocations for the time that it has.
+    // A session that has not heard of a revocation gets no more time: a writer waits for the time that it has.
     // variant: lease-renewed-unheard
     if (session.revocations.length === 0) session.untilMs = Math.max(session.untilMs, untilMs);
     const n = this.#sessions.say(session, { kind: "lease", units }, nowMs);
@@ -274,8 +269,8 @@ export class ReadLeases {
   // ── Revocation ─────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Somebody wants these units exclusively from now on. Their leases end, and the answer is what he revocations for before he may tell
-   * or apply what he writes.
+   * Somebody wants these units exclusively from now on. Their leases end. The answer is what an execution waits for before it is told or
+   * applied.
    */
   revoke(accesses: readonly Access[], dropped: Dropped | null, nowMs: number): readonly Revocation[] {
     if (this.#holders.size === 0) return NO_REVOCATIONS;
@@ -285,8 +280,8 @@ export class ReadLeases {
       // variant: exclusive-revokes
       if (mode !== "exclusive") continue;
       for (const [unit, holders] of this.#holders.overlapping(wanted)) {
-        for (const place of [...holders.places]) this.#revokeAt(place, unit);
-        for (const session of [...holders.sessions]) {
+        for (const place of holders.places) this.#revokeAt(place, unit);
+        for (const session of holders.sessions) {
           const holding = session.held.get(unit);
           if (holding === undefined) continue;
           // variant: holders-waited-for
@@ -347,7 +342,7 @@ export class ReadLeases {
     return revocations;
   }
 
-  /** These revocations have ended: the session has heard of the revocations. */
+  /** The session has heard of these revocations. */
   heard(session: Session, ended: readonly Revocation[]): void {
     for (const revocation of ended)
       for (const unit of revocation.units)
@@ -395,12 +390,13 @@ export class ReadLeases {
   }
 
   #backOff(place: Place, nowMs: number): void {
+    const { backoffMs, mostBackoffMs } = this.#policy;
     this.counts.lapsed++;
     if (nowMs < place.refusedUntilMs) return;
     // It has done well for long.
-    if (nowMs > place.refusedUntilMs + MOST_BACKOFF_MS) place.backoffMs = BACKOFF_MS;
+    if (nowMs > place.refusedUntilMs + mostBackoffMs) place.backoffMs = backoffMs;
     place.refusedUntilMs = nowMs + place.backoffMs;
-    place.backoffMs = Math.min(2 * place.backoffMs, MOST_BACKOFF_MS);
+    place.backoffMs = Math.min(2 * place.backoffMs, mostBackoffMs);
   }
 
   /** A rule that the leases break; null: none. */
@@ -436,10 +432,10 @@ export class ReadLeases {
       const isHolder = other.leased.has(unit) || reads.wasLeased;
       readers.push({ rttMs, reads: reads.reads.at(nowMs) * (isHolder ? 1 : NEWCOMER) });
     }
-    const prior = (PRIOR_READS * table.writes.at(nowMs)) / Math.max(1, table.reads.at(nowMs));
+    const prior = (this.#policy.priorReads * table.writes.at(nowMs)) / Math.max(1, table.reads.at(nowMs));
     const doesPay = at.rttMs <= leaseDistance(readers, writes.at(nowMs) + prior);
     if (!doesPay) {
-      use.lookAgainAtMs = nowMs + LOOK_AGAIN_MS;
+      use.lookAgainAtMs = nowMs + this.#policy.lookAgainMs;
       use.wasLeased = false;
     }
     return doesPay;
@@ -459,7 +455,7 @@ export class ReadLeases {
       recent: new Map(),
       older: new Map(),
       refusedUntilMs: -Infinity,
-      backoffMs: BACKOFF_MS,
+      backoffMs: this.#policy.backoffMs,
     };
     this.#places.set(location, place);
     return place;
@@ -475,7 +471,7 @@ export class ReadLeases {
       wasLeased: false,
       lookAgainAtMs: -Infinity,
     };
-    if (place.recent.size >= this.#bounds.counted) [place.older, place.recent] = [place.recent, new Map()];
+    if (place.recent.size >= this.#bounds.counted) [place.older, place.recent] = [place.recent, new Map<UnitId, Use>()];
     place.recent.set(unit, use);
     return use;
   }
@@ -484,7 +480,8 @@ export class ReadLeases {
     let count = this.#counts.get(unit);
     if (count !== undefined) return count;
     count = this.#olderCounts.get(unit) ?? { table: this.#tableOf(unit), writes: new FadingCount() };
-    if (this.#counts.size >= this.#bounds.counted) [this.#olderCounts, this.#counts] = [this.#counts, new Map()];
+    if (this.#counts.size >= this.#bounds.counted)
+      [this.#olderCounts, this.#counts] = [this.#counts, new Map<UnitId, UnitCount>()];
     this.#counts.set(unit, count);
     return count;
   }
@@ -512,8 +509,8 @@ function leasedOf({ leased }: Place, units: readonly UnitId[]): readonly LeasedU
 }
 
 /**
- * Whether the writer's own session has dropped the lease before it sent the request: it writes the unit, and had heard of the
- * lease by then. A lease that was on its way was not dropped.
+ * Whether the writer's own session has dropped the lease before it sent the request. It has if it writes the unit and had heard
+ * of the lease by then. A lease that was on its way was not dropped.
  */
 function isDropped(dropped: Dropped | null, { id }: Session, unit: UnitId, n: number): boolean {
   if (dropped === null || dropped.session.id !== id) return false;

@@ -17,6 +17,27 @@ export interface Run {
   readonly access: RunAccess;
   /** How often a run of the same was ended from outside: it gets longer each time, so that it ends. */
   readonly kills: number;
+  /** The other members of its train, in order; left out: it runs alone. */
+  readonly followers?: readonly Follower[];
+}
+
+/** A member of a train. Its run sees the writes of the members before it, as far as its snapshot has these units. */
+export interface Follower {
+  readonly invocation: Invocation;
+  readonly snapshot: ReadonlyMap<UnitId, Entry>;
+  readonly access: RunAccess;
+}
+
+/** The result of a run, and how long it took a thread: 0 if none began with it. */
+export interface Ended {
+  readonly result: RunResult;
+  readonly tookMs: number;
+}
+
+/** The results of a run and its followers. */
+export interface EndedRun extends Ended {
+  /** Of the first of them, in order. The others have not run. */
+  readonly followers?: readonly Ended[];
 }
 
 export type RunAccess =
@@ -52,6 +73,8 @@ export type RunResult =
   | { readonly kind: "exhausted" }
   /** f^rw failed: it says nothing about the set. */
   | { readonly kind: "no-set"; readonly reason: string }
+  /** A member of a train that was cut before it, or whose result is lost because another member was stopped. */
+  | { readonly kind: "not-run" }
   /** Stopped from outside, since it lasted and others waited: it may end another time. */
   | { readonly kind: "crowded-out" }
   /** Stopped from outside, by a limit that does not meet every run at the same point. */

@@ -26,7 +26,7 @@ export interface Holding {
   /** The number of the line that leased it. */
   readonly n: number;
   readonly sinceMs: number;
-  /** Null: it is leased. Else it was revoked, and the session has not heard of that. */
+  /** The end of the lease, of which the session has not heard; null: the unit is leased. */
   revocation: Revocation | null;
 }
 
@@ -74,7 +74,7 @@ export class Session {
   readonly #mostUnheardUnits: number;
   #n = 0;
   #heard = 0;
-  #unheard: NumberedLine[] = [];
+  readonly #unheard: NumberedLine[] = [];
   #unheardUnits = 0;
   /** The line whose hearing tells the round trip; null: none is under way. */
   #timed: { readonly n: number; readonly sentAtMs: number } | null = null;

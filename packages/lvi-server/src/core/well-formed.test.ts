@@ -4,9 +4,9 @@ import { beforeEach, describe, expect, test } from "vitest";
 import {
   abandonedOf,
   type Caller,
-  type Complete,
   type Declared,
   type Ended,
+  type Ending,
   type Execution,
   type NearStorage,
   type Pending,
@@ -122,8 +122,9 @@ class State {
   /** The told one waits to complete until read leases are over, as after an early takeover. */
   clear(writes: Completion["writes"]): void {
     const ended: Ended = { outcome: { kind: "result", value: new Uint8Array() }, writes };
-    const next: Complete = { kind: "complete", of: this.phase, ended, path: "followup", followups: [] };
-    this.pending.phase = { kind: "clearing", next, sinceMs: 0 };
+    const commit = { id: commitId(2, 1), sequence: 1 };
+    const ending: Ending = { execution: this.pending, of: this.phase, commit, ended, path: "followup", followups: [] };
+    this.pending.phase = { kind: "clearing", next: { kind: "complete", ending, members: [ending] }, sinceMs: 0 };
     this.clearing.add(this.pending);
   }
 
@@ -143,7 +144,7 @@ class State {
   completing(writes: Completion["writes"]): void {
     const completion = { executionId: this.pending.id, writes } as Completion;
     const rest = { sequence: 1, hash: "" as never, sampled: null, followups: [] };
-    this.pending.phase = { kind: "completing", of: this.phase, completion, ...rest };
+    this.pending.phase = { kind: "completing", of: this.phase, expects: "pending", completion, ...rest };
     this.operations.push({ kind: "complete", execution: this.pending });
   }
 }
@@ -366,7 +367,7 @@ const BROKEN: readonly Break[] = [
       runs.splice(0);
       other.phase = { kind: "waiting", stage: { kind: "validate", declared }, sinceMs: 0 };
       locks.acquire(other, declaredLocks(UNITS), other.ticket);
-      locks.acquireBehind(other, [{ unit: GATE, mode: "shared" }], other.ticket, () => false);
+      locks.tryAcquire(other, [{ unit: GATE, mode: "shared" }], other.ticket);
     },
   ],
   [
@@ -387,25 +388,29 @@ const BROKEN: readonly Break[] = [
   [
     "a phase without a place among those that clear",
     /not among those that wait for read leases/,
-    (state) => {
-      state.clear([]);
-      state.clearing.clear();
+    (broken) => {
+      broken.clear([]);
+      broken.clearing.clear();
     },
   ],
   [
     "a completion to come of units that are not held",
     /it writes units that it does not hold/,
-    (state) => state.clear([{ unit: Y, value: null }]),
+    (broken) => broken.clear([{ unit: Y, value: null }]),
   ],
   [
     "a success to be told to a caller that has gone",
     /its speculator does not wait for it/,
-    (state) => {
-      state.tell();
-      state.other.callers = [callerOf("9")];
+    (broken) => {
+      broken.tell();
+      broken.other.callers = [callerOf("9")];
     },
   ],
-  ["a fault of the leases", /read leases fit the rest, but x is leased/, (state) => (state.leaseFault = "x is leased")],
+  [
+    "a fault of the leases",
+    /read leases fit the rest, but x is leased/,
+    (broken) => (broken.leaseFault = "x is leased"),
+  ],
   ["a place in the line of lost followups", /has no followup/, ({ lost, other }) => lost.push(other)],
   ["a place among the replaced", /being replaced/, ({ replaced, other }) => replaced.push(other)],
 ];

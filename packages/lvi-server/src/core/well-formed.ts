@@ -16,12 +16,16 @@ export interface OperationUnderWay {
   readonly execution: Execution;
   /** A load for a re-execution. The followup may be faster than its answer. */
   readonly isReplay?: boolean;
+  /** Of a completion: all executions that it completes; left out: the one. */
+  readonly members?: readonly { readonly execution: Execution }[];
 }
 
 /** A run under way. The followup may be faster than a re-execution. */
 export interface RunUnderWay {
   readonly execution: Execution;
   readonly isReplay: boolean;
+  /** The other members of its train. */
+  readonly followers?: readonly { readonly execution: Execution }[];
 }
 
 export interface CoreState {
@@ -113,11 +117,15 @@ function countUnderWay({ operations, runs }: CoreState): ReadonlyMap<Execution, 
     const count = counts.get(execution) ?? NOTHING;
     counts.set(execution, { ...count, [key]: count[key] + 1 });
   };
-  for (const { kind, execution, isReplay } of operations) {
+  for (const { kind, execution, isReplay, members } of operations) {
     if (kind === "load") add(execution, isReplay === true ? "replayLoads" : "loads");
-    else add(execution, kind === "look-up" ? "lookUps" : kind === "store" ? "stores" : "completions");
+    else if (kind === "complete") for (const member of members ?? [{ execution }]) add(member.execution, "completions");
+    else add(execution, kind === "look-up" ? "lookUps" : "stores");
   }
-  for (const { execution, isReplay } of runs) add(execution, isReplay ? "replayRuns" : "runs");
+  for (const { execution, isReplay, followers = [] } of runs) {
+    add(execution, isReplay ? "replayRuns" : "runs");
+    for (const follower of followers) add(follower.execution, "runs");
+  }
   return counts;
 }
 
@@ -170,7 +178,8 @@ function faultOf(execution: Execution, state: CoreState, underWay: UnderWay): st
     case "clearing": {
       if (!state.clearing.has(execution)) return "it is not among those that wait for read leases to end";
       const { next } = phase;
-      if (next.kind === "complete") return faultOfCompletion(next.of, next.ended.writes, ahead.size, lacks);
+      if (next.kind === "complete")
+        return faultOfCompletion(next.ending.of, next.ending.ended.writes, ahead.size, lacks);
       if (!callers.includes(next.storing.speculator)) return "its speculator does not wait for it";
       return lacks(declaredLocks(next.storing.intent.units)) ? "it lacks locks of its intent" : null;
     }

@@ -9,7 +9,9 @@ import type {
   runHandler,
   Snapshot,
 } from "@radical/wasm-host";
-import type { RunResult, Run } from "../core/run.ts";
+import { entryOf, NO_COMMIT, type Entry, type UnitId } from "@radical/protocol";
+import type { Follower, RunResult } from "../core/run.ts";
+import { overlaid } from "../core/train.ts";
 
 /** The runs that the protocol knows, bound to a module. */
 export interface Host {
@@ -47,7 +49,20 @@ export function hostOf(
 }
 
 /** Of a run, the part that a worker thread needs. */
-export type RunInThread = Omit<Run, "id" | "kills">;
+export type RunInThread = Follower;
+
+/** Runs the members of a train, each on what those before it have written, up to the first that has no outcome. */
+export function* executeTrain(host: Host, members: Iterable<RunInThread>): Generator<RunResult> {
+  const coming = new Map<UnitId, Entry>();
+  for (const member of members) {
+    // variant: train-overlay
+    const result = execute(host, { ...member, snapshot: overlaid(member.snapshot, coming) });
+    yield result;
+    if (result.kind !== "completed") return;
+    // The commit ids are not taken yet, and no run sees them.
+    for (const { unit, value } of result.writes) coming.set(unit, entryOf(NO_COMMIT, value));
+  }
+}
 
 export function execute(host: Host, run: RunInThread): RunResult {
   const { invocation, access } = run;

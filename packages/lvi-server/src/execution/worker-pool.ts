@@ -12,16 +12,10 @@
  */
 import { Worker } from "node:worker_threads";
 import type { ModuleHash } from "@radical/protocol";
-import type { Run, RunResult } from "../core/run.ts";
+import type { Ended, EndedRun, Run, RunResult } from "../core/run.ts";
 import { FairQueue } from "./fair-queue.ts";
 import { SentExecutions } from "./sent-executions.ts";
-import type { FromWorker, RunMessage } from "./worker.ts";
-
-/** The result of a run, and how long it took a thread: 0 if none began with it. */
-export interface EndedRun {
-  readonly result: RunResult;
-  readonly tookMs: number;
-}
+import type { FromWorker, RunMessage, WorkerData } from "./worker.ts";
 
 export interface Executor {
   /** Never rejects: what goes wrong is a result. Runs of several locations take turns. */
@@ -42,6 +36,8 @@ export interface WorkerPoolOptions {
   readonly limitMs: number;
   /** Longest run once it was set aside, because others waited. */
   readonly crowdedLimitMs: number;
+  /** How long members of a train begin after each other; the others wait for the next train. */
+  readonly trainMs?: number;
   /** Told of each run that ended, from when a thread began with it. */
   readonly onRun: (run: Run, ended: EndedRun) => void;
   /** Reads a registered module's content. */
@@ -59,6 +55,8 @@ interface Running extends Waiting {
   timer: NodeJS.Timeout;
   /** It has lasted long enough to be set aside. */
   isLong: boolean;
+  /** It is ended soon, because others wait. */
+  isCrowded: boolean;
 }
 
 interface Thread {
@@ -66,6 +64,8 @@ interface Thread {
   /** Modules that it was sent. */
   readonly modules: Set<ModuleHash>;
   readonly sent: SentExecutions;
+  /** Which member of a train it runs. */
+  readonly member: Int32Array;
   /** It has started, and takes runs. */
   isUp: boolean;
   running: Running | null;
@@ -73,6 +73,12 @@ interface Thread {
 
 /** How long a run may last before it can be set aside: most are over by then. */
 const LONG_MS = 50;
+
+/**
+ * How long a train takes as a rule: a few durable writes. Longer ones would save little of them, and keep the first members
+ * waiting.
+ */
+const TRAIN_MS = 10;
 
 /** One run alone crowds nobody, also where there is one worker only. */
 const MIN_CROWD = 2;
@@ -189,10 +195,13 @@ export class WorkerPool implements Executor {
       ...waiting,
       startedAtMs: performance.now(),
       isLong: false,
+      isCrowded: false,
       timer: setTimeout(
         () => {
           running.isLong = true;
           running.timer = setTimeout(() => this.#overrun(thread, limitMs), Math.max(0, limitMs - LONG_MS));
+          // The other members of its train wait.
+          if (running.run.followers !== undefined) this.#crowd(thread, running);
           this.#dispatch();
         },
         Math.min(LONG_MS, limitMs),
@@ -205,6 +214,14 @@ export class WorkerPool implements Executor {
   #setAside(thread: Thread, running: Running): void {
     this.#lane.delete(thread);
     this.#aside.add(thread);
+    this.#crowd(thread, running);
+    this.#fillLane();
+  }
+
+  /** Others wait for it from now on. */
+  #crowd(thread: Thread, running: Running): void {
+    if (running.isCrowded) return;
+    running.isCrowded = true;
     const { run } = running;
     const crowdedLimitMs = run.access.kind === "declared" ? Infinity : longer(this.#options.crowdedLimitMs, run);
     const limitMs = this.#limitOf(run);
@@ -214,7 +231,6 @@ export class WorkerPool implements Executor {
       crowdedLimitMs < leftMs
         ? setTimeout(() => this.#end(thread, { kind: "crowded-out" }), crowdedLimitMs)
         : setTimeout(() => this.#overrun(thread, limitMs), leftMs);
-    this.#fillLane();
   }
 
   #overrun(thread: Thread, limitMs: number): void {
@@ -239,7 +255,8 @@ export class WorkerPool implements Executor {
       try {
         content = await this.#contentOf(module);
       } catch (error) {
-        if (thread.running === running) this.#finish(thread, { kind: "killed", reason: String(error) });
+        if (thread.running === running)
+          this.#finish(thread, { result: { kind: "killed", reason: String(error) }, tookMs: 0 });
         return;
       }
       forget = thread.modules.size >= MAX_MODULES;
@@ -247,7 +264,9 @@ export class WorkerPool implements Executor {
       thread.modules.add(module);
     }
     if (thread.running !== running) return;
-    const message: RunMessage = { ...thread.sent.send(run), access: run.access, content, forget };
+    const { access, followers = null } = run;
+    const message: RunMessage = { ...thread.sent.send(run), access, followers, content, forget };
+    Atomics.store(thread.member, 0, 0);
     thread.worker.postMessage(message);
   }
 
@@ -269,7 +288,7 @@ export class WorkerPool implements Executor {
   }
 
   /** The thread has done its run. */
-  #finish(thread: Thread, result: RunResult): void {
+  #finish(thread: Thread, ended: EndedRun): void {
     const { running } = thread;
     if (running === null) return;
     thread.running = null;
@@ -279,7 +298,7 @@ export class WorkerPool implements Executor {
       if (this.#spares.size < this.#sparesWanted) this.#spares.add(thread);
       else void thread.worker.terminate();
     }
-    this.#settle(running, result);
+    this.#settle(running, ended);
     if (wasApart) this.#dispatchApart();
     else this.#dispatch();
   }
@@ -292,7 +311,7 @@ export class WorkerPool implements Executor {
     void thread.worker.terminate();
     const { running } = thread;
     thread.running = null;
-    if (running !== null) this.#settle(running, result);
+    if (running !== null) this.#settle(running, stoppedAt(Atomics.load(thread.member, 0), running, result));
     if (this.#closed) return;
     const goOn = (): void => {
       this.#fillLane();
@@ -304,9 +323,8 @@ export class WorkerPool implements Executor {
     setTimeout(goOn, RESTART_MS);
   }
 
-  #settle({ run, timer, startedAtMs, resolve }: Running, result: RunResult): void {
+  #settle({ run, timer, resolve }: Running, ended: EndedRun): void {
     clearTimeout(timer);
-    const ended: EndedRun = { result, tookMs: performance.now() - startedAtMs };
     this.#options.onRun(run, ended);
     resolve(ended);
   }
@@ -330,12 +348,18 @@ export class WorkerPool implements Executor {
   }
 
   #thread(): Thread {
+    const member = new Int32Array(new SharedArrayBuffer(4));
     const worker = new Worker(WORKER, {
+      workerData: { member, trainMs: this.#options.trainMs ?? TRAIN_MS } satisfies WorkerData,
       resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB, stackSizeMb: STACK_MB },
     });
-    const thread: Thread = { worker, modules: new Set(), sent: new SentExecutions(), isUp: false, running: null };
+    const sent = new SentExecutions();
+    const thread: Thread = { worker, modules: new Set(), sent, member, isUp: false, running: null };
     worker.on("message", (message: FromWorker) => {
-      if (message !== "up") return this.#finish(thread, message);
+      if (message !== "up") {
+        const { running } = thread;
+        return running === null ? undefined : this.#finish(thread, answered(running, message));
+      }
       thread.isUp = true;
       if (thread === this.#apart) this.#dispatchApart();
       else this.#dispatch();
@@ -346,3 +370,19 @@ export class WorkerPool implements Executor {
     return thread;
   }
 }
+
+/** The answer of a thread. */
+function answered({ startedAtMs }: Running, message: RunResult | readonly Ended[]): EndedRun {
+  if ("kind" in message) return { result: message, tookMs: performance.now() - startedAtMs };
+  const [head = NOT_RUN, ...followers] = message;
+  return { ...head, followers };
+}
+
+/** A member of a train was stopped, and with it the results of those before are lost. A run alone is the first member. */
+function stoppedAt(member: number, { startedAtMs }: Running, result: RunResult): EndedRun {
+  const stopped: Ended = { result, tookMs: performance.now() - startedAtMs };
+  if (member === 0) return stopped;
+  return { ...NOT_RUN, followers: [...Array.from({ length: member - 1 }, () => NOT_RUN), stopped] };
+}
+
+const NOT_RUN: Ended = { result: { kind: "not-run" }, tookMs: 0 };

@@ -2,13 +2,13 @@
  * A worker thread of the pool: does one run at a time and keeps the modules that it was sent, compiled, and the values of
  * executions that may come again with some more of them.
  */
-import { parentPort } from "node:worker_threads";
+import { parentPort, workerData } from "node:worker_threads";
 import { decodeModuleContent, type Entry, type ModuleHash, type UnitId } from "@radical/protocol";
 import { compileModule, deriveAccessSet, recordHandler, runHandler } from "@radical/wasm-host";
-import type { RunAccess, RunResult } from "../core/run.ts";
+import type { Ended, Follower, RunAccess, RunResult } from "../core/run.ts";
 import type { Invocation } from "../core/intent.ts";
 import { failpoint } from "../failpoints.ts";
-import { execute, type Host, hostOf, type RunInThread } from "./execute.ts";
+import { execute, executeTrain, type Host, hostOf, type RunInThread } from "./execute.ts";
 import { paced } from "./pace.ts";
 
 export interface RunMessage {
@@ -24,10 +24,24 @@ export interface RunMessage {
   readonly content: Uint8Array | null;
   /** Whether to forget the modules that it was sent before. */
   readonly forget: boolean;
+  /** The other members of its train; null: it runs alone. They are of the same module. */
+  readonly followers: readonly Follower[] | null;
 }
 
-/** That the worker takes runs, once; then the result of each. */
-export type FromWorker = "up" | RunResult;
+/** That the worker takes runs, once; then the result of each. Of a train: those of the members that it has run, in order. */
+export type FromWorker = "up" | RunResult | readonly Ended[];
+
+export interface WorkerData {
+  /** Which member of a train runs, for the thread that may have to stop it. */
+  readonly member: Int32Array;
+  /** No further member of a train begins after this time: those that are done are not to wait for the others. */
+  readonly trainMs: number;
+}
+
+/** No further member begins when the results have so many bytes: their commit is to be one transaction as a rule. */
+const TRAIN_BYTES = 1024 * 1024;
+
+const { member, trainMs } = workerData as WorkerData;
 
 interface Kept {
   readonly invocation: Invocation;
@@ -41,7 +55,9 @@ parentPort!.on("message", (message: RunMessage) => {
   if (message.forget) hosts.clear();
   for (const execution of message.dropped) kept.delete(execution);
   failpoint("worker.run-received");
-  const answer = resultOf(runOf(message), message.content);
+  const run = runOf(message);
+  const { followers, content } = message;
+  const answer = followers === null ? resultOf(run, content) : resultsOf([run, ...followers], content);
   failpoint("worker.run-done");
   parentPort!.postMessage(answer satisfies FromWorker);
 });
@@ -56,19 +72,57 @@ function runOf({ execution, invocation, values, access }: RunMessage): RunInThre
 
 function resultOf(run: RunInThread, content: Uint8Array | null): RunResult {
   try {
-    const { module } = run.invocation;
-    let host = hosts.get(module);
-    if (host === undefined) {
-      if (content === null) throw new Error("the worker was not sent the module");
-      host = hostOf(paced(compileModule(decodeModuleContent(content))), { deriveAccessSet, recordHandler, runHandler });
-      hosts.set(module, host);
-    }
-    return execute(host, run);
+    return execute(hostFor(run, content), run);
   } catch (error) {
-    // Not the handler's doing: its traps and aborts are outcomes.
-    return {
-      kind: "killed",
-      reason: `the handler can't be run: ${error instanceof Error ? error.message : String(error)}`,
-    };
+    return notRunnable(error);
   }
+}
+
+function resultsOf(members: readonly [RunInThread, ...RunInThread[]], content: Uint8Array | null): readonly Ended[] {
+  const ended: Ended[] = [];
+  let atMs = performance.now();
+  const end = (result: RunResult): void => {
+    const nowMs = performance.now();
+    ended.push({ result, tookMs: nowMs - atMs });
+    atMs = nowMs;
+  };
+  try {
+    let bytes = 0;
+    const host = hostFor(members[0], content);
+    const startedAtMs = performance.now();
+    for (const result of executeTrain(host, members)) {
+      end(result);
+      if (result.kind === "completed") bytes += bytesOf(result);
+      if (atMs - startedAtMs >= trainMs || bytes > TRAIN_BYTES) break;
+      failpoint("worker.train-under-way");
+      Atomics.store(member, 0, ended.length);
+    }
+  } catch (error) {
+    end(notRunnable(error));
+  }
+  return ended;
+}
+
+function bytesOf({ outcome, writes }: RunResult & { kind: "completed" }): number {
+  let bytes = outcome.kind === "result" ? outcome.value.length : outcome.message.length;
+  for (const { value } of writes) bytes += value?.length ?? 0;
+  return bytes;
+}
+
+function hostFor({ invocation: { module } }: RunInThread, content: Uint8Array | null): Host {
+  let host = hosts.get(module);
+  if (host === undefined) {
+    if (content === null) throw new Error("the worker was not sent the module");
+    host = hostOf(paced(compileModule(decodeModuleContent(content))), { deriveAccessSet, recordHandler, runHandler });
+    hosts.set(module, host);
+  }
+  return host;
+}
+
+/** Not the handler's doing: its traps and aborts are outcomes. */
+function notRunnable(error: unknown): RunResult {
+  return {
+    kind: "killed",
+    reason: `the handler can't be run: ${error instanceof Error ? error.message : String(error)}`,
+  };
 }

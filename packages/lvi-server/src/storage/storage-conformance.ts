@@ -162,7 +162,7 @@ export function complete(
   expects: RecordChange["expects"],
   completion: Completion,
 ): Promise<CommitResult> {
-  return storage.commit(epoch, commitOf(expects, completion));
+  return storage.commit(epoch, commitOf([{ expects, completion }]));
 }
 
 /** However large the items are. */
@@ -716,11 +716,10 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     }[],
   ): { readonly commit: Commit; readonly completions: readonly Completion[] } => {
     const completions = ends.map(({ number, writes }) => completionOf(intentOf(number), writes));
-    const commits = completions.map((completion, index) => commitOf(ends[index]!.expects ?? "new", completion));
-    return {
-      commit: { records: commits.flatMap(({ records }) => records), items: commits.flatMap(({ items }) => items) },
-      completions,
-    };
+    const commit = commitOf(
+      completions.map((completion, index) => ({ expects: ends[index]!.expects ?? "new", completion })),
+    );
+    return { commit, completions };
   };
   const manyWrites = (count: number, text: string): readonly Write[] =>
     Array.from({ length: count }, (_, index) => ({ unit: unitId("t", `many ${index}`), value: encode(text) }));

@@ -11,8 +11,8 @@
  * not there, unless `recover` has seen it. Its sender must not act on the answer, which it knows from its leadership.
  */
 import type { CommitId, ExecutionId, HandlerPlan, Key, ModuleHash, UnitId, Write } from "@radical/protocol";
-import type { StoreResult } from "../core/events.ts";
-import { type Completion, doneIntentOf, type Intent, type IntentRecord } from "../core/intent.ts";
+import type { ExpectedCompletion, StoreResult } from "../core/events.ts";
+import { doneIntentOf, type Intent, type IntentRecord } from "../core/intent.ts";
 import type { Leadership } from "../core/leadership.ts";
 import type { StoredItem } from "../core/version-table.ts";
 
@@ -91,7 +91,7 @@ export interface StoredUnit extends StoredItem {
 export interface Commit {
   /** At least one, each about another execution. */
   readonly records: readonly RecordChange[];
-  /** In order: a unit that several executions write gets what the last one writes. */
+  /** Each unit once. */
   readonly items: readonly ItemWrite[];
 }
 
@@ -114,13 +114,19 @@ export type CommitResult =
   /** Another server has taken over. */
   | { readonly kind: "fenced" };
 
-/** The end of one execution. */
-export function commitOf(expects: RecordChange["expects"], completion: Completion): Commit {
-  const { executionId: id, commitId, writes } = completion;
-  return {
-    records: [{ id, expects, becomes: { state: "done", done: doneIntentOf(completion) } }],
-    items: writes.map(({ unit, value }) => ({ unit, value, commitId })),
-  };
+/** The end of some executions, in order: each unit is written once, as the last of them does. */
+export function commitOf(completions: readonly ExpectedCompletion[]): Commit {
+  const records = completions.map(({ expects, completion }): RecordChange => ({
+    id: completion.executionId,
+    expects,
+    becomes: { state: "done", done: doneIntentOf(completion) },
+  }));
+  const all = completions.flatMap(({ completion: { writes, commitId } }) =>
+    writes.map(({ unit, value }): ItemWrite => ({ unit, value, commitId })),
+  );
+  if (completions.length === 1) return { records, items: all };
+  // variant: train-folded
+  return { records, items: [...new Map(all.map((write) => [write.unit, write])).values()] };
 }
 
 export interface CollectionDue {

@@ -22,6 +22,7 @@ import type {
 } from "@radical/protocol";
 import type { AccessSet } from "@radical/wasm-host";
 import type { ServerIndex } from "./leader.ts";
+import type { LiveEffect, LiveEvent } from "./live-queries.ts";
 
 /** The values captured from the cache, each unit once: f^rw and f see the very entries whose versions are sent. */
 export type CapturedSnapshot = ReadonlyMap<UnitId, Entry>;
@@ -202,8 +203,17 @@ export type Answer =
   | {
       readonly kind: "outcome";
       readonly outcome: Outcome;
-      readonly path: ExecutionPath;
+      readonly path: Exclude<ExecutionPath, "leased">;
       readonly reason: PathReason;
+    }
+  | {
+      readonly kind: "outcome";
+      readonly outcome: Outcome;
+      readonly path: "leased";
+      readonly reason: "unchanged";
+      /** Its units with the values that it has read, and perhaps others. The primary knows nothing of this execution. */
+      readonly reads: ReadonlySet<UnitId>;
+      readonly snapshot: CapturedSnapshot;
     }
   | {
       readonly kind: "failed";
@@ -238,7 +248,8 @@ export type LocationEvent =
   | { readonly kind: "listened"; readonly shift: number; readonly isOver: boolean; readonly atMs: number }
   /** The answer to `hear`; null: none came, or none of a server that leads. */
   | { readonly kind: "heard"; readonly hearing: number; readonly reply: HeardReply | null; readonly atMs: number }
-  | { readonly kind: "woken"; readonly why: Wake; readonly atMs: number };
+  | { readonly kind: "woken"; readonly why: Wake; readonly atMs: number }
+  | LiveEvent;
 
 export type LocationEffect =
   /** Listen to the server until it ends the answer. */
@@ -259,7 +270,8 @@ export type LocationEffect =
       readonly timeoutMs: number;
     }
   /** Say so after a time that no clock measures which may be set. A wake that gets lost with its request is not missed. */
-  | { readonly kind: "wake"; readonly ms: number; readonly why: Wake };
+  | { readonly kind: "wake"; readonly ms: number; readonly why: Wake }
+  | LiveEffect;
 
 export type Wake =
   /** The leases may be used until here, whatever the clock says. */

@@ -41,6 +41,8 @@ const INPUT: ExecutionInput = {
   mustNotWrite: false,
   prefersSpeculative: false,
   speculative: false,
+  watches: false,
+  takesLeases: true,
   undeclaredTables: [],
 };
 
@@ -1477,14 +1479,24 @@ describe("read leases", () => {
     atMs: 0,
   });
 
+  const leased: Effect = {
+    kind: "answer",
+    answer: {
+      kind: "outcome",
+      outcome: result("both"),
+      path: "leased",
+      reason: "unchanged",
+      reads: new Set([ann, bob]),
+      snapshot: new Map(Object.entries(users) as [UnitId, Entry][]),
+    },
+  };
+
   test("a read of leased versions is answered by the run alone, and nothing is sent", () => {
     const execution = leasing().execution();
     const effects = play(execution, started(), derived(set([ann, bob], [])), fetched(users));
     expect(effects).toMatchObject([{ kind: "speculate", after: "lease" }]);
     assertWellFormed(execution);
-    expect(execution.step(completed(result("both")))).toEqual([
-      { kind: "answer", answer: { kind: "outcome", outcome: result("both"), path: "leased", reason: "unchanged" } },
-    ]);
+    expect(execution.step(completed(result("both")))).toEqual([leased]);
     expect(execution.phase.kind).toBe("ended");
   });
 
@@ -1495,9 +1507,7 @@ describe("read leases", () => {
   test("in record mode the run that found the set is the answer at once", () => {
     const { execution } = leasing();
     const effects = play(execution({ plan: "recorded" }), started(), recordedHere(set([ann, bob], []), result("both")));
-    expect(effects).toEqual([
-      { kind: "answer", answer: { kind: "outcome", outcome: result("both"), path: "leased", reason: "unchanged" } },
-    ]);
+    expect(effects).toEqual([leased]);
   });
 
   test("a leased answer is certain, so nothing is shown before it", () => {

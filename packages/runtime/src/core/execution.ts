@@ -27,6 +27,7 @@ import type {
   ModuleHash,
   RefusalCode,
   Repair,
+  SessionId,
   UnitId,
   Write,
 } from "@radical/protocol";
@@ -68,8 +69,22 @@ export interface ExecutionInput {
   readonly prefersSpeculative: boolean;
   /** The handler has the tag `@speculative`: its developer lets clients see what is not confirmed. */
   readonly speculative: boolean;
+  /** The session is to hear of the next change of what it reads. */
+  readonly watches: boolean;
+  /** It may be answered by read leases. */
+  readonly takesLeases: boolean;
   /** Test hook: tables whose units are left out of the read/write set. */
   readonly undeclaredTables: readonly string[];
+}
+
+/** The reads of an answered execution. */
+export interface Footprint {
+  /** As far as they are known here. */
+  readonly units: ReadonlySet<UnitId>;
+  /** Whether these are all. The primary has run f near storage, and tells only of units that are new here. */
+  readonly isWhole: boolean;
+  /** The session that hears of the next change of each of them; null: none. */
+  readonly session: SessionId | null;
 }
 
 export interface ExecutionBounds {
@@ -185,6 +200,9 @@ export class Execution {
   /** As the primary told it in its last reply to this execution, or before it began. */
   #seen: CommitId | null;
   #phase: Phase = { kind: "new" };
+  #footprint: Footprint | null = null;
+  /** The session that the last request has named to hear of changes. */
+  #watcher: SessionId | null = null;
   /** The result that the client was shown before its confirmation. */
   #shown: Uint8Array | null = null;
 
@@ -210,6 +228,11 @@ export class Execution {
   /** Whether the client's answer is settled; a speculation that has not begun is then needless. */
   get answered(): boolean {
     return this.#phase.kind === "following" || this.#phase.kind === "ended";
+  }
+
+  /** Null: it has no outcome. */
+  get footprint(): Footprint | null {
+    return this.#footprint;
   }
 
   /** Whether the client may be shown a result before its confirmation. */
@@ -351,9 +374,9 @@ export class Execution {
    * first, so it always asks.
    */
   #isLeased({ reads, writes }: AccessSet, snapshot: CapturedSnapshot, atMs: number): boolean {
-    const { module, retained } = this.#input;
+    const { module, retained, takesLeases } = this.#input;
     // variant: leased-read-only
-    if (writes.size > 0 || retained || !this.#experience.speculates(module, atMs)) return false;
+    if (writes.size > 0 || retained || !takesLeases || !this.#experience.speculates(module, atMs)) return false;
     return this.#primary.leases.look(reads, snapshot, atMs);
   }
 
@@ -371,7 +394,17 @@ export class Execution {
       case "exhausted":
         return this.#askNearStorage("long", basis.endsAtMs, atMs);
       case "completed": {
-        const answer: Answer = { kind: "outcome", outcome: run.outcome, path: "leased", reason: "unchanged" };
+        const { set, snapshot } = basis;
+        const { outcome } = run;
+        const answer: Answer = {
+          kind: "outcome",
+          outcome,
+          path: "leased",
+          reason: "unchanged",
+          reads: set.reads,
+          snapshot,
+        };
+        this.#footprint = { units: basis.set.reads, isWhole: true, session: null };
         return [this.#answer(answer), ...put(confirmedAbsences(basis, []))];
       }
     }
@@ -387,7 +420,6 @@ export class Execution {
       // A unit that the cache was not asked for is not said to be absent.
       if (snapshot.has(unit) || !fetched.has(unit)) continue;
       guessed.add(unit);
-      // variant: absence-guessed
       snapshot.set(unit, GUESS);
     }
     return guessed;
@@ -414,7 +446,7 @@ export class Execution {
   }
 
   #send(question: Question, atMs: number): readonly Effect[] {
-    const { executionId, module, handler, args, environment, location, retained, mustNotWrite } = this.#input;
+    const { executionId, module, handler, args, environment, location, retained, mustNotWrite, watches } = this.#input;
     const { totalMs, attemptMs } = this.#bounds;
     const server = question.search.next();
     const { leases } = this.#primary;
@@ -422,6 +454,8 @@ export class Execution {
     // waited for like another isolate's.
     // variant: own-leases-dropped
     if (question.kind === "set") leases.drop(question.set.writes);
+    const { sender } = leases;
+    this.#watcher = watches ? leases.session : null;
     const request: LviRequest = {
       executionId,
       module,
@@ -435,7 +469,7 @@ export class Execution {
       deadlineMs: totalMs,
       attempt: ++this.#sendings,
       seen: this.#seen,
-      session: leases.sender,
+      session: sender === null || !watches ? sender : { ...sender, watches },
     };
     this.#phase = { kind: "asking", question };
     const timeoutMs = Math.max(1, Math.min(attemptMs, question.endsAtMs - atMs));
@@ -508,6 +542,11 @@ export class Execution {
         if (reply.cause === "stale") this.#learn(question, reply.repairs, atMs);
         if (reply.cause === "requested" && question.kind === "set")
           this.#experience.confirmed(this.#input.module, false, atMs);
+        this.#footprint = {
+          units: new Set([...readsOf(question), ...reply.repairs.map(({ unit }) => unit)]),
+          isWhole: false,
+          session: this.#watcher,
+        };
         return [
           this.#answer({
             kind: "outcome",
@@ -548,6 +587,7 @@ export class Execution {
         if (commitId === null && writes.length > 0)
           return this.#onImpossible("it confirmed writes without an intent", question, atMs);
         const reason = question.doubt === null ? "valid" : "doubted";
+        this.#footprint = { units: set.reads, isWhole: true, session: this.#watcher };
         const answer = this.#answer({ kind: "outcome", outcome, path: "speculative", reason });
         const absences = confirmedAbsences(question, writes);
         if (commitId === null) return [answer, ...put(absences)];
@@ -836,6 +876,10 @@ function givesUpSet(question: Question): boolean {
 
 function canBeValid(question: Question): question is SetQuestion {
   return question.kind === "set" && question.run.kind !== "none";
+}
+
+function readsOf(question: Question): Iterable<UnitId> {
+  return question.kind === "set" ? question.set.reads : [];
 }
 
 /** A unit that was guessed absent, and is not written, is known from here on. */

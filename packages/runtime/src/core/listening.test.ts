@@ -3,6 +3,7 @@ import { commitId, type Entry, entryOf, type Line, sessionId, type UnitId, unitI
 import { describe, expect, test } from "vitest";
 import type { LocationEffect, LocationEvent, Wake } from "./effects.ts";
 import { DEFAULT_LISTENING_BOUNDS, Listening } from "./listening.ts";
+import { LiveQueries } from "./live-queries.ts";
 import { PrimaryLink } from "./primary-link.ts";
 
 const UNIT = unitId("notes", "a");
@@ -22,7 +23,8 @@ const revokes = (n: number, unit: UnitId = UNIT): Line => ({ kind: "revoke", n, 
 /** An isolate and what it wants. Nothing happens to it by itself: no message arrives, no timer runs out. */
 class Isolate {
   readonly primary = new PrimaryLink(2);
-  readonly listening = new Listening(this.primary, "isolate", DEFAULT_LISTENING_BOUNDS);
+  readonly live = new LiveQueries();
+  readonly listening = new Listening(this.primary, "isolate", this.live, DEFAULT_LISTENING_BOUNDS);
 
   free(atMs: number): readonly LocationEffect[] {
     return this.listening.onFree({ kind: "free", location: "VA", atMs });

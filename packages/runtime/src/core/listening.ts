@@ -4,11 +4,13 @@
  * stream at a time: the last one that has begun with a session.
  *
  * The isolate says what it has *heard*. That acknowledges the lines, and asks the server to renew the leases. It goes at once
- * after a revocation, since a writer waits for it. A message also goes each second while leases are held and requests come.
+ * after a revocation, since a writer waits for it. A message also goes each second while leases are held and requests come, or
+ * while there are live queries.
  */
 import type { HeardReply, Line, ListeningQuestion, SessionId, UnitId } from "@radical/protocol";
 import type { CachePut, LocationEffect, LocationEvent, Wake } from "./effects.ts";
 import type { ServerIndex } from "./leader.ts";
+import type { LiveQueries } from "./live-queries.ts";
 import type { PrimaryLink } from "./primary-link.ts";
 import { CLOCK_MARGIN_MS } from "./read-leases.ts";
 
@@ -63,6 +65,7 @@ export class Listening {
   readonly #primary: PrimaryLink;
   /** The name under which the isolate listens: the server tells each listener once. */
   readonly #listener: string;
+  readonly #live: LiveQueries;
   readonly #bounds: ListeningBounds;
   /** When the next request is to listen. */
   #dueAtMs = -Infinity;
@@ -82,11 +85,18 @@ export class Listening {
   #known = -1;
   /** The latest shift whose stream has begun. */
   #begun = 0;
+  #provenAtMs = -Infinity;
 
-  constructor(primary: PrimaryLink, listener: string, bounds: ListeningBounds) {
+  constructor(primary: PrimaryLink, listener: string, live: LiveQueries, bounds: ListeningBounds) {
     this.#primary = primary;
     this.#listener = listener;
+    this.#live = live;
     this.#bounds = bounds;
+  }
+
+  /** At this time the server still had all that it has to tell the session. */
+  get provenAtMs(): number {
+    return this.#provenAtMs;
   }
 
   onFree({ location, atMs }: Of<"free">): readonly LocationEffect[] {
@@ -119,16 +129,17 @@ export class Listening {
     const wanted = new Set(held);
     for (const line of lines) if (line.kind === "lease") for (const { unit } of line.units) wanted.add(unit);
     const effects: LocationEffect[] = [];
-    for (const line of lines) effects.push(...this.#onLine(line, shift, wanted));
+    for (const line of lines) effects.push(...this.#onLine(line, shift, wanted, atMs));
     return [...effects, ...this.#hearNow(atMs)];
   }
 
-  #onLine(line: Line, shift: number, wanted: ReadonlySet<UnitId>): readonly LocationEffect[] {
+  #onLine(line: Line, shift: number, wanted: ReadonlySet<UnitId>, atMs: number): readonly LocationEffect[] {
     switch (line.kind) {
       case "hint":
+        this.#live.hinted(line.entries, atMs);
         return refreshed(line.entries, wanted);
       case "session":
-        this.#begin(line.session, line.n, shift);
+        this.#begin(line.session, line.n, shift, atMs);
         return [];
       case "lease":
       case "revoke":
@@ -137,12 +148,13 @@ export class Listening {
         if (this.#stream?.shift !== shift) return [];
         if (!this.#leases.take(line)) this.#lose();
         else if (line.kind === "revoke") this.#owed = this.#leases.heard;
+        else if (line.kind === "changed") this.#live.changed(line.units, atMs);
         return [];
     }
   }
 
   /** From here on the lines of this stream count, and no other's. */
-  #begin(session: SessionId, n: number, shift: number): void {
+  #begin(session: SessionId, n: number, shift: number, atMs: number): void {
     const server = this.#servers.get(shift);
     if (server === undefined || shift <= this.#begun) return;
     this.#begun = shift;
@@ -151,6 +163,7 @@ export class Listening {
     if (!this.#leases.open(session, n)) return this.#lose();
     // The first answer tells the server how far away the isolate is, and begins the term of the leases to come.
     if (session !== before) this.#restart(n);
+    this.#provenAtMs = Math.max(this.#provenAtMs, atMs);
   }
 
   /** There is no session any more: the next request asks for one. */
@@ -184,11 +197,11 @@ export class Listening {
       return [];
     }
     this.#known = Math.max(this.#known, n);
+    this.#provenAtMs = Math.max(this.#provenAtMs, sentAtMs);
     const begun = this.#leases.renew(sentAtMs, reply.untilMs - reply.nowMs);
     if (begun === null) return [];
     // Less than these ticks and one more have passed since it was sent, by timers alone.
     const ms = begun.ms - (ticks + 1) * CLOCK_MARGIN_MS;
-    // variant: term-begun
     if (ms > 0) return [{ kind: "wake", ms, why: { kind: "term", term: begun.term } }];
     this.#leases.endTerm(begun.term);
     return [];
@@ -221,6 +234,7 @@ export class Listening {
   #observe(atMs: number): void {
     if (!this.#leases.observe(atMs)) return;
     this.#hearings.clear();
+    this.#provenAtMs = -Infinity;
     this.#heardAtMs = -Infinity;
     this.#askedAtMs = atMs;
     this.#dueAtMs = -Infinity;
@@ -233,8 +247,8 @@ export class Listening {
 
   /** Also again what the server does not know of after a second. */
   #beat(atMs: number): readonly LocationEffect[] {
-    const isWanted =
-      this.#leases.isHolding && atMs - this.#askedAtMs < this.#bounds.idleMs && this.#stream?.isOpen === true;
+    const isHolding = this.#leases.isHolding && atMs - this.#askedAtMs < this.#bounds.idleMs;
+    const isWanted = (isHolding || this.#live.isUsed) && this.#stream?.isOpen === true;
     return isWanted || this.#owed > this.#known ? this.#hear(atMs) : [];
   }
 

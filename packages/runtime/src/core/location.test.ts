@@ -29,6 +29,8 @@ const INPUT: ExecutionInput = {
   mustNotWrite: false,
   prefersSpeculative: false,
   speculative: false,
+  watches: false,
+  takesLeases: true,
   undeclaredTables: [],
 };
 

@@ -6,6 +6,7 @@ import type { LocationEffect, LocationEvent } from "./effects.ts";
 import { DEFAULT_BOUNDS, Execution, type ExecutionBounds, type ExecutionInput } from "./execution.ts";
 import { Experience } from "./experience.ts";
 import { DEFAULT_LISTENING_BOUNDS, Listening, type ListeningBounds } from "./listening.ts";
+import { DEFAULT_LIVE_BOUNDS, type LiveBounds, LiveQueries } from "./live-queries.ts";
 import { PrimaryLink } from "./primary-link.ts";
 
 export interface LocationOptions {
@@ -15,6 +16,7 @@ export interface LocationOptions {
   readonly listener: string;
   readonly bounds?: ExecutionBounds;
   readonly listening?: Partial<ListeningBounds>;
+  readonly live?: Partial<LiveBounds>;
 }
 
 export class LocationCore {
@@ -23,11 +25,14 @@ export class LocationCore {
   readonly #bounds: ExecutionBounds;
   readonly #experience = new Experience();
   readonly #listening: Listening;
+  readonly #live: LiveQueries;
 
-  constructor({ servers, listener, bounds = DEFAULT_BOUNDS, listening }: LocationOptions) {
-    this.#primaries = [new PrimaryLink(servers)];
+  constructor({ servers, listener, bounds = DEFAULT_BOUNDS, listening, live }: LocationOptions) {
+    const primary = new PrimaryLink(servers);
+    this.#primaries = [primary];
     this.#bounds = bounds;
-    this.#listening = new Listening(this.#primaries[0], listener, { ...DEFAULT_LISTENING_BOUNDS, ...listening });
+    this.#live = new LiveQueries({ ...DEFAULT_LIVE_BOUNDS, ...live });
+    this.#listening = new Listening(primary, listener, this.#live, { ...DEFAULT_LISTENING_BOUNDS, ...listening });
   }
 
   execution(input: ExecutionInput): Execution {
@@ -37,15 +42,24 @@ export class LocationCore {
   step(event: LocationEvent): readonly LocationEffect[] {
     switch (event.kind) {
       case "free":
-        return this.#listening.onFree(event);
+        return this.#listened(this.#listening.onFree(event), event.atMs);
       case "told":
-        return this.#listening.onTold(event);
+        return this.#listened(this.#listening.onTold(event), event.atMs);
       case "listened":
-        return this.#listening.onListened(event);
+        return this.#listened(this.#listening.onListened(event), event.atMs);
       case "heard":
-        return this.#listening.onHeard(event);
+        return this.#listened(this.#listening.onHeard(event), event.atMs);
       case "woken":
-        return this.#listening.onWoken(event);
+        return this.#listened(this.#listening.onWoken(event), event.atMs);
+      default:
+        return this.#live.step(event);
     }
+  }
+
+  /** Live queries learn of a session that has ended or begun. */
+  #listened(effects: readonly LocationEffect[], atMs: number): readonly LocationEffect[] {
+    this.#live.inSession(this.#primaries[0].leases.session, this.#listening.provenAtMs, atMs);
+    const live = this.#live.take();
+    return live.length === 0 ? effects : [...effects, ...live];
   }
 }

@@ -190,7 +190,7 @@ describe("leases are used within their term", () => {
 });
 
 describe("the server is told once how much its leases were worth", () => {
-  test("a read of n units is worth 1/n to each", () => {
+  test("each unit of a read counts it", () => {
     const leases = holding([ANN, entry(5)], [BOB, ABSENT]);
     for (let i = 0; i < 4; i++) {
       look(leases, [
@@ -201,8 +201,8 @@ describe("the server is told once how much its leases were worth", () => {
     }
     leases.take(revoke(2, ANN, BOB));
     expect(leases.takeServed(10)).toEqual([
-      { unit: ANN, reads: 6 },
-      { unit: BOB, reads: 2 },
+      { unit: ANN, reads: 8 },
+      { unit: BOB, reads: 4 },
     ]);
     expect(leases.takeServed(10)).toEqual([]);
   });

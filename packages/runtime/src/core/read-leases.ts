@@ -21,7 +21,7 @@ const RATE = 0.9;
 
 interface Lease {
   readonly version: Version;
-  /** The reads that it has answered: of a set of n units each has answered 1/n. */
+  /** The reads that it has answered. */
   reads: number;
 }
 
@@ -112,8 +112,7 @@ export class ReadLeases {
       const lease = this.#leases.get(unit);
       if (lease === undefined) continue;
       this.#leases.delete(unit);
-      const reads = Math.round(lease.reads);
-      if (reads > 0) this.#served.push({ unit, reads });
+      if (lease.reads > 0) this.#served.push({ unit, reads: lease.reads });
     }
   }
 
@@ -180,7 +179,7 @@ export class ReadLeases {
     }
     for (const unit of units) {
       const lease = this.#leases.get(unit);
-      if (lease !== undefined) lease.reads += 1 / units.size;
+      if (lease !== undefined) lease.reads++;
     }
     return true;
   }

@@ -18,7 +18,15 @@ export interface CorsOptions {
 }
 
 /** Headers that pages may send without being named. */
-const REQUEST_HEADERS = ["authorization", "content-type", "idempotency-key", "prefer", "traceparent", "tracestate"];
+const REQUEST_HEADERS = [
+  "authorization",
+  "content-type",
+  "idempotency-key",
+  "last-event-id",
+  "prefer",
+  "traceparent",
+  "tracestate",
+];
 /** Headers that pages may read besides those that the platform lets them. */
 const EXPOSED_HEADERS = [
   "preference-applied",

@@ -64,6 +64,13 @@ interface Found {
   readonly stack: Stack | undefined;
 }
 
+interface WantedStack {
+  readonly template: Template;
+  readonly isDeployed: boolean;
+  /** Of the stack that is deployed, as its outputs say it; null: no stack says it. */
+  readonly readLeases: string | null;
+}
+
 export class AwsPrimary implements PrimaryDeployment {
   readonly #settings: PrimarySettings;
   readonly #names: PrimaryNames;
@@ -305,20 +312,17 @@ export class AwsPrimary implements PrimaryDeployment {
   }
 
   /** The template; with the one that is deployed, if there is one, since only differences count. */
-  async #wanted(
-    stack: Stack | undefined,
-    artefact: ServerArtefact,
-    leader: NodeName | null,
-  ): Promise<{ readonly template: Template; readonly isDeployed: boolean }> {
+  async #wanted(stack: Stack | undefined, artefact: ServerArtefact, leader: NodeName | null): Promise<WantedStack> {
     const of = (last: NodeName): Template => template({ settings: this.#settings, artefact: artefact.sha256, last });
     const kind = this.#checkChangeable(stack);
-    if (kind !== "ready") return { template: of(leader ?? "b"), isDeployed: false };
+    if (kind !== "ready") return { template: of(leader ?? "b"), isDeployed: false, readLeases: null };
     const deployed = await this.#account.stackTemplate(this.#names.stack);
     const deployedLast = outputOf(deployed, "Last") === "a" ? "a" : "b";
     // Which machine leads is no reason to change anything.
     const same = of(deployedLast);
-    if (isSame(deployed, same)) return { template: same, isDeployed: true };
-    return { template: of(leader ?? deployedLast), isDeployed: false };
+    const readLeases = outputOf(deployed, "ReadLeases");
+    if (isSame(deployed, same)) return { template: same, isDeployed: true, readLeases };
+    return { template: of(leader ?? deployedLast), isDeployed: false, readLeases };
   }
 
   /** Throws a CommandError for a stack that takes no change. */
@@ -366,7 +370,7 @@ export class AwsPrimary implements PrimaryDeployment {
 
   async #stackChanges(
     stack: Stack | undefined,
-    wanted: { readonly template: Template; readonly isDeployed: boolean },
+    wanted: WantedStack,
     leader: NodeName | null,
   ): Promise<readonly PlannedChange[]> {
     if (wanted.isDeployed) return [];
@@ -379,11 +383,11 @@ export class AwsPrimary implements PrimaryDeployment {
       const added = Object.keys(wanted.template.Resources).map(
         (id) => ({ Action: "Add", LogicalResourceId: id }) as const,
       );
-      return [...again, ...plannedOf(added, leader)];
+      return [...again, ...plannedOf(added, leader), ...readLeaseChanges(wanted)];
     }
     const { changes, changeSet } = await this.#account.proposeChanges(name, wanted.template, "UPDATE");
     if (changes.length > 0) await this.#account.discardChanges(name, changeSet);
-    return plannedOf(changes, leader);
+    return [...plannedOf(changes, leader), ...readLeaseChanges(wanted)];
   }
 
   // ── Changing it ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -527,6 +531,18 @@ function bucketChanges({ bucket, bucketState, hasArtefact }: Found, sha256: stri
   ];
 }
 
+/** A machine is replaced for it, and no resource has its name. */
+function readLeaseChanges({ template: { Outputs }, readLeases }: WantedStack): readonly PlannedChange[] {
+  const wanted = Outputs.ReadLeases.Value;
+  if (wanted === readLeases) return [];
+  const what = "read leases";
+  return [
+    readLeases === null
+      ? { kind: "make", what, detail: wanted }
+      : { kind: "change", what, detail: `${readLeases} before, ${wanted} from now on` },
+  ];
+}
+
 /** Each thing once, with the gravest of what happens to its resources. */
 function plannedOf(
   changes: readonly Pick<ResourceChange, "Action" | "LogicalResourceId" | "Replacement">[],
@@ -556,7 +572,7 @@ function takeover(machine: NodeName, leader: NodeName | null): string {
 }
 
 /** An output of a template as it was sent. */
-function outputOf(deployed: unknown, name: "Artefact" | "Last"): string | null {
+function outputOf(deployed: unknown, name: keyof Template["Outputs"]): string | null {
   const value = (deployed as Partial<Template> | null)?.Outputs?.[name]?.Value;
   return typeof value === "string" ? value : null;
 }

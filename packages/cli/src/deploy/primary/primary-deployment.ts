@@ -9,6 +9,7 @@
  * Secrets are in `PrimaryState.keys` and in the parameters of the account, nowhere else: not in plans, progress, templates,
  * files or errors.
  */
+import { DEFAULT_READ_LEASE_MS } from "@radical/protocol";
 import type { DeploymentKey } from "../../local/deployment-key.ts";
 import type { QuotaLook } from "../quotas.ts";
 import type { DeploymentName, NodeName } from "./names.ts";
@@ -24,6 +25,8 @@ export interface PrimarySettings extends DeploymentName {
   readonly alarmEmail: string | null;
   /** Lets those who may in the account open a shell by SSM Session Manager. */
   readonly shellAccess: boolean;
+  /** How long its read leases last; 0: it grants none. */
+  readonly readLeaseMs: number;
 }
 
 export const DEFAULT_PRIMARY_SETTINGS = {
@@ -32,6 +35,7 @@ export const DEFAULT_PRIMARY_SETTINGS = {
   zones: null,
   alarmEmail: null,
   shellAccess: false,
+  readLeaseMs: DEFAULT_READ_LEASE_MS,
 } as const satisfies Omit<PrimarySettings, keyof DeploymentName>;
 
 /** Who is asking, as AWS sees it. */

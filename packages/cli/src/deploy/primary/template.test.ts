@@ -42,6 +42,15 @@ test("with shell access, an address for alarms and chosen zones", async () => {
   ]);
 });
 
+test("another time of read leases replaces both machines, and the outputs say it", () => {
+  const all = template({ settings: { ...SETTINGS, readLeaseMs: 0 }, artefact: ARTEFACT, last: "b" });
+  const changed = Object.keys(all.Resources).filter(
+    (id) => JSON.stringify(all.Resources[id]) !== JSON.stringify(made.Resources[id]),
+  );
+  expect(changed.toSorted()).toEqual(["LaunchA", "LaunchB"]);
+  expect([made, all].map(({ Outputs }) => Outputs.ReadLeases.Value)).toEqual(["3000 ms", "none"]);
+});
+
 test("nothing comes in: no ingress, no key pair, no port but that of the tunnel's way out", () => {
   const [firewall] = ofType(made, "AWS::EC2::SecurityGroup");
   expect(firewall).not.toHaveProperty("SecurityGroupIngress");

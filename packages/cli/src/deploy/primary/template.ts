@@ -19,7 +19,12 @@ export interface Template {
   readonly AWSTemplateFormatVersion: "2010-09-09";
   readonly Description: string;
   readonly Resources: Readonly<Record<string, Resource>>;
-  readonly Outputs: Readonly<Record<string, { readonly Description: string; readonly Value: unknown }>>;
+  readonly Outputs: Readonly<Record<"Artefact" | "Last" | "ReadLeases" | "Tables", Output>>;
+}
+
+interface Output {
+  readonly Description: string;
+  readonly Value: string;
 }
 
 export interface Resource {
@@ -79,9 +84,14 @@ export function template({ settings, artefact, last }: TemplateInput): Template 
     Outputs: {
       Artefact: { Description: "SHA-256 of the server that the machines run", Value: artefact },
       Last: { Description: "Machine that was replaced last", Value: last },
+      ReadLeases: { Description: "How long read leases last", Value: leaseWords(settings) },
       Tables: { Description: "Prefix of the tables", Value: names.tablePrefix },
     },
   };
+}
+
+function leaseWords({ readLeaseMs }: PrimarySettings): string {
+  return readLeaseMs === 0 ? "none" : `${readLeaseMs} ms`;
 }
 
 // ── Network ────────────────────────────────────────────────────────────────────────────────────────────────────────

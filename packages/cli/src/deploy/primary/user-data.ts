@@ -3,7 +3,10 @@
  * for `Fn::Sub`, so in it `${…}` is CloudFormation's.
  */
 import { INSTALLED_AT } from "./node-files.ts";
-import { advertisedBy, bucketName, type DeploymentName, type NodeName, primaryNames } from "./names.ts";
+import { advertisedBy, bucketName, type NodeName, primaryNames } from "./names.ts";
+import type { PrimarySettings } from "./primary-deployment.ts";
+
+type NodeSettings = Pick<PrimarySettings, "application" | "environment" | "readLeaseMs">;
 
 /** Where artefacts lie in the bucket, by their SHA-256. */
 export function artefactKey(artefact: string): string {
@@ -24,20 +27,21 @@ rm ${folder}.tar
 }
 
 /** The file that the scripts of a machine begin with. */
-export function nodeEnvironment(name: DeploymentName, node: NodeName, region: string): string {
-  const { logGroup, parameters, tablePrefix } = primaryNames(name);
+export function nodeEnvironment(settings: NodeSettings, node: NodeName, region: string): string {
+  const { logGroup, parameters, tablePrefix } = primaryNames(settings);
   return `AWS_REGION=${region}
 RADICAL_NODE=${node}
 RADICAL_TABLES=${tablePrefix}
 RADICAL_PARAMETERS=${parameters.prefix}
 RADICAL_LOG_GROUP=${logGroup}
 RADICAL_ADVERTISE=${advertisedBy(node)}
+RADICAL_READ_LEASE_MS=${settings.readLeaseMs}
 `;
 }
 
 /** `group`: logical id of the machine's Auto Scaling group, which waits to be told how it went. */
-export function userData(name: DeploymentName, node: NodeName, artefact: string, group: string): string {
-  const bucket = bucketName(name, "${AWS::AccountId}", "${AWS::Region}");
+export function userData(settings: NodeSettings, node: NodeName, artefact: string, group: string): string {
+  const bucket = bucketName(settings, "${AWS::AccountId}", "${AWS::Region}");
   return `#!/bin/bash
 set -euo pipefail
 told() {
@@ -49,7 +53,7 @@ trap told EXIT
 export AWS_REGION=\${AWS::Region} AWS_DEFAULT_REGION=\${AWS::Region}
 mkdir -p /etc/radical
 cat >/etc/radical/node.env <<'END'
-${nodeEnvironment(name, node, "${AWS::Region}")}END
+${nodeEnvironment(settings, node, "${AWS::Region}")}END
 ${fetchArtefact(bucket, artefact, INSTALLED_AT)}${INSTALLED_AT}/node/install.sh
 `;
 }

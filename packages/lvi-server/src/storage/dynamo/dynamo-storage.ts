@@ -383,11 +383,9 @@ export class DynamoStorage implements Storage {
 
   async commit(epoch: number, { records, items }: Commit): Promise<CommitResult> {
     const becoming = await atOnce(records, (change) => this.#prepare(epoch, change));
-    // A transaction names an item once: of several writes of a unit the last one counts.
-    const writes = new Map(items.map((write) => [write.unit, write]));
     const changes: readonly Change[] = [
       ...becoming.map((item, index) => this.#recordChange(records[index]!.id, item)),
-      ...[...writes.values()].map((write) => this.#itemChange(write)),
+      ...items.map((write) => this.#itemChange(write)),
     ];
     const conditions = records.map(({ expects }) => (expects === "new" ? ifNew(epoch) : ifOwn(epoch, PENDING)));
     let actions = changes.map((change, index) => this.#action(change, conditions[index]));
@@ -417,7 +415,7 @@ export class DynamoStorage implements Storage {
     const failed = await this.#commits.transact({
       epoch,
       actions,
-      subjects: [...records.map(({ id }) => id), ...writes.keys()],
+      subjects: [...records.map(({ id }) => id), ...items.map(({ unit }) => unit)],
       // What recovery has to find must not arrive after it has looked.
       needsFence: records.some(({ expects, becomes }) => expects === "new" || becomes?.state === "pending"),
     });

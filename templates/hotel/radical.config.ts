@@ -2,4 +2,6 @@ import { defineConfig } from "@radical/cli";
 
 export default defineConfig({
   name: "hotel",
+  // For the page: the build writes it into public/.
+  assets: { client: "client.js" },
 });

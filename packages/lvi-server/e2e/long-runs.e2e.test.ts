@@ -4,7 +4,13 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
-import { decodeModuleContent, encodeModuleContent, MODULES_PATH, type ModuleHash } from "@radical/protocol";
+import {
+  decodeModuleContent,
+  encodeModuleContent,
+  type LviReply,
+  MODULES_PATH,
+  type ModuleHash,
+} from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { sqliteStorage } from "./storage-under-test.ts";
@@ -133,4 +139,39 @@ test("one whose location never asks again ends as well, when somebody waits for 
   expect(await client.lvi(client.requestOf("increment", "hot", null))).toMatchObject({ kind: "executed" });
   await expect.poll(() => healthOf(server), { timeout: TIMEOUT_MS }).toMatchObject(NOTHING_HELD);
   expect(await client.read("hot")).toBe(1);
+});
+
+test("endless, aborting and trapping members of a train: the others get through, although nobody waits for a worker", async () => {
+  const module = await testModule();
+  const server = await start("--execution-limit-ms", "3600000", "--crowded-limit-ms", "200");
+  const client = new TestClient(server.url, module);
+  await client.register();
+  await client.read("a");
+  const run = (handler: string, argument = "a"): Promise<LviReply> =>
+    client.lvi(client.requestOf(handler, argument, incrementUnits("a", null)));
+  /** As a location does: a machine that stops for a moment makes any member last. */
+  const runAgain = async (handler: string): Promise<LviReply> => {
+    let reply = await run(handler);
+    while (reply.kind === "refused" && reply.code === "busy") reply = await run(handler);
+    return reply;
+  };
+  // It holds the counter for long enough that the others wait for it.
+  const first = run("scatter", "a:12000000");
+  await expect.poll(() => metric(server, "radical_executions_running"), { timeout: TIMEOUT_MS }).toBe(1);
+  const others = ["increment", "increment", "spin", "refuse", "trap", "increment", "increment"].map((name) =>
+    name === "spin" ? run(name) : runAgain(name),
+  );
+  const [scattered, ...ended] = await Promise.all([first, ...others]);
+  expect(scattered).toMatchObject({ kind: "executed", outcome: { kind: "result" } });
+  const done = { kind: "executed", outcome: { kind: "result" } };
+  expect(ended).toMatchObject([
+    done,
+    done,
+    { kind: "refused", code: "busy" },
+    { kind: "executed", outcome: { kind: "abort" } },
+    { kind: "executed", outcome: { kind: "trap" } },
+    done,
+    done,
+  ]);
+  expect(await client.read("a")).toBe(5);
 });

@@ -1,8 +1,4 @@
-import { createClient } from "./client.js";
-import { action, ago, arrange, attempt, call, form, h, session, show, showSession, watch } from "./ui.js";
-
-/** Made by the build. Its calls go to the page's own origin. */
-const client = createClient({ baseUrl: "" });
+import { action, ago, arrange, attempt, call, client, form, h, session, show, showSession, watch } from "./ui.js";
 
 /** `#/stories/<id>` is a story with its comments, `#/submit` the form for one; anything else the front page. */
 async function render() {

@@ -1,4 +1,5 @@
-/** What the page is made of: calls of handlers, the session, and elements. No dependencies. */
+/** The parts of the page: calls of handlers, the session, and elements. No dependencies. */
+import { createClient } from "./client.js";
 
 /** The session of this browser: `{ token, name }`, or null. */
 export function session() {
@@ -10,25 +11,17 @@ export function setSession(value) {
   else localStorage.setItem("session", JSON.stringify(value));
 }
 
-/**
- * Calls a handler. One `Idempotency-Key` goes with all tries, so nothing happens twice. Throws an Error with the
- * message of the answer; its `code` is that of the answer.
- */
+/** The application's handlers. The build makes the client; its calls go to the page's own origin. */
+export const client = createClient({ baseUrl: "" });
+
+/** Calls a handler. Throws the error of the answer: its `message` is for the reader, its `code` for the page. */
 export async function call(handler, args = {}) {
-  const headers = { "content-type": "application/json", "idempotency-key": crypto.randomUUID() };
-  for (let attempt = 0; ; attempt++) {
-    const response = await fetch(`/api/${handler}`, { method: "POST", headers, body: JSON.stringify(args) }).catch(
-      () => null,
-    );
-    if (attempt < 3 && (response === null || response.status >= 502)) {
-      await new Promise((resolve) => setTimeout(resolve, 200 * 2 ** attempt));
-      continue;
-    }
-    if (response === null) throw new Error("The network can't be reached.");
-    const { result, error } = await response.json();
-    if (error === undefined) return result;
+  try {
+    return await client[handler](args);
+  } catch (error) {
     if (error.code === "not_logged_in") setSession(null);
-    throw Object.assign(new Error(error.message), { code: error.code });
+    if (error.code === "network_error") throw new Error("The network can't be reached.", { cause: error });
+    throw error;
   }
 }
 

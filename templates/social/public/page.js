@@ -1,8 +1,20 @@
-import { createClient } from "./client.js";
-import { action, ago, arrange, attempt, call, form, h, session, setSession, show, showSession, watch } from "./ui.js";
+import {
+  action,
+  ago,
+  arrange,
+  attempt,
+  call,
+  client,
+  form,
+  h,
+  session,
+  setSession,
+  show,
+  showSession,
+  watch,
+} from "./ui.js";
 
-/** Made by the build. Its calls go to the page's own origin. */
-const { live, speculate } = createClient({ baseUrl: "" });
+const { live, speculate } = client;
 
 /** `#/people/ada` is ada's profile; anything else is one's own timeline. */
 async function render() {

@@ -65,7 +65,8 @@ export class Load {
     this.#log = `log-${randomUUID()}`;
     this.#tokens = [];
     this.#clients = [
-      this.#client(() => this.#increment(COUNTERS[0]!)),
+      // Several, so that trains form.
+      ...Array.from({ length: 4 }, () => this.#client(() => this.#increment(COUNTERS[0]!))),
       this.#client(() => this.#increment(this.#random.pick(COUNTERS))),
       this.#client(() => this.#append()),
       this.#client(() => this.#append()),

@@ -276,6 +276,13 @@ export class LockTable<Owner extends object> {
     return all.slice(0, most).map((waiting) => waiting.owner);
   }
 
+  /** Whether the owner waits for the unit, and nobody else waits for it or holds it. */
+  isWantedBy(owner: Owner, unit: UnitId): boolean {
+    return this.#locks
+      .overlapping(unit)
+      .every(([, { holders, queue }]) => holders.size === 0 && queue?.all.every((waiting) => waiting.owner === owner));
+  }
+
   /** All that the owner waits for; empty: it waits for no lock. */
   wantedBy(owner: Owner): readonly Access[] {
     return this.#waiting.get(owner)?.accesses ?? NONE;

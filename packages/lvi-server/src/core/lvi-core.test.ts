@@ -627,12 +627,41 @@ describe("trains", () => {
     expect(story.isIdle).toBe(true);
   });
 
-  test("whose values are not in memory, or whose units somebody else holds, does not follow; nor who came after", () => {
-    const story = withWaiters({ B: "", C: "+x=0 +y=1", D: "" });
-    expect(story.said).toEqual([]);
-    story.arrived(did("x x:=3"));
+  test("a waiter's values are loaded while it waits; without them it does not follow, nor does anybody behind it", () => {
+    const start = (isLoaded: boolean): string => {
+      const story = new Story({ x: "1", y: "1" });
+      story.request("A", "+x=0");
+      story.loaded();
+      story.request("B", "+x=0");
+      story.request("C", "+x=0 +y=1");
+      story.request("D", "+x=0");
+      // Another one that waits for y finds that it is being loaded.
+      story.request("E", "+x=0 +y=1");
+      expect(story.said).toEqual(["load x", "run derive writing x on x=1", "load y"]);
+      if (isLoaded) story.loaded();
+      story.ran(did("x x:=2"));
+      story.completed();
+      return story.said.at(-1)!;
+    };
+    const x = "derive writing x on x=2";
+    const both = "derive writing x y on x=2 y=1";
+    expect(start(true)).toBe(`run ${x} and ${both} and ${x} and ${both}`);
+    expect(start(false)).toBe(`run ${x}`);
+  });
+
+  test("values that can't be loaded while a waiter waits are loaded when it has its locks", () => {
+    const story = new Story({ x: "1", y: "1" });
+    story.request("A", "+x=0");
+    story.loaded();
+    story.request("B", "+x=0 +y=1");
+    story.failed("load", "none");
+    story.ran(did("x x:=2"));
     story.completed();
-    expect(story.said.slice(-1)).toEqual(["load y"]);
+    expect(story.said.at(-1)).toBe("load y");
+    story.loaded();
+    story.ran(did("x y x:=3"));
+    story.completed();
+    expect(story.isIdle).toBe(true);
   });
 
   test("an execution whose id is known leaves, and the others run again", () => {

@@ -159,6 +159,8 @@ type Ticketed = Pick<Execution, "id" | "ticket">;
 type Operation =
   | { readonly kind: "look-up"; readonly execution: Execution }
   | { readonly kind: "load"; readonly execution: Execution; readonly isReplay: boolean }
+  /** Values that an execution will need when its wait for locks is over. */
+  | { readonly kind: "warm"; readonly execution: Execution }
   /** `doubtful`: an earlier attempt may have been carried out, so that a later failure proves nothing. */
   | { readonly kind: "store"; readonly execution: Execution; readonly storing: Storing; doubtful: boolean }
   /** `execution`: of the first member. */
@@ -775,8 +777,30 @@ export class LviCore {
     this.#effects.push({ kind: "load", operation, units, mostBytes });
   }
 
+  /**
+   * Asks for values that a waiter needs and that memory lacks, if nobody else wants their units. So its locks are not held
+   * while storage is asked, and it can follow in a train.
+   */
+  #warm(execution: Execution, stage: Stage): void {
+    const reads = stage.kind === "validate" ? declaredReads(execution, null) : stage.near.wanted;
+    const units = this.#versions
+      .missing(reads)
+      .filter((unit) => this.#locks.isWantedBy(execution, unit) && !this.#versions.isUnsettled(unit));
+    if (units.length === 0) return;
+    const operation = ++this.#names;
+    this.#operations.set(operation, { kind: "warm", execution });
+    this.#versions.loadStarted(operation, units);
+    this.#effects.push({ kind: "load", operation, units, mostBytes: this.#options.maxReadBytes });
+  }
+
+  /** Whether the operation was for a waiter, which does not wait for it. It has ended then. */
+  #isWarm(operation: OperationId): boolean {
+    return this.#operations.get(operation)?.kind === "warm" && this.#operations.delete(operation);
+  }
+
   #loaded(operation: OperationId, items: Parameters<VersionTable["loadEnded"]>[1]): void {
     this.#versions.loadEnded(operation, items);
+    if (this.#isWarm(operation)) return;
     const { execution, isReplay } = this.#takeOperation(operation, "load");
     if (isReplay) return this.#replayLoaded(execution);
     this.#proceed(execution, stageLoaded(execution));
@@ -784,6 +808,7 @@ export class LviCore {
 
   #tooMuchToLoad(operation: OperationId): void {
     this.#versions.loadFailed(operation);
+    if (this.#isWarm(operation)) return;
     const { execution } = this.#takeOperation(operation, "load");
     this.#failForBytes(execution, stageLoaded(execution));
   }
@@ -1685,6 +1710,7 @@ export class LviCore {
     }
     if (this.#want(execution, all, "wait")) return this.#proceed(execution, stage);
     execution.phase = { kind: "waiting", stage, sinceMs: this.#nowMs };
+    this.#warm(execution, stage);
     // A lock is held no longer than a run here takes: every pending intent in its way is re-executed.
     for (const blocker of this.#locks.blockers(execution)) this.#replay(blocker, "contention");
   }
@@ -1876,6 +1902,10 @@ export class LviCore {
           return;
         }
         return this.#loadFailed(execution, stageLoaded(execution));
+      case "warm":
+        this.#versions.loadFailed(operation);
+        this.#operations.delete(operation);
+        return;
       case "store":
         // variant: store-doubtful
         failed.doubtful ||= effect === "unknown";

@@ -12,7 +12,7 @@ import type { ReadLeases } from "./read-leases.ts";
 
 /** A storage operation under way. */
 export interface OperationUnderWay {
-  readonly kind: "look-up" | "load" | "store" | "complete";
+  readonly kind: "look-up" | "load" | "warm" | "store" | "complete";
   readonly execution: Execution;
   /** A load for a re-execution. The followup may be faster than its answer. */
   readonly isReplay?: boolean;
@@ -120,7 +120,8 @@ function countUnderWay({ operations, runs }: CoreState): ReadonlyMap<Execution, 
   for (const { kind, execution, isReplay, members } of operations) {
     if (kind === "load") add(execution, isReplay === true ? "replayLoads" : "loads");
     else if (kind === "complete") for (const member of members ?? [{ execution }]) add(member.execution, "completions");
-    else add(execution, kind === "look-up" ? "lookUps" : "stores");
+    // Nobody waits for what only warms memory.
+    else if (kind !== "warm") add(execution, kind === "look-up" ? "lookUps" : "stores");
   }
   for (const { execution, isReplay, followers = [] } of runs) {
     add(execution, isReplay ? "replayRuns" : "runs");

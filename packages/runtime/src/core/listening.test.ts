@@ -265,6 +265,16 @@ describe("the time of leases", () => {
     expect(isolate.isLeased(1_101)).toBe(true);
   });
 
+  test("is unknown too after an execution was the first to see that the clock was set back", () => {
+    const isolate = leasing();
+    expect(hears(isolate.free(3_600_000))).toEqual([1]);
+    expect(isolate.isLeased(1_000)).toBe(false);
+    expect(isolate.heard(1_100, 2, 3_000)).toEqual([]);
+    expect(isolate.isLeased(1_101)).toBe(false);
+    expect(isolate.listening.provenAtMs).toBe(-Infinity);
+    expect(questions(isolate.free(1_102))).toHaveLength(1);
+  });
+
   test("a session that has lapsed is over, with its leases, and a later answer does not bring it back", () => {
     const isolate = leasing();
     isolate.woken(2_000, { kind: "beat", hearing: 1 });

@@ -85,6 +85,8 @@ export class Listening {
   #known = -1;
   /** The latest shift whose stream has begun. */
   #begun = 0;
+  /** How often the clock was set back, as far as was taken into account. */
+  #setBacks = 0;
   #provenAtMs = -Infinity;
 
   constructor(primary: PrimaryLink, listener: string, live: LiveQueries, bounds: ListeningBounds) {
@@ -230,9 +232,14 @@ export class Listening {
     return this.#primary.leases;
   }
 
-  /** With another clock nothing that is on its way can be counted, and nothing that was planned. */
+  /**
+   * With another clock nothing that is on its way can be counted, and nothing that was planned. The look of an execution may have
+   * seen first that the clock was set back.
+   */
   #observe(atMs: number): void {
-    if (!this.#leases.observe(atMs)) return;
+    this.#leases.observe(atMs);
+    if (this.#leases.setBacks === this.#setBacks) return;
+    this.#setBacks = this.#leases.setBacks;
     this.#hearings.clear();
     this.#provenAtMs = -Infinity;
     this.#heardAtMs = -Infinity;

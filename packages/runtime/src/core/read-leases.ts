@@ -37,6 +37,7 @@ export class ReadLeases {
   /** By the greatest clock value: leases may be used before it. */
   #validUntilMs = -Infinity;
   #greatestMs = -Infinity;
+  #setBacks = 0;
   #term = 0;
 
   /** Null: the isolate has none. */
@@ -133,16 +134,20 @@ export class ReadLeases {
 
   // ── Time ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Returns whether the clock was set back. The term is over then, since nobody knows how much of it has passed. */
-  observe(atMs: number): boolean {
+  /** How often the clock was set back, as far as looks and events have shown. */
+  get setBacks(): number {
+    return this.#setBacks;
+  }
+
+  /** A clock that was set back ends the term, since nobody knows how much of it has passed. */
+  observe(atMs: number): void {
     // variant: clock-set-back
     if (atMs < this.#greatestMs - CLOCK_MARGIN_MS) {
       this.#greatestMs = atMs;
+      this.#setBacks++;
       this.endTerm();
-      return true;
     }
     this.#greatestMs = Math.max(this.#greatestMs, atMs);
-    return false;
   }
 
   /**

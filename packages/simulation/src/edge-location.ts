@@ -13,7 +13,7 @@ export interface EdgeLocationOptions extends LocationOptions {
 
 /** Between -1 and 1, and often one of the two. */
 export function rateOf(random: Random): number {
-  return random.pick([-1, 1, (random.below(201) - 100) / 100]);
+  return random.pick([-1, -1, 1, 1, (random.below(201) - 100) / 100]);
 }
 
 export class EdgeLocation implements Location {

@@ -622,13 +622,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a writer is told before read leases of its units have ended",
-    within: 100,
+    within: 250,
     weather: "leases",
     edits: [remove("clear-before-valid"), expression("valid-after-intent", `this.#clearFacts(execution)`, `[]`)],
   },
   {
     name: "near storage an execution completes before read leases of its units have ended",
-    within: 100,
+    within: 500,
     weather: "leases",
     edits: [
       replace(
@@ -646,13 +646,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a unit is leased while a writer asks for it",
-    within: 100,
+    within: 25,
     weather: "leases",
     edits: [remove("grant-wanted")],
   },
   {
     name: "the other isolates of the writer's location are not waited for",
-    within: 250,
+    within: 50,
     weather: "leases",
     edits: [
       expression(
@@ -664,19 +664,19 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a lease on its way to the writer's isolate counts as dropped",
-    within: 1000,
+    within: 2_500,
     weather: "leases",
     edits: [remove("grant-on-its-way")],
   },
   {
     name: "an early successor does not wait for the read leases before it",
-    within: 500,
+    within: 250,
     weather: "leases",
     edits: [value("inherited-leases", `[]`)],
   },
   {
     name: "adopted intents are applied without a wait for the read leases before them",
-    within: 500,
+    within: 2_500,
     weather: "leases",
     edits: [
       replace(
@@ -695,13 +695,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a session that has lapsed is renewed",
-    within: 500,
+    within: 50,
     weather: "leases",
     edits: [remove("lapsed-forgotten"), remove("lapsed-renewed")],
   },
   {
     name: "the id of a session that has lapsed is opened again",
-    within: 500,
+    within: 1_000,
     weather: "leases",
     edits: [
       before("session-known", `this.#sessions.asked = id;`),
@@ -710,7 +710,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a read lease is promised for longer than the leadership",
-    within: 1000,
+    within: 2_500,
     weather: "leases",
     edits: [
       value("lease-beyond-leadership", `nowMs + this.#options.readLeaseMs`),
@@ -719,13 +719,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "an insert revokes no lease of the absence",
-    within: 100,
+    within: 25,
     weather: "leases",
     edits: [condition("exclusive-revokes", `$ || this.#ground.versionOf(wanted)?.hash === null`)],
   },
   {
     name: "a session is renewed although it has not heard of a revocation",
-    within: 500,
+    within: 100,
     weather: "leases",
     edits: [
       expression("renewed-unheard", `session.revocations.length === 0`, `true`),
@@ -734,7 +734,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a revocation is heard and not processed",
-    within: 100,
+    within: 50,
     weather: "leases",
     edits: [replace("revocation-processed", `this.drop(this.late ?? []); this.late = line.units;`)],
   },
@@ -746,13 +746,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a gap in the numbers of lines is not noticed",
-    within: 1_000,
+    within: 1_500,
     weather: "leases",
     edits: [condition("line-without-gap", `false`), condition("stream-without-gap", `false`)],
   },
   {
     name: "a promise counts from its answer",
-    within: 1_000,
+    within: 1_500,
     weather: "leases",
     edits: [
       value(
@@ -769,13 +769,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "the time of a lease is not looked at",
-    within: 500,
+    within: 250,
     weather: "leases",
     edits: [condition("term-looked-at", `this.#validUntilMs === -Infinity`)],
   },
   {
     name: "units are looked at one after the other",
-    within: 1_000,
+    within: 250,
     weather: "leases",
     edits: [
       value("unit-looked-at", `this.#leases.get(unit) ?? this.before?.get(unit)`),
@@ -788,25 +788,25 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "the version of a lease is not compared",
-    within: 100,
+    within: 50,
     weather: "leases",
     edits: [expression("lease-version", `!sameVersion(lease.version, entry.version)`, `false`)],
   },
   {
     name: "a clock that is set back is not noticed",
-    within: 1_000,
+    within: 2_500,
     weather: "leases",
     edits: [condition("clock-set-back", `false`), remove("term-timed")],
   },
   {
     name: "a read that is to be kept is answered by leases",
-    within: 500,
+    within: 100,
     weather: "leases",
     edits: [expression("leased-read-only", `retained`, `false`)],
   },
   {
     name: "an execution that may write is answered by leases",
-    within: 100,
+    within: 25,
     weather: "leases",
     edits: [expression("leased-read-only", `writes.size > 0`, `false`)],
   },
@@ -818,7 +818,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "an isolate keeps its own leases of units that it writes",
-    within: 100,
+    within: 1_000,
     weather: "leases",
     edits: [remove("own-leases-dropped")],
   },

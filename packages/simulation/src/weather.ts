@@ -259,7 +259,7 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
       const clocks = random.pick([NO_TROUBLE, { locationClock: 800 }, { isolateStopped: 800, requestCutOff: 2_000 }]);
       const server = random.pick([
         { servers: 1, trouble: NO_TROUBLE },
-        { servers: 1, trouble: { serverKilled: 1_500, serverDrained: random.pick([null, 1_500]) } },
+        { servers: 1, trouble: { serverKilled: 1_000, serverDrained: random.pick([null, 1_500]) } },
         { servers: 2, trouble: { serverStopped: 1_500 } },
       ]);
       return {
@@ -282,6 +282,7 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
           maxDelayMs: random.pick([5, 60]),
         },
         partitionMs: 4_000,
+        beatMs: random.pick([100, 1_000]),
         heardDelayMs: random.pick([5, 5, 60, 900]),
         slowStreams: random.pick([0, 0, 0.3]),
         lineLoss: random.pick([0, 0, 0.05]),

@@ -5,6 +5,8 @@ import type { Completion, DoneIntent, Intent } from "./core/intent.ts";
 import { type Answer, Driver, type Halt, type Ports, type StoragePort } from "./driver.ts";
 
 const COMMIT = "00000001-000000000001" as Intent["commitId"];
+const EARLIER = "00000001-000000000000" as Intent["commitId"];
+const OTHER = "00000001-000000000002" as Intent["commitId"];
 const INTENT = { executionId: "a" as ExecutionId, commitId: COMMIT } as Intent;
 const COMPLETION = { executionId: "a" as ExecutionId, commitId: COMMIT, writes: [] as const } as unknown as Completion;
 const REPLY: LviReply = { kind: "refused", code: "busy", message: "", retryAfterMs: 1, asOf: NO_COMMIT };
@@ -170,6 +172,28 @@ describe("an answer", () => {
     const done = { commitId: COMMIT } as DoneIntent;
     takeCall("commit").succeeded({ kind: "exists", id: COMPLETION.executionId, record: { state: "done", done } });
     expect(told).toEqual(["A answered"]);
+  });
+
+  test.each([
+    [
+      "of another execution of the train under its own commit id: the train was done",
+      COMPLETION.executionId,
+      COMMIT,
+      true,
+    ],
+    ["of another execution of the train under an earlier commit id", COMPLETION.executionId, EARLIER, false],
+    ["of an execution that is not in the train", "c" as ExecutionId, COMMIT, false],
+  ])("may wait for the commit of a train of which a repeat has found the record %s", (_, id, commitId, isDone) => {
+    const first = { executionId: "b" as ExecutionId, commitId: OTHER, writes: [] as const } as unknown as Completion;
+    const completions = [first, COMPLETION].map((completion) => ({ expects: "new", completion }) as const);
+    on("lvi-request", () => []);
+    on("clock", () => [{ kind: "complete", operation: 8, completions }]);
+    on("completed", () => [reply(1, [{ kind: "operation", operation: 8 }])]);
+    ask("A");
+    driver.wake();
+    const done = { commitId } as DoneIntent;
+    takeCall("commit").succeeded({ kind: "exists", id, record: { state: "done", done } });
+    expect(told).toEqual([isDone ? "A answered" : "A failed: An effect leaves before operation 8 has succeeded."]);
   });
 
   test("may wait for a success of an earlier step, and for a time", () => {

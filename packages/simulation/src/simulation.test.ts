@@ -33,6 +33,8 @@ const PATHS = [
   "wrote_on_get_alarm",
   "waited",
   "contended",
+  "train",
+  "train_left",
   "contention_round",
   "gate",
   "storage_failed",

@@ -227,6 +227,13 @@ const STORIES: readonly Story[] = [
     play: (stage) => stage.ask(0, "update", A).run(125).ask(0, "update", A).run(500),
   },
   {
+    title: "Train",
+    words:
+      "Three executions at location 1 want the item that location 0 has just written. The first of them runs near storage. The others follow it, in one run and one commit.",
+    play: (stage) =>
+      stage.ask(0, "update", A).run(20).ask(1, "update", A).ask(1, "update", A).ask(1, "update", A).run(400),
+  },
+  {
     title: "Duplicate",
     words:
       "The network delivers a request twice. The second copy comes when the execution is done. It is told that the answer is not kept, and nobody hears it.",

@@ -230,7 +230,7 @@ const MODES: readonly LockMode[] = ["shared", "exclusive"];
 
 describe.each(INSTANCES)("locks of $name", ({ createTable, overlap, units }) => {
   const action = fc.record({
-    kind: fc.constantFrom("acquire", "acquire", "release", "more", "behind", "observe"),
+    kind: fc.constantFrom("acquire", "acquire", "release", "more", "behind", "follow", "observe"),
     owner: fc.nat(7),
     units: fc.uniqueArray(fc.constantFrom(...units), { minLength: 1, maxLength: 4 }),
     modes: fc.array(fc.constantFrom(...MODES), { minLength: 4, maxLength: 4 }),
@@ -272,6 +272,17 @@ describe.each(INSTANCES)("locks of $name", ({ createTable, overlap, units }) => 
               [...observing.values()].flat().some((each) => overlap(each, unit)),
             );
             expect(locks.isContended(owner)).toBe(isWaitedFor || isObserved);
+            const behind = naive.waiters.filter(({ accesses: asked }) => naive.conflict(asked, held));
+            const inOrderOfTickets = behind.map((each) => each.owner).toSorted((a, b) => a.ticket - b.ticket);
+            for (const most of [1, 8])
+              expect(names(locks.waitersBehind(owner, most))).toBe(names(inOrderOfTickets.slice(0, most)));
+            expect(locks.wantedBy(owner)).toEqual(waiting?.accesses ?? []);
+            for (const { unit } of waiting?.accesses ?? []) {
+              const touches = (asked: readonly Access[]): boolean => asked.some((each) => overlap(each.unit, unit));
+              const isHeld = [...naive.holders.values()].some(touches);
+              const isWanted = naive.waiters.some((each) => each.owner !== owner && touches(each.accesses));
+              expect(locks.isWantedBy(owner, unit)).toBe(!isHeld && !isWanted);
+            }
           }
         };
         for (const { kind, owner: index, units: named, modes, keepsTicket } of actions) {
@@ -304,6 +315,22 @@ describe.each(INSTANCES)("locks of $name", ({ createTable, overlap, units }) => 
             const ahead = locks.acquireBehind(owner, wanted, owner.ticket, () => true);
             expect(ahead).toEqual(mayBe ? new Set(inWay) : null);
             if (mayBe) naive.holders.set(owner, wanted);
+          } else if (kind === "follow" && naive.waiters.some((each) => each.owner === owner)) {
+            const { accesses: asked } = naive.waiters.find((each) => each.owner === owner)!;
+            const inWay = naive.holdersInWay(owner, asked);
+            const isObserved = asked.some(({ unit }) =>
+              [...observing.values()].flat().some((each) => overlap(each, unit)),
+            );
+            const mayBe = !isObserved && naive.waitersInWay(owner, asked).length === 0;
+            const ahead = locks.acquireBehind(owner, asked, owner.ticket, () => true);
+            expect(ahead).toEqual(mayBe ? new Set(inWay) : null);
+            if (mayBe) {
+              naive.waiters.splice(
+                naive.waiters.findIndex((each) => each.owner === owner),
+                1,
+              );
+              naive.holders.set(owner, [...asked]);
+            }
           } else if (kind === "observe" && isIdle) {
             observing.set(owner, [...(observing.get(owner) ?? []), ...named]);
             locks.onRelease(owner, named);

@@ -278,9 +278,10 @@ export class LockTable<Owner extends object> {
 
   /** Whether the owner waits for the unit, and nobody else waits for it or holds it. */
   isWantedBy(owner: Owner, unit: UnitId): boolean {
-    return this.#locks
-      .overlapping(unit)
-      .every(([, { holders, queue }]) => holders.size === 0 && queue?.all.every((waiting) => waiting.owner === owner));
+    return this.#locks.overlapping(unit).every(([, { holders, queue }]) => {
+      const isWaitedFor = queue?.all.some((waiting) => waiting.owner !== owner) === true;
+      return holders.size === 0 && !isWaitedFor;
+    });
   }
 
   /** All that the owner waits for; empty: it waits for no lock. */

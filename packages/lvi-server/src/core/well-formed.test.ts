@@ -202,6 +202,23 @@ const BROKEN: readonly Break[] = [
   ],
   ["a budget that counts what has ended", /the budgets count/, ({ excess }) => (excess.bytes = 1)],
   ["a run that was forgotten", /its run does not/, ({ runs }) => runs.splice(0)],
+  [
+    "a member of a train whose run was forgotten",
+    /its run does not/,
+    ({ runs, other }) => runs.splice(0, 1, { ...runs[0]!, execution: { ...other }, followers: [] }),
+  ],
+  [
+    "a member of a train that runs in another one too",
+    /its run does not/,
+    ({ runs, other }) => runs.push({ execution: { ...other }, isReplay: false, followers: [{ execution: other }] }),
+  ],
+  [
+    "a member of a commit that is not completing",
+    /its completion does not/,
+    ({ operations, pending, other }) => {
+      operations.push({ kind: "complete", execution: other, members: [{ execution: pending }] });
+    },
+  ],
   ["two runs at once", /its run does not/, ({ runs, other }) => runs.push({ execution: other, isReplay: false })],
   [
     "a run beside a pending intent",

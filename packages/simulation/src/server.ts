@@ -292,9 +292,8 @@ export class Server {
 
   #checkLine(text: string): void {
     const line = decodeLine(text, { decode: (value) => Buffer.from(value, "base64") });
-    switch (line?.kind) {
-      case undefined:
-        return void this.problems.push(`a location is told ${text}`);
+    if (line === null) return void this.problems.push(`a location is told ${text}`);
+    switch (line.kind) {
       case "hint":
         return this.#checkHint(line.entries);
       case "lease":
@@ -304,6 +303,10 @@ export class Server {
           if (stored === null ? version.hash !== null : !sameVersion(stored, version))
             this.problems.push(`a location is leased ${unit} as of ${version.commitId}, which storage does not have`);
         }
+        return;
+      case "session":
+      case "revoke":
+      case "changed":
     }
   }
 

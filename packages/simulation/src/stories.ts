@@ -171,7 +171,8 @@ class Stage {
       .run(2_000);
     this.ask(0, "read", A, B).ask(1, "read", A, B).run(2_000);
     // A lease goes to a location that reads much.
-    for (let reads = 0; leases && reads < READS_BEFORE_LEASES; reads++) this.ask(0, "read", A, B).run(300);
+    const reads = leases ? READS_BEFORE_LEASES : 0;
+    for (let read = 0; read < reads; read++) this.ask(0, "read", A, B).run(300);
     this.#copies = copies;
     play(this.curtain());
     return this;

@@ -8,7 +8,7 @@ export interface LeasePolicy {
   readonly priorReads: number;
   /** After a look that found no gain, the unit is not looked at for so long. */
   readonly lookAgainMs: number;
-  /** A location that let a lease run out while somebody waited gets none for so long, and twice as long each time up to the most. */
+  /** A location that let a lease run out while somebody waited gets none for so long. The time doubles each time, up to the most. */
   readonly backoffMs: number;
   readonly mostBackoffMs: number;
 }

@@ -187,7 +187,7 @@ describe("an answer", () => {
     const first = { executionId: "b" as ExecutionId, commitId: OTHER, writes: [] as const } as unknown as Completion;
     const completions = [first, COMPLETION].map((completion) => ({ expects: "new", completion }) as const);
     on("lvi-request", () => []);
-    on("clock", () => [{ kind: "complete", operation: 8, completions }]);
+    on("clock", () => [{ kind: "complete", operation: 8, completions, after: [] }]);
     on("completed", () => [reply(1, [{ kind: "operation", operation: 8 }])]);
     ask("A");
     driver.wake();

@@ -146,3 +146,36 @@ test("of two candidates one gets it; after a failure they look again", () => {
   expect(candidate.step(0, { kind: "failed" })).toMatchObject({ kind: "wait" });
   expect(candidate.step(0, { kind: "waited" })).toEqual({ kind: "read" });
 });
+
+describe("read leases of an earlier leader", () => {
+  const acquire = (candidate: Candidate, nowMs: number, leadership: Leadership): CandidateEffect =>
+    candidate.step(nowMs, { kind: "read", leadership });
+  const elected = (candidate: Candidate, nowMs: number): CandidateEffect =>
+    candidate.step(nowMs, {
+      kind: "acquired",
+      leadership: { epoch: 4, beat: 0, termMs: TERM_MS, readLeaseMs: READ_LEASE_MS },
+    });
+
+  test("are waited out after a leader that is known to be dead, and the record names the longer time", () => {
+    const candidate = new Candidate(TERM_MS, READ_LEASE_MS);
+    const dead: Leadership = { epoch: 3, beat: 4, termMs: 0, readLeaseMs: 600 };
+    expect(acquire(candidate, 5_000, dead)).toMatchObject({ kind: "acquire", readLeaseMs: 600 });
+    expect(elected(candidate, 5_010)).toMatchObject({ leadership: { readLeasesUntilMs: 5_000 + 630 } });
+  });
+
+  test("are over with a leadership that has run out", () => {
+    const candidate = new Candidate(TERM_MS, READ_LEASE_MS);
+    const silent: Leadership = { epoch: 3, beat: 4, termMs: TERM_MS, readLeaseMs: 600 };
+    expect(acquire(candidate, 5_000, silent)).toMatchObject({ kind: "wait" });
+    expect(acquire(candidate, 6_060, silent)).toMatchObject({ kind: "acquire", readLeaseMs: READ_LEASE_MS });
+    expect(elected(candidate, 6_070)).toMatchObject({ leadership: { readLeasesUntilMs: 5_630 } });
+  });
+
+  test("may outlast a short leadership whose server has inherited them", () => {
+    const candidate = new Candidate(TERM_MS, READ_LEASE_MS);
+    const silent: Leadership = { epoch: 3, beat: 4, termMs: 100, readLeaseMs: 600 };
+    acquire(candidate, 5_000, silent);
+    expect(acquire(candidate, 5_200, silent)).toMatchObject({ kind: "acquire", readLeaseMs: 600 });
+    expect(elected(candidate, 5_210)).toMatchObject({ leadership: { readLeasesUntilMs: 5_630 } });
+  });
+});

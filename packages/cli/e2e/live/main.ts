@@ -1,6 +1,6 @@
 /**
- * `pnpm bench:live [--json]`: how long after a write begins each subscriber of a live query shows it. Ten subscribers at each of
- * five locations, at the distances of `radical dev`; 200 writes of one counter, one after the other, from all locations in turn.
+ * `pnpm bench:live [--json]`: how long after a write begins each subscriber of a live query shows it. Ten subscribers are at each
+ * of five locations, at the distances of `radical dev`. 200 writes of one counter come one after the other, from all locations in turn.
  */
 import { commandLine } from "@radical/command-line";
 import { quantile } from "../../src/bench/statistics.ts";

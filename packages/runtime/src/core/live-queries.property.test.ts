@@ -1,6 +1,6 @@
 /**
- * Live queries of an isolate beside a primary that is modelled in a few lines: it keeps watches by session, and tells a session
- * of changes in order. Sessions lapse, streams stall, runs fail, requests disappear, clients read slowly. Each subscriber
+ * Live queries of an isolate beside a primary that is modelled in a few lines. The primary keeps watches by session, and tells a
+ * session of changes in order. Sessions lapse, streams stall, runs fail, requests disappear, clients read slowly. Each subscriber
  * hears of states in the order of the primary, none older than its question, and of the last one.
  */
 import { sessionId, type SessionId, unitId, type UnitId } from "@radical/protocol";
@@ -52,7 +52,7 @@ class World {
   runs = 0;
   #writes = 0;
   readonly #versions = new Map<UnitId, number>(UNITS.map((unit) => [unit, 0]));
-  /** What the server keeps: by session the units that it watches, and lines that were not delivered. */
+  /** By session, as the server keeps it: the units that it watches, and lines that were not delivered. */
   readonly #sessions = new Map<SessionId, { readonly watched: Set<UnitId>; readonly lines: (readonly UnitId[])[] }>();
   #named: SessionId | null = null;
   #provenAtMs = 0;

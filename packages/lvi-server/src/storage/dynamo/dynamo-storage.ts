@@ -165,20 +165,31 @@ export class DynamoStorage implements Storage {
 
   async readLeadership(): Promise<Leadership> {
     const item = await this.#dynamo.get(this.#tables.meta, LEADERSHIP);
-    if (item === null) return { epoch: 0, beat: 0, termMs: 0 };
-    const leadership = { epoch: number(item, "epoch"), beat: number(item, "beat"), termMs: number(item, "term_ms") };
+    if (item === null) return { epoch: 0, beat: 0, termMs: 0, readLeaseMs: 0 };
+    const leadership = {
+      epoch: number(item, "epoch"),
+      beat: number(item, "beat"),
+      termMs: number(item, "term_ms"),
+      // A server of an earlier version gives none.
+      readLeaseMs: Number(item["read_lease_ms"]?.N ?? 0),
+    };
     const leader = item["leader"]?.S;
     return leader === undefined ? leadership : { ...leadership, leader };
   }
 
-  async acquireLeadership(seen: Leadership, termMs: number, leader?: string): Promise<Leadership | null> {
+  async acquireLeadership(
+    seen: Leadership,
+    termMs: number,
+    readLeaseMs: number,
+    leader?: string,
+  ): Promise<Leadership | null> {
     const epoch = seen.epoch + 1;
     const holder = randomUUID();
     const leadership: TransactWriteItem = {
       Update: {
         TableName: this.#tables.meta,
         Key: LEADERSHIP,
-        UpdateExpression: `SET epoch = :next, beat = :zero, term_ms = :term, holder = :holder${
+        UpdateExpression: `SET epoch = :next, beat = :zero, term_ms = :term, read_lease_ms = :read, holder = :holder${
           leader === undefined ? " REMOVE leader" : ", leader = :leader"
         }`,
         ConditionExpression: "attribute_not_exists(epoch) OR (epoch = :epoch AND beat = :beat)",
@@ -186,6 +197,7 @@ export class DynamoStorage implements Storage {
           ":next": { N: String(epoch) },
           ":zero": { N: "0" },
           ":term": { N: String(termMs) },
+          ":read": { N: String(readLeaseMs) },
           ":holder": { S: holder },
           ...(leader === undefined ? {} : { ":leader": { S: leader } }),
           ":epoch": { N: String(seen.epoch) },
@@ -202,14 +214,14 @@ export class DynamoStorage implements Storage {
     // An attempt whose answer was lost may have succeeded.
     const isOurs = failed === null || failed[0]?.item?.["holder"]?.S === holder;
     if (!isOurs) return null;
-    return { epoch, beat: 0, termMs, ...(leader === undefined ? {} : { leader }) };
+    return { epoch, beat: 0, termMs, readLeaseMs, ...(leader === undefined ? {} : { leader }) };
   }
 
   async renewLeadership(epoch: number, termMs: number): Promise<boolean> {
     const failed = await this.#dynamo.updateAtOnce({
       TableName: this.#tables.meta,
       Key: LEADERSHIP,
-      UpdateExpression: "SET beat = beat + :one, term_ms = :term",
+      UpdateExpression: `SET beat = beat + :one, term_ms = :term${termMs === 0 ? ", read_lease_ms = :term" : ""}`,
       ConditionExpression: "epoch = :epoch",
       ExpressionAttributeValues: { ":one": { N: "1" }, ":term": { N: String(termMs) }, ":epoch": { N: String(epoch) } },
     });

@@ -16,6 +16,7 @@ const BOUNDS: ListenerBounds = {
   sessions: 3,
   unheardUnits: 4,
   silentMs: 1_000,
+  deafMs: 3_000,
   unitsOfLocation: 16,
   holdings: 100,
   firstUnits: 2,

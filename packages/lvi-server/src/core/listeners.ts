@@ -94,6 +94,7 @@ const DEFAULT_BOUNDS: ListenerBounds = {
   sessions: 2_048,
   unheardUnits: 20_000,
   silentMs: 60_000,
+  deafMs: 3_000,
   unitsOfLocation: 8_192,
   holdings: 500_000,
   firstUnits: 1_000,
@@ -276,12 +277,15 @@ export class Listeners {
     const { hasBegun } = session;
     this.leases.served(session, served, nowMs);
     this.#hear(session, n, nowMs);
-    if (session.isToEnd && !session.isBound) {
+    // What a deaf session watches changes unnoticed: it is to ask for another one, and to read anew.
+    const isDeaf = session.isDeaf(nowMs);
+    if ((session.isToEnd || isDeaf) && !session.isBound) {
       this.#sessions.delete(session);
       return reply({ kind: "lapsed" });
     }
     // A session that has not heard of a revocation gets no more time: its writer would wait without end.
-    if (session.revocations.length === 0 && !this.#isEnding) session.untilMs = Math.max(session.untilMs, term.untilMs);
+    if (session.revocations.length === 0 && !isDeaf && !this.#isEnding)
+      session.untilMs = Math.max(session.untilMs, term.untilMs);
     reply({ kind: "renewed", untilMs: Math.max(session.untilMs, nowMs), nowMs });
     if (!hasBegun) this.leases.begun(session, term);
   }

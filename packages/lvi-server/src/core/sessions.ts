@@ -43,6 +43,8 @@ export interface SessionBounds {
   readonly unheardUnits: number;
   /** How long a session is remembered that is not bound and has no stream. */
   readonly silentMs: number;
+  /** A session that has not heard a line for so long gets no more time, though its messages come: its stream does not arrive. */
+  readonly deafMs: number;
 }
 
 /** The sessions of one location. */
@@ -72,19 +74,23 @@ export class Session {
   /** It has fallen behind too far: nothing is promised to it any more. */
   isToEnd = false;
   readonly #mostUnheardUnits: number;
+  readonly #deafMs: number;
   #n = 0;
   #heard = 0;
   readonly #unheard: NumberedLine[] = [];
+  /** When each of them was said. */
+  readonly #saidAtMs: number[] = [];
   #unheardUnits = 0;
   /** The line whose hearing tells the round trip; null: none is under way. */
   #timed: { readonly n: number; readonly sentAtMs: number } | null = null;
 
-  constructor(id: SessionId, at: SessionsOfLocation, name: string, mostUnheardUnits: number, nowMs: number) {
+  constructor(id: SessionId, at: SessionsOfLocation, name: string, bounds: SessionBounds, nowMs: number) {
     this.id = id;
     this.at = at;
     this.name = name;
     this.silentSinceMs = nowMs;
-    this.#mostUnheardUnits = mostUnheardUnits;
+    this.#mostUnheardUnits = bounds.unheardUnits;
+    this.#deafMs = bounds.deafMs;
   }
 
   /** The number of the last line. */
@@ -117,10 +123,17 @@ export class Session {
     return this.listener !== null && this.hasBegun && !this.isToEnd;
   }
 
+  /** Lines do not reach it. */
+  isDeaf(nowMs: number): boolean {
+    const [saidAtMs] = this.#saidAtMs;
+    return saidAtMs !== undefined && nowMs - saidAtMs >= this.#deafMs;
+  }
+
   /** Numbers the line, and keeps it until it is heard. */
   add(line: Unnumbered, nowMs: number): NumberedLine {
     const numbered: NumberedLine = { ...line, n: ++this.#n };
     this.#unheard.push(numbered);
+    this.#saidAtMs.push(nowMs);
     this.#unheardUnits += line.units.length;
     if (this.#unheardUnits > this.#mostUnheardUnits) this.isToEnd = true;
     // A lease is heard of with the next message only, and so is a change.
@@ -143,8 +156,10 @@ export class Session {
     }
     if (n <= this.#heard) return [];
     this.#heard = n;
-    while (this.#unheard[0] !== undefined && this.#unheard[0].n <= n)
+    while (this.#unheard[0] !== undefined && this.#unheard[0].n <= n) {
       this.#unheardUnits -= this.#unheard.shift()?.units.length ?? 0;
+      this.#saidAtMs.shift();
+    }
     const ended = this.revocations.filter((revocation) => revocation.n <= n);
     if (ended.length === 0) return ended;
     for (const revocation of ended) revocation.fact = { kind: "heard", session: this.id, n: revocation.n };
@@ -202,9 +217,9 @@ export class Sessions {
   mint(location: string, name: string, nowMs: number): Session | null {
     const at = this.#byLocation.get(location) ?? { location, sessions: new Set<Session>(), rttMs: null };
     this.#forgetSilent(at, nowMs);
-    const { sessionsOfLocation, sessions, unheardUnits } = this.#bounds;
+    const { sessionsOfLocation, sessions } = this.#bounds;
     if (at.sessions.size >= sessionsOfLocation || this.#byId.size >= sessions) return null;
-    const session = new Session(sessionId(this.#epoch, ++this.#minted), at, name, unheardUnits, nowMs);
+    const session = new Session(sessionId(this.#epoch, ++this.#minted), at, name, this.#bounds, nowMs);
     at.sessions.add(session);
     this.#byLocation.set(location, at);
     this.#byId.set(session.id, session);

@@ -277,7 +277,7 @@ export class Listeners {
     const { hasBegun } = session;
     this.leases.served(session, served, nowMs);
     this.#hear(session, n, nowMs);
-    // What a deaf session watches changes unnoticed: it is to ask for another one, and to read anew.
+    // A deaf session misses changes of the units that it watches: its isolate is to ask for another one, and to read anew.
     const isDeaf = session.isDeaf(nowMs);
     if ((session.isToEnd || isDeaf) && !session.isBound) {
       this.#sessions.delete(session);

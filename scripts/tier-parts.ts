@@ -101,7 +101,11 @@ export const PARTS: readonly Part[] = [
     kind: "files",
     name: "live queries of real processes",
     files: ["packages/cli/e2e/live.e2e.test.ts"],
-    inputs: ["packages/cli/e2e/live/**", "packages/cli/src/{build,dev,local}/**", "packages/{runtime,lvi-server}/src/**"],
+    inputs: [
+      "packages/cli/e2e/live/**",
+      "packages/cli/src/{build,dev,local}/**",
+      "packages/{runtime,lvi-server}/src/**",
+    ],
   },
   {
     kind: "files",

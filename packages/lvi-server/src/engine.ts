@@ -13,6 +13,7 @@ import {
   type LviReply,
   type LviRequest,
   type ModuleHash,
+  type ReadLeaseStatus,
   type SetLeft,
 } from "@radical/protocol";
 import type { Load, Note, NoteName } from "./core/events.ts";
@@ -134,6 +135,10 @@ export class Engine {
 
   get leaseCounts(): LeaseCounts {
     return this.#options.core.leaseCounts;
+  }
+
+  get readLeases(): ReadLeaseStatus {
+    return this.#options.core.readLeases(this.#options.now().monotonicMs);
   }
 
   get setsLeft(): readonly SetLeft[] {

@@ -567,6 +567,14 @@ describe("a writer", () => {
     expect(world.replies).toEqual(["write valid"]);
     expect(other.isOpen).toBe(false);
     expect(world.core.leaseCounts).toMatchObject({ lapsed: 1 });
+    const [status] = world.core.readLeases(world.nowMs).locations;
+    expect(status).toMatchObject({
+      revocations: 2,
+      longestWaitMs: LEASE_MS,
+      lapsed: 1,
+      refusedForMs: 30_000,
+      units: 0,
+    });
     // The location gets no lease for a while.
     world.followUp([A]);
     world.applied();

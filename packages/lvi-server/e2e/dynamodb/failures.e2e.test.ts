@@ -573,6 +573,28 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
       });
     });
 
+    test.each(["TransactWriteItems", "BatchGetItem"])(
+      "one that was decided is never said not to be done: %s is refused",
+      async (request) => {
+        const units = Array.from({ length: 250 }, (_, index) => unitId("t", `many ${index}`));
+        const completion = completionOf(
+          intentOf(1, epoch),
+          units.map((unit) => ({ unit, value: Uint8Array.of(3) })),
+        );
+        const throttled = await open(proxy.endpoint, IMPATIENT);
+        proxy.reset();
+        if (request === "TransactWriteItems") proxy.plan(request, { kind: "pass" });
+        proxy.always(request, refusal("ThrottlingException"));
+        expect(await failureOf(complete(throttled, epoch, "new", completion))).toEqual([
+          "unknown",
+          expect.stringMatching(/throttles/),
+        ]);
+        proxy.reset();
+        expect(await complete(throttled, epoch, "new", completion)).toMatchObject({ record: { state: "done" } });
+        expect((await loadAll(direct, units)).size).toBe(units.length);
+      },
+    );
+
     test("a write set that was not decided is as if it had not been sent", async () => {
       expect(await cutOff("pending", 0)).toEqual({ applied: 0, pending: 1, found: 0 });
     });

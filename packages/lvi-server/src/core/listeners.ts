@@ -291,7 +291,7 @@ export class Listeners {
   }
 
   #hear(session: Session, n: number, nowMs: number): void {
-    this.leases.heard(session, session.hear(n, nowMs));
+    this.leases.heard(session, session.hear(n, nowMs), nowMs);
     if (this.#isEnding && !session.isBound && session.listener !== null) this.#close(session.listener, nowMs);
   }
 

@@ -36,6 +36,7 @@ import {
   type Repair,
   type SamplePath,
   type SenderSession,
+  type ReadLeaseStatus,
   type SetLeft,
   sameVersion,
   type UnitId,
@@ -352,6 +353,10 @@ export class LviCore {
   /** Of read leases, since the server has started. */
   get leaseCounts(): LeaseCounts {
     return this.#listeners.leases.counts;
+  }
+
+  readLeases(monotonicMs: number): ReadLeaseStatus {
+    return { readLeaseMs: this.#options.readLeaseMs, locations: this.#listeners.leases.locations(monotonicMs) };
   }
 
   /** No location may answer by a read lease of this server. */

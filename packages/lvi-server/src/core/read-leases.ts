@@ -11,6 +11,7 @@
 import {
   type AccessedUnit,
   ItemMap,
+  type LeasedLocation,
   type LeasedUnit,
   type SenderSession,
   type Served,
@@ -113,6 +114,15 @@ interface Place {
   older: Map<UnitId, Use>;
   refusedUntilMs: number;
   backoffMs: number;
+  readonly waits: Waits;
+}
+
+/** The waits for a location so far. */
+interface Waits {
+  revocations: number;
+  waitedMs: number;
+  longestWaitMs: number;
+  lapsed: number;
 }
 
 export class ReadLeases {
@@ -321,7 +331,14 @@ export class ReadLeases {
 
   #revokeFrom(session: Session, units: readonly UnitId[], nowMs: number): Revocation {
     const n = this.#sessions.say(session, { kind: "revoke", units }, nowMs);
-    const revocation: Revocation = { session: session.id, n, units, untilMs: session.untilMs, fact: null };
+    const revocation: Revocation = {
+      session: session.id,
+      n,
+      units,
+      sinceMs: nowMs,
+      untilMs: session.untilMs,
+      fact: null,
+    };
     session.revocations.push(revocation);
     for (const unit of units) {
       const holding = session.held.get(unit);
@@ -344,7 +361,8 @@ export class ReadLeases {
   }
 
   /** The session has heard of these revocations. */
-  heard(session: Session, ended: readonly Revocation[]): void {
+  heard(session: Session, ended: readonly Revocation[], nowMs: number): void {
+    if (ended.length > 0) this.#waited(session, ended, nowMs);
     for (const revocation of ended)
       for (const unit of revocation.units)
         if (session.held.get(unit)?.revocation === revocation) this.#drop(session, unit);
@@ -352,7 +370,10 @@ export class ReadLeases {
 
   /** Its time is over. */
   lapse(session: Session, nowMs: number): void {
-    if (session.revocations.length > 0) this.#backOff(this.#placeOf(session.at.location), nowMs);
+    if (session.revocations.length > 0) {
+      this.#waited(session, session.revocations, nowMs);
+      this.#backOff(this.#placeOf(session.at.location), nowMs);
+    }
     for (const revocation of session.revocations) revocation.fact = { kind: "passed", atMs: revocation.untilMs };
     session.revocations = [];
     this.#sessions.delete(session);
@@ -389,13 +410,39 @@ export class ReadLeases {
     if (places.size + sessions.size === 0) this.#holders.delete(unit);
   }
 
+  #waited({ at }: Session, ended: readonly Revocation[], nowMs: number): void {
+    const { waits } = this.#placeOf(at.location);
+    for (const { sinceMs } of ended) {
+      const waitedMs = nowMs - sinceMs;
+      waits.revocations++;
+      waits.waitedMs += waitedMs;
+      waits.longestWaitMs = Math.max(waits.longestWaitMs, waitedMs);
+    }
+  }
+
   #backOff(place: Place, nowMs: number): void {
     this.counts.lapsed++;
+    place.waits.lapsed++;
     if (nowMs < place.refusedUntilMs) return;
     // It has done well for long.
     if (nowMs > place.refusedUntilMs + MOST_BACKOFF_MS) place.backoffMs = BACKOFF_MS;
     place.refusedUntilMs = nowMs + place.backoffMs;
     place.backoffMs = Math.min(2 * place.backoffMs, MOST_BACKOFF_MS);
+  }
+
+  /** For people, by location. */
+  locations(nowMs: number): readonly LeasedLocation[] {
+    return Array.from(this.#places.values(), ({ location, leased, refusedUntilMs, waits }) => {
+      const at = this.#sessions.at(location);
+      return {
+        location,
+        sessions: at?.sessions.size ?? 0,
+        units: leased.size,
+        roundTripMs: at?.rttMs ?? null,
+        ...waits,
+        refusedForMs: Math.max(0, refusedUntilMs - nowMs),
+      };
+    });
   }
 
   /** A rule that the leases break; null: none. */
@@ -455,6 +502,7 @@ export class ReadLeases {
       older: new Map(),
       refusedUntilMs: -Infinity,
       backoffMs: BACKOFF_MS,
+      waits: { revocations: 0, waitedMs: 0, longestWaitMs: 0, lapsed: 0 },
     };
     this.#places.set(location, place);
     return place;

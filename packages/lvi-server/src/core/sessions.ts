@@ -15,6 +15,7 @@ export interface Revocation {
   /** The line that ends the leases, and their units. */
   readonly n: number;
   readonly units: readonly UnitId[];
+  readonly sinceMs: number;
   /** The session is given no more time before it has heard the line. */
   readonly untilMs: number;
   /** How the wait has ended; null: it has not. */

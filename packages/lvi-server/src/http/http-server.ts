@@ -420,10 +420,18 @@ function notRegistered(hash: ModuleHash): RadicalError {
 function statusOf({ state: stateOf, now }: HttpOptions): ServerStatus {
   const state = stateOf();
   if (state.kind === "not-serving")
-    return { state: state.reason, epoch: null, timeMs: now(), pending: null, overdue: null, setsLeft: null };
-  const { load, setsLeft } = state.engine;
+    return {
+      state: state.reason,
+      epoch: null,
+      timeMs: now(),
+      pending: null,
+      overdue: null,
+      setsLeft: null,
+      readLeases: null,
+    };
+  const { load, setsLeft, readLeases } = state.engine;
   const { pending, overdue } = load;
-  return { state: state.kind, epoch: state.epoch, timeMs: now(), pending, overdue, setsLeft };
+  return { state: state.kind, epoch: state.epoch, timeMs: now(), pending, overdue, setsLeft, readLeases };
 }
 
 /** Ready: the server leads and has recovered. */

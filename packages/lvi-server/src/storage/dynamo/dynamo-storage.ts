@@ -373,9 +373,11 @@ export class DynamoStorage implements Storage {
     if (overflow !== null && beside !== null) await this.#parts.put(executionId, beside.name, overflow, null);
     const failed = await this.#dynamo.put({ TableName: this.#tables.executions, Item: item, ...ifNew(epoch) });
     // What exists may be this very intent, of an attempt whose answer was lost.
-    if (failed === null || failed.item?.["commit_id"]?.S === commitId) this.#noteParts(executionId, beside);
+    const isItself = failed?.item?.["commit_id"]?.S === commitId;
+    if (failed === null || isItself) this.#noteParts(executionId, beside);
     if (failed === null) return { kind: "stored" };
-    const known = await this.#known(epoch, failed.item!);
+    const knowing = this.#known(epoch, failed.item!);
+    const known = await (isItself ? afterDecision(knowing) : knowing);
     if (known === "fenced") return { kind: "fenced" };
     if (known === null) throw new StorageError("none", REMOVED);
     return { kind: "exists", record: known };
@@ -426,8 +428,9 @@ export class DynamoStorage implements Storage {
       const known = met === null ? null : await this.#known(epoch, met);
       return known === "fenced" ? { kind: "fenced" } : { kind: "exists", id: records[index]!.id, record: known };
     }
-    if (decided === null) await atOnce(becoming, (item, index) => this.#became(records[index]!.id, item));
-    else if ((await this.#finish(epoch, decided)) === null) return { kind: "fenced" };
+    if (decided === null)
+      await afterDecision(atOnce(becoming, (item, index) => this.#became(records[index]!.id, item)));
+    else if ((await afterDecision(this.#finish(epoch, decided))) === null) return { kind: "fenced" };
     return { kind: "applied" };
   }
 
@@ -762,6 +765,18 @@ function ifOwn(epoch: number, status: string): Condition {
     ExpressionAttributeNames: { "#status": "status", "#owner": "owner" },
     ExpressionAttributeValues: { ":status": { S: status }, ":epoch": { N: String(epoch) } },
   };
+}
+
+/**
+ * The rest of an operation that is decided: it has taken effect, or will. A request of the rest that did nothing does not change
+ * that, so each failure is `unknown`, and the same operation again finds out.
+ */
+async function afterDecision<T>(rest: Promise<T>): Promise<T> {
+  try {
+    return await rest;
+  } catch (error) {
+    throw error instanceof StorageError ? new StorageError("unknown", error.message, error) : error;
+  }
 }
 
 /** Whether a condition failed because the record is a later server's. Otherwise another attempt of this server has changed it. */

@@ -28,7 +28,7 @@ import type { CallerId } from "./events.ts";
 import { type HintBounds, hintsOf } from "./hints.ts";
 import { DEFAULT_LEASE_POLICY, type LeasePolicy } from "./lease-policy.ts";
 import { type Ground, type LeaseBounds, ReadLeases, type Term } from "./read-leases.ts";
-import { type Session, type SessionBounds, Sessions, type Revocation } from "./sessions.ts";
+import { type Session, type SessionBounds, Sessions } from "./sessions.ts";
 
 /** Names one answer that goes on. */
 export type ListenerId = number;

@@ -163,6 +163,12 @@ describe("read leases of an earlier leader", () => {
     expect(elected(candidate, 5_010)).toMatchObject({ leadership: { readLeasesUntilMs: 5_000 + 630 } });
   });
 
+  test("last no longer than its leadership, so its record names no longer time", () => {
+    const candidate = new Candidate(TERM_MS, 60_000);
+    const gone: Leadership = { epoch: 3, beat: 4, termMs: 0, readLeaseMs: 0 };
+    expect(acquire(candidate, 5_000, gone)).toMatchObject({ kind: "acquire", readLeaseMs: TERM_MS });
+  });
+
   test("are over with a leadership that has run out", () => {
     const candidate = new Candidate(TERM_MS, READ_LEASE_MS);
     const silent: Leadership = { epoch: 3, beat: 4, termMs: TERM_MS, readLeaseMs: 600 };

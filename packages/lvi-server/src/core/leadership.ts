@@ -131,7 +131,9 @@ export class Candidate {
     const sinceMs = leadership.termMs > 0 ? this.#unchangedSinceMs : nowMs;
     this.#readLeasesUntilMs = sinceMs + leadership.readLeaseMs * (1 + DRIFT);
     const areOver = this.#readLeasesUntilMs <= nowMs;
-    const readLeaseMs = Math.max(this.#readLeaseMs, areOver ? 0 : leadership.readLeaseMs);
+    // Read leases last no longer than the leadership that gives them.
+    const ownMs = Math.min(this.#readLeaseMs, this.#termMs);
+    const readLeaseMs = Math.max(ownMs, areOver ? 0 : leadership.readLeaseMs);
     return { kind: "acquire", seen: leadership, termMs: this.#termMs, readLeaseMs };
   }
 }

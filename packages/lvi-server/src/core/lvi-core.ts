@@ -1731,7 +1731,8 @@ export class LviCore {
     // Nobody else is leased the units from here on: the execution holds them, or waits for them.
     if ((isHeld || how === "wait") && !leases.isEmpty) {
       const { sender, declared } = execution;
-      const dropped = sender === null || declared === null ? null : { session: sender, units: declared.units };
+      const dropped =
+        sender === null || declared === null ? null : { session: sender, units: declared.units, written: null };
       const revocations = leases.revoke(accesses, dropped, this.#nowMs);
       if (revocations.length > 0) execution.revocations = [...new Set([...execution.revocations, ...revocations])];
     }

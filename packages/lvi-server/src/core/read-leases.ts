@@ -53,6 +53,8 @@ export interface Term {
 export interface Dropped {
   readonly session: SenderSession;
   readonly units: readonly AccessedUnit[];
+  /** Those of them that it writes, once they are asked for; null: they were not. */
+  written: ReadonlySet<UnitId> | null;
 }
 
 /** Since the server has started. */
@@ -562,5 +564,6 @@ function isDropped(dropped: Dropped | null, { id }: Session, unit: UnitId, n: nu
   if (dropped === null || dropped.session.id !== id) return false;
   // variant: grant-on-its-way
   if (n > dropped.session.heard) return false;
-  return dropped.units.some((accessed) => accessed.unit === unit && accessed.mode !== "read");
+  dropped.written ??= new Set(dropped.units.flatMap((accessed) => (accessed.mode === "read" ? [] : [accessed.unit])));
+  return dropped.written.has(unit);
 }

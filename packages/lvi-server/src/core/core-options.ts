@@ -1,5 +1,5 @@
 /** Decisions of the operator and the embedding program about the protocol core: times, bounds, memory. */
-import { REPLAY_WINDOW_MS } from "@radical/protocol";
+import { DEFAULT_READ_LEASE_MS, REPLAY_WINDOW_MS } from "@radical/protocol";
 import type { Budget } from "./budgets.ts";
 import { DEFAULT_LEASE_POLICY, type LeasePolicy } from "./lease-policy.ts";
 import { REPEAT_WINDOW_MS } from "./finished-executions.ts";
@@ -57,7 +57,7 @@ export interface CoreOptions {
 
 export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   followupTimeoutMs: 5_000,
-  readLeaseMs: 3_000,
+  readLeaseMs: DEFAULT_READ_LEASE_MS,
   leasePolicy: DEFAULT_LEASE_POLICY,
   maxWaitMs: 10_000,
   retryMs: 100,

@@ -545,7 +545,8 @@ export class Execution {
         this.#footprint = {
           units: new Set([...readsOf(question), ...reply.repairs.map(({ unit }) => unit)]),
           isWhole: false,
-          session: this.#watcher,
+          // The outcome of another sending is watched for the session which that one has named.
+          session: reply.cause === "stored" ? null : this.#watcher,
         };
         return [
           this.#answer({

@@ -482,7 +482,7 @@ export class LviCore {
         return;
       case "drain":
         this.#draining = true;
-        for (const { untilMs } of this.#listeners.end(this.#nowMs)) this.#deadlines.add(untilMs, { kind: "clear" });
+        for (const untilMs of this.#listeners.end(this.#nowMs)) this.#deadlines.add(untilMs, { kind: "clear" });
     }
   }
 

@@ -160,13 +160,14 @@ describe.runIf(parts.includes("tail and doctor"))("radical doctor", () => {
       )
     ).findings;
   const problems = async (more: Partial<Deployment>): Promise<ReturnType<typeof problemsOf>> =>
-    problemsOf({ findings: await look(more), roundTrips: [] });
+    problemsOf({ findings: await look(more), roundTrips: [], readLeases: null });
 
   test("all is well: silence, and as JSON each location's round trip", async () => {
     expect(await doctor()).toEqual({ code: 0, stdout: "", stderr: "" });
     const { code, stdout } = await doctor("--json");
-    const { ok, roundTrips, checks } = JSON.parse(stdout) as {
+    const { ok, roundTrips, readLeases, checks } = JSON.parse(stdout) as {
       ok: boolean;
+      readLeases: unknown;
       roundTrips: readonly RoundTrip[];
       checks: Diagnosis["findings"];
     };
@@ -174,7 +175,21 @@ describe.runIf(parts.includes("tail and doctor"))("radical doctor", () => {
     expect(roundTrips.map(({ location }) => location)).toEqual(["near", "far"]);
     // Its link delays by 20 ms.
     expect(roundTrips[1]!.primaryMs).toBeGreaterThanOrEqual(20);
-    expect(checks.map(({ check }) => check)).toEqual(["node", "dev_port", "primary", "locations", "modules", "clock"]);
+    expect(checks.map(({ check }) => check)).toEqual([
+      "node",
+      "dev_port",
+      "primary",
+      "read_leases",
+      "locations",
+      "modules",
+      "clock",
+    ]);
+    expect(readLeases).toMatchObject({ readLeaseMs: 3_000 });
+    expect(roundTrips[0]!.answered).toEqual({
+      leased: 0,
+      speculative: 0,
+      "near-storage": expect.any(Number) as number,
+    });
   });
 
   test("locations that are cut off from the primary: a line each, exit code 1", async () => {

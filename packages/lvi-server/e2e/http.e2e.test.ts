@@ -6,13 +6,17 @@ import {
   type AccessedUnit,
   byUnit,
   decodeFollowupReply,
+  decodeHeardReply,
   decodeLviReply,
   encodeFollowup,
+  encodeHeard,
   encodeLviRequest,
   encodeModuleContent,
   entryOf,
   type Followup,
   FOLLOWUP_PATH,
+  type Heard,
+  HEARD_PATH,
   KEY_HEADER,
   LINES_TYPE,
   LOG_PATH,
@@ -29,6 +33,7 @@ import {
   REPLAY_WINDOW_MS,
   SAMPLES_PATH,
   type ServerStatus,
+  type SessionId,
   SIGNATURE_HEADER,
   STATUS_PATH,
   TIME_HEADER,
@@ -359,6 +364,51 @@ describe("administration", () => {
       [["counters/told", expect.any(String), expect.any(String), "AQ=="]],
       [["counters/told", expect.any(String), expect.any(String), "Ag=="]],
     ]);
+    lines.end();
+  });
+
+  test("a session: leases come on its stream, a write waits until it has heard, and what is over stays over", async () => {
+    const question = { location: "leased", listener: "isolate", session: null, heard: 0, ends: null };
+    const lines = await follow(UPDATES_PATH, question);
+    const next = async (): Promise<unknown> => {
+      for (;;) {
+        const line = await lines.next();
+        if (line !== "alive") return line;
+      }
+    };
+    const begun = (await next()) as readonly [string, SessionId, number];
+    expect(begun).toEqual(["session", expect.stringMatching(/^\d+\.\d+$/), 0]);
+    const [, session] = begun;
+    const hear = async (heard: Partial<Heard>): Promise<unknown> => {
+      const body = Buffer.from(encodeHeard({ session, n: 0, served: [], ...heard }));
+      const answer = await client.send("POST", HEARD_PATH, body);
+      return answer.status === 200 ? decodeHeardReply(await answer.text()) : answer.status;
+    };
+    const kept = await hear({});
+    expect(kept).toMatchObject({ kind: "renewed" });
+    const read = { ...client.requestOf("read", "leased", null), location: "leased" };
+    const units = [{ unit: unitId("counters", "leased"), mode: "read", version: ABSENT.version }] as const;
+    expect(await client.lvi({ ...read, units })).toMatchObject({ kind: "valid" });
+    expect(await next()).toEqual(["lease", 1, [["counters/leased", expect.any(String), null]]]);
+    // It is told when the session has heard.
+    let isHeard = false;
+    const write = client.requestOf("increment", "leased", incrementUnits("leased", ABSENT));
+    const told = client.lvi(write).then((reply) => ({ reply, isHeard }));
+    expect(await next()).toEqual(["revoke", 2, ["counters/leased"]]);
+    isHeard = true;
+    expect(await hear({ n: 2, served: [{ unit: unitId("counters", "leased"), reads: 3 }] })).toMatchObject({
+      kind: "renewed",
+    });
+    const { reply, isHeard: wasHeard } = await told;
+    expect([reply.kind, wasHeard]).toEqual(["valid", true]);
+    const commit = reply.kind === "valid" ? reply.commitId! : ABSENT.version.commitId;
+    await client.followup(incrementFollowup(write.executionId, commit, "leased", ABSENT));
+    expect(await hear({ session: "1.999999" as SessionId })).toEqual({ kind: "lapsed" });
+    expect(await hear({ session: "one" as SessionId })).toBe(400);
+    expect((await fetch(`${server.url}${HEARD_PATH}`, { method: "POST", body: "{}" })).status).toBe(401);
+    const text = await (await fetch(`${server.url}/metrics`)).text();
+    expect(text).toMatch(/^radical_read_leases_revoked_total [1-9]/m);
+    expect(text).toMatch(/^radical_clear_wait_seconds_count [1-9]/m);
     lines.end();
   });
 

@@ -48,7 +48,10 @@ function takeCall(name: string): Answer<unknown> {
   return calls.splice(at, 1)[0]!.answer as Answer<unknown>;
 }
 
+let isClear: boolean;
+
 beforeEach(() => {
+  isClear = true;
   reactions = new Map();
   [heard, calls, told, halts] = [[], [], [], []];
   [nowMs, wakeAtMs] = [0, null];
@@ -64,6 +67,9 @@ beforeEach(() => {
       step: (_now, event) => {
         heard.push(event.kind);
         return (reactions.get(event.kind) as ((event: Event) => readonly Effect[]) | undefined)?.(event) ?? [];
+      },
+      get isClear() {
+        return isClear;
       },
       get wakeAtMs() {
         return wakeAtMs;
@@ -157,7 +163,9 @@ describe("an answer", () => {
 
   test("may wait for an operation of which only a repeat has said that it was done", () => {
     on("lvi-request", () => []);
-    on("clock", () => [{ kind: "complete", operation: 8, completions: [{ expects: "new", completion: COMPLETION }] }]);
+    on("clock", () => [
+      { kind: "complete", operation: 8, completions: [{ expects: "new", completion: COMPLETION }], after: [] },
+    ]);
     on("completed", () => [reply(1, [{ kind: "operation", operation: 8 }])]);
     ask("A");
     driver.wake();
@@ -179,7 +187,7 @@ describe("an answer", () => {
     const first = { executionId: "b" as ExecutionId, commitId: OTHER, writes: [] as const } as unknown as Completion;
     const completions = [first, COMPLETION].map((completion) => ({ expects: "new", completion }) as const);
     on("lvi-request", () => []);
-    on("clock", () => [{ kind: "complete", operation: 8, completions }]);
+    on("clock", () => [{ kind: "complete", operation: 8, completions, after: [] }]);
     on("completed", () => [reply(1, [{ kind: "operation", operation: 8 }])]);
     ask("A");
     driver.wake();
@@ -271,10 +279,10 @@ describe("the end", () => {
 
   test("whoever waits for all answers is told when the last one is given, or there will be none", () => {
     on("drain", () => [reply(1)]);
-    driver.whenAnswered(() => told.push("none waits"));
+    driver.whenDrained(() => told.push("none waits"));
     ask("A");
     ask("B");
-    driver.whenAnswered(() => told.push("all answered"));
+    driver.whenDrained(() => told.push("all answered"));
     driver.tell({ kind: "drain" });
     expect(told).toEqual(["none waits", "A answered"]);
     driver.close();

@@ -9,6 +9,8 @@ import {
   encodeLine,
   type Followup,
   type FollowupResult,
+  type Heard,
+  type HeardReply,
   type Line,
   type ListeningQuestion,
   type LviReply,
@@ -16,7 +18,16 @@ import {
   RadicalError,
 } from "@radical/protocol";
 import { toBase64 } from "./base64.ts";
-import type { CallerId, Effect, Event, ExpectedCompletion, Fact, Note, OperationId } from "./core/events.ts";
+import {
+  type CallerId,
+  type Effect,
+  type Event,
+  type ExpectedCompletion,
+  type Fact,
+  NO_FACTS,
+  type Note,
+  type OperationId,
+} from "./core/events.ts";
 import type { EndedRun, Run } from "./core/run.ts";
 import type { IntentRecord } from "./core/intent.ts";
 import type { ListenerId } from "./core/listeners.ts";
@@ -30,6 +41,8 @@ export interface Machine {
   readonly step: (now: Now, event: Event) => Iterable<Effect>;
   /** When the event `clock` is to come, by the monotonic clock; null: not until something else happens. */
   readonly wakeAtMs: number | null;
+  /** No location may answer by a read lease. */
+  readonly isClear: boolean;
 }
 
 /** How an operation of storage ended. One of these is called, once. */
@@ -155,15 +168,27 @@ export class Driver {
   }
 
   /** Returns a function that ends it from the listener's side; null: too many listen. Throws if the driver has ended. */
-  listen({ location, listener: name }: ListeningQuestion, listener: Listener): (() => void) | null {
+  listen(question: ListeningQuestion, listener: Listener): (() => void) | null {
     if (this.#ended !== null) throw this.#ended.later;
+    const { location, listener: name, session, heard, ends } = question;
     const id = ++this.#listened;
     this.#listeners.set(id, listener);
-    this.#step({ kind: "listens", listener: id, location, name });
+    if (session !== undefined && session !== null) this.#facts.heard(session, heard);
+    // The isolate has dropped all that the session held.
+    if (ends !== null) this.#facts.heard(ends, Infinity);
+    this.#step({ kind: "listens", listener: id, location, name, session, heard, ends });
     if (!this.#listeners.has(id)) return null;
     return () => {
       if (this.#listeners.delete(id)) this.#step({ kind: "stopped-listening", listener: id });
     };
+  }
+
+  /** A session has processed its lines up to one. */
+  heard({ session, n, served }: Heard, asker: Asker<HeardReply>): void {
+    if (this.#ended !== null) return asker.failed(this.#ended.later);
+    const caller = this.#wait(asker);
+    this.#facts.heard(session, n);
+    this.#step({ kind: "heard", caller, session, n, served });
   }
 
   /** An event whose sender waits for no answer. */
@@ -177,10 +202,15 @@ export class Driver {
     this.#step({ kind: "clock" });
   }
 
-  /** Calls once nobody waits for an answer, at once if nobody does. */
-  whenAnswered(answered: () => void): void {
-    if (this.#waiters.size === 0) answered();
-    else this.#drained.push(answered);
+  /** Calls once nobody waits for an answer and no location may answer by a read lease; at once if that is so. */
+  whenDrained(drained: () => void): void {
+    this.#drained.push(drained);
+    this.#tellDrained();
+  }
+
+  #tellDrained(): void {
+    if (this.#drained.length === 0 || this.#waiters.size > 0 || !this.#core.isClear) return;
+    for (const drained of this.#drained.splice(0)) drained();
   }
 
   /** Why it does nothing any more, in the words for those that were under way and for later ones; null: it goes on. */
@@ -215,6 +245,7 @@ export class Driver {
       // The effects that are left of a step around this one may name the same successes.
       if (this.#steps === 1) this.#facts.endStep();
       this.#askToBeWoken();
+      this.#tellDrained();
     } catch (error) {
       // A step within this one has found it broken before.
       if (this.#isOver()) throw error;
@@ -277,6 +308,7 @@ export class Driver {
       }
       case "complete": {
         const { operation, completions } = effect;
+        this.#facts.require(effect.after, this.#nowMs);
         return storage.commit(
           epoch,
           commitOf(completions),
@@ -306,6 +338,10 @@ export class Driver {
         return observer.sampled(null);
       case "tell":
         return this.#tell(effect.listeners, effect.line);
+      case "heard-reply":
+        return this.#answer(effect.caller, effect.reply, NO_FACTS);
+      case "session-over":
+        return this.#facts.forget(effect.session);
       case "hints-left-out":
         return observer.updated(false, effect.units);
       case "end-listening": {
@@ -355,8 +391,11 @@ export class Driver {
   #tell(listeners: readonly ListenerId[], line: Line): void {
     const text = encodeLine(line, { encode: toBase64 });
     for (const id of listeners) {
-      const isSent = this.#listeners.get(id)?.tell(text) === true;
+      const listener = this.#listeners.get(id);
+      const isSent = listener?.tell(text) === true;
       if (line.kind === "hint") this.#ports.observer.updated(isSent, line.entries.length);
+      // A session must not miss a line. Lines that it has not heard follow again in its next stream.
+      else if (!isSent) listener?.end();
     }
   }
 
@@ -366,7 +405,6 @@ export class Driver {
     if (waiter === undefined) throw new Error(`Caller ${caller} is answered twice.`);
     this.#waiters.delete(caller);
     waiter.answered(answer as never);
-    if (this.#waiters.size === 0 && this.#drained.length > 0) for (const drained of this.#drained.splice(0)) drained();
   }
 
   // ── The end ────────────────────────────────────────────────────────────────────────────────────────────────────

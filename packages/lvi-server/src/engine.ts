@@ -4,6 +4,8 @@
  */
 import {
   type ListedModule,
+  type Heard,
+  type HeardReply,
   type ListeningQuestion,
   type LocationAlarm,
   type Followup,
@@ -11,10 +13,12 @@ import {
   type LviReply,
   type LviRequest,
   type ModuleHash,
+  type ReadLeaseStatus,
   type SetLeft,
 } from "@radical/protocol";
 import type { Load, Note, NoteName } from "./core/events.ts";
 import type { LviCore, Now } from "./core/lvi-core.ts";
+import type { LeaseCounts } from "./core/read-leases.ts";
 import type { Sample, Sampling } from "./core/sampling.ts";
 import {
   type Answer,
@@ -124,6 +128,19 @@ export class Engine {
     return this.#options.core.isLeading;
   }
 
+  /** No location may answer by a read lease. */
+  get isClear(): boolean {
+    return this.#options.core.isClear;
+  }
+
+  get leaseCounts(): LeaseCounts {
+    return this.#options.core.leaseCounts;
+  }
+
+  get readLeases(): ReadLeaseStatus {
+    return this.#options.core.readLeases(this.#options.now().monotonicMs);
+  }
+
   get setsLeft(): readonly SetLeft[] {
     return this.#options.core.setsLeft;
   }
@@ -141,18 +158,22 @@ export class Engine {
     return this.#driver.listen(question, listener);
   }
 
+  heard(heard: Heard, asker: Asker<HeardReply>): void {
+    this.#driver.heard(heard, asker);
+  }
+
   /** Of a location: the primary has not seen it. */
   alarm({ execution, module, handler, location }: LocationAlarm): void {
     const detail = `the handler "${handler}" must not write, because the request is a GET; the location ${location} has ended it before it wrote`;
     this.#note({ name: "wrote_on_get_alarm", executionId: execution, module, handler, detail });
   }
 
-  /** Refuses new executions; resolves when all callers have their answers, or after the time. */
+  /** Refuses new executions; resolves when all callers have their answers and read leases have ended, or after the time. */
   async drain(limitMs: number): Promise<void> {
     this.#driver.tell({ kind: "drain" });
     await new Promise<void>((resolve) => {
       const timeout = setTimeout(resolve, limitMs);
-      this.#driver.whenAnswered(() => {
+      this.#driver.whenDrained(() => {
         clearTimeout(timeout);
         resolve();
       });

@@ -60,11 +60,20 @@ describe("a message", () => {
     expect(() => facts.require([heard(TWO, 1)], 0)).toThrow("session 1.2");
   });
 
-  test("stays heard when an earlier one is heard again, until its session has ended", () => {
+  test("stays heard when an earlier one is heard again, and when its session is over, until many others are", () => {
     facts.heard(ONE, 3);
     facts.heard(ONE, 1);
     facts.require([heard(ONE, 3)], 0);
     facts.forget(ONE);
+    facts.require([heard(ONE, 3)], 0);
+    expect(() => facts.require([heard(ONE, 4)], 0)).toThrow("message 4");
+    facts.heard(ONE, 1);
+    facts.forget(ONE);
+    facts.require([heard(ONE, 3)], 0);
+    for (let id = 10; id < 100_010; id++) {
+      facts.heard(sessionId(1, id), 1);
+      facts.forget(sessionId(1, id));
+    }
     expect(() => facts.require([heard(ONE, 1)], 0)).toThrow("message 1");
   });
 });

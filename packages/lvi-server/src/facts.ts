@@ -17,8 +17,10 @@ export class Facts {
   #older = new Set<OperationId>();
   /** Those that effects of this step have named. */
   readonly #named: OperationId[] = [];
-  /** The number of the last message that each session has heard. */
+  /** The number of the last message that each session has heard: of those that go on, and of those that are over. */
   readonly #heard = new Map<SessionId, number>();
+  #over = new Map<SessionId, number>();
+  #longOver = new Map<SessionId, number>();
 
   /** How many successes are remembered. */
   get size(): number {
@@ -34,12 +36,16 @@ export class Facts {
   }
 
   heard(session: SessionId, n: number): void {
-    this.#heard.set(session, Math.max(n, this.#heard.get(session) ?? 0));
+    this.#heard.set(session, Math.max(n, this.#lastHeardBy(session)));
   }
 
-  /** The session has ended: nothing is known of it any more. */
+  /** The session is over. Effects that have waited for it may still name what it has heard, until many others are over. */
   forget(session: SessionId): void {
+    const n = this.#heard.get(session);
+    if (n === undefined) return;
     this.#heard.delete(session);
+    if (this.#over.size >= GENERATION) [this.#longOver, this.#over] = [this.#over, new Map<SessionId, number>()];
+    this.#over.set(session, n);
   }
 
   /** Throws unless all of them are true: the core has let an effect go too early. */
@@ -59,10 +65,14 @@ export class Facts {
         return true;
       }
       case "heard":
-        return (this.#heard.get(fact.session) ?? 0) >= fact.n;
+        return this.#lastHeardBy(fact.session) >= fact.n;
       case "passed":
         return nowMs >= fact.atMs;
     }
+  }
+
+  #lastHeardBy(session: SessionId): number {
+    return this.#heard.get(session) ?? this.#over.get(session) ?? this.#longOver.get(session) ?? 0;
   }
 
   /** The effects of a step were carried out: successes that they have named are not needed any more. */

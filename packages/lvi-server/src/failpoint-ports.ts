@@ -9,7 +9,8 @@ export function storageWithFailpoints(storage: Storage): Storage {
   return {
     isExclusive: storage.isExclusive,
     readLeadership: () => storage.readLeadership(),
-    acquireLeadership: (seen, termMs, leader) => storage.acquireLeadership(seen, termMs, leader),
+    acquireLeadership: (seen, termMs, readLeaseMs, leader) =>
+      storage.acquireLeadership(seen, termMs, readLeaseMs, leader),
     // A term of 0 gives the leadership up.
     renewLeadership: (epoch, termMs) =>
       termMs === 0

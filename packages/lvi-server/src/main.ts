@@ -65,7 +65,7 @@ function refuse(reason: string): void {
 }
 
 async function run(given: GivenOptions, options: Options): Promise<void> {
-  const { port, host, workers, executionLimitMs, followupTimeoutMs, leaseMs, drainMs } = options;
+  const { port, host, workers, executionLimitMs, followupTimeoutMs, leaseMs, readLeaseMs, drainMs } = options;
   const { retentionMs, moduleRetentionMs } = options;
   const log = createLog(options.logLevel, (line) => process.stderr.write(line));
   log.info("configuration", configurationFields(given, options.keys));
@@ -103,7 +103,13 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
     leaseMs,
     ...(options.advertise === null ? {} : { advertise: options.advertise }),
     collectIntervalMs: options.collectIntervalMs,
-    core: { followupTimeoutMs, retentionMs, outcomeRetentionMs: options.outcomeRetentionMs, moduleRetentionMs },
+    core: {
+      followupTimeoutMs,
+      readLeaseMs,
+      retentionMs,
+      outcomeRetentionMs: options.outcomeRetentionMs,
+      moduleRetentionMs,
+    },
     location: {
       executions: options.locationExecutions,
       units: options.locationUnits,

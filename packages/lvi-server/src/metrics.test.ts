@@ -14,6 +14,9 @@ const LOAD = {
   hotBytes: 1_100,
   finished: 13,
   answered: 17,
+  clearing: 19,
+  sessions: 20,
+  leasedUnits: 21,
 };
 
 function metricsOf(): Metrics {
@@ -22,6 +25,7 @@ function metricsOf(): Metrics {
     workers: () => ({ workers: 2, busy: 3, aside: 1, queued: 4 }),
     epoch: () => 3,
     listeners: () => 6,
+    leases: () => ({ granted: 22, revoked: 23, lapsed: 24 }),
   });
 }
 

@@ -3,8 +3,9 @@
  * Names and labels are described in docs/operations.md, which a test holds to this file.
  */
 import { type FollowupResult, type LviReply, splitUnit, type UnitId } from "@radical/protocol";
-import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import type { Load, Note, NoteName } from "./core/events.ts";
+import type { LeaseCounts } from "./core/read-leases.ts";
 import type { RunResult, RunAccess } from "./core/run.ts";
 import type { WorkerLoad } from "./execution/worker-pool.ts";
 import { type Count, CounterTally, type Distribution, HistogramTally } from "./tallies.ts";
@@ -33,6 +34,8 @@ export interface Gauges {
   epoch(): number;
   /** Who listens for updates. */
   listeners(): number;
+  /** Of read leases, since the server has started; null: this server does not serve. */
+  leases(): LeaseCounts | null;
 }
 
 export class Metrics {
@@ -56,6 +59,7 @@ export class Metrics {
   );
   readonly #events = this.#counter("radical_events_total", "Other things that have happened to executions.");
   readonly #waits = this.#histogram("radical_lock_wait_seconds", "Waits for units that others held.");
+  readonly #clearWaits = this.#histogram("radical_clear_wait_seconds", "Waits of writers for read leases to end.");
   readonly #updates = this.#counter(
     "radical_updates_total",
     "Units that locations were told of, and that were left out.",
@@ -72,18 +76,35 @@ export class Metrics {
   constructor(gauges: Gauges) {
     for (const alarm of Object.values(ALARMS)) this.#alarms.child({ alarm });
     this.#waits.child({});
+    this.#clearWaits.child({});
+    const ofLeases = (name: string, help: string, of: keyof LeaseCounts): void =>
+      void new Counter({
+        name,
+        help,
+        registers: [this.#registry],
+        collect() {
+          this.reset();
+          this.inc(gauges.leases()?.[of] ?? 0);
+        },
+      });
+    ofLeases("radical_read_leases_granted_total", "Units that a session of a location was leased.", "granted");
+    ofLeases("radical_read_leases_revoked_total", "Those whose lease was revoked.", "revoked");
+    ofLeases("radical_sessions_lapsed_total", "Sessions that did not hear of a revocation in time.", "lapsed");
     const ofLoad = (name: string, help: string, of: keyof Load): void =>
       this.#gauge(name, help, () => gauges.load()?.[of] ?? 0);
     ofLoad("radical_executions", "Executions under way.", "executions");
     ofLoad("radical_intents_pending", "Intents that are durable and not applied.", "pending");
     ofLoad("radical_intents_overdue", "Those of which a run in place of the followup was ended.", "overdue");
     ofLoad("radical_executions_waiting", "Executions that wait for units that others hold.", "waiting");
+    ofLoad("radical_executions_clearing", "Executions that wait for read leases to end.", "clearing");
     ofLoad("radical_executions_running", "Executions whose handler runs here, or waits for a worker.", "running");
     ofLoad("radical_units_locked", "Units that are held or waited for.", "lockedUnits");
     ofLoad("radical_hot_units", "Units whose version is in memory.", "hotUnits");
     ofLoad("radical_hot_bytes", "Bytes of those.", "hotBytes");
     ofLoad("radical_finished_executions", "Done executions whose outcome is in memory.", "finished");
     ofLoad("radical_answered_requests", "Requests without a trace that are remembered.", "answered");
+    ofLoad("radical_sessions", "Sessions of isolates of locations.", "sessions");
+    ofLoad("radical_read_leased_units", "Units that a session may answer for, each session for itself.", "leasedUnits");
     const ofWorkers = (name: string, help: string, of: keyof WorkerLoad): void =>
       this.#gauge(name, help, () => gauges.workers()?.[of] ?? 0);
     ofWorkers("radical_workers", "Worker threads.", "workers");
@@ -128,6 +149,9 @@ export class Metrics {
         return;
       case "waited":
         this.#waits.child({}).observe((waitedMs ?? 0) / 1_000);
+        return;
+      case "cleared":
+        this.#clearWaits.child({}).observe((waitedMs ?? 0) / 1_000);
         return;
       case "valid":
       case "refused":

@@ -78,6 +78,15 @@ export const SETTINGS = {
     most: 600_000,
     words: "after which another server on the same storage takes over from one that does not answer",
   },
+  readLeaseMs: {
+    kind: "number",
+    unit: "ms",
+    default: 3_000,
+    least: 0,
+    most: 60_000,
+    words:
+      "how long a location may answer reads by a lease without asking again; a write waits so long for a location that is cut off. 0: no leases",
+  },
   advertise: {
     kind: "text",
     placeholder: "url",

@@ -89,6 +89,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     workers: () => pool?.load ?? null,
     epoch: () => epoch,
     listeners: () => (state.kind === "not-serving" ? 0 : state.engine.listeners),
+    leases: () => (state.kind === "not-serving" ? null : state.engine.leaseCounts),
   });
   const opened =
     typeof options.storage === "string" ? new SqliteStorage(options.storage, options.keys.callHashes) : options.storage;
@@ -119,14 +120,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const leading = {
     storage,
     termMs: options.leaseMs ?? DEFAULT_LEASE_MS,
+    readLeaseMs: options.core?.readLeaseMs ?? DEFAULT_CORE_OPTIONS.readLeaseMs,
     leader: options.advertise ?? null,
     log,
     clock: PROCESS_CLOCK,
     onStandby: ({ leader }: Leadership) => (state = { kind: "not-serving", reason: "standby", leader: leader ?? null }),
   };
-  const release = async (): Promise<void> => {
-    // A successor need not wait it out.
-    if (epoch > 0)
+  /** Until then read leases of an earlier server may live. */
+  let inheritedUntilMs = -Infinity;
+  const release = async (engine: Engine | null): Promise<void> => {
+    // A successor need not wait it out, unless read leases are left: then it finds out how long they may last.
+    const isClear = PROCESS_CLOCK.now() >= inheritedUntilMs && engine?.isClear !== false;
+    if (epoch > 0 && isClear)
       await storage
         .renewLeadership(epoch, 0)
         .catch((error: unknown) => log.warn("leadership_not_released", { reason: String(error) }));
@@ -135,6 +140,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   try {
     const acquired = await acquireLeadership(leading);
     epoch = acquired.epoch;
+    inheritedUntilMs = acquired.readLeasesUntilMs;
     failpoint("start.leadership-acquired");
     state = { kind: "not-serving", reason: "recovering", leader: null };
     let known: readonly StoredModule[] = [];
@@ -154,6 +160,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       modules: new Map(known.map(({ hash, plans }) => [hash, plans])),
       moduleUses: new Map(known.flatMap(({ hash, usedAtMs }) => (usedAtMs === null ? [] : [[hash, usedAtMs]]))),
       leadership: storage.isExclusive ? null : leadership,
+      readLeasesUntilMs: acquired.readLeasesUntilMs,
     };
     const coreNow = (): Now => ({ monotonicMs: PROCESS_CLOCK.now(), wallMs: now() });
     const { collectIntervalMs = DEFAULT_COLLECT_INTERVAL_MS } = options;
@@ -216,7 +223,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       engine.close();
       await stopListening();
       await executor.close();
-      await release();
+      await release(engine);
       log.info("stopped", { epoch });
     };
     return {
@@ -229,7 +236,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     };
   } catch (error) {
     state = { kind: "not-serving", reason: "stopped", leader: null };
-    await Promise.all([stopListening(), release()]);
+    await Promise.all([stopListening(), release(null)]);
     throw error;
   }
 }

@@ -36,6 +36,34 @@ export interface ServerStatus {
    * older server does not say.
    */
   readonly setsLeft?: readonly SetLeft[] | null;
+  /** Since this server has the leadership; null unless it serves. An older server does not say. */
+  readonly readLeases?: ReadLeaseStatus | null;
+}
+
+export interface ReadLeaseStatus {
+  /** How long a lease lasts; 0: the server grants none. */
+  readonly readLeaseMs: number;
+  /** Those that have had a session. */
+  readonly locations: readonly LeasedLocation[];
+}
+
+/** A location, as far as writers wait for it. */
+export interface LeasedLocation {
+  readonly location: string;
+  /** Isolates that hear of the end of their leases. */
+  readonly sessions: number;
+  /** Units that are leased to it. */
+  readonly units: number;
+  /** The shortest round trip of late; null: none was measured. */
+  readonly roundTripMs: number | null;
+  /** How often its isolates were told that a lease ends, how long they took to say that they heard it, all together, and at most. */
+  readonly revocations: number;
+  readonly waitedMs: number;
+  readonly longestWaitMs: number;
+  /** How often an isolate said nothing, so that a lease had to run out. */
+  readonly lapsed: number;
+  /** For so long it gets no leases, since it let one run out; 0: it gets them. */
+  readonly refusedForMs: number;
 }
 
 /** A handler of one build whose read/write set is wrong: certain, since f^rw and f ran on the same current values. */

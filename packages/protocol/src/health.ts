@@ -14,4 +14,6 @@ export interface Health {
   readonly location: string;
   /** How long the LVI round trip took, as far as clocks go on there. */
   readonly primaryMs: number;
+  /** Calls that the isolate of this answer has answered, by `x-radical-path`. A location has several isolates. An older one does not say. */
+  readonly answered?: Readonly<Record<string, number>>;
 }

@@ -2,6 +2,7 @@
 import { type HandlerManifest, type Manifest, present, SEED_BYTES, type TraceContext } from "@radical/protocol";
 import type { HandlerModule } from "@radical/wasm-host";
 import { NO_PLACE, type Place } from "./cache/place.ts";
+import { countAnswer } from "./answered.ts";
 import type { LeasedExecution } from "./api.ts";
 import type { Answer, Verdict } from "./core/effects.ts";
 import type { Footprint } from "./core/execution.ts";
@@ -154,8 +155,11 @@ export class Exchange {
 
   /** Writes to the log how it was replied. */
   report(): void {
-    if (this.#line !== null) this.#log(this.#line);
+    const line = this.#line;
     this.#line = null;
+    if (line === null) return;
+    if (line.event === "request" && line.path !== null) countAnswer(line.path);
+    this.#log(line);
   }
 
   #reply(reply: Reply, answer: Answer | null, verdict: Verdict | null, footprint: Footprint | null): Told {

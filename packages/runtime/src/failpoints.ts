@@ -20,6 +20,8 @@ export const FAILPOINTS = {
   "edge.followup-answered": "the primary has answered the followup",
   "edge.put-unsent": "the client was told, the cache has not taken the writes",
   "edge.put": "the cache has taken the writes",
+  "edge.heard-unsent": "lines of the session were processed, and the server does not know",
+  "edge.heard": "the server knows that lines were processed, and its answer was not heard",
 } as const;
 
 export type Failpoint = keyof typeof FAILPOINTS;

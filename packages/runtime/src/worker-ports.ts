@@ -169,8 +169,14 @@ export class LocationWork {
   readonly #waiting: PromiseWithResolvers<void>[] = [];
   #fault: { readonly error: unknown } | null = null;
 
-  constructor({ core, primary, cache: { memory }, streams }: Isolate) {
+  constructor({ core, primary, cache: { memory }, streams, failpoint }: Isolate) {
     this.#core = core;
+    const hear: Primary["hear"] = async (...message) => {
+      await failpoint?.reach("edge.heard-unsent");
+      const answered = await primary.hear(...message);
+      await failpoint?.reach("edge.heard");
+      return answered;
+    };
     this.ports = {
       now,
       listen: (server, question, told, ended) => {
@@ -181,7 +187,7 @@ export class LocationWork {
       refresh: (entries) => void memory.put(entries),
       hear: (server, heard, timeoutMs, done) => {
         this.subrequests++;
-        this.#begin(primary.hear(server, heard, timeoutMs), done);
+        this.#begin(hear(server, heard, timeoutMs), done);
       },
       wake: (ms, done) => this.#begin(scheduler.wait(ms), done),
       live: (effect) => streams.perform(effect),

@@ -28,6 +28,8 @@ export function describeEvent(event: Event): string {
       return `hears of operation ${event.operation}: the leadership is ${event.isHeld ? "held" : "lost"}`;
     case "listens":
       return `hears that ${event.location} listens, listener ${event.listener}`;
+    case "heard":
+      return `hears that session ${event.session} has heard line ${event.n}`;
     case "stopped-listening":
       return `hears that listener ${event.listener} has gone`;
     case "clock":
@@ -72,7 +74,8 @@ export function describeEffect(effect: Effect): string {
         const expected = expects === "new" ? "if it is new" : "if its intent is pending";
         return `${shortId(executionId)} with ${units} as ${shortCommit(commitId)} ${expected}`;
       });
-      return `completes ${ends.join(" and ")}, operation ${effect.operation}`;
+      const after = effect.after.map((fact) => `, ${describeFact(fact)}`).join("");
+      return `completes ${ends.join(" and ")}, operation ${effect.operation}${after}`;
     }
     case "execute": {
       const members = [effect.run, ...(effect.run.followers ?? [])].map(
@@ -89,6 +92,12 @@ export function describeEffect(effect: Effect): string {
       return `renews the leadership, operation ${effect.operation}`;
     case "tell":
       return `tells listeners ${effect.listeners.join(" ")} ${describeLine(effect.line)}`;
+    case "heard-reply": {
+      const { caller, reply } = effect;
+      return `answers ${caller}: ${reply.kind === "lapsed" ? "lapsed" : `${reply.untilMs - reply.nowMs} ms`}`;
+    }
+    case "session-over":
+      return `forgets session ${effect.session}`;
     case "hints-left-out":
       return `leaves ${effect.units} units out of its hints`;
     case "end-listening":

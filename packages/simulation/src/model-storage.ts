@@ -31,7 +31,7 @@ interface StoredItem {
 }
 
 export class ModelStorage {
-  leadership: Leadership = { epoch: 0, beat: 0, termMs: 0 };
+  leadership: Leadership = { epoch: 0, beat: 0, termMs: 0, readLeaseMs: 0 };
   /** The epoch that has read the pending intents. */
   #recovered = 0;
   readonly items = new Map<UnitId, StoredItem>();
@@ -49,18 +49,19 @@ export class ModelStorage {
     this.#fencesIntents = fencesIntents;
   }
 
-  acquireLeadership(seen: Leadership, termMs: number): Leadership | null {
+  acquireLeadership(seen: Leadership, termMs: number, readLeaseMs: number): Leadership | null {
     const { epoch, beat } = this.leadership;
     // variant: leadership-as-seen
     if (epoch !== seen.epoch || beat !== seen.beat) return null;
-    return (this.leadership = { epoch: epoch + 1, beat: 0, termMs });
+    return (this.leadership = { epoch: epoch + 1, beat: 0, termMs, readLeaseMs });
   }
 
   renewLeadership(epoch: number, termMs: number): boolean {
     // variant: renewal-fenced
     if (epoch !== this.leadership.epoch) return false;
+    const readLeaseMs = termMs === 0 ? 0 : this.leadership.readLeaseMs;
     // variant: renewal-stored
-    this.leadership = { epoch, beat: this.leadership.beat + 1, termMs };
+    this.leadership = { epoch, beat: this.leadership.beat + 1, termMs, readLeaseMs };
     return true;
   }
 

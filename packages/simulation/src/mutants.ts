@@ -492,12 +492,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a hint is told before its writes are durable",
     within: 100,
-    edits: [
-      after(
-        "completion-stored-first",
-        `this.#effects.push(...this.#listeners.applied(commit, writes, () => new Set()));`,
-      ),
-    ],
+    edits: [after("completion-stored-first", `this.#listeners.applied(commit, writes, () => new Set(), this.#term);`)],
   },
   {
     name: "a sample is told before its writes are durable",

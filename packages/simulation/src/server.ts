@@ -182,8 +182,8 @@ export class Server {
       wakeAtMs: Infinity,
       streams: new Set(),
     };
-    if (isAlone === true) return this.#serve(storage.acquireLeadership(storage.leadership, 0)!.epoch, null);
-    const candidate = new Candidate(termMs);
+    if (isAlone === true) return this.#serve(storage.acquireLeadership(storage.leadership, 0, 0)!.epoch, null);
+    const candidate = new Candidate(termMs, 0);
     this.#stand(candidate, candidate.start());
   }
 
@@ -201,7 +201,7 @@ export class Server {
         );
       case "acquire":
         return this.#ask(
-          () => storage.acquireLeadership(effect.seen, effect.termMs),
+          () => storage.acquireLeadership(effect.seen, effect.termMs, effect.readLeaseMs),
           (leadership) => next({ kind: "acquired", leadership }),
           failed,
         );
@@ -231,12 +231,20 @@ export class Server {
       const life = this.#life!;
       const modules = new Map(Array.from(storage.modules.keys(), (module) => [module, PLANS]));
       const recovered: Recovered = { epoch, ...found, leadership, modules, moduleUses: new Map(storage.modules) };
-      const served = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...coreOptions }, recovered, this.#now, HASHER);
+      const served = new LviCore(
+        { ...DEFAULT_CORE_OPTIONS, readLeaseMs: 0, ...coreOptions },
+        recovered,
+        this.#now,
+        HASHER,
+      );
       const driver = new Driver({
         core: {
           step: (now, event) => this.#observed(life, served, now, event),
           get wakeAtMs() {
             return served.wakeAtMs;
+          },
+          get isClear() {
+            return served.isClear;
           },
         },
         epoch,
@@ -379,13 +387,17 @@ export class Server {
         streams.delete(stream);
         stream.end(isOver);
       };
-      const stop = driver.listen(stream.question, {
-        tell: (line) => {
-          this.#checkHint(line);
-          return isOpen && stream.tell(line);
+      // Hints only: its server mints no session.
+      const stop = driver.listen(
+        { ...stream.question, session: undefined, ends: null },
+        {
+          tell: (line) => {
+            this.#checkHint(line);
+            return isOpen && stream.tell(line);
+          },
+          end: () => end(true),
         },
-        end: () => end(true),
-      });
+      );
       if (stop === null) return end(false);
       streams.add(stream);
       stream.accepted(

@@ -47,7 +47,7 @@ interface Kill {
 
 /** Few, for what one start meets seldom or once. */
 const SELDOM =
-  /^(?:http\.module|storage\.(?:leadership|collect|module)|start|stop|dynamo|edge\.(?:fetched|recorded)|storage\.l|run\.re)/;
+  /^(?:http\.module|storage\.(?:leadership|collect|module)|start|stop|dynamo|edge\.(?:fetched|recorded|heard)|storage\.l|run\.re)/;
 /** What only a server meets that was started after a kill under load. */
 const MET_AFTER_START = /^(?:start\.|dynamo\.adopted|run\.re-|storage\.(?:looked|loaded|module-remov))/;
 const MOST_TIMES = 12;

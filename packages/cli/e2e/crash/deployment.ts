@@ -29,6 +29,8 @@ export const LOCATIONS = ["here", "there"] as const;
 
 /** How long an intent waits for its followup before it is re-executed. */
 export const FOLLOWUP_TIMEOUT_MS = 400;
+/** A server that takes over from a killed one waits this long before it applies anything: less than for a followup. */
+const READ_LEASE_MS = 300;
 
 const ROUND_TRIP_MS = 4;
 /** Of requests to a server that may end by itself and be started again. */
@@ -240,6 +242,7 @@ export class Deployment {
       storage: this.#storage.address(this.#local.folder),
       leaseMs: this.#storage.leaseMs,
       followupTimeoutMs: FOLLOWUP_TIMEOUT_MS,
+      readLeaseMs: READ_LEASE_MS,
       logLevel,
       args: SERVER_OPTIONS,
       environment: {

@@ -159,7 +159,10 @@ export class Measurement {
     const { benchmark } = this.#built;
     const { locations, systems, signal } = this.#options;
     const draw = this.#draw("warm-up");
-    const calls = benchmark.warmUp === undefined ? [] : [...benchmark.warmUp(draw)];
+    const wanted = benchmark.warmUp === undefined ? [] : [...benchmark.warmUp(draw)];
+    // At the second reads each location has a session, so it is given read leases.
+    const { handlers } = this.#built.app.manifest;
+    const calls = [...wanted, ...wanted.filter(({ handler }) => handlers[handler]?.readOnly === true)];
     const first = systems.map((system): Load => ({ system, arrivalsPerSecond: 1, requests: FIRST_REQUESTS }));
     const names = locations.map(({ name }) => name);
     const planned = schedule(benchmark, names, first, draw);
@@ -182,6 +185,14 @@ export class Measurement {
       ),
     );
     await this.#deployment.takeLeased();
+  }
+
+  /** One request to Radical, by itself. */
+  async ask(location: string, call: Call): Promise<Answered> {
+    const planned: Planned = { ...call, system: "radical", location, place: -1, atMs: 0 };
+    const answered = await this.#client.ask(this.#deployment.urlOf(location, "radical"), planned);
+    this.#answered.push(answered);
+    return answered;
   }
 
   async run({ name, loads, warmUpRequests, leastMs, onProgress, zipf, benchmark }: RunOptions): Promise<RunOutcome> {
@@ -230,6 +241,7 @@ export class Measurement {
 
   async #checked(run: number): Promise<Checked> {
     await this.#deployment.settled();
+    await this.#deployment.takeLeased();
     // What the server tells of the last ones may still be on its way.
     for (let poll = 0; poll < MOST_POLLS && !this.#isAllTold(); poll++) await sleep(POLL_MS);
     const { app, module } = this.#built;

@@ -29,13 +29,15 @@ const DOCTOR = {
 
 Looked at: the version of Node; the port of radical dev; and, of radical dev if that runs in the project, or of the deployment
 that is named: the LVI server (reached, takes the key, leads), the one that stands by, the clock of this machine beside theirs,
-each location's round trip to the primary, and whether the primary has what the locations run. With --env all of it is found by
+each location's round trip to the primary, whether the primary has what the locations run, and how long writers wait for read
+leases. With --env all of it is found by
 the names of the environment; and looked at is also who may deploy at Cloudflare and at AWS, their clocks, the Worker, the tables
 and what else was made at AWS. Of a deployment's locations only the one is seen that a request from here arrives at.`,
   exitCodes: ["all is well", "there are problems", "wrong usage"],
   examples: [
     ["radical doctor", "this machine, and radical dev if it runs"],
     ["radical doctor --json | jq .roundTrips"],
+    ["radical doctor --json | jq .readLeases.locations", "for which location writers wait, and how long"],
     ["radical doctor --env production", "the Worker, and the primary at AWS"],
     ["RADICAL_KEYS=main:… radical doctor --env production --primary https://lvi.example.com"],
   ],
@@ -49,11 +51,11 @@ async function run(options: DoctorOptions): Promise<void> {
   const { examine } = await import("../operate/doctor/doctor.ts");
   const terminal = createTerminal({ stream: process.stdout });
   const project = await loadProject(options.project);
-  const { findings, roundTrips } = await examine(project, await named(project, options), process.version);
+  const { findings, roundTrips, readLeases } = await examine(project, await named(project, options), process.version);
   const problems = findings.flatMap(({ problems: found }) => found);
   if (problems.length > 0) process.exitCode = EXIT_FAILED;
   if (options.json) {
-    print(JSON.stringify({ ok: problems.length === 0, checks: findings, roundTrips }));
+    print(JSON.stringify({ ok: problems.length === 0, checks: findings, roundTrips, readLeases }));
     return;
   }
   for (const { message, hint } of problems)

@@ -147,7 +147,7 @@ async function startOwn(storage: Storage, keys: KeyRing): Promise<RunningServer>
       workers: 1,
       log: createLog("silent", () => undefined),
       // Nobody is there who would send the followups of what it adopts.
-      core: { followupTimeoutMs: 1 },
+      core: { followupTimeoutMs: 1, readLeaseMs: 0 },
       onHalt: (reason) => {
         createTerminal().note(`the LVI server has ended: ${terminalText(reason)}`);
         process.exit(1);

@@ -153,7 +153,7 @@ class BareCommits {
     const parsed = parseStorageAddress(address);
     if (typeof parsed === "string") throw new Error(parsed);
     const storage = await openStorage(parsed, { retentionMs: 60_000, hasher: HASHES });
-    const leadership = await storage.acquireLeadership(await storage.readLeadership(), 60_000);
+    const leadership = await storage.acquireLeadership(await storage.readLeadership(), 60_000, 0);
     if (leadership === null) throw new Error("another server leads the storage of the benchmark");
     await storage.recover(leadership.epoch);
     return new BareCommits(storage, leadership.epoch);

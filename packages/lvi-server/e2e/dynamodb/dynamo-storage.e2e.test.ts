@@ -131,7 +131,7 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
       (await client.send(new GetItemCommand({ TableName: `${prefix}-${table}`, Key: key }))).Item;
 
     test("what is stored can be looked at beside the server: one item, those of a table, all", async () => {
-      const leadership = await storage.acquireLeadership(await storage.readLeadership(), 1_000);
+      const leadership = await storage.acquireLeadership(await storage.readLeadership(), 1_000, 0);
       const many = ["0", "1", "2"].map((key) => ({ unit: unitId("posts", key), value: user }));
       const applied = { ...completion, writes: [...writes, ...many] };
       expect(await complete(storage, leadership!.epoch, "new", applied)).toEqual({ kind: "applied" });
@@ -152,7 +152,7 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
     });
 
     test("a person can read them", async () => {
-      const { epoch } = (await storage.acquireLeadership(await storage.readLeadership(), 1_000))!;
+      const { epoch } = (await storage.acquireLeadership(await storage.readLeadership(), 1_000, 0))!;
       await storage.storeIntent(epoch, intent);
       expect(await itemOf("executions", record)).toMatchObject({
         status: { S: "pending" },
@@ -188,7 +188,7 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
     });
 
     test("done intents expire a day later, pending ones and items never", async () => {
-      const { epoch } = (await storage.acquireLeadership(await storage.readLeadership(), 1_000))!;
+      const { epoch } = (await storage.acquireLeadership(await storage.readLeadership(), 1_000, 0))!;
       await storage.storeIntent(epoch, intent);
       expect(await itemOf("executions", record)).not.toHaveProperty("expires_at");
       await complete(storage, epoch, "pending", completion);
@@ -229,7 +229,7 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
       await changeLayout("SET item_buckets = :value", "3");
       const reopened = await open(prefix);
       try {
-        const { epoch } = (await reopened.acquireLeadership(await reopened.readLeadership(), 1_000))!;
+        const { epoch } = (await reopened.acquireLeadership(await reopened.readLeadership(), 1_000, 0))!;
         await complete(reopened, epoch, "new", completion);
         expect(await itemOf("items", new Layout(3, 64).itemKey(unitId("users", "bob")))).toMatchObject({
           key: { S: "bob" },

@@ -114,7 +114,7 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
     opened = [];
     clients = [];
     direct = await open(local.endpoint);
-    epoch = (await direct.acquireLeadership(await direct.readLeadership(), 1_000))!.epoch;
+    epoch = (await direct.acquireLeadership(await direct.readLeadership(), 1_000, 0))!.epoch;
     await direct.recover(epoch);
     storage = await open(proxy.endpoint);
     proxy.reset();
@@ -410,7 +410,7 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
   describe("the leadership", () => {
     test.each([true, false])("acquired, with the answer lost (applied: %s)", async (applied) => {
       proxy.plan("TransactWriteItems", { kind: "break", applied });
-      expect(await storage.acquireLeadership(await storage.readLeadership(), 1_000)).toMatchObject({
+      expect(await storage.acquireLeadership(await storage.readLeadership(), 1_000, 0)).toMatchObject({
         epoch: epoch + 1,
       });
       expect(await direct.readLeadership()).toMatchObject({ epoch: epoch + 1 });
@@ -428,7 +428,7 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
       for (const intent of intents) await direct.storeIntent(epoch, intent);
       proxy.always("Query", { kind: "page", length: 3 });
       proxy.plan("BatchGetItem", { kind: "partial", count: 11 }, refusal("ThrottlingException"));
-      const { epoch: next } = (await storage.acquireLeadership(await storage.readLeadership(), 1_000))!;
+      const { epoch: next } = (await storage.acquireLeadership(await storage.readLeadership(), 1_000, 0))!;
       expect(await storage.recover(next)).toEqual(intents);
     });
 
@@ -436,10 +436,10 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
       let release = (): void => {};
       proxy.plan("Scan", { kind: "hold", until: new Promise((resolve) => (release = resolve)) });
       const slow = await open(proxy.endpoint, IMPATIENT);
-      const { epoch: first } = (await slow.acquireLeadership(await slow.readLeadership(), 1_000))!;
+      const { epoch: first } = (await slow.acquireLeadership(await slow.readLeadership(), 1_000, 0))!;
       const recovering = failureOf(slow.recover(first));
       await expect.poll(() => proxy.calls, { timeout: 100_000 }).toContain("Scan");
-      const { epoch: second } = (await direct.acquireLeadership(await direct.readLeadership(), 1_000))!;
+      const { epoch: second } = (await direct.acquireLeadership(await direct.readLeadership(), 1_000, 0))!;
       await direct.recover(second);
       const large = { ...intentOf(1, second), args: new Uint8Array(1_000_000) };
       expect(await direct.storeIntent(second, large)).toEqual({ kind: "stored" });
@@ -466,7 +466,7 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
       proxy.always("TransactWriteItems", { kind: "break", applied: false });
       expect((await failureOf(complete(dying, epoch, expects, completion)))[0]).toBe("unknown");
       const applied = (await loadAll(direct, units)).size;
-      const { epoch: next } = (await direct.acquireLeadership(await direct.readLeadership(), 1_000))!;
+      const { epoch: next } = (await direct.acquireLeadership(await direct.readLeadership(), 1_000, 0))!;
       const pending = await direct.recover(next);
       const { size: found } = await loadAll(direct, units);
       // The one before goes on: it finds out, and changes nothing.
@@ -546,7 +546,7 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
       ] as const)("cut off after %i transactions: all or nothing, at the next server", async (after, states) => {
         const { storage: dying, applied, commit } = await cutOffAfter(after);
         if (after < 2) expect(applied).toBe(0);
-        const { epoch: next } = (await direct.acquireLeadership(await direct.readLeadership(), 1_000))!;
+        const { epoch: next } = (await direct.acquireLeadership(await direct.readLeadership(), 1_000, 0))!;
         const pending = await direct.recover(next);
         expect(pending.length).toBe(after === 0 ? 2 : 0);
         expect(await statesAt(next)).toEqual(states);
@@ -572,6 +572,28 @@ describe.skipIf(!hasDynamoDbLocal())("when DynamoDB fails", () => {
         expect((await loadAll(direct, units)).size).toBe(units.length);
       });
     });
+
+    test.each(["TransactWriteItems", "BatchGetItem"])(
+      "one that was decided is never said not to be done: %s is refused",
+      async (request) => {
+        const units = Array.from({ length: 250 }, (_, index) => unitId("t", `many ${index}`));
+        const completion = completionOf(
+          intentOf(1, epoch),
+          units.map((unit) => ({ unit, value: Uint8Array.of(3) })),
+        );
+        const throttled = await open(proxy.endpoint, IMPATIENT);
+        proxy.reset();
+        if (request === "TransactWriteItems") proxy.plan(request, { kind: "pass" });
+        proxy.always(request, refusal("ThrottlingException"));
+        expect(await failureOf(complete(throttled, epoch, "new", completion))).toEqual([
+          "unknown",
+          expect.stringMatching(/throttles/),
+        ]);
+        proxy.reset();
+        expect(await complete(throttled, epoch, "new", completion)).toMatchObject({ record: { state: "done" } });
+        expect((await loadAll(direct, units)).size).toBe(units.length);
+      },
+    );
 
     test("a write set that was not decided is as if it had not been sent", async () => {
       expect(await cutOff("pending", 0)).toEqual({ applied: 0, pending: 1, found: 0 });

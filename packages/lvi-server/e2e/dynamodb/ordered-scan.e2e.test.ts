@@ -43,7 +43,7 @@ function keys(): readonly Key[] {
 }
 
 async function fillSqlite(storage: Storage, units: readonly UnitId[]): Promise<void> {
-  const { epoch } = (await storage.acquireLeadership(await storage.readLeadership(), 1_000))!;
+  const { epoch } = (await storage.acquireLeadership(await storage.readLeadership(), 1_000, 0))!;
   const id = "1".padStart(32, "0") as ExecutionId;
   const done = {
     executionId: id,

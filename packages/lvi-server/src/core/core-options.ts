@@ -6,6 +6,8 @@ import { REPEAT_WINDOW_MS } from "./finished-executions.ts";
 export interface CoreOptions {
   /** After `valid`, how long the followup may take before the handler is re-executed. */
   readonly followupTimeoutMs: number;
+  /** The time for which a read lease is promised. A writer may wait so long for a location that is cut off. 0: no leases. */
+  readonly readLeaseMs: number;
   /** Longest wait for locks. */
   readonly maxWaitMs: number;
   /** Pause before a storage operation or a killed re-execution is tried again. */
@@ -52,6 +54,7 @@ export interface CoreOptions {
 
 export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   followupTimeoutMs: 5_000,
+  readLeaseMs: 3_000,
   maxWaitMs: 10_000,
   retryMs: 100,
   maxExecutions: 20_000,

@@ -118,7 +118,12 @@ export type Effect =
   /** Insert a pending intent if the execution id is new. */
   | { readonly kind: "store-intent"; readonly operation: OperationId; readonly intent: Intent }
   /** In one transaction: if each intent is as expected, apply the writes in this order and make all of them done. */
-  | { readonly kind: "complete"; readonly operation: OperationId; readonly completions: readonly ExpectedCompletion[] }
+  | {
+      readonly kind: "complete";
+      readonly operation: OperationId;
+      readonly completions: readonly ExpectedCompletion[];
+      readonly after: readonly Fact[];
+    }
   /** For another term from when this effect is carried out. */
   | { readonly kind: "renew-leadership"; readonly operation: OperationId; readonly termMs: number }
   /**
@@ -160,7 +165,7 @@ export interface Note {
   readonly cause?: ExecutedCause | ReExecutionCause;
   /** The units whose versions were not the primary's. */
   readonly units?: readonly UnitId[];
-  /** For units that others held. */
+  /** For units that others held, or for read leases to end. */
   readonly waitedMs?: number;
   readonly handler?: string;
   /** How often it has happened to this handler of this module. */
@@ -195,6 +200,8 @@ export interface Load {
   readonly overdue: number;
   /** Those that wait for units that others hold. */
   readonly waiting: number;
+  /** Those that wait for read leases to end. */
+  readonly clearing: number;
   /** Those whose handler runs here, re-executions included. */
   readonly running: number;
   readonly lockedUnits: number;
@@ -204,6 +211,9 @@ export interface Load {
   /** Done executions whose outcome is in memory, and requests that are remembered because they left no trace. */
   readonly finished: number;
   readonly answered: number;
+  /** Sessions of locations, and pairs of a session and a unit that it may answer for by a read lease. */
+  readonly sessions: number;
+  readonly leasedUnits: number;
 }
 
 export type NoteName =
@@ -233,6 +243,8 @@ export type NoteName =
   | "abandoned_intent"
   /** An execution got what it has waited for. */
   | "waited"
+  /** An execution was clear: no read lease of what it writes was left. */
+  | "cleared"
   | "contention_round"
   | "gate"
   | "storage_failed"

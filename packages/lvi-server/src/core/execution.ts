@@ -7,10 +7,11 @@
  *                                 └────────── abandoned ────────┘
  *
  * In the phases `waiting`, `watching` and `loading` an execution waits for what a *stage* needs: validate, capture or
- * confirm.
+ * confirm. In the phase `clearing`, before it is told or completes, it waits for read leases to end.
  */
 import type {
   AccessedUnit,
+  CommitId,
   ContentHash,
   Entry,
   ExecutedCause,
@@ -18,14 +19,20 @@ import type {
   Followup,
   FollowupResult,
   LviRequest,
+  Outcome,
+  SamplePath,
+  SenderSession,
   UnitId,
+  Write,
 } from "@radical/protocol";
 import type { Usage } from "./budgets.ts";
-import type { CallerId, ReExecutionCause } from "./events.ts";
+import type { CallerId, OperationId, ReExecutionCause } from "./events.ts";
 import type { RunResult } from "./run.ts";
 import type { Completion, Intent, Invocation } from "./intent.ts";
 import type { Ticket } from "./lock-table.ts";
+import { NO_REVOCATIONS } from "./read-leases.ts";
 import type { SampleEffect } from "./sampling.ts";
+import type { Revocation } from "./sessions.ts";
 
 export interface Caller {
   readonly id: CallerId;
@@ -97,6 +104,7 @@ export type Phase =
   /** Storage is asked for values. */
   | { readonly kind: "loading"; readonly stage: Stage }
   | Storing
+  | Clearing
   | Pending
   /** The handler runs near storage. */
   | { readonly kind: "running"; readonly near: NearStorage; readonly snapshot: ReadonlyMap<UnitId, Entry> }
@@ -112,6 +120,49 @@ export interface Storing {
   /** Of the intent's commit id. */
   readonly sequence: number;
   readonly speculator: Caller;
+}
+
+/** Some sessions may still answer by read leases on what it writes. */
+export interface Clearing {
+  readonly kind: "clearing";
+  readonly next: Tell | Complete;
+  readonly sinceMs: number;
+}
+
+/** The intent is durable, and its success is about to be told. */
+export interface Tell {
+  readonly kind: "tell";
+  readonly storing: Storing;
+  /** That stored the intent. */
+  readonly operation: OperationId;
+}
+
+/** Writes and outcome are about to be stored. */
+export interface Complete {
+  readonly kind: "complete";
+  readonly ending: Ending;
+  /** All that end in the same commit, in order; the execution is one of them. */
+  readonly members: readonly Ending[];
+}
+
+/** How an execution is about to end. */
+export interface Ending {
+  readonly execution: Execution;
+  /** The execution as it was before: told, or run near storage. */
+  readonly of: Pending | RanNearStorage;
+  /** The id under which its writes are applied. `sequence`: as in the phase `completing`. */
+  readonly commit: { readonly id: CommitId; readonly sequence: number | null };
+  readonly ended: Ended;
+  /** Null: it has failed. */
+  readonly path: SamplePath | null;
+  /** As in the phase `completing`. */
+  readonly followups: Completing["followups"];
+}
+
+/** The end of an execution: its outcome, and its writes. */
+export interface Ended {
+  readonly outcome: Outcome;
+  readonly writes: readonly Write[];
 }
 
 /** Told: the intent is durable, and the execution waits for its followup. */
@@ -184,6 +235,10 @@ export interface Execution {
   readonly mustNotWrite: boolean;
   /** Null: the location sent no set, or an earlier server has met the request. */
   readonly declared: Declared | null;
+  /** The session of the isolate that has begun it; null: it has none. */
+  readonly sender: SenderSession | null;
+  /** Ends of read leases that it waits for, or has waited for, before it is told or completes. */
+  revocations: readonly Revocation[];
   callers: Caller[];
   phase: Phase;
   /** How often it waited without asking for locks, and how often it loaded values. */
@@ -210,6 +265,8 @@ export function requested(caller: Caller, usage: Usage, ticket: Ticket): Executi
     clientMayAsk: retained,
     mustNotWrite,
     declared: units === null ? null : { units, speculator: caller },
+    sender: caller.request.session,
+    revocations: NO_REVOCATIONS,
     callers: [caller],
     phase: { kind: "arrived" },
     watches: 0,
@@ -233,6 +290,8 @@ export function adopted(intent: Intent, ticket: Ticket, phase: Pending | Abandon
     clientMayAsk: retained,
     mustNotWrite,
     declared: null,
+    sender: null,
+    revocations: NO_REVOCATIONS,
     callers: [],
     phase,
     watches: 0,
@@ -253,7 +312,13 @@ export function abandonedOf(intent: Intent, pauses: number, hasLeftSet: boolean)
 
 /** Whether its success may have left the server while its writes are not in storage yet. */
 export function isTold({ phase }: Execution): boolean {
-  return phase.kind === "pending" || (phase.kind === "completing" && phase.of.kind === "pending");
+  return phase.kind === "pending" || completes(phase)?.of.kind === "pending";
+}
+
+/** The completion that the execution has begun, or waits to begin; null: neither. */
+export function completes(phase: Phase): Ending | Completing | null {
+  if (phase.kind === "completing") return phase;
+  return phase.kind === "clearing" && phase.next.kind === "complete" ? phase.next.ending : null;
 }
 
 /** The pending intent that storage has of the execution; null: none. */
@@ -268,8 +333,10 @@ export function intentOf({ phase }: Execution): Intent | null {
       return phase.stage.kind === "validate" ? null : (phase.stage.near.abandoned?.intent ?? null);
     case "running":
       return phase.near.abandoned?.intent ?? null;
+    case "clearing":
+      return phase.next.kind === "tell" ? phase.next.storing.intent : intentBefore(phase.next.ending.of);
     case "completing":
-      return phase.of.kind === "pending" ? phase.of.intent : (phase.of.near.abandoned?.intent ?? null);
+      return intentBefore(phase.of);
     case "arrived":
     case "looking-up":
     case "storing":
@@ -278,9 +345,24 @@ export function intentOf({ phase }: Execution): Intent | null {
   }
 }
 
+function intentBefore(of: Pending | RanNearStorage): Intent | null {
+  return of.kind === "pending" ? of.intent : (of.near.abandoned?.intent ?? null);
+}
+
 /** Sequence of the commit id that this server has taken under the locks of the execution; null: none. */
 export function sequenceOf({ phase }: Execution): number | null {
-  return phase.kind === "storing" || phase.kind === "pending" || phase.kind === "completing" ? phase.sequence : null;
+  switch (phase.kind) {
+    case "storing":
+    case "pending":
+    case "completing":
+      return phase.sequence;
+    case "clearing": {
+      const { next } = phase;
+      return next.kind === "tell" ? next.storing.sequence : next.ending.commit.sequence;
+    }
+    default:
+      return null;
+  }
 }
 
 /** Rough memory of an execution, and of a unit, besides their arguments and names. */

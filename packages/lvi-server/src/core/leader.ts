@@ -54,6 +54,11 @@ export class Leader {
     return this.#putOff === null;
   }
 
+  /** The time up to which the server leads without another renewal. */
+  get untilMs(): number {
+    return this.#untilMs;
+  }
+
   /** When the leader must hear of the time; Infinity: not until something else happens. */
   get wakeAtMs(): number {
     const nextMs = this.#putOff === null ? this.#untilMs : (this.#putOff.refusesAtMs ?? Infinity);

@@ -3,13 +3,14 @@ import { describe, expect, test } from "vitest";
 import { Candidate, type CandidateEffect, type HeldLeadership, heldUntilMs, type Leadership } from "./leadership.ts";
 
 const TERM_MS = 1_000;
+const READ_LEASE_MS = 300;
 
 class TestStorage {
-  leadership: Leadership = { epoch: 0, beat: 0, termMs: 0 };
+  leadership: Leadership = { epoch: 0, beat: 0, termMs: 0, readLeaseMs: 0 };
 
-  acquire(seen: Leadership, termMs: number): Leadership | null {
+  acquire(seen: Leadership, termMs: number, readLeaseMs: number): Leadership | null {
     if (seen.epoch !== this.leadership.epoch || seen.beat !== this.leadership.beat) return null;
-    return (this.leadership = { epoch: this.leadership.epoch + 1, beat: 0, termMs });
+    return (this.leadership = { epoch: this.leadership.epoch + 1, beat: 0, termMs, readLeaseMs });
   }
 
   renew(epoch: number): boolean {
@@ -23,7 +24,7 @@ class TestStorage {
 class Server {
   readonly #storage: TestStorage;
   readonly #rate: number;
-  readonly #candidate = new Candidate(TERM_MS);
+  readonly #candidate = new Candidate(TERM_MS, READ_LEASE_MS);
   #effect: CandidateEffect = this.#candidate.start();
   #wakeMs = 0;
   leadership: HeldLeadership | null = null;
@@ -51,7 +52,7 @@ class Server {
           this.#effect = this.#candidate.step(nowMs, { kind: "read", leadership: this.#storage.leadership });
           break;
         case "acquire": {
-          const leadership = this.#storage.acquire(effect.seen, effect.termMs);
+          const leadership = this.#storage.acquire(effect.seen, effect.termMs, effect.readLeaseMs);
           this.#effect = this.#candidate.step(nowMs, { kind: "acquired", leadership });
           break;
         }
@@ -132,11 +133,49 @@ test("one that was given up is taken at once", () => {
 });
 
 test("of two candidates one gets it; after a failure they look again", () => {
-  const seen: Leadership = { epoch: 3, beat: 4, termMs: 0 };
-  const candidate = new Candidate(TERM_MS);
+  const seen: Leadership = { epoch: 3, beat: 4, termMs: 0, readLeaseMs: 0 };
+  const candidate = new Candidate(TERM_MS, READ_LEASE_MS);
   expect(candidate.start()).toEqual({ kind: "read" });
-  expect(candidate.step(0, { kind: "read", leadership: seen })).toEqual({ kind: "acquire", seen, termMs: TERM_MS });
+  expect(candidate.step(0, { kind: "read", leadership: seen })).toEqual({
+    kind: "acquire",
+    seen,
+    termMs: TERM_MS,
+    readLeaseMs: READ_LEASE_MS,
+  });
   expect(candidate.step(0, { kind: "acquired", leadership: null })).toEqual({ kind: "read" });
   expect(candidate.step(0, { kind: "failed" })).toMatchObject({ kind: "wait" });
   expect(candidate.step(0, { kind: "waited" })).toEqual({ kind: "read" });
+});
+
+describe("read leases of an earlier leader", () => {
+  const acquire = (candidate: Candidate, nowMs: number, leadership: Leadership): CandidateEffect =>
+    candidate.step(nowMs, { kind: "read", leadership });
+  const elected = (candidate: Candidate, nowMs: number): CandidateEffect =>
+    candidate.step(nowMs, {
+      kind: "acquired",
+      leadership: { epoch: 4, beat: 0, termMs: TERM_MS, readLeaseMs: READ_LEASE_MS },
+    });
+
+  test("are waited out after a leader that is known to be dead, and the record names the longer time", () => {
+    const candidate = new Candidate(TERM_MS, READ_LEASE_MS);
+    const dead: Leadership = { epoch: 3, beat: 4, termMs: 0, readLeaseMs: 600 };
+    expect(acquire(candidate, 5_000, dead)).toMatchObject({ kind: "acquire", readLeaseMs: 600 });
+    expect(elected(candidate, 5_010)).toMatchObject({ leadership: { readLeasesUntilMs: 5_000 + 630 } });
+  });
+
+  test("are over with a leadership that has run out", () => {
+    const candidate = new Candidate(TERM_MS, READ_LEASE_MS);
+    const silent: Leadership = { epoch: 3, beat: 4, termMs: TERM_MS, readLeaseMs: 600 };
+    expect(acquire(candidate, 5_000, silent)).toMatchObject({ kind: "wait" });
+    expect(acquire(candidate, 6_060, silent)).toMatchObject({ kind: "acquire", readLeaseMs: READ_LEASE_MS });
+    expect(elected(candidate, 6_070)).toMatchObject({ leadership: { readLeasesUntilMs: 5_630 } });
+  });
+
+  test("may outlast a short leadership whose server has inherited them", () => {
+    const candidate = new Candidate(TERM_MS, READ_LEASE_MS);
+    const silent: Leadership = { epoch: 3, beat: 4, termMs: 100, readLeaseMs: 600 };
+    acquire(candidate, 5_000, silent);
+    expect(acquire(candidate, 5_200, silent)).toMatchObject({ kind: "acquire", readLeaseMs: 600 });
+    expect(elected(candidate, 5_210)).toMatchObject({ leadership: { readLeasesUntilMs: 5_630 } });
+  });
 });

@@ -16,6 +16,8 @@ export interface Leadership {
   readonly beat: number;
   /** How long the leader may serve after a renewal; 0: no server leads. */
   readonly termMs: number;
+  /** How long read leases may last that the leader has given, or one before it; 0: none are left. */
+  readonly readLeaseMs: number;
   /** The address that the leader advertises. */
   readonly leader?: string;
 }
@@ -25,6 +27,8 @@ export interface HeldLeadership {
   readonly epoch: number;
   readonly termMs: number;
   readonly untilMs: number;
+  /** Until then locations may answer by read leases of earlier leaders. */
+  readonly readLeasesUntilMs: number;
 }
 
 /** Most by which the rates of two servers' clocks differ from the true one, each way. */
@@ -50,20 +54,24 @@ export type CandidateEvent =
 
 export type CandidateEffect =
   | { readonly kind: "read" }
-  | { readonly kind: "acquire"; readonly seen: Leadership; readonly termMs: number }
+  | { readonly kind: "acquire"; readonly seen: Leadership; readonly termMs: number; readonly readLeaseMs: number }
   | { readonly kind: "wait"; readonly ms: number }
   | { readonly kind: "elected"; readonly leadership: HeldLeadership };
 
 /** A server that wants to lead. Each step has one effect, and the next event brings the answer to it. */
 export class Candidate {
   readonly #termMs: number;
+  readonly #readLeaseMs: number;
   #seen: Leadership | null = null;
   #unchangedSinceMs = 0;
   #sentAtMs = 0;
+  #readLeasesUntilMs = -Infinity;
   #looks = 0;
 
-  constructor(termMs: number) {
+  /** `readLeaseMs`: how long the candidate promises read leases for, once it leads. */
+  constructor(termMs: number, readLeaseMs: number) {
     this.#termMs = termMs;
+    this.#readLeaseMs = readLeaseMs;
   }
 
   /** Another server's leadership as the candidate last saw it; null: no server leads. */
@@ -88,7 +96,9 @@ export class Candidate {
         // Another candidate has won; or this one has, and the answer was lost: then it waits its own term out.
         if (event.leadership === null) return { kind: "read" };
         const { epoch, termMs } = event.leadership;
-        return { kind: "elected", leadership: { epoch, termMs, untilMs: heldUntilMs(this.#sentAtMs, termMs) } };
+        const untilMs = heldUntilMs(this.#sentAtMs, termMs);
+        const readLeasesUntilMs = this.#readLeasesUntilMs;
+        return { kind: "elected", leadership: { epoch, termMs, untilMs, readLeasesUntilMs } };
       }
       case "failed":
         return { kind: "wait", ms: renewalMs(this.#termMs) };
@@ -115,6 +125,12 @@ export class Candidate {
     if (leadership.termMs > 0 && leftMs > 0)
       return { kind: "wait", ms: Math.min(renewalMs(leadership.termMs), leftMs) };
     this.#sentAtMs = nowMs;
-    return { kind: "acquire", seen: leadership, termMs: this.#termMs };
+    // Read leases end with the leadership that has run out. Those of a leader that is known to be dead live on, and so may those
+    // that such a leader has inherited.
+    const sinceMs = leadership.termMs > 0 ? this.#unchangedSinceMs : nowMs;
+    this.#readLeasesUntilMs = sinceMs + leadership.readLeaseMs * (1 + DRIFT);
+    const areOver = this.#readLeasesUntilMs <= nowMs;
+    const readLeaseMs = Math.max(this.#readLeaseMs, areOver ? 0 : leadership.readLeaseMs);
+    return { kind: "acquire", seen: leadership, termMs: this.#termMs, readLeaseMs };
   }
 }

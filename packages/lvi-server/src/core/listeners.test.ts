@@ -11,7 +11,20 @@ const BOUNDS: ListenerBounds = {
   valueBytes: 8,
   lineBytes: 12,
   lines: 2,
+  watched: 3,
+  sessionsOfLocation: 2,
+  sessions: 3,
+  unheardUnits: 4,
+  silentMs: 1_000,
+  deafMs: 3_000,
+  unitsOfLocation: 16,
+  holdings: 100,
+  firstUnits: 2,
+  counted: 100,
+  locations: 10,
 };
+const GROUND = { isWanted: () => false, versionOf: () => null };
+const TERM = { nowMs: 0, untilMs: 0 };
 const note = (key: string): UnitId => unitId("notes", key);
 const reading = (...keys: readonly string[]): readonly AccessedUnit[] =>
   keys.map((key) => ({ unit: note(key), mode: "read", version: null }));
@@ -29,7 +42,7 @@ let refused: ListenerId[];
 let leftOut: number;
 
 beforeEach(() => {
-  listeners = new Listeners(BOUNDS);
+  listeners = new Listeners({ epoch: 1, ground: GROUND, emit: (effect) => perform([effect]), bounds: BOUNDS });
   [sequence, names, leftOut] = [0, 0, 0];
   [lines, ended, refused] = [[], [], []];
   told = new Map();
@@ -51,6 +64,10 @@ function perform(effects: readonly ListeningEffect[]): void {
         break;
       case "end-listening":
         (effect.isRefused ? refused : ended).push(effect.listener);
+        break;
+      case "heard-reply":
+      case "session-over":
+        throw new Error(`${effect.kind}, and nobody has a session`);
     }
   }
 }
@@ -58,18 +75,18 @@ function perform(effects: readonly ListeningEffect[]): void {
 function listen(location: string, name = "one"): ListenerId {
   const listener = ++names;
   told.set(listener, []);
-  perform(listeners.step({ kind: "listens", listener, location, name }));
+  listeners.step({ kind: "listens", listener, location, name, session: undefined, heard: 0, ends: null }, TERM);
   return listener;
 }
 
 function stop(listener: ListenerId): void {
-  perform(listeners.step({ kind: "stopped-listening", listener }));
+  listeners.step({ kind: "stopped-listening", listener }, TERM);
 }
 
 const commit = () => commitId(1, ++sequence);
 
 function apply(writes: readonly Write[], ...blind: readonly string[]): void {
-  perform(listeners.applied(commit(), writes, () => new Set(blind.map(note))));
+  listeners.applied(commit(), writes, () => new Set(blind.map(note)), TERM);
 }
 
 test("a location is told of what it has read, with the version and the value, and of nothing else", () => {
@@ -103,9 +120,10 @@ test("where nobody listens nothing is done, and it is not asked what was read", 
   const asked = (): ReadonlySet<UnitId> => {
     throw new Error("nobody listens");
   };
-  expect(listeners.applied(commit(), writing("a"), asked)).toEqual([]);
+  listeners.applied(commit(), writing("a"), asked, TERM);
   listen("VA");
-  expect(listeners.applied(commit(), [], asked)).toEqual([]);
+  listeners.applied(commit(), [], asked, TERM);
+  expect(lines).toEqual([]);
 });
 
 test("a location is told of what a reply has brought it, though it did not ask for that", () => {
@@ -186,7 +204,7 @@ describe("listeners", () => {
     const va = listen("VA");
     const jp = listen("JP");
     listeners.read("VA", reading("a"));
-    perform(listeners.end());
+    listeners.end(0);
     expect(ended).toEqual([va, jp]);
     expect(listeners.size).toBe(0);
     stop(va);

@@ -1,29 +1,59 @@
 /**
- * The registry of listeners, by unit. A location listens to the units that it has read lately, as a client of a distributed file system
- * asks for callbacks. A *hint* is bounded, in memory, and of no consequence: a location that misses one fails a validation and is
- * repaired. So a location may listen at a server without leadership. That server sends hints again when it leads again.
+ * The registry of listeners, by unit, in three strengths.
+ *
+ * A *hint*: a location listens to the units that it has read lately, as a client of a distributed file system asks for callbacks. It
+ * is bounded, in memory, and of no consequence: a location that misses one fails a validation and is repaired. So a location may
+ * listen at a server without leadership. That server sends hints again when it leads again.
+ *
+ * A *watch*: a session hears of the next change of a unit, in a numbered line that nobody waits for. That line spends the watch.
+ *
+ * A *read lease*: `read-leases.ts`. Writers wait for its holders.
  */
 import {
   type AccessedUnit,
   type CommitId,
   entryOf,
+  type HeardReply,
   ItemMap,
   type Line,
   type Repair,
+  type SenderSession,
+  type Served,
+  type SessionId,
   type UnitId,
   type UnitMap,
   type Write,
 } from "@radical/protocol";
+import type { CallerId } from "./events.ts";
 import { type HintBounds, hintsOf } from "./hints.ts";
+import { type Ground, type LeaseBounds, ReadLeases, type Term } from "./read-leases.ts";
+import { type Session, type SessionBounds, Sessions, type Revocation } from "./sessions.ts";
 
 /** Names one answer that goes on. */
 export type ListenerId = number;
 
 export type ListeningEvent =
   /** An isolate of a location listens from now on, in place of the listener that had its name. */
-  | { readonly kind: "listens"; readonly listener: ListenerId; readonly location: string; readonly name: string }
+  | {
+      readonly kind: "listens";
+      readonly listener: ListenerId;
+      readonly location: string;
+      readonly name: string;
+      /** The session to go on with; null: a new one; undefined: none. */
+      readonly session: SessionId | null | undefined;
+      readonly heard: number;
+      readonly ends: SessionId | null;
+    }
   /** The answer has ended. */
-  | { readonly kind: "stopped-listening"; readonly listener: ListenerId };
+  | { readonly kind: "stopped-listening"; readonly listener: ListenerId }
+  /** A session has processed its lines up to this one, and asks for more time. */
+  | {
+      readonly kind: "heard";
+      readonly caller: CallerId;
+      readonly session: SessionId;
+      readonly n: number;
+      readonly served: readonly Served[];
+    };
 
 export type ListeningEffect =
   /** Write the line to each of them. A listener that does not read fast enough loses it. */
@@ -31,9 +61,12 @@ export type ListeningEffect =
   /** So many units were too large, or too many, to tell a location of them. */
   | { readonly kind: "hints-left-out"; readonly units: number }
   /** The answer ends. `refused`: too many listen, and it has not begun. */
-  | { readonly kind: "end-listening"; readonly listener: ListenerId; readonly isRefused: boolean };
+  | { readonly kind: "end-listening"; readonly listener: ListenerId; readonly isRefused: boolean }
+  | { readonly kind: "heard-reply"; readonly caller: CallerId; readonly reply: HeardReply }
+  /** Nothing names the session from now on but effects that have waited for it. */
+  | { readonly kind: "session-over"; readonly session: SessionId };
 
-export interface ListenerBounds extends HintBounds {
+export interface ListenerBounds extends HintBounds, SessionBounds, LeaseBounds {
   /** Most listeners, at one location and at all. */
   readonly listenersOfLocation: number;
   readonly listeners: number;
@@ -43,6 +76,8 @@ export interface ListenerBounds extends HintBounds {
   readonly silent: number;
   /** The changes of a unit that a location hears of until it reads the unit again. A unit that nobody uses is not sent forever. */
   readonly credit: number;
+  /** Most units that one session watches: the first ones are told as changed. */
+  readonly watched: number;
 }
 
 const DEFAULT_BOUNDS: ListenerBounds = {
@@ -54,6 +89,17 @@ const DEFAULT_BOUNDS: ListenerBounds = {
   valueBytes: 16 * 1024,
   lineBytes: 256 * 1024,
   lines: 3,
+  watched: 16_384,
+  sessionsOfLocation: 64,
+  sessions: 2_048,
+  unheardUnits: 20_000,
+  silentMs: 60_000,
+  deafMs: 3_000,
+  unitsOfLocation: 8_192,
+  holdings: 500_000,
+  firstUnits: 1_000,
+  counted: 16_384,
+  locations: 64,
 };
 
 /** A location that reads. */
@@ -69,6 +115,14 @@ interface Reader {
 interface Place {
   readonly reader: Reader;
   readonly name: string;
+  session: Session | null;
+}
+
+export interface ListenersOptions {
+  readonly epoch: number;
+  readonly ground: Ground;
+  readonly emit: (effect: ListeningEffect) => void;
+  readonly bounds?: ListenerBounds;
 }
 
 export class Listeners {
@@ -76,43 +130,71 @@ export class Listeners {
   /** By location; those without a listener in the order in which that began. */
   readonly #readers = new Map<string, Reader>();
   readonly #places = new Map<ListenerId, Place>();
+  readonly #emit: (effect: ListeningEffect) => void;
+  readonly #sessions: Sessions;
+  readonly #watchers: UnitMap<Set<Session>> = new ItemMap();
+  readonly leases: ReadLeases;
+  #isEnding = false;
 
-  constructor(bounds: ListenerBounds = DEFAULT_BOUNDS) {
+  constructor({ epoch, ground, emit, bounds = DEFAULT_BOUNDS }: ListenersOptions) {
     this.#bounds = bounds;
+    this.#emit = emit;
+    this.#sessions = new Sessions(epoch, bounds, emit, (session) => this.#gone(session));
+    this.leases = new ReadLeases(bounds, this.#sessions, ground);
   }
 
   get size(): number {
     return this.#places.size;
   }
 
-  step(event: ListeningEvent): readonly ListeningEffect[] {
+  get sessions(): number {
+    return this.#sessions.size;
+  }
+
+  /** No session may answer by a lease. */
+  get isClear(): boolean {
+    for (const session of this.#sessions.all) if (session.isBound) return false;
+    return true;
+  }
+
+  step(event: ListeningEvent, term: Term): void {
     switch (event.kind) {
       case "listens":
-        return this.#listens(event.listener, event.location, event.name);
+        if (!this.#listens(event.listener, event.location, event.name)) return;
+        return this.#open(event, term.nowMs);
       case "stopped-listening":
-        this.#stopped(event.listener);
-        return [];
+        return this.#stopped(event.listener, term.nowMs);
+      case "heard":
+        return this.#heard(event, term);
     }
   }
 
-  #listens(listener: ListenerId, location: string, name: string): readonly ListeningEffect[] {
+  /** False: too many listen. */
+  #listens(listener: ListenerId, location: string, name: string): boolean {
     const { listenersOfLocation, listeners } = this.#bounds;
     const reader = this.#readers.get(location) ?? newReader(location);
     const before = reader.listeners.get(name);
     const isFull = reader.listeners.size >= listenersOfLocation || this.#places.size >= listeners;
-    if (before === undefined && isFull) return [{ kind: "end-listening", listener, isRefused: true }];
+    if (before === undefined && isFull) {
+      this.#emit({ kind: "end-listening", listener, isRefused: true });
+      return false;
+    }
+    const session = before === undefined ? null : (this.#places.get(before)?.session ?? null);
+    if (session !== null) session.listener = null;
     this.#readers.set(location, reader);
     reader.listeners.set(name, listener);
-    this.#places.set(listener, { reader, name });
-    if (before === undefined) return [];
+    this.#places.set(listener, { reader, name, session: null });
+    if (before === undefined) return true;
     this.#places.delete(before);
-    return [{ kind: "end-listening", listener: before, isRefused: false }];
+    this.#emit({ kind: "end-listening", listener: before, isRefused: false });
+    return true;
   }
 
-  #stopped(listener: ListenerId): void {
+  #stopped(listener: ListenerId, nowMs: number): void {
     const place = this.#places.get(listener);
     if (place === undefined) return;
-    const { reader, name } = place;
+    const { reader, name, session } = place;
+    if (session !== null) [session.listener, session.silentSinceMs] = [null, nowMs];
     this.#places.delete(listener);
     reader.listeners.delete(name);
     if (reader.listeners.size > 0) return;
@@ -128,13 +210,150 @@ export class Listeners {
       this.#readers.delete(location);
   }
 
-  /** The server is about to stop: all answers end. */
-  end(): readonly ListeningEffect[] {
-    const all = [...this.#places.keys()];
-    this.#places.clear();
-    for (const { listeners } of this.#readers.values()) listeners.clear();
-    return all.map((listener) => ({ kind: "end-listening", listener, isRefused: false }));
+  /** The server ends the answer. */
+  #close(listener: ListenerId, nowMs: number): void {
+    if (!this.#places.has(listener)) return;
+    this.#stopped(listener, nowMs);
+    this.#emit({ kind: "end-listening", listener, isRefused: false });
   }
+
+  /**
+   * The server is about to stop: leases end, and so do all answers but those that sessions still hear of that by. Returns what
+   * is to be waited for.
+   */
+  end(nowMs: number): readonly Revocation[] {
+    this.#isEnding = true;
+    const revocations = this.leases.end(nowMs);
+    for (const [listener, { session }] of this.#places) if (session?.isBound !== true) this.#close(listener, nowMs);
+    return revocations;
+  }
+
+  // ── Sessions ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The answer to a question with a session begins. */
+  #open(
+    { listener, location, name, session: id, heard, ends }: ListeningEvent & { kind: "listens" },
+    nowMs: number,
+  ): void {
+    for (const session of this.#sessions.at(location)?.sessions ?? [])
+      if (session.hasLapsed(nowMs)) this.leases.lapse(session, nowMs);
+    const isItsOwn = (session: Session | undefined): session is Session =>
+      session !== undefined && session.at.location === location && session.name === name;
+    const over = ends === null ? undefined : this.#sessions.get(ends);
+    if (isItsOwn(over)) this.leases.giveUp(over);
+    else if (ends !== null && over === undefined) this.#emit({ kind: "session-over", session: ends });
+    if (id === undefined) return;
+    const known = id === null ? undefined : this.#sessions.get(id);
+    if (id !== null && known === undefined) this.#emit({ kind: "session-over", session: id });
+    let session: Session | null = isItsOwn(known) ? known : null;
+    if (session !== null) this.#hear(session, heard, nowMs);
+    if (session === null || (session.isToEnd && !session.isBound)) {
+      if (session !== null) this.#sessions.delete(session);
+      session = this.#sessions.mint(location, name, nowMs);
+      session?.begins(nowMs);
+    }
+    const place = this.#places.get(listener);
+    // Too many sessions: the location gets hints.
+    if (session === null || place === undefined) return;
+    session.listener = listener;
+    place.session = session;
+    const tell = (line: Line): void => this.#emit({ kind: "tell", listeners: [listener], line });
+    tell({ kind: "session", session: session.id, n: session.heard });
+    for (const line of session.unheard) tell(line);
+  }
+
+  #heard({ caller, session: id, n, served }: ListeningEvent & { kind: "heard" }, term: Term): void {
+    const { nowMs } = term;
+    const reply = (answer: HeardReply): void => this.#emit({ kind: "heard-reply", caller, reply: answer });
+    const session = this.#sessions.get(id);
+    if (session?.hasLapsed(nowMs) === true) {
+      this.leases.lapse(session, nowMs);
+      return reply({ kind: "lapsed" });
+    }
+    if (session === undefined) {
+      this.#emit({ kind: "session-over", session: id });
+      return reply({ kind: "lapsed" });
+    }
+    const { hasBegun } = session;
+    this.leases.served(session, served, nowMs);
+    this.#hear(session, n, nowMs);
+    // A deaf session misses changes of the units that it watches: its isolate is to ask for another one, and to read anew.
+    const isDeaf = session.isDeaf(nowMs);
+    if ((session.isToEnd || isDeaf) && !session.isBound) {
+      this.#sessions.delete(session);
+      return reply({ kind: "lapsed" });
+    }
+    // A session that has not heard of a revocation gets no more time: its writer would wait without end.
+    if (session.revocations.length === 0 && !isDeaf && !this.#isEnding)
+      session.untilMs = Math.max(session.untilMs, term.untilMs);
+    reply({ kind: "renewed", untilMs: Math.max(session.untilMs, nowMs), nowMs });
+    if (!hasBegun) this.leases.begun(session, term);
+  }
+
+  #hear(session: Session, n: number, nowMs: number): void {
+    this.leases.heard(session, session.hear(n, nowMs), nowMs);
+    if (this.#isEnding && !session.isBound && session.listener !== null) this.#close(session.listener, nowMs);
+  }
+
+  /** Sessions whose time is over lapse. */
+  lapse(nowMs: number): void {
+    for (const session of this.#sessions.all) if (session.hasLapsed(nowMs)) this.leases.lapse(session, nowMs);
+  }
+
+  #gone(session: Session): void {
+    this.leases.forget(session);
+    for (const unit of session.watched) this.#unwatch(session, unit);
+    const { listener, id } = session;
+    // The location finds out that the session is over as soon as it asks again.
+    if (listener !== null) this.#close(listener, session.silentSinceMs);
+    this.#emit({ kind: "session-over", session: id });
+  }
+
+  // ── Watches ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The sender reads these units in this step. Its session hears of the next change of each. */
+  watch(sender: SenderSession, units: Iterable<UnitId>, nowMs: number): void {
+    const session = this.#sessions.get(sender.id);
+    if (session === undefined || session.isToEnd) return;
+    for (const unit of units) {
+      session.watched.add(unit);
+      const watchers = this.#watchers.get(unit);
+      if (watchers === undefined) this.#watchers.set(unit, new Set([session]));
+      else watchers.add(session);
+    }
+    const surplus = session.watched.size - this.#bounds.watched;
+    if (surplus > 0) this.#changed(session, [...session.watched].slice(0, surplus), nowMs);
+  }
+
+  #changed(session: Session, units: readonly UnitId[], nowMs: number): void {
+    for (const unit of units) this.#unwatch(session, unit);
+    this.#sessions.say(session, { kind: "changed", units }, nowMs);
+    // It does not hear: what it has missed it finds out when it must ask for another session.
+    if (session.isToEnd && !session.isBound) this.#sessions.delete(session);
+  }
+
+  #unwatch(session: Session, unit: UnitId): void {
+    session.watched.delete(unit);
+    const watchers = this.#watchers.get(unit);
+    watchers?.delete(session);
+    if (watchers?.size === 0) this.#watchers.delete(unit);
+  }
+
+  #tellWatchers(writes: readonly Write[], nowMs: number): void {
+    const changed = new Map<Session, UnitId[]>();
+    for (const { unit: written } of writes) {
+      for (const [unit, watchers] of this.#watchers.overlapping(written)) {
+        for (const session of watchers) {
+          const units = changed.get(session);
+          if (units === undefined) changed.set(session, [unit]);
+          else units.push(unit);
+        }
+      }
+    }
+    for (const [session, units] of changed) this.#changed(session, units, nowMs);
+  }
+
+  // ── Hints ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** The location has asked for an execution on these units. It has them then, by its cache or by the reply. */
   read(location: string, units: readonly AccessedUnit[]): void {
@@ -166,13 +385,14 @@ export class Listeners {
   }
 
   /** The writes are durable, and may be read by everybody. `blindOf`: those of them that the execution has not read. */
-  applied(
-    commitId: CommitId,
-    writes: readonly Write[],
-    blindOf: () => ReadonlySet<UnitId>,
-  ): readonly ListeningEffect[] {
-    if (this.#places.size === 0 || writes.length === 0) return NOTHING;
-    const effects: ListeningEffect[] = [];
+  applied(commitId: CommitId, writes: readonly Write[], blindOf: () => ReadonlySet<UnitId>, term: Term): void {
+    if (writes.length === 0) return;
+    if (this.#places.size > 0) this.#hint(commitId, writes, blindOf);
+    if (this.#watchers.size > 0) this.#tellWatchers(writes, term.nowMs);
+    this.leases.applied(writes, term);
+  }
+
+  #hint(commitId: CommitId, writes: readonly Write[], blindOf: () => ReadonlySet<UnitId>): void {
     const blind = blindOf();
     const entries = new Map<UnitId, Repair>();
     const entryFor = ({ unit, value }: Write): Repair => {
@@ -185,7 +405,7 @@ export class Listeners {
     for (const reader of this.#readers.values()) {
       if (reader.listeners.size === 0) continue;
       const hints = hintsOf(writes, blind, (unit) => isKnown(reader, unit), this.#bounds);
-      if (hints.leftOut > 0) effects.push({ kind: "hints-left-out", units: hints.leftOut });
+      if (hints.leftOut > 0) this.#emit({ kind: "hints-left-out", units: hints.leftOut });
       for (const written of hints.lines) {
         for (const { unit } of written) spend(reader, unit);
         const name = written.map(({ unit }) => `${unit.length}:${unit}`).join();
@@ -193,16 +413,14 @@ export class Listeners {
         if (told === undefined) {
           told = { listeners: [], line: { kind: "hint", entries: written.map(entryFor) } };
           lines.set(name, told);
-          effects.push({ kind: "tell", ...told });
         }
         told.listeners.push(...reader.listeners.values());
       }
     }
-    return effects;
+    // Now the lists of listeners are whole.
+    for (const told of lines.values()) this.#emit({ kind: "tell", ...told });
   }
 }
-
-const NOTHING: readonly ListeningEffect[] = [];
 
 function newReader(location: string): Reader {
   return { location, listeners: new Map(), recent: new ItemMap(), older: new ItemMap() };

@@ -217,6 +217,14 @@ export class LockTable<Owner extends object> {
     return this.#locks.size > 0 && this.#locks.hasOverlapping(unit);
   }
 
+  /** Whether somebody holds the unit, or one that overlaps it, exclusively, or waits to. */
+  isWantedExclusively(unit: UnitId): boolean {
+    if (this.#locks.size === 0) return false;
+    return this.#locks
+      .overlapping(unit)
+      .some(([, { exclusive, queue }]) => exclusive > 0 || (queue !== null && queue.exclusive.length > 0));
+  }
+
   /** Exclusive holders of the unit, or of one that overlaps it. Of one unit each is behind those before it. */
   exclusiveHolders(unit: UnitId): readonly Owner[] {
     const holders: Owner[] = [];

@@ -427,6 +427,12 @@ class Story {
         return `tell ${effect.listeners.join(" ")} ${showLine(effect.line)}`;
       case "end-listening":
         return `end ${effect.listener}`;
+      case "heard-reply": {
+        const { reply } = effect;
+        return `heard ← ${reply.kind === "lapsed" ? "lapsed" : reply.untilMs - reply.nowMs}`;
+      }
+      case "session-over":
+        return `over ${effect.session}`;
       case "hints-left-out":
         return `left out ${effect.units}`;
       case "collect":
@@ -714,7 +720,7 @@ describe("trains", () => {
 
   test("hints tell of the last write of a unit only", () => {
     const story = new Story({ x: "1" });
-    story.tell({ kind: "listens", listener: 1, location: "near", name: "" });
+    story.tell({ kind: "listens", listener: 1, location: "near", name: "", session: undefined, heard: 0, ends: null });
     story.request("A", "+x=0");
     story.loaded();
     story.request("B", "+x=0");
@@ -2041,7 +2047,7 @@ describe("clocks", () => {
 });
 
 describe("the leadership", () => {
-  const leadership = { epoch: 2, termMs: 1_000, untilMs: START_MS + 950 };
+  const leadership = { epoch: 2, termMs: 1_000, untilMs: START_MS + 950, readLeasesUntilMs: -Infinity };
   const renewed = (story: Story, isHeld = true): void => story.renewed(isHeld);
 
   test("is renewed in time, and counts from when the renewal was sent", () => {

@@ -35,6 +35,8 @@ import {
   type RefusalCode,
   type Repair,
   type SamplePath,
+  type SenderSession,
+  type ReadLeaseStatus,
   type SetLeft,
   sameVersion,
   type UnitId,
@@ -70,9 +72,13 @@ import {
   adopted,
   type Caller,
   type Capture,
+  type Clearing,
+  completes,
   type Completing,
   type Confirm,
   type Declared,
+  type Ended,
+  type Ending,
   type Execution,
   intentOf,
   isTold,
@@ -85,6 +91,7 @@ import {
   sequenceOf,
   type Stage,
   type Storing,
+  type Tell,
   usageOf,
   type Validate,
 } from "./execution.ts";
@@ -106,8 +113,10 @@ import type { HeldLeadership } from "./leadership.ts";
 import { accessesOf, declaredLocks, GATE, GATE_SHARED } from "./lock-requests.ts";
 import { type Access, type LockMode, LockTable, type Wait } from "./lock-table.ts";
 import { ModuleTable, type ModuleUse, type Plans } from "./module-table.ts";
+import type { LeaseCounts, Term } from "./read-leases.ts";
 import { repairsOf } from "./repairs.ts";
 import { type Ground, type Sampled, Sampler } from "./sampling.ts";
+import type { Revocation } from "./sessions.ts";
 import {
   arrivalOf,
   type CompletingMember,
@@ -129,6 +138,8 @@ export interface Recovered {
   readonly items?: ReadonlyMap<UnitId, StoredItem | null>;
   /** Null: nobody else knows the storage. */
   readonly leadership: HeldLeadership | null;
+  /** Until then, by the monotonic clock, locations may answer by read leases of an earlier server. Left out: they don't. */
+  readonly readLeasesUntilMs?: number;
   readonly modules: ReadonlyMap<ModuleHash, Plans>;
   /** When each module was last used, by the wall clock; of those left out it is not known. */
   readonly moduleUses?: ReadonlyMap<ModuleHash, number>;
@@ -162,6 +173,13 @@ type Operation =
       doubtful: boolean;
     };
 
+/** How an execution asks for locks: see `#want`. */
+type Asking =
+  | "wait"
+  | "now"
+  | { readonly behind: ReadonlySet<Execution> }
+  | { readonly following: ReadonlySet<Execution> };
+
 /** A run of a handler in a worker. `followers`: the other members of its train. */
 interface RunUnderWay {
   readonly execution: Execution;
@@ -181,6 +199,8 @@ type Due =
   | { readonly kind: "followup"; readonly execution: Execution }
   | { readonly kind: "replay"; readonly execution: Execution }
   | { readonly kind: "run-again"; readonly execution: Execution }
+  /** A read lease that somebody waits for may be over. */
+  | { readonly kind: "clear" }
   | { readonly kind: "retry"; readonly operation: OperationId; readonly effect: Effect };
 
 export class LviCore {
@@ -193,7 +213,7 @@ export class LviCore {
   readonly #modules: ModuleTable;
   readonly #executions = new Map<ExecutionId, Execution>();
   readonly #finished: FinishedExecutions;
-  readonly #listeners = new Listeners();
+  readonly #listeners: Listeners;
   readonly #answered: AnsweredRequests;
   /** The first commit id of this server: who has seen it has heard of this server. */
   readonly #since: CommitId;
@@ -203,6 +223,11 @@ export class LviCore {
   readonly #operations = new Map<OperationId, Operation>();
   readonly #runs = new Map<RunId, RunUnderWay>();
   readonly #deadlines = new Deadlines<Due>((due) => "execution" in due && due.execution.phase.kind === "ended");
+  /** Executions that wait for read leases to end, and whether one of those has ended in this step. */
+  readonly #clearing = new Set<Execution>();
+  #mayBeClear = false;
+  /** The end of an earlier server's read leases. */
+  readonly #inherited: readonly (Fact & { kind: "passed" })[];
   /** Executions whose wait ended in this step. */
   readonly #ready: Execution[] = [];
   /** Executions that nobody is ahead of since this step. */
@@ -235,6 +260,16 @@ export class LviCore {
       replaced: () => this.#halt(TAKEN_OVER),
     };
     this.#leader = new Leader(led, recovered.leadership, options.retryMs, monotonicMs);
+    const { readLeasesUntilMs = monotonicMs } = recovered;
+    this.#inherited = readLeasesUntilMs > monotonicMs ? [{ kind: "passed", atMs: readLeasesUntilMs }] : [];
+    this.#listeners = new Listeners({
+      epoch: recovered.epoch,
+      ground: {
+        isWanted: (unit) => this.#locks.isWantedExclusively(unit),
+        versionOf: (unit) => (this.#versions.get(unit) === undefined ? null : this.#current(unit).version),
+      },
+      emit: (effect) => void this.#effects.push(effect),
+    });
     this.#modules = new ModuleTable(recovered.modules, recovered.moduleUses ?? new Map(), wallMs);
     this.#versions = new VersionTable(options.hotBytes, options.hashSeed);
     for (const [unit, item] of recovered.items ?? []) this.#versions.found(unit, item);
@@ -288,27 +323,45 @@ export class LviCore {
 
   /** Goes through all that is under way. */
   get load(): Load {
-    let [pending, overdue, waiting, running] = [0, 0, 0, 0];
+    let [pending, overdue, waiting, clearing, running] = [0, 0, 0, 0, 0];
     for (const { followers } of this.#runs.values()) running += 1 + followers.length;
     for (const execution of this.#executions.values()) {
       const { phase } = execution;
       if (intentOf(execution) !== null) pending++;
-      const told = phase.kind === "completing" ? phase.of : phase;
+      const told = completes(phase)?.of ?? phase;
       if (told.kind === "pending" && told.kills > 0) overdue++;
       if (phase.kind === "waiting" || phase.kind === "watching") waiting++;
+      if (phase.kind === "clearing") clearing++;
     }
     return {
       executions: this.#executions.size,
       pending,
       overdue,
       waiting,
+      clearing,
       running,
       lockedUnits: this.#locks.size,
       hotUnits: this.#versions.size,
       hotBytes: this.#versions.bytes,
       finished: this.#finished.size,
       answered: this.#answered.size,
+      sessions: this.#listeners.sessions,
+      leasedUnits: this.#listeners.leases.size,
     };
+  }
+
+  /** Of read leases, since the server has started. */
+  get leaseCounts(): LeaseCounts {
+    return this.#listeners.leases.counts;
+  }
+
+  readLeases(monotonicMs: number): ReadLeaseStatus {
+    return { readLeaseMs: this.#options.readLeaseMs, locations: this.#listeners.leases.locations(monotonicMs) };
+  }
+
+  /** No location may answer by a read lease of this server. */
+  get isClear(): boolean {
+    return this.#listeners.isClear;
   }
 
   /** The executions that hold locks. */
@@ -340,6 +393,8 @@ export class LviCore {
     assert(this.#ready.length + this.#due.length === 0, "a step does everything that can be done");
     assertWellFormed({
       executions: this.#executions,
+      clearing: this.#clearing,
+      leases: this.#listeners.leases,
       locks: this.#locks,
       operations: this.#operations.values(),
       runs: this.#runs.values(),
@@ -361,6 +416,7 @@ export class LviCore {
 
   #act(event: Event): void {
     this.#handle(event);
+    if (this.#mayBeClear) this.#goOnClear();
     while (this.#ready.length > 0 || this.#due.length > 0 || this.#replaces) {
       for (let next = this.#due.shift(); next !== undefined; next = this.#due.shift()) this.#goOn(next);
       const next = this.#ready.shift();
@@ -412,13 +468,19 @@ export class LviCore {
       case "sampling":
         this.#sampler.begin(event.sampling);
         return;
+      case "heard":
+        this.#listeners.step(event, this.#term);
+        this.#mayBeClear = this.#clearing.size > 0;
+        return;
       case "listens":
       case "stopped-listening":
-        this.#effects.push(...this.#listeners.step(event));
+        this.#listeners.step(event, this.#term);
+        // These need no leadership, and going on does.
+        if (this.#clearing.size > 0) this.#deadlines.add(this.#nowMs, { kind: "clear" });
         return;
       case "drain":
         this.#draining = true;
-        this.#effects.push(...this.#listeners.end());
+        for (const { untilMs } of this.#listeners.end(this.#nowMs)) this.#deadlines.add(untilMs, { kind: "clear" });
     }
   }
 
@@ -429,6 +491,7 @@ export class LviCore {
     const doneBeforeMs = this.#wallMs - retentionMs;
     const toldBeforeMs = this.#wallMs - outcomeRetentionMs;
     this.#finished.collect(doneBeforeMs, toldBeforeMs, this.#wallMs);
+    this.#listeners.lapse(this.#nowMs);
     const used = this.#modules.takeUsed();
     // variant: modules-unused
     const unused = this.#modules.takeUnused(moduleRetentionMs, () => this.#namedModules());
@@ -498,7 +561,9 @@ export class LviCore {
       this.#remember(request);
       if (this.#sampler.isOn && units !== null)
         this.#sampleValid({ id: executionId, location, invocation: request }, units);
-      return this.#replyValid(caller, null, NO_FACTS);
+      this.#replyValid(caller, null, NO_FACTS);
+      if (units !== null && this.#listeners.sessions > 0) this.#hasRead(location, units, request.session);
+      return;
     }
 
     const execution = requested(caller, usage, ++this.#tickets);
@@ -606,11 +671,26 @@ export class LviCore {
 
     this.#note("valid", execution);
     if (this.#sampler.isOn) this.#sampleValid(execution, all);
+    if (this.#listeners.sessions > 0) this.#hasRead(execution.location, all, execution.sender);
     const others = execution.callers.filter((caller) => caller !== speculator);
     this.#endWithoutTrace(execution, [speculator]);
     this.#replyValid(speculator, null, NO_FACTS);
     // No trace is left of it, so whoever joined starts anew.
     for (const { id, request } of others) this.#request(id, request);
+  }
+
+  /** An execution that only reads has these units in their current versions: its location may get read leases on them. */
+  #hasRead(location: string, units: readonly AccessedUnit[], sender: SenderSession | null): void {
+    if (sender?.watches === true)
+      this.#watchFor(
+        sender,
+        units.map(({ unit }) => unit),
+      );
+    this.#listeners.leases.validated(location, units, sender, this.#term);
+  }
+
+  #watchFor(sender: SenderSession, units: Iterable<UnitId>): void {
+    this.#listeners.watch(sender, units, this.#nowMs);
   }
 
   /**
@@ -774,19 +854,27 @@ export class LviCore {
 
   #intentStored(operation: OperationId, result: StoreResult): void {
     const { execution, storing } = this.#takeOperation(operation, "store");
-    const { intent, sequence, speculator } = storing;
+    const { intent } = storing;
     if (result.kind === "fenced") return this.#halt(TAKEN_OVER);
     if (result.kind === "exists") {
       const { record } = result;
       // A storage answer may have been lost: then the intent that exists is this one.
       if (record.state === "done" || record.intent.commitId !== intent.commitId) return this.#taken(execution, record);
     }
+    const next: Tell = { kind: "tell", storing, operation };
+    if (!this.#isClear(execution)) return this.#clear(execution, next);
+    this.#tellValid(execution, next);
+  }
+
+  /** From here on the execution is told. */
+  #tellValid(execution: Execution, { storing, operation }: Tell): void {
+    const { intent, sequence, speculator } = storing;
     this.#note("valid", execution);
     execution.phase = pendingOn(intent, sequence);
     this.#deadlines.add(this.#nowMs + this.#options.followupTimeoutMs, { kind: "followup", execution });
     execution.callers = execution.callers.filter((caller) => caller !== speculator);
     // variant: valid-after-intent
-    this.#replyValid(speculator, intent.commitId, [{ kind: "operation", operation }]);
+    this.#replyValid(speculator, intent.commitId, [{ kind: "operation", operation }, ...this.#clearFacts(execution)]);
     // variant: joined-while-stored
     if (execution.callers.length > 0) this.#replay(execution, "asked_again");
     else if (this.#locks.isContended(execution)) this.#replay(execution, "contention");
@@ -828,10 +916,14 @@ export class LviCore {
     }
     const { phase } = execution;
     // variant: followup-late
-    if (phase.kind === "completing" && phase.of.kind === "pending") {
-      this.#compare(phase.completion, phase.hash, completionHash(followup.outcome, followup.writes));
+    const completion = completes(phase);
+    if (completion?.of.kind === "pending") {
+      const hash =
+        "hash" in completion ? completion.hash : completionHash(completion.ended.outcome, completion.ended.writes);
+      const about = { executionId: execution.id, ...execution.invocation };
+      this.#compare(about, hash, completionHash(followup.outcome, followup.writes));
       this.#note("followup_late", execution);
-      phase.followups.push({ caller, result: "completed_before" });
+      completion.followups.push({ caller, result: "completed_before" });
       return;
     }
     if (phase.kind !== "pending") return answer("not_covered", "followup_not_covered");
@@ -1035,6 +1127,7 @@ export class LviCore {
     if (bytes > this.#options.maxReadBytes) return this.#failForBytes(execution, stage);
     const followers = this.#followersOf({ execution, near, snapshot }, bytes);
     near.runs++;
+    if (execution.sender?.watches === true) this.#watchFor(execution.sender, wanted);
     execution.phase = { kind: "running", near, snapshot };
     this.#run(execution, snapshot, this.#accessOf(execution, near), near.abandoned?.kills ?? 0, false, followers);
   }
@@ -1128,14 +1221,14 @@ export class LviCore {
         writes.every(({ unit }) => this.#locks.modeOf(execution, unit) === "exclusive"),
       () => ({ id: this.#takeCommitId(), sequence: this.#sequence }),
     );
-    const completing: CompletingMember[] = [];
+    const completing: Ending[] = [];
     for (const { execution, near, ran, commit } of done) {
       const of: RanNearStorage = { kind: "near-storage", near, ran };
       if (commit === null) this.#answer(execution, near, ran);
-      else completing.push(this.#completing(execution, of, commit, ran.result, "near-storage", []));
+      else completing.push({ execution, of, commit, ended: ran.result, path: "near-storage", followups: [] });
     }
     // variant: train-commit
-    if (completing.length > 0) this.#commit(completing);
+    if (completing.length > 0) this.#completeClear(completing);
     // All of them let go before one of them asks, so that the next train has them in order.
     const waits = again.map((member) => this.#letGo(member));
     // variant: train-left-unlocked
@@ -1387,30 +1480,39 @@ export class LviCore {
     followups: Completing["followups"],
   ): void {
     const commit = { id: pending.intent.commitId, sequence: pending.sequence };
-    this.#commit([this.#completing(execution, pending, commit, ended, path, followups)]);
+    this.#completeClear([{ execution, of: pending, commit, ended, path, followups }]);
   }
 
   #completeRan(execution: Execution, of: RanNearStorage, ended: Ended): void {
-    // variant: completion-commit-id
-    const commit = { id: this.#takeCommitId(), sequence: this.#sequence };
-    this.#commit([this.#completing(execution, of, commit, ended, of.ran === null ? null : "near-storage", [])]);
-  }
-
-  /** The writes, and the intent done with its outcome. `path`: null, it has failed. */
-  #completing(
-    execution: Execution,
-    of: Pending | RanNearStorage,
-    { id: commit, sequence }: { readonly id: CommitId; readonly sequence: number | null },
-    { outcome, writes }: Ended,
-    path: SamplePath | null,
-    followups: Completing["followups"],
-  ): CompletingMember {
-    if (of.kind === "near-storage" && of.near.gated) {
+    if (of.near.gated) {
       // The gate stands for every unit; from here on readers must be able to see what exactly is being written.
-      const written = writes.map(({ unit }): Access => ({ unit, mode: "exclusive" }));
+      const written = ended.writes.map(({ unit }): Access => ({ unit, mode: "exclusive" }));
       const hasAll = this.#want(execution, written, "now");
       assert(hasAll, "the holder of the gate gets every unit at once");
     }
+    // variant: completion-commit-id
+    const commit = { id: this.#takeCommitId(), sequence: this.#sequence };
+    const path = of.ran === null ? null : "near-storage";
+    this.#completeClear([{ execution, of, commit, ended, path, followups: [] }]);
+  }
+
+  /**
+   * Completes them in one commit, once all are clear: what is applied is visible. An execution that was told was clear before,
+   * unless an earlier server has told it.
+   */
+  #completeClear(members: readonly Ending[]): void {
+    if (members.every((ending) => this.#mayComplete(ending)))
+      return this.#commit(members.map((each) => this.#completing(each)));
+    for (const ending of members) this.#clear(ending.execution, { kind: "complete", ending, members });
+  }
+
+  #mayComplete({ execution, ended }: Ending): boolean {
+    return ended.writes.length === 0 || this.#isClear(execution);
+  }
+
+  /** The writes, and the intent done with its outcome. */
+  #completing({ execution, of, commit: { id: commit, sequence }, ended, path, followups }: Ending): CompletingMember {
+    const { outcome, writes } = ended;
     const hash = completionHash(outcome, writes);
     const call = this.#hasher.hash(bytesOfCall(callOf(execution.invocation)));
     const completion: Completion = {
@@ -1442,8 +1544,11 @@ export class LviCore {
     const [first] = members;
     assert(first !== undefined, "a commit has a member");
     const operation = ++this.#names;
+    const after: Fact[] = [];
+    for (const { execution, completing } of members)
+      if (completing.completion.writes.length > 0) after.push(...this.#clearFacts(execution));
     const completions = members.map(({ completing: { expects, completion } }) => ({ expects, completion }));
-    const effect = { kind: "complete", operation, completions } as const;
+    const effect = { kind: "complete", operation, completions, after } as const;
     const { execution } = first;
     this.#operations.set(operation, { kind: "complete", execution, members, effect, doubtful: false });
     // variant: completion-stored-first
@@ -1471,14 +1576,9 @@ export class LviCore {
     }
     const changed = lastWriters(members);
     const after: readonly Fact[] = [{ kind: "operation", operation }];
-    const told: Effect[] = [];
     for (const { execution, completing } of members) {
       const { of, completion, hash, followups } = completing;
-      const { commitId: commit, writes } = completion;
-      const lasting = writes.filter(({ unit }) => changed.get(unit) === commit);
-      // Nobody waits for these.
-      told.push(...this.#listeners.applied(commit, lasting, () => blindOf(of, writes)));
-      const repairs = this.#repairs(execution, of, writes, changed);
+      const repairs = this.#repairs(execution, of, completion.writes, changed);
       const { callers } = execution;
       this.#end(execution, hash);
       callers.forEach((caller, index) => {
@@ -1489,7 +1589,13 @@ export class LviCore {
       for (const { caller, result: answer } of followups)
         this.#effects.push({ kind: "followup-reply", caller, result: answer, after });
     }
-    this.#effects.push(...told);
+    // Nobody waits for these.
+    for (const { completing } of members) {
+      const { of, completion } = completing;
+      const { commitId: commit, writes } = completion;
+      const lasting = writes.filter(({ unit }) => changed.get(unit) === commit);
+      this.#listeners.applied(commit, lasting, () => blindOf(of, writes), this.#term);
+    }
   }
 
   /** Nothing of a commit was done, since the id of one execution is taken. The others of its train run again. */
@@ -1540,6 +1646,55 @@ export class LviCore {
     this.#deadlines.add(this.#nowMs + this.#pauseMs(abandoned), { kind: "run-again", execution });
   }
 
+  // ── Read leases ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** This instant, and the time up to which read leases may be promised in it. */
+  get #term(): Term {
+    const nowMs = this.#nowMs;
+    const untilMs = Math.min(nowMs + this.#options.readLeaseMs, this.#leader.untilMs);
+    return { nowMs, untilMs };
+  }
+
+  /** Whether every session that was sent a read lease on what the execution writes has heard the revocation or is past its time. */
+  #isClear({ revocations }: Execution): boolean {
+    for (const { atMs } of this.#inherited) if (this.#nowMs < atMs) return false;
+    for (const { fact } of revocations) if (fact === null) return false;
+    return true;
+  }
+
+  /** Waits until the execution is clear. */
+  #clear(execution: Execution, next: Clearing["next"]): void {
+    execution.phase = { kind: "clearing", next, sinceMs: this.#nowMs };
+    this.#clearing.add(execution);
+    for (const { atMs } of this.#inherited) this.#deadlines.add(atMs, { kind: "clear" });
+    for (const { fact, untilMs } of execution.revocations)
+      if (fact === null) this.#deadlines.add(untilMs, { kind: "clear" });
+  }
+
+  #goOnClear(): void {
+    this.#mayBeClear = false;
+    for (const execution of this.#clearing) {
+      // It has gone on with one before.
+      if (!this.#clearing.has(execution)) continue;
+      const { phase } = execution;
+      assert(phase.kind === "clearing", "an execution that waits for read leases to end is in the phase for that");
+      const { next, sinceMs } = phase;
+      if (next.kind === "tell" ? !this.#isClear(execution) : !next.members.every((each) => this.#mayComplete(each)))
+        continue;
+      const together = next.kind === "tell" ? [execution] : next.members.map((each) => each.execution);
+      for (const each of together) this.#clearing.delete(each);
+      this.#note("cleared", execution, { waitedMs: this.#nowMs - sinceMs });
+      if (next.kind === "tell") this.#tellValid(execution, next);
+      else this.#completeClear(next.members);
+    }
+  }
+
+  /** How the waits of the execution have ended. */
+  #clearFacts({ revocations }: Execution): readonly Fact[] {
+    if (revocations.length === 0) return this.#inherited;
+    return [...this.#inherited, ...revocations.map((revocation) => revocation.fact ?? heardOf(revocation))];
+  }
+
   // ── Locks ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Waits for the gate and the units. */
@@ -1564,11 +1719,20 @@ export class LviCore {
    * gets all units at once. With "wait" it may get them later. With "now" it gets them now or never. With `behind` too, but
    * it may be behind those executions. With `following` it may be behind the members of its train. True: it holds them.
    */
-  #want(
-    execution: Execution,
-    accesses: readonly Access[],
-    how: "wait" | "now" | { readonly behind: ReadonlySet<Execution> } | { readonly following: ReadonlySet<Execution> },
-  ): boolean {
+  #want(execution: Execution, accesses: readonly Access[], how: Asking): boolean {
+    const isHeld = this.#ask(execution, accesses, how);
+    const { leases } = this.#listeners;
+    // Nobody else is leased the units from here on: the execution holds them, or waits for them.
+    if ((isHeld || how === "wait") && !leases.isEmpty) {
+      const { sender, declared } = execution;
+      const dropped = sender === null || declared === null ? null : { session: sender, units: declared.units };
+      const revocations = leases.revoke(accesses, dropped, this.#nowMs);
+      if (revocations.length > 0) execution.revocations = [...new Set([...execution.revocations, ...revocations])];
+    }
+    return isHeld;
+  }
+
+  #ask(execution: Execution, accesses: readonly Access[], how: Asking): boolean {
     const { ticket } = execution;
     if (how === "wait") return this.#locks.acquire(execution, accesses, ticket);
     if (how === "now") return this.#locks.tryAcquire(execution, accesses, ticket);
@@ -1678,6 +1842,10 @@ export class LviCore {
           if (phase.kind === "abandoned") this.#runNearStorage(due.execution, "requested", phase);
           break;
         }
+        case "clear":
+          this.#listeners.lapse(this.#nowMs);
+          this.#mayBeClear = this.#clearing.size > 0;
+          break;
         case "retry":
           this.#effects.push(due.effect);
       }
@@ -1924,10 +2092,9 @@ export class LviCore {
   }
 }
 
-/** The end of an execution: its outcome, and its writes. */
-interface Ended {
-  readonly outcome: Outcome;
-  readonly writes: readonly Write[];
+/** The session has heard the line that the wait is about. */
+function heardOf({ session, n }: Revocation): Fact {
+  return { kind: "heard", session, n };
 }
 
 /** The values that it ran on: those that were validated, or those that its last run near storage has read. */

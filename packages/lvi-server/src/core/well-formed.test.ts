@@ -5,11 +5,14 @@ import {
   abandonedOf,
   type Caller,
   type Declared,
+  type Ended,
+  type Ending,
   type Execution,
   type NearStorage,
   type Pending,
   pendingOn,
   requested,
+  type Storing,
   usageOf,
 } from "./execution.ts";
 import type { Completion, Intent } from "./intent.ts";
@@ -18,6 +21,7 @@ import { LockTable } from "./lock-table.ts";
 import { assertWellFormed, type OperationUnderWay, type RunUnderWay } from "./well-formed.ts";
 
 const X = "t/x" as UnitId;
+const Y = "t/y" as UnitId;
 const VERSION = { commitId: commitId(1, 1), hash: null };
 const UNITS = [{ unit: X, mode: "read-write", version: VERSION }] as const;
 
@@ -73,6 +77,9 @@ function near(more: Partial<NearStorage> = {}): NearStorage {
 /** Two executions: `pending` was told and holds x; `other` has come just now. */
 class State {
   readonly executions = new Map<ExecutionId, Execution>();
+  readonly clearing = new Set<Execution>();
+  leaseFault: string | null = null;
+  readonly leases = { faultOf: (): string | null => this.leaseFault };
   readonly locks = new LockTable<Execution>();
   readonly operations: OperationUnderWay[] = [];
   readonly runs: RunUnderWay[] = [];
@@ -112,6 +119,28 @@ class State {
     };
   }
 
+  /** The told one waits to complete until read leases are over, as after an early takeover. */
+  clear(writes: Completion["writes"]): void {
+    const ended: Ended = { outcome: { kind: "result", value: new Uint8Array() }, writes };
+    const commit = { id: commitId(2, 1), sequence: 1 };
+    const ending: Ending = { execution: this.pending, of: this.phase, commit, ended, path: "followup", followups: [] };
+    this.pending.phase = { kind: "clearing", next: { kind: "complete", ending, members: [ending] }, sinceMs: 0 };
+    this.clearing.add(this.pending);
+  }
+
+  /** The other one has stored its intent, and is not told before read leases are over. */
+  tell(): void {
+    const storing: Storing = {
+      kind: "storing",
+      intent: { ...intentOf(this.other), units: [] },
+      sequence: 2,
+      speculator: this.declared.speculator,
+    };
+    this.runs.length = 0;
+    this.other.phase = { kind: "clearing", next: { kind: "tell", storing, operation: 7 }, sinceMs: 0 };
+    this.clearing.add(this.other);
+  }
+
   completing(writes: Completion["writes"]): void {
     const completion = { executionId: this.pending.id, writes } as Completion;
     const rest = { sequence: 1, hash: "" as never, sampled: null, followups: [] };
@@ -128,6 +157,13 @@ beforeEach(() => {
 test("a state that is well-formed", () => {
   assertWellFormed(state);
   state.completing([{ unit: X, value: null }]);
+  assertWellFormed(state);
+});
+
+test("an execution that waits for read leases to end", () => {
+  state.clear([{ unit: X, value: null }]);
+  assertWellFormed(state);
+  state.tell();
   assertWellFormed(state);
 });
 
@@ -364,6 +400,33 @@ const BROKEN: readonly Break[] = [
     /something is under way for it/,
     ({ operations }) =>
       operations.push({ kind: "store", execution: requested(callerOf("3"), { units: 0, bytes: 0 }, 3) }),
+  ],
+  ["a place among those that clear", /waits for read leases to end/, ({ clearing, other }) => clearing.add(other)],
+  [
+    "a phase without a place among those that clear",
+    /not among those that wait for read leases/,
+    (broken) => {
+      broken.clear([]);
+      broken.clearing.clear();
+    },
+  ],
+  [
+    "a completion to come of units that are not held",
+    /it writes units that it does not hold/,
+    (broken) => broken.clear([{ unit: Y, value: null }]),
+  ],
+  [
+    "a success to be told to a caller that has gone",
+    /its speculator does not wait for it/,
+    (broken) => {
+      broken.tell();
+      broken.other.callers = [callerOf("9")];
+    },
+  ],
+  [
+    "a fault of the leases",
+    /read leases fit the rest, but x is leased/,
+    (broken) => (broken.leaseFault = "x is leased"),
   ],
   ["a place in the line of lost followups", /has no followup/, ({ lost, other }) => lost.push(other)],
   ["a place among the replaced", /being replaced/, ({ replaced, other }) => replaced.push(other)],

@@ -2,12 +2,13 @@
  * The invariants of the core's state between two steps: which phase goes with which locks, storage operations and runs.
  * The simulation asserts them after every step. In production they would cost a walk through all that is under way.
  */
-import { assert, type ExecutionId } from "@radical/protocol";
+import { assert, type ExecutionId, type Write } from "@radical/protocol";
 import type { Usage } from "./budgets.ts";
 import type { CallerId } from "./events.ts";
-import { type Execution, intentOf, isTold, type NearStorage } from "./execution.ts";
+import { type Completing, type Execution, intentOf, isTold, type NearStorage } from "./execution.ts";
 import { declaredLocks, GATE } from "./lock-requests.ts";
 import type { Access, LockTable } from "./lock-table.ts";
+import type { ReadLeases } from "./read-leases.ts";
 
 /** A storage operation under way. */
 export interface OperationUnderWay {
@@ -29,6 +30,9 @@ export interface RunUnderWay {
 
 export interface CoreState {
   readonly executions: ReadonlyMap<ExecutionId, Execution>;
+  /** Those that wait for read leases to end. */
+  readonly clearing: ReadonlySet<Execution>;
+  readonly leases: Pick<ReadLeases, "faultOf">;
   readonly locks: Pick<LockTable<Execution>, "modeOf" | "heldBy" | "owners" | "waitOf">;
   readonly operations: Iterable<OperationUnderWay>;
   readonly runs: Iterable<RunUnderWay>;
@@ -86,6 +90,13 @@ export function assertWellFormed(state: CoreState): void {
   }
   for (const owner of state.locks.owners())
     assert(isUnderWay(owner, state), `execution ${owner.id} holds locks, so it is under way`);
+  const leaseFault = state.leases.faultOf();
+  assert(leaseFault === null, `read leases fit the rest, but ${leaseFault}`);
+  for (const execution of state.clearing)
+    assert(
+      execution.phase.kind === "clearing" && isUnderWay(execution, state),
+      `execution ${execution.id} waits for read leases to end`,
+    );
   for (const lost of state.lost) assert(isTold(lost), `execution ${lost.id} has no followup, so it is told`);
   for (const replaced of state.replaced)
     assert(isTold(replaced), `execution ${replaced.id} is being replaced, so it is told`);
@@ -165,6 +176,14 @@ function faultOf(execution: Execution, state: CoreState, underWay: UnderWay): st
       if (phase.intent.executionId !== execution.id) return "it stores the intent of another execution";
       if (!callers.includes(phase.speculator)) return "its speculator does not wait for it";
       return lacks(declaredLocks(phase.intent.units)) ? "it lacks locks of its intent" : null;
+    case "clearing": {
+      if (!state.clearing.has(execution)) return "it is not among those that wait for read leases to end";
+      const { next } = phase;
+      if (next.kind === "complete")
+        return faultOfCompletion(next.ending.of, next.ending.ended.writes, ahead.size, lacks);
+      if (!callers.includes(next.storing.speculator)) return "its speculator does not wait for it";
+      return lacks(declaredLocks(next.storing.intent.units)) ? "it lacks locks of its intent" : null;
+    }
     case "pending":
       if (phase.intent.executionId !== execution.id) return "its intent is that of another execution";
       if (lacks(declaredLocks(phase.intent.units))) return "it lacks locks of its intent";
@@ -178,14 +197,21 @@ function faultOf(execution: Execution, state: CoreState, underWay: UnderWay): st
     case "abandoned":
       if (locks.heldBy(execution).size > 0) return "it holds locks";
       return ahead.size + behind.size > 0 ? "others are ahead of it or behind it" : null;
-    case "completing": {
-      const { of, completion } = phase;
-      if (ahead.size > 0) return "it is applied before those that are ahead";
-      if (of.kind === "pending" && lacks(declaredLocks(of.intent.units))) return "it lacks locks of its intent";
-      const written = completion.writes.map(({ unit }) => ({ unit, mode: "exclusive" }) as const);
-      return lacks(written) ? "it writes units that it does not hold" : null;
-    }
+    case "completing":
+      return faultOfCompletion(phase.of, phase.completion.writes, ahead.size, lacks);
   }
+}
+
+function faultOfCompletion(
+  of: Completing["of"],
+  writes: readonly Write[],
+  ahead: number,
+  lacks: (wanted: readonly Access[]) => boolean,
+): string | null {
+  if (ahead > 0) return "it is applied before those that are ahead";
+  if (of.kind === "pending" && lacks(declaredLocks(of.intent.units))) return "it lacks locks of its intent";
+  const written = writes.map(({ unit }) => ({ unit, mode: "exclusive" }) as const);
+  return lacks(written) ? "it writes units that it does not hold" : null;
 }
 
 function faultOfNear(execution: Execution, near: NearStorage, { locks }: CoreState, isWaiting: boolean): string | null {

@@ -3,13 +3,17 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import type { Duplex } from "node:stream";
 import {
   ALARMS_PATH,
+  checkHeard,
   decodeFollowup,
   decodeLviRequest,
   decodeModuleContent,
   encodeFollowupReply,
+  encodeHeardReply,
   encodeLviReply,
   FOLLOWUP_PATH,
   type FollowupResult,
+  HEARD_PATH,
+  type HeardReply,
   type ListedModule,
   isModuleHash,
   LOG_PATH,
@@ -39,6 +43,7 @@ import { logAnswer, samplesAnswer } from "./administration.ts";
 import { readAlarm } from "./alarms.ts";
 import { type Claim, claimOf, verify } from "./authentication.ts";
 import type { KeyRing } from "./keys.ts";
+import { jsonOf } from "./json-body.ts";
 import { listeningAnswer } from "./listening.ts";
 
 export interface HttpOptions {
@@ -83,6 +88,8 @@ export interface Serving {
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const MAX_MODULE_BYTES = 64 * 1024 * 1024;
 const MAX_QUESTION_BYTES = 64 * 1024;
+/** It names the units that were revoked. */
+const MAX_HEARD_BYTES = 8 * 1024 * 1024;
 
 /** Most bytes of all bodies that are being received: who they are from is known only at their end. */
 const MAX_RECEIVING_BYTES = 256 * 1024 * 1024;
@@ -231,6 +238,7 @@ type Route =
         | "lvi"
         | "followup"
         | "updates"
+        | "heard"
         | "alarms"
         | "metrics"
         | "healthz"
@@ -253,6 +261,8 @@ function routeOf(path: string): Route {
       return { kind: "followup" };
     case UPDATES_PATH:
       return { kind: "updates" };
+    case HEARD_PATH:
+      return { kind: "heard" };
     case ALARMS_PATH:
       return { kind: "alarms" };
     case "/metrics":
@@ -321,6 +331,13 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
       return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
         const stream = listeningAnswer(serving(options).engine, body, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
         answer({ status: 200, stream });
+      });
+    case "heard":
+      expectMethod(method, "POST");
+      return receive(options, exchange, MAX_HEARD_BYTES, (body) => {
+        const answered = (reply: HeardReply): void =>
+          answer({ status: 200, body: encodeHeardReply(reply), type: "application/json" });
+        serving(options).engine.heard(checkHeard(jsonOf(body)), { answered: guarded(answered, fail), failed: fail });
       });
     case "alarms":
       expectMethod(method, "POST");
@@ -403,10 +420,18 @@ function notRegistered(hash: ModuleHash): RadicalError {
 function statusOf({ state: stateOf, now }: HttpOptions): ServerStatus {
   const state = stateOf();
   if (state.kind === "not-serving")
-    return { state: state.reason, epoch: null, timeMs: now(), pending: null, overdue: null, setsLeft: null };
-  const { load, setsLeft } = state.engine;
+    return {
+      state: state.reason,
+      epoch: null,
+      timeMs: now(),
+      pending: null,
+      overdue: null,
+      setsLeft: null,
+      readLeases: null,
+    };
+  const { load, setsLeft, readLeases } = state.engine;
   const { pending, overdue } = load;
-  return { state: state.kind, epoch: state.epoch, timeMs: now(), pending, overdue, setsLeft };
+  return { state: state.kind, epoch: state.epoch, timeMs: now(), pending, overdue, setsLeft, readLeases };
 }
 
 /** Ready: the server leads and has recovered. */

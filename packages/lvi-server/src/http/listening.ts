@@ -16,9 +16,15 @@ export function listeningAnswer(
 ): (response: ServerResponse) => void {
   const question = checkListeningQuestion(jsonOf(body));
   let stream: LineStream | null = null;
+  /** Lines that have come before the answer has begun, and whether its end has. */
+  const early: string[] = [];
+  let isOver = false;
   const stop = engine.listen(question, {
-    tell: (line) => stream?.write(line) === true,
-    end: () => stream?.end(),
+    tell: (line) => (stream === null ? early.push(line) > 0 : stream.write(line)),
+    end: () => {
+      isOver = true;
+      stream?.end();
+    },
   });
   if (stop === null)
     throw new RadicalError("primary_busy", "too many listen for updates", "listen again later; nothing depends on it");
@@ -29,5 +35,7 @@ export function listeningAnswer(
       stop();
     };
     stream = new LineStream(response, { heartbeatMs, maxWaitingBytes: MAX_WAITING_BYTES, onClose });
+    for (const line of early.splice(0)) stream.write(line);
+    if (isOver) stream.end();
   };
 }

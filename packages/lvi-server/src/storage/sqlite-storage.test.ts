@@ -54,29 +54,30 @@ describe("in a file", () => {
   test("of two servers the second sees the first one's leadership, and at once when that one is gone", () =>
     inFolder(async (file) => {
       const [first, second] = [new SqliteStorage(file), new SqliteStorage(file)];
-      expect(await first.acquireLeadership(await first.readLeadership(), 1_000)).toEqual({
+      expect(await first.acquireLeadership(await first.readLeadership(), 1_000, 0)).toEqual({
         epoch: 1,
         beat: 0,
         termMs: 1_000,
+        readLeaseMs: 0,
       });
-      expect(await second.readLeadership()).toEqual({ epoch: 1, beat: 0, termMs: 1_000 });
+      expect(await second.readLeadership()).toEqual({ epoch: 1, beat: 0, termMs: 1_000, readLeaseMs: 0 });
       // It dies without giving the leadership up.
       await first.close();
       const seen = await second.readLeadership();
-      expect(seen).toEqual({ epoch: 1, beat: 0, termMs: 0 });
-      expect(await second.acquireLeadership(seen, 1_000)).toMatchObject({ epoch: 2 });
+      expect(seen).toEqual({ epoch: 1, beat: 0, termMs: 0, readLeaseMs: 0 });
+      expect(await second.acquireLeadership(seen, 1_000, 0)).toMatchObject({ epoch: 2 });
       await second.close();
     }));
 
   test("a server that took over from a stopped one is not taken for dead when that one ends", () =>
     inFolder(async (file) => {
       const [first, second, third] = [new SqliteStorage(file), new SqliteStorage(file), new SqliteStorage(file)];
-      await first.acquireLeadership(await first.readLeadership(), 1_000);
+      await first.acquireLeadership(await first.readLeadership(), 1_000, 0);
       // It has waited the leadership out.
-      await second.acquireLeadership(await second.readLeadership(), 1_000);
+      await second.acquireLeadership(await second.readLeadership(), 1_000, 0);
       expect(await first.renewLeadership(1, 1_000)).toBe(false);
       await first.close();
-      expect(await third.readLeadership()).toEqual({ epoch: 2, beat: 0, termMs: 1_000 });
+      expect(await third.readLeadership()).toEqual({ epoch: 2, beat: 0, termMs: 1_000, readLeaseMs: 0 });
       await third.close();
       await second.close();
     }));
@@ -86,7 +87,7 @@ describe("in a file", () => {
       // Every connection is set up by it.
       const exec = vi.spyOn(DatabaseSync.prototype, "exec");
       const storage = new SqliteStorage(file);
-      await storage.acquireLeadership(await storage.readLeadership(), 1_000);
+      await storage.acquireLeadership(await storage.readLeadership(), 1_000, 0);
       const [data, guard, ...others] = new Set(exec.mock.contexts as DatabaseSync[]);
       exec.mockRestore();
       expect([data?.location(), guard?.location(), others]).toEqual([file, `${file}.lock`, []]);
@@ -101,7 +102,7 @@ describe("in a file", () => {
   test("other tools can read it while the server runs", () =>
     inFolder(async (file) => {
       const storage = new SqliteStorage(file);
-      await storage.acquireLeadership(await storage.readLeadership(), 1_000);
+      await storage.acquireLeadership(await storage.readLeadership(), 1_000, 0);
       const reader = new DatabaseSync(file, { readOnly: true });
       expect(reader.prepare("SELECT number FROM meta WHERE name = 'epoch'").get()).toMatchObject({ number: 1 });
       reader.close();
@@ -215,6 +216,23 @@ describe("in a file", () => {
       await second.close();
     }));
 
+  test("a file of the fifth schema is upgraded: its leader has given no read leases", () =>
+    inFolder(async (file) => {
+      const old = new DatabaseSync(file);
+      old.exec(await readFile(new URL("fixtures/schema-5.sql", import.meta.url), "utf8"));
+      old.close();
+      const storage = new SqliteStorage(file, HASHES);
+      expect(await storage.readLeadership()).toEqual({ epoch: 3, beat: 7, termMs: 5_000, readLeaseMs: 0 });
+      expect(await storage.lookUp(3, "2".padStart(32, "0") as ExecutionId)).toMatchObject({ state: "pending" });
+      const claimed = await storage.acquireLeadership(await storage.readLeadership(), 1_000, 300);
+      expect(claimed).toMatchObject({ epoch: 4, readLeaseMs: 300 });
+      await storage.close();
+      const again = new SqliteStorage(file, HASHES);
+      // The server of epoch 4 has died, and what it may have leased is known.
+      expect(await again.readLeadership()).toMatchObject({ epoch: 4, termMs: 0, readLeaseMs: 300 });
+      await again.close();
+    }));
+
   test("without the keys a file of the fourth schema is upgraded too: no call can be compared with its done intents", () =>
     inFolder(async (file) => {
       const old = new DatabaseSync(file);
@@ -232,18 +250,18 @@ describe("in a file", () => {
       old.exec(await readFile(new URL("fixtures/schema-4.sql", import.meta.url), "utf8"));
       const server = new DatabaseSync(`${file}.lock`);
       server.exec("BEGIN EXCLUSIVE");
-      expect(() => new SqliteStorage(file)).toThrow(/A server of an older version uses it \(schema 4, not 5\)/);
+      expect(() => new SqliteStorage(file)).toThrow(/A server of an older version uses it \(schema 4, not 6\)/);
       expect(old.prepare("SELECT count(*) AS n FROM intents").get()).toEqual({ n: 2 });
       server.close();
-      old.exec("UPDATE meta SET number = 6 WHERE name = 'schema'");
+      old.exec("UPDATE meta SET number = 7 WHERE name = 'schema'");
       old.close();
-      expect(() => new SqliteStorage(file)).toThrow("its schema has version 6, not 5");
+      expect(() => new SqliteStorage(file)).toThrow("its schema has version 7, not 6");
     }));
 
   test("arguments and outcomes whose time is over are in none of the files, however they came and went", () =>
     inFolder(async (file) => {
       const storage = new SqliteStorage(file);
-      const { epoch } = (await storage.acquireLeadership(await storage.readLeadership(), 1_000))!;
+      const { epoch } = (await storage.acquireLeadership(await storage.readLeadership(), 1_000, 0))!;
       // Of sizes from few bytes to several pages; the same in each run.
       let state = 1;
       const below = (bound: number): number => (state = (state * 48_271) % 2_147_483_647) % bound;
@@ -296,7 +314,7 @@ describe("in a file", () => {
       const umask = process.umask(0o022);
       try {
         const storage = new SqliteStorage(file);
-        await storage.acquireLeadership(await storage.readLeadership(), 1_000);
+        await storage.acquireLeadership(await storage.readLeadership(), 1_000, 0);
         expect(modes()).toEqual([0o600, 0o600, 0o600]);
         for (const end of ["", "-wal", "-shm"]) await chmod(`${file}${end}`, 0o644);
         const other = new SqliteStorage(file);

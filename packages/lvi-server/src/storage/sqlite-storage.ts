@@ -37,7 +37,7 @@ import {
   type StoredUnit,
 } from "./storage.ts";
 
-const SCHEMA_VERSION = 5;
+const SCHEMA_VERSION = 6;
 
 /**
  * What must be gone when its time is over, arguments and outcomes, stands in tables of its own, in the order in which it came.
@@ -114,6 +114,9 @@ const UPGRADES: Readonly<Record<number, string>> = {
   2: "ALTER TABLE intents ADD COLUMN caller TEXT",
   3: "ALTER TABLE modules ADD COLUMN registered_at_ms INTEGER",
 };
+
+/** The last schema whose intents stand in one table. Since then a new schema has had new rows of `meta` only. */
+const LAST_UNSPLIT = 4;
 
 /** How long a server that starts waits for others that are using the file. */
 const OPEN_MS = 10_000;
@@ -208,7 +211,7 @@ export class SqliteStorage implements Storage {
 
   /** Makes the tables, or of those of an older schema the ones of this. One server does; the others find them made. */
   #prepareSchema(hasher: CallHasher | null): void {
-    let isUpgraded = false;
+    let isSplit = false;
     this.#database.exec("BEGIN IMMEDIATE");
     try {
       this.#database.exec("CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT");
@@ -223,13 +226,15 @@ export class SqliteStorage implements Storage {
       }
       this.#database.exec(SCHEMA);
       if (found < SCHEMA_VERSION) {
-        this.#split(hasher);
+        if (found <= LAST_UNSPLIT) this.#split(hasher);
         this.#set("schema", SCHEMA_VERSION);
-        isUpgraded = true;
+        isSplit = found <= LAST_UNSPLIT;
       }
       this.#run("INSERT OR IGNORE INTO meta VALUES ('schema', ?), ('epoch', 0), ('beat', 0)", SCHEMA_VERSION);
-      this.#run("INSERT OR IGNORE INTO meta VALUES ('term_ms', 0), ('guarded_epoch', 0), ('has_old_pages', 0)");
-      if (isUpgraded) this.#set("has_old_pages", 1);
+      this.#run(
+        "INSERT OR IGNORE INTO meta VALUES ('term_ms', 0), ('guarded_epoch', 0), ('has_old_pages', 0), ('read_lease_ms', 0)",
+      );
+      if (isSplit) this.#set("has_old_pages", 1);
       this.#database.exec("COMMIT");
     } catch (error) {
       this.#rollBack();
@@ -302,13 +307,19 @@ export class SqliteStorage implements Storage {
     });
   }
 
-  acquireLeadership(seen: Leadership, termMs: number, leader?: string): Promise<Leadership | null> {
+  acquireLeadership(
+    seen: Leadership,
+    termMs: number,
+    readLeaseMs: number,
+    leader?: string,
+  ): Promise<Leadership | null> {
     return this.#enqueue(() => {
       const { epoch, beat } = this.#leadership();
       if (epoch !== seen.epoch || beat !== seen.beat) return null;
       this.#run("UPDATE meta SET number = number + 1 WHERE name = 'epoch'");
       this.#set("beat", 0);
       this.#set("term_ms", termMs);
+      this.#set("read_lease_ms", readLeaseMs);
       this.#run("DELETE FROM leader");
       if (leader !== undefined) this.#run("INSERT INTO leader VALUES (?)", leader);
       if (this.#guard !== null) this.#set("guarded_epoch", epoch + 1);
@@ -322,6 +333,7 @@ export class SqliteStorage implements Storage {
       if (this.#number("epoch") !== epoch) return false;
       this.#run("UPDATE meta SET number = number + 1 WHERE name = 'beat'");
       this.#set("term_ms", termMs);
+      if (termMs === 0) this.#set("read_lease_ms", 0);
       return true;
     });
   }
@@ -549,7 +561,12 @@ export class SqliteStorage implements Storage {
   }
 
   #leadership(): Leadership {
-    const leadership = { epoch: this.#number("epoch")!, beat: this.#number("beat")!, termMs: this.#number("term_ms")! };
+    const leadership = {
+      epoch: this.#number("epoch")!,
+      beat: this.#number("beat")!,
+      termMs: this.#number("term_ms")!,
+      readLeaseMs: this.#number("read_lease_ms")!,
+    };
     const leader = this.#get<{ url: string }>("SELECT url FROM leader")?.url;
     return leader === undefined ? leadership : { ...leadership, leader };
   }

@@ -191,7 +191,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     });
   /** A server that starts; the one before it is given up. */
   const takeOver = async (storage: Storage): Promise<{ epoch: number; pending: readonly Intent[] }> => {
-    const leadership = await storage.acquireLeadership(await storage.readLeadership(), 1_000);
+    const leadership = await storage.acquireLeadership(await storage.readLeadership(), 1_000, 0);
     if (leadership === null) throw new Error("the leadership was not acquired");
     return { epoch: leadership.epoch, pending: await storage.recover(leadership.epoch) };
   };
@@ -200,38 +200,63 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
 
   test("the leadership is acquired as it was seen, with the next epoch; and renewed, and released", async (storage) => {
     const none = await storage.readLeadership();
-    expect(none).toEqual({ epoch: 0, beat: 0, termMs: 0 });
-    expect(await storage.acquireLeadership(none, 1_000)).toEqual({ epoch: 1, beat: 0, termMs: 1_000 });
-    expect(await storage.acquireLeadership(none, 1_000)).toEqual(null);
+    expect(none).toEqual({ epoch: 0, beat: 0, termMs: 0, readLeaseMs: 0 });
+    expect(await storage.acquireLeadership(none, 1_000, 0)).toEqual({
+      epoch: 1,
+      beat: 0,
+      termMs: 1_000,
+      readLeaseMs: 0,
+    });
+    expect(await storage.acquireLeadership(none, 1_000, 0)).toEqual(null);
 
     const seen = await storage.readLeadership();
-    expect(seen).toEqual({ epoch: 1, beat: 0, termMs: 1_000 });
+    expect(seen).toEqual({ epoch: 1, beat: 0, termMs: 1_000, readLeaseMs: 0 });
     expect(await storage.renewLeadership(1, 2_000)).toEqual(true);
-    expect(await storage.readLeadership()).toEqual({ epoch: 1, beat: 1, termMs: 2_000 });
+    expect(await storage.readLeadership()).toEqual({ epoch: 1, beat: 1, termMs: 2_000, readLeaseMs: 0 });
     // It lives: what was seen of it is not true any more.
-    expect(await storage.acquireLeadership(seen, 1_000)).toEqual(null);
+    expect(await storage.acquireLeadership(seen, 1_000, 0)).toEqual(null);
 
     expect(await storage.renewLeadership(1, 0)).toEqual(true);
     const released = await storage.readLeadership();
-    expect(released).toMatchObject({ epoch: 1, termMs: 0 });
-    expect(await storage.acquireLeadership(released, 1_000)).toMatchObject({ epoch: 2 });
+    expect(released).toMatchObject({ epoch: 1, termMs: 0, readLeaseMs: 0 });
+    expect(await storage.acquireLeadership(released, 1_000, 0)).toMatchObject({ epoch: 2 });
     expect(await storage.renewLeadership(1, 1_000)).toEqual(false);
+  });
+
+  test("the leadership says how long read leases may last, until it is given up", async (storage) => {
+    expect(await storage.acquireLeadership(await storage.readLeadership(), 1_000, 300)).toMatchObject({
+      readLeaseMs: 300,
+    });
+    await storage.renewLeadership(1, 1_000);
+    const seen = await storage.readLeadership();
+    expect(seen).toEqual({ epoch: 1, beat: 1, termMs: 1_000, readLeaseMs: 300 });
+    // A successor that gives none may have inherited some.
+    expect(await storage.acquireLeadership(seen, 1_000, 400)).toMatchObject({ epoch: 2, readLeaseMs: 400 });
+    await storage.renewLeadership(2, 0);
+    expect(await storage.readLeadership()).toMatchObject({ epoch: 2, termMs: 0, readLeaseMs: 0 });
   });
 
   test("the leadership says where its holder can be asked, if it has said so", async (storage) => {
     const leader = "https://primary-1.example";
-    expect(await storage.acquireLeadership(await storage.readLeadership(), 1_000, leader)).toMatchObject({ leader });
+    expect(await storage.acquireLeadership(await storage.readLeadership(), 1_000, 0, leader)).toMatchObject({ leader });
     await storage.renewLeadership(1, 1_000);
     const seen = await storage.readLeadership();
     expect(seen).toMatchObject({ epoch: 1, beat: 1, leader });
-    expect(await storage.acquireLeadership(seen, 1_000)).toEqual({ epoch: 2, beat: 0, termMs: 1_000 });
-    expect(await storage.readLeadership()).toEqual({ epoch: 2, beat: 0, termMs: 1_000 });
+    expect(await storage.acquireLeadership(seen, 1_000, 0)).toEqual({
+      epoch: 2,
+      beat: 0,
+      termMs: 1_000,
+      readLeaseMs: 0,
+    });
+    expect(await storage.readLeadership()).toEqual({ epoch: 2, beat: 0, termMs: 1_000, readLeaseMs: 0 });
   });
 
   test("of two servers that see the same leadership one gets it", async (storage) => {
     const seen = await storage.readLeadership();
-    const leaderships = await Promise.all([1, 2, 3].map(() => storage.acquireLeadership(seen, 1_000)));
-    expect(leaderships.filter((leadership) => leadership !== null)).toEqual([{ epoch: 1, beat: 0, termMs: 1_000 }]);
+    const leaderships = await Promise.all([1, 2, 3].map(() => storage.acquireLeadership(seen, 1_000, 0)));
+    expect(leaderships.filter((leadership) => leadership !== null)).toEqual([
+      { epoch: 1, beat: 0, termMs: 1_000, readLeaseMs: 0 },
+    ]);
   });
 
   test("absent items are not in the answer", async (storage) => {
@@ -376,7 +401,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   test("an intent of a server that was cut off while the next one recovered is adopted by the one after", async (storage) => {
     const { epoch } = await takeOver(storage);
     // The next server gets the leadership and dies before it has recovered.
-    await storage.acquireLeadership(await storage.readLeadership(), 1_000);
+    await storage.acquireLeadership(await storage.readLeadership(), 1_000, 0);
     await storage.storeIntent(epoch, intentOf(1));
     const { pending } = await takeOver(storage);
     const record = await storage.lookUp(epoch + 2, executionId(1));
@@ -386,7 +411,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
 
   test("a server that has lost the leadership recovers nothing", async (storage) => {
     const { epoch } = await takeOver(storage);
-    await storage.acquireLeadership(await storage.readLeadership(), 1_000);
+    await storage.acquireLeadership(await storage.readLeadership(), 1_000, 0);
     const failure: unknown = await storage.recover(epoch).catch((error: unknown) => error);
     expect(failure instanceof StorageError && failure.effect).toEqual("none");
   });

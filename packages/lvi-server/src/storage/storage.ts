@@ -24,10 +24,13 @@ export interface Storage {
   readLeadership(): Promise<Leadership>;
   /**
    * Makes the epoch one more if the leadership is still as it was seen; null if it is not. The caller has waited it out.
-   * `leader`: where others are to ask from then on.
+   * `readLeaseMs`: how long read leases may last from then on. `leader`: where others are to ask from then on.
    */
-  acquireLeadership(seen: Leadership, termMs: number, leader?: string): Promise<Leadership | null>;
-  /** For another term from when this was sent; 0 gives it up. False: another server has the leadership. */
+  acquireLeadership(seen: Leadership, termMs: number, readLeaseMs: number, leader?: string): Promise<Leadership | null>;
+  /**
+   * For another term from when this was sent; 0 gives it up, when no read lease is left. False: another server has the
+   * leadership.
+   */
   renewLeadership(epoch: number, termMs: number): Promise<boolean>;
   /** The pending intents that earlier servers left, by commit id; they are this server's from then on. */
   recover(epoch: number): Promise<readonly Intent[]>;

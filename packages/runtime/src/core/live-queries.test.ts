@@ -223,6 +223,26 @@ describe("a run", () => {
     expect(isolate.running.size).toBe(0);
   });
 
+  test("that read more than is known here is repeated for a change that came while it ran", () => {
+    const { isolate } = settled();
+    isolate.changed(A);
+    isolate.changed(B);
+    isolate.ran("2", [A], { isWhole: false });
+    isolate.pass(100);
+    expect(isolate.running.size).toBe(1);
+  });
+
+  test("that read leases answered is followed at once by one that is watched", () => {
+    const isolate = new Isolate();
+    isolate.inSession(SESSION);
+    const one = isolate.subscribe();
+    isolate.ran("1", [A], { session: null });
+    isolate.pass(100);
+    isolate.ran("1", [A]);
+    isolate.pass(60_000);
+    expect([isolate.running.size, isolate.news(one)]).toEqual([0, ["1"]]);
+  });
+
   test("begins a tenth of a second after the one before at the earliest", () => {
     const { isolate } = settled();
     isolate.changed(A);
@@ -453,6 +473,22 @@ describe("cut off", () => {
     isolate.inSession(NEXT);
     isolate.ran("1", [A], { session: NEXT });
     expect(isolate.news(one)).toEqual(["1", "(stale)", "1"]);
+  });
+
+  test("a query runs when nobody has said for three seconds that the session lives, and then from time to time", () => {
+    const { isolate } = settled({ proofMs: 3_000, pollMs: 1_000 });
+    isolate.isCutOff = true;
+    isolate.pass(2_400);
+    expect(isolate.running.size).toBe(0);
+    isolate.pass(1_000);
+    isolate.ran("1", [A]);
+    isolate.pass(1_000);
+    isolate.ran("1", [A]);
+    isolate.isCutOff = false;
+    isolate.pass(2_000);
+    isolate.ran("1", [A]);
+    isolate.pass(60_000);
+    expect(isolate.running.size).toBe(0);
   });
 
   test("runs that fail are repeated after a wait that doubles", () => {

@@ -2,11 +2,13 @@
  * Looks at all that a deployment needs, from this machine outwards. Whatever can be looked at is, though something else is wrong.
  */
 import { join } from "node:path";
+import type { ReadLeaseStatus } from "@radical/protocol";
 import type { Project } from "../../config/load-config.ts";
 import { readRunning } from "../../dev/running-dev.ts";
 import { type PrimaryAddress, runningPrimary } from "../primary-address.ts";
 import { lookAtEdge, type RoundTrip, type ServedModule, type Site } from "./edge-checks.ts";
 import { type ClockReading, clockFinding, type Finding } from "./finding.ts";
+import { leaseFinding } from "./lease-checks.ts";
 import { devPortFinding, nodeFinding } from "./machine-checks.ts";
 import { lookAtPrimary, setFindings } from "./primary-checks.ts";
 
@@ -25,6 +27,8 @@ export interface Deployment {
 export interface Diagnosis {
   readonly findings: readonly Finding[];
   readonly roundTrips: readonly RoundTrip[];
+  /** Of the primary; null: nothing is known of them. */
+  readonly readLeases: ReadLeaseStatus | null;
 }
 
 export async function examine(
@@ -46,10 +50,12 @@ export async function examine(
       ...findings,
       ...(look?.findings ?? []),
       ...setFindings(look?.setsLeft ?? [], new Set(known)),
+      ...leaseFinding(look?.readLeases ?? null, project.config.readLeaseMs),
       ...(edge?.findings ?? []),
       clockFinding([...clocks, ...(look?.clocks ?? [])]),
     ],
     roundTrips: edge?.roundTrips ?? [],
+    readLeases: look?.readLeases ?? null,
   };
 }
 

@@ -21,6 +21,8 @@ export interface RoundTrip {
   readonly module: string;
   /** Of one LVI request, by the location's clock. */
   readonly primaryMs: number;
+  /** Calls that the isolate which was reached has answered, by their path; null: it is an older one. */
+  readonly answered: Health["answered"] | null;
 }
 
 export interface EdgeLook {
@@ -47,8 +49,8 @@ export async function lookAtEdge(
   const roundTrips: RoundTrip[] = [];
   for (const look of looks) {
     if ("health" in look) {
-      const { location, module, primaryMs } = look.health;
-      roundTrips.push({ location, module, primaryMs });
+      const { location, module, primaryMs, answered = null } = look.health;
+      roundTrips.push({ location, module, primaryMs, answered });
       if (primaryMs > SLOW_MS) locations.push(slow(location, primaryMs));
       if (isMissing(module)) hashes.push(notRegistered(`the location ${location} runs`, module));
     } else (look.isModule ? hashes : locations).push(look.problem);

@@ -15,6 +15,8 @@ export type CheckName =
   | "standby"
   /** Handlers that leave their read/write set. */
   | "sets"
+  /** How long writers wait for read leases to end. */
+  | "read_leases"
   /** Each location serves, and reaches the primary. */
   | "locations"
   /** What the locations run is what the primary has. */

@@ -2,6 +2,7 @@
 import {
   MODULE_LIST_PATH,
   type ModuleList,
+  type ReadLeaseStatus,
   REPLAY_WINDOW_MS,
   type ServerStatus,
   type SetLeft,
@@ -34,6 +35,8 @@ export interface PrimaryLook {
   readonly modules: ModuleList | null;
   /** Of all modules that it has run. */
   readonly setsLeft: readonly SetLeft[];
+  /** Of the server that leads; null: none does, or it is an older one. */
+  readonly readLeases: ReadLeaseStatus | null;
 }
 
 /** `servers`: of one storage. With one of them nobody is expected to stand by. */
@@ -79,6 +82,7 @@ export async function lookAtPrimary(servers: readonly PrimaryAddress[]): Promise
     clocks,
     modules: isServed ? await modulesOf(servers[leading]!) : null,
     setsLeft: looks[leading]?.status?.setsLeft ?? [],
+    readLeases: looks[leading]?.status?.readLeases ?? null,
   };
 }
 

@@ -165,20 +165,31 @@ export class DynamoStorage implements Storage {
 
   async readLeadership(): Promise<Leadership> {
     const item = await this.#dynamo.get(this.#tables.meta, LEADERSHIP);
-    if (item === null) return { epoch: 0, beat: 0, termMs: 0 };
-    const leadership = { epoch: number(item, "epoch"), beat: number(item, "beat"), termMs: number(item, "term_ms") };
+    if (item === null) return { epoch: 0, beat: 0, termMs: 0, readLeaseMs: 0 };
+    const leadership = {
+      epoch: number(item, "epoch"),
+      beat: number(item, "beat"),
+      termMs: number(item, "term_ms"),
+      // A server of an earlier version gives none.
+      readLeaseMs: Number(item["read_lease_ms"]?.N ?? 0),
+    };
     const leader = item["leader"]?.S;
     return leader === undefined ? leadership : { ...leadership, leader };
   }
 
-  async acquireLeadership(seen: Leadership, termMs: number, leader?: string): Promise<Leadership | null> {
+  async acquireLeadership(
+    seen: Leadership,
+    termMs: number,
+    readLeaseMs: number,
+    leader?: string,
+  ): Promise<Leadership | null> {
     const epoch = seen.epoch + 1;
     const holder = randomUUID();
     const leadership: TransactWriteItem = {
       Update: {
         TableName: this.#tables.meta,
         Key: LEADERSHIP,
-        UpdateExpression: `SET epoch = :next, beat = :zero, term_ms = :term, holder = :holder${
+        UpdateExpression: `SET epoch = :next, beat = :zero, term_ms = :term, read_lease_ms = :read, holder = :holder${
           leader === undefined ? " REMOVE leader" : ", leader = :leader"
         }`,
         ConditionExpression: "attribute_not_exists(epoch) OR (epoch = :epoch AND beat = :beat)",
@@ -186,6 +197,7 @@ export class DynamoStorage implements Storage {
           ":next": { N: String(epoch) },
           ":zero": { N: "0" },
           ":term": { N: String(termMs) },
+          ":read": { N: String(readLeaseMs) },
           ":holder": { S: holder },
           ...(leader === undefined ? {} : { ":leader": { S: leader } }),
           ":epoch": { N: String(seen.epoch) },
@@ -202,14 +214,14 @@ export class DynamoStorage implements Storage {
     // An attempt whose answer was lost may have succeeded.
     const isOurs = failed === null || failed[0]?.item?.["holder"]?.S === holder;
     if (!isOurs) return null;
-    return { epoch, beat: 0, termMs, ...(leader === undefined ? {} : { leader }) };
+    return { epoch, beat: 0, termMs, readLeaseMs, ...(leader === undefined ? {} : { leader }) };
   }
 
   async renewLeadership(epoch: number, termMs: number): Promise<boolean> {
     const failed = await this.#dynamo.updateAtOnce({
       TableName: this.#tables.meta,
       Key: LEADERSHIP,
-      UpdateExpression: "SET beat = beat + :one, term_ms = :term",
+      UpdateExpression: `SET beat = beat + :one, term_ms = :term${termMs === 0 ? ", read_lease_ms = :term" : ""}`,
       ConditionExpression: "epoch = :epoch",
       ExpressionAttributeValues: { ":one": { N: "1" }, ":term": { N: String(termMs) }, ":epoch": { N: String(epoch) } },
     });
@@ -361,9 +373,11 @@ export class DynamoStorage implements Storage {
     if (overflow !== null && beside !== null) await this.#parts.put(executionId, beside.name, overflow, null);
     const failed = await this.#dynamo.put({ TableName: this.#tables.executions, Item: item, ...ifNew(epoch) });
     // What exists may be this very intent, of an attempt whose answer was lost.
-    if (failed === null || failed.item?.["commit_id"]?.S === commitId) this.#noteParts(executionId, beside);
+    const isItself = failed?.item?.["commit_id"]?.S === commitId;
+    if (failed === null || isItself) this.#noteParts(executionId, beside);
     if (failed === null) return { kind: "stored" };
-    const known = await this.#known(epoch, failed.item!);
+    const knowing = this.#known(epoch, failed.item!);
+    const known = await (isItself ? afterDecision(knowing) : knowing);
     if (known === "fenced") return { kind: "fenced" };
     if (known === null) throw new StorageError("none", REMOVED);
     return { kind: "exists", record: known };
@@ -414,8 +428,9 @@ export class DynamoStorage implements Storage {
       const known = met === null ? null : await this.#known(epoch, met);
       return known === "fenced" ? { kind: "fenced" } : { kind: "exists", id: records[index]!.id, record: known };
     }
-    if (decided === null) await atOnce(becoming, (item, index) => this.#became(records[index]!.id, item));
-    else if ((await this.#finish(epoch, decided)) === null) return { kind: "fenced" };
+    if (decided === null)
+      await afterDecision(atOnce(becoming, (item, index) => this.#became(records[index]!.id, item)));
+    else if ((await afterDecision(this.#finish(epoch, decided))) === null) return { kind: "fenced" };
     return { kind: "applied" };
   }
 
@@ -750,6 +765,18 @@ function ifOwn(epoch: number, status: string): Condition {
     ExpressionAttributeNames: { "#status": "status", "#owner": "owner" },
     ExpressionAttributeValues: { ":status": { S: status }, ":epoch": { N: String(epoch) } },
   };
+}
+
+/**
+ * The rest of an operation that is decided: it has taken effect, or will. A request of the rest that did nothing does not change
+ * that, so each failure is `unknown`, and the same operation again finds out.
+ */
+async function afterDecision<T>(rest: Promise<T>): Promise<T> {
+  try {
+    return await rest;
+  } catch (error) {
+    throw error instanceof StorageError ? new StorageError("unknown", error.message, error) : error;
+  }
 }
 
 /** Whether a condition failed because the record is a later server's. Otherwise another attempt of this server has changed it. */

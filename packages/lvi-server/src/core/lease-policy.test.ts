@@ -1,0 +1,39 @@
+import { describe, expect, test } from "vitest";
+import { FadingCount, leaseDistance, leftOf } from "./lease-policy.ts";
+
+const NEAR = { rttMs: 10, reads: 10 };
+const FAR = { rttMs: 100, reads: 10 };
+
+describe("the distance within which leases are worth it", () => {
+  test("is that of the farthest reader of a unit that nobody writes", () => {
+    expect(leaseDistance([FAR, NEAR], 0)).toBe(100);
+    expect(leaseDistance([], 0)).toBe(0);
+  });
+
+  test("leaves out a far reader that costs writers more than it saves, and keeps the near one", () => {
+    expect(leaseDistance([{ ...FAR, reads: 2 }, NEAR], 5)).toBe(10);
+    expect(leaseDistance([{ ...FAR, reads: 6 }, NEAR], 5)).toBe(100);
+  });
+
+  test("is none where more is written than read", () => {
+    expect(leaseDistance([NEAR, FAR], 21)).toBe(0);
+  });
+});
+
+describe("a count of late events", () => {
+  test("halves in two minutes", () => {
+    const count = new FadingCount();
+    count.add(8, 1_000);
+    count.add(8, 1_000);
+    expect(count.at(1_000)).toBe(16);
+    expect(count.at(121_000)).toBeCloseTo(8);
+    expect(count.at(361_000)).toBeCloseTo(2);
+  });
+
+  test("has of events over a time the part that is left of them", () => {
+    const count = new FadingCount();
+    for (let second = 1; second <= 240; second++) count.add(1, second * 1_000);
+    expect(count.at(240_000) / 240).toBeCloseTo(leftOf(240_000), 2);
+    expect(leftOf(0)).toBe(1);
+  });
+});

@@ -1,0 +1,55 @@
+/**
+ * The policy of read leases: a function of the cost of reads and writes. A leased read saves the round trip of its location. A write
+ * costs the round trip of the farthest holder, since it waits until all of them have heard. The nearer holders cost nothing more.
+ */
+
+/** A location that reads the unit. */
+export interface UnitReader {
+  readonly rttMs: number;
+  /** How often, of late. */
+  readonly reads: number;
+}
+
+/**
+ * The distance within which locations are worth a lease: leases for all that are not farther save the most. 0: none are.
+ * `writes`: how often the unit is written, in the time of the reads.
+ */
+export function leaseDistance(readers: readonly UnitReader[], writes: number): number {
+  let [distance, most, saved] = [0, 0, 0];
+  for (const { rttMs, reads } of readers.toSorted((a, b) => a.rttMs - b.rttMs)) {
+    saved += reads * rttMs;
+    const gain = saved - writes * rttMs;
+    if (gain > most) [distance, most] = [rttMs, gain];
+  }
+  return distance;
+}
+
+/** The time in which a count halves. */
+const HALF_LIFE_MS = 120_000;
+/** A shorter time is as none: a power is dearer than all else of a count. */
+const GRAIN_MS = 1_000;
+
+/** A count of late events: it halves every two minutes. */
+export class FadingCount {
+  #value = 0;
+  #atMs = -Infinity;
+
+  add(events: number, nowMs: number): void {
+    this.#value = this.at(nowMs) + events;
+  }
+
+  at(nowMs: number): number {
+    const passedMs = nowMs - this.#atMs;
+    if (passedMs >= GRAIN_MS) {
+      this.#value *= 2 ** (-passedMs / HALF_LIFE_MS);
+      this.#atMs = nowMs;
+    }
+    return this.#value;
+  }
+}
+
+/** The part of events that is left of them when they came at an even pace over the time until now. */
+export function leftOf(overMs: number): number {
+  const halves = overMs / HALF_LIFE_MS;
+  return halves < 0.01 ? 1 : (1 - 2 ** -halves) / (halves * Math.LN2);
+}

@@ -1,0 +1,566 @@
+/**
+ * Read leases: which session holds which unit, and what their end waits for. A lease promises that its unit keeps its version,
+ * until the session has heard that it is revoked, or until the session's time is over.
+ *
+ *   No session is granted a unit that an execution wants exclusively, from when it asks for it until it ends.
+ *   Asking revokes: in the same step a line leaves to each session that holds the unit.
+ *   An execution that writes the unit waits for each of them: until it has heard that line, or its time is over.
+ *
+ * Leases are given to a location: all its sessions are told. `lease-policy.ts` says to whom it pays.
+ */
+import {
+  type AccessedUnit,
+  ItemMap,
+  type LeasedLocation,
+  type LeasedUnit,
+  type SenderSession,
+  type Served,
+  type UnitId,
+  type UnitMap,
+  type Version,
+  type Write,
+} from "@radical/protocol";
+import { FadingCount, leaseDistance, leftOf, type UnitReader } from "./lease-policy.ts";
+import type { Access } from "./lock-table.ts";
+import type { Session, Sessions, SessionsOfLocation, Revocation } from "./sessions.ts";
+
+export interface LeaseBounds {
+  /** Most units that are leased to one location, and most pairs of a session and a unit. */
+  readonly unitsOfLocation: number;
+  readonly holdings: number;
+  /** How many of the last leases of its location a new session gets. */
+  readonly firstUnits: number;
+  /** Units and locations that are counted; twice as many at most. */
+  readonly counted: number;
+  readonly locations: number;
+}
+
+/** The core's knowledge of a unit. */
+export interface Ground {
+  /** Somebody holds the unit exclusively, or waits for it. */
+  readonly isWanted: (unit: UnitId) => boolean;
+  /** Null: it is not in memory. */
+  readonly versionOf: (unit: UnitId) => Version | null;
+}
+
+/** The instant of a step, and the time up to which it may promise something. */
+export interface Term {
+  readonly nowMs: number;
+  readonly untilMs: number;
+}
+
+/** The units that an isolate has dropped before it sent a request, if it had heard of their leases by then. */
+export interface Dropped {
+  readonly session: SenderSession;
+  readonly units: readonly AccessedUnit[];
+}
+
+/** Since the server has started. */
+export interface LeaseCounts {
+  granted: number;
+  revoked: number;
+  /** Sessions whose time was over while somebody waited for them. */
+  lapsed: number;
+}
+
+/** Of an execution whose units nobody has leased. */
+export const NO_REVOCATIONS: readonly Revocation[] = [];
+const NO_UNITS: readonly UnitId[] = [];
+
+/** A unit is taken to be written as often as all units of its table, over so many reads. */
+const PRIOR_READS = 4;
+/** A location that does not hold the unit counts for less, so that leases do not come and go. */
+const NEWCOMER = 0.75;
+/** After a look that found no gain, the unit is not looked at for so long. */
+const LOOK_AGAIN_MS = 1_000;
+/** A location that let a lease run out while somebody waited gets none for so long, and longer each time. */
+const BACKOFF_MS = 30_000;
+const MOST_BACKOFF_MS = 600_000;
+
+interface TableCount {
+  readonly reads: FadingCount;
+  readonly writes: FadingCount;
+}
+
+interface UnitCount {
+  readonly table: TableCount;
+  readonly writes: FadingCount;
+}
+
+/** A location's use of a unit. */
+interface Use {
+  readonly count: UnitCount;
+  readonly reads: FadingCount;
+  /** The part of one read that its last read was: one of n units is an n-th. */
+  share: number;
+  /** Its last lease was revoked, and nobody has decided on the next one. */
+  wasLeased: boolean;
+  lookAgainAtMs: number;
+}
+
+/** Those that may have a unit leased. */
+interface Holders {
+  readonly places: Set<Place>;
+  /** With those that have not heard of its revocation. */
+  readonly sessions: Set<Session>;
+}
+
+/** A location that reads. */
+interface Place {
+  readonly location: string;
+  /** In the order in which they were granted. */
+  readonly leased: Map<UnitId, Version>;
+  recent: Map<UnitId, Use>;
+  older: Map<UnitId, Use>;
+  refusedUntilMs: number;
+  backoffMs: number;
+  readonly waits: Waits;
+}
+
+/** The waits for a location so far. */
+interface Waits {
+  revocations: number;
+  waitedMs: number;
+  longestWaitMs: number;
+  lapsed: number;
+}
+
+export class ReadLeases {
+  readonly #bounds: LeaseBounds;
+  readonly #sessions: Sessions;
+  readonly #ground: Ground;
+  readonly #holders: UnitMap<Holders> = new ItemMap();
+  /** Units that were revoked, and that nobody has decided on since. */
+  readonly #revoked = new Set<UnitId>();
+  #holdings = 0;
+  readonly #places = new Map<string, Place>();
+  #counts = new Map<UnitId, UnitCount>();
+  #olderCounts = new Map<UnitId, UnitCount>();
+  readonly #tables = new Map<string, TableCount>();
+  #isEnding = false;
+  readonly counts: LeaseCounts = { granted: 0, revoked: 0, lapsed: 0 };
+
+  constructor(bounds: LeaseBounds, sessions: Sessions, ground: Ground) {
+    this.#bounds = bounds;
+    this.#sessions = sessions;
+    this.#ground = ground;
+  }
+
+  /** How many pairs there are of a session and a unit that it may answer for. */
+  get size(): number {
+    return this.#holdings;
+  }
+
+  /** Nothing is leased, and nobody has to hear of a revocation. */
+  get isEmpty(): boolean {
+    return this.#holders.size === 0;
+  }
+
+  // ── Grants ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * An execution of the location that only reads has these units in their current versions, in this step. If all of them are
+   * worth a lease, its sessions get those that they lack.
+   */
+  validated(location: string, units: readonly AccessedUnit[], sender: SenderSession | null, term: Term): void {
+    const at = this.#sessions.at(location);
+    if (at === undefined || this.#isEnding || units.length === 0 || term.untilMs <= term.nowMs) return;
+    const place = this.#placeOf(location);
+    const share = 1 / units.length;
+    let missing: UnitId[] | null = null;
+    for (const { unit } of units) {
+      const use = this.#useOf(place, unit);
+      use.share = share;
+      use.reads.add(share, term.nowMs);
+      use.count.table.reads.add(1, term.nowMs);
+      if (!place.leased.has(unit)) (missing ??= []).push(unit);
+    }
+    if (term.nowMs < place.refusedUntilMs) return;
+    if (missing !== null) {
+      for (const unit of missing) {
+        if (this.#ground.isWanted(unit)) return;
+        if (!this.#pays(at, place, unit, term.nowMs)) return;
+      }
+      return this.#grant(at, place, missing, term);
+    }
+    // The sender has dropped its own, or has come later.
+    const session = sender === null ? undefined : this.#sessions.get(sender.id);
+    if (session?.at !== at) return;
+    const lacking = units.filter(({ unit }) => !session.held.has(unit)).map(({ unit }) => unit);
+    if (lacking.length > 0) this.#tell(session, leasedOf(place, lacking), term);
+  }
+
+  /** These writes are applied, and their execution has ended. Units that were leased before are leased again, if it pays still. */
+  applied(writes: readonly Write[], term: Term): void {
+    if (this.#places.size === 0) return;
+    const units = writes.map(({ unit }) => unit);
+    for (const unit of units) {
+      const count = this.#countOf(unit);
+      count.writes.add(1, term.nowMs);
+      count.table.writes.add(1, term.nowMs);
+    }
+    const revoked = this.#revoked.size === 0 ? NO_UNITS : units.filter((unit) => this.#revoked.has(unit));
+    if (this.#isEnding || revoked.length === 0 || term.untilMs <= term.nowMs) return;
+    const free = revoked.filter((unit) => !this.#ground.isWanted(unit));
+    for (const unit of free) this.#revoked.delete(unit);
+    for (const place of this.#places.values()) {
+      const again = free.filter((unit) => usedAt(place, unit)?.wasLeased === true);
+      const at = again.length === 0 ? undefined : this.#sessions.at(place.location);
+      if (at === undefined || term.nowMs < place.refusedUntilMs) continue;
+      const paying = again.filter((unit) => this.#pays(at, place, unit, term.nowMs));
+      if (paying.length > 0) this.#grant(at, place, paying, term);
+    }
+  }
+
+  /** A session has begun: it gets the last leases of its location. */
+  begun(session: Session, term: Term): void {
+    const place = this.#places.get(session.at.location);
+    if (place === undefined || this.#isEnding || term.nowMs < place.refusedUntilMs || term.untilMs <= term.nowMs)
+      return;
+    const last = [...place.leased.keys()].slice(-this.#bounds.firstUnits);
+    if (last.length > 0) this.#tell(session, leasedOf(place, last), term);
+  }
+
+  /** The session was answered by its leases so often. */
+  served(session: Session, served: readonly Served[], nowMs: number): void {
+    const place = this.#places.get(session.at.location);
+    if (place === undefined) return;
+    for (const { unit, reads } of served) {
+      const use = usedAt(place, unit);
+      if (use === undefined) continue;
+      const left = reads * leftOf(nowMs - (session.held.get(unit)?.sinceMs ?? nowMs));
+      use.reads.add(left * use.share, nowMs);
+      use.count.table.reads.add(left, nowMs);
+    }
+  }
+
+  #grant(at: SessionsOfLocation, place: Place, units: readonly UnitId[], term: Term): void {
+    const granted: LeasedUnit[] = [];
+    for (const unit of units) {
+      const version = this.#ground.versionOf(unit);
+      if (version === null) continue;
+      granted.push({ unit, version });
+      place.leased.set(unit, version);
+      this.#holdersOf(unit).places.add(place);
+      const use = usedAt(place, unit);
+      if (use !== undefined) use.wasLeased = false;
+    }
+    for (const session of at.sessions) {
+      const lacking = granted.filter(({ unit }) => !session.held.has(unit));
+      if (lacking.length > 0) this.#tell(session, lacking, term);
+    }
+    this.#makeRoom(at, place, term.nowMs);
+  }
+
+  /** A lease goes only to a session that hears now. */
+  #tell(session: Session, units: readonly LeasedUnit[], { nowMs, untilMs }: Term): void {
+    if (!session.isListening() || session.hasLapsed(nowMs)) return;
+    if (this.#holdings + units.length > this.#bounds.holdings) return;
+    // A session that has not heard of a revocation gets no more time: a writer waits for the time that it has.
+    if (session.revocations.length === 0) session.untilMs = Math.max(session.untilMs, untilMs);
+    const n = this.#sessions.say(session, { kind: "lease", units }, nowMs);
+    for (const { unit } of units) {
+      session.held.set(unit, { n, sinceMs: nowMs, revocation: null });
+      this.#holdersOf(unit).sessions.add(session);
+    }
+    this.#holdings += units.length;
+    this.counts.granted += units.length;
+  }
+
+  /** Leases beyond the bound end, the oldest first: a part of them at a time. */
+  #makeRoom(at: SessionsOfLocation, place: Place, nowMs: number): void {
+    const surplus = place.leased.size - this.#bounds.unitsOfLocation;
+    if (surplus <= 0) return;
+    const oldest = [...place.leased.keys()].slice(0, surplus + Math.ceil(this.#bounds.unitsOfLocation / 16));
+    for (const unit of oldest) this.#endAt(place, unit);
+    for (const session of at.sessions) {
+      const held = oldest.filter((unit) => session.held.get(unit)?.revocation === null);
+      if (held.length > 0) this.#revokeFrom(session, held, nowMs);
+    }
+  }
+
+  // ── Revocation ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * Somebody wants these units exclusively from now on. Their leases end. The answer is what an execution waits for before it is told or
+   * applied.
+   */
+  revoke(accesses: readonly Access[], dropped: Dropped | null, nowMs: number): readonly Revocation[] {
+    if (this.#holders.size === 0) return NO_REVOCATIONS;
+    let revocations: Set<Revocation> | null = null;
+    let revoked: Map<Session, UnitId[]> | null = null;
+    for (const { unit: wanted, mode } of accesses) {
+      if (mode !== "exclusive") continue;
+      for (const [unit, holders] of this.#holders.overlapping(wanted)) {
+        for (const place of holders.places) this.#revokeAt(place, unit);
+        for (const session of holders.sessions) {
+          const holding = session.held.get(unit);
+          if (holding === undefined) continue;
+          if (session.hasLapsed(nowMs)) this.lapse(session, nowMs);
+          else if (isDropped(dropped, session, unit, holding.n)) this.#drop(session, unit);
+          else if (holding.revocation !== null) (revocations ??= new Set()).add(holding.revocation);
+          else {
+            revoked ??= new Map();
+            const units = revoked.get(session);
+            if (units === undefined) revoked.set(session, [unit]);
+            else units.push(unit);
+          }
+        }
+      }
+    }
+    for (const [session, units] of revoked ?? [])
+      (revocations ??= new Set()).add(this.#revokeFrom(session, units, nowMs));
+    return revocations === null ? NO_REVOCATIONS : [...revocations];
+  }
+
+  /** No session of the location gets the unit any more, before its writer has ended. */
+  #revokeAt(place: Place, unit: UnitId): void {
+    this.#endAt(place, unit);
+    const use = usedAt(place, unit);
+    if (use !== undefined) use.wasLeased = true;
+    if (this.#revoked.size >= this.#bounds.counted) this.#revoked.clear();
+    this.#revoked.add(unit);
+  }
+
+  #endAt(place: Place, unit: UnitId): void {
+    place.leased.delete(unit);
+    const holders = this.#holders.get(unit);
+    holders?.places.delete(place);
+    if (holders !== undefined) this.#tidy(unit, holders);
+  }
+
+  #revokeFrom(session: Session, units: readonly UnitId[], nowMs: number): Revocation {
+    const n = this.#sessions.say(session, { kind: "revoke", units }, nowMs);
+    const revocation: Revocation = {
+      session: session.id,
+      n,
+      units,
+      sinceMs: nowMs,
+      untilMs: session.untilMs,
+      fact: null,
+    };
+    session.revocations.push(revocation);
+    for (const unit of units) {
+      const holding = session.held.get(unit);
+      if (holding !== undefined) holding.revocation = revocation;
+    }
+    this.counts.revoked += units.length;
+    return revocation;
+  }
+
+  /** The server is about to stop: all leases end, and none is granted any more. Returns what is to be waited for. */
+  end(nowMs: number): readonly Revocation[] {
+    this.#isEnding = true;
+    const revocations: Revocation[] = [];
+    for (const session of this.#sessions.all) {
+      const held = [...session.held].filter(([, { revocation }]) => revocation === null).map(([unit]) => unit);
+      if (held.length > 0) revocations.push(this.#revokeFrom(session, held, nowMs));
+    }
+    for (const place of this.#places.values()) for (const unit of place.leased.keys()) this.#endAt(place, unit);
+    return revocations;
+  }
+
+  /** The session has heard of these revocations. */
+  heard(session: Session, ended: readonly Revocation[], nowMs: number): void {
+    if (ended.length > 0) this.#waited(session, ended, nowMs);
+    for (const revocation of ended)
+      for (const unit of revocation.units)
+        if (session.held.get(unit)?.revocation === revocation) this.#drop(session, unit);
+  }
+
+  /** Its time is over. */
+  lapse(session: Session, nowMs: number): void {
+    if (session.revocations.length > 0) {
+      this.#waited(session, session.revocations, nowMs);
+      this.#backOff(this.#placeOf(session.at.location), nowMs);
+    }
+    for (const revocation of session.revocations) revocation.fact = { kind: "passed", atMs: revocation.untilMs };
+    session.revocations = [];
+    this.#sessions.delete(session);
+  }
+
+  /** Its isolate has dropped all that it held, and has another session. */
+  giveUp(session: Session): void {
+    for (const revocation of session.revocations)
+      revocation.fact = { kind: "heard", session: session.id, n: revocation.n };
+    session.revocations = [];
+    this.#sessions.delete(session);
+  }
+
+  /** The session is over. */
+  forget(session: Session): void {
+    for (const unit of session.held.keys()) this.#drop(session, unit);
+  }
+
+  #drop(session: Session, unit: UnitId): void {
+    if (!session.held.delete(unit)) return;
+    this.#holdings--;
+    const holders = this.#holders.get(unit);
+    holders?.sessions.delete(session);
+    if (holders !== undefined) this.#tidy(unit, holders);
+  }
+
+  #holdersOf(unit: UnitId): Holders {
+    let holders = this.#holders.get(unit);
+    if (holders === undefined) this.#holders.set(unit, (holders = { places: new Set(), sessions: new Set() }));
+    return holders;
+  }
+
+  #tidy(unit: UnitId, { places, sessions }: Holders): void {
+    if (places.size + sessions.size === 0) this.#holders.delete(unit);
+  }
+
+  #waited({ at }: Session, ended: readonly Revocation[], nowMs: number): void {
+    const { waits } = this.#placeOf(at.location);
+    for (const { sinceMs } of ended) {
+      const waitedMs = nowMs - sinceMs;
+      waits.revocations++;
+      waits.waitedMs += waitedMs;
+      waits.longestWaitMs = Math.max(waits.longestWaitMs, waitedMs);
+    }
+  }
+
+  #backOff(place: Place, nowMs: number): void {
+    this.counts.lapsed++;
+    place.waits.lapsed++;
+    if (nowMs < place.refusedUntilMs) return;
+    // It has done well for long.
+    if (nowMs > place.refusedUntilMs + MOST_BACKOFF_MS) place.backoffMs = BACKOFF_MS;
+    place.refusedUntilMs = nowMs + place.backoffMs;
+    place.backoffMs = Math.min(2 * place.backoffMs, MOST_BACKOFF_MS);
+  }
+
+  /** For people, by location. */
+  locations(nowMs: number): readonly LeasedLocation[] {
+    return Array.from(this.#places.values(), ({ location, leased, refusedUntilMs, waits }) => {
+      const at = this.#sessions.at(location);
+      return {
+        location,
+        sessions: at?.sessions.size ?? 0,
+        units: leased.size,
+        roundTripMs: at?.rttMs ?? null,
+        ...waits,
+        refusedForMs: Math.max(0, refusedUntilMs - nowMs),
+      };
+    });
+  }
+
+  /** A rule that the leases break; null: none. */
+  faultOf(): string | null {
+    let holdings = 0;
+    for (const [unit, { places, sessions }] of this.#holders) {
+      const isWanted = this.#ground.isWanted(unit);
+      if (places.size + sessions.size === 0) return `${unit} is held by nobody`;
+      if (isWanted && places.size > 0) return `${unit} is leased, and somebody wants it exclusively`;
+      for (const session of sessions) {
+        const holding = session.held.get(unit);
+        if (holding === undefined) return `session ${session.id} is said to hold ${unit}`;
+        if (isWanted && holding.revocation === null) return `session ${session.id} holds ${unit}, which somebody wants`;
+        if (this.#sessions.get(session.id) !== session) return `session ${session.id} holds ${unit}, and is over`;
+        holdings++;
+      }
+    }
+    return holdings === this.#holdings ? null : `${holdings} units are held, and ${this.#holdings} counted`;
+  }
+
+  // ── Policy ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Whether the location is near enough to be worth a lease of the unit. */
+  #pays(at: SessionsOfLocation, place: Place, unit: UnitId, nowMs: number): boolean {
+    const use = this.#useOf(place, unit);
+    if (at.rttMs === null || nowMs < use.lookAgainAtMs) return false;
+    const { writes, table } = use.count;
+    const readers: UnitReader[] = [];
+    for (const other of this.#places.values()) {
+      const reads = usedAt(other, unit);
+      const rttMs = this.#sessions.at(other.location)?.rttMs ?? null;
+      if (reads === undefined || rttMs === null || nowMs < other.refusedUntilMs) continue;
+      const isHolder = other.leased.has(unit) || reads.wasLeased;
+      readers.push({ rttMs, reads: reads.reads.at(nowMs) * (isHolder ? 1 : NEWCOMER) });
+    }
+    const prior = (PRIOR_READS * table.writes.at(nowMs)) / Math.max(1, table.reads.at(nowMs));
+    const doesPay = at.rttMs <= leaseDistance(readers, writes.at(nowMs) + prior);
+    if (!doesPay) {
+      use.lookAgainAtMs = nowMs + LOOK_AGAIN_MS;
+      use.wasLeased = false;
+    }
+    return doesPay;
+  }
+
+  #placeOf(location: string): Place {
+    let place = this.#places.get(location);
+    if (place !== undefined) return place;
+    for (const other of this.#places.values())
+      if (this.#places.size >= this.#bounds.locations && this.#sessions.at(other.location) === undefined) {
+        for (const unit of other.leased.keys()) this.#endAt(other, unit);
+        this.#places.delete(other.location);
+      }
+    place = {
+      location,
+      leased: new Map(),
+      recent: new Map(),
+      older: new Map(),
+      refusedUntilMs: -Infinity,
+      backoffMs: BACKOFF_MS,
+      waits: { revocations: 0, waitedMs: 0, longestWaitMs: 0, lapsed: 0 },
+    };
+    this.#places.set(location, place);
+    return place;
+  }
+
+  #useOf(place: Place, unit: UnitId): Use {
+    let use = place.recent.get(unit);
+    if (use !== undefined) return use;
+    use = place.older.get(unit) ?? {
+      count: this.#countOf(unit),
+      reads: new FadingCount(),
+      share: 1,
+      wasLeased: false,
+      lookAgainAtMs: -Infinity,
+    };
+    if (place.recent.size >= this.#bounds.counted) [place.older, place.recent] = [place.recent, new Map<UnitId, Use>()];
+    place.recent.set(unit, use);
+    return use;
+  }
+
+  #countOf(unit: UnitId): UnitCount {
+    let count = this.#counts.get(unit);
+    if (count !== undefined) return count;
+    count = this.#olderCounts.get(unit) ?? { table: this.#tableOf(unit), writes: new FadingCount() };
+    if (this.#counts.size >= this.#bounds.counted)
+      [this.#olderCounts, this.#counts] = [this.#counts, new Map<UnitId, UnitCount>()];
+    this.#counts.set(unit, count);
+    return count;
+  }
+
+  #tableOf(unit: UnitId): TableCount {
+    const name = unit.slice(0, unit.indexOf("/"));
+    let table = this.#tables.get(name);
+    if (table !== undefined) return table;
+    if (this.#tables.size >= this.#bounds.counted) this.#tables.clear();
+    table = { reads: new FadingCount(), writes: new FadingCount() };
+    this.#tables.set(name, table);
+    return table;
+  }
+}
+
+function usedAt({ recent, older }: Place, unit: UnitId): Use | undefined {
+  return recent.get(unit) ?? older.get(unit);
+}
+
+function leasedOf({ leased }: Place, units: readonly UnitId[]): readonly LeasedUnit[] {
+  return units.flatMap((unit) => {
+    const version = leased.get(unit);
+    return version === undefined ? [] : [{ unit, version }];
+  });
+}
+
+/**
+ * Whether the writer's own session has dropped the lease before it sent the request. It has if it writes the unit and had heard
+ * of the lease by then. A lease that was on its way was not dropped.
+ */
+function isDropped(dropped: Dropped | null, { id }: Session, unit: UnitId, n: number): boolean {
+  if (dropped === null || dropped.session.id !== id) return false;
+  if (n > dropped.session.heard) return false;
+  return dropped.units.some((accessed) => accessed.unit === unit && accessed.mode !== "read");
+}

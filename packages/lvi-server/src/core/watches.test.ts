@@ -1,0 +1,98 @@
+/** Watches: a session hears of the next change of a unit that it has read, or finds out that it was not told. */
+import { commitId, type HeardReply, type Line, type SessionId, type UnitId, unitId } from "@radical/protocol";
+import { beforeEach, expect, test } from "vitest";
+import { Listeners } from "./listeners.ts";
+
+const TERM_MS = 3_000;
+const note = (key: string): UnitId => unitId("notes", key);
+
+let listeners: Listeners;
+let nowMs: number;
+let lines: Line[];
+let reply: HeardReply | null;
+let listener: number;
+let commits: number;
+
+beforeEach(() => {
+  listeners = new Listeners({
+    epoch: 1,
+    ground: { isWanted: () => false, versionOf: () => null },
+    emit: (effect) => {
+      if (effect.kind === "tell") lines.push(effect.line);
+      if (effect.kind === "heard-reply") ({ reply } = effect);
+    },
+  });
+  [nowMs, listener, commits] = [0, 0, 0];
+  lines = [];
+});
+
+const term = () => ({ nowMs, untilMs: nowMs + TERM_MS });
+
+function listen(session: SessionId | null, heard = 0): SessionId {
+  lines = [];
+  const question = { location: "JP", name: "isolate", session, heard, ends: null };
+  listeners.step({ kind: "listens", listener: ++listener, ...question }, term());
+  const [first] = lines;
+  if (first?.kind !== "session") throw new Error("The answer begins with no session.");
+  lines = lines.slice(1);
+  return first.session;
+}
+
+function hears(session: SessionId, n: number): HeardReply["kind"] {
+  reply = null;
+  listeners.step({ kind: "heard", caller: 1, session, n, served: [] }, term());
+  return (reply as HeardReply | null)!.kind;
+}
+
+const watch = (session: SessionId, ...keys: readonly string[]): void =>
+  listeners.watch({ id: session, heard: 0, watches: true }, keys.map(note), nowMs);
+
+function write(...keys: readonly string[]): void {
+  const writes = keys.map((key) => ({ unit: note(key), value: Uint8Array.of(1) }));
+  listeners.applied(commitId(1, ++commits), writes, () => new Set(), term());
+}
+
+test("the next change of a unit is told, once, until the unit is watched again", () => {
+  const session = listen(null);
+  watch(session, "a", "b");
+  write("a", "c");
+  write("a");
+  expect(lines).toEqual([{ kind: "changed", n: 1, units: [note("a")] }]);
+  watch(session, "a");
+  write("a", "b");
+  expect(lines.at(-1)).toEqual({ kind: "changed", n: 2, units: [note("a"), note("b")] });
+});
+
+test("a change while no stream is open is told on the next one, until it is heard", () => {
+  const session = listen(null);
+  watch(session, "a");
+  listeners.step({ kind: "stopped-listening", listener }, term());
+  write("a");
+  expect(listen(session)).toBe(session);
+  expect(lines).toEqual([{ kind: "changed", n: 1, units: [note("a")] }]);
+  expect(hears(session, 1)).toBe("renewed");
+  listen(session, 1);
+  expect(lines).toEqual([]);
+});
+
+test("a session whose stream does not arrive lapses, though its messages do: it is to read anew", () => {
+  const session = listen(null);
+  expect(hears(session, 0)).toBe("renewed");
+  watch(session, "a");
+  write("a");
+  nowMs = 2_999;
+  expect(hears(session, 0)).toBe("renewed");
+  nowMs = 3_000;
+  expect(hears(session, 0)).toBe("lapsed");
+  expect(listen(session)).not.toBe(session);
+});
+
+test("a session that hears its lines lives as long as it says so", () => {
+  const session = listen(null);
+  for (let n = 1; n <= 5; n++) {
+    watch(session, "a");
+    write("a");
+    nowMs += 2_000;
+    expect(hears(session, n)).toBe("renewed");
+  }
+});

@@ -99,6 +99,16 @@ export const PARTS: readonly Part[] = [
   },
   {
     kind: "files",
+    name: "live queries of real processes",
+    files: ["packages/cli/e2e/live.e2e.test.ts"],
+    inputs: [
+      "packages/cli/e2e/live/**",
+      "packages/cli/src/{build,dev,local}/**",
+      "packages/{runtime,lvi-server}/src/**",
+    ],
+  },
+  {
+    kind: "files",
     name: "the analyzer at length",
     files: [
       "packages/analyzer/e2e/differential.e2e.test.ts",

@@ -283,6 +283,7 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
       "tables",
       "primary",
       "standby",
+      "read_leases",
       "locations",
       "modules",
       "clock",

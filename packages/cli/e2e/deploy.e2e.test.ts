@@ -578,6 +578,7 @@ describe("radical doctor of a deployment", () => {
       "cloudflare",
       "worker",
       "primary",
+      "read_leases",
       "locations",
       "modules",
       "clock",

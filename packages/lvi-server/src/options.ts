@@ -13,6 +13,7 @@ import {
   variableOf as variableOfOption,
   WrongValue,
 } from "@radical/command-line";
+import { DEFAULT_READ_LEASE_MS, MAX_READ_LEASE_MS } from "@radical/protocol";
 import { keyIdsOf, type Keys, KeysError, parseKeys } from "./http/keys.ts";
 import { LOG_LEVELS } from "./log.ts";
 import { parseStorageAddress, type StorageAddress } from "./storage/storage-address.ts";
@@ -81,9 +82,9 @@ export const SETTINGS = {
   readLeaseMs: {
     kind: "number",
     unit: "ms",
-    default: 3_000,
+    default: DEFAULT_READ_LEASE_MS,
     least: 0,
-    most: 60_000,
+    most: MAX_READ_LEASE_MS,
     words:
       "how long a location may answer reads by a lease without asking again; a write waits so long for a location that is cut off. 0: no leases",
   },

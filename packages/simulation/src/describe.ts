@@ -27,9 +27,9 @@ export function describeEvent(event: Event): string {
     case "leadership-renewed":
       return `hears of operation ${event.operation}: the leadership is ${event.isHeld ? "held" : "lost"}`;
     case "listens":
-      return `hears that ${event.location} listens, listener ${event.listener}`;
+      return `hears that ${event.location} listens, listener ${event.listener}${event.session === undefined ? "" : `, session ${event.session ?? "none"}, heard ${event.heard}`}`;
     case "heard":
-      return `hears that session ${event.session} has heard line ${event.n}`;
+      return `gets message ${event.caller}: session ${event.session} has heard ${event.n}`;
     case "stopped-listening":
       return `hears that listener ${event.listener} has gone`;
     case "clock":
@@ -93,8 +93,9 @@ export function describeEffect(effect: Effect): string {
     case "tell":
       return `tells listeners ${effect.listeners.join(" ")} ${describeLine(effect.line)}`;
     case "heard-reply": {
-      const { caller, reply } = effect;
-      return `answers ${caller}: ${reply.kind === "lapsed" ? "lapsed" : `${reply.untilMs - reply.nowMs} ms`}`;
+      const { reply } = effect;
+      const what = reply.kind === "lapsed" ? "lapsed" : `renewed for ${reply.untilMs - reply.nowMs} ms`;
+      return `answers message ${effect.caller}: ${what}`;
     }
     case "session-over":
       return `forgets session ${effect.session}`;

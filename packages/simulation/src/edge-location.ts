@@ -1,5 +1,6 @@
 /** A location of the cores that ship: isolates that share a cache, and nothing else. */
-import { type ModuleHash } from "@radical/protocol";
+import type { Random } from "@radical/history";
+import type { ModuleHash } from "@radical/protocol";
 import { Isolate } from "./isolate.ts";
 import type { Client, Invocation, Location, LocationOptions } from "./location.ts";
 import { ModelCache } from "./model-cache.ts";
@@ -8,6 +9,11 @@ import { MODULES } from "./programs.ts";
 
 export interface EdgeLocationOptions extends LocationOptions {
   readonly isolates: number;
+}
+
+/** Between -1 and 1, and often one of the two. */
+export function rateOf(random: Random): number {
+  return random.pick([-1, -1, 1, 1, (random.below(201) - 100) / 100]);
 }
 
 export class EdgeLocation implements Location {
@@ -21,7 +27,7 @@ export class EdgeLocation implements Location {
     const { isolates, clock, counts, drift } = options;
     const cache = this.#cache;
     this.#isolates = Array.from({ length: isolates }, (_, isolate) => {
-      const rate = drift === 0 ? 1 : 1 + (drift * (clock.random.below(201) - 100)) / 100;
+      const rate = drift === 0 ? 1 : 1 + drift * rateOf(clock.random);
       if (rate !== 1) counts.add("clock of an isolate runs at another rate");
       return new Isolate({ ...options, isolate, cache, rate });
     });
@@ -43,6 +49,11 @@ export class EdgeLocation implements Location {
     }
     counts.add("location killed");
     for (const isolate of this.#isolates) isolate.crash();
+  }
+
+  cutOff(): void {
+    this.#options.counts.add("listening request cut off");
+    this.#any().cutOff();
   }
 
   stop(ms: number): void {

@@ -47,8 +47,10 @@ export const FAULTS = [
   "partition in one direction",
   "stream broken",
   "stream half-open",
+  "stream takes a detour",
   "stream ended by its server",
   "line lost with its stream",
+  "line lost on a stream that goes on",
   "server believes in a location that is gone",
   "listener refused",
   // Storage.
@@ -61,6 +63,7 @@ export const FAULTS = [
   // Servers.
   "server killed",
   "server stopped and continued",
+  "server drained",
   "server elected",
   "server goes on beside its successor",
   "leadership ran out and was regained",
@@ -87,6 +90,7 @@ export const FAULTS = [
   "location killed",
   "isolate killed",
   "isolate stopped and continued",
+  "listening request cut off",
   "clock of an isolate set",
   "clock of an isolate runs at another rate",
   "cache lost",
@@ -109,6 +113,11 @@ export const FAULTS = [
   "GET that was about to write",
   "module not known to the primary",
   "module older than the newest",
+  // Read leases.
+  "read answered by its leases",
+  "writer waited for a location to hear",
+  "writer waited for a lease to run out",
+  "read leases inherited",
   // Clients.
   "client asked again elsewhere",
   "client asked at two locations at once",

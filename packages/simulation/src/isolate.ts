@@ -5,6 +5,7 @@
 import {
   type Entry,
   type FollowupResult,
+  type HeardReply,
   type LviReply,
   type LviRequest,
   type ModuleHash,
@@ -21,7 +22,7 @@ import {
 } from "@radical/runtime/driver";
 import { describeLocationEffect } from "./describe.ts";
 import { LOCATION_EFFECTS } from "./faults.ts";
-import { type Client, type Invocation, type LocationOptions, nameOf } from "./location.ts";
+import { type Client, type Invocation, isLviReply, type LocationOptions, nameOf } from "./location.ts";
 import { ModelCache } from "./model-cache.ts";
 import type { ToLocation } from "./network.ts";
 import { locationHost, PLANS, SPECULATIVE } from "./programs.ts";
@@ -46,6 +47,12 @@ interface Life {
   readonly running: Map<Running, ExecutionDriver>;
   /** Those who wait for the answer to a sending, until they give it up. */
   readonly sendings: Map<number, (reply: Reply) => void>;
+  readonly listening: Set<ListeningRequest>;
+}
+
+/** A request that was answered, and goes on for the isolate as long as the platform lets it. */
+interface ListeningRequest {
+  lives: boolean;
   readonly streams: Set<Stream>;
 }
 
@@ -106,7 +113,7 @@ export class Isolate {
       clients: new Set(),
       running: new Map(),
       sendings: new Map(),
-      streams: new Set(),
+      listening: new Set(),
     };
   }
 
@@ -119,10 +126,10 @@ export class Isolate {
 
   /** It ends, with all that is under way. Another one takes its place. */
   crash(): void {
-    const { clients, running, streams } = this.#life;
+    const { clients, running } = this.#life;
+    this.cutOff();
     this.#life = this.#newLife();
     this.#stopped = null;
-    for (const stream of streams) stream.close();
     for (const driver of running.values()) driver.end();
     for (const client of clients) client.answer(null);
   }
@@ -256,8 +263,9 @@ export class Isolate {
       },
       answer: (answer, verdict, { done }) => {
         if (verdict !== null) counts.add(`result shown, ${verdict}`);
+        if (answer.kind === "outcome" && answer.path === "leased") counts.add("read answered by its leases");
         if (running.guesses && answer.kind === "outcome") {
-          if (answer.path === "speculative") counts.add("absence guessed, rightly");
+          if (answer.path !== "near-storage") counts.add("absence guessed, rightly");
           else if (answer.reason === "missing") counts.add("absence guessed, wrongly");
         }
         if (life.clients.delete(running.client))
@@ -349,50 +357,80 @@ export class Isolate {
 
   // ── Listening ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** A request was answered. */
+  /** A request was answered. It listens, unless another one does. */
   #listen(): void {
     const { index, listening } = this.#options;
     if (listening === null) return;
-    tell(this.#life.core, { kind: "free", location: nameOf(index), atMs: this.#nowMs }, this.#listeningPorts);
+    const request: ListeningRequest = { lives: true, streams: new Set() };
+    this.#life.listening.add(request);
+    const event = { kind: "free", location: nameOf(index), atMs: this.#nowMs } as const;
+    tell(this.#life.core, event, this.#listeningPorts(request));
   }
 
-  readonly #listeningPorts: ListeningPorts = {
-    now: () => this.#nowMs,
-    listen: (server, question, told, ended) => {
-      const { trace, listen, updatesMs } = this.#options;
-      const { streams } = this.#life;
-      if (trace.lines !== null) trace.write(`${this.#name} listens to server ${server}: ${JSON.stringify(question)}`);
-      const isOver = (inOrder: boolean): void => {
-        if (trace.lines !== null) trace.write(`${this.#name} listens no more`);
-        streams.delete(stream);
-        ended(inOrder);
-      };
-      const hear = (line: string): void => {
-        if (trace.lines !== null) trace.write(`${this.#name} is told ${line.trim()}`);
-        // variant: update-heard
-        told([line]);
-      };
-      const arrived = this.#inThisLife(() => stream.next(hear, isOver));
-      const stream = listen(server, question, arrived);
-      streams.add(stream);
-      this.#after(updatesMs + LISTENING_GRACE_MS, () => stream.giveUp(isOver));
-    },
-    holds: (unit) => this.#life.memory.holds(unit),
-    refresh: (entries) => this.#life.memory.refresh(entries, this.#options.counts),
-    // Nobody asks for it: the server of the simulation mints no session.
-    hear: () => undefined,
-    wake: (ms, done) => this.#after(ms, done),
-    live: () => undefined,
-  };
+  /** The platform ends the requests that listen: nothing that they have begun is heard of any more. */
+  cutOff(): void {
+    const { listening } = this.#life;
+    for (const request of listening) {
+      request.lives = false;
+      for (const stream of request.streams) stream.close();
+    }
+    listening.clear();
+  }
+
+  #listeningPorts(request: ListeningRequest): ListeningPorts {
+    const { trace, counts, listen, updatesMs, send } = this.#options;
+    const { memory } = this.#life;
+    const inThisRequest = (act: () => void): (() => void) =>
+      this.#inThisLife(() => {
+        if (request.lives) act();
+      });
+    return {
+      now: () => this.#nowMs,
+      listen: (server, question, told, ended) => {
+        if (trace.lines !== null) trace.write(`${this.#name} listens to server ${server}: ${JSON.stringify(question)}`);
+        const isOver = (inOrder: boolean): void => {
+          if (trace.lines !== null) trace.write(`${this.#name} listens no more`);
+          request.streams.delete(stream);
+          ended(inOrder);
+        };
+        const hear = (lines: readonly string[]): void => {
+          if (trace.lines !== null) trace.write(`${this.#name} is told ${lines.map((line) => line.trim()).join(" ")}`);
+          // variant: update-heard
+          told(lines);
+        };
+        const arrived = inThisRequest(() => stream.next(hear, isOver));
+        const stream = listen(server, question, arrived);
+        request.streams.add(stream);
+        const givesUp = inThisRequest(() => stream.giveUp(isOver));
+        this.#after(updatesMs + LISTENING_GRACE_MS, givesUp);
+      },
+      hear: (server, heard, timeoutMs, done) => {
+        if (trace.lines !== null) trace.write(`${this.#name} has heard ${heard.session} up to ${heard.n}`);
+        const answered = (answer: Answered<HeardReply>): void => {
+          if (request.lives) done(answer);
+        };
+        this.#await(timeoutMs, answered, heardAnsweredBy, (sending) => send({ kind: "heard", server, sending, heard }));
+      },
+      wake: (ms, done) => this.#after(ms, inThisRequest(done)),
+      live: () => undefined,
+      holds: (unit) => memory.holds(unit),
+      refresh: (entries) => memory.refresh(entries, counts),
+    };
+  }
 }
 
+const UNANSWERED = { kind: "unanswered", reason: "It was not answered by a leader." } as const;
+
 function answeredBy(reply: Reply): Answered<LviReply> {
-  if (typeof reply !== "string") return { kind: "reply", reply };
-  return { kind: reply === "not leading" ? "not-leading" : "unanswered", reason: reply };
+  if (isLviReply(reply)) return { kind: "reply", reply };
+  return reply === "not leading" ? { kind: "not-leading", reason: reply } : UNANSWERED;
+}
+
+function heardAnsweredBy(reply: Reply): Answered<HeardReply> {
+  return typeof reply === "object" && !isLviReply(reply) ? { kind: "reply", reply } : UNANSWERED;
 }
 
 function followupAnsweredBy(reply: Reply): Answered<FollowupResult> {
-  if (typeof reply !== "string" || reply === "not leading" || reply === "no connection")
-    return { kind: "unanswered", reason: "It was not answered by a leader." };
+  if (typeof reply !== "string" || reply === "not leading" || reply === "no connection") return UNANSWERED;
   return { kind: "reply", reply };
 }

@@ -12,6 +12,7 @@ import {
   type ExecutionId,
   type Followup,
   type ListeningQuestion,
+  type LviReply,
   type LviRequest,
   type ModuleHash,
   NO_COMMIT,
@@ -67,12 +68,18 @@ export interface Location {
   receive(message: ToLocation): void;
   /** A part of it, or all, loses everything that is under way; the cache survives. */
   crash(): void;
+  /** The platform ends a request that listens. */
+  cutOff(): void;
   /** A part of it does nothing for a while. */
   stop(ms: number): void;
   /** Sets a clock: how far it is from the true time. */
   setClock(offsetMs: number): void;
   /** Does something bad to the cache. */
   disturb(): void;
+}
+
+export function isLviReply(reply: ToLocation["reply"]): reply is LviReply {
+  return typeof reply === "object" && reply.kind !== "renewed" && reply.kind !== "lapsed";
 }
 
 /** As it calls itself in requests. */
@@ -238,8 +245,8 @@ export class ModelLocation implements Location {
   }
 
   receive({ executionId, sending, reply }: ToLocation): void {
-    // The answer to a followup, which nothing depends on.
-    if (typeof reply === "string") return;
+    // Nothing depends on the answer to a followup.
+    if (executionId === null || !isLviReply(reply)) return;
     this.#seen = reply.asOf;
     const running = this.#running.get(executionId);
     // A location that has sent a request again has given up the answers to the earlier ones.
@@ -299,7 +306,9 @@ export class ModelLocation implements Location {
     };
     const stream = listen(clock.random.below(servers), question, () =>
       stream.next(
-        (line) => this.#refresh(line),
+        (lines) => {
+          for (const line of lines) this.#refresh(line);
+        },
         () => (this.#stream = null),
       ),
     );
@@ -318,6 +327,11 @@ export class ModelLocation implements Location {
     this.#stream?.close();
     this.#stream = null;
     for (const running of this.#running.values()) this.#end(running, null);
+  }
+
+  cutOff(): void {
+    this.#stream?.close();
+    this.#stream = null;
   }
 
   /** It stands for any other implementation, which is not stopped. */

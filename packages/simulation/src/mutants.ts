@@ -550,8 +550,9 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       after(
         "update-heard",
-        `for (const running of this.#life.running.keys())
-          running.told = new Map(JSON.parse(line).map(([unit]) => [unit, this.#life.memory.get(unit)]));`,
+        `const told = lines.map((line) => JSON.parse(line)).filter(([first]) => typeof first !== "string").flat();
+        for (const running of this.#life.running.keys())
+          running.told = new Map(told.map(([unit]) => [unit, memory.get(unit)]));`,
       ),
       argument("speculation-host", "runHandler", 1, `(unit) => running.told?.get(unit) ?? snapshot(unit)`),
     ],
@@ -618,5 +619,207 @@ export const MUTANTS: readonly Mutant[] = [
         return [...warnings, ...shown, ...this.#join(atMs), ...put(early)];`,
       ),
     ],
+  },
+  {
+    name: "a writer is told before read leases of its units have ended",
+    within: 250,
+    weather: "leases",
+    edits: [remove("clear-before-valid"), expression("valid-after-intent", `this.#clearFacts(execution)`, `[]`)],
+  },
+  {
+    name: "near storage an execution completes before read leases of its units have ended",
+    within: 500,
+    weather: "leases",
+    edits: [
+      replace(
+        "clear-before-complete",
+        `#mayComplete({ execution, of, ended }) {
+          return ended.writes.length === 0 || of.kind === "near-storage" || this.#isClear(execution);
+        }`,
+      ),
+      expression(
+        "complete-when-clear",
+        `completing.completion.writes.length > 0`,
+        `$ && completing.of.kind === "pending"`,
+      ),
+    ],
+  },
+  {
+    name: "a unit is leased while a writer asks for it",
+    within: 25,
+    weather: "leases",
+    edits: [remove("grant-wanted")],
+  },
+  {
+    name: "the other isolates of the writer's location are not waited for",
+    within: 50,
+    weather: "leases",
+    edits: [
+      expression(
+        "holders-waited-for",
+        `isDropped(dropped, session, unit, holding.n)`,
+        `$ || (dropped !== null && this.#sessions.get(dropped.session.id)?.at === session.at)`,
+      ),
+    ],
+  },
+  {
+    name: "a lease on its way to the writer's isolate counts as dropped",
+    within: 2_500,
+    weather: "leases",
+    edits: [remove("grant-on-its-way")],
+  },
+  {
+    name: "an early successor does not wait for the read leases before it",
+    within: 250,
+    weather: "leases",
+    edits: [value("inherited-leases", `[]`)],
+  },
+  {
+    name: "adopted intents are applied without a wait for the read leases before them",
+    within: 2_500,
+    weather: "leases",
+    edits: [
+      replace(
+        "clear-before-complete",
+        `#mayComplete({ execution, of, ended }) {
+          const isAdopted = of.kind === "pending" && of.sequence === null;
+          return ended.writes.length === 0 || isAdopted || this.#isClear(execution);
+        }`,
+      ),
+      expression(
+        "complete-when-clear",
+        `completing.completion.writes.length > 0`,
+        `$ && !(completing.of.kind === "pending" && completing.of.sequence === null)`,
+      ),
+    ],
+  },
+  {
+    name: "a session that has lapsed is renewed",
+    within: 50,
+    weather: "leases",
+    edits: [remove("lapsed-forgotten"), remove("lapsed-renewed")],
+  },
+  {
+    name: "the id of a session that has lapsed is opened again",
+    within: 1_000,
+    weather: "leases",
+    edits: [
+      before("session-known", `this.#sessions.asked = id;`),
+      expression("session-minted", `sessionId(this.#epoch, ++this.#minted)`, `this.asked ?? $`),
+    ],
+  },
+  {
+    name: "a read lease is promised for longer than the leadership",
+    within: 2_500,
+    weather: "leases",
+    edits: [
+      value("lease-beyond-leadership", `nowMs + this.#options.readLeaseMs`),
+      value("read-leases-inherited", `leadership.termMs > 0 ? -Infinity : nowMs`),
+    ],
+  },
+  {
+    name: "an insert revokes no lease of the absence",
+    within: 25,
+    weather: "leases",
+    edits: [condition("exclusive-revokes", `$ || this.#ground.versionOf(wanted)?.hash === null`)],
+  },
+  {
+    name: "a session is renewed although it has not heard of a revocation",
+    within: 100,
+    weather: "leases",
+    edits: [
+      expression("renewed-unheard", `session.revocations.length === 0`, `true`),
+      condition("lease-renewed-unheard", `true`),
+    ],
+  },
+  {
+    name: "a revocation is heard and not processed",
+    within: 50,
+    weather: "leases",
+    edits: [replace("revocation-processed", `this.drop(this.late ?? []); this.late = line.units;`)],
+  },
+  {
+    name: "lines of an old stream count",
+    within: 2_500,
+    weather: "leases",
+    edits: [remove("stream-of-session")],
+  },
+  {
+    name: "a gap in the numbers of lines is not noticed",
+    within: 1_500,
+    weather: "leases",
+    edits: [condition("line-without-gap", `false`), condition("stream-without-gap", `false`)],
+  },
+  {
+    name: "a promise counts from its answer",
+    within: 1_500,
+    weather: "leases",
+    edits: [
+      value(
+        "renewed-from-sending",
+        `((sent) => sent && { ...sent, sentAtMs: atMs, ticks: 0 })(this.#hearings.get(hearing))`,
+      ),
+    ],
+  },
+  {
+    name: "no drift of clocks is allowed for",
+    within: 2_500,
+    weather: "leases",
+    edits: [value("drift-allowed", `forMs`)],
+  },
+  {
+    name: "the time of a lease is not looked at",
+    within: 250,
+    weather: "leases",
+    edits: [condition("term-looked-at", `this.#validUntilMs === -Infinity`)],
+  },
+  {
+    name: "units are looked at one after the other",
+    within: 250,
+    weather: "leases",
+    edits: [
+      value("unit-looked-at", `this.#leases.get(unit) ?? this.before?.get(unit)`),
+      before(
+        "revocation-processed",
+        `this.before ??= new Map();
+        for (const unit of line.units) if (this.#leases.has(unit)) this.before.set(unit, this.#leases.get(unit));`,
+      ),
+    ],
+  },
+  {
+    name: "the version of a lease is not compared",
+    within: 50,
+    weather: "leases",
+    edits: [expression("lease-version", `!sameVersion(lease.version, entry.version)`, `false`)],
+  },
+  {
+    name: "a clock that is set back is not noticed",
+    within: 2_500,
+    weather: "leases",
+    edits: [condition("clock-set-back", `false`), remove("term-timed")],
+  },
+  {
+    name: "a read that is to be kept is answered by leases",
+    within: 100,
+    weather: "leases",
+    edits: [expression("leased-read-only", `retained`, `false`)],
+  },
+  {
+    name: "an execution that may write is answered by leases",
+    within: 25,
+    weather: "leases",
+    edits: [expression("leased-read-only", `writes.size > 0`, `false`)],
+  },
+  {
+    name: "the leases of a session count in the next one",
+    within: 500,
+    weather: "leases",
+    edits: [replace("session-before", `this.endTerm();`)],
+  },
+  {
+    name: "an isolate keeps its own leases of units that it writes",
+    within: 1_000,
+    weather: "leases",
+    edits: [remove("own-leases-dropped")],
   },
 ];

@@ -1,5 +1,5 @@
 /** The messages between locations and the primary, and a network that delays, drops, duplicates and reorders them. */
-import type { ExecutionId, Followup, FollowupResult, LviReply, LviRequest } from "@radical/protocol";
+import type { ExecutionId, Followup, FollowupResult, Heard, HeardReply, LviReply, LviRequest } from "@radical/protocol";
 import type { Clock } from "./clock.ts";
 import type { FaultCounts } from "./faults.ts";
 
@@ -18,14 +18,16 @@ type Message =
       readonly signedAtMs: number;
       readonly request: LviRequest;
     }
-  | { readonly kind: "followup"; readonly sending: number; readonly followup: Followup };
+  | { readonly kind: "followup"; readonly sending: number; readonly followup: Followup }
+  | { readonly kind: "heard"; readonly sending: number; readonly heard: Heard };
 
 export interface ToLocation {
   readonly to: number;
-  readonly executionId: ExecutionId;
+  /** Null: the answer is about none. */
+  readonly executionId: ExecutionId | null;
   /** Which of the location's sendings it answers. */
   readonly sending: number;
-  readonly reply: LviReply | FollowupResult | Unled;
+  readonly reply: LviReply | FollowupResult | HeardReply | Unled;
 }
 
 /** Probabilities of faults, and the longest usual delay. */

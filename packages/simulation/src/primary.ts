@@ -1,5 +1,6 @@
 /** The primary in the simulation: the storage, and the servers that know it. */
 import type { NoteName, Sampling } from "@radical/lvi-server/core";
+import type { ExecutionId } from "@radical/protocol";
 import { MODULES } from "./programs.ts";
 import type { ToLocation, ToPrimary } from "./network.ts";
 import { ModelStorage } from "./model-storage.ts";
@@ -72,6 +73,11 @@ export class Primary {
     if (!server.isUp) return;
     counts.add("server killed");
     server.kill(downMs);
+  }
+
+  /** `SIGTERM` of a server, and its start some time later. */
+  drain(limitMs: number, downMs: number): void {
+    this.#options.clock.random.pick(this.#servers).drain(limitMs, downMs);
   }
 
   /** `SIGSTOP` of a server, and `SIGCONT` some time later. */
@@ -153,8 +159,18 @@ export class Primary {
     if (server.isStopped || (!server.isUp && !clock.random.chance(0.5))) return;
     const reply = server.isUp ? "not leading" : "no connection";
     counts.add(server.isUp ? "server asked that does not lead" : "server asked that is not there");
-    const { executionId } = message.kind === "followup" ? message.followup : message.request;
     if (this.isCut("from", server.index, from)) return;
-    send({ to: from, executionId, sending: message.sending, reply });
+    send({ to: from, executionId: executionIn(message), sending: message.sending, reply });
+  }
+}
+
+function executionIn(message: ToPrimary): ExecutionId | null {
+  switch (message.kind) {
+    case "lvi-request":
+      return message.request.executionId;
+    case "followup":
+      return message.followup.executionId;
+    case "heard":
+      return null;
   }
 }

@@ -14,6 +14,7 @@ import {
   type Effect,
   type Event,
   execute,
+  type Fact,
   type Run,
   type Halt,
   type HeldLeadership,
@@ -32,9 +33,19 @@ import {
   type Sampling,
   type StoragePort,
 } from "@radical/lvi-server/core";
-import { contentHash, decodeLine, entryOf, type ExecutionId, type ModuleHash, type UnitId } from "@radical/protocol";
+import {
+  contentHash,
+  decodeLine,
+  entryOf,
+  type ExecutionId,
+  type ModuleHash,
+  type Repair,
+  sameVersion,
+  type UnitId,
+} from "@radical/protocol";
 import { OvertakingChecker } from "./checkers/overtaking.ts";
 import type { Clock } from "./clock.ts";
+import { rateOf } from "./edge-location.ts";
 import { describeEffect, describeEvent, shortId } from "./describe.ts";
 import { type FaultCounts, SERVER_EFFECTS } from "./faults.ts";
 import type { ModelStorage } from "./model-storage.ts";
@@ -109,8 +120,11 @@ interface Life {
   /** When the driver is to be woken. */
   wakeAtMs: number;
   readonly streams: Set<Stream>;
+  isDraining: boolean;
 }
 
+/** Most that a writer waits for read leases, in their time: those of an earlier server are waited for by another clock. */
+const LONGEST_WAIT = 1.1;
 const ENDINGS: ReadonlyMap<string, `server ends before ${(typeof SERVER_EFFECTS)[number]}`> = new Map(
   SERVER_EFFECTS.map((kind) => [kind, `server ends before ${kind}`]),
 );
@@ -132,12 +146,15 @@ export class Server {
   /** The actions for the time when the process runs again; null: it runs. */
   #stopped: (() => void)[] | null = null;
   wallOffsetMs = 0;
+  #inheritedUntilMs = -Infinity;
+  /** By the monotonic clock: when it has last gone on, after a stop or with its leadership regained. */
+  #idleUntilMs = -Infinity;
 
   constructor(options: ServerOptions) {
     this.#options = options;
     this.index = options.index;
     const { clock, drift, counts } = options;
-    this.#rate = drift === 0 ? 1 : 1 + (drift * (clock.random.below(201) - 100)) / 100;
+    this.#rate = drift === 0 ? 1 : 1 + drift * rateOf(clock.random);
     if (this.#rate !== 1) counts.add("clock of a server runs at another rate");
   }
 
@@ -170,7 +187,7 @@ export class Server {
   // ── Its lives ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   start(): void {
-    const { isAlone, termMs, storage } = this.#options;
+    const { termMs, coreOptions } = this.#options;
     this.#write(() => "starts");
     this.#life = {
       serving: null,
@@ -181,21 +198,22 @@ export class Server {
       renewal: null,
       wakeAtMs: Infinity,
       streams: new Set(),
+      isDraining: false,
     };
-    if (isAlone === true) return this.#serve(storage.acquireLeadership(storage.leadership, 0, 0)!.epoch, null);
-    const candidate = new Candidate(termMs, 0);
+    const candidate = new Candidate(termMs, coreOptions.readLeaseMs ?? DEFAULT_CORE_OPTIONS.readLeaseMs);
     this.#stand(candidate, candidate.start());
   }
 
   /** Waits for the leadership. */
   #stand(candidate: Candidate, effect: CandidateEffect): void {
-    const { storage, counts } = this.#options;
+    const { storage, counts, isAlone } = this.#options;
     const next = (event: CandidateEvent): void => this.#stand(candidate, candidate.step(this.#now.monotonicMs, event));
     const failed = (): void => next({ kind: "failed" });
     switch (effect.kind) {
       case "read":
         return this.#ask(
-          () => storage.leadership,
+          // Nobody else has the storage open: the leader before it is known to be dead.
+          () => (isAlone === true ? { ...storage.leadership, termMs: 0 } : storage.leadership),
           (leadership) => next({ kind: "read", leadership }),
           failed,
         );
@@ -207,9 +225,14 @@ export class Server {
         );
       case "wait":
         return this.#after(effect.ms, () => next({ kind: "waited" }));
-      case "elected":
+      case "elected": {
+        const { epoch, readLeasesUntilMs } = effect.leadership;
+        this.#inheritedUntilMs = readLeasesUntilMs;
+        if (readLeasesUntilMs > this.#now.monotonicMs) counts.add("read leases inherited");
+        if (isAlone === true) return this.#serve(epoch, null);
         counts.add("server elected");
-        return this.#serve(effect.leadership.epoch, effect.leadership);
+        return this.#serve(epoch, effect.leadership);
+      }
     }
   }
 
@@ -230,13 +253,15 @@ export class Server {
       this.#write(() => `serves with epoch ${epoch}; pending intents adopted: ${pending.length}`);
       const life = this.#life!;
       const modules = new Map(Array.from(storage.modules.keys(), (module) => [module, PLANS]));
-      const recovered: Recovered = { epoch, ...found, leadership, modules, moduleUses: new Map(storage.modules) };
-      const served = new LviCore(
-        { ...DEFAULT_CORE_OPTIONS, readLeaseMs: 0, ...coreOptions },
-        recovered,
-        this.#now,
-        HASHER,
-      );
+      const recovered: Recovered = {
+        epoch,
+        ...found,
+        leadership,
+        readLeasesUntilMs: this.#inheritedUntilMs,
+        modules,
+        moduleUses: new Map(storage.modules),
+      };
+      const served = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...coreOptions }, recovered, this.#now, HASHER);
       const driver = new Driver({
         core: {
           step: (now, event) => this.#observed(life, served, now, event),
@@ -265,11 +290,29 @@ export class Server {
     this.#ask(recover, begin, () => this.#end());
   }
 
-  /** A hint brings only what storage has applied, as it was written. */
-  #checkHint(text: string): void {
+  #checkLine(text: string): void {
     const line = decodeLine(text, { decode: (value) => Buffer.from(value, "base64") });
-    if (line?.kind !== "hint") return void this.problems.push(`a location is told ${text}`);
-    for (const { unit, entry } of line.entries) {
+    if (line === null) return void this.problems.push(`a location is told ${text}`);
+    switch (line.kind) {
+      case "hint":
+        return this.#checkHint(line.entries);
+      case "lease":
+        for (const { unit, version } of line.units) {
+          const item = this.#options.storage.items.get(unit);
+          const stored = item === undefined ? null : entryOf(item.commitId, item.value).version;
+          if (stored === null ? version.hash !== null : !sameVersion(stored, version))
+            this.problems.push(`a location is leased ${unit} as of ${version.commitId}, which storage does not have`);
+        }
+        return;
+      case "session":
+      case "revoke":
+      case "changed":
+    }
+  }
+
+  /** A hint brings only what storage has applied, as it was written. */
+  #checkHint(entries: readonly Repair[]): void {
+    for (const { unit, entry } of entries) {
       const { commitId } = entry.version;
       const applied = this.#options.storage.applied.findLast((each) => each.commitId === commitId);
       const write = applied?.writes.find((each) => each.unit === unit);
@@ -307,11 +350,32 @@ export class Server {
       if (this.#stopped !== waiting) return;
       this.#write(() => "goes on");
       this.#stopped = null;
+      this.#idleUntilMs = this.#now.monotonicMs;
       const { storage, counts } = this.#options;
       if (this.isServing && storage.leadership.epoch !== this.#life?.serving?.epoch)
         counts.add("server goes on beside its successor");
       // Timers and answers that have come meanwhile are met in any order.
       for (const act of this.#options.clock.random.some(waiting, waiting.length)) act();
+    });
+  }
+
+  /** `SIGTERM`: it refuses what is new, answers what is under way, gives the leadership up, and is started again some time later. */
+  drain(limitMs: number, downMs: number): void {
+    this.#whileServing(({ driver, epoch }, life) => {
+      if (life.isDraining) return;
+      life.isDraining = true;
+      this.#options.counts.add("server drained");
+      const release = (): void => {
+        if (driver.ended !== null) return;
+        driver.close();
+        const over = (): void => this.kill(downMs);
+        const isClear = this.#now.monotonicMs >= this.#inheritedUntilMs && life.serving?.core.isClear === true;
+        if (!isClear) return over();
+        this.#ask(() => this.#options.storage.renewLeadership(epoch, 0), over, over);
+      };
+      driver.tell({ kind: "drain" });
+      this.#after(limitMs, release);
+      driver.whenDrained(this.#inThisLife(release));
     });
   }
 
@@ -347,6 +411,14 @@ export class Server {
           send({ to: from, executionId, sending, reply });
         };
         return driver.followup(followup, { answered, failed });
+      }
+      if (message.kind === "heard") {
+        life.unanswered++;
+        const answered = (reply: ToLocation["reply"]): void => {
+          life.unanswered--;
+          send({ to: from, executionId: null, sending, reply });
+        };
+        return driver.heard(message.heard, { answered, failed });
       }
       const { request, signedAtMs } = message;
       const windowMs = coreOptions.replayWindowMs ?? DEFAULT_CORE_OPTIONS.replayWindowMs;
@@ -387,17 +459,13 @@ export class Server {
         streams.delete(stream);
         stream.end(isOver);
       };
-      // Hints only: its server mints no session.
-      const stop = driver.listen(
-        { ...stream.question, session: undefined, ends: null },
-        {
-          tell: (line) => {
-            this.#checkHint(line);
-            return isOpen && stream.tell(line);
-          },
-          end: () => end(true),
+      const stop = driver.listen(stream.question, {
+        tell: (line) => {
+          this.#checkLine(line);
+          return isOpen && stream.tell(line);
         },
-      );
+        end: () => end(true),
+      });
       if (stop === null) return end(false);
       streams.add(stream);
       stream.accepted(
@@ -454,8 +522,12 @@ export class Server {
         life.completing.set(effect.operation, ids);
         for (const { completion } of effect.completions) storage.expect(completion);
       }
+      if (effect.kind === "reply" || effect.kind === "complete") this.#countWaits(effect.after);
       if (effect.kind === "renew-leadership") life.renewal = effect.operation;
-      if (effect.kind === "resume") counts.add("leadership ran out and was regained");
+      if (effect.kind === "resume") {
+        counts.add("leadership ran out and was regained");
+        this.#idleUntilMs = this.#now.monotonicMs;
+      }
       yield effect;
       // It may have halted.
       if (this.#life !== life) return;
@@ -471,6 +543,23 @@ export class Server {
     // A server that was stopped may hear first of a renewal that failed: then it has not looked at the clock yet.
     const isOfLeadership = event.kind === "storage-failed" && event.operation === life.renewal;
     if (ENDS.has(event.kind) && !isOfLeadership) this.#checkLocks(life, core);
+  }
+
+  /** No location holds a writer up for longer than a read lease lasts. */
+  #checkWait(executionId: ExecutionId, waitedMs: number): void {
+    const { readLeaseMs = DEFAULT_CORE_OPTIONS.readLeaseMs } = this.#options.coreOptions;
+    const mostMs = LONGEST_WAIT * readLeaseMs;
+    // A server that did nothing for a while has not looked whether the time was over.
+    if (waitedMs > mostMs && this.#now.monotonicMs - waitedMs > this.#idleUntilMs)
+      this.problems.push(`${shortId(executionId)} has waited ${waitedMs} ms for read leases of ${readLeaseMs} ms`);
+  }
+
+  #countWaits(after: readonly Fact[]): void {
+    const { counts } = this.#options;
+    for (const { kind } of after) {
+      if (kind === "heard") counts.add("writer waited for a location to hear");
+      if (kind === "passed") counts.add("writer waited for a lease to run out");
+    }
   }
 
   /** A lock has a holder with somebody who waits for its answer, or with an intent that is not known to be done. */
@@ -527,7 +616,10 @@ export class Server {
     return {
       replied: () => {},
       followed: () => {},
-      noted: ({ name }) => note(name),
+      noted: ({ name, executionId, waitedMs = 0 }) => {
+        if (name === "cleared" && executionId !== undefined) this.#checkWait(executionId, waitedMs);
+        note(name);
+      },
       updated: () => {},
       sampled: (sample) => {
         if (sample === null) return counts.add("sample left out");

@@ -45,11 +45,12 @@ export interface SimulationResult {
 }
 
 const START_MS = 1_700_000_000_000;
-const LOCATIONS = 3;
 /** Of each location. */
 const ISOLATES = 2;
 /** No history takes longer. */
 const LONGEST_MS = 3_600_000;
+/** Longest detour of the lines of a stream. */
+const LONGEST_DETOUR_MS = 2_000;
 /** Long enough for every deadline, retry and backoff to pass. */
 const QUIET_MS = 600_000;
 
@@ -132,8 +133,10 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     fencesIntents: weather.fencesIntents,
     drift: weather.drift,
     updatesMs: weather.updatesMs,
-    send: (message) =>
-      network.transmit(2 * message.to + 1, network.faults.maxDelayMs, () => locations[message.to]!.receive(message)),
+    send: (message) => {
+      const maxDelayMs = message.executionId === null ? weather.heardDelayMs : network.faults.maxDelayMs;
+      network.transmit(2 * message.to + 1, maxDelayMs, () => locations[message.to]!.receive(message));
+    },
     sampled: (sample) => {
       const isApplied = primary.storage.applied.some(({ executionId }) => executionId === sample.executionId);
       samples.push({ sample, at: workload.mark(), isApplied });
@@ -148,12 +151,15 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
             .map(({ unit }) => ({ unit, commitId: record.intent.commitId }))
         : [],
     ).flat();
-  // Mostly the real edge core.
-  const ALocation = seed % 4 === 0 ? ModelLocation : EdgeLocation;
   const { updatesMs } = weather;
-  const listening = weather.updates ? { shiftMs: 0.6 * updatesMs, pauseMs: 0.2 * updatesMs } : null;
+  const listening = weather.updates
+    ? { shiftMs: 0.6 * updatesMs, pauseMs: 0.2 * updatesMs, beatMs: weather.beatMs, idleMs: 2_000, heardMs: 1_000 }
+    : null;
   const streams: Stream[] = [];
-  for (let index = 0; index < LOCATIONS; index++) {
+  for (let index = 0; index < weather.locations; index++) {
+    // Mostly the real edge core. The model knows no leases: where these matter there is one of it at most.
+    const isModel = seed % 4 === 0 && (weather.name !== "leases" || index === 0);
+    const ALocation = isModel ? ModelLocation : EdgeLocation;
     locations.push(
       new ALocation({
         index,
@@ -169,12 +175,28 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
         updatesMs,
         commits: { isApplied, pendingElsewhere: () => pendingWrites((location) => location !== nameOf(index)) },
         send: (message) => {
-          const maxDelayMs = message.kind === "followup" ? weather.followupDelayMs : network.faults.maxDelayMs;
+          const maxDelayMs = {
+            "lvi-request": network.faults.maxDelayMs,
+            followup: weather.followupDelayMs,
+            heard: weather.heardDelayMs,
+          }[message.kind];
           network.transmit(2 * index, maxDelayMs, () => primary.receive(index, spoil(message)));
         },
         listen: (server, question, arrived) => {
           const isCut = (): boolean => primary.isCut("from", server, index);
-          const stream = new Stream({ clock, counts, network, question, isCut, arrived });
+          const isSlow = weather.slowStreams > 0 && random.chance(weather.slowStreams);
+          const detourMs = isSlow ? random.between(1, LONGEST_DETOUR_MS) : 0;
+          if (isSlow) counts.add("stream takes a detour");
+          const stream = new Stream({
+            clock,
+            counts,
+            network,
+            question,
+            lineLoss: quiet ? 0 : weather.lineLoss,
+            detourMs,
+            isCut,
+            arrived,
+          });
           streams.push(stream);
           network.connect(() => primary.listen(index, server, stream));
           return stream;
@@ -210,16 +232,18 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
       trouble(meanMs, act, 0);
     });
   };
-  const { cache, serverKilled, serverStopped, partition, serverClock } = weather.trouble;
-  const { locationClock, locationKilled, isolateStopped, stream } = weather.trouble;
+  const { cache, serverKilled, serverStopped, serverDrained, partition, serverClock } = weather.trouble;
+  const { locationClock, locationKilled, isolateStopped, requestCutOff, stream } = weather.trouble;
   trouble(cache, () => random.pick(locations).disturb());
   trouble(serverKilled, () => primary.kill(random.between(1, 300)));
   trouble(serverStopped, () => primary.stop(random.between(1, 2 * weather.termMs)));
-  trouble(partition, () => primary.cut(random.below(LOCATIONS), random.between(100, 2_000)));
+  trouble(serverDrained, () => primary.drain(random.between(0, 1_000), random.between(1, 300)));
+  trouble(partition, () => primary.cut(random.below(weather.locations), random.between(100, weather.partitionMs)));
   trouble(serverClock, () => primary.setClock(random.between(-900, 900)));
   trouble(locationClock, () => random.pick(locations).setClock(random.between(-900, 900)));
   trouble(locationKilled, () => random.pick(locations).crash());
   trouble(isolateStopped, () => random.pick(locations).stop(random.between(1, 3_000)));
+  trouble(requestCutOff, () => random.pick(locations).cutOff());
   trouble(stream, () => {
     const open = streams.filter(({ isOpen }) => isOpen);
     if (open.length === 0) return;

@@ -6,16 +6,19 @@ import type { ExecutionId, UnitId } from "@radical/protocol";
 import { Clock } from "./clock.ts";
 import { EdgeLocation } from "./edge-location.ts";
 import { FaultCounts } from "./faults.ts";
-import type { ToPrimary } from "./network.ts";
+import { Network, type ToPrimary } from "./network.ts";
 import { Primary } from "./primary.ts";
 import { encodeArgs, type ProgramName } from "./programs.ts";
 import { Random } from "@radical/history";
+import { Stream } from "./streams.ts";
 import { Trace } from "./trace.ts";
 
 interface Story {
   readonly title: string;
   readonly words: string;
   readonly servers?: number;
+  /** The locations listen, and get read leases. */
+  readonly leases?: boolean;
   /** How many copies of a message to the primary arrive, and how much later; else one, at once. */
   readonly copies?: Partial<Record<ToPrimary["kind"], readonly number[]>>;
   /** The story. It begins once both locations have heard of the server and know the items. */
@@ -38,6 +41,11 @@ class Steady extends Random {
 const ONE_WAY_MS = 50;
 const STORAGE_MS = 2;
 const TERM_MS = 1_000;
+const READ_LEASE_MS = 3_000;
+const READS_BEFORE_LEASES = 12;
+/** No stream ends during a story. */
+const UPDATES_MS = 600_000;
+const LISTENING = { shiftMs: UPDATES_MS, pauseMs: 1_000, beatMs: 1_000, idleMs: 10_000, heardMs: 1_000 } as const;
 const [A, B, C] = ["item/a", "item/b", "item/c"] as [UnitId, UnitId, UnitId];
 
 class Stage {
@@ -49,12 +57,13 @@ class Stage {
   /** Null: the story has not begun. */
   #copies: Story["copies"] | null = null;
 
-  constructor({ servers = 1 }: Story) {
+  constructor({ servers = 1, leases = false }: Story) {
     const { clock } = this;
     const trace = this.#trace;
     const counts = new FaultCounts();
+    const network = new Network(clock, { drop: 0, duplicate: 0, late: 0, maxDelayMs: ONE_WAY_MS }, counts);
     this.primary = new Primary({
-      coreOptions: { followupTimeoutMs: 500 },
+      coreOptions: { followupTimeoutMs: 500, readLeaseMs: leases ? READ_LEASE_MS : 0 },
       clock,
       trace,
       counts,
@@ -69,7 +78,7 @@ class Stage {
       fencesIntents: true,
       drift: 0,
       send: (message) => clock.after(ONE_WAY_MS, () => this.#locations[message.to]!.receive(message)),
-      updatesMs: 0,
+      updatesMs: UPDATES_MS,
       sampled: () => {},
     });
     this.#locations = [0, 1].map(
@@ -84,15 +93,26 @@ class Stage {
           isolates: 1,
           attemptMs: 1_500,
           servers,
-          listening: null,
-          updatesMs: 0,
+          listening: leases ? LISTENING : null,
+          updatesMs: UPDATES_MS,
           commits: { isApplied: () => true, pendingElsewhere: () => [] },
           send: (message) => {
             for (const laterMs of this.#copies?.[message.kind] ?? [0])
               clock.after(ONE_WAY_MS + laterMs, () => this.primary.receive(index, message));
           },
-          listen: () => {
-            throw new Error("No location of a story listens.");
+          listen: (server, question, arrived) => {
+            const stream = new Stream({
+              clock,
+              counts,
+              network,
+              question,
+              lineLoss: 0,
+              detourMs: 0,
+              isCut: () => false,
+              arrived,
+            });
+            network.connect(() => this.primary.listen(index, server, stream));
+            return stream;
           },
         }),
     );
@@ -144,12 +164,15 @@ class Stage {
     return this.#trace.lines!;
   }
 
-  play({ play, copies }: Story): this {
+  play({ play, copies, leases = false }: Story): this {
     // A server that has just begun can't know what it has answered before: the first requests would be in doubt.
     this.run(2 * TERM_MS)
       .ask(0, "overwrite", A, B)
       .run(2_000);
     this.ask(0, "read", A, B).ask(1, "read", A, B).run(2_000);
+    // A lease goes to a location that reads much.
+    const reads = leases ? READS_BEFORE_LEASES : 0;
+    for (let read = 0; read < reads; read++) this.ask(0, "read", A, B).run(300);
     this.#copies = copies;
     play(this.curtain());
     return this;
@@ -224,6 +247,20 @@ const STORIES: readonly Story[] = [
       "A read-only execution leaves nothing in storage, so its second copy is told apart by the number of its attempt.",
     copies: { "lvi-request": [0, 300] },
     play: (stage) => stage.ask(0, "read", A).run(500),
+  },
+  {
+    title: "Leased read",
+    words:
+      "Location 0 holds read leases on both items, in the versions that its cache has. It answers without a request, and the instant at which it looks is the place in the order.",
+    leases: true,
+    play: (stage) => stage.ask(0, "read", A, B).run(400),
+  },
+  {
+    title: "Revoked lease",
+    words:
+      "Location 1 writes an item that location 0 has leased. The lease is revoked in the step that locks the item. The writer is told when its intent is durable and location 0 has heard. The next read there asks the primary.",
+    leases: true,
+    play: (stage) => stage.ask(1, "update", A).run(250).ask(0, "read", A).run(400),
   },
   {
     title: "Takeover",

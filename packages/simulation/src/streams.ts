@@ -17,6 +17,10 @@ export interface StreamOptions {
   readonly counts: FaultCounts;
   readonly network: Network;
   readonly question: ListeningQuestion;
+  /** Probability that a line is lost although the stream goes on: by what lies between, or by a mistake. */
+  readonly lineLoss: number;
+  /** For which lines are longer on their way. */
+  readonly detourMs: number;
   /** Whether nothing comes from the server to the location at present. */
   readonly isCut: () => boolean;
   /** A line, or the end, has come to the location: `next` takes it. */
@@ -70,9 +74,12 @@ export class Stream {
   }
 
   #send(item: string | End): void {
-    const { clock, network } = this.#options;
+    const { clock, counts, network, lineLoss, detourMs } = this.#options;
     if (!this.#isThrough) return this.#lost(item);
-    const atMs = Math.max(this.#lastArrivesAtMs, clock.nowMs + clock.random.between(1, network.faults.maxDelayMs));
+    if (lineLoss > 0 && typeof item === "string" && clock.random.chance(lineLoss))
+      return counts.add("line lost on a stream that goes on");
+    const onWayMs = detourMs + clock.random.between(1, network.faults.maxDelayMs);
+    const atMs = Math.max(this.#lastArrivesAtMs, clock.nowMs + onWayMs);
     this.#lastArrivesAtMs = atMs;
     this.#sent.push(item);
     network.underWay++;
@@ -99,14 +106,20 @@ export class Stream {
 
   // ── At the location ────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Takes what has come first. */
-  next(told: (line: string) => void, ended: (isOver: boolean) => void): void {
-    const item = this.#here.shift();
-    if (item === undefined || !this.#isHeard) return;
-    if (typeof item === "string") return told(item);
+  /** Takes all lines that have come, and then the end. */
+  next(told: (lines: readonly string[]) => void, ended: (isOver: boolean) => void): void {
+    const lines: string[] = [];
+    let end: End | null = null;
+    for (const item of this.#here.splice(0)) {
+      if (typeof item === "string") lines.push(item);
+      else end ??= item;
+    }
+    if (!this.#isHeard) return;
+    if (lines.length > 0) told(lines);
+    if (end === null) return;
     this.#isHeard = false;
-    if (item.isOver) this.#options.counts.add("stream ended by its server");
-    ended(item.isOver);
+    if (end.isOver) this.#options.counts.add("stream ended by its server");
+    ended(end.isOver);
   }
 
   /** The location has waited for as long as it does. */

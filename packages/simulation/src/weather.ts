@@ -14,16 +14,18 @@ export interface Trouble {
   readonly cache: number | null;
   readonly serverKilled: number | null;
   readonly serverStopped: number | null;
+  readonly serverDrained: number | null;
   readonly partition: number | null;
   readonly serverClock: number | null;
   readonly locationClock: number | null;
   readonly locationKilled: number | null;
   readonly isolateStopped: number | null;
+  readonly requestCutOff: number | null;
   /** Streams of updates that break, or are half-open. */
   readonly stream: number | null;
 }
 
-const NAMES = ["storm", "calm", "leadership", "own writes", "restarts", "cold memory"] as const;
+const NAMES = ["storm", "calm", "leadership", "own writes", "restarts", "cold memory", "leases"] as const;
 /** Of so many seeds each has one, besides. */
 const RARE = ["hot key", "long runs"] as const;
 const RARE_EVERY = 16;
@@ -50,7 +52,10 @@ export interface Weather {
   /** Probability that a followup has a write that its intent does not cover. */
   readonly spoil: number;
   readonly trouble: Trouble;
+  /** The longest partition. */
+  readonly partitionMs: number;
   readonly servers: number;
+  readonly locations: number;
   readonly termMs: number;
   readonly fencesIntents: boolean;
   /** How far the rates of clocks are from the true one at most. */
@@ -70,8 +75,18 @@ export interface Weather {
   readonly affinity: number;
   /** Whether locations are told what others have written of the units that they have read. */
   readonly updates: boolean;
+  /** Longest way of a message that says what was heard, and of its answer. */
+  readonly heardDelayMs: number;
+  /** Probability that all lines of a stream take a detour. */
+  readonly slowStreams: number;
+  /** Probability that a line is lost on a stream that goes on. */
+  readonly lineLoss: number;
   /** The time after which a server ends the answer to those who listen. */
   readonly updatesMs: number;
+  /** The time between messages of a location that only renew its leases. */
+  readonly beatMs: number;
+  /** How often a client only reads, besides what its group has of readers. */
+  readonly reads: number;
   /** How often a client chooses the id, and how often one that does not disconnects. */
   readonly retained: number;
   readonly disconnect: number;
@@ -81,14 +96,23 @@ const NO_TROUBLE: Trouble = {
   cache: null,
   serverKilled: null,
   serverStopped: null,
+  serverDrained: null,
   partition: null,
   serverClock: null,
   locationClock: null,
   locationKilled: null,
   isolateStopped: null,
+  requestCutOff: null,
   stream: null,
 };
 const NO_STORAGE_FAULTS: StorageFaults = { failure: 0, lostAnswer: 0, late: 0, lateMs: 3_000, maxDelayMs: 4 };
+
+/**
+ * A clock that is set back is noticed by the time that it shows, or by a timer. An isolate that is stopped, or whose timers are lost with
+ * their request, has no timer. So an isolate has one of these troubles.
+ */
+const CLOCKS_ARE_SET = { locationClock: 5_000, isolateStopped: null, requestCutOff: null } as const;
+const CLOCKS_GO_ON = { locationClock: null, isolateStopped: 3_000, requestCutOff: 2_000 } as const;
 
 /** Half of all are storms. */
 export function weatherOf(seed: number, random: Random, only: WeatherName | null): Weather {
@@ -110,12 +134,17 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
     kill: 0,
     spoil: 0,
     trouble: { ...NO_TROUBLE, cache: random.pick([null, 300, 3_000]) },
+    partitionMs: 2_000,
     servers: 1,
+    locations: 3,
     termMs: random.pick([800, 2_000]),
     fencesIntents: random.chance(0.5),
     drift: 0,
     core: {
       followupTimeoutMs: random.pick([50, 500, 5_000]),
+      readLeaseMs: random.pick([0, 600, 3_000]),
+      // No history is long enough for the times of the real policy.
+      leasePolicy: { priorReads: 0.5, lookAgainMs: 50, backoffMs: 300, mostBackoffMs: 1_000 },
       maxWaitMs: random.pick([200, 2_000]),
       maxQueue: random.pick([2, 1_000]),
       maxRounds: random.pick([1, 3]),
@@ -142,7 +171,12 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
     pauseMs: random.pick([100, 1_500]),
     affinity: random.pick([0, 0.8]),
     updates: random.chance(0.5),
+    heardDelayMs: 5,
+    slowStreams: 0,
+    lineLoss: 0,
     updatesMs: random.pick([1_000, 25_000]),
+    beatMs: random.pick([100, 400]),
+    reads: 0,
     retained: 0.3,
     disconnect: 0.05,
   };
@@ -173,13 +207,16 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
           cache: random.pick([300, 3_000]),
           serverKilled: random.pick([null, 2_000, 10_000]),
           serverStopped: random.pick([3_000, 10_000]),
+          serverDrained: random.pick([null, 5_000]),
           partition: 4_000,
           serverClock: 5_000,
-          locationClock: 5_000,
+          ...(random.chance(0.5) ? CLOCKS_ARE_SET : CLOCKS_GO_ON),
           locationKilled: random.pick([null, 2_000]),
-          isolateStopped: random.pick([null, 3_000]),
           stream: random.pick([null, 1_000]),
         },
+        heardDelayMs: 500,
+        slowStreams: random.pick([0, 0.2]),
+        lineLoss: random.pick([0, 0.02]),
         ...servers(random),
         drift: 0.05,
         ...collecting(random, calm.core),
@@ -220,6 +257,49 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
         affinity: 0.9,
         pauseMs: random.pick([50, 300]),
       };
+    case "leases": {
+      // Much is read, and little written. A few troubles at a time: of streams, isolates, servers, clocks.
+      const clocks = random.pick([NO_TROUBLE, { locationClock: 800 }, { isolateStopped: 800, requestCutOff: 2_000 }]);
+      const server = random.pick([
+        { servers: 1, trouble: NO_TROUBLE },
+        { servers: 1, trouble: { serverKilled: 1_000, serverDrained: random.pick([null, 1_500]) } },
+        { servers: 2, trouble: { serverStopped: 1_500 } },
+      ]);
+      return {
+        ...calm,
+        servers: server.servers,
+        trouble: {
+          ...NO_TROUBLE,
+          ...server.trouble,
+          ...clocks,
+          stream: random.pick([null, 400]),
+          partition: random.pick([null, 1_500]),
+          locationKilled: random.pick([null, null, 1_500]),
+          cache: random.pick([null, 300]),
+        },
+        drift: random.pick([0, 0.05]),
+        network: {
+          drop: random.pick([0, 0, 0.1]),
+          duplicate: random.pick([0, 0.2]),
+          late: random.pick([0, 0, 0.05]),
+          maxDelayMs: random.pick([5, 60]),
+        },
+        partitionMs: 4_000,
+        beatMs: random.pick([100, 1_000]),
+        heardDelayMs: random.pick([5, 5, 60, 900]),
+        slowStreams: random.pick([0, 0, 0.3]),
+        lineLoss: random.pick([0, 0, 0.05]),
+        core: { ...calm.core, readLeaseMs: random.pick([1_000, 2_000, 3_000]), maxWaitMs: 2_000, maxQueue: 1_000 },
+        groups: [random.pick(["items", "items", "registers", "bank", "set"])],
+        operations: 60,
+        locations: 2,
+        updates: true,
+        reads: random.pick([0.6, 0.9]),
+        retained: 0.1,
+        pauseMs: random.pick([50, 300]),
+        affinity: 0.5,
+      };
+    }
     case "restarts": {
       // The server ends at every effect, and messages come late and twice; storage and locations are well.
       const core = { ...calm.core, answeredIds: random.pick([4, 8, 1_000_000]) };

@@ -8,7 +8,7 @@ import type { Clock } from "./clock.ts";
 import type { FaultCounts } from "./faults.ts";
 import type { Operation } from "./history.ts";
 import type { Invocation, Location, Shown } from "./location.ts";
-import { encodeArgs, GROUPS, type ProgramName, WHOLE_GROUP } from "./programs.ts";
+import { encodeArgs, GROUPS, type ProgramName, READERS, WHOLE_GROUP } from "./programs.ts";
 import type { Trace } from "./trace.ts";
 import type { Weather } from "./weather.ts";
 
@@ -94,7 +94,7 @@ export class Workload {
       return;
     }
     const group = GROUPS[random.pick(weather.groups)];
-    const program: ProgramName = random.pick<ProgramName>(group.programs);
+    const program = this.#program(group);
     const units = WHOLE_GROUP.has(program) ? [...group.units] : this.#units(group, home);
     const invocation = this.#invocation(program, units, random.between(1, 60), random.chance(weather.retained));
     const done = (): void => clock.after(random.between(0, weather.pauseMs), () => this.#next(home));
@@ -106,6 +106,14 @@ export class Workload {
       const place = random.chance(0.7) ? locations[home]! : random.pick(locations);
       this.#ask(place, invocation, 0, () => (--open === 0 ? done() : undefined));
     }
+  }
+
+  #program({ programs }: (typeof GROUPS)[keyof typeof GROUPS]): ProgramName {
+    const { clock, weather } = this.#options;
+    const { random } = clock;
+    const onlyReads = weather.reads > 0 && random.chance(weather.reads);
+    const readers = onlyReads ? programs.filter((name) => READERS.has(name)) : [];
+    return random.pick<ProgramName>(readers.length > 0 ? readers : programs);
   }
 
   #units({ units, most }: (typeof GROUPS)[keyof typeof GROUPS], home: number): Operation["units"] {

@@ -1,6 +1,7 @@
 /** Decisions of the operator and the embedding program about the protocol core: times, bounds, memory. */
-import { REPLAY_WINDOW_MS } from "@radical/protocol";
+import { DEFAULT_READ_LEASE_MS, REPLAY_WINDOW_MS } from "@radical/protocol";
 import type { Budget } from "./budgets.ts";
+import { DEFAULT_LEASE_POLICY, type LeasePolicy } from "./lease-policy.ts";
 import { REPEAT_WINDOW_MS } from "./finished-executions.ts";
 
 export interface CoreOptions {
@@ -8,6 +9,8 @@ export interface CoreOptions {
   readonly followupTimeoutMs: number;
   /** The time for which a read lease is promised. A writer may wait so long for a location that is cut off. 0: no leases. */
   readonly readLeaseMs: number;
+  /** To whom read leases are given. */
+  readonly leasePolicy: LeasePolicy;
   /** Longest wait for locks. */
   readonly maxWaitMs: number;
   /** Pause before a storage operation or a killed re-execution is tried again. */
@@ -54,7 +57,8 @@ export interface CoreOptions {
 
 export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   followupTimeoutMs: 5_000,
-  readLeaseMs: 3_000,
+  readLeaseMs: DEFAULT_READ_LEASE_MS,
+  leasePolicy: DEFAULT_LEASE_POLICY,
   maxWaitMs: 10_000,
   retryMs: 100,
   maxExecutions: 20_000,

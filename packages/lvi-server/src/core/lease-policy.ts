@@ -3,6 +3,23 @@
  * costs the round trip of the farthest holder, since it waits until all of them have heard. The nearer holders cost nothing more.
  */
 
+export interface LeasePolicy {
+  /** A unit is taken to be written as often as all units of its table, over so many reads. */
+  readonly priorReads: number;
+  /** After a look that found no gain, the unit is not looked at for so long. */
+  readonly lookAgainMs: number;
+  /** A location that let a lease run out while somebody waited gets none for so long. The time doubles each time, up to the most. */
+  readonly backoffMs: number;
+  readonly mostBackoffMs: number;
+}
+
+export const DEFAULT_LEASE_POLICY: LeasePolicy = {
+  priorReads: 4,
+  lookAgainMs: 1_000,
+  backoffMs: 30_000,
+  mostBackoffMs: 600_000,
+};
+
 /** A location that reads the unit. */
 export interface UnitReader {
   readonly rttMs: number;

@@ -26,6 +26,7 @@ import {
 } from "@radical/protocol";
 import type { CallerId } from "./events.ts";
 import { type HintBounds, hintsOf } from "./hints.ts";
+import { DEFAULT_LEASE_POLICY, type LeasePolicy } from "./lease-policy.ts";
 import { type Ground, type LeaseBounds, ReadLeases, type Term } from "./read-leases.ts";
 import { type Session, type SessionBounds, Sessions, type Revocation } from "./sessions.ts";
 
@@ -122,6 +123,7 @@ export interface ListenersOptions {
   readonly epoch: number;
   readonly ground: Ground;
   readonly emit: (effect: ListeningEffect) => void;
+  readonly policy?: LeasePolicy;
   readonly bounds?: ListenerBounds;
 }
 
@@ -136,11 +138,11 @@ export class Listeners {
   readonly leases: ReadLeases;
   #isEnding = false;
 
-  constructor({ epoch, ground, emit, bounds = DEFAULT_BOUNDS }: ListenersOptions) {
+  constructor({ epoch, ground, emit, policy = DEFAULT_LEASE_POLICY, bounds = DEFAULT_BOUNDS }: ListenersOptions) {
     this.#bounds = bounds;
     this.#emit = emit;
     this.#sessions = new Sessions(epoch, bounds, emit, (session) => this.#gone(session));
-    this.leases = new ReadLeases(bounds, this.#sessions, ground);
+    this.leases = new ReadLeases(bounds, this.#sessions, ground, policy);
   }
 
   get size(): number {
@@ -247,6 +249,7 @@ export class Listeners {
     if (id !== null && known === undefined) this.#emit({ kind: "session-over", session: id });
     let session: Session | null = isItsOwn(known) ? known : null;
     if (session !== null) this.#hear(session, heard, nowMs);
+    // variant: session-known
     if (session === null || (session.isToEnd && !session.isBound)) {
       if (session !== null) this.#sessions.delete(session);
       session = this.#sessions.mint(location, name, nowMs);
@@ -266,6 +269,7 @@ export class Listeners {
     const { nowMs } = term;
     const reply = (answer: HeardReply): void => this.#emit({ kind: "heard-reply", caller, reply: answer });
     const session = this.#sessions.get(id);
+    // variant: lapsed-renewed
     if (session?.hasLapsed(nowMs) === true) {
       this.leases.lapse(session, nowMs);
       return reply({ kind: "lapsed" });
@@ -284,6 +288,7 @@ export class Listeners {
       return reply({ kind: "lapsed" });
     }
     // A session that has not heard of a revocation gets no more time: its writer would wait without end.
+    // variant: renewed-unheard
     if (session.revocations.length === 0 && !isDeaf && !this.#isEnding)
       session.untilMs = Math.max(session.untilMs, term.untilMs);
     reply({ kind: "renewed", untilMs: Math.max(session.untilMs, nowMs), nowMs });

@@ -261,6 +261,7 @@ export class LviCore {
     };
     this.#leader = new Leader(led, recovered.leadership, options.retryMs, monotonicMs);
     const { readLeasesUntilMs = monotonicMs } = recovered;
+    // variant: inherited-leases
     this.#inherited = readLeasesUntilMs > monotonicMs ? [{ kind: "passed", atMs: readLeasesUntilMs }] : [];
     this.#listeners = new Listeners({
       epoch: recovered.epoch,
@@ -269,6 +270,7 @@ export class LviCore {
         versionOf: (unit) => (this.#versions.get(unit) === undefined ? null : this.#current(unit).version),
       },
       emit: (effect) => void this.#effects.push(effect),
+      policy: options.leasePolicy,
     });
     this.#modules = new ModuleTable(recovered.modules, recovered.moduleUses ?? new Map(), wallMs);
     this.#versions = new VersionTable(options.hotBytes, options.hashSeed);
@@ -862,6 +864,7 @@ export class LviCore {
       if (record.state === "done" || record.intent.commitId !== intent.commitId) return this.#taken(execution, record);
     }
     const next: Tell = { kind: "tell", storing, operation };
+    // variant: clear-before-valid
     if (!this.#isClear(execution)) return this.#clear(execution, next);
     this.#tellValid(execution, next);
   }
@@ -1506,6 +1509,7 @@ export class LviCore {
     for (const ending of members) this.#clear(ending.execution, { kind: "complete", ending, members });
   }
 
+  // variant: clear-before-complete
   #mayComplete({ execution, ended }: Ending): boolean {
     return ended.writes.length === 0 || this.#isClear(execution);
   }
@@ -1545,6 +1549,7 @@ export class LviCore {
     assert(first !== undefined, "a commit has a member");
     const operation = ++this.#names;
     const after: Fact[] = [];
+    // variant: complete-when-clear
     for (const { execution, completing } of members)
       if (completing.completion.writes.length > 0) after.push(...this.#clearFacts(execution));
     const completions = members.map(({ completing: { expects, completion } }) => ({ expects, completion }));
@@ -1651,6 +1656,7 @@ export class LviCore {
   /** This instant, and the time up to which read leases may be promised in it. */
   get #term(): Term {
     const nowMs = this.#nowMs;
+    // variant: lease-beyond-leadership
     const untilMs = Math.min(nowMs + this.#options.readLeaseMs, this.#leader.untilMs);
     return { nowMs, untilMs };
   }

@@ -20,7 +20,7 @@ import {
   type Version,
   type Write,
 } from "@radical/protocol";
-import { FadingCount, leaseDistance, leftOf, type UnitReader } from "./lease-policy.ts";
+import { FadingCount, leaseDistance, type LeasePolicy, leftOf, type UnitReader } from "./lease-policy.ts";
 import type { Access } from "./lock-table.ts";
 import type { Session, Sessions, SessionsOfLocation, Revocation } from "./sessions.ts";
 
@@ -67,15 +67,8 @@ export interface LeaseCounts {
 export const NO_REVOCATIONS: readonly Revocation[] = [];
 const NO_UNITS: readonly UnitId[] = [];
 
-/** A unit is taken to be written as often as all units of its table, over so many reads. */
-const PRIOR_READS = 4;
 /** A location that does not hold the unit counts for less, so that leases do not come and go. */
 const NEWCOMER = 0.75;
-/** After a look that found no gain, the unit is not looked at for so long. */
-const LOOK_AGAIN_MS = 1_000;
-/** A location that let a lease run out while somebody waited gets none for so long, and longer each time. */
-const BACKOFF_MS = 30_000;
-const MOST_BACKOFF_MS = 600_000;
 
 interface TableCount {
   readonly reads: FadingCount;
@@ -129,6 +122,7 @@ export class ReadLeases {
   readonly #bounds: LeaseBounds;
   readonly #sessions: Sessions;
   readonly #ground: Ground;
+  readonly #policy: LeasePolicy;
   readonly #holders: UnitMap<Holders> = new ItemMap();
   /** Units that were revoked, and that nobody has decided on since. */
   readonly #revoked = new Set<UnitId>();
@@ -140,10 +134,11 @@ export class ReadLeases {
   #isEnding = false;
   readonly counts: LeaseCounts = { granted: 0, revoked: 0, lapsed: 0 };
 
-  constructor(bounds: LeaseBounds, sessions: Sessions, ground: Ground) {
+  constructor(bounds: LeaseBounds, sessions: Sessions, ground: Ground, policy: LeasePolicy) {
     this.#bounds = bounds;
     this.#sessions = sessions;
     this.#ground = ground;
+    this.#policy = policy;
   }
 
   /** How many pairs there are of a session and a unit that it may answer for. */
@@ -178,6 +173,7 @@ export class ReadLeases {
     if (term.nowMs < place.refusedUntilMs) return;
     if (missing !== null) {
       for (const unit of missing) {
+        // variant: grant-wanted
         if (this.#ground.isWanted(unit)) return;
         if (!this.#pays(at, place, unit, term.nowMs)) return;
       }
@@ -257,6 +253,7 @@ export class ReadLeases {
     if (!session.isListening() || session.hasLapsed(nowMs)) return;
     if (this.#holdings + units.length > this.#bounds.holdings) return;
     // A session that has not heard of a revocation gets no more time: a writer waits for the time that it has.
+    // variant: lease-renewed-unheard
     if (session.revocations.length === 0) session.untilMs = Math.max(session.untilMs, untilMs);
     const n = this.#sessions.say(session, { kind: "lease", units }, nowMs);
     for (const { unit } of units) {
@@ -290,12 +287,14 @@ export class ReadLeases {
     let revocations: Set<Revocation> | null = null;
     let revoked: Map<Session, UnitId[]> | null = null;
     for (const { unit: wanted, mode } of accesses) {
+      // variant: exclusive-revokes
       if (mode !== "exclusive") continue;
       for (const [unit, holders] of this.#holders.overlapping(wanted)) {
         for (const place of holders.places) this.#revokeAt(place, unit);
         for (const session of holders.sessions) {
           const holding = session.held.get(unit);
           if (holding === undefined) continue;
+          // variant: holders-waited-for
           if (session.hasLapsed(nowMs)) this.lapse(session, nowMs);
           else if (isDropped(dropped, session, unit, holding.n)) this.#drop(session, unit);
           else if (holding.revocation !== null) (revocations ??= new Set()).add(holding.revocation);
@@ -376,6 +375,7 @@ export class ReadLeases {
     }
     for (const revocation of session.revocations) revocation.fact = { kind: "passed", atMs: revocation.untilMs };
     session.revocations = [];
+    // variant: lapsed-forgotten
     this.#sessions.delete(session);
   }
 
@@ -421,13 +421,14 @@ export class ReadLeases {
   }
 
   #backOff(place: Place, nowMs: number): void {
+    const { backoffMs, mostBackoffMs } = this.#policy;
     this.counts.lapsed++;
     place.waits.lapsed++;
     if (nowMs < place.refusedUntilMs) return;
     // It has done well for long.
-    if (nowMs > place.refusedUntilMs + MOST_BACKOFF_MS) place.backoffMs = BACKOFF_MS;
+    if (nowMs > place.refusedUntilMs + mostBackoffMs) place.backoffMs = backoffMs;
     place.refusedUntilMs = nowMs + place.backoffMs;
-    place.backoffMs = Math.min(2 * place.backoffMs, MOST_BACKOFF_MS);
+    place.backoffMs = Math.min(2 * place.backoffMs, mostBackoffMs);
   }
 
   /** For people, by location. */
@@ -478,10 +479,10 @@ export class ReadLeases {
       const isHolder = other.leased.has(unit) || reads.wasLeased;
       readers.push({ rttMs, reads: reads.reads.at(nowMs) * (isHolder ? 1 : NEWCOMER) });
     }
-    const prior = (PRIOR_READS * table.writes.at(nowMs)) / Math.max(1, table.reads.at(nowMs));
+    const prior = (this.#policy.priorReads * table.writes.at(nowMs)) / Math.max(1, table.reads.at(nowMs));
     const doesPay = at.rttMs <= leaseDistance(readers, writes.at(nowMs) + prior);
     if (!doesPay) {
-      use.lookAgainAtMs = nowMs + LOOK_AGAIN_MS;
+      use.lookAgainAtMs = nowMs + this.#policy.lookAgainMs;
       use.wasLeased = false;
     }
     return doesPay;
@@ -501,7 +502,7 @@ export class ReadLeases {
       recent: new Map(),
       older: new Map(),
       refusedUntilMs: -Infinity,
-      backoffMs: BACKOFF_MS,
+      backoffMs: this.#policy.backoffMs,
       waits: { revocations: 0, waitedMs: 0, longestWaitMs: 0, lapsed: 0 },
     };
     this.#places.set(location, place);
@@ -561,6 +562,7 @@ function leasedOf({ leased }: Place, units: readonly UnitId[]): readonly LeasedU
  */
 function isDropped(dropped: Dropped | null, { id }: Session, unit: UnitId, n: number): boolean {
   if (dropped === null || dropped.session.id !== id) return false;
+  // variant: grant-on-its-way
   if (n > dropped.session.heard) return false;
   return dropped.units.some((accessed) => accessed.unit === unit && accessed.mode !== "read");
 }

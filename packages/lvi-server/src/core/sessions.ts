@@ -220,6 +220,7 @@ export class Sessions {
     this.#forgetSilent(at, nowMs);
     const { sessionsOfLocation, sessions } = this.#bounds;
     if (at.sessions.size >= sessionsOfLocation || this.#byId.size >= sessions) return null;
+    // variant: session-minted
     const session = new Session(sessionId(this.#epoch, ++this.#minted), at, name, this.#bounds, nowMs);
     at.sessions.add(session);
     this.#byLocation.set(location, at);

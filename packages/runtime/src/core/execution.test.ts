@@ -1444,6 +1444,31 @@ const TIGHT = {
   long: 0.5,
 };
 
+describe("a run that watches what it reads", () => {
+  const answered = (cause: "stale" | "requested" | "stored", primary: PrimaryLink): Execution => {
+    const execution = new Execution({ ...INPUT, watches: true }, DEFAULT_BOUNDS, undefined, primary);
+    play(execution, started(), derived(set([ann], [])), fetched({ [ann]: item(5, "Ann") }), unanswered());
+    primary.leases.open(sessionId(1, 2), 0);
+    const sent = only(execution.step(waited("lvi", 100)), "send");
+    expect(sent.request.session).toEqual({ id: sessionId(1, 2), heard: 0, watches: true });
+    execution.step(replied({ kind: "executed", cause, outcome: result("Ann"), repairs: [], times }));
+    return execution;
+  };
+
+  test.each(["stale", "requested"] as const)(
+    "is %s: the session that its sending has named hears of changes",
+    (cause) => {
+      expect(answered(cause, new PrimaryLink()).footprint?.session).toBe(sessionId(1, 2));
+    },
+  );
+
+  test("joins an earlier sending, which has named another session: nobody hears of changes for certain", () => {
+    const primary = new PrimaryLink();
+    primary.leases.open(sessionId(1, 1), 0);
+    expect(answered("stored", primary).footprint).toMatchObject({ session: null });
+  });
+});
+
 describe("read leases", () => {
   const users = { [ann]: item(5, "Ann"), [bob]: item(6, "Bob") };
   const lease = (n: number, entries: Readonly<Record<UnitId, Entry>>) =>

@@ -375,6 +375,7 @@ export class Execution {
    */
   #isLeased({ reads, writes }: AccessSet, snapshot: CapturedSnapshot, atMs: number): boolean {
     const { module, retained, takesLeases } = this.#input;
+    // variant: leased-read-only
     if (writes.size > 0 || retained || !takesLeases || !this.#experience.speculates(module, atMs)) return false;
     return this.#primary.leases.look(reads, snapshot, atMs);
   }
@@ -451,6 +452,7 @@ export class Execution {
     const { leases } = this.#primary;
     // The server does not wait for this session to hear that these units change. A set that is not known drops nothing, and is
     // waited for like another isolate's.
+    // variant: own-leases-dropped
     if (question.kind === "set") leases.drop(question.set.writes);
     const { sender } = leases;
     this.#watcher = watches ? leases.session : null;
@@ -543,7 +545,8 @@ export class Execution {
         this.#footprint = {
           units: new Set([...readsOf(question), ...reply.repairs.map(({ unit }) => unit)]),
           isWhole: false,
-          session: this.#watcher,
+          // The outcome of another sending is watched for the session which that one has named.
+          session: reply.cause === "stored" ? null : this.#watcher,
         };
         return [
           this.#answer({

@@ -137,6 +137,15 @@ describe("heard is said", () => {
     expect(hears(isolate.woken(3_200, { kind: "beat", hearing: 3 }))).toEqual([]);
   });
 
+  test("not again forever to a server that is gone", () => {
+    const isolate = leasing();
+    isolate.told(1_200, 1, revokes(2));
+    isolate.heard(1_300, 2, null);
+    expect(hears(isolate.woken(11_100, { kind: "beat", hearing: 2 }))).toEqual([2]);
+    isolate.heard(11_150, 3, null);
+    expect(hears(isolate.woken(12_100, { kind: "beat", hearing: 3 }))).toEqual([]);
+  });
+
   test("by at most four messages at a time; the next answer lets the rest go", () => {
     const isolate = leasing();
     for (const n of [2, 3, 4, 5]) expect(hears(isolate.told(1_200, 1, revokes(n)))).toEqual([n]);

@@ -81,6 +81,7 @@ export class Listening {
   #hearingsOfShift = 0;
   /** Numbers of lines: the last one for which somebody waits, that was said to be heard, and of which the server knows that. */
   #owed = -1;
+  #owedAtMs = -Infinity;
   #said = -1;
   #known = -1;
   /** The latest shift whose stream has begun. */
@@ -146,9 +147,10 @@ export class Listening {
       case "lease":
       case "revoke":
       case "changed":
+        // variant: stream-of-session
         if (this.#stream?.shift !== shift) return [];
         if (!this.#leases.take(line)) this.#lose();
-        else if (line.kind === "revoke") this.#owed = this.#leases.heard;
+        else if (line.kind === "revoke") [this.#owed, this.#owedAtMs] = [this.#leases.heard, atMs];
         else if (line.kind === "changed") this.#live.changed(line.units, atMs);
         return [];
     }
@@ -163,7 +165,10 @@ export class Listening {
     this.#stream = { shift, server, isOpen: true };
     if (!this.#leases.open(session, n)) return this.#lose();
     // The first answer tells the server how far away the isolate is, and begins the term of the leases to come.
-    if (session !== before) this.#restart(n);
+    if (session !== before) {
+      this.#restart(n);
+      this.#owedAtMs = atMs;
+    }
     this.#provenAtMs = Math.max(this.#provenAtMs, atMs);
   }
 
@@ -183,6 +188,7 @@ export class Listening {
 
   onHeard({ hearing, reply, atMs }: Of<"heard">): readonly LocationEffect[] {
     this.#observe(atMs);
+    // variant: renewed-from-sending
     const sent = this.#hearings.get(hearing);
     this.#hearings.delete(hearing);
     if (sent === undefined) return [];
@@ -211,6 +217,7 @@ export class Listening {
     this.#observe(atMs);
     switch (why.kind) {
       case "term":
+        // variant: term-timed
         this.#leases.endTerm(why.term);
         return [];
       case "tick": {
@@ -253,7 +260,9 @@ export class Listening {
   #beat(atMs: number): readonly LocationEffect[] {
     const isHolding = this.#leases.isHolding && atMs - this.#askedAtMs < this.#bounds.idleMs;
     const isWanted = (isHolding || this.#live.isUsed) && this.#stream?.isOpen === true;
-    return isWanted || this.#owed > this.#known ? this.#hear(atMs) : [];
+    // A server that is gone never knows of it, and its leases are over by then.
+    const isOwed = this.#owed > this.#known && atMs - this.#owedAtMs < this.#bounds.idleMs;
+    return isWanted || isOwed ? this.#hear(atMs) : [];
   }
 
   #hear(atMs: number): readonly LocationEffect[] {

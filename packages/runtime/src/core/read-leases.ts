@@ -69,12 +69,14 @@ export class ReadLeases {
     // The question was asked before the session was given up.
     if (session === this.#ends) return false;
     if (session !== this.#session) {
+      // variant: session-before
       this.giveUp();
       this.#ends = null;
       this.#session = session;
       this.#heard = n;
       return true;
     }
+    // variant: stream-without-gap
     if (n > this.#heard) this.giveUp();
     return this.#session !== null;
   }
@@ -83,6 +85,7 @@ export class ReadLeases {
   take(line: NumberedLine): boolean {
     // It comes again.
     if (line.n <= this.#heard) return true;
+    // variant: line-without-gap
     if (line.n > this.#heard + 1) {
       this.giveUp();
       return false;
@@ -94,6 +97,7 @@ export class ReadLeases {
           this.#leases.set(unit, { version, reads: this.#leases.get(unit)?.reads ?? 0 });
         break;
       case "revoke":
+        // variant: revocation-processed
         this.drop(line.units);
         break;
       case "changed":
@@ -137,6 +141,7 @@ export class ReadLeases {
 
   /** A clock that was set back ends the term, since nobody knows how much of it has passed. */
   observe(atMs: number): void {
+    // variant: clock-set-back
     if (atMs < this.#greatestMs - CLOCK_MARGIN_MS) {
       this.#greatestMs = atMs;
       this.#setBacks++;
@@ -150,6 +155,7 @@ export class ReadLeases {
    * this begins, with its length from `sentAtMs`. Null: none begins, because nothing is left of it or the present one lasts longer.
    */
   renew(sentAtMs: number, forMs: number): { readonly term: number; readonly ms: number } | null {
+    // variant: drift-allowed
     const ms = forMs * RATE - CLOCK_MARGIN_MS;
     if (ms <= 0 || sentAtMs + ms <= this.#validUntilMs) return null;
     this.#validUntilMs = sentAtMs + ms;
@@ -167,10 +173,13 @@ export class ReadLeases {
    */
   look(units: ReadonlySet<UnitId>, snapshot: ReadonlyMap<UnitId, Entry>, atMs: number): boolean {
     this.observe(atMs);
+    // variant: term-looked-at
     if (this.#greatestMs >= this.#validUntilMs) return false;
     for (const unit of units) {
+      // variant: unit-looked-at
       const lease = this.#leases.get(unit);
       const entry = snapshot.get(unit);
+      // variant: lease-version
       if (lease === undefined || entry === undefined || !sameVersion(lease.version, entry.version)) return false;
     }
     for (const unit of units) {

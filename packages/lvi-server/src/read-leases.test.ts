@@ -829,3 +829,56 @@ describe("a server that stops", () => {
     expect(isDrained).toBe(true);
   });
 });
+
+describe("a session that is to end", () => {
+  test("is not renewed for its leases: changes of units that it reads would not be told", () => {
+    const jp = world.listening("JP");
+    world.read(jp, A);
+    world.heard(jp);
+    const result: RunResult = {
+      kind: "completed",
+      outcome: { kind: "result", value: new Uint8Array() },
+      reads: [],
+      writes: [],
+    };
+    // More changes than may be unheard.
+    for (const part of [1, 2, 3]) {
+      const units = Array.from({ length: 7_000 }, (_, index) => unitId("notes", `${part} ${index}`));
+      // Its cache is stale, so the run is near storage, and nothing is leased for it.
+      for (const unit of units) world.entries.set(unit, entryOf(commitId(1, 1), encode("old")));
+      world.ask("watch", "JP", world.accesses("read", units), { id: jp.session!, heard: jp.n, watches: true });
+      world.ran({ ...result, reads: units });
+      world.ask("write", "IE", null);
+      world.ran({ ...result, writes: units.map((unit) => ({ unit, value: encode("new") })) });
+      world.applied();
+    }
+    expect(jp.lines.filter(({ kind }) => kind === "changed")).toHaveLength(3);
+    // It hears all of them then, and says each second that it lives.
+    const kinds = [0, 1, 2, 3].map(() => {
+      const { kind } = world.heard(jp);
+      world.pass(1_000);
+      return kind;
+    });
+    expect(kinds).toEqual(["renewed", "renewed", "renewed", "lapsed"]);
+    world.listen(jp);
+    expect(jp.session).toBe("2.2");
+  });
+
+  test("does not keep a server from stopping when the write that revoked was refused before it waited for that", () => {
+    const jp = world.listening("JP");
+    world.read(jp, B);
+    // The first write holds A, so the second one waits for its locks, and is refused.
+    world.write("IE", [A]);
+    world.write("IE", [A, B]);
+    world.pass(11_000);
+    expect(world.replies).toEqual(["write busy"]);
+    world.stored();
+    world.followUp([A]);
+    world.applied();
+    world.driver.tell({ kind: "drain" });
+    let isDrained = false;
+    world.driver.whenDrained(() => (isDrained = true));
+    world.pass(1);
+    expect(isDrained).toBe(true);
+  });
+});

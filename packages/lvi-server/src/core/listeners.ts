@@ -28,7 +28,7 @@ import type { CallerId } from "./events.ts";
 import { type HintBounds, hintsOf } from "./hints.ts";
 import { DEFAULT_LEASE_POLICY, type LeasePolicy } from "./lease-policy.ts";
 import { type Ground, type LeaseBounds, ReadLeases, type Term } from "./read-leases.ts";
-import { type Session, type SessionBounds, Sessions, type Revocation } from "./sessions.ts";
+import { type Session, type SessionBounds, Sessions } from "./sessions.ts";
 
 /** Names one answer that goes on. */
 export type ListenerId = number;
@@ -220,14 +220,14 @@ export class Listeners {
   }
 
   /**
-   * The server is about to stop: leases end, and so do all answers but those that sessions still hear of that by. Returns what
-   * is to be waited for.
+   * The server is about to stop: leases end, and so do all answers but those that sessions still hear of that by. Returns the
+   * times up to which sessions may answer by a lease.
    */
-  end(nowMs: number): readonly Revocation[] {
+  end(nowMs: number): readonly number[] {
     this.#isEnding = true;
-    const revocations = this.leases.end(nowMs);
+    this.leases.end(nowMs);
     for (const [listener, { session }] of this.#places) if (session?.isBound !== true) this.#close(listener, nowMs);
-    return revocations;
+    return Array.from(this.#sessions.all).flatMap(({ isBound, untilMs }) => (isBound ? [untilMs] : []));
   }
 
   // ── Sessions ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -281,15 +281,15 @@ export class Listeners {
     const { hasBegun } = session;
     this.leases.served(session, served, nowMs);
     this.#hear(session, n, nowMs);
-    // A deaf session misses changes of the units that it watches: its isolate is to ask for another one, and to read anew.
-    const isDeaf = session.isDeaf(nowMs);
-    if ((session.isToEnd || isDeaf) && !session.isBound) {
+    // It misses changes of units that it reads: its isolate is to ask for another one, and to read anew.
+    const isToEnd = session.isToEnd || session.isDeaf(nowMs);
+    if (isToEnd && !session.isBound) {
       this.#sessions.delete(session);
       return reply({ kind: "lapsed" });
     }
     // A session that has not heard of a revocation gets no more time: its writer would wait without end.
     // variant: renewed-unheard
-    if (session.revocations.length === 0 && !isDeaf && !this.#isEnding)
+    if (session.revocations.length === 0 && !isToEnd && !this.#isEnding)
       session.untilMs = Math.max(session.untilMs, term.untilMs);
     reply({ kind: "renewed", untilMs: Math.max(session.untilMs, nowMs), nowMs });
     if (!hasBegun) this.leases.begun(session, term);

@@ -347,16 +347,14 @@ export class ReadLeases {
     return revocation;
   }
 
-  /** The server is about to stop: all leases end, and none is granted any more. Returns what is to be waited for. */
-  end(nowMs: number): readonly Revocation[] {
+  /** The server is about to stop: all leases end, and none is granted any more. */
+  end(nowMs: number): void {
     this.#isEnding = true;
-    const revocations: Revocation[] = [];
     for (const session of this.#sessions.all) {
       const held = [...session.held].filter(([, { revocation }]) => revocation === null).map(([unit]) => unit);
-      if (held.length > 0) revocations.push(this.#revokeFrom(session, held, nowMs));
+      if (held.length > 0) this.#revokeFrom(session, held, nowMs);
     }
     for (const place of this.#places.values()) for (const unit of place.leased.keys()) this.#endAt(place, unit);
-    return revocations;
   }
 
   /** The session has heard of these revocations. */

@@ -169,6 +169,33 @@ export class Session {
   }
 }
 
+/** Most characters of the units of one line: a location gives a stream up that brings much longer ones. */
+const LINE_LENGTH = 256 * 1024;
+/** So few units never fill a line. */
+const FEW_UNITS = 32;
+/** Of a unit in a line, besides its name. A character of the name may take six. */
+const ENTRY_LENGTH = 160;
+
+function partsOf(line: Unnumbered): readonly Unnumbered[] {
+  if (line.units.length <= FEW_UNITS) return [line];
+  const ends: number[] = [];
+  let length = 0;
+  for (const [index, each] of line.units.entries()) {
+    const more = ENTRY_LENGTH + 6 * (typeof each === "string" ? each : each.unit).length;
+    if (length + more > LINE_LENGTH) {
+      ends.push(index);
+      length = 0;
+    }
+    length += more;
+  }
+  if (ends.length === 0) return [line];
+  return [...ends, line.units.length].map((end, index) => {
+    const begin = ends[index - 1] ?? 0;
+    if (line.kind === "lease") return { kind: line.kind, units: line.units.slice(begin, end) };
+    return { kind: line.kind, units: line.units.slice(begin, end) };
+  });
+}
+
 /** Half of a second measures a slow answer rather than the way, so a longer one moves it a little only. */
 function measure(at: SessionsOfLocation, ms: number): void {
   const sample = Math.max(1, ms);
@@ -228,11 +255,13 @@ export class Sessions {
     return session;
   }
 
-  /** Numbers the line and sends it, if the session has a stream; returns the number. */
+  /** Numbers the line and sends it, if the session has a stream. A long one goes in parts. Returns the last number. */
   say(session: Session, line: Unnumbered, nowMs: number): number {
-    const numbered = session.add(line, nowMs);
-    if (session.listener !== null) this.#emit({ kind: "tell", listeners: [session.listener], line: numbered });
-    return numbered.n;
+    for (const part of partsOf(line)) {
+      const numbered = session.add(part, nowMs);
+      if (session.listener !== null) this.#emit({ kind: "tell", listeners: [session.listener], line: numbered });
+    }
+    return session.n;
   }
 
   /** It is not bound, or its isolate has given it up, or its time is over. */

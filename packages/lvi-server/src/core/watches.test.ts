@@ -169,3 +169,16 @@ test.each([
     expect([...kinds]).toEqual(expected);
   },
 );
+
+test("changes of many units go in lines that a location takes, each unit once", () => {
+  const session = listen(null);
+  const keys = Array.from({ length: 3_000 }, (_, index) => `${index} ${"x".repeat(400)}`);
+  watch(session, ...keys);
+  write(...keys);
+  const told = lines.flatMap((line) => (line.kind === "changed" ? [line] : []));
+  expect(told.map(({ n }) => n)).toEqual(told.map((_, index) => index + 1));
+  expect(told.flatMap(({ units }) => units)).toEqual(keys.map(note));
+  expect(told.length).toBeGreaterThan(1);
+  for (const line of told) expect(JSON.stringify(line).length).toBeLessThan(512 * 1024);
+  expect(hears(session, told.length)).toBe("renewed");
+});

@@ -709,15 +709,6 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: "a read lease is promised for longer than the leadership",
-    within: 2_500,
-    weather: "leases",
-    edits: [
-      value("lease-beyond-leadership", `nowMs + this.#options.readLeaseMs`),
-      value("read-leases-inherited", `leadership.termMs > 0 ? -Infinity : nowMs`),
-    ],
-  },
-  {
     name: "an insert revokes no lease of the absence",
     within: 25,
     weather: "leases",
@@ -739,12 +730,6 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [replace("revocation-processed", `this.drop(this.late ?? []); this.late = line.units;`)],
   },
   {
-    name: "lines of an old stream count",
-    within: 2_500,
-    weather: "leases",
-    edits: [remove("stream-of-session")],
-  },
-  {
     name: "a gap in the numbers of lines is not noticed",
     within: 1_500,
     weather: "leases",
@@ -760,12 +745,6 @@ export const MUTANTS: readonly Mutant[] = [
         `((sent) => sent && { ...sent, sentAtMs: atMs, ticks: 0 })(this.#hearings.get(hearing))`,
       ),
     ],
-  },
-  {
-    name: "no drift of clocks is allowed for",
-    within: 2_500,
-    weather: "leases",
-    edits: [value("drift-allowed", `forMs`)],
   },
   {
     name: "the time of a lease is not looked at",
@@ -791,12 +770,6 @@ export const MUTANTS: readonly Mutant[] = [
     within: 50,
     weather: "leases",
     edits: [expression("lease-version", `!sameVersion(lease.version, entry.version)`, `false`)],
-  },
-  {
-    name: "a clock that is set back is not noticed",
-    within: 2_500,
-    weather: "leases",
-    edits: [condition("clock-set-back", `false`), remove("term-timed")],
   },
   {
     name: "a read that is to be kept is answered by leases",

@@ -141,7 +141,6 @@ export class ReadLeases {
 
   /** A clock that was set back ends the term, since nobody knows how much of it has passed. */
   observe(atMs: number): void {
-    // variant: clock-set-back
     if (atMs < this.#greatestMs - CLOCK_MARGIN_MS) {
       this.#greatestMs = atMs;
       this.#setBacks++;
@@ -155,7 +154,6 @@ export class ReadLeases {
    * this begins, with its length from `sentAtMs`. Null: none begins, because nothing is left of it or the present one lasts longer.
    */
   renew(sentAtMs: number, forMs: number): { readonly term: number; readonly ms: number } | null {
-    // variant: drift-allowed
     const ms = forMs * RATE - CLOCK_MARGIN_MS;
     if (ms <= 0 || sentAtMs + ms <= this.#validUntilMs) return null;
     this.#validUntilMs = sentAtMs + ms;

@@ -45,7 +45,6 @@ export interface SimulationResult {
 }
 
 const START_MS = 1_700_000_000_000;
-const CLIENTS = 6;
 /** Of each location. */
 const ISOLATES = 2;
 /** No history takes longer. */
@@ -223,7 +222,7 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     counts,
     trace,
   });
-  clock.after(weather.aloneMs, () => workload.start(CLIENTS));
+  clock.after(weather.aloneMs, () => workload.start(weather.clients));
 
   const trouble = (meanMs: number | null, act: () => void, firstMs = weather.aloneMs): void => {
     if (meanMs === null) return;

@@ -26,10 +26,10 @@ export interface Trouble {
 }
 
 const NAMES = ["storm", "calm", "leadership", "own writes", "restarts", "cold memory", "leases"] as const;
-/** Of every so many seeds, besides. */
-const LONG_RUNS = "long runs";
-const LONG_RUNS_EVERY = 32;
-export type WeatherName = (typeof NAMES)[number] | typeof LONG_RUNS;
+/** Of so many seeds each has one, besides. */
+const RARE = ["hot key", "long runs"] as const;
+const RARE_EVERY = 16;
+export type WeatherName = (typeof NAMES)[number] | (typeof RARE)[number];
 
 export interface Weather {
   readonly name: WeatherName;
@@ -41,6 +41,7 @@ export interface Weather {
   readonly storage: StorageFaults;
   /** How long a location waits for a reply. */
   readonly attemptMs: number;
+  readonly clients: number;
   readonly operations: number;
   /** Probability that a server is stopped for a while after it has sent a write to storage. */
   readonly serverFreeze: number;
@@ -116,7 +117,8 @@ const CLOCKS_GO_ON = { locationClock: null, isolateStopped: 3_000, requestCutOff
 /** Half of all are storms. */
 export function weatherOf(seed: number, random: Random, only: WeatherName | null): Weather {
   const chosen = random.chance(0.4) ? "storm" : random.pick(NAMES);
-  const name = only ?? (seed % LONG_RUNS_EVERY === LONG_RUNS_EVERY - 1 ? LONG_RUNS : chosen);
+  const rare = seed % RARE_EVERY === RARE_EVERY - 1 ? RARE[Math.floor(seed / RARE_EVERY) % RARE.length] : undefined;
+  const name = only ?? rare ?? chosen;
   const calm: Weather = {
     name,
     aloneMs: 0,
@@ -124,6 +126,7 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
     network: { drop: 0, duplicate: 0, late: 0, maxDelayMs: random.pick([5, 60]) },
     followupDelayMs: random.pick([5, 60, 2_000]),
     storage: { ...NO_STORAGE_FAULTS, maxDelayMs: random.pick([4, 60]) },
+    clients: 6,
     operations: 24,
     serverFreeze: 0,
     serverEnd: 0,
@@ -321,6 +324,21 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
         core: { ...calm.core, followupTimeoutMs: random.pick([50, 500]), maxWaitMs: 2_000, maxQueue: 1_000 },
         groups: ["efforts"],
         pauseMs: random.pick([50, 1_500]),
+      };
+    case "hot key":
+      // Many clients that hardly pause, on one or two units.
+      return {
+        ...calm,
+        clients: 20,
+        operations: 60,
+        network: { ...calm.network, maxDelayMs: random.pick([5, 60]) },
+        storage: { ...NO_STORAGE_FAULTS, failure: random.pick([0, 0, 0.05]), lostAnswer: random.pick([0, 0, 0.05]) },
+        serverEnd: random.pick([0, 0, 0.01]),
+        kill: random.pick([0, 0.05]),
+        core: { ...calm.core, followupTimeoutMs: 500, maxWaitMs: 2_000, maxQueue: 1_000 },
+        groups: [random.pick(["lists", "tickets", "set", "registers", "slots"])],
+        pauseMs: 20,
+        affinity: 0,
       };
     case "cold memory":
       // Every value is loaded, beside the writes of it.

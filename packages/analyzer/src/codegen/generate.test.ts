@@ -418,6 +418,7 @@ describe("handlers of every parameter and result type", () => {
           "kind": "string",
         },
         "rwSource": null,
+        "speculative": null,
         "steps": {
           "handler": null,
           "readWriteSet": null,

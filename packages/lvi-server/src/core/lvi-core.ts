@@ -683,12 +683,12 @@ export class LviCore {
 
   /** An execution that only reads has these units in their current versions: its location may get read leases on them. */
   #hasRead(location: string, units: readonly AccessedUnit[], sender: SenderSession | null): void {
-    if (sender?.watches === true)
-      this.#watchFor(
-        sender,
-        units.map(({ unit }) => unit),
-      );
-    this.#listeners.leases.validated(location, units, sender, this.#term);
+    if (sender?.watches !== true) return this.#listeners.leases.validated(location, units, sender, this.#term);
+    // It asks again after each change, so a lease would answer none of its reads, and its writers would wait for it.
+    this.#watchFor(
+      sender,
+      units.map(({ unit }) => unit),
+    );
   }
 
   #watchFor(sender: SenderSession, units: Iterable<UnitId>): void {

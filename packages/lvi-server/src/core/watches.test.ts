@@ -1,7 +1,20 @@
 /** Watches: a session hears of the next change of a unit that it has read, or finds out that it was not told. */
-import { commitId, type HeardReply, type Line, type SessionId, type UnitId, unitId } from "@radical/protocol";
+import {
+  commitId,
+  entryOf,
+  type ExecutionId,
+  type HeardReply,
+  type Line,
+  type ModuleHash,
+  type SessionId,
+  type UnitId,
+  unitId,
+} from "@radical/protocol";
 import { beforeEach, expect, test } from "vitest";
+import { DEFAULT_CORE_OPTIONS } from "./core-options.ts";
+import type { Event } from "./events.ts";
 import { Listeners } from "./listeners.ts";
+import { LviCore } from "./lvi-core.ts";
 
 const TERM_MS = 3_000;
 const note = (key: string): UnitId => unitId("notes", key);
@@ -96,3 +109,63 @@ test("a session that hears its lines lives as long as it says so", () => {
     expect(hears(session, n)).toBe("renewed");
   }
 });
+
+test.each([
+  [false, ["lease"]],
+  [true, []],
+])(
+  "reads of one location, with watches %s, earn %j: a read that comes after a change needs no lease",
+  (watches, expected) => {
+    const module = "a".repeat(64) as ModuleHash;
+    const item = { commitId: commitId(1, 1), value: Uint8Array.of(1) };
+    const core = new LviCore(
+      DEFAULT_CORE_OPTIONS,
+      {
+        epoch: 2,
+        pending: [],
+        items: new Map([[note("a"), item]]),
+        leadership: null,
+        modules: new Map([[module, new Map([["f", "sliced"] as const])]]),
+        moduleUses: new Map(),
+      },
+      { monotonicMs: 0, wallMs: 0 },
+      { hash: () => ({ key: "k", hash: "h" }), hashWith: () => ({ key: "k", hash: "h" }) },
+    );
+    const kinds = new Set<string>();
+    let session: SessionId | null = null;
+    let atMs = 0;
+    const tell = (event: Event): void => {
+      for (const effect of core.step({ monotonicMs: ++atMs, wallMs: atMs }, event)) {
+        if (effect.kind === "load") {
+          tell({ kind: "loaded", operation: effect.operation, items: new Map([[note("a"), item]]) });
+        }
+        if (effect.kind !== "tell") continue;
+        if (effect.line.kind === "session") ({ session } = effect.line);
+        else if (effect.line.kind !== "hint") kinds.add(effect.line.kind);
+      }
+    };
+    tell({ kind: "listens", listener: 1, location: "JP", name: "isolate", session: null, heard: 0, ends: null });
+    atMs += 150;
+    tell({ kind: "heard", caller: 1, session: session!, n: 0, served: [] });
+    for (let read = 0; read < 50; read++) {
+      atMs += 20;
+      const request = {
+        executionId: read.toString(16).padStart(32, "0") as ExecutionId,
+        module,
+        handler: "f",
+        args: Uint8Array.of(0xa0),
+        environment: { timeMs: atMs, seed: new Uint8Array(16), caller: null },
+        location: "JP",
+        units: [{ unit: note("a"), mode: "read", version: entryOf(item.commitId, item.value).version }],
+        retained: false,
+        deadlineMs: 10_000,
+        attempt: 1,
+        seen: commitId(2, 0),
+        mustNotWrite: true,
+        session: { id: session!, heard: 0, watches },
+      } as const;
+      tell({ kind: "lvi-request", caller: read + 2, request });
+    }
+    expect([...kinds]).toEqual(expected);
+  },
+);

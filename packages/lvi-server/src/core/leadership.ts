@@ -127,7 +127,6 @@ export class Candidate {
     this.#sentAtMs = nowMs;
     // Read leases end with the leadership that has run out. Those of a leader that is known to be dead live on, and so may those
     // that such a leader has inherited.
-    // variant: read-leases-inherited
     const sinceMs = leadership.termMs > 0 ? this.#unchangedSinceMs : nowMs;
     this.#readLeasesUntilMs = sinceMs + leadership.readLeaseMs * (1 + DRIFT);
     const areOver = this.#readLeasesUntilMs <= nowMs;

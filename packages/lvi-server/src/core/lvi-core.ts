@@ -1656,7 +1656,6 @@ export class LviCore {
   /** This instant, and the time up to which read leases may be promised in it. */
   get #term(): Term {
     const nowMs = this.#nowMs;
-    // variant: lease-beyond-leadership
     const untilMs = Math.min(nowMs + this.#options.readLeaseMs, this.#leader.untilMs);
     return { nowMs, untilMs };
   }

@@ -147,7 +147,6 @@ export class Listening {
       case "lease":
       case "revoke":
       case "changed":
-        // variant: stream-of-session
         if (this.#stream?.shift !== shift) return [];
         if (!this.#leases.take(line)) this.#lose();
         else if (line.kind === "revoke") [this.#owed, this.#owedAtMs] = [this.#leases.heard, atMs];
@@ -188,7 +187,6 @@ export class Listening {
 
   onHeard({ hearing, reply, atMs }: Of<"heard">): readonly LocationEffect[] {
     this.#observe(atMs);
-    // variant: renewed-from-sending
     const sent = this.#hearings.get(hearing);
     this.#hearings.delete(hearing);
     if (sent === undefined) return [];
@@ -217,7 +215,6 @@ export class Listening {
     this.#observe(atMs);
     switch (why.kind) {
       case "term":
-        // variant: term-timed
         this.#leases.endTerm(why.term);
         return [];
       case "tick": {

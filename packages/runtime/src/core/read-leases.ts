@@ -76,7 +76,6 @@ export class ReadLeases {
       this.#heard = n;
       return true;
     }
-    // variant: stream-without-gap
     if (n > this.#heard) this.giveUp();
     return this.#session !== null;
   }
@@ -85,7 +84,6 @@ export class ReadLeases {
   take(line: NumberedLine): boolean {
     // It comes again.
     if (line.n <= this.#heard) return true;
-    // variant: line-without-gap
     if (line.n > this.#heard + 1) {
       this.giveUp();
       return false;
@@ -141,7 +139,6 @@ export class ReadLeases {
 
   /** A clock that was set back ends the term, since nobody knows how much of it has passed. */
   observe(atMs: number): void {
-    // variant: clock-set-back
     if (atMs < this.#greatestMs - CLOCK_MARGIN_MS) {
       this.#greatestMs = atMs;
       this.#setBacks++;
@@ -155,7 +152,6 @@ export class ReadLeases {
    * this begins, with its length from `sentAtMs`. Null: none begins, because nothing is left of it or the present one lasts longer.
    */
   renew(sentAtMs: number, forMs: number): { readonly term: number; readonly ms: number } | null {
-    // variant: drift-allowed
     const ms = forMs * RATE - CLOCK_MARGIN_MS;
     if (ms <= 0 || sentAtMs + ms <= this.#validUntilMs) return null;
     this.#validUntilMs = sentAtMs + ms;

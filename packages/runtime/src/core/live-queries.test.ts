@@ -525,3 +525,17 @@ describe("cut off", () => {
     expect(isolate.ended.get(one)).toMatchObject({ message: { kind: "error", body: "signed out" } });
   });
 });
+
+test("a run that does not end keeps the query from nobody: another subscriber has the next one", () => {
+  const { isolate, one } = settled();
+  const two = isolate.subscribe();
+  isolate.ran("1", [A]);
+  isolate.pass(500);
+  isolate.changed(A);
+  expect([...isolate.running.values()]).toEqual([one]);
+  isolate.pass(31_000);
+  expect([...isolate.running.values()]).toEqual([one, two]);
+  isolate.running.delete(Math.min(...isolate.running.keys()));
+  isolate.ran("2", [A]);
+  expect(isolate.news(two).at(-1)).toBe("2");
+});

@@ -403,7 +403,12 @@ export class LiveQueries {
       subscriber.callerCheckedAtMs = atMs;
       this.#effects.push({ kind: "check-caller", subscriber: id });
     }
-    if (query.running !== null && atMs - query.running.sinceMs >= runMs) this.#giveUp(query, atMs);
+    if (query.running !== null && atMs - query.running.sinceMs >= runMs) {
+      // The platform may have cut its request off. Another subscriber has its turn.
+      const runner = this.#subscribers.get(query.running.by);
+      if (runner !== undefined && query.subscribers.delete(runner)) query.subscribers.add(runner);
+      this.#giveUp(query, atMs);
+    }
     if (!query.isStale && !this.#isCurrent(query) && atMs - query.freshAtMs >= staleMs) {
       query.isStale = true;
       for (const one of query.subscribers) this.#tell(one, atMs);

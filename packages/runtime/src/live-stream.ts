@@ -130,7 +130,7 @@ export class Stream {
       case "check-caller":
         return void this.#checkCaller();
       case "tick":
-        return void this.#tick(effect.atMs);
+        return void this.#tick(effect);
       case "end-stream":
         return void this.#close(effect);
       case "refuse-stream":
@@ -162,8 +162,8 @@ export class Stream {
     this.#tell({ kind: "written", subscriber: this.#id, atMs: now() });
   }
 
-  async #tick(dueAtMs: number): Promise<void> {
-    await scheduler.wait(Math.max(0, dueAtMs - now()));
+  async #tick({ dueAtMs, waitMs }: Extract<LiveEffect, { kind: "tick" }>): Promise<void> {
+    await scheduler.wait(waitMs);
     if (this.#isOver) return;
     this.#listen();
     if (this.#input.isReplaced()) return this.#retire(null);

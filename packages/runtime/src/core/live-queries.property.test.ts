@@ -24,6 +24,7 @@ interface Weather {
   /** Mean times between faults. */
   readonly lapseMs: number;
   readonly stallMs: number;
+  readonly setBackMs: number;
 }
 
 /** State of the primary, of which a run sees all at once. */
@@ -49,6 +50,9 @@ class World {
   readonly live = new LiveQueries(DEFAULT_LIVE_BOUNDS);
   readonly clients = new Map<number, Client>();
   nowMs = 0;
+  /** How far the clock was set back. Timers run on. */
+  #setBackMs = 0;
+  #setBacks = 0;
   runs = 0;
   #writes = 0;
   readonly #versions = new Map<UnitId, number>(UNITS.map((unit) => [unit, 0]));
@@ -68,6 +72,10 @@ class World {
   constructor(weather: Weather) {
     this.#weather = weather;
     this.#random = weather.seed;
+  }
+
+  get clockMs(): number {
+    return this.nowMs - this.#setBackMs;
   }
 
   #draw(): number {
@@ -102,7 +110,7 @@ class World {
   }
 
   pass(): void {
-    const { writeMs, lapseMs, stallMs } = this.#weather;
+    const { writeMs, lapseMs, stallMs, setBackMs } = this.#weather;
     this.#beat();
     this.#often(writeMs, () => this.#write());
     this.#often(3_000, () => this.#subscribe());
@@ -110,6 +118,11 @@ class World {
     this.#often(lapseMs, () => this.#sessions.clear());
     this.#often(stallMs, () => {
       this.#isStalled = !this.#isStalled;
+    });
+    this.#often(setBackMs, () => {
+      this.#setBackMs += this.#draw() * 3_600_000;
+      this.#setBacks++;
+      this.#provenAtMs = -Infinity;
     });
     this.#subscribe();
     this.#run(WEATHER_MS);
@@ -120,7 +133,7 @@ class World {
 
   /** Each second the isolate says what it has heard, if its stream and its messages pass. */
   #beat(): void {
-    const sentAtMs = this.nowMs;
+    const [sentAtMs, setBacks] = [this.clockMs, this.#setBacks];
     this.#after(1_000, () => this.#beat());
     if (this.#isStalled) return;
     this.#after(this.#draw() * this.#weather.delayMs, () => {
@@ -129,16 +142,17 @@ class World {
         this.#named = this.#named === null ? sessionId(1, ++this.#minted) : null;
         if (this.#named !== null) this.#sessions.set(this.#named, { watched: new Set(), lines: [] });
       }
-      this.#provenAtMs = sentAtMs;
+      // With another clock nobody knows when it was sent.
+      if (setBacks === this.#setBacks) this.#provenAtMs = sentAtMs;
       this.#deliver();
-      this.live.inSession(this.#named, this.#provenAtMs, this.nowMs);
+      this.live.inSession(this.#named, this.#provenAtMs, this.clockMs);
       this.#perform(this.live.take());
     });
   }
 
   #deliver(): void {
     if (this.#isStalled || this.#named === null) return;
-    for (const units of this.#sessions.get(this.#named)?.lines.splice(0) ?? []) this.live.changed(units, this.nowMs);
+    for (const units of this.#sessions.get(this.#named)?.lines.splice(0) ?? []) this.live.changed(units, this.clockMs);
     this.#perform(this.live.take());
   }
 
@@ -174,7 +188,7 @@ class World {
       repeats: 0,
       hasLeft: false,
     });
-    this.#step({ kind: "subscribed", subscriber: id, query, known: null, random: this.#draw(), atMs: this.nowMs });
+    this.#step({ kind: "subscribed", subscriber: id, query, known: null, random: this.#draw(), atMs: this.clockMs });
   }
 
   #leave(): void {
@@ -182,7 +196,7 @@ class World {
     if (staying.length < 2) return;
     const [id, client] = staying[Math.floor(this.#draw() * staying.length)]!;
     client.hasLeft = true;
-    this.#step({ kind: "unsubscribed", subscriber: id, atMs: this.nowMs });
+    this.#step({ kind: "unsubscribed", subscriber: id, atMs: this.clockMs });
   }
 
   #step(event: LiveEvent): void {
@@ -197,10 +211,8 @@ class World {
           this.#execute(subscriber, effect.number, effect.takesLeases);
           break;
         case "tick": {
-          const { atMs: dueAtMs } = effect;
-          this.#after(Math.max(0, dueAtMs - this.nowMs), () =>
-            this.#step({ kind: "ticked", subscriber, dueAtMs, spent: 0, atMs: this.nowMs }),
-          );
+          const { dueAtMs, waitMs } = effect;
+          this.#after(waitMs, () => this.#step({ kind: "ticked", subscriber, dueAtMs, spent: 0, atMs: this.clockMs }));
           break;
         }
         case "send-event": {
@@ -212,7 +224,7 @@ class World {
             client.seen.push(this.#sights.get(effect.message.body)!);
           }
           const ms = client.isSlow ? this.#draw() * 2_000 : 0;
-          this.#after(ms, () => this.#step({ kind: "written", subscriber, atMs: this.nowMs }));
+          this.#after(ms, () => this.#step({ kind: "written", subscriber, atMs: this.clockMs }));
           break;
         }
         case "end-stream":
@@ -236,7 +248,7 @@ class World {
     const answer = (act: () => LiveEvent): void => this.#after(this.#draw() * delayMs, () => this.#step(act()));
     if (chance(fails)) {
       const run = { kind: "failed", reply: { status: 503, body: "{}" }, isFinal: false } as const;
-      return answer(() => ({ kind: "ran", subscriber, number, run, spent: 0, atMs: this.nowMs }));
+      return answer(() => ({ kind: "ran", subscriber, number, run, spent: 0, atMs: this.clockMs }));
     }
     this.#after(isLeased ? 0 : this.#draw() * delayMs, () => {
       const { query } = this.clients.get(subscriber)!;
@@ -257,7 +269,7 @@ class World {
         isWhole,
         session: named,
       } as const;
-      answer(() => ({ kind: "ran", subscriber, number, run, spent: 0, atMs: this.nowMs }));
+      answer(() => ({ kind: "ran", subscriber, number, run, spent: 0, atMs: this.clockMs }));
     });
   }
 }
@@ -270,6 +282,7 @@ const weathers = fc.record<Weather>({
   vanishes: fc.constantFrom(0, 0, 0.1),
   lapseMs: fc.constantFrom(1_000_000, 2_000),
   stallMs: fc.constantFrom(1_000_000, 1_500),
+  setBackMs: fc.constantFrom(1_000_000, 1_000_000, 5_000),
 });
 
 test("subscribers hear of states in order, none older than their question, and of the last one", () => {
@@ -289,7 +302,16 @@ test("subscribers hear of states in order, none older than their question, and o
 });
 
 test("in calm weather a query runs about once for each change, and no more", () => {
-  const calm = { seed: 7, delayMs: 50, writeMs: 500, fails: 0, vanishes: 0, lapseMs: 1e9, stallMs: 1e9 };
+  const calm = {
+    seed: 7,
+    delayMs: 50,
+    writeMs: 500,
+    fails: 0,
+    vanishes: 0,
+    lapseMs: 1e9,
+    stallMs: 1e9,
+    setBackMs: 1e9,
+  };
   const world = new World(calm);
   world.pass();
   // About forty writes concern each of two queries in two of three cases; each new subscriber is a run or two.

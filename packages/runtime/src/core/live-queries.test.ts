@@ -14,6 +14,8 @@ const REPLY = { status: 200, body: "{}" };
 class Isolate {
   readonly live: LiveQueries;
   nowMs = 0;
+  /** How far the clock was set back since. Timers run on. */
+  setBackMs = 0;
   /** Runs that have begun and not ended, by number. */
   readonly running = new Map<number, number>();
   /** The messages to each subscriber, in order. */
@@ -27,17 +29,21 @@ class Isolate {
   /** No proof comes that the session lives. */
   isCutOff = false;
   #session: SessionId | null = null;
-  #ticks: { readonly subscriber: number; readonly atMs: number }[] = [];
+  #ticks: { readonly subscriber: number; readonly dueAtMs: number; readonly atMs: number }[] = [];
   #subscribers = 0;
 
   constructor(bounds: Partial<LiveBounds> = {}) {
     this.live = new LiveQueries({ ...DEFAULT_LIVE_BOUNDS, ...bounds });
   }
 
+  get clockMs(): number {
+    return this.nowMs - this.setBackMs;
+  }
+
   subscribe(query = "q", { known = null, random = 0 }: { known?: string | null; random?: number } = {}): number {
     const subscriber = ++this.#subscribers;
     this.sent.set(subscriber, []);
-    this.take(this.live.step({ kind: "subscribed", subscriber, query, known, random, atMs: this.nowMs }));
+    this.take(this.live.step({ kind: "subscribed", subscriber, query, known, random, atMs: this.clockMs }));
     return subscriber;
   }
 
@@ -47,7 +53,7 @@ class Isolate {
   }
 
   leave(subscriber: number): void {
-    this.take(this.live.step({ kind: "unsubscribed", subscriber, atMs: this.nowMs }));
+    this.take(this.live.step({ kind: "unsubscribed", subscriber, atMs: this.clockMs }));
   }
 
   /** The one run that is under way ends with this state. */
@@ -68,7 +74,7 @@ class Isolate {
     if (entry === undefined || others.length > 0) throw new Error(`${this.running.size} runs are under way.`);
     const [number, subscriber] = entry;
     this.running.delete(number);
-    this.take(this.live.step({ kind: "ran", subscriber, number, run, spent: this.spent, atMs: this.nowMs }));
+    this.take(this.live.step({ kind: "ran", subscriber, number, run, spent: this.spent, atMs: this.clockMs }));
   }
 
   /** Time passes, and what is due happens. */
@@ -80,24 +86,24 @@ class Isolate {
       this.#ticks = this.#ticks.filter((tick) => tick !== next);
       this.nowMs = Math.max(this.nowMs, next.atMs);
       this.#prove();
-      const { subscriber, atMs: dueAtMs } = next;
-      this.take(this.live.step({ kind: "ticked", subscriber, dueAtMs, spent: this.spent, atMs: this.nowMs }));
+      const { subscriber, dueAtMs } = next;
+      this.take(this.live.step({ kind: "ticked", subscriber, dueAtMs, spent: this.spent, atMs: this.clockMs }));
     }
     this.nowMs = endMs;
   }
 
   changed(...units: readonly UnitId[]): void {
-    this.live.changed(units, this.nowMs);
+    this.live.changed(units, this.clockMs);
     this.take(this.live.take());
   }
 
   hinted(unit: UnitId): void {
-    this.live.hinted([{ unit }], this.nowMs);
+    this.live.hinted([{ unit }], this.clockMs);
     this.take(this.live.take());
   }
 
   #prove(): void {
-    if (!this.isCutOff) this.live.inSession(this.#session, this.nowMs, this.nowMs);
+    if (!this.isCutOff) this.live.inSession(this.#session, this.clockMs, this.clockMs);
     this.take(this.live.take());
   }
 
@@ -108,7 +114,7 @@ class Isolate {
 
   reads(subscriber: number): void {
     this.stuck.delete(subscriber);
-    this.take(this.live.step({ kind: "written", subscriber, atMs: this.nowMs }));
+    this.take(this.live.step({ kind: "written", subscriber, atMs: this.clockMs }));
   }
 
   take(effects: readonly LiveEffect[]): void {
@@ -119,7 +125,7 @@ class Isolate {
           this.running.set(effect.number, subscriber);
           break;
         case "tick":
-          this.#ticks.push(effect);
+          this.#ticks.push({ subscriber, dueAtMs: effect.dueAtMs, atMs: this.nowMs + effect.waitMs });
           break;
         case "send-event": {
           const { message } = effect;
@@ -281,7 +287,9 @@ describe("a run", () => {
       isWhole: true,
       session: SESSION,
     } as const;
-    isolate.take(isolate.live.step({ kind: "ran", subscriber: one, number, run: late, spent: 0, atMs: isolate.nowMs }));
+    isolate.take(
+      isolate.live.step({ kind: "ran", subscriber: one, number, run: late, spent: 0, atMs: isolate.clockMs }),
+    );
     isolate.ran("2", [A]);
     expect(isolate.news(one)).toEqual(["1", "(stale)", "2"]);
   });
@@ -366,7 +374,7 @@ describe("a subscriber", () => {
         isWhole: true,
         session: SESSION,
       } as const;
-      isolate.take(isolate.live.step({ kind: "ran", subscriber, number, run, spent: 0, atMs: isolate.nowMs }));
+      isolate.take(isolate.live.step({ kind: "ran", subscriber, number, run, spent: 0, atMs: isolate.clockMs }));
     }
     isolate.pass(241_000);
     expect([isolate.ended.get(one), isolate.ended.get(other)?.retryMs]).toEqual([undefined, 1_000]);
@@ -519,7 +527,7 @@ describe("cut off", () => {
         kind: "retired",
         subscriber: one,
         reply: { status: 401, body: "signed out" },
-        atMs: isolate.nowMs,
+        atMs: isolate.clockMs,
       }),
     );
     expect(isolate.ended.get(one)).toMatchObject({ message: { kind: "error", body: "signed out" } });
@@ -538,4 +546,44 @@ test("a run that does not end keeps the query from nobody: another subscriber ha
   isolate.running.delete(Math.min(...isolate.running.keys()));
   isolate.ran("2", [A]);
   expect(isolate.news(two).at(-1)).toBe("2");
+});
+
+describe("a clock that is set back by an hour", () => {
+  const HOUR_MS = 3_600_000;
+
+  test("holds up no run, and no check of the caller", () => {
+    const { isolate, one } = settled();
+    isolate.setBackMs = HOUR_MS;
+    isolate.pass(1_000);
+    isolate.changed(A);
+    isolate.pass(1_000);
+    isolate.ran("2", [A]);
+    expect(isolate.news(one).at(-1)).toBe("2");
+    isolate.pass(DEFAULT_LIVE_BOUNDS.callerMs);
+    expect(isolate.checked).toContain(one);
+  });
+
+  test("does not keep from a client that the last state may be an old one", () => {
+    const { isolate, one } = settled();
+    isolate.isCutOff = true;
+    isolate.setBackMs = HOUR_MS;
+    // The first tick sees the clock. The time since the one before it is not known.
+    isolate.pass(1_000 + DEFAULT_LIVE_BOUNDS.proofMs + DEFAULT_LIVE_BOUNDS.staleMs);
+    expect(isolate.news(one).at(-1)).toBe("(stale)");
+  });
+
+  test("lengthens neither a stream's life nor the time for which a run is waited for", () => {
+    const { isolate, one } = settled();
+    const two = isolate.subscribe();
+    isolate.ran("1", [A]);
+    isolate.pass(500);
+    isolate.changed(A);
+    expect([...isolate.running.values()]).toEqual([one]);
+    isolate.setBackMs = HOUR_MS;
+    isolate.pass(DEFAULT_LIVE_BOUNDS.runMs + 3_000);
+    expect([...isolate.running.values()]).toContain(two);
+    isolate.running.clear();
+    isolate.pass(DEFAULT_LIVE_BOUNDS.lifeMs + DEFAULT_LIVE_BOUNDS.runMs);
+    expect(isolate.ended.has(one)).toBe(true);
+  });
 });

@@ -9,6 +9,8 @@
  *
  * The machine keeps no list of events. It compares the state that a subscriber was sent last with the newest one, whenever the
  * subscriber can take more. So a client that reads slowly hears of fewer states, and costs no memory.
+ *
+ * The clock of a platform may be set back. Times here are the machine's own. They pass as those of the clock do, and never go back.
  */
 import { ItemMap, type SessionId, type UnitId } from "@radical/protocol";
 
@@ -72,7 +74,7 @@ export type LiveEvent =
     }
   /** The message that was sent last has left: the client reads. */
   | { readonly kind: "written"; readonly subscriber: SubscriberId; readonly atMs: number }
-  /** A time is over that the machine waited for. */
+  /** A time is over that the machine waited for. `dueAtMs` is that of the effect. */
   | {
       readonly kind: "ticked";
       readonly subscriber: SubscriberId;
@@ -101,8 +103,13 @@ export type LiveEffect =
   | { readonly kind: "send-event"; readonly subscriber: SubscriberId; readonly message: LiveMessage }
   /** Find out whether the caller is still the one that it was. */
   | { readonly kind: "check-caller"; readonly subscriber: SubscriberId }
-  /** Tick at this time. */
-  | { readonly kind: "tick"; readonly subscriber: SubscriberId; readonly atMs: number }
+  /** Tick after `waitMs`. `dueAtMs` names the tick: it is a time of the machine, not of the clock. */
+  | {
+      readonly kind: "tick";
+      readonly subscriber: SubscriberId;
+      readonly dueAtMs: number;
+      readonly waitMs: number;
+    }
   /**
    * The stream ends, and the client is to ask again after a time. `isCut`: it reads nothing, so nothing is written any more.
    * The machine has forgotten the subscriber.
@@ -241,6 +248,9 @@ export class LiveQueries {
   /** The session of the isolate, and when it was known to live for certain. */
   #named: SessionId | null = null;
   #provenAtMs = -Infinity;
+  /** The machine's time, and how far it is ahead of the clock. */
+  #nowMs = -Infinity;
+  #aheadMs = 0;
   /** Null: the isolate has no session, or none that lives for certain. */
   #session: SessionId | null = null;
   #runs = 0;
@@ -256,24 +266,25 @@ export class LiveQueries {
   }
 
   step(event: LiveEvent): readonly LiveEffect[] {
+    const nowMs = this.#timeAt(event.atMs);
     switch (event.kind) {
       case "subscribed":
-        this.#onSubscribed(event);
+        this.#onSubscribed(event, nowMs);
         break;
       case "unsubscribed":
-        this.#onUnsubscribed(event);
+        this.#onUnsubscribed(event, nowMs);
         break;
       case "ran":
-        this.#onRan(event);
+        this.#onRan(event, nowMs);
         break;
       case "written":
-        this.#onWritten(event);
+        this.#onWritten(event, nowMs);
         break;
       case "ticked":
-        this.#onTicked(event);
+        this.#onTicked(event, nowMs);
         break;
       case "retired":
-        this.#onRetired(event);
+        this.#onRetired(event, nowMs);
         break;
     }
     return this.take();
@@ -287,50 +298,60 @@ export class LiveQueries {
     return effects;
   }
 
+  /** By the machine's time. It goes on from where it was when the clock was set back. */
+  #timeAt(atMs: number): number {
+    this.#aheadMs = Math.max(this.#aheadMs, this.#nowMs - atMs);
+    this.#nowMs = atMs + this.#aheadMs;
+    return this.#nowMs;
+  }
+
   /** These units have changed. */
   changed(units: Iterable<UnitId>, atMs: number): void {
     if (!this.isUsed) return;
+    const nowMs = this.#timeAt(atMs);
     const woken = new Set<Query>(this.#unsure);
     for (const unit of units) {
       for (const [, readers] of this.#readers.overlapping(unit)) for (const query of readers) woken.add(query);
       for (const { running } of this.#running) running?.woken.add(unit);
     }
-    for (const query of woken) if (query.running === null) this.#wake(query, atMs);
+    for (const query of woken) if (query.running === null) this.#wake(query, nowMs);
   }
 
   /** The primary has told of these units unasked. Covered queries hear of it by the promise. */
   hinted(entries: Iterable<{ readonly unit: UnitId }>, atMs: number): void {
     if (!this.isUsed) return;
+    const nowMs = this.#timeAt(atMs);
     for (const { unit } of entries) {
       for (const query of this.#running) if (!this.#isCovered(query)) query.running?.woken.add(unit);
       for (const [, readers] of this.#readers.overlapping(unit))
-        for (const query of readers) if (query.running === null && !this.#isCovered(query)) this.#wake(query, atMs);
+        for (const query of readers) if (query.running === null && !this.#isCovered(query)) this.#wake(query, nowMs);
     }
   }
 
   /** The session of the isolate from now on; null: it has none. `provenAtMs`: at this time it still lived for certain. */
   inSession(session: SessionId | null, provenAtMs: number, atMs: number): void {
+    const nowMs = this.#timeAt(atMs);
     this.#named = session;
-    this.#provenAtMs = provenAtMs;
-    this.#judge(atMs);
+    this.#provenAtMs = nowMs - Math.max(0, atMs - provenAtMs);
+    this.#judge(nowMs);
   }
 
-  #judge(atMs: number): void {
-    const session = atMs - this.#provenAtMs < this.#bounds.proofMs ? this.#named : null;
+  #judge(nowMs: number): void {
+    const session = nowMs - this.#provenAtMs < this.#bounds.proofMs ? this.#named : null;
     if (session === this.#session) return;
     for (const query of this.#queries.values()) {
       if (query.running !== null) query.running.isCutOff = true;
-      else this.#wake(query, atMs, this.#provenAtMs);
+      else this.#wake(query, nowMs, this.#provenAtMs);
     }
     this.#session = session;
   }
 
   // ── Subscribers ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #onSubscribed({ subscriber: id, query: key, known, random, atMs }: Of<"subscribed">): void {
+  #onSubscribed({ subscriber: id, query: key, known, random }: Of<"subscribed">, nowMs: number): void {
     const { subscribers, queries, lifeMs } = this.#bounds;
-    this.#judge(atMs);
-    const query = this.#queries.get(key) ?? newQuery(key, atMs);
+    this.#judge(nowMs);
+    const query = this.#queries.get(key) ?? newQuery(key, nowMs);
     if (this.#subscribers.size >= subscribers || (query.subscribers.size === 0 && this.#queries.size >= queries))
       return void this.#effects.push({ kind: "refuse-stream", subscriber: id });
     this.#queries.set(key, query);
@@ -338,32 +359,32 @@ export class LiveQueries {
       id,
       query,
       random,
-      endsAtMs: atMs + lifeMs * (1 - LIFE_JITTER * random),
+      endsAtMs: nowMs + lifeMs * (1 - LIFE_JITTER * random),
       after: this.#runs,
       sent: known,
       isToldStale: false,
       writingSinceMs: null,
-      writtenAtMs: atMs,
-      callerCheckedAtMs: atMs,
+      writtenAtMs: nowMs,
+      callerCheckedAtMs: nowMs,
       tickAtMs: Infinity,
     };
     this.#subscribers.set(id, subscriber);
     query.subscribers.add(subscriber);
-    this.#tickAt(subscriber, atMs + this.#bounds.tickMs);
-    this.#wake(query, atMs);
+    this.#tickAt(subscriber, nowMs + this.#bounds.tickMs);
+    this.#wake(query, nowMs);
   }
 
-  #onUnsubscribed({ subscriber: id, atMs }: Of<"unsubscribed">): void {
+  #onUnsubscribed({ subscriber: id }: Of<"unsubscribed">, nowMs: number): void {
     const subscriber = this.#subscribers.get(id);
-    if (subscriber !== undefined) this.#forget(subscriber, atMs);
+    if (subscriber !== undefined) this.#forget(subscriber, nowMs);
   }
 
-  #onRetired({ subscriber: id, reply, atMs }: Of<"retired">): void {
+  #onRetired({ subscriber: id, reply }: Of<"retired">, nowMs: number): void {
     const subscriber = this.#subscribers.get(id);
-    if (subscriber !== undefined) this.#end(subscriber, reply, atMs);
+    if (subscriber !== undefined) this.#end(subscriber, reply, nowMs);
   }
 
-  #forget(subscriber: Subscriber, atMs: number): void {
+  #forget(subscriber: Subscriber, nowMs: number): void {
     const { id, query } = subscriber;
     this.#subscribers.delete(id);
     query.subscribers.delete(subscriber);
@@ -374,62 +395,62 @@ export class LiveQueries {
       return;
     }
     // Its run ends with it: another subscriber begins one.
-    if (query.running?.by === id) this.#giveUp(query, atMs);
-    else this.#schedule(query, atMs);
+    if (query.running?.by === id) this.#giveUp(query, nowMs);
+    else this.#schedule(query, nowMs);
   }
 
-  #end(subscriber: Subscriber, reply: LiveReply | null, atMs: number): void {
+  #end(subscriber: Subscriber, reply: LiveReply | null, nowMs: number): void {
     const [least, most] = reply === null ? RETRY_MS : ERROR_RETRY_MS;
     this.#effects.push({
       kind: "end-stream",
       subscriber: subscriber.id,
       message: reply === null ? null : { kind: "error", ...reply },
       retryMs: Math.round(least + (most - least) * subscriber.random),
-      isCut: subscriber.writingSinceMs !== null && atMs - subscriber.writingSinceMs >= this.#bounds.writeMs,
+      isCut: subscriber.writingSinceMs !== null && nowMs - subscriber.writingSinceMs >= this.#bounds.writeMs,
     });
-    this.#forget(subscriber, atMs);
+    this.#forget(subscriber, nowMs);
   }
 
-  #onTicked({ subscriber: id, dueAtMs, spent, atMs }: Of<"ticked">): void {
+  #onTicked({ subscriber: id, dueAtMs, spent }: Of<"ticked">, nowMs: number): void {
     const subscriber = this.#subscribers.get(id);
     if (subscriber === undefined) return;
     if (dueAtMs === subscriber.tickAtMs) subscriber.tickAtMs = Infinity;
-    this.#judge(atMs);
+    this.#judge(nowMs);
     const { query, writingSinceMs } = subscriber;
     const { writeMs, runMs, staleMs, callerMs, tickMs } = this.#bounds;
-    if (writingSinceMs !== null && atMs - writingSinceMs >= writeMs) return this.#end(subscriber, null, atMs);
-    if (this.#endsItsLife(subscriber, spent, atMs)) return;
-    if (atMs - subscriber.callerCheckedAtMs >= callerMs) {
-      subscriber.callerCheckedAtMs = atMs;
+    if (writingSinceMs !== null && nowMs - writingSinceMs >= writeMs) return this.#end(subscriber, null, nowMs);
+    if (this.#endsItsLife(subscriber, spent, nowMs)) return;
+    if (nowMs - subscriber.callerCheckedAtMs >= callerMs) {
+      subscriber.callerCheckedAtMs = nowMs;
       this.#effects.push({ kind: "check-caller", subscriber: id });
     }
-    if (query.running !== null && atMs - query.running.sinceMs >= runMs) {
+    if (query.running !== null && nowMs - query.running.sinceMs >= runMs) {
       // The platform may have cut its request off. Another subscriber has its turn.
       const runner = this.#subscribers.get(query.running.by);
       if (runner !== undefined && query.subscribers.delete(runner)) query.subscribers.add(runner);
-      this.#giveUp(query, atMs);
+      this.#giveUp(query, nowMs);
     }
-    if (!query.isStale && !this.#isCurrent(query) && atMs - query.freshAtMs >= staleMs) {
+    if (!query.isStale && !this.#isCurrent(query) && nowMs - query.freshAtMs >= staleMs) {
       query.isStale = true;
-      for (const one of query.subscribers) this.#tell(one, atMs);
+      for (const one of query.subscribers) this.#tell(one, nowMs);
     }
-    this.#schedule(query, atMs);
-    this.#tell(subscriber, atMs);
-    this.#tickAt(subscriber, atMs + tickMs);
+    this.#schedule(query, nowMs);
+    this.#tell(subscriber, nowMs);
+    this.#tickAt(subscriber, nowMs + tickMs);
   }
 
   /** Not while it runs the query: the run would be lost. */
-  #endsItsLife(subscriber: Subscriber, spent: number, atMs: number): boolean {
+  #endsItsLife(subscriber: Subscriber, spent: number, nowMs: number): boolean {
     if (subscriber.query.running?.by === subscriber.id) return false;
-    if (atMs < subscriber.endsAtMs && spent < this.#bounds.spent) return false;
-    this.#end(subscriber, null, atMs);
+    if (nowMs < subscriber.endsAtMs && spent < this.#bounds.spent) return false;
+    this.#end(subscriber, null, nowMs);
     return true;
   }
 
-  #tickAt(subscriber: Subscriber, atMs: number): void {
-    if (atMs >= subscriber.tickAtMs) return;
-    subscriber.tickAtMs = atMs;
-    this.#effects.push({ kind: "tick", subscriber: subscriber.id, atMs });
+  #tickAt(subscriber: Subscriber, dueAtMs: number): void {
+    if (dueAtMs >= subscriber.tickAtMs) return;
+    subscriber.tickAtMs = dueAtMs;
+    this.#effects.push({ kind: "tick", subscriber: subscriber.id, dueAtMs, waitMs: dueAtMs - this.#nowMs });
   }
 
   // ── Runs ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -444,39 +465,39 @@ export class LiveQueries {
     return query.running === null && query.dueAtMs === null && this.#isCovered(query);
   }
 
-  #wake(query: Query, atMs: number, freshAtMs = atMs): void {
+  #wake(query: Query, nowMs: number, freshAtMs = nowMs): void {
     if (this.#isCurrent(query)) query.freshAtMs = freshAtMs;
-    if (query.dueAtMs === null || query.dueAtMs > atMs) query.dueAtMs = atMs;
-    this.#schedule(query, atMs);
+    if (query.dueAtMs === null || query.dueAtMs > nowMs) query.dueAtMs = nowMs;
+    this.#schedule(query, nowMs);
   }
 
   /** Nobody waits for the run that is under way. */
-  #giveUp(query: Query, atMs: number): void {
+  #giveUp(query: Query, nowMs: number): void {
     query.running = null;
     this.#running.delete(query);
-    query.dueAtMs = atMs;
-    this.#schedule(query, atMs);
+    query.dueAtMs = nowMs;
+    this.#schedule(query, nowMs);
   }
 
   /** Begins the run that is due, or sees to it that somebody ticks when it is. */
-  #schedule(query: Query, atMs: number): void {
+  #schedule(query: Query, nowMs: number): void {
     const { dueAtMs, ranAtMs } = query;
     if (query.running !== null || dueAtMs === null) return;
     const [first] = query.subscribers;
     if (first === undefined) return;
     const beginsAtMs = Math.max(dueAtMs, ranAtMs + this.#bounds.spacingMs);
-    if (beginsAtMs > atMs) return this.#tickAt(first, beginsAtMs);
+    if (beginsAtMs > nowMs) return this.#tickAt(first, beginsAtMs);
     query.dueAtMs = null;
-    query.ranAtMs = atMs;
+    query.ranAtMs = nowMs;
     const number = ++this.#runs;
     // The first result is there at once, if it can be. The run after it is watched.
     const takesLeases = query.state === null;
-    query.running = { by: first.id, number, sinceMs: atMs, takesLeases, woken: new Set(), isCutOff: false };
+    query.running = { by: first.id, number, sinceMs: nowMs, takesLeases, woken: new Set(), isCutOff: false };
     this.#running.add(query);
     this.#effects.push({ kind: "run-query", subscriber: first.id, number, takesLeases });
   }
 
-  #onRan({ subscriber: id, number, run, spent, atMs }: Of<"ran">): void {
+  #onRan({ subscriber: id, number, run, spent }: Of<"ran">, nowMs: number): void {
     const runner = this.#subscribers.get(id);
     if (runner === undefined) return;
     const { query } = runner;
@@ -485,26 +506,26 @@ export class LiveQueries {
     if (running?.number !== number) return;
     query.running = null;
     this.#running.delete(query);
-    if (run.kind === "failed") this.#onFailed(query, run, atMs);
-    else this.#onOutcome(query, running, run, atMs);
-    if (this.#subscribers.has(id)) this.#endsItsLife(runner, spent, atMs);
+    if (run.kind === "failed") this.#onFailed(query, run, nowMs);
+    else this.#onOutcome(query, running, run, nowMs);
+    if (this.#subscribers.has(id)) this.#endsItsLife(runner, spent, nowMs);
   }
 
-  #onFailed(query: Query, { reply, isFinal }: Extract<LiveRun, { kind: "failed" }>, atMs: number): void {
+  #onFailed(query: Query, { reply, isFinal }: Extract<LiveRun, { kind: "failed" }>, nowMs: number): void {
     if (isFinal) {
-      for (const subscriber of query.subscribers) this.#end(subscriber, reply, atMs);
+      for (const subscriber of query.subscribers) this.#end(subscriber, reply, nowMs);
       return;
     }
     const { backoffMs, longestBackoffMs } = this.#bounds;
-    query.dueAtMs = atMs + Math.min(longestBackoffMs, backoffMs * 2 ** query.failures++);
-    this.#schedule(query, atMs);
+    query.dueAtMs = nowMs + Math.min(longestBackoffMs, backoffMs * 2 ** query.failures++);
+    this.#schedule(query, nowMs);
   }
 
   #onOutcome(
     query: Query,
     { number, takesLeases, woken, isCutOff }: Running,
     { id, reply, units, isWhole, session }: Extract<LiveRun, { kind: "outcome" }>,
-    atMs: number,
+    nowMs: number,
   ): void {
     const read = new Set(units);
     this.#readNothing(query);
@@ -519,10 +540,11 @@ export class LiveQueries {
     query.freshAtMs = query.ranAtMs;
     query.isStale = false;
     const isLeased = takesLeases && session === null && this.#session !== null;
-    if (isCutOff || isLeased || [...woken].some((unit) => !isWhole || this.#hasRead(query, unit))) query.dueAtMs = atMs;
+    if (isCutOff || isLeased || [...woken].some((unit) => !isWhole || this.#hasRead(query, unit)))
+      query.dueAtMs = nowMs;
     else if (!this.#isCovered(query)) query.dueAtMs ??= query.ranAtMs + this.#bounds.pollMs;
-    for (const subscriber of query.subscribers) this.#tell(subscriber, atMs);
-    this.#schedule(query, atMs);
+    for (const subscriber of query.subscribers) this.#tell(subscriber, nowMs);
+    this.#schedule(query, nowMs);
   }
 
   #hasRead(query: Query, unit: UnitId): boolean {
@@ -540,36 +562,36 @@ export class LiveQueries {
 
   // ── Messages ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #onWritten({ subscriber: id, atMs }: Of<"written">): void {
+  #onWritten({ subscriber: id }: Of<"written">, nowMs: number): void {
     const subscriber = this.#subscribers.get(id);
     if (subscriber === undefined) return;
     subscriber.writingSinceMs = null;
-    subscriber.writtenAtMs = atMs;
-    this.#tell(subscriber, atMs);
+    subscriber.writtenAtMs = nowMs;
+    this.#tell(subscriber, nowMs);
   }
 
   /** Sends what is new to the subscriber, if its client has taken what came before. */
-  #tell(subscriber: Subscriber, atMs: number): void {
+  #tell(subscriber: Subscriber, nowMs: number): void {
     if (subscriber.writingSinceMs !== null) return;
-    const message = this.#newTo(subscriber, atMs);
+    const message = this.#newTo(subscriber, nowMs);
     if (message === null) return;
-    subscriber.writingSinceMs = atMs;
+    subscriber.writingSinceMs = nowMs;
     subscriber.isToldStale = message.kind === "stale" || (message.kind === "alive" && subscriber.isToldStale);
     if (message.kind === "state") subscriber.sent = message.id;
     this.#effects.push({ kind: "send-event", subscriber: subscriber.id, message });
   }
 
-  #newTo({ query, after, sent, isToldStale, writtenAtMs }: Subscriber, atMs: number): LiveMessage | null {
+  #newTo({ query, after, sent, isToldStale, writtenAtMs }: Subscriber, nowMs: number): LiveMessage | null {
     const { state, isStale } = query;
     const isNew = state !== null && state.number > after;
     // After a warning the same state is sent again: it is the newest.
     if (isNew && (state.message.id !== sent || (isToldStale && !isStale))) return state.message;
     if (isStale && !isToldStale) return { kind: "stale" };
-    return atMs - writtenAtMs >= this.#bounds.heartbeatMs ? { kind: "alive" } : null;
+    return nowMs - writtenAtMs >= this.#bounds.heartbeatMs ? { kind: "alive" } : null;
   }
 }
 
-function newQuery(key: string, atMs: number): Query {
+function newQuery(key: string, nowMs: number): Query {
   return {
     key,
     subscribers: new Set(),
@@ -578,7 +600,7 @@ function newQuery(key: string, atMs: number): Query {
     dueAtMs: null,
     ranAtMs: -Infinity,
     failures: 0,
-    freshAtMs: atMs,
+    freshAtMs: nowMs,
     isStale: false,
   };
 }

@@ -585,6 +585,46 @@ describe("a writer", () => {
     expect(world.core.load.leasedUnits).toBe(1);
   });
 
+  test("is held up twice by a location that hears in time and slowly, and no more: it gets no lease for a while", () => {
+    const waits: number[] = [];
+    for (let time = 0; time < 3; time++) {
+      for (let reads = 0; reads < 20; reads++) world.read(jp, A);
+      for (const isolate of [jp, other]) world.heard(isolate);
+      const askedAtMs = world.nowMs;
+      world.write("IE", [A]);
+      world.stored();
+      world.heard(jp);
+      if (world.replies.length === 0) world.pass(1_500);
+      world.heard(other);
+      expect(world.replies.pop()).toBe("write valid");
+      waits.push(world.nowMs - askedAtMs);
+      world.followUp([A]);
+      world.applied();
+    }
+    expect(waits).toEqual([1_500, 1_500, 0]);
+    expect(world.core.leaseCounts).toMatchObject({ lapsed: 0 });
+    world.pass(30_000);
+    for (const isolate of [jp, other]) world.heard(isolate);
+    world.read(jp, A);
+    expect(world.core.load.leasedUnits).toBe(2);
+  });
+
+  test("may be held up by a message that is lost now and then: the location keeps its leases", () => {
+    for (const waitMs of [1_100, 100, 1_100, 100]) {
+      for (let reads = 0; reads < 20; reads++) world.read(jp, A);
+      for (const isolate of [jp, other]) world.heard(isolate);
+      world.write("IE", [A]);
+      world.stored();
+      world.heard(jp);
+      expect(world.replies).toEqual([]);
+      world.pass(waitMs);
+      world.heard(other);
+      expect(world.replies.pop()).toBe("write valid");
+      world.followUp([A]);
+      world.applied();
+    }
+  });
+
   test("does not wait for a session that its isolate has given up", () => {
     world.write("IE", [A]);
     world.stored();

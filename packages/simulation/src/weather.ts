@@ -144,7 +144,7 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
       followupTimeoutMs: random.pick([50, 500, 5_000]),
       readLeaseMs: random.pick([0, 600, 3_000]),
       // No history is long enough for the times of the real policy.
-      leasePolicy: { priorReads: 0.5, lookAgainMs: 50, backoffMs: 300, mostBackoffMs: 1_000 },
+      leasePolicy: { priorReads: 0.5, lookAgainMs: 50, backoffMs: 300, mostBackoffMs: 1_000, slowMs: Infinity },
       maxWaitMs: random.pick([200, 2_000]),
       maxQueue: random.pick([2, 1_000]),
       maxRounds: random.pick([1, 3]),

@@ -11,6 +11,8 @@ export interface LeasePolicy {
   /** A location that let a lease run out while somebody waited gets none for so long. The time doubles each time, up to the most. */
   readonly backoffMs: number;
   readonly mostBackoffMs: number;
+  /** The same goes for the location of a session that takes longer to hear of a revocation, twice in a row. One message may be lost. */
+  readonly slowMs: number;
 }
 
 export const DEFAULT_LEASE_POLICY: LeasePolicy = {
@@ -18,6 +20,7 @@ export const DEFAULT_LEASE_POLICY: LeasePolicy = {
   lookAgainMs: 1_000,
   backoffMs: 30_000,
   mostBackoffMs: 600_000,
+  slowMs: 1_000,
 };
 
 /** A location that reads the unit. */

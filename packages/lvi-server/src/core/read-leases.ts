@@ -361,7 +361,12 @@ export class ReadLeases {
 
   /** The session has heard of these revocations. */
   heard(session: Session, ended: readonly Revocation[], nowMs: number): void {
-    if (ended.length > 0) this.#waited(session, ended, nowMs);
+    const [first] = ended;
+    if (first === undefined) return;
+    this.#waited(session, ended, nowMs);
+    const isSlow = nowMs - first.sinceMs > this.#policy.slowMs;
+    if (isSlow && session.wasSlow) this.#backOff(this.#placeOf(session.at.location), nowMs);
+    session.wasSlow = isSlow;
     for (const revocation of ended)
       for (const unit of revocation.units)
         if (session.held.get(unit)?.revocation === revocation) this.#drop(session, unit);
@@ -371,7 +376,10 @@ export class ReadLeases {
   lapse(session: Session, nowMs: number): void {
     if (session.revocations.length > 0) {
       this.#waited(session, session.revocations, nowMs);
-      this.#backOff(this.#placeOf(session.at.location), nowMs);
+      const place = this.#placeOf(session.at.location);
+      this.counts.lapsed++;
+      place.waits.lapsed++;
+      this.#backOff(place, nowMs);
     }
     for (const revocation of session.revocations) revocation.fact = { kind: "passed", atMs: revocation.untilMs };
     session.revocations = [];
@@ -422,8 +430,6 @@ export class ReadLeases {
 
   #backOff(place: Place, nowMs: number): void {
     const { backoffMs, mostBackoffMs } = this.#policy;
-    this.counts.lapsed++;
-    place.waits.lapsed++;
     if (nowMs < place.refusedUntilMs) return;
     // It has done well for long.
     if (nowMs > place.refusedUntilMs + mostBackoffMs) place.backoffMs = backoffMs;

@@ -69,6 +69,8 @@ export class Session {
   readonly held = new Map<UnitId, Holding>();
   /** Waits that have not ended, in the order of their lines. */
   revocations: Revocation[] = [];
+  /** It was slow when it last heard of a revocation. */
+  wasSlow = false;
   readonly watched = new Set<UnitId>();
   /** It has heard its first line, which carries its id. */
   hasBegun = false;

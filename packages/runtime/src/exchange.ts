@@ -6,6 +6,7 @@ import { countAnswer } from "./answered.ts";
 import type { LeasedExecution } from "./api.ts";
 import type { Answer, Verdict } from "./core/effects.ts";
 import type { Footprint } from "./core/execution.ts";
+import type { RunManner } from "./core/live-queries.ts";
 import { type Identity, identityOf, toldExecution } from "./http/idempotency-key.ts";
 import { type Reply, replyOf, replyOfError } from "./http/reply.ts";
 import { type EndingReply, finalLine, speculativeLine, type SpeculativeReply } from "./http/speculative-reply.ts";
@@ -25,7 +26,7 @@ export interface CallInput {
   /** It came as a GET. A call in process is none: the application's own code decides what its routes do. */
   readonly mustNotWrite: boolean;
   /** A run of a live query: its request goes on after it, and hears of changes. Null: it is not one. */
-  readonly live: { readonly takesLeases: boolean } | null;
+  readonly live: RunManner | null;
 }
 
 export type Told = EndingReply & {
@@ -96,7 +97,7 @@ export class Exchange {
       plan: settings.nearStorageOnly ? "near-storage" : declaration.plan,
       prefersSpeculative: early !== null,
       speculative: declaration.speculative === true,
-      watches: live !== null,
+      watches: live?.watches === true,
       takesLeases: live === null || live.takesLeases,
       undeclaredTables: this.#manifest.testHooks?.undeclaredTables ?? [],
     });

@@ -4,7 +4,7 @@
  * woken looks for itself from time to time.
  */
 import { RadicalError } from "@radical/protocol";
-import type { LiveEffect, LiveEvent, LiveMessage, LiveRun, SubscriberId } from "./core/live-queries.ts";
+import type { LiveEffect, LiveEvent, LiveMessage, LiveRun, RunManner, SubscriberId } from "./core/live-queries.ts";
 import type { CallInput, Told } from "./exchange.ts";
 import { eventOf, retryOf } from "./http/event-stream.ts";
 import { type Reply, replyOfError } from "./http/reply.ts";
@@ -23,7 +23,7 @@ export interface StreamInput extends Omit<CallInput, "identity" | "live"> {
   readonly callerNow: () => Promise<string | null>;
   readonly isReplaced: () => boolean;
   /** One run of the query. `finished` gives the number of its subrequests. */
-  readonly execute: (takesLeases: boolean) => Promise<{ readonly told: Told; readonly finished: Promise<number> }>;
+  readonly execute: (manner: RunManner) => Promise<{ readonly told: Told; readonly finished: Promise<number> }>;
 }
 
 export class LiveStreams {
@@ -124,7 +124,7 @@ export class Stream {
   #perform(effect: LiveEffect): void {
     switch (effect.kind) {
       case "run-query":
-        return void this.#run(effect.number, effect.takesLeases);
+        return void this.#run(effect);
       case "send-event":
         return void this.#send(effect.message);
       case "check-caller":
@@ -138,8 +138,8 @@ export class Stream {
     }
   }
 
-  async #run(number: number, takesLeases: boolean): Promise<void> {
-    const { told, finished } = await this.#input.execute(takesLeases);
+  async #run({ number, manner }: Extract<LiveEffect, { kind: "run-query" }>): Promise<void> {
+    const { told, finished } = await this.#input.execute(manner);
     void finished.then((subrequests) => (this.#spent += subrequests));
     const run = await runOf(told);
     this.#tell({

@@ -97,13 +97,13 @@ export function bindRadical({
               known: request.headers.get("last-event-id"),
               callerNow,
               isReplaced,
-              execute: async (takesLeases) => {
+              execute: async (live) => {
                 const run = newExchange(bindings, request);
                 run.place = place;
                 const replying = Promise.withResolvers<Told>();
                 const identity = await run.identify(null, caller, handler);
                 run.name(handler);
-                const call = { ...input, identity, live: { takesLeases } };
+                const call = { ...input, identity, live };
                 const finished = run.execute(call, openFor(bindings, request), null, replying.resolve);
                 return { told: await replying.promise, finished: finished.then(() => run.subrequests) };
               },

@@ -6,7 +6,7 @@
 import { sessionId, type SessionId, unitId, type UnitId } from "@radical/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { DEFAULT_LIVE_BOUNDS, type LiveEffect, type LiveEvent, LiveQueries } from "./live-queries.ts";
+import { DEFAULT_LIVE_BOUNDS, type LiveEffect, type LiveEvent, LiveQueries, type RunManner } from "./live-queries.ts";
 
 const UNITS = ["a", "b", "c"].map((key) => unitId("notes", key));
 
@@ -25,6 +25,8 @@ interface Weather {
   readonly lapseMs: number;
   readonly stallMs: number;
   readonly setBackMs: number;
+  /** Most units that are watched. */
+  readonly watched: number;
 }
 
 /** State of the primary, of which a run sees all at once. */
@@ -47,7 +49,7 @@ interface Client {
 }
 
 class World {
-  readonly live = new LiveQueries(DEFAULT_LIVE_BOUNDS);
+  readonly live: LiveQueries;
   readonly clients = new Map<number, Client>();
   nowMs = 0;
   /** How far the clock was set back. Timers run on. */
@@ -71,6 +73,7 @@ class World {
 
   constructor(weather: Weather) {
     this.#weather = weather;
+    this.live = new LiveQueries({ ...DEFAULT_LIVE_BOUNDS, watched: weather.watched });
     this.#random = weather.seed;
   }
 
@@ -208,7 +211,7 @@ class World {
       const { subscriber } = effect;
       switch (effect.kind) {
         case "run-query":
-          this.#execute(subscriber, effect.number, effect.takesLeases);
+          this.#execute(subscriber, effect.number, effect.manner);
           break;
         case "tick": {
           const { dueAtMs, waitMs } = effect;
@@ -237,7 +240,7 @@ class World {
     }
   }
 
-  #execute(subscriber: number, number: number, takesLeases: boolean): void {
+  #execute(subscriber: number, number: number, { takesLeases, watches }: RunManner): void {
     this.runs++;
     const { delayMs, fails, vanishes } = this.#weather;
     const chance = (of: number): boolean => !this.#isQuiet && this.#draw() < of;
@@ -255,12 +258,12 @@ class World {
       const sight = this.look(query);
       const body = `${number}`;
       this.#sights.set(body, sight);
-      const watched = session === null || isLeased ? undefined : this.#sessions.get(session)?.watched;
+      const watched = session === null || isLeased || !watches ? undefined : this.#sessions.get(session)?.watched;
       for (const unit of sight.units) watched?.add(unit);
       // Near storage the location learns a part of the units only.
       const isWhole = this.#draw() < 0.7;
       const units = isWhole ? sight.units : sight.units.slice(0, 1);
-      const named = isLeased ? null : session;
+      const named = isLeased || !watches ? null : session;
       const run = {
         kind: "outcome",
         id: sight.id,
@@ -283,6 +286,7 @@ const weathers = fc.record<Weather>({
   lapseMs: fc.constantFrom(1_000_000, 2_000),
   stallMs: fc.constantFrom(1_000_000, 1_500),
   setBackMs: fc.constantFrom(1_000_000, 1_000_000, 5_000),
+  watched: fc.constantFrom(8_192, 8_192, 1),
 });
 
 test("subscribers hear of states in order, none older than their question, and of the last one", () => {
@@ -311,6 +315,7 @@ test("in calm weather a query runs about once for each change, and no more", () 
     lapseMs: 1e9,
     stallMs: 1e9,
     setBackMs: 1e9,
+    watched: 3,
   };
   const world = new World(calm);
   world.pass();

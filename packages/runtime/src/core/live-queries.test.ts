@@ -1,7 +1,14 @@
 /** When a live query runs, and what its subscribers are sent. */
 import { sessionId, type SessionId, unitId, type UnitId } from "@radical/protocol";
 import { describe, expect, test } from "vitest";
-import { DEFAULT_LIVE_BOUNDS, type LiveBounds, type LiveEffect, LiveQueries, type LiveRun } from "./live-queries.ts";
+import {
+  DEFAULT_LIVE_BOUNDS,
+  type LiveBounds,
+  type LiveEffect,
+  LiveQueries,
+  type LiveRun,
+  type RunManner,
+} from "./live-queries.ts";
 
 const A = unitId("notes", "a");
 const B = unitId("notes", "b");
@@ -18,6 +25,8 @@ class Isolate {
   setBackMs = 0;
   /** Runs that have begun and not ended, by number. */
   readonly running = new Map<number, number>();
+  /** The last of them. */
+  manner: RunManner | null = null;
   /** The messages to each subscriber, in order. */
   readonly sent = new Map<number, string[]>();
   readonly ended = new Map<number, Extract<LiveEffect, { kind: "end-stream" }>>();
@@ -123,6 +132,7 @@ class Isolate {
       switch (effect.kind) {
         case "run-query":
           this.running.set(effect.number, subscriber);
+          this.manner = effect.manner;
           break;
         case "tick":
           this.#ticks.push({ subscriber, dueAtMs: effect.dueAtMs, atMs: this.nowMs + effect.waitMs });
@@ -585,5 +595,52 @@ describe("a clock that is set back by an hour", () => {
     isolate.running.clear();
     isolate.pass(DEFAULT_LIVE_BOUNDS.lifeMs + DEFAULT_LIVE_BOUNDS.runMs);
     expect(isolate.ended.has(one)).toBe(true);
+  });
+});
+
+describe("of more units than may be watched", () => {
+  test("a query is polled, and takes no watch from another one", () => {
+    const { isolate } = settled({ watched: 2 });
+    const two = isolate.subscribe("r");
+    expect(isolate.manner).toEqual({ takesLeases: true, watches: true });
+    isolate.ran("2", [A, B, unitId("notes", "c")]);
+    isolate.changed(B);
+    isolate.pass(100);
+    expect(isolate.manner).toEqual({ takesLeases: true, watches: false });
+    isolate.ran("3", [A, B, unitId("notes", "c")], { session: null });
+    // A lease may have answered, and no watched run follows for that.
+    isolate.pass(900);
+    expect(isolate.running.size).toBe(0);
+    isolate.pass(100);
+    expect([...isolate.running.values()]).toEqual([two]);
+    expect(isolate.manner).toEqual({ takesLeases: true, watches: false });
+    isolate.ran("4", [A, B], { session: null });
+    // There is room for it now.
+    isolate.pass(100);
+    expect(isolate.manner).toEqual({ takesLeases: false, watches: true });
+    isolate.ran("4", [A, B]);
+    isolate.pass(5_000);
+    expect(isolate.running.size).toBe(0);
+  });
+
+  test("a query is watched that reads what others watch, and one that comes after they have ended", () => {
+    const { isolate, one } = settled({ watched: 1 });
+    isolate.subscribe("r");
+    isolate.ran("1", [A]);
+    isolate.pass(5_000);
+    expect(isolate.running.size).toBe(0);
+    isolate.leave(one);
+    const three = isolate.subscribe("s");
+    isolate.ran("1", [B]);
+    isolate.changed(B);
+    isolate.pass(100);
+    expect(isolate.manner?.watches).toBe(false);
+    isolate.ran("2", [B], { session: null });
+    isolate.leave(2);
+    isolate.pass(1_000);
+    isolate.ran("2", [B], { session: null });
+    isolate.pass(100);
+    expect([...isolate.running.values()]).toEqual([three]);
+    expect(isolate.manner?.watches).toBe(true);
   });
 });

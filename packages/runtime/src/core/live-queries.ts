@@ -91,14 +91,22 @@ export type LiveEvent =
       readonly atMs: number;
     };
 
+/** How a run of a query is executed. */
+export interface RunManner {
+  /** Read leases may answer, which nobody tells when they change. */
+  readonly takesLeases: boolean;
+  /** The primary is to tell of the next change of what it reads. */
+  readonly watches: boolean;
+}
+
 /** Each effect is carried out in the request of its subscriber. */
 export type LiveEffect =
-  /** Execute the query. `takesLeases`: read leases may answer, which nobody tells when they change. */
+  /** Execute the query. */
   | {
       readonly kind: "run-query";
       readonly subscriber: SubscriberId;
       readonly number: number;
-      readonly takesLeases: boolean;
+      readonly manner: RunManner;
     }
   | { readonly kind: "send-event"; readonly subscriber: SubscriberId; readonly message: LiveMessage }
   /** Find out whether the caller is still the one that it was. */
@@ -127,6 +135,11 @@ export type LiveEffect =
 export interface LiveBounds {
   readonly subscribers: number;
   readonly queries: number;
+  /**
+   * Most units that are watched for the queries of the isolate. A query that reads more is polled. The server watches twice as many
+   * for a session, so there is room for those that no query reads any more.
+   */
+  readonly watched: number;
   /** From the beginning of a run to the beginning of the next one, at least. */
   readonly spacingMs: number;
   /** A session counts as long as its last proof of life is not older. */
@@ -155,6 +168,7 @@ export interface LiveBounds {
 export const DEFAULT_LIVE_BOUNDS: LiveBounds = {
   subscribers: 2_000,
   queries: 500,
+  watched: 8_192,
   spacingMs: 100,
   proofMs: 3_000,
   pollMs: 1_000,
@@ -223,6 +237,8 @@ interface Query {
   state: State | null;
   /** When it is to run; null: not before something changes. */
   dueAtMs: number | null;
+  /** Too much is watched already: its runs watch nothing. */
+  isPolled: boolean;
   /** When its last run began. */
   ranAtMs: number;
   /** Runs without an outcome since the last one that had one. */
@@ -242,6 +258,8 @@ export class LiveQueries {
   readonly #subscribers = new Map<SubscriberId, Subscriber>();
   /** The queries whose last run read a unit. */
   readonly #readers = new ItemMap<Set<Query>>();
+  /** How many of them are told by a session, where any is. */
+  readonly #watched = new Map<UnitId, number>();
   /** The queries whose last run read units that are not known here. */
   readonly #unsure = new Set<Query>();
   readonly #running = new Set<Query>();
@@ -491,10 +509,11 @@ export class LiveQueries {
     query.ranAtMs = nowMs;
     const number = ++this.#runs;
     // The first result is there at once, if it can be. The run after it is watched.
-    const takesLeases = query.state === null;
+    const takesLeases = query.state === null || query.isPolled;
+    const manner: RunManner = { takesLeases, watches: !query.isPolled };
     query.running = { by: first.id, number, sinceMs: nowMs, takesLeases, woken: new Set(), isCutOff: false };
     this.#running.add(query);
-    this.#effects.push({ kind: "run-query", subscriber: first.id, number, takesLeases });
+    this.#effects.push({ kind: "run-query", subscriber: first.id, number, manner });
   }
 
   #onRan({ subscriber: id, number, run, spent }: Of<"ran">, nowMs: number): void {
@@ -534,12 +553,16 @@ export class LiveQueries {
       const readers = this.#readers.get(unit) ?? new Set<Query>();
       readers.add(query);
       this.#readers.set(unit, readers);
+      if (session !== null) this.#watched.set(unit, (this.#watched.get(unit) ?? 0) + 1);
     }
+    let watched = this.#watched.size;
+    for (const unit of read) if (!this.#watched.has(unit)) watched++;
+    query.isPolled = watched > this.#bounds.watched;
     if (!isWhole) this.#unsure.add(query);
     query.failures = 0;
     query.freshAtMs = query.ranAtMs;
     query.isStale = false;
-    const isLeased = takesLeases && session === null && this.#session !== null;
+    const isLeased = takesLeases && !query.isPolled && session === null && this.#session !== null;
     if (isCutOff || isLeased || [...woken].some((unit) => !isWhole || this.#hasRead(query, unit)))
       query.dueAtMs = nowMs;
     else if (!this.#isCovered(query)) query.dueAtMs ??= query.ranAtMs + this.#bounds.pollMs;
@@ -553,7 +576,11 @@ export class LiveQueries {
 
   #readNothing(query: Query): void {
     this.#unsure.delete(query);
+    const isWatched = query.state !== null && query.state.session !== null;
     for (const unit of query.state?.units ?? []) {
+      const watchers = isWatched ? (this.#watched.get(unit) ?? 0) : 0;
+      if (watchers > 1) this.#watched.set(unit, watchers - 1);
+      else if (isWatched) this.#watched.delete(unit);
       const readers = this.#readers.get(unit);
       readers?.delete(query);
       if (readers?.size === 0) this.#readers.delete(unit);
@@ -598,6 +625,7 @@ function newQuery(key: string, nowMs: number): Query {
     running: null,
     state: null,
     dueAtMs: null,
+    isPolled: false,
     ranAtMs: -Infinity,
     failures: 0,
     freshAtMs: nowMs,

@@ -46,7 +46,7 @@ test("a new file, and one of an older schema, are opened by several processes at
     for (const child of processes) child.stdin.write(`${file}\n`);
     expect((await Promise.all(said)).map(([line]) => JSON.parse(line) as string)).toEqual(Array(4).fill("opened"));
     const database = new DatabaseSync(file, { readOnly: true, timeout: 60_000 });
-    expect(database.prepare("SELECT number FROM meta WHERE name = 'schema'").all()).toEqual([{ number: 5 }]);
+    expect(database.prepare("SELECT number FROM meta WHERE name = 'schema'").all()).toEqual([{ number: 6 }]);
     database.close();
   }
 });

@@ -240,6 +240,19 @@ describe("lines count from one stream at a time", () => {
     expect(isolate.isLeased(1_401)).toBe(false);
   });
 
+  test("a session lives for certain once a server that leads has answered what was heard of it", () => {
+    const isolate = new Isolate();
+    isolate.free(1_000);
+    isolate.told(1_100, 1, begins());
+    expect(isolate.listening.provenAtMs).toBe(-Infinity);
+    isolate.heard(1_200, 1, 3_000);
+    expect(isolate.listening.provenAtMs).toBe(1_100);
+    isolate.listened(1_300, 1, false);
+    isolate.free(1_301);
+    isolate.told(1_400, 2, begins(sessionId(4, 1)));
+    expect(isolate.listening.provenAtMs).toBe(-Infinity);
+  });
+
   test("a server that knows no sessions leases nothing", () => {
     const isolate = new Isolate();
     isolate.free(0);

@@ -170,8 +170,9 @@ export class Listening {
     if (session !== before) {
       this.#restart(n);
       this.#owedAtMs = atMs;
+      // A server that does not lead answers questions too. Only one that leads answers `heard`.
+      this.#provenAtMs = -Infinity;
     }
-    this.#provenAtMs = Math.max(this.#provenAtMs, atMs);
   }
 
   /** There is no session any more: the next request asks for one. */

@@ -460,6 +460,21 @@ describe("a grant", () => {
     expect(numbered(jp)).toEqual([`1 lease ${A}`]);
   });
 
+  test("is none of a set that would take more than half of what the location may be leased", () => {
+    const units = Array.from({ length: 9_000 }, (_, index) => unitId("notes", `${index}`));
+    for (const unit of units)
+      world.entries.set(unit, { value: null, version: { commitId: commitId(0, 0), hash: null } });
+    const absent = new Map(units.map((unit) => [unit, null] as const));
+    const entries = world.entries;
+    world = new World({ items: absent });
+    for (const [unit, entry] of entries) world.entries.set(unit, entry);
+    const jp = world.listening("JP");
+    for (const most of [9_000, 9_000, 4_097, 4_096]) {
+      world.read(jp, ...units.slice(0, most));
+      expect(world.core.leaseCounts.granted).toBe(most === 4_096 ? 4_096 : 0);
+    }
+  });
+
   test("is not made while somebody wants the unit: not while he holds it, nor while he waits for it", () => {
     const jp = world.listening("JP");
     world.write("IE", [B]);

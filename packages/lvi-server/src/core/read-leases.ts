@@ -69,6 +69,9 @@ export interface LeaseCounts {
 export const NO_REVOCATIONS: readonly Revocation[] = [];
 const NO_UNITS: readonly UnitId[] = [];
 
+/** A set that is a larger part of what a location may be leased gets nothing: it would put out all else, and soon itself. */
+const LARGEST_SET = 1 / 2;
+
 /** A location that does not hold the unit counts for less, so that leases do not come and go. */
 const NEWCOMER = 0.75;
 
@@ -162,6 +165,7 @@ export class ReadLeases {
   validated(location: string, units: readonly AccessedUnit[], sender: SenderSession | null, term: Term): void {
     const at = this.#sessions.at(location);
     if (at === undefined || this.#isEnding || units.length === 0 || term.untilMs <= term.nowMs) return;
+    if (units.length > this.#bounds.unitsOfLocation * LARGEST_SET) return;
     const place = this.#placeOf(location);
     const share = 1 / units.length;
     let missing: UnitId[] | null = null;

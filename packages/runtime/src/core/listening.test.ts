@@ -217,12 +217,40 @@ describe("lines count from one stream at a time", () => {
     expect(hears(isolate.told(1_300, 2, begins(TWO)))).toEqual([0]);
   });
 
+  test("a session is ended at the server though another one begins by a question that did not say so", () => {
+    const isolate = new Isolate();
+    expect(questions(isolate.free(1_000))).toEqual([[null, 0, null]]);
+    expect(questions(isolate.free(16_001))).toEqual([[null, 0, null]]);
+    isolate.told(16_100, 1, begins(), leases(1));
+    isolate.told(16_200, 1, revokes(3, OTHER));
+    isolate.told(16_300, 2, begins(TWO));
+    expect(questions(isolate.free(16_301))).toEqual([[TWO, 0, ONE]]);
+    // A question that no server has met says nothing.
+    isolate.listened(16_400, 3, false);
+    expect(questions(isolate.free(21_401))).toEqual([[TWO, 0, ONE]]);
+    isolate.told(21_500, 4, begins(TWO));
+    expect(questions(isolate.free(36_402))).toEqual([[TWO, 0, null]]);
+  });
+
   test("another server that leads mints another session, which has no leases of the one before", () => {
     const isolate = leasing();
     isolate.listened(1_300, 1, false);
     isolate.free(1_301);
     isolate.told(1_400, 2, begins(sessionId(4, 1)));
     expect(isolate.isLeased(1_401)).toBe(false);
+  });
+
+  test("a session lives for certain once a server that leads has answered what was heard of it", () => {
+    const isolate = new Isolate();
+    isolate.free(1_000);
+    isolate.told(1_100, 1, begins());
+    expect(isolate.listening.provenAtMs).toBe(-Infinity);
+    isolate.heard(1_200, 1, 3_000);
+    expect(isolate.listening.provenAtMs).toBe(1_100);
+    isolate.listened(1_300, 1, false);
+    isolate.free(1_301);
+    isolate.told(1_400, 2, begins(sessionId(4, 1)));
+    expect(isolate.listening.provenAtMs).toBe(-Infinity);
   });
 
   test("a server that knows no sessions leases nothing", () => {

@@ -70,8 +70,8 @@ export class Listening {
   /** When the next request is to listen. */
   #dueAtMs = -Infinity;
   #shift = 0;
-  /** The server that each shift has asked, until its stream ends. */
-  readonly #servers = new Map<number, ServerIndex>();
+  /** The question of each shift, until its stream ends. */
+  readonly #asked = new Map<number, { readonly server: ServerIndex; readonly question: ListeningQuestion }>();
   #stream: Stream | null = null;
   /** When the last request was answered. */
   #askedAtMs = -Infinity;
@@ -113,13 +113,13 @@ export class Listening {
     this.#hearingsOfShift = 0;
     const question: ListeningQuestion = { location, listener: this.#listener, ...this.#leases.question };
     const server = this.#primary.leader.believed;
-    this.#servers.set(++this.#shift, server);
+    this.#asked.set(++this.#shift, { server, question });
     return [...heard, { kind: "listen", shift: this.#shift, server, question }];
   }
 
   onListened({ shift, isOver, atMs }: Of<"listened">): readonly LocationEffect[] {
     this.#observe(atMs);
-    this.#servers.delete(shift);
+    this.#asked.delete(shift);
     const hasBegun = shift === this.#begun;
     if (this.#stream?.shift === shift) this.#stream.isOpen = false;
     // Another shift has begun, and has set its own time. A stream that broke is missing lines, for which a writer may wait.
@@ -157,18 +157,22 @@ export class Listening {
 
   /** From here on the lines of this stream count, and no other's. */
   #begin(session: SessionId, n: number, shift: number, atMs: number): void {
-    const server = this.#servers.get(shift);
-    if (server === undefined || shift <= this.#begun) return;
+    const asked = this.#asked.get(shift);
+    if (asked === undefined || shift <= this.#begun) return;
     this.#begun = shift;
     const before = this.#leases.session;
-    this.#stream = { shift, server, isOpen: true };
+    this.#stream = { shift, server: asked.server, isOpen: true };
     if (!this.#leases.open(session, n)) return this.#lose();
+    this.#leases.met(asked.question);
+    // It was asked before the earlier session was given up, whose writers wait.
+    if (this.#leases.question.ends !== null) this.#dueAtMs = -Infinity;
     // The first answer tells the server how far away the isolate is, and begins the term of the leases to come.
     if (session !== before) {
       this.#restart(n);
       this.#owedAtMs = atMs;
+      // A server that does not lead answers questions too. Only one that leads answers `heard`.
+      this.#provenAtMs = -Infinity;
     }
-    this.#provenAtMs = Math.max(this.#provenAtMs, atMs);
   }
 
   /** There is no session any more: the next request asks for one. */

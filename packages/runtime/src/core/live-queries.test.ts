@@ -644,3 +644,15 @@ describe("of more units than may be watched", () => {
     expect(isolate.manner?.watches).toBe(true);
   });
 });
+
+test("a state counts as fresh up to the last proof of the session that covered it, and no warning comes before", () => {
+  const { isolate, one } = settled();
+  // The next session is not proven yet.
+  isolate.live.inSession(NEXT, -Infinity, isolate.clockMs);
+  isolate.take(isolate.live.take());
+  isolate.isCutOff = true;
+  isolate.pass(2_000);
+  expect(isolate.news(one)).toEqual(["1"]);
+  isolate.pass(2_000);
+  expect(isolate.news(one)).toEqual(["1", "(stale)"]);
+});

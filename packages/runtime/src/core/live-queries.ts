@@ -349,17 +349,19 @@ export class LiveQueries {
   /** The session of the isolate from now on; null: it has none. `provenAtMs`: at this time it still lived for certain. */
   inSession(session: SessionId | null, provenAtMs: number, atMs: number): void {
     const nowMs = this.#timeAt(atMs);
+    const provenBeforeMs = this.#provenAtMs;
     this.#named = session;
     this.#provenAtMs = nowMs - Math.max(0, atMs - provenAtMs);
-    this.#judge(nowMs);
+    this.#judge(nowMs, provenBeforeMs);
   }
 
-  #judge(nowMs: number): void {
+  /** `freshAtMs`: up to this time the states that are covered were known to be the newest. */
+  #judge(nowMs: number, freshAtMs = this.#provenAtMs): void {
     const session = nowMs - this.#provenAtMs < this.#bounds.proofMs ? this.#named : null;
     if (session === this.#session) return;
     for (const query of this.#queries.values()) {
       if (query.running !== null) query.running.isCutOff = true;
-      else this.#wake(query, nowMs, this.#provenAtMs);
+      else this.#wake(query, nowMs, freshAtMs);
     }
     this.#session = session;
   }

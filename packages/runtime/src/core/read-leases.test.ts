@@ -118,6 +118,10 @@ describe("lines count in the order of their numbers", () => {
     expect(leases.open(ONE, 1)).toBe(false);
     expect(leases.session).toBeNull();
     expect(leases.open(TWO, 0)).toBe(true);
+    const question = { location: "VA", listener: "isolate", session: null, heard: 0 };
+    leases.met({ ...question, ends: null });
+    expect(leases.question).toEqual({ session: TWO, heard: 0, ends: ONE });
+    leases.met({ ...question, ends: ONE });
     expect(leases.question).toEqual({ session: TWO, heard: 0, ends: null });
   });
 

@@ -71,13 +71,17 @@ export class ReadLeases {
     if (session !== this.#session) {
       // variant: session-before
       this.giveUp();
-      this.#ends = null;
       this.#session = session;
       this.#heard = n;
       return true;
     }
     if (n > this.#heard) this.giveUp();
     return this.#session !== null;
+  }
+
+  /** A server has met this question. So it keeps none of the sessions that the question names, but the one that it has answered. */
+  met(question: ListeningQuestion): void {
+    if (this.#ends === question.ends || this.#ends === question.session) this.#ends = null;
   }
 
   /** Returns false if the line has ended the session, because lines before it are missing. */

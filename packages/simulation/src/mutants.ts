@@ -203,7 +203,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a contended execution behind own writes runs near storage",
-    within: 2_500,
+    within: 5_000,
     weather: "own writes",
     edits: [expression("crowded-behind", `execution.ahead.size === 0`, `execution.ahead.size >= 0`)],
   },
@@ -323,12 +323,12 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a train goes on with the writes of a member that has left it",
-    within: 100,
+    within: 1_000,
     edits: [remove("train-cut")],
   },
   {
     name: "a member of a train is answered before the writes that it has read are durable",
-    within: 250,
+    within: 2_500,
     edits: [expression("train-trace", `coming.size > 0`, `coming.size < 0`)],
   },
   {
@@ -339,7 +339,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a train is several commits",
     within: 50,
-    edits: [replace("train-commit", `for (const each of completing) this.#commit([each]);`)],
+    edits: [replace("train-commit", `for (const each of completing) this.#completeClear([each]);`)],
   },
   {
     name: "of a train the first write of a unit lasts",
@@ -359,7 +359,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a member that has left a train keeps its locks",
-    within: 100,
+    within: 1_000,
     edits: [remove("train-left-unlocked")],
   },
   {
@@ -459,10 +459,12 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       after(
         "completion-stored-first",
-        `for (const caller of execution.callers.splice(0)) {
-          const times = this.#times(caller.receivedAtMs);
-          this.#reply(caller, { kind: "executed", cause: "stale", outcome, repairs: [], times }, []);
-        }`,
+        `for (const { execution, completing } of members)
+          for (const caller of execution.callers.splice(0)) {
+            const { outcome } = completing.completion;
+            const times = this.#times(caller.receivedAtMs);
+            this.#reply(caller, { kind: "executed", cause: "stale", outcome, repairs: [], times }, []);
+          }`,
       ),
     ],
   },
@@ -492,7 +494,13 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a hint is told before its writes are durable",
     within: 100,
-    edits: [after("completion-stored-first", `this.#listeners.applied(commit, writes, () => new Set(), this.#term);`)],
+    edits: [
+      after(
+        "completion-stored-first",
+        `for (const { completing: { completion } } of members)
+          this.#listeners.applied(completion.commitId, completion.writes, () => new Set(), this.#term);`,
+      ),
+    ],
   },
   {
     name: "a sample is told before its writes are durable",
@@ -550,16 +558,16 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       after(
         "update-heard",
-        `const told = lines.map((line) => JSON.parse(line)).filter(([first]) => typeof first !== "string").flat();
+        `const heard = lines.map((line) => JSON.parse(line)).filter(([first]) => typeof first !== "string").flat();
         for (const running of this.#life.running.keys())
-          running.told = new Map(told.map(([unit]) => [unit, memory.get(unit)]));`,
+          running.told = new Map(heard.map(([unit]) => [unit, memory.get(unit)]));`,
       ),
       argument("speculation-host", "runHandler", 1, `(unit) => running.told?.get(unit) ?? snapshot(unit)`),
     ],
   },
   {
     name: "a location takes the answer to an attempt that it has given up",
-    within: 2_500,
+    within: 5_000,
     edits: [
       after("reply-awaited", `running.hears = this.#life.sendings.get(sending);`),
       replace(

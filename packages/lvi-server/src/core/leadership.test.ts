@@ -163,10 +163,10 @@ describe("read leases of an earlier leader", () => {
     expect(elected(candidate, 5_010)).toMatchObject({ leadership: { readLeasesUntilMs: 5_000 + 630 } });
   });
 
-  test("last no longer than its leadership, so its record names no longer time", () => {
+  test("may last longer than a term, so the record names their whole time", () => {
     const candidate = new Candidate(TERM_MS, 60_000);
     const gone: Leadership = { epoch: 3, beat: 4, termMs: 0, readLeaseMs: 0 };
-    expect(acquire(candidate, 5_000, gone)).toMatchObject({ kind: "acquire", readLeaseMs: TERM_MS });
+    expect(acquire(candidate, 5_000, gone)).toMatchObject({ kind: "acquire", readLeaseMs: 60_000 });
   });
 
   test("are over with a leadership that has run out", () => {

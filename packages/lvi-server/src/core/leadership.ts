@@ -130,9 +130,8 @@ export class Candidate {
     const sinceMs = leadership.termMs > 0 ? this.#unchangedSinceMs : nowMs;
     this.#readLeasesUntilMs = sinceMs + leadership.readLeaseMs * (1 + DRIFT);
     const areOver = this.#readLeasesUntilMs <= nowMs;
-    // Read leases last no longer than the leadership that gives them.
-    const ownMs = Math.min(this.#readLeaseMs, this.#termMs);
-    const readLeaseMs = Math.max(ownMs, areOver ? 0 : leadership.readLeaseMs);
+    // The whole time, even if the term is shorter: a leader whose storage nobody else knows gives leases beyond its term.
+    const readLeaseMs = Math.max(this.#readLeaseMs, areOver ? 0 : leadership.readLeaseMs);
     return { kind: "acquire", seen: leadership, termMs: this.#termMs, readLeaseMs };
   }
 }

@@ -520,6 +520,26 @@ describe("a grant", () => {
     expect(numbered(jp)).toEqual([]);
   });
 
+  test("is made at once of a unit that was written often before anybody read it, and whose table was", () => {
+    const jp = world.listening("JP");
+    for (let time = 0; time < 10; time++) world.change(A, B);
+    world.read(jp, A);
+    expect(numbered(jp)).toEqual([`1 lease ${A}`]);
+  });
+
+  test("counts the writes of a table's units that somebody reads", () => {
+    const jp = world.listening("JP");
+    world.read(jp, A);
+    world.write("IE", [A]);
+    world.stored();
+    world.heard(jp);
+    world.followUp([A]);
+    world.applied();
+    jp.lines.length = 0;
+    world.read(jp, B);
+    expect(numbered(jp)).toEqual([]);
+  });
+
   test("goes to a session that lacks what its location has, when it reads it", () => {
     const jp = world.listening("JP");
     const other = world.listening("JP", "two");

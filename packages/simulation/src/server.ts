@@ -400,7 +400,8 @@ export class Server {
     this.#whileServing(({ driver }, life) => {
       const { awaited } = life;
       const { coreOptions, storage, counts, send } = this.#options;
-      const failed = (): void => {};
+      // A server that has ended breaks the connection, and the asker hears of that.
+      const failed = (): void => void life.unanswered--;
       const { sending } = message;
       if (message.kind === "followup") {
         const { followup } = message;

@@ -4,7 +4,7 @@
  */
 
 export interface LeasePolicy {
-  /** A unit is taken to be written as often as all units of its table, over so many reads. */
+  /** A unit is taken to be written as often as those units of its table that somebody reads, over so many reads. */
   readonly priorReads: number;
   /** After a look that found no gain, the unit is not looked at for so long. */
   readonly lookAgainMs: number;

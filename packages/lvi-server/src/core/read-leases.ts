@@ -30,7 +30,7 @@ export interface LeaseBounds {
   readonly holdings: number;
   /** How many of the last leases of its location a new session gets. */
   readonly firstUnits: number;
-  /** Units and locations that are counted; twice as many at most. */
+  /** Units that are counted; twice as many at most. */
   readonly counted: number;
   readonly locations: number;
 }
@@ -80,14 +80,16 @@ interface TableCount {
   readonly writes: FadingCount;
 }
 
+/** A unit that somebody reads. Others are not counted: how often they are written says nothing about leases. */
 interface UnitCount {
   readonly table: TableCount;
   readonly writes: FadingCount;
+  /** By location. */
+  readonly uses: Map<string, Use>;
 }
 
 /** A location's use of a unit. */
 interface Use {
-  readonly count: UnitCount;
   readonly reads: FadingCount;
   /** The part of one read that its last read was: one of n units is an n-th. */
   share: number;
@@ -108,8 +110,6 @@ interface Place {
   readonly location: string;
   /** In the order in which they were granted. */
   readonly leased: Map<UnitId, Version>;
-  recent: Map<UnitId, Use>;
-  older: Map<UnitId, Use>;
   refusedUntilMs: number;
   backoffMs: number;
   readonly waits: Waits;
@@ -170,10 +170,11 @@ export class ReadLeases {
     const share = 1 / units.length;
     let missing: UnitId[] | null = null;
     for (const { unit } of units) {
-      const use = this.#useOf(place, unit);
+      const count = this.#countOf(unit);
+      const use = useOf(count, place);
       use.share = share;
       use.reads.add(share, term.nowMs);
-      use.count.table.reads.add(1, term.nowMs);
+      count.table.reads.add(1, term.nowMs);
       if (!place.leased.has(unit)) (missing ??= []).push(unit);
     }
     if (term.nowMs < place.refusedUntilMs) return;
@@ -197,7 +198,8 @@ export class ReadLeases {
     if (this.#places.size === 0) return;
     const units = writes.map(({ unit }) => unit);
     for (const unit of units) {
-      const count = this.#countOf(unit);
+      const count = this.#counted(unit);
+      if (count === undefined) continue;
       count.writes.add(1, term.nowMs);
       count.table.writes.add(1, term.nowMs);
     }
@@ -206,7 +208,7 @@ export class ReadLeases {
     const free = revoked.filter((unit) => !this.#ground.isWanted(unit));
     for (const unit of free) this.#revoked.delete(unit);
     for (const place of this.#places.values()) {
-      const again = free.filter((unit) => usedAt(place, unit)?.wasLeased === true);
+      const again = free.filter((unit) => this.#usedAt(place, unit)?.wasLeased === true);
       const at = again.length === 0 ? undefined : this.#sessions.at(place.location);
       if (at === undefined || term.nowMs < place.refusedUntilMs) continue;
       const paying = again.filter((unit) => this.#pays(at, place, unit, term.nowMs));
@@ -228,11 +230,12 @@ export class ReadLeases {
     const place = this.#places.get(session.at.location);
     if (place === undefined) return;
     for (const { unit, reads } of served) {
-      const use = usedAt(place, unit);
-      if (use === undefined) continue;
+      const count = this.#counted(unit);
+      const use = count?.uses.get(place.location);
+      if (count === undefined || use === undefined) continue;
       const left = reads * leftOf(nowMs - (session.held.get(unit)?.sinceMs ?? nowMs));
       use.reads.add(left * use.share, nowMs);
-      use.count.table.reads.add(left, nowMs);
+      count.table.reads.add(left, nowMs);
     }
   }
 
@@ -244,7 +247,7 @@ export class ReadLeases {
       granted.push({ unit, version });
       place.leased.set(unit, version);
       this.#holdersOf(unit).places.add(place);
-      const use = usedAt(place, unit);
+      const use = this.#usedAt(place, unit);
       if (use !== undefined) use.wasLeased = false;
     }
     for (const session of at.sessions) {
@@ -321,7 +324,7 @@ export class ReadLeases {
   /** No session of the location gets the unit any more, before its writer has ended. */
   #revokeAt(place: Place, unit: UnitId): void {
     this.#endAt(place, unit);
-    const use = usedAt(place, unit);
+    const use = this.#usedAt(place, unit);
     if (use !== undefined) use.wasLeased = true;
     if (this.#revoked.size >= this.#bounds.counted) this.#revoked.clear();
     this.#revoked.add(unit);
@@ -478,16 +481,17 @@ export class ReadLeases {
 
   /** Whether the location is near enough to be worth a lease of the unit. */
   #pays(at: SessionsOfLocation, place: Place, unit: UnitId, nowMs: number): boolean {
-    const use = this.#useOf(place, unit);
+    const count = this.#countOf(unit);
+    const use = useOf(count, place);
     if (at.rttMs === null || nowMs < use.lookAgainAtMs) return false;
-    const { writes, table } = use.count;
+    const { writes, table, uses } = count;
     const readers: UnitReader[] = [];
-    for (const other of this.#places.values()) {
-      const reads = usedAt(other, unit);
-      const rttMs = this.#sessions.at(other.location)?.rttMs ?? null;
-      if (reads === undefined || rttMs === null || nowMs < other.refusedUntilMs) continue;
-      const isHolder = other.leased.has(unit) || reads.wasLeased;
-      readers.push({ rttMs, reads: reads.reads.at(nowMs) * (isHolder ? 1 : NEWCOMER) });
+    for (const [location, { reads, wasLeased }] of uses) {
+      const other = this.#places.get(location);
+      const rttMs = this.#sessions.at(location)?.rttMs ?? null;
+      if (other === undefined || rttMs === null || nowMs < other.refusedUntilMs) continue;
+      const isHolder = other.leased.has(unit) || wasLeased;
+      readers.push({ rttMs, reads: reads.at(nowMs) * (isHolder ? 1 : NEWCOMER) });
     }
     const prior = (this.#policy.priorReads * table.writes.at(nowMs)) / Math.max(1, table.reads.at(nowMs));
     const doesPay = at.rttMs <= leaseDistance(readers, writes.at(nowMs) + prior);
@@ -509,8 +513,6 @@ export class ReadLeases {
     place = {
       location,
       leased: new Map(),
-      recent: new Map(),
-      older: new Map(),
       refusedUntilMs: -Infinity,
       backoffMs: this.#policy.backoffMs,
       waits: { revocations: 0, waitedMs: 0, longestWaitMs: 0, lapsed: 0 },
@@ -519,25 +521,23 @@ export class ReadLeases {
     return place;
   }
 
-  #useOf(place: Place, unit: UnitId): Use {
-    let use = place.recent.get(unit);
-    if (use !== undefined) return use;
-    use = place.older.get(unit) ?? {
-      count: this.#countOf(unit),
-      reads: new FadingCount(),
-      share: 1,
-      wasLeased: false,
-      lookAgainAtMs: -Infinity,
-    };
-    if (place.recent.size >= this.#bounds.counted) [place.older, place.recent] = [place.recent, new Map<UnitId, Use>()];
-    place.recent.set(unit, use);
-    return use;
+  /** Undefined: nobody reads it, or not for long. */
+  #counted(unit: UnitId): UnitCount | undefined {
+    return this.#counts.get(unit) ?? this.#olderCounts.get(unit);
+  }
+
+  #usedAt(place: Place, unit: UnitId): Use | undefined {
+    return this.#counted(unit)?.uses.get(place.location);
   }
 
   #countOf(unit: UnitId): UnitCount {
     let count = this.#counts.get(unit);
     if (count !== undefined) return count;
-    count = this.#olderCounts.get(unit) ?? { table: this.#tableOf(unit), writes: new FadingCount() };
+    count = this.#olderCounts.get(unit) ?? {
+      table: this.#tableOf(unit),
+      writes: new FadingCount(),
+      uses: new Map<string, Use>(),
+    };
     if (this.#counts.size >= this.#bounds.counted)
       [this.#olderCounts, this.#counts] = [this.#counts, new Map<UnitId, UnitCount>()];
     this.#counts.set(unit, count);
@@ -555,8 +555,12 @@ export class ReadLeases {
   }
 }
 
-function usedAt({ recent, older }: Place, unit: UnitId): Use | undefined {
-  return recent.get(unit) ?? older.get(unit);
+function useOf({ uses }: UnitCount, { location }: Place): Use {
+  let use = uses.get(location);
+  if (use !== undefined) return use;
+  use = { reads: new FadingCount(), share: 1, wasLeased: false, lookAgainAtMs: -Infinity };
+  uses.set(location, use);
+  return use;
 }
 
 function leasedOf({ leased }: Place, units: readonly UnitId[]): readonly LeasedUnit[] {

@@ -2,7 +2,7 @@ import { buildWith, type BuildInput, type BuildOptions, type BuildResult } from 
 import { rememberingSlicer } from "./slicer.ts";
 
 export { renderDiagnostic, renderFrames, type RenderOptions } from "./diagnostics/render.ts";
-export type { Diagnostic, DiagnosticClass, SourceFile, Span } from "./diagnostics/diagnostic.ts";
+export type { Diagnostic, DiagnosticClass, Edit, Fix, SourceFile, Span } from "./diagnostics/diagnostic.ts";
 export type { DiagnosticCode } from "./diagnostics/catalogue.ts";
 export { compileDataProgram } from "./data-program.ts";
 export type { AccessPattern, Explanation, Transformation, TransformationKind } from "./front.ts";

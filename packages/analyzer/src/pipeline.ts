@@ -52,6 +52,11 @@ export interface BuildInput {
   readonly optimize?: boolean;
   /** Default false: the explanations are those of what is expensive, and the analysis is faster. */
   readonly explain?: boolean;
+  /**
+   * Default true; without, the build ends with the analysis. Only the compilation finds mistakes of given sets, and those of
+   * the application as a whole.
+   */
+  readonly modules?: boolean;
 }
 
 /** How the accesses of a handler are known; see `HandlerPlan` of the protocol. */
@@ -68,6 +73,8 @@ export interface HandlerReport {
   readonly name: string;
   readonly file: string;
   readonly line: number;
+  /** The name in its declaration. */
+  readonly span: Span;
   readonly parameters: readonly Parameter[];
   /** Null: the handler returns nothing. */
   readonly result: ValueType | null;
@@ -90,6 +97,8 @@ export interface HandlerReport {
 export interface TableReport {
   readonly name: string;
   readonly type: ValueType;
+  /** The variable in its declaration. */
+  readonly span: Span;
 }
 
 /** What is known before any WebAssembly is made. */
@@ -106,9 +115,9 @@ export interface Analysis {
 
 /** The analysis, with what the compilation of the read/write-set functions changed in it, and the modules. */
 export interface BuildResult extends Analysis {
-  /** The handlers; empty unless `ok`. */
+  /** The handlers; empty unless `ok`, and where no modules were wanted. */
   readonly wasm: Uint8Array;
-  /** The read/write-set functions; empty unless `ok`. */
+  /** The read/write-set functions; empty likewise. */
   readonly rwWasm: Uint8Array;
 }
 
@@ -167,7 +176,9 @@ export function buildWith(
   const derived = derive(slicer, resolved, frontEnd(input, schema, directions), schema);
   const directed = directedAccesses(resolved, input.sources, schema, directions);
   const known = new Map([...directed, ...givenAccesses(request, input.sources, schema, directions, directed)]);
-  onAnalyzed?.(analysisOf(diagnostics, schema, directions, derived, known));
+  const analysis = analysisOf(diagnostics, schema, directions, derived, known);
+  onAnalyzed?.(analysis);
+  if (input.modules === false) return { ...NOTHING, ...analysis };
 
   const { entry, grafts } = generateCode(schema, { writes: true });
   const f = compileProgram(
@@ -236,7 +247,11 @@ function analysisOf(
     handlers: schema.handlers.map((handler) =>
       report(handler, directions, derived.get(handler.name), known.get(handler.name)),
     ),
-    tables: schema.tables.map(({ name, type }) => ({ name, type })),
+    tables: schema.tables.map(({ name, type, declaration }) => ({
+      name,
+      type,
+      span: spanOfRange(declaration.name.range),
+    })),
     records: recordTypes(schema.records),
   };
 }
@@ -320,6 +335,7 @@ function report(
     name: handler.name,
     file: span.file,
     line: span.line,
+    span,
     parameters: handler.parameters.map(({ name, type, optional }) => ({ name, type, optional })),
     result: handler.resultType,
     speculative: directions.speculative.get(handler.name) ?? null,
@@ -332,7 +348,7 @@ function planOf(
   { given, nearStorage }: Directions,
   derived: Derived | undefined,
   known = NOT_KNOWN,
-): Omit<HandlerReport, "name" | "file" | "line" | "parameters" | "result" | "speculative"> {
+): Omit<HandlerReport, "name" | "file" | "line" | "span" | "parameters" | "result" | "speculative"> {
   const nothing = { transformations: [], explanations: [], rwSource: null };
   const { steps: knownSteps, ...patterns } = known;
   const set = given.get(name);

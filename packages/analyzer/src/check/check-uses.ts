@@ -16,6 +16,7 @@ import {
 import { spanOfRange, textOf } from "../parse/span.ts";
 import type { TableSchema } from "../schema/schema.ts";
 import { scan } from "./scanner.ts";
+import { recordedCallFix } from "./sdk-import.ts";
 
 interface Refusal {
   readonly code: DiagnosticCode;
@@ -162,7 +163,10 @@ function checkImports(
         help: ENVIRONMENT_HELP,
       };
       const primary = originOf(element, compiler) ?? mentionOf(full, program) ?? fallback;
-      found.push(diagnostic(refusal.code, { ...refusal, primary }));
+      const source = program.sources.find(({ normalizedPath }) => normalizedPath === primary.file);
+      const file = source === undefined ? null : { path: source.normalizedPath, text: source.text };
+      const fix = (file === null ? null : recordedCallFix(file, primary)) ?? undefined;
+      found.push(diagnostic(refusal.code, { ...refusal, primary, fix }));
     }
   }
   return found;

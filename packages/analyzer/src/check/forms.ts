@@ -3,6 +3,7 @@
  */
 import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
 import { spanOf, type Diagnostic, type SourceFile } from "../diagnostics/diagnostic.ts";
+import { formFix } from "./form-fixes.ts";
 import { nested, type NestedToken, type ScannedToken } from "./scanner.ts";
 
 interface Form {
@@ -176,7 +177,8 @@ export function checkForms(file: SourceFile, scanned: readonly ScannedToken[]): 
     const code = formAt(tokens, index);
     if (code === null) continue;
     const { start, end } = tokens[index]!;
-    found.push(diagnostic(code, { ...FORMS[code], primary: spanOf(file, start, end) }));
+    const fix = formFix(code, file, tokens, index) ?? undefined;
+    found.push(diagnostic(code, { ...FORMS[code], primary: spanOf(file, start, end), fix }));
   }
   return found;
 }

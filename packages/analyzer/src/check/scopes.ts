@@ -4,7 +4,7 @@
  * compiler resolves the rest.
  */
 import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
-import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import type { Diagnostic, Fix } from "../diagnostics/diagnostic.ts";
 import { as, CommonFlags, NodeKind } from "../parse/assemblyscript.ts";
 import { childrenOf } from "../parse/children.ts";
 import { CLOSURE } from "../parse/messages.ts";
@@ -60,6 +60,15 @@ const FOREIGN: readonly Foreign[] = [
 const FOREIGN_NAMES: ReadonlyMap<string, Foreign> = new Map(
   FOREIGN.flatMap((foreign) => foreign.names.split(" ").map((name) => [name, foreign] as const)),
 );
+
+/** Names that only have to be written in another way, wherever they stand. */
+const RENAMED: ReadonlyMap<string, string> = new Map([
+  ["undefined", "null"],
+  ["bigint", "i64"],
+  ["ReadonlyArray", "Array"],
+  ["ReadonlyMap", "Map"],
+  ["ReadonlySet", "Set"],
+]);
 
 const TEMPLATE_TAG = {
   code: "template_tag",
@@ -247,11 +256,15 @@ class ScopeCheck {
       return;
     }
     const foreign = FOREIGN_NAMES.get(text);
-    if (foreign !== undefined) this.#tell({ message: `cannot find name '${text}'`, ...foreign }, range);
+    if (foreign === undefined) return;
+    const name = RENAMED.get(text);
+    const edits = [{ span: spanOfRange(range), text: name ?? "" }];
+    const fix = name === undefined ? undefined : { title: `Write ${name}`, edits };
+    this.#tell({ message: `cannot find name '${text}'`, ...foreign }, range, fix);
   }
 
-  #tell({ code, message, help }: Refusal, range: as.Range): void {
-    this.#found.push(diagnostic(code, { message, primary: spanOfRange(range), help }));
+  #tell({ code, message, help }: Refusal, range: as.Range, fix?: Fix): void {
+    this.#found.push(diagnostic(code, { message, primary: spanOfRange(range), help, fix }));
   }
 }
 

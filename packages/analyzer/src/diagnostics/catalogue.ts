@@ -2,7 +2,7 @@
  * The catalogue of diagnostics. Codes are permanent: they are what tests assert, users search for and documentation
  * is filed under. One that is no longer made is not used again.
  */
-import type { Diagnostic, DiagnosticClass, Span } from "./diagnostic.ts";
+import type { Diagnostic, DiagnosticClass, Fix, Span } from "./diagnostic.ts";
 
 interface Kind {
   readonly severity: Diagnostic["severity"];
@@ -139,10 +139,19 @@ export interface DiagnosticDetails {
   readonly primary: Span;
   readonly related?: Diagnostic["related"];
   readonly help?: string | undefined;
+  readonly fix?: Fix | undefined;
 }
 
 /** A diagnostic with the severity and class that its code has. */
 export function diagnostic(code: DiagnosticCode, details: DiagnosticDetails): Diagnostic {
-  const { message, primary, related = [], help } = details;
-  return { code, ...CATALOGUE[code], message, primary, related, ...(help === undefined ? {} : { help }) };
+  const { message, primary, related = [], help, fix } = details;
+  return {
+    code,
+    ...CATALOGUE[code],
+    message,
+    primary,
+    related,
+    ...(help === undefined ? {} : { help }),
+    ...(fix === undefined ? {} : { fix }),
+  };
 }

@@ -21,7 +21,7 @@ export interface Span {
   readonly column: number;
 }
 
-/** Who must act on a diagnostic. */
+/** Says who must act on a diagnostic. */
 export type DiagnosticClass =
   /** The source is wrong. */
   | "invalid"
@@ -42,6 +42,22 @@ export interface Diagnostic {
   readonly related: readonly { readonly span: Span; readonly label: string }[];
   /** The accepted form. */
   readonly help?: string;
+  /** Makes the accepted form, where a mechanical rewrite does. */
+  readonly fix?: Fix;
+}
+
+/** A change of the sources by which a mistake is gone, and which means what the developer meant. */
+export interface Fix {
+  /** Says what it does: "Leave out async". */
+  readonly title: string;
+  /** They don't overlap. */
+  readonly edits: readonly Edit[];
+}
+
+/** Puts the text in place of what is there; an empty span is an insertion. */
+export interface Edit {
+  readonly span: Span;
+  readonly text: string;
 }
 
 /** The span of the offsets `start` to `end` of a file. */

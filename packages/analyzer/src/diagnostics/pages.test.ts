@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { buildApplication } from "../index.ts";
 import type { BuildResult } from "../pipeline.ts";
+import { applied } from "../testing/applied-fixes.ts";
 import { buildInput } from "../testing/library.ts";
 import { CATALOGUE, type DiagnosticCode } from "./catalogue.ts";
 
@@ -75,5 +76,17 @@ test.each(CODES.filter((code) => !WITHOUT_EXAMPLE.has(code)))(
     const { diagnostics } = await build(filesOf(page, "Example"));
     expect([...new Set(diagnostics.map((found) => found.code))]).toEqual([code]);
     expect(await build(filesOf(page, "Accepted"))).toMatchObject({ ok: true, diagnostics: [] });
+  },
+);
+
+test.each(CODES.filter((code) => !WITHOUT_EXAMPLE.has(code)))(
+  "%s: a fix of its example leaves nothing to tell of that kind, and no syntax error",
+  async (code) => {
+    const files = filesOf(pageOf(code), "Example");
+    const { diagnostics } = await build(files);
+    const fixes = diagnostics.flatMap(({ fix }) => fix ?? []);
+    if (fixes.length === 0) return;
+    const after = await build(applied(files, fixes));
+    expect(after.diagnostics.filter((found) => found.code === code || found.code === "syntax_error")).toEqual([]);
   },
 );

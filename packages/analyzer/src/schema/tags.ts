@@ -9,7 +9,7 @@
  */
 import { scan, type ScannedToken } from "../check/scanner.ts";
 import { diagnostic } from "../diagnostics/catalogue.ts";
-import { spanOf, type Diagnostic, type SourceFile, type Span } from "../diagnostics/diagnostic.ts";
+import { spanOf, type Diagnostic, type Fix, type SourceFile, type Span } from "../diagnostics/diagnostic.ts";
 import { TRANSFORMATIONS, type TransformationKind } from "../front.ts";
 
 export type Tag =
@@ -86,9 +86,26 @@ function tagsIn(comment: string, offset: number, file: SourceFile, diagnostics: 
       span,
     );
     if (typeof tag !== "string") found.push(tag);
-    else diagnostics.push(diagnostic("unknown_tag", { message: tag, primary: span, help: ACCEPTED }));
+    else
+      diagnostics.push(
+        diagnostic("unknown_tag", { message: tag, primary: span, help: ACCEPTED, fix: fixOf(match[1]!, span, file) }),
+      );
   }
   return found;
+}
+
+/** The same tag as it is spelled. */
+function fixOf(name: string, { start }: Span, file: SourceFile): Fix | undefined {
+  const spelled = /^near/i.test(name)
+    ? "nearstorage"
+    : /^read/i.test(name)
+      ? "readwrite"
+      : /^spec/i.test(name)
+        ? "speculative"
+        : "refuse";
+  if (name === spelled) return undefined;
+  const span = spanOf(file, start, start + 1 + name.length);
+  return { title: `Write @${spelled}`, edits: [{ span, text: `@${spelled}` }] };
 }
 
 /** The tag, or what is wrong with it. */

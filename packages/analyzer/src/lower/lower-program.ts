@@ -1,6 +1,6 @@
 /**
  * From one handler of a compiled application to the IR of everything it can reach: declarations and types here,
- * function bodies in `lower-function.ts`.
+ * function bodies in `body`.
  */
 import {
   type as,
@@ -35,7 +35,8 @@ import {
   type Type,
 } from "./ir.ts";
 import { CONTAINERS } from "./library.ts";
-import { lowerBody, lowerInitializer, lowerModuleStatement, type Declarations } from "./lower-function.ts";
+import { lowerBody, lowerInitializer, lowerModuleStatement } from "./body/lower-body.ts";
+import type { Declarations } from "./declarations.ts";
 import { isApplication, sourcePath, spanOf } from "./nodes.ts";
 import { Refusal } from "./refusal.ts";
 import { SharedState } from "./shared-state.ts";

@@ -27,7 +27,7 @@ import {
   type Local,
   type Program,
 } from "../lower/ir.ts";
-import { UNKNOWN } from "../lower/lower-function.ts";
+import { UNKNOWN } from "../lower/body/lower-body.ts";
 
 /** What an expression may be. `record`: made here. `values`: a container made here. */
 type Description =

@@ -52,6 +52,7 @@ describe("radical", () => {
     ["deploy", "--help"],
     ["deployments", "--help"],
     ["rollback", "--help"],
+    ["lsp", "--help"],
   ])("%s %s explains itself with examples", async (...args) => {
     const { code, stdout } = await radical(args);
     expect(code).toBe(0);

@@ -11,6 +11,7 @@ import { destroyCommand } from "./commands/destroy.ts";
 import { devCommand } from "./commands/dev.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { explainCommand } from "./commands/explain.ts";
+import { lspCommand } from "./commands/lsp.ts";
 import { primaryCommand } from "./commands/primary.ts";
 import { recordCommand } from "./commands/record.ts";
 import { replayCommand } from "./commands/replay.ts";
@@ -44,6 +45,7 @@ export function radicalProgram(): Program {
       recordCommand,
       replayCommand,
       tailCommand,
+      lspCommand,
     ],
     notes: `Colours are left out when the output is no terminal or NO_COLOR is set.`,
     exitCodes: [

@@ -15,17 +15,44 @@ export interface AppSources {
   readonly folders: readonly string[];
 }
 
+/** The files of a project, by absolute path: an editor lays what it has not saved yet over those of the disk. */
+export interface ProjectFiles {
+  /** The names of the files directly in a folder; null: there is no such folder. */
+  list(folder: string): Promise<readonly string[] | null>;
+  /** Null: there is no such file. */
+  read(path: string): Promise<string | null>;
+}
+
+export const FILES_ON_DISK: ProjectFiles = {
+  list: async (folder) => {
+    const entries = await readdir(folder, { withFileTypes: true }).catch(() => null);
+    return entries?.filter((entry) => entry.isFile()).map(({ name }) => name) ?? null;
+  },
+  read: async (path) => {
+    try {
+      return await readFile(path, "utf8");
+    } catch (error) {
+      if (["ENOENT", "ENOTDIR", "EISDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return null;
+      throw error;
+    }
+  },
+};
+
 /** Throws a CommandError if there are no handler files. */
-export async function discoverSources(root: string, handlers: string): Promise<AppSources> {
-  const entries = await readdir(join(root, handlers), { withFileTypes: true }).catch(() => null);
-  const handlerFiles = (entries ?? [])
-    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts") && !/\.(d|test)\.ts$/.test(entry.name))
-    .map((entry) => posix.join(handlers, entry.name))
+export async function discoverSources(
+  root: string,
+  handlers: string,
+  files: ProjectFiles = FILES_ON_DISK,
+): Promise<AppSources> {
+  const names = await files.list(join(root, handlers));
+  const handlerFiles = (names ?? [])
+    .filter((name) => name.endsWith(".ts") && !/\.(d|test)\.ts$/.test(name))
+    .map((name) => posix.join(handlers, name))
     .toSorted();
   if (handlerFiles.length === 0) {
     throw new CommandError(
       "no_handlers",
-      entries === null
+      names === null
         ? `there is no folder ${handlers}/ in ${root}`
         : `there are no .ts files in ${join(root, handlers)}`,
       `export a function from a file like ${handlers}/notes.ts, or name another folder as "handlers" in radical.config.ts`,
@@ -37,11 +64,12 @@ export async function discoverSources(root: string, handlers: string): Promise<A
   const waiting = [...handlerFiles];
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     if (texts.has(path)) continue;
-    const text = await readFile(join(root, path), "utf8");
+    // A file that isn't there is named by the compiler, at the import.
+    const text = await files.read(join(root, path));
+    if (text === null) continue;
     texts.set(path, text);
     for (const imported of relativeImports(text)) {
-      const found = await resolveImport(root, posix.join(posix.dirname(path), imported));
-      // A file that isn't there is named by the compiler, at the import.
+      const found = await resolveImport(root, posix.join(posix.dirname(path), imported), files);
       if (found !== null && !texts.has(found)) waiting.push(found);
     }
   }
@@ -56,16 +84,12 @@ function relativeImports(text: string): readonly string[] {
 }
 
 /** The path of the file that an import means: extensions are optional, a folder means its index. */
-async function resolveImport(root: string, path: string): Promise<string | null> {
+async function resolveImport(root: string, path: string, files: ProjectFiles): Promise<string | null> {
   // Nothing outside the project is read.
   if (path.startsWith("..")) return null;
   const base = path.replace(/\.ts$/, "");
   for (const candidate of [`${base}.ts`, `${base}/index.ts`]) {
-    const readable = await readFile(join(root, candidate)).then(
-      () => true,
-      () => false,
-    );
-    if (readable) return candidate;
+    if ((await files.read(join(root, candidate))) !== null) return candidate;
   }
   return null;
 }

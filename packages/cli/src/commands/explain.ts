@@ -1,6 +1,7 @@
 /** `radical explain`: the page about a diagnostic, as it lies in `docs/diagnostics` and in the published package. */
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { type Subcommand, subcommand } from "@radical/command-line";
+import { diagnosticPages } from "../build/diagnostic-pages.ts";
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
 import { reported } from "./command.ts";
 import { print } from "../terminal/terminal.ts";
@@ -20,7 +21,7 @@ export const explainCommand: Subcommand = subcommand(
 );
 
 function pageOf(code: string): string {
-  const folder = pagesFolder();
+  const folder = diagnosticPages();
   const names = readdirSync(folder).map((name) => name.replace(/\.md$/, ""));
   if (!names.includes(code)) {
     throw new CommandError("unknown_diagnostic", `there is no diagnostic "${code}"`, "radical explain lists them all", {
@@ -28,10 +29,4 @@ function pageOf(code: string): string {
     });
   }
   return readFileSync(new URL(`${code}.md`, folder), "utf8").trimEnd();
-}
-
-/** In the published package beside `dist`, in the workspace among its documents. */
-function pagesFolder(): URL {
-  const published = new URL("../../diagnostics/", import.meta.url);
-  return existsSync(published) ? published : new URL("../../../../docs/diagnostics/", import.meta.url);
 }

@@ -1,0 +1,23 @@
+/** `radical lsp`: the language server, which an editor starts. */
+import { readFileSync } from "node:fs";
+import { type Subcommand, subcommand } from "@radical/command-line";
+
+export const lspCommand: Subcommand = subcommand(
+  {
+    name: "lsp",
+    words: "show an editor what is wrong with handlers, and what they read and write",
+    options: {
+      stdio: { kind: "flag", words: "taken and ignored: it speaks over standard input and output in any case" },
+    },
+    notes: `Speaks the Language Server Protocol. An editor starts it; it ends with the editor. It serves every application of
+the workspace that the editor has opened: each folder with a radical.config.ts.`,
+    examples: [["radical lsp --stdio", "as editors start it"]],
+  },
+  async () => {
+    const { serveEditor } = await import("../lsp/language-server.ts");
+    const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+      readonly version: string;
+    };
+    serveEditor(version);
+  },
+);

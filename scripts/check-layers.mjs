@@ -43,6 +43,7 @@ const LAYERS = {
     libraries: "any",
   },
   "create-radical-app": { workspace: [], tests: [], libraries: "any" },
+  vscode: { workspace: [], tests: [], libraries: "any" },
   simulation: {
     workspace: ["command-line", "history", "variants", "protocol", "wasm-host", "analyzer", "runtime", "lvi-server"],
     tests: [],

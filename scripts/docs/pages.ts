@@ -54,7 +54,9 @@ export function sections(): readonly Section[] {
     section("Concepts", "concepts/request", "concepts/guarantees", "concepts/failures", "analysis", "caches"),
     section(
       "How-to",
-      ...["auth", "tables", "testing", "benchmark", "ci", "look-after", "rotate-keys"].map((name) => `how-to/${name}`),
+      ...["editor", "auth", "tables", "testing", "benchmark", "ci", "look-after", "rotate-keys"].map(
+        (name) => `how-to/${name}`,
+      ),
       "live-queries",
       "worker",
       "deploy",

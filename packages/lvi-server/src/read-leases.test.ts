@@ -503,6 +503,34 @@ describe("a grant", () => {
     expect(jp.lines.at(-1)).toMatchObject({ units: [{ unit: A, version: world.entries.get(A)!.version }] });
   });
 
+  test("comes back for a set if its reads save more than the writes of its one unit that is written cost", () => {
+    const jp = world.listening("JP");
+    for (let time = 0; time < 12; time++) {
+      world.pass(1_000);
+      world.heard(jp);
+      world.read(jp, A, B);
+      world.read(jp, A, B);
+      world.write("IE", [A]);
+      world.stored();
+      world.heard(jp);
+      world.followUp([A]);
+      world.applied();
+    }
+    expect(jp.lines.at(-1)).toMatchObject({ kind: "lease", units: [{ unit: A }] });
+  });
+
+  test("comes back for the units of one write, whose executions wait once for all of them", () => {
+    const jp = world.listening("JP");
+    for (let time = 0; time < 4; time++) world.read(jp, A, B);
+    jp.lines.length = 0;
+    world.write("IE", [A, B]);
+    world.stored();
+    world.heard(jp);
+    world.followUp([A, B]);
+    world.applied();
+    expect(jp.lines.at(-1)).toMatchObject({ kind: "lease", units: [{ unit: A }, { unit: B }] });
+  });
+
   test("does not come back when the unit is written more than it is read, and not for a location far away", () => {
     const jp = world.listening("JP");
     world.read(jp, A);

@@ -75,15 +75,21 @@ const LARGEST_SET = 1 / 2;
 /** A location that does not hold the unit counts for less, so that leases do not come and go. */
 const NEWCOMER = 0.75;
 
-interface TableCount {
+/**
+ * A read of several units saves one round trip. The units share it by how often they are written, since only that costs something.
+ * This much everyone gets.
+ */
+const LEAST_WEIGHT = 1e-4;
+
+/** How often somebody has read and written something. */
+interface Counts {
   readonly reads: FadingCount;
   readonly writes: FadingCount;
 }
 
 /** A unit that somebody reads. Others are not counted: how often they are written says nothing about leases. */
-interface UnitCount {
-  readonly table: TableCount;
-  readonly writes: FadingCount;
+interface UnitCount extends Counts {
+  readonly table: Counts;
   /** By location. */
   readonly uses: Map<string, Use>;
 }
@@ -91,7 +97,7 @@ interface UnitCount {
 /** A location's use of a unit. */
 interface Use {
   readonly reads: FadingCount;
-  /** The part of one read that its last read was: one of n units is an n-th. */
+  /** The part that it had of its last read: see `LEAST_WEIGHT`. */
   share: number;
   /** Its last lease was revoked, and nobody has decided on the next one. */
   wasLeased: boolean;
@@ -135,7 +141,7 @@ export class ReadLeases {
   readonly #places = new Map<string, Place>();
   #counts = new Map<UnitId, UnitCount>();
   #olderCounts = new Map<UnitId, UnitCount>();
-  readonly #tables = new Map<string, TableCount>();
+  readonly #tables = new Map<string, Counts>();
   #isEnding = false;
   readonly counts: LeaseCounts = { granted: 0, revoked: 0, lapsed: 0 };
 
@@ -167,13 +173,17 @@ export class ReadLeases {
     if (at === undefined || this.#isEnding || units.length === 0 || term.untilMs <= term.nowMs) return;
     if (units.length > this.#bounds.unitsOfLocation * LARGEST_SET) return;
     const place = this.#placeOf(location);
-    const share = 1 / units.length;
-    let missing: UnitId[] | null = null;
-    for (const { unit } of units) {
+    const weighed = units.map(({ unit }) => {
       const count = this.#countOf(unit);
+      return { unit, count, weight: LEAST_WEIGHT + this.#writesPerRead(count, term.nowMs) };
+    });
+    const all = weighed.reduce((sum, { weight }) => sum + weight, 0);
+    let missing: UnitId[] | null = null;
+    for (const { unit, count, weight } of weighed) {
       const use = useOf(count, place);
-      use.share = share;
-      use.reads.add(share, term.nowMs);
+      use.share = weight / all;
+      use.reads.add(use.share, term.nowMs);
+      count.reads.add(1, term.nowMs);
       count.table.reads.add(1, term.nowMs);
       if (!place.leased.has(unit)) (missing ??= []).push(unit);
     }
@@ -197,13 +207,8 @@ export class ReadLeases {
   applied(writes: readonly Write[], term: Term): void {
     if (this.#places.size === 0) return;
     const units = writes.map(({ unit }) => unit);
-    for (const unit of units) {
-      const count = this.#counted(unit);
-      if (count === undefined) continue;
-      count.writes.add(1, term.nowMs);
-      count.table.writes.add(1, term.nowMs);
-    }
     const revoked = this.#revoked.size === 0 ? NO_UNITS : units.filter((unit) => this.#revoked.has(unit));
+    this.#countWrites(units, revoked.length, term.nowMs);
     if (this.#isEnding || revoked.length === 0 || term.untilMs <= term.nowMs) return;
     const free = revoked.filter((unit) => !this.#ground.isWanted(unit));
     for (const unit of free) this.#revoked.delete(unit);
@@ -235,6 +240,7 @@ export class ReadLeases {
       if (count === undefined || use === undefined) continue;
       const left = reads * leftOf(nowMs - (session.held.get(unit)?.sinceMs ?? nowMs));
       use.reads.add(left * use.share, nowMs);
+      count.reads.add(left, nowMs);
       count.table.reads.add(left, nowMs);
     }
   }
@@ -477,6 +483,20 @@ export class ReadLeases {
     return holdings === this.#holdings ? null : `${holdings} units are held, and ${this.#holdings} counted`;
   }
 
+  /**
+   * An execution waits once for all units that it writes, so they share the cost. Units that were leased have all of it. Others
+   * have the part that they would have if all were leased.
+   */
+  #countWrites(units: readonly UnitId[], revoked: number, nowMs: number): void {
+    const read = units.filter((unit) => this.#counted(unit) !== undefined);
+    for (const unit of read) {
+      const count = this.#countOf(unit);
+      const part = 1 / (this.#revoked.has(unit) ? revoked : read.length);
+      count.writes.add(part, nowMs);
+      count.table.writes.add(part, nowMs);
+    }
+  }
+
   // ── Policy ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Whether the location is near enough to be worth a lease of the unit. */
@@ -493,13 +513,21 @@ export class ReadLeases {
       const isHolder = other.leased.has(unit) || wasLeased;
       readers.push({ rttMs, reads: reads.at(nowMs) * (isHolder ? 1 : NEWCOMER) });
     }
-    const prior = (this.#policy.priorReads * table.writes.at(nowMs)) / Math.max(1, table.reads.at(nowMs));
-    const doesPay = at.rttMs <= leaseDistance(readers, writes.at(nowMs) + prior);
+    const doesPay = at.rttMs <= leaseDistance(readers, writes.at(nowMs) + this.#prior(table, nowMs));
     if (!doesPay) {
       use.lookAgainAtMs = nowMs + this.#policy.lookAgainMs;
       use.wasLeased = false;
     }
     return doesPay;
+  }
+
+  /** The writes that a unit of the table has over `priorReads`. */
+  #prior({ reads, writes }: Counts, nowMs: number): number {
+    return (this.#policy.priorReads * writes.at(nowMs)) / Math.max(1, reads.at(nowMs));
+  }
+
+  #writesPerRead({ reads, writes, table }: UnitCount, nowMs: number): number {
+    return (writes.at(nowMs) + this.#prior(table, nowMs)) / (reads.at(nowMs) + this.#policy.priorReads);
   }
 
   #placeOf(location: string): Place {
@@ -535,6 +563,7 @@ export class ReadLeases {
     if (count !== undefined) return count;
     count = this.#olderCounts.get(unit) ?? {
       table: this.#tableOf(unit),
+      reads: new FadingCount(),
       writes: new FadingCount(),
       uses: new Map<string, Use>(),
     };
@@ -544,7 +573,7 @@ export class ReadLeases {
     return count;
   }
 
-  #tableOf(unit: UnitId): TableCount {
+  #tableOf(unit: UnitId): Counts {
     const name = unit.slice(0, unit.indexOf("/"));
     let table = this.#tables.get(name);
     if (table !== undefined) return table;

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { buildForBenchmark, Measurement } from "../src/bench/measurement.ts";
 import { replayPlaced, replayVersioned } from "../src/bench/replay-check.ts";
+import { orderOf } from "../src/bench/strict-serializability.ts";
 import { SYSTEMS } from "../src/bench/result.ts";
 import { loadProject } from "../src/config/load-config.ts";
 
@@ -51,15 +52,16 @@ test("four systems do what the handlers say, and whoever does not is found", asy
     // Seeded mistakes: an answer that no run gives, and a write that is not stored.
     const histories = await measurement.histories();
     const { module, initial } = histories;
+    const { order } = orderOf(histories.radical, new Set(initial.keys()));
     const [first] = histories.radical;
     const wrong = { ...first!, answer: { status: 200, body: '{"result":-1}' } };
     const other = [wrong, ...histories.radical.slice(1)];
     const stored = await measurement.deployment.stored("radical");
-    expect(replayVersioned(histories.radical, module, initial, stored)).toEqual([]);
-    expect(replayVersioned(other, module, initial, stored).join()).toMatch(/was answered .*-1/);
+    expect(replayVersioned(histories.radical, order, module, initial, stored)).toEqual([]);
+    expect(replayVersioned(other, order, module, initial, stored).join()).toMatch(/was answered .*-1/);
     const [unit] = [...stored.keys()];
     stored.delete(unit!);
-    expect(replayVersioned(histories.radical, module, initial, stored)).toEqual([`${unit} is not stored`]);
+    expect(replayVersioned(histories.radical, order, module, initial, stored)).toEqual([`${unit} is not stored`]);
     const twice = histories.central.map((one) => (one.position > 0 ? { ...one, position: 1 } : one));
     expect(replayPlaced(twice, module, initial, null).join()).toMatch(/instead of one/);
     const silent = histories.central.map((one) => ({ ...one, wrote: false }));

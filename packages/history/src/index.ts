@@ -1,2 +1,8 @@
 export { Random } from "./random.ts";
-export { checkStrictSerializability, type Transaction, type Version } from "./strict-serializability.ts";
+export {
+  checkStrictSerializability,
+  type SerialOrder,
+  serialOrder,
+  type Transaction,
+  type Version,
+} from "./strict-serializability.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkStrictSerializability, type Version } from "./strict-serializability.ts";
+import { checkStrictSerializability, serialOrder, type Version } from "./strict-serializability.ts";
 
 type Values = Readonly<Record<string, string | null>>;
 
@@ -31,7 +31,28 @@ function problemsOf(...history: readonly Told[]): readonly string[] {
     answeredAt: until,
     reads: Object.entries(reads),
   }));
-  return checkStrictSerializability(transactions, versions);
+  const { problems, order } = serialOrder(transactions, versions);
+  expect(checkStrictSerializability(transactions, versions)).toEqual(problems);
+  if (problems.length === 0) expectSerial(history, order!);
+  return problems;
+}
+
+/** One after the other in this order, each reads what those before it wrote. */
+function expectSerial(history: readonly Told[], order: readonly number[]): void {
+  expect(order.toSorted((a, b) => a - b)).toEqual([...history.keys()]);
+  const items = new Map<string, string | null>([
+    ["x", "first"],
+    ["y", "first"],
+  ]);
+  let begun = -Infinity;
+  for (const place of order) {
+    const { name, from, until, reads, writes } = history[place]!;
+    for (const [unit, value] of Object.entries(reads))
+      expect([name, unit, items.get(unit) ?? null]).toEqual([name, unit, value]);
+    for (const [unit, value] of Object.entries(writes)) items.set(unit, value);
+    expect(until).toBeGreaterThanOrEqual(begun);
+    begun = Math.max(begun, from);
+  }
 }
 
 const W1 = told("w1", [0, 10], { x: "first" }, { x: "1", y: "1" });

@@ -30,14 +30,45 @@ export interface Version {
 /** A unit that nobody wrote. */
 const NEVER_WRITTEN: readonly Version[] = [{ writer: null, value: null }];
 
-/**
- * The violations, in words; empty if there are none. `versions`: of each unit in their order, from the one before all
- * writers.
- */
+export interface SerialOrder {
+  /** The violations, in words; empty if there are none. */
+  readonly problems: readonly string[];
+  /** Places of the transactions, in an order as above; null: there is none, or none was found among ambiguous absences. */
+  readonly order: readonly number[] | null;
+}
+
+/** The violations, in words; empty if there are none. `versions`: of each unit in their order, from the one before all writers. */
 export function checkStrictSerializability(
   transactions: readonly Transaction[],
   versions: ReadonlyMap<string, readonly Version[]>,
 ): readonly string[] {
+  return orderOf(transactions, versions).problems;
+}
+
+/** One order of the transactions, of which there may be many. `versions`: of each unit in their order, from the one before all writers. */
+export function serialOrder(
+  transactions: readonly Transaction[],
+  versions: ReadonlyMap<string, readonly Version[]>,
+): SerialOrder {
+  const { problems, graph, open } = orderOf(transactions, versions);
+  if (problems.length > 0) return { problems, order: null };
+  for (const read of open) {
+    // Decisions on others may have ruled it out since.
+    const at = read.candidates.find((candidate) => isFeasible(graph, read, candidate));
+    if (at === undefined) return { problems, order: null };
+    draw(graph, read.reader, read.versions, at);
+  }
+  return { problems, order: graph.inOrder() };
+}
+
+interface Ordered {
+  readonly problems: readonly string[];
+  readonly graph: Graph;
+  /** Reads of an absence that is one of several. */
+  readonly open: readonly OpenRead[];
+}
+
+function orderOf(transactions: readonly Transaction[], versions: ReadonlyMap<string, readonly Version[]>): Ordered {
   const problems: string[] = [];
   const graph = new Graph(transactions);
   for (const all of versions.values()) {
@@ -66,8 +97,9 @@ export function checkStrictSerializability(
     }
   }
   const cycle = graph.findCycle();
-  if (cycle !== null) return [...problems, `no order is possible: ${cycle.join(" → ")}`];
-  return [...problems, ...narrow(graph, open)];
+  if (cycle !== null) return { problems: [...problems, `no order is possible: ${cycle.join(" → ")}`], graph, open };
+  problems.push(...narrow(graph, open));
+  return { problems, graph, open: open.filter(({ candidates }) => candidates.length > 1) };
 }
 
 interface OpenRead {
@@ -113,12 +145,7 @@ function narrow(graph: Graph, open: readonly OpenRead[]): readonly string[] {
     isChanged = false;
     for (const read of left) {
       const { reader, unit, versions } = read;
-      const feasible = read.candidates.filter((at) => {
-        const writer = versions[at]!.writer;
-        const overwriter = versions[at + 1]?.writer ?? null;
-        if (writer !== null && graph.reaches(reader, writer)) return false;
-        return overwriter === null || overwriter === reader || !graph.reaches(overwriter, reader);
-      });
+      const feasible = read.candidates.filter((at) => isFeasible(graph, read, at));
       if (feasible.length === read.candidates.length) continue;
       isChanged = true;
       read.candidates = feasible;
@@ -128,6 +155,14 @@ function narrow(graph: Graph, open: readonly OpenRead[]): readonly string[] {
     left = left.filter(({ candidates }) => candidates.length > 1);
   }
   return [];
+}
+
+/** Whether the read of this version closes no cycle. */
+function isFeasible(graph: Graph, { reader, versions }: OpenRead, at: number): boolean {
+  const writer = versions[at]!.writer;
+  const overwriter = versions[at + 1]?.writer ?? null;
+  if (writer !== null && graph.reaches(reader, writer)) return false;
+  return overwriter === null || overwriter === reader || !graph.reaches(overwriter, reader);
 }
 
 /** The edges of the order. The first nodes are the transactions; instants of time follow. */
@@ -174,8 +209,21 @@ class Graph {
     return false;
   }
 
-  /** Depth first, without recursion. */
   findCycle(): readonly string[] | null {
+    return this.#search(() => undefined);
+  }
+
+  /** The transactions, each behind all that come before it. The edges must have no cycle. */
+  inOrder(): readonly number[] {
+    const last: number[] = [];
+    this.#search((node) => {
+      if (node < this.#transactions.length) last.push(node);
+    });
+    return last.toReversed();
+  }
+
+  /** Depth first, without recursion. Returns a cycle. `left`: called with each node after all that come behind it. */
+  #search(left: (node: number) => void): readonly string[] | null {
     const OPEN = -1;
     const CLOSED = -2;
     const path: number[] = [];
@@ -192,6 +240,7 @@ class Graph {
         const next = this.#next[node]![edges[edges.length - 1]!++];
         if (next === undefined) {
           state[node] = CLOSED;
+          left(node);
           path.pop();
           edges.pop();
         } else if (state[next] === OPEN) {

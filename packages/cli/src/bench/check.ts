@@ -10,7 +10,7 @@ import type { Placed, Versioned } from "./history.ts";
 import type { Items } from "./model.ts";
 import { type Problems, replayPlaced, replayVersioned } from "./replay-check.ts";
 import type { CheckRow, System } from "./result.ts";
-import { checkVersions } from "./strict-serializability.ts";
+import { orderOf } from "./strict-serializability.ts";
 
 /** Problems that are told. */
 const MOST_PROBLEMS = 10;
@@ -70,9 +70,11 @@ export async function checkDeployment(deployment: Deployment, checked: Checked):
       case "radical": {
         const { radical: history, problems } = histories;
         const final = await deployment.stored("radical");
-        add(system, "replay", history.length, [...problems, ...replayVersioned(history, module, initial, final)]);
         const units: ReadonlySet<UnitId> = new Set(initial.keys());
-        add(system, "strict-serializability", history.length, checkVersions(history, units));
+        const { problems: violations, order } = orderOf(history, units);
+        const differences = replayVersioned(history, order, module, initial, final);
+        add(system, "replay", history.length, [...problems, ...differences]);
+        add(system, "strict-serializability", history.length, violations);
         break;
       }
       case "central":

@@ -17,7 +17,7 @@ export interface Executed {
 
 /** An execution whose versions are known: of Radical. */
 export interface Versioned extends Executed {
-  /** Names its writes; null: it has none. The order of commit ids is the order of the writers. */
+  /** Names its writes; null: it has none. The order of commit ids is the order of the versions of each unit. */
   readonly commit: CommitId | null;
   /** Commits that wrote what it has read; null: absent. */
   readonly reads: ReadonlyMap<UnitId, string | null>;

@@ -1,42 +1,30 @@
 /**
- * Whether a system did what its handlers say: all executions run again here, one after the other in the order of their commits,
- * each on what those before it left. Every client must have got the answer that the run here gives, and what is stored in
- * the end must be what is left here.
+ * Whether a system did what its handlers say: all executions run again here, one after the other, each on what those before it
+ * left. Every client must have got the answer that the run here gives, and what is stored in the end must be what is left here.
  */
 import { type Outcome, type UnitId, valueToJson } from "@radical/protocol";
 import type { HandlerModule } from "@radical/wasm-host";
 import type { Executed, Placed, Versioned } from "./history.ts";
 import { type Items, runOn } from "./model.ts";
-import { VersionOrder } from "./version-order.ts";
 
 /** What is wrong, in words; empty if nothing is. */
 export type Problems = readonly string[];
 
+/** `order`: places in the history, as strict serializability gives them; null: there is no order. */
 export function replayVersioned(
   history: readonly Versioned[],
+  order: readonly number[] | null,
   module: HandlerModule,
   initial: Items,
   final: Items,
 ): Problems {
-  const order = new VersionOrder(history, new Set(initial.keys()));
-  const problems: string[] = [];
-  const readers = Map.groupBy(
-    history.flatMap((executed) => {
-      if (executed.commit !== null) return [];
-      const place = order.placeOf(executed);
-      if (typeof place === "number") return [{ executed, place }];
-      problems.push(`${executed.handler} ${executed.id} ${place}`);
-      return [];
-    }),
-    ({ place }) => place,
+  if (order === null) return ["There is no order of the executions in which each reads what those before it wrote."];
+  return replay(
+    order.flatMap((place) => history[place] ?? []),
+    module,
+    initial,
+    final,
   );
-  const inOrder: Executed[] = [];
-  for (let place = 0; place <= order.writers.length; place++) {
-    for (const { executed } of readers.get(place) ?? []) inOrder.push(executed);
-    const writer = order.writers[place];
-    if (writer !== undefined) inOrder.push(writer);
-  }
-  return [...problems, ...replay(inOrder, module, initial, final)];
 }
 
 /** `final`: null where nobody can look. */

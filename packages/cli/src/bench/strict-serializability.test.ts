@@ -1,7 +1,7 @@
 import { type CommitId, commitId, type UnitId } from "@radical/protocol";
 import { describe, expect, test } from "vitest";
 import type { Versioned } from "./history.ts";
-import { checkVersions } from "./strict-serializability.ts";
+import { orderOf } from "./strict-serializability.ts";
 
 const INITIAL: ReadonlySet<UnitId> = new Set(["t/x", "t/y"] as UnitId[]);
 const FIRST = "00000001-000000000000";
@@ -30,7 +30,7 @@ function executed(
   };
 }
 
-const problemsOf = (...history: readonly Versioned[]): readonly string[] => checkVersions(history, INITIAL);
+const problemsOf = (...history: readonly Versioned[]): readonly string[] => orderOf(history, INITIAL).problems;
 const W1 = executed("w1", [0, 10], { x: "first" }, { commit: 1, units: { x: true, y: true } });
 const W2 = executed("w2", [20, 30], { x: 1 }, { commit: 2, units: { x: true } });
 
@@ -43,6 +43,13 @@ test("readers between writers, and beside them in time", () => {
 
 test("writers are in the order of their commits, wherever they stand in the history", () => {
   expect(problemsOf(W2, executed("after", [31, 40], { x: 2, y: 1 }), W1)).toEqual([]);
+});
+
+test("a leased read before a writer that waits for it, and behind a writer with a later commit", () => {
+  const waits = executed("waits", [0, 40], { x: "first" }, { commit: 1, units: { x: true } });
+  const passes = executed("passes", [0, 10], { y: "first" }, { commit: 2, units: { y: true } });
+  const leased = executed("leased", [20, 30], { x: "first", y: 2 });
+  expect(orderOf([waits, leased, passes], INITIAL)).toEqual({ problems: [], order: [2, 1, 0] });
 });
 
 test("what is absent, was made, deleted and made again", () => {

@@ -1,13 +1,17 @@
-/** Strict serializability of what Radical has done in a benchmark: the primary tells which commit wrote what each execution read. */
-import { checkStrictSerializability, type Version } from "@radical/history";
+/**
+ * Strict serializability of what Radical has done in a benchmark: the primary tells which commit wrote what each execution read.
+ * Commit ids order the versions of one unit only. A writer that waits until leases of a unit have ended has its commit id already,
+ * and a leased read may come before it that has seen later commits of other units.
+ */
+import { type SerialOrder, serialOrder, type Version } from "@radical/history";
 import { compareCommits, type UnitId } from "@radical/protocol";
 import type { Versioned } from "./history.ts";
 
 /** The version of a unit that was there before the first writer, whatever commit has put it there. */
 const FIRST = "the first version";
 
-/** What is wrong, in words; empty if nothing is. `initial`: units that are there before the first writer. */
-export function checkVersions(history: readonly Versioned[], initial: ReadonlySet<UnitId>): readonly string[] {
+/** An order of the history, and what is wrong, in words. `initial`: units that are there before the first writer. */
+export function orderOf(history: readonly Versioned[], initial: ReadonlySet<UnitId>): SerialOrder {
   const versions = new Map<UnitId, Version[]>();
   const commits = new Set<string>();
   const writers = Array.from(history.entries()).flatMap(([writer, { commit, writes }]) =>
@@ -32,7 +36,7 @@ export function checkVersions(history: readonly Versioned[], initial: ReadonlySe
         [unit, commit !== null && !commits.has(commit) && initial.has(unit) ? FIRST : commit] as const,
     ),
   }));
-  return checkStrictSerializability(transactions, versions);
+  return serialOrder(transactions, versions);
 }
 
 function firstOf(unit: UnitId, initial: ReadonlySet<UnitId>): Version {

@@ -36,6 +36,8 @@ export interface FrontEnd {
   readonly tables: readonly TableDeclaration[];
   /** Whether all that a read/write-set function keeps is to be explained, or only what is expensive. */
   readonly explain: boolean;
+  /** Whether the verdicts have the products of the phases. */
+  readonly emitIr: boolean;
 }
 
 /** One access of a handler. */
@@ -87,6 +89,15 @@ export interface Explanation {
   readonly chain: readonly { readonly words: string; readonly span: Span }[];
 }
 
+/** The phases that derive the set of a handler, in order. */
+export type DerivingPhase = "lower" | "infer" | "slice" | "emit";
+
+/** The product of a phase as text, for people who work on the analyzer. */
+export interface PhaseProduct {
+  readonly phase: DerivingPhase;
+  readonly text: string;
+}
+
 /** Estimated steps; null: not known. */
 export interface Steps {
   readonly handler: number | null;
@@ -103,6 +114,8 @@ export type Derived =
        * handler's name. Its parameters are a subset of the handler's, with the same names and types.
        */
       readonly source: string;
+      /** Empty unless they are asked for. */
+      readonly products: readonly PhaseProduct[];
       readonly readOnly: boolean;
       readonly reads: readonly AccessPattern[];
       readonly writes: readonly AccessPattern[];
@@ -122,6 +135,8 @@ export type Derived =
       readonly kind: "refused";
       readonly handler: string;
       readonly reason: Diagnostic;
+      /** Of the phases before the refusal; empty unless they are asked for. */
+      readonly products: readonly PhaseProduct[];
       /** Whether the handler certainly never writes. */
       readonly readOnly: boolean;
       readonly reads: readonly AccessPattern[];
@@ -130,3 +145,8 @@ export type Derived =
       readonly tables: HandlerTables | null;
       readonly steps: Steps;
     };
+
+/** The back half of the analyzer. */
+export interface Slicer {
+  readonly deriveReadWriteSets: (front: FrontEnd) => readonly Derived[];
+}

@@ -4,9 +4,10 @@ import { rememberingSlicer } from "./slicer.ts";
 export { renderDiagnostic, renderFrames, type RenderOptions } from "./diagnostics/render.ts";
 export type { Diagnostic, DiagnosticClass, Edit, Fix, SourceFile, Span } from "./diagnostics/diagnostic.ts";
 export type { DiagnosticCode } from "./diagnostics/catalogue.ts";
-export { compileDataProgram } from "./data-program.ts";
-export type { AccessPattern, Explanation, Transformation, TransformationKind } from "./front.ts";
-export type { Analysis, BuildInput, BuildResult, HandlerReport, PlanReport, TableReport } from "./pipeline.ts";
+export { compileDataProgram } from "./modules/data-program.ts";
+export type { AccessPattern, DerivingPhase, Explanation, Transformation, TransformationKind } from "./front.ts";
+export type { BuildInput, BuildResult } from "./pipeline.ts";
+export type { Analysis, HandlerReport, PlanReport, TableReport } from "./report.ts";
 
 /** Of all builds in this process. */
 const slicer = rememberingSlicer();

@@ -1,9 +1,10 @@
 import { DEFAULT_LIMITS, METER_EXPORTS } from "@radical/protocol";
 import { deriveAccessSet, type DerivedSet } from "@radical/wasm-host";
 import { describe, expect, test } from "vitest";
-import type { Derived } from "./front.ts";
+import type { Derived, Slicer } from "./front.ts";
 import { buildApplication } from "./index.ts";
-import { buildWith, type Analysis, type BuildResult, type Slicer } from "./pipeline.ts";
+import { buildWith, type BuildResult } from "./pipeline.ts";
+import type { Analysis } from "./report.ts";
 import { slicer } from "./slicer.ts";
 import { buildInput } from "./testing/library.ts";
 import { explore } from "./testing/oracle.ts";
@@ -66,6 +67,7 @@ function slicerOf(sources: Readonly<Record<string, string>>): Slicer {
           writes: [],
           transformations: [],
           explanations: [],
+          products: [],
           steps: { handler: null, readWriteSet: null },
           plain: null,
           diagnostics: [],

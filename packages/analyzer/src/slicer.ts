@@ -1,7 +1,7 @@
 /**
  * The back half of the analyzer as the pipeline uses it.
  */
-import type { Slicer } from "./pipeline.ts";
+import type { Slicer } from "./front.ts";
 import { Derivations } from "./slice/derivations.ts";
 import { deriveReadWriteSets } from "./slice/derive.ts";
 

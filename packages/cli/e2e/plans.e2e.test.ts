@@ -221,6 +221,17 @@ describe("what the command says", () => {
     );
   });
 
+  test("--emit-ir: the products of the phases, or of one", async () => {
+    const all = await radical(["analyze", "link", "--emit-ir", "--project", project.folder]);
+    expect(all.code).toBe(0);
+    expect(all.stdout.match(/^# .*$/gm)).toEqual(["# link: lower", "# link: infer", "# link: slice", "# link: emit"]);
+    const one = await radical(["analyze", "link", "--emit-ir=slice", "--project", project.folder]);
+    expect(one.stdout).toMatch(/^# link: slice\n\n[^]*function link\(/);
+    expect(one.stdout).not.toContain("# link: lower");
+    const wrong = await radical(["analyze", "--emit-ir=parse", "--project", project.folder]);
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("--emit-ir must be one of") as unknown });
+  });
+
   test("explain: the page of a diagnostic, or all of them", async () => {
     expect((await radical(["explain", "not_sliced_library"])).stdout).toMatch(/^# not_sliced_library\n/);
     expect((await radical(["explain"])).stdout).toMatch(/^# Diagnostics\n[\s\S]*not_sliced_library/);

@@ -265,3 +265,25 @@ test("a program and its subcommands explain themselves, and tell the version", (
   expect(textOf("data", "--help")).toContain("Examples:\n  $ tool data get a\n");
   expect(helpOf(PROGRAM, 110).map(({ path }) => path)).toEqual(["tool", "tool count", "tool data", "tool data get"]);
 });
+
+test("a choice may stand alone", () => {
+  const command = {
+    ...COMMAND,
+    options: {
+      emitIr: { kind: "choice", of: ["all", "a"], default: null, alone: "all", placeholder: "phase", words: "which" },
+    },
+  } as const satisfies Command<Options>;
+  const valuesOf = (...args: readonly string[]): unknown => {
+    const parsed = readCommandLine(command, args);
+    return parsed.kind === "values" ? parsed.values : parsed;
+  };
+  expect(valuesOf()).toEqual({ emitIr: null });
+  expect(valuesOf("--emit-ir")).toEqual({ emitIr: "all" });
+  expect(valuesOf("--emit-ir=a")).toEqual({ emitIr: "a" });
+  expect(valuesOf("--emit-ir=b")).toMatchObject({
+    wrong: new Map([["emitIr", '--emit-ir must be one of all, a, and is "b".']]),
+  });
+  expect(valuesOf("--help")).toMatchObject({
+    text: expect.stringContaining("  --emit-ir [phase]  which (") as unknown,
+  });
+});

@@ -237,6 +237,7 @@ function parserOption(
   if (option.kind === "choice") made.argChoices = [...option.of];
   // Without its word.
   if (option.kind === "switch") made.preset("yes");
+  if (option.kind === "choice" && option.alone !== undefined) made.preset(option.alone);
   const fallback = defaultWords(option);
   return fallback === null ? made : made.default(null, fallback);
 }
@@ -251,8 +252,10 @@ function placeholderOf(option: Exclude<Option, { readonly kind: "operand" | "ope
       return ` <${option.unit ?? "number"}>`;
     case "seed":
       return " <number>";
-    case "choice":
-      return ` <${option.placeholder ?? "word"}>`;
+    case "choice": {
+      const placeholder = option.placeholder ?? "word";
+      return option.alone === undefined ? ` <${placeholder}>` : ` [${placeholder}]`;
+    }
     case "text":
     case "list":
       return ` <${option.placeholder}>`;

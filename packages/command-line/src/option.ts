@@ -35,6 +35,8 @@ export type Option =
       readonly kind: "choice";
       readonly of: readonly string[];
       readonly default?: string | null;
+      /** The word of the option without a word: `--emit-ir` is `--emit-ir all`. */
+      readonly alone?: string;
       /** The placeholder in the help, by default `word`. */
       readonly placeholder?: string;
     })

@@ -17,14 +17,30 @@ import {
   type Type,
 } from "./ir.ts";
 
-export function printProgram(program: Program): string {
-  return new IrPrinter().program(program);
+/** The part of a program that something keeps. */
+export interface KeptParts {
+  /** Statements of which anything is kept. */
+  readonly keptStatements: ReadonlySet<Statement>;
+  /** Expressions whose value is needed. */
+  readonly needed: ReadonlySet<Expression>;
+  /** Expressions whose own effect is kept. */
+  readonly kept: ReadonlySet<Expression>;
+}
+
+/** With `parts`, kept statements begin with `>`, `!` follows expressions whose value is needed, and `*` kept effects. */
+export function printProgram(program: Program, parts: KeptParts | null = null): string {
+  return new IrPrinter(parts).program(program);
 }
 
 class IrPrinter {
   private readonly names = new Map<object, string>();
   private readonly taken = new Map<string, number>();
   private readonly classes = new Set<ClassDeclaration>();
+  private readonly parts: KeptParts | null;
+
+  constructor(parts: KeptParts | null) {
+    this.parts = parts;
+  }
 
   program({ handler, globals, functions }: Program): string {
     const parts = [
@@ -135,6 +151,11 @@ class IrPrinter {
   }
 
   private statement(statement: Statement): string[] {
+    const [first = "", ...rest] = this.lines(statement);
+    return [this.parts?.keptStatements.has(statement) === true ? `> ${first}` : first, ...rest];
+  }
+
+  private lines(statement: Statement): string[] {
     switch (statement.kind) {
       case "variable": {
         const initial = statement.initializer === null ? "" : ` = ${this.expression(statement.initializer)}`;
@@ -177,9 +198,14 @@ class IrPrinter {
   // --------------------------------------------------------------------------------------------------------- expressions
 
   private expression(expression: Expression): string {
-    const own = this.own(expression);
+    const own = `${this.own(expression)}${this.mark(expression)}`;
     const parts = operands(expression).map((operand) => this.expression(operand));
     return parts.length === 0 ? own : `${own}(${parts.join(", ")})`;
+  }
+
+  private mark(expression: Expression): string {
+    if (this.parts?.needed.has(expression) === true) return "!";
+    return this.parts?.kept.has(expression) === true ? "*" : "";
   }
 
   /** What an expression is besides its operands. */

@@ -4,7 +4,7 @@
 import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { as } from "./assemblyscript.ts";
-import { isDevelopers, type Crash } from "./compile.ts";
+import { isDevelopers, type Crash, type LoadedProgram } from "./compile.ts";
 import { conversionHelp } from "./conversions.ts";
 import { readableTypes, spanOfRange } from "./span.ts";
 
@@ -29,6 +29,11 @@ export function fromCompiler(messages: readonly as.DiagnosticMessage[], fallback
   // A captured variable is also reported as not assigned.
   const closures = new Set(diagnostics.filter(({ code }) => code === "closure").map(({ primary }) => primary.start));
   return diagnostics.filter(({ code, primary }) => code === "closure" || !closures.has(primary.start));
+}
+
+/** All that the compiler said of a program so far. */
+export function fromProgram({ messages, crash }: LoadedProgram, fallback: Fallback): Diagnostic[] {
+  return [...fromCompiler(messages, fallback), ...(crash === null ? [] : [fromCrash(crash, fallback)])];
 }
 
 export function fromCrash(crash: Crash, fallback: Fallback): Diagnostic {

@@ -17,6 +17,7 @@ import {
   TypeKind,
 } from "../parse/assemblyscript.ts";
 import { SDK_LIBRARY } from "../parse/compile.ts";
+import type { Roots } from "../parse/facts.ts";
 import { copiedText, readableTypes, spanOfRange, textOf } from "../parse/span.ts";
 
 /** Prefix of every generated name. */
@@ -109,6 +110,11 @@ export function recordTypes(records: readonly RecordSchema[]): RecordTypes {
       },
     ]),
   );
+}
+
+/** The functions and classes from which a program with this schema is compiled. */
+export function rootsOf({ handlers, records }: Schema): Roots {
+  return { handlers: handlers.map(({ instance }) => instance), records: records.map((record) => record.class) };
 }
 
 class SchemaExtractor {

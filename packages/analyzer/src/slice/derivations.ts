@@ -12,6 +12,7 @@ export interface Subject {
   readonly program: Program;
   readonly sources: readonly SourceFile[];
   readonly explain: boolean;
+  readonly emitIr: boolean;
 }
 
 interface Derivation {
@@ -42,6 +43,7 @@ function isLike(left: Subject, right: Subject): boolean {
   return (
     left.handler.file === right.handler.file &&
     left.explain === right.explain &&
+    left.emitIr === right.emitIr &&
     left.handler.refused.size === right.handler.refused.size &&
     [...left.handler.refused].every((kind) => right.handler.refused.has(kind)) &&
     new Likeness(left.sources, right.sources).same(left.program, right.program)

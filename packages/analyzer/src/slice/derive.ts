@@ -5,11 +5,12 @@
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { emitProgram } from "../emit/emit-program.ts";
-import type { Derived, FrontEnd, HandlerDeclaration } from "../front.ts";
+import type { Derived, FrontEnd, HandlerDeclaration, PhaseProduct } from "../front.ts";
 import { CostModel } from "../infer/cost.ts";
 import { PointsTo } from "../infer/points-to.ts";
 import { refuseUnknownValues } from "../infer/unknown-values.ts";
 import { lowerHandler } from "../lower/lower-program.ts";
+import { printProgram } from "../lower/print-ir.ts";
 import { Refusal } from "../lower/refusal.ts";
 import { verifyProgram } from "../lower/verify-ir.ts";
 import type { as } from "../parse/assemblyscript.ts";
@@ -30,21 +31,30 @@ export function deriveReadWriteSets(front: FrontEnd, derivations = new Derivatio
 }
 
 function derive(front: FrontEnd, handler: HandlerDeclaration, derivations: Derivations): Derived {
-  const { program, facts, sources, explain } = front;
+  const { program, facts, sources, explain, emitIr } = front;
+  const products: PhaseProduct[] = [];
   try {
     const lowered = lowerHandler({ program, facts }, handlerInstance(program, handler));
-    const subject = { handler, program: lowered, sources, explain };
+    if (emitIr) products.push({ phase: "lower", text: printProgram(lowered) });
+    const subject = { handler, program: lowered, sources, explain, emitIr };
     return derivations.of(subject, () => sliced(handler, subject));
   } catch (thrown) {
     // A mistake of the analyzer's costs one handler its speed, not all of them.
     const found = thrown instanceof Refusal ? thrown.diagnostic : crash(handler, thrown);
     const { steps, ...known } = knownAccesses(front, handler.declaration);
     const reason = { ...found, related: [...found.related, ...notKnown(known)] };
-    return { kind: "refused", handler: handler.name, reason, ...known, steps: { handler: steps, readWriteSet: null } };
+    return {
+      kind: "refused",
+      handler: handler.name,
+      reason,
+      products,
+      ...known,
+      steps: { handler: steps, readWriteSet: null },
+    };
   }
 }
 
-function sliced(handler: HandlerDeclaration, { program: lowered, sources, explain }: Subject): Derived {
+function sliced(handler: HandlerDeclaration, { program: lowered, sources, explain, emitIr }: Subject): Derived {
   verifyProgram(lowered, "lowered");
   const pointsTo = new PointsTo(lowered);
   // variant: unknown-refused
@@ -55,13 +65,19 @@ function sliced(handler: HandlerDeclaration, { program: lowered, sources, explai
   const broken =
     transformed === null ? null : problemOf(() => verifySlice(lowered, transformed.residual, transformed.relevance));
   const handlerSteps = new CostModel(pointsTo.reached).function(lowered.handler);
+  const sourceOf = ({ residual: { program, fields } }: Slice): string =>
+    emitProgram(program, { fields, comment: `What ${handler.name} (${handler.file}) reads and writes.` });
+  const productsOf = (slice: Slice): PhaseProduct[] => [
+    { phase: "lower", text: printProgram(lowered) },
+    { phase: "infer", text: printProgram(lowered, plain.relevance) },
+    { phase: "slice", text: printProgram(slice.residual.program) },
+    { phase: "emit", text: sourceOf(slice) },
+  ];
   const verdict = (slice: Slice, other: Derived | null): Derived => ({
     kind: "sliced",
     handler: handler.name,
-    source: emitProgram(slice.residual.program, {
-      fields: slice.residual.fields,
-      comment: `What ${handler.name} (${handler.file}) reads and writes.`,
-    }),
+    source: sourceOf(slice),
+    products: emitIr ? productsOf(slice) : [],
     ...accessPatterns(slice.residual.accesses, pointsTo, keys),
     transformations: slice.transformations,
     explanations: slice.explanations,

@@ -69,6 +69,8 @@ export interface KnownAccesses extends AccessPatterns {
   readonly steps: number | null;
 }
 
+export const NOT_KNOWN: KnownAccesses = { readOnly: false, reads: [], writes: [], tables: null, steps: null };
+
 interface LoweredAccesses {
   readonly steps: number | null;
   readonly patterns: AccessPatterns;

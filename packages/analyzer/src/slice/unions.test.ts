@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { buildWith, type BuildResult, type HandlerReport } from "../pipeline.ts";
+import { buildWith, type BuildResult } from "../pipeline.ts";
+import type { HandlerReport } from "../report.ts";
 import { slicer } from "../slicer.ts";
 import { buildInput } from "../testing/library.ts";
 import { explore } from "../testing/oracle.ts";

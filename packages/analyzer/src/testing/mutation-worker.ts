@@ -1,7 +1,7 @@
 /** A thread of the mutation check: says the verdict on each mutant that it is given. */
 import { parentPort } from "node:worker_threads";
 import { VariantLoader } from "@radical/variants";
-import type { Slicer } from "../pipeline.ts";
+import type { Slicer } from "../front.ts";
 import { MUTANTS, readAnchors, variantOf } from "./mutants.ts";
 import type { MutationTask } from "./mutation-threads.ts";
 

@@ -6,8 +6,8 @@
  * that the read/write-set function of a handler misses something. The same shows that a handler is sliced which is refused
  * otherwise.
  */
-import type { Derived, FrontEnd } from "../front.ts";
-import { buildWith, type BuildInput, type BuildResult, type Slicer } from "../pipeline.ts";
+import type { Derived, FrontEnd, Slicer } from "../front.ts";
+import { buildWith, type BuildInput, type BuildResult } from "../pipeline.ts";
 import { slicer } from "../slicer.ts";
 import { fixture } from "./fixtures.ts";
 import { buildInput } from "./library.ts";

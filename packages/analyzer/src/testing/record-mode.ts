@@ -3,7 +3,7 @@
  */
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import { spanOfRange } from "../parse/span.ts";
-import type { Slicer } from "../pipeline.ts";
+import type { Slicer } from "../front.ts";
 
 export const deriveNothing: Slicer = {
   deriveReadWriteSets: (front) =>
@@ -14,6 +14,7 @@ export const deriveNothing: Slicer = {
         message: `${name} is not analyzed`,
         primary: spanOfRange(declaration.name.range),
       }),
+      products: [],
       readOnly: false,
       tables: null,
       reads: [],

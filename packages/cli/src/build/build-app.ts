@@ -67,6 +67,8 @@ export interface BuildOptions {
   readonly colours?: boolean;
   /** Default false; whether all that the read/write-set functions keep is to be explained. */
   readonly explain?: boolean;
+  /** Default false; whether the reports have the products of the phases that derive the read/write-set functions. */
+  readonly emitIr?: boolean;
   /** Called with all that is known before there is WebAssembly, unless there are errors. */
   readonly onAnalyzed?: (analysis: AnalysisReport) => void;
 }
@@ -78,6 +80,7 @@ export async function buildApp(
   {
     optimize = true,
     explain = false,
+    emitIr = false,
     bundle = true,
     isReplaceable = false,
     colours = false,
@@ -88,7 +91,7 @@ export async function buildApp(
   const bundling = bundle ? bundleEntry(root, config.worker, { colours, isReplaceable }) : Promise.resolve(null);
   // Whatever comes of it is awaited behind the compiler.
   bundling.catch(() => undefined);
-  const report = await compiler.compile({ sources, handlerFiles, optimize, explain }, onAnalyzed);
+  const report = await compiler.compile({ sources, handlerFiles, optimize, explain, emitIr }, onAnalyzed);
   const findAssets = (): Promise<StaticFiles | null> => findStaticFiles(join(root, config.assets.folder));
   if (!report.ok) {
     const assetFolders = foldersOf(config, await findAssets());

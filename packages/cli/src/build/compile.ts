@@ -35,7 +35,10 @@ export interface CompilerOptions {
   readonly isKept?: boolean;
 }
 
-export type CompileQuestion = Pick<BuildInput, "sources" | "handlerFiles" | "optimize" | "explain" | "modules">;
+export type CompileQuestion = Pick<
+  BuildInput,
+  "sources" | "handlerFiles" | "optimize" | "explain" | "emitIr" | "modules"
+>;
 
 /** What the thread is asked for: an application, or the program that `radical data` writes with. */
 export type ThreadQuestion = CompileQuestion | "data-program";

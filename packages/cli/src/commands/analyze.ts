@@ -1,5 +1,5 @@
 /** `radical analyze`: what each handler reads and writes, how that is known, and why it is not known better. */
-import type { AccessPattern, Diagnostic, HandlerReport, Span, Transformation } from "@radical/analyzer";
+import type { AccessPattern, DerivingPhase, Diagnostic, HandlerReport, Span, Transformation } from "@radical/analyzer";
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
 import { type BuildOutcome, buildApp, framesOf, PLAN_WORDS } from "../build/build-app.ts";
 import { type Compilation, startCompiler } from "../build/compile.ts";
@@ -9,6 +9,9 @@ import { createTerminal, type Terminal, print } from "../terminal/terminal.ts";
 import { PROJECT, reported } from "./command.ts";
 import { checkStrict, STRICT } from "./strict.ts";
 
+/** Of the analyzer, which is loaded in its thread only. */
+const PHASES = ["lower", "infer", "slice", "emit"] as const satisfies readonly DerivingPhase[];
+
 const ANALYZE = {
   name: "analyze",
   words: "show what the handlers read and write",
@@ -17,6 +20,14 @@ const ANALYZE = {
     project: PROJECT,
     explain: { kind: "flag", words: "also why the read/write-set functions do what they do" },
     emit: { kind: "flag", words: "print the source of the read/write-set functions only" },
+    emitIr: {
+      kind: "choice",
+      of: ["all", ...PHASES],
+      default: null,
+      alone: "all",
+      placeholder: "phase",
+      words: "print the product of each phase of the analyzer, or of one",
+    },
     strict: STRICT,
     json: { kind: "flag", words: "print the report as JSON" },
   },
@@ -28,11 +39,18 @@ const ANALYZE = {
 
 The sets are shown as key patterns: {user} is a parameter, {author of posts/{id}} a field of an item, {each …} every
 element, {= …} something computed, {?} what is not known. A dependent read is one whose value is needed to find
-further items.`,
+further items.
+
+The phases derive the function of a handler in this order:
+  lower  the handler and all that it calls, as a program in the intermediate representation
+  infer  the same with marks: > before kept statements, ! behind needed values, * behind kept effects
+  slice  the program that is left, with its transformations
+  emit   its source`,
   examples: [
     ["radical analyze"],
     ["radical analyze follow --explain", "and why its read/write-set function keeps what it keeps"],
     ["radical analyze follow --emit", "the source of that function and nothing else"],
+    ["radical analyze follow --emit-ir=slice", "the program from which that source is printed"],
     ["radical analyze --strict", "exit code 3 if a handler is neither sliced nor given"],
     ["radical analyze --json | jq '.handlers[] | {name, plan}'"],
   ],
@@ -50,14 +68,16 @@ async function analyze(options: AnalyzeOptions): Promise<void> {
   const compiler = await startCompiler({ colours: terminal.colours });
   try {
     const explain = options.explain || options.json;
+    const emitIr = options.emitIr !== null;
     const outcome = await progress.during(
       "Analyzing",
-      buildApp(project, compiler, { optimize: false, bundle: false, explain }),
+      buildApp(project, compiler, { optimize: false, bundle: false, explain, emitIr }),
     );
     const handlers = outcome.report.handlers.filter(({ name }) => wanted === null || name === wanted);
     if (outcome.app === null) process.exitCode = EXIT_FAILED;
     else if (handlers.length === 0) throw unknownHandler(wanted ?? "", outcome.report.handlers);
     if (options.json) print(JSON.stringify(jsonOf(outcome, handlers), null, 2));
+    else if (options.emitIr !== null) showProducts(handlers, outcome.report, options.emitIr);
     else if (options.emit) emit(handlers, outcome.report);
     else show(handlers, outcome.report, terminal, options.explain);
     if (options.strict) checkStrict(handlers, progress);
@@ -85,6 +105,19 @@ function emit(handlers: readonly HandlerReport[], report: Compilation): void {
   for (const handler of handlers) {
     if (handler.rwSource !== null) print(handler.rwSource.trimEnd());
     else if (handler.plan.kind === "recorded") createTerminal().note(report.frames.get(handler.plan.reason) ?? "");
+  }
+  showErrors(report);
+}
+
+function showProducts(
+  handlers: readonly HandlerReport[],
+  report: Compilation,
+  wanted: NonNullable<AnalyzeOptions["emitIr"]>,
+): void {
+  for (const { name, products, plan } of handlers) {
+    for (const { phase, text } of products)
+      if (wanted === "all" || wanted === phase) print(`# ${name}: ${phase}\n\n${text}`);
+    if (plan.kind === "recorded") createTerminal().note(report.frames.get(plan.reason) ?? "");
   }
   showErrors(report);
 }

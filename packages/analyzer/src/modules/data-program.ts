@@ -3,9 +3,9 @@
  * are, and held to the same limits.
  */
 import { DEFAULT_LIMITS } from "@radical/protocol";
-import { compileProgram, loadProgram } from "./parse/compile.ts";
-import { SyntaxTrees } from "./parse/syntax-trees.ts";
-import type { BuildInput } from "./pipeline.ts";
+import { compileProgram, loadProgram } from "../parse/compile.ts";
+import { SyntaxTrees } from "../parse/syntax-trees.ts";
+import type { BuildInput } from "../pipeline.ts";
 
 const ENTRY = "data.ts";
 

@@ -6,11 +6,11 @@
  * transformations, then by none. That costs its handler the speed of its location, never the build. A given set that
  * does not compile is the developer's mistake.
  */
-import { ENTRY_FILE, generateCode, loadingEntry } from "./codegen/generate.ts";
-import { diagnostic } from "./diagnostics/catalogue.ts";
-import type { Diagnostic, Span } from "./diagnostics/diagnostic.ts";
-import { checkUses } from "./check/check-uses.ts";
-import type { Derived } from "./front.ts";
+import { ENTRY_FILE, generateCode, loadingEntry } from "../codegen/generate.ts";
+import { diagnostic } from "../diagnostics/catalogue.ts";
+import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
+import { checkUses } from "../check/check-uses.ts";
+import type { Derived } from "../front.ts";
 import {
   compileProgram,
   loadProgram,
@@ -18,13 +18,13 @@ import {
   SDK_LIBRARY,
   type CompiledProgram,
   type CompileRequest,
-} from "./parse/compile.ts";
-import type { Graft } from "./parse/graft.ts";
-import { fromCompiler, fromCrash } from "./parse/messages.ts";
-import { as } from "./parse/assemblyscript.ts";
-import { spanOfRange } from "./parse/span.ts";
-import type { GivenSet } from "./schema/directions.ts";
-import { extractSchema, RESERVED_PREFIX, type Schema } from "./schema/schema.ts";
+} from "../parse/compile.ts";
+import type { Graft } from "../parse/graft.ts";
+import { fromCompiler, fromCrash } from "../parse/messages.ts";
+import { as } from "../parse/assemblyscript.ts";
+import { spanOfRange } from "../parse/span.ts";
+import type { GivenSet } from "../schema/directions.ts";
+import { extractSchema, RESERVED_PREFIX, type Schema } from "../schema/schema.ts";
 
 type Sliced = Extract<Derived, { kind: "sliced" }>;
 
@@ -33,7 +33,7 @@ export interface ReadWriteProgram {
   readonly wasm: Uint8Array;
   /** The final verdicts by handler. */
   readonly derived: ReadonlyMap<string, Derived>;
-  /** Of what the given sets do wrong. */
+  /** The mistakes of the given sets. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -146,7 +146,7 @@ function merged(grafts: readonly Graft[]): Graft[] {
   return Array.from(texts, ([file, text]) => ({ file, text }));
 }
 
-/** What the given sets do wrong, by themselves: they are the developer's code and held to its rules. */
+/** The mistakes of the given sets by themselves: they are the developer's code, and its rules hold for them. */
 function checkGivenSets(
   given: readonly GivenSet[],
   schema: Schema,
@@ -177,7 +177,7 @@ function checkGivenSets(
 
 const SDK_INDEX = `${SDK_LIBRARY}/index`;
 
-/** What a given set itself may not do, by the function called; what it shares with handlers may. */
+/** The effects that a given set itself may not have, by the function called. A function that it shares with handlers may. */
 const EFFECTS: ReadonlyMap<string, readonly [message: string, help: string]> = new Map([
   [`${SDK_INDEX}/Table#put`, ["only says what the handler writes", "table.willPut(key)"]],
   [`${SDK_INDEX}/Table#delete`, ["only says what the handler deletes", "table.willDelete(key)"]],
@@ -211,7 +211,7 @@ function notCompiled(verdict: Sliced, schema: Schema, problem: string): Derived 
     primary: spanOfRange(handler.declaration.name.range),
     help: "this is not your mistake; the handler works, but not at the speed of its location",
   });
-  const { readOnly, reads, writes, tables } = verdict;
+  const { products, readOnly, reads, writes, tables } = verdict;
   const steps = { ...verdict.steps, readWriteSet: null };
-  return { kind: "refused", handler: verdict.handler, reason, readOnly, reads, writes, tables, steps };
+  return { kind: "refused", handler: verdict.handler, reason, products, readOnly, reads, writes, tables, steps };
 }

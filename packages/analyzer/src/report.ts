@@ -1,0 +1,136 @@
+/** The analysis as it is told: what is known of each handler, and how. */
+import type { HandlerTables, Parameter, RecordTypes, ValueType } from "@radical/protocol";
+import { sortDiagnostics, type Diagnostic, type Span } from "./diagnostics/diagnostic.ts";
+import type { AccessPattern, Derived, Explanation, PhaseProduct, Steps, Transformation } from "./front.ts";
+import { spanOfRange } from "./parse/span.ts";
+import type { Directions } from "./schema/directions.ts";
+import { recordTypes, type HandlerSchema, type Schema } from "./schema/schema.ts";
+import type { KnownByHandler } from "./slice/directed-accesses.ts";
+import { NOT_KNOWN, type KnownAccesses } from "./slice/known-accesses.ts";
+
+/** How the accesses of a handler are known; see `HandlerPlan` of the protocol. */
+export type PlanReport =
+  | { readonly kind: "sliced" }
+  /** It could not be sliced. */
+  | { readonly kind: "recorded"; readonly reason: Diagnostic }
+  /** The developer wrote its read/write-set function. */
+  | { readonly kind: "given"; readonly function: { readonly name: string; readonly span: Span } }
+  /** The developer chose it, here. */
+  | { readonly kind: "near-storage"; readonly span: Span };
+
+export interface HandlerReport {
+  readonly name: string;
+  readonly file: string;
+  readonly line: number;
+  /** The name in its declaration. */
+  readonly span: Span;
+  readonly parameters: readonly Parameter[];
+  /** Null: the handler returns nothing. */
+  readonly result: ValueType | null;
+  readonly plan: PlanReport;
+  /** No path of the handler writes. */
+  readonly readOnly: boolean;
+  /** The tag `@speculative`, with which clients may see a result before its confirmation; null: there is none. */
+  readonly speculative: Span | null;
+  readonly reads: readonly AccessPattern[];
+  readonly writes: readonly AccessPattern[];
+  /** Every table that a run may touch; null: that is not known. */
+  readonly tables: HandlerTables | null;
+  readonly transformations: readonly Transformation[];
+  readonly explanations: readonly Explanation[];
+  readonly steps: Steps;
+  /** Source of the read/write-set function; null if there is none. */
+  readonly rwSource: string | null;
+  /** The products of the phases that derived it; empty unless they are asked for. */
+  readonly products: readonly PhaseProduct[];
+}
+
+export interface TableReport {
+  readonly name: string;
+  readonly type: ValueType;
+  /** The variable in its declaration. */
+  readonly span: Span;
+}
+
+/** All that is known before there is WebAssembly. */
+export interface Analysis {
+  /** Whether no diagnostic is an error. */
+  readonly ok: boolean;
+  /** Sorted by place. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** Sorted by name. */
+  readonly handlers: readonly HandlerReport[];
+  readonly tables: readonly TableReport[];
+  readonly records: RecordTypes;
+}
+
+/** `found`: the diagnostics but those of the verdicts. */
+export function analysisOf(
+  found: readonly Diagnostic[],
+  schema: Schema,
+  directions: Directions,
+  derived: ReadonlyMap<string, Derived>,
+  known: KnownByHandler,
+): Analysis {
+  const ofVerdicts = [...derived.values()].flatMap((verdict) =>
+    verdict.kind === "sliced" ? verdict.diagnostics : [verdict.reason],
+  );
+  return {
+    ok: true,
+    diagnostics: sortDiagnostics([...found, ...ofVerdicts]),
+    handlers: schema.handlers.map((handler) =>
+      report(handler, directions, derived.get(handler.name), known.get(handler.name)),
+    ),
+    tables: schema.tables.map(({ name, type, declaration }) => ({
+      name,
+      type,
+      span: spanOfRange(declaration.name.range),
+    })),
+    records: recordTypes(schema.records),
+  };
+}
+
+function report(
+  handler: HandlerSchema,
+  directions: Directions,
+  derived: Derived | undefined,
+  known: KnownAccesses | undefined,
+): HandlerReport {
+  const span = spanOfRange(handler.declaration.name.range);
+  return {
+    name: handler.name,
+    file: span.file,
+    line: span.line,
+    span,
+    parameters: handler.parameters.map(({ name, type, optional }) => ({ name, type, optional })),
+    result: handler.resultType,
+    speculative: directions.speculative.get(handler.name) ?? null,
+    ...planOf(handler, directions, derived, known),
+  };
+}
+
+function planOf(
+  { name }: HandlerSchema,
+  { given, nearStorage }: Directions,
+  derived: Derived | undefined,
+  known = NOT_KNOWN,
+): Omit<HandlerReport, "name" | "file" | "line" | "span" | "parameters" | "result" | "speculative"> {
+  const nothing = { transformations: [], explanations: [], rwSource: null, products: [] };
+  const { steps: knownSteps, ...patterns } = known;
+  const set = given.get(name);
+  if (set !== undefined) {
+    const plan = { kind: "given", function: { name: set.name, span: set.span } } as const;
+    return { ...nothing, ...patterns, plan, steps: { handler: null, readWriteSet: knownSteps }, rwSource: set.source };
+  }
+  const chosen = nearStorage.get(name);
+  if (chosen !== undefined) {
+    const plan = { kind: "near-storage", span: chosen } as const;
+    return { ...nothing, ...patterns, plan, steps: { handler: knownSteps, readWriteSet: null } };
+  }
+  if (derived === undefined) throw new Error(`${name} has no plan`);
+  const { readOnly, reads, writes, tables, steps, products } = derived;
+  const common = { readOnly, reads, writes, tables, steps, products };
+  if (derived.kind === "refused") return { ...nothing, ...common, plan: { kind: "recorded", reason: derived.reason } };
+  const { transformations, explanations, source } = derived;
+  return { ...common, plan: { kind: "sliced" }, transformations, explanations, rwSource: source };
+}

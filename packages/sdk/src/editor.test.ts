@@ -1,23 +1,66 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
 const folder = fileURLToPath(new URL("..", import.meta.url));
 const read = (path: string): string => readFileSync(`${folder}/${path}`, "utf8");
 
-/** TypeScript's complaints about a project, without the paths. */
-function typeCheck(project: string): string[] {
+/** TypeScript's complaints about a project. */
+function complaints(path: string): string[] {
   const compiler = fileURLToPath(new URL("./bin/tsc", import.meta.resolve("typescript/package.json")));
-  const { stdout, status } = spawnSync(process.execPath, [compiler, "-p", `${folder}/fixtures/${project}`], {
-    encoding: "utf8",
-  });
+  const { stdout, status } = spawnSync(process.execPath, [compiler, "-p", path], { cwd: path, encoding: "utf8" });
   if (status !== 0 && stdout === "") throw new Error(`the compiler did not run: ${status}`);
-  return stdout.split("\n").flatMap((line) => /\((\d+),\d+\): error (.*)$/.exec(line)?.slice(1, 3).join(" ") ?? []);
+  return stdout.split("\n").filter((line) => line.includes(": error "));
+}
+
+/** Those about a fixture, without the paths. */
+function typeCheck(fixture: string): string[] {
+  return complaints(join(folder, "fixtures", fixture)).flatMap(
+    (line) => /\((\d+),\d+\): error (.*)$/.exec(line)?.slice(1, 3).join(" ") ?? [],
+  );
+}
+
+/** The code of a document that the build accepts: of a diagnostic's page its last section, of another page all. */
+function acceptedIn(document: string): readonly (readonly [path: string, code: string])[] {
+  const text = readFileSync(document, "utf8");
+  const section = text.includes("\n## Example\n") ? (text.split(/^## Accepted$/m)[1] ?? "") : text;
+  return Array.from(section.matchAll(/^```ts\n(.*?)^```/gms), ([, code = ""]) => [
+    /^\/\/ (\S+\.ts)\n/.exec(code)?.[1] ?? "handlers/example.ts",
+    code,
+  ]);
 }
 
 test("editors have nothing against what handlers may do", () => {
   expect(typeCheck("handlers")).toEqual([]);
+});
+
+test("editors have nothing against what the documents say is accepted", () => {
+  const docs = join(folder, "../../docs");
+  const pages = readdirSync(join(docs, "diagnostics")).map((name) => join(docs, "diagnostics", name));
+  const project = mkdtempSync(join(tmpdir(), "radical-accepted-"));
+  try {
+    let count = 0;
+    for (const page of [...pages, join(docs, "language.md")])
+      for (const [path, code] of acceptedIn(page)) {
+        const file = join(project, basename(page, ".md"), path);
+        mkdirSync(dirname(file), { recursive: true });
+        writeFileSync(file, code);
+        count++;
+      }
+    expect(count).toBeGreaterThan(80);
+    const compilerOptions = {
+      moduleDetection: "force",
+      paths: { "@radical/sdk": [join(folder, "editor/index.d.ts")] },
+    };
+    const config = { extends: join(folder, "editor/tsconfig.json"), compilerOptions, include: ["."] };
+    writeFileSync(join(project, "tsconfig.json"), JSON.stringify(config));
+    expect(complaints(project)).toEqual([]);
+  } finally {
+    rmSync(project, { recursive: true });
+  }
 });
 
 test("editors find mistakes", () => {

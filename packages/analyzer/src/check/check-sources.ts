@@ -3,7 +3,7 @@
  * whatever is wrong with one of them hides nothing in the others.
  */
 import { diagnostic } from "../diagnostics/catalogue.ts";
-import { spanOf, type Diagnostic, type SourceFile } from "../diagnostics/diagnostic.ts";
+import { spanOf, type Diagnostic, type Fix, type SourceFile } from "../diagnostics/diagnostic.ts";
 import { type as, CommonFlags, NodeKind } from "../parse/assemblyscript.ts";
 import { fromParser } from "../parse/messages.ts";
 import { spanOfRange } from "../parse/span.ts";
@@ -152,7 +152,18 @@ function checkImport(
     message: `there is no file ${internalPath}.ts`,
     primary,
     help: "the path is relative to the importing file, without extension",
+    fix: withoutExtension(specifier),
   });
+}
+
+/** As TypeScript for Node wants paths, they have the extension of JavaScript. */
+function withoutExtension({ range, value }: as.StringLiteralExpression): Fix | undefined {
+  const path = value.replace(/\.[cm]?js$/, "");
+  if (path === value) return undefined;
+  return {
+    title: "Import without the extension",
+    edits: [{ span: spanOfRange(range), text: JSON.stringify(path) }],
+  };
 }
 
 /** Declarations at the top of a file: no generated names, nothing that only the host could provide. */

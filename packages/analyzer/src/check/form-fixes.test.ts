@@ -99,6 +99,19 @@ test.each(FIXES)("%s: %j", (code, before, after) => {
   expect(fixed(before, code)).toEqual({ text: after, left: [] });
 });
 
+test("an import of a file as JavaScript", () => {
+  const lib = { "lib/half.ts": "export function half(n: i32): i32 {\n  return n >> 1;\n}\n" };
+  const handler = (path: string): string =>
+    `import { half } from "${path}";\nexport function h(n: i32): i32 {\n  return half(n);\n}\n`;
+  const files = { ...lib, "handlers/a.ts": handler("../lib/half.js") };
+  const [found, ...others] = diagnosticsOf(files);
+  expect([found?.code, others]).toEqual(["import_not_found", []]);
+  const after = applied(files, [found!.fix!]);
+  expect(after).toEqual({ ...lib, "handlers/a.ts": handler("../lib/half") });
+  expect(diagnosticsOf(after)).toEqual([]);
+  expect(diagnosticsOf({ "handlers/a.ts": handler("../lib/half") })[0]?.fix).toBeUndefined();
+});
+
 describe("there is no fix", () => {
   test.each<readonly [why: string, code: DiagnosticCode, text: string]>([
     [

@@ -67,6 +67,7 @@ class Editor {
   /** How often anything was shown. */
   publications = 0;
   readonly told: string[] = [];
+  losePatience: () => void = () => undefined;
   readonly session: EditorSession;
   readonly #versions = new Map<string, number>();
 
@@ -80,8 +81,12 @@ class Editor {
         },
         tell: (message) => this.told.push(message),
         after: (ms, run) => {
-          // A time that takes long never comes to its end here.
-          const timer = ms > 10_000 ? undefined : setTimeout(run, 0);
+          // The patience of the session ends when a test says so.
+          if (ms > 10_000) {
+            this.losePatience = run;
+            return () => undefined;
+          }
+          const timer = setTimeout(run, 0);
           return () => clearTimeout(timer);
         },
       },
@@ -297,6 +302,35 @@ describe("the thread ends", () => {
     expect(editor.told).toEqual(["The analyzer has ended: the compiler's thread has ended. It starts again."]);
     expect(started).toHaveLength(2);
     expect(editor.lines()).toEqual(["handlers/shop.ts:12"]);
+    await editor.session.close();
+  });
+
+  test("an analysis without an end is given up for a newer text, and without a word", async () => {
+    await write({ "radical.config.ts": CONFIG, "handlers/shop.ts": SHOP });
+    let started = 0;
+    let isAsked = (): void => undefined;
+    const asked = new Promise<void>((resolve) => (isAsked = resolve));
+    const editor = new Editor(() => {
+      const isFirst = ++started === 1;
+      let end = (_reason: Error): void => undefined;
+      return Promise.resolve({
+        ...compiler,
+        close: async () => end(new Error("the compiler's thread has ended")),
+        compile: (question) => {
+          isAsked();
+          return isFirst ? new Promise((_resolve, reject) => (end = reject)) : compiler.compile(question);
+        },
+      });
+    });
+    editor.open("handlers/shop.ts", SHOP);
+    await asked;
+    editor.losePatience();
+    // It goes on until there is something newer to do.
+    expect(started).toBe(1);
+    editor.type("handlers/shop.ts", BROKEN);
+    await editor.session.settled();
+    expect([started, editor.told]).toEqual([2, []]);
+    expect(editor.lines()).toEqual(["handlers/shop.ts:11"]);
     await editor.session.close();
   });
 

@@ -1,6 +1,7 @@
 /** The fields of `radical.config.ts`, from the types and the comments in `packages/cli/src/config`. */
 import { readFileSync } from "node:fs";
 import { CACHE_KINDS } from "../../packages/protocol/src/cache-choice.ts";
+import { LEAST_LEVELS } from "../../packages/protocol/src/logged-line.ts";
 import { parseSync } from "oxc-parser";
 
 const FOLDER = new URL("../../packages/cli/src/config/", import.meta.url);
@@ -40,6 +41,7 @@ export function configFields(): readonly Field[] {
   );
   const lists = new Map([
     ["CacheKind", CACHE_KINDS],
+    ["LeastLevel", LEAST_LEVELS],
     ["NotFound", listOf(text, "NOT_FOUND")],
   ]);
   /** With what the names of types stand for. */

@@ -103,6 +103,18 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       unit: "ms",
       atLimit: "`primary_busy`, nothing is written",
     },
+    {
+      what: "lines that it logs",
+      from: `${PROTOCOL}/logged-line.ts#MAX_LOGGED_LINES`,
+      unit: "count",
+      atLimit: "the rest is left out, and one more line says so",
+    },
+    {
+      what: "one line that it logs, in UTF-16 units",
+      from: `${PROTOCOL}/logged-line.ts#MAX_LOGGED_CHARACTERS`,
+      unit: "count",
+      atLimit: "it is cut, and says so",
+    },
   ],
   request: [
     {

@@ -11,6 +11,7 @@ test.each([
   "docs/handlers.md",
   "docs/language.md",
   "docs/how-to/auth.md",
+  "docs/how-to/log.md",
   "docs/how-to/tables.md",
   "docs/worker.md",
   "docs/analysis.md",

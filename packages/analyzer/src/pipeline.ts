@@ -5,10 +5,11 @@
  * The analysis ends with all that can be said about the handlers, and the modules follow from it. Each phase works on
  * what the phases before it gave, and a phase that finds errors is the last.
  */
-import { DEFAULT_LIMITS } from "@radical/protocol";
+import { DEFAULT_LIMITS, type LeastLevel } from "@radical/protocol";
 import { checkSources } from "./check/check-sources.ts";
 import { checkUses } from "./check/check-uses.ts";
 import { ENTRY_FILE, loadingEntry } from "./codegen/generate.ts";
+import { sdkWithLevel } from "./codegen/log-level.ts";
 import { diagnostic } from "./diagnostics/catalogue.ts";
 import { sortDiagnostics, spanOf, type Diagnostic, type SourceFile, type Span } from "./diagnostics/diagnostic.ts";
 import type { FrontEnd, Slicer } from "./front.ts";
@@ -90,6 +91,8 @@ export interface BuildInput {
   readonly stdlib: ReadonlyMap<string, string>;
   /** Default true; without, the build is several times faster and its modules slower. */
   readonly optimize?: boolean;
+  /** The least level that handlers log. Default: all are logged. */
+  readonly log?: LeastLevel;
   /** Default false: the explanations are those of what is expensive, and the analysis is faster. */
   readonly explain?: boolean;
   /** Default false; with it, the reports of the handlers have the products of the phases. */
@@ -123,7 +126,7 @@ function requestOf(input: BuildInput, trees: SyntaxTrees): CompileRequest {
       [ENTRY_FILE, loadingEntry(input.handlerFiles)],
     ]),
     entry: ENTRY_FILE,
-    sdk: new Map(input.sdk.map((file) => [file.path, file.text])),
+    sdk: sdkWithLevel(input.sdk, input.log ?? "debug"),
     stdlib: input.stdlib,
     runtime: "incremental",
     optimizeLevel: input.optimize === false ? 0 : 2,

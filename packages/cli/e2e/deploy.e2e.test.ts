@@ -59,7 +59,7 @@ const ROUTED = [
   ["example.com/api/*", WORKER],
   ["visits.example.com", WORKER],
 ];
-const HANDLERS = (step: number): string => `import { Table } from "@radical/sdk";
+const HANDLERS = (step: number): string => `import { log, Table } from "@radical/sdk";
 export class Visits {
   count: i32 = 0;
 }
@@ -68,6 +68,7 @@ export function visit(page: string): i32 {
   const found = visits.get(page);
   const counted = found == null ? new Visits() : found;
   counted.count += ${step};
+  log(\`\${page} is visited\`);
   visits.put(page, counted);
   return counted.count;
 }
@@ -513,6 +514,9 @@ describe("radical tail and radical record of a deployment", () => {
     await visit("tailed");
     await has(() => lines.some(({ half, handler }) => half === "edge" && handler === "visit"));
     await has(() => lines.some(({ half }) => half === "primary"));
+    const logged = (): readonly unknown[] => lines.filter(({ line }) => line["event"] === "handler_log");
+    await has(() => logged().length > 0);
+    expect(logged()).toMatchObject([{ handler: "visit", level: "info", line: { message: "tailed is visited" } }]);
     child.kill("SIGINT");
     expect(await closed).toBe(0);
     await has(() => cloudflare.requests.some((line) => /^DELETE .*\/tails\//.test(line)));

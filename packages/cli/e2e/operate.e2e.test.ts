@@ -28,7 +28,7 @@ import {
 } from "./radical-process.ts";
 
 const CONFIG = `export default { name: "guestbook", dev: { locations: { near: 0, far: 20 } } };\n`;
-const HANDLERS = `import { abort, caller, now, Table, uuid } from "@radical/sdk";
+const HANDLERS = `import { abort, caller, log, now, Table, uuid } from "@radical/sdk";
 
 export class Entry {
   author: string = "";
@@ -40,6 +40,7 @@ const entries = new Table<Entry>("entries");
 
 export function sign(author: string, text: string): string {
   const id = uuid();
+  log(\`\${author} signs\`);
   entries.put(id, { author, text, likes: 0, at: now() });
   return id;
 }
@@ -512,6 +513,7 @@ describe.runIf(parts.includes("record and replay"))("radical record and radical 
     const text = await readFile(join(project.folder, "redacted.jsonl"), "utf8");
     expect(text).not.toContain("Persephone");
     expect(text).toContain('"author":"xxxxxxxxxx"');
+    expect(text).toContain('"logged":[{"level":"info","text":"xxxxxxxxxx signs"}]');
     const replayed = await radical(["replay", "redacted.jsonl", "--json"], { cwd: project.folder });
     expect([replayed.code, JSON.parse(replayed.stdout)]).toMatchObject([0, { records: 2, differing: [] }]);
   });
@@ -536,7 +538,11 @@ describe.runIf(parts.includes("record and replay"))("radical record and radical 
     expect([code, stderr]).toEqual([0, expect.stringMatching(/pseudonyms[^]*2 executions recorded/)]);
     const text = await readFile(join(project.folder, "named.jsonl"), "utf8");
     expect(text).not.toMatch(/Persephone|hello/);
-    expect((await recordsOf("named.jsonl")).map(({ redacted }) => redacted)).toEqual([["*"], ["*"]]);
+    const named = await recordsOf("named.jsonl");
+    expect(named.map(({ redacted }) => redacted)).toEqual([["*"], ["*"]]);
+    expect(named.flatMap(({ logged }) => logged)).toEqual([
+      { level: "info", text: expect.stringMatching(/^[a-z]{10} signs$/) as string },
+    ]);
     expect((await radical(["replay", "named.jsonl"], { cwd: project.folder })).code).toBe(0);
     expect((await radical(["record", "--whole", "--redact", "@caller"], { cwd: project.folder })).code).toBe(2);
   });

@@ -317,6 +317,7 @@ export class Engine {
   #note(note: Note): void {
     const { log, metrics } = this.#options;
     metrics.note(note);
+    if (note.name === "handler_log") return this.#tellLines(note);
     const { name, executionId, module, handler, detail, cause, units, waitedMs, times } = note;
     // A handler that leaves its set does so call after call: one line says it.
     const isWarning = name === "set_left" ? times === 1 : WARNINGS.has(name);
@@ -326,6 +327,15 @@ export class Engine {
     if (waitedMs !== undefined) this.#times?.spent(executionId, "lockWaitMs", waitedMs);
     const followupMs = name === "followup_applied" ? (this.#times?.followed(executionId) ?? undefined) : undefined;
     log[level](name, { execution: executionId, module, handler, detail, cause, units: named, waitedMs, followupMs });
+  }
+
+  /** One line of log for each of the handler's. */
+  #tellLines({ executionId: execution, handler, location, path, logged = [] }: Note): void {
+    const lines = logged.length;
+    for (const [index, { level, text: message }] of logged.entries()) {
+      const line = index + 1;
+      this.#options.log.handlerLine(level, { location, handler, execution, path, line, lines, message });
+    }
   }
 
   #wakeAt(atMs: number): void {

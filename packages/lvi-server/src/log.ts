@@ -1,5 +1,5 @@
 /** Structured logs: one JSON object a line, and the last lines of them. */
-import { terminalText } from "@radical/protocol";
+import { type LogLineLevel, terminalText } from "@radical/protocol";
 import { LogRing } from "./log-ring.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
@@ -10,26 +10,35 @@ export type Fields = Readonly<Record<string, string | number | boolean | null | 
 export type Writing = Exclude<LogLevel, "silent">;
 
 export interface Log extends Readonly<Record<Writing, (event: string, fields?: Fields) => void>> {
+  /** A line that a handler has logged. Its build knows the least level of those: here only `silent` drops it. */
+  readonly handlerLine: (level: LogLineLevel, fields: Fields) => void;
   /** Whether lines of the level are written: what is costly to put together can be spared. */
   writes(level: Writing): boolean;
   /** The lines that were written last. */
   readonly recent: LogRing;
 }
 
-/** Drops what is below the level. Fields never hold secrets, arguments or values of an application. */
+/**
+ * Drops what is below the level. Fields never hold secrets, arguments or values of an application, but for what its handlers
+ * log.
+ */
 export function createLog(level: LogLevel, write: (line: string) => void): Log {
   const least = LOG_LEVELS.indexOf(level);
   const writes = (name: Writing): boolean => LOG_LEVELS.indexOf(name) >= least;
   const recent = new LogRing();
+  const line = (name: Writing, event: string, fields: Fields): void => {
+    // People read it as it is: units and messages of others stand in it.
+    const json = JSON.stringify({ time: new Date().toISOString(), level: name, event, ...fields });
+    const text = `${terminalText(json)}\n`;
+    write(text);
+    recent.add(name, text);
+  };
   const at = (name: Writing) => {
     if (!writes(name)) return () => {};
-    return (event: string, fields: Fields = {}) => {
-      // People read it as it is: units and messages of others stand in it.
-      const json = JSON.stringify({ time: new Date().toISOString(), level: name, event, ...fields });
-      const line = `${terminalText(json)}\n`;
-      write(line);
-      recent.add(name, line);
-    };
+    return (event: string, fields: Fields = {}) => line(name, event, fields);
   };
-  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error"), writes, recent };
+  const handlerLine: Log["handlerLine"] = (name, fields) => {
+    if (level !== "silent") line(name, "handler_log", fields);
+  };
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error"), handlerLine, writes, recent };
 }

@@ -153,6 +153,8 @@ export class Metrics {
       case "cleared":
         this.#clearWaits.child({}).observe((waitedMs ?? 0) / 1_000);
         return;
+      // The log has the lines.
+      case "handler_log":
       case "valid":
       case "refused":
       case "followup_applied":

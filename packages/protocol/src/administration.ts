@@ -3,6 +3,7 @@
  * of locations. An answer that stays open consists of lines of JSON. An empty line only says that the connection is alive.
  */
 import type { CommitId, ModuleHash } from "./ids.ts";
+import type { LogLineLevel } from "./logged-line.ts";
 import type { RedactionQuestion } from "./redaction.ts";
 
 /** `GET`: {@link ServerStatus}; answered in every state. */
@@ -96,15 +97,13 @@ export interface ModuleList {
   readonly retentionMs: number;
 }
 
-export const LOG_LINE_LEVELS = ["debug", "info", "warn", "error"] as const;
-
 export interface LogQuestion {
   /** Most lines of those that are kept. */
   readonly lines: number;
   /** Whether lines to come are wanted. */
   readonly follow: boolean;
   /** The least level that is wanted; the server writes none below its own. */
-  readonly level: (typeof LOG_LINE_LEVELS)[number];
+  readonly level: LogLineLevel;
 }
 
 export interface SampleQuestion {

@@ -83,6 +83,8 @@ export const HOST_FUNCTIONS = {
   uuid: { parameters: ["string", "pointer"], result: null, program: "both" },
   /** Ends the execution without writes: HTTP status, error code, message. Does not return. */
   abort: { parameters: ["i32", "string", "string"], result: null, program: "both" },
+  /** Logs a line: level, pointer to its UTF-16 units, their length in bytes. A read/write-set function logs nothing. */
+  log: { parameters: ["i32", "pointer", "i32"], result: null, program: "both", since: 6 },
   /** Records a read whose value the read/write-set function does not need. */
   touch: { parameters: ["string", "string"], result: null, program: "read-write-set" },
   /** The same, unless the execution said before that it writes the item: the handler would see its own write. */

@@ -9,6 +9,7 @@ export * from "./host-functions.ts";
 export * from "./ids.ts";
 export { assert, present } from "./invariant.ts";
 export * from "./location-alarms.ts";
+export * from "./logged-line.ts";
 export { MalformedError, TooLargeError } from "./malformed-error.ts";
 export * from "./manifest.ts";
 export * from "./messages/followup.ts";

@@ -1,5 +1,12 @@
 /** One call of a handler, from its checked input to its reply, and what is left to do then. */
-import { type HandlerManifest, type Manifest, present, SEED_BYTES, type TraceContext } from "@radical/protocol";
+import {
+  type HandlerManifest,
+  type LoggedLine,
+  type Manifest,
+  present,
+  SEED_BYTES,
+  type TraceContext,
+} from "@radical/protocol";
 import type { HandlerModule } from "@radical/wasm-host";
 import { NO_PLACE, type Place } from "./cache/place.ts";
 import { countAnswer } from "./answered.ts";
@@ -11,7 +18,7 @@ import { type Identity, identityOf, toldExecution } from "./http/idempotency-key
 import { type Reply, replyOf, replyOfError } from "./http/reply.ts";
 import { type EndingReply, finalLine, speculativeLine, type SpeculativeReply } from "./http/speculative-reply.ts";
 import type { Isolate } from "./isolate.ts";
-import type { Log } from "./log.ts";
+import type { Log, LogLine } from "./log.ts";
 import { answerLeaves } from "./speculation-lane.ts";
 import { Timings } from "./timings.ts";
 import { listen, now, run } from "./worker-ports.ts";
@@ -47,7 +54,8 @@ export class Exchange {
   place: Place = NO_PLACE;
   #handler: string | null = null;
   #identity: Identity | null = null;
-  #line: Parameters<Log>[0] | null = null;
+  /** To be written when the reply has left. */
+  #lines: LogLine[] = [];
   /** The client may be shown a result before the reply, which then is the last line of a stream. */
   #streams = false;
 
@@ -156,18 +164,18 @@ export class Exchange {
 
   /** Writes to the log how it was replied. */
   report(): void {
-    const line = this.#line;
-    this.#line = null;
-    if (line === null) return;
-    if (line.event === "request" && line.path !== null) countAnswer(line.path);
-    this.#log(line);
+    for (const line of this.#lines.splice(0)) {
+      if (line.event === "request" && line.path !== null) countAnswer(line.path);
+      this.#log(line);
+    }
   }
 
   #reply(reply: Reply, answer: Answer | null, verdict: Verdict | null, footprint: Footprint | null): Told {
     const execution = this.#identity?.executionId ?? null;
     const ms = this.#timings.toRecord();
     const reason = answer?.kind === "outcome" ? answer.reason : null;
-    this.#line = {
+    this.#lines = answer?.kind === "outcome" ? this.#linesOf(answer.logged ?? []) : [];
+    this.#lines.push({
       level: "info",
       event: "request",
       location: this.place.location,
@@ -180,7 +188,7 @@ export class Exchange {
       code: reply.code,
       ms,
       fuel: this.#timings.fuel,
-    };
+    });
     const headers: Record<string, string> = {
       ...reply.headers,
       ...this.#earlyHeaders,
@@ -192,6 +200,17 @@ export class Exchange {
     return { ...reply, headers, last, repeatKey: this.#identity?.repeatKey ?? null, footprint };
   }
 
+  /** Of the handler, in the run that has given the answer. */
+  #linesOf(logged: readonly LoggedLine[]): LogLine[] {
+    const { location } = this.place;
+    const handler = present(this.#handler, "an execution has a handler");
+    const execution = present(this.#identity, "an execution has an id").executionId;
+    const lines = logged.length;
+    return logged.map(({ level, text: message }, index) => {
+      return { level, event: "handler_log", location, handler, execution, line: index + 1, lines, message };
+    });
+  }
+
   /** Headers that are known before the answer. */
   get #earlyHeaders(): Readonly<Record<string, string>> {
     const execution = this.#identity?.executionId;
@@ -201,11 +220,7 @@ export class Exchange {
     };
   }
 
-  #warn(
-    level: "warn" | "error",
-    event: Extract<Parameters<Log>[0], { level: "warn" | "error" }>["event"],
-    message: string,
-  ): void {
+  #warn(level: "warn" | "error", event: Exclude<LogLine["event"], "request" | "handler_log">, message: string): void {
     this.#log({
       level,
       event,

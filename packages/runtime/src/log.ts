@@ -1,4 +1,5 @@
-/** The reports of a location: one line per request, and warnings for the operator. */
+/** The reports of a location: one line per request, the lines that handlers log, and warnings for the operator. */
+import type { LogLineLevel } from "@radical/protocol";
 import type { ExecutionPath, PathReason, WarningCode } from "./core/effects.ts";
 
 export type LogLine =
@@ -21,6 +22,18 @@ export type LogLine =
       readonly ms: Readonly<Record<string, number>>;
       /** Of the last run of the handler at the location; null if there was none. */
       readonly fuel: number | null;
+    }
+  /** A line that the handler has logged, in the run that was confirmed. docs/http.md shows it. */
+  | {
+      readonly level: LogLineLevel;
+      readonly event: "handler_log";
+      readonly location: string;
+      readonly handler: string;
+      readonly execution: string;
+      /** Its place among the lines of the execution, from 1, and how many these are. */
+      readonly line: number;
+      readonly lines: number;
+      readonly message: string;
     }
   | {
       readonly level: "warn" | "error";

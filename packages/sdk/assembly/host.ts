@@ -56,6 +56,10 @@ export declare function uuid(site: string, destination: usize): void;
 export declare function abort(status: i32, code: string, message: string): void;
 
 // @ts-ignore: decorator
+@external("radical", "log")
+export declare function log(level: i32, pointer: usize, length: i32): void;
+
+// @ts-ignore: decorator
 @external("radical", "touch")
 export declare function touch(table: string, key: string): void;
 

@@ -7,6 +7,7 @@
 import { Writer, encodeValue, takeValue } from "./codec";
 import { randomAt, uuidAt } from "./draws";
 import * as host from "./host";
+import { LEAST_LEVEL } from "./log-level";
 
 /**
  * A table of items of type `T` by key. Declared once, at module level, with a literal name:
@@ -112,4 +113,38 @@ export function uuid(): string {
  */
 export function abort(status: i32, code: string, message: string): void {
   host.abort(status, code, message);
+}
+
+/**
+ * Logs a line at the level `info`. The line belongs to the execution, and is shown once: by `radical dev`, `radical tail` and
+ * `radical replay`, never for a run that was thrown away:
+ *
+ *     log(`${name} follows ${other}`);
+ *     log.warn("the cart is empty");
+ *
+ * At most 100 lines of an execution are kept, and 1,000 characters of each.
+ */
+export function log(text: string): void {
+  if (LEAST_LEVEL <= 1) logAt(1, text);
+}
+
+export namespace log {
+  /** Logs a line at the level `debug`. */
+  export function debug(text: string): void {
+    if (LEAST_LEVEL <= 0) logAt(0, text);
+  }
+
+  /** Logs a line at the level `warn`. */
+  export function warn(text: string): void {
+    if (LEAST_LEVEL <= 2) logAt(2, text);
+  }
+
+  /** Logs a line at the level `error`. The execution goes on. */
+  export function error(text: string): void {
+    if (LEAST_LEVEL <= 3) logAt(3, text);
+  }
+}
+
+function logAt(level: i32, text: string): void {
+  host.log(level, changetype<usize>(text), text.length << 1);
 }

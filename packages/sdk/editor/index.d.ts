@@ -69,3 +69,25 @@ export declare function uuid(): string;
  * `status` is 400 to 599; `code` is a snake_case word for programs, `message` a sentence for people.
  */
 export declare function abort(status: i32, code: string, message: string): never;
+
+/**
+ * Logs a line at the level `info`. The line belongs to the execution, and is shown once: by `radical dev`, `radical tail` and
+ * `radical replay`, never for a run that was thrown away:
+ *
+ *     log(`${name} follows ${other}`);
+ *     log.warn("the cart is empty");
+ *
+ * At most 100 lines of an execution are kept, and 1,000 characters of each.
+ */
+export declare function log(text: string): void;
+
+export declare namespace log {
+  /** Logs a line at the level `debug`. */
+  export function debug(text: string): void;
+
+  /** Logs a line at the level `warn`. */
+  export function warn(text: string): void;
+
+  /** Logs a line at the level `error`. The execution goes on. */
+  export function error(text: string): void;
+}

@@ -5,6 +5,8 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import {
   isTooDeep,
+  LOG_LINE_LEVELS,
+  type LoggedLine,
   MAX_DEPTH,
   MAX_RESULT_BYTES,
   MAX_VALUE_BYTES,
@@ -18,6 +20,7 @@ import {
 } from "@radical/protocol";
 import { Draws } from "./draws.ts";
 import { Guest, type HostCalls } from "./guest.ts";
+import { LoggedLines } from "./logged-lines.ts";
 import { assertionTrap, tidy, trapOf } from "./traps.ts";
 import type { CompiledModule } from "./web-assembly.ts";
 
@@ -84,6 +87,8 @@ export class Execution<Stop> implements HostCalls {
   /** What `take` copies. */
   #held: Uint8Array | null = null;
   #result: Uint8Array | null = null;
+  /** Null: it has logged nothing, as most runs. */
+  #logged: LoggedLines | null = null;
   #ending: { readonly kind: "ended"; readonly outcome: Outcome } | Extract<Ending<Stop>, { kind: "stopped" }> | null =
     null;
 
@@ -120,6 +125,11 @@ export class Execution<Stop> implements HostCalls {
     }
     this.#ending ??= { kind: "ended", outcome: { kind: "result", value: this.#result ?? NULL_RESULT } };
     return this.#ending.kind === "stopped" ? this.#ending : { ...this.#ending, fuel };
+  }
+
+  /** The lines that it has logged so far; null: none. */
+  get logged(): readonly LoggedLine[] | null {
+    return this.#logged?.all ?? null;
   }
 
   /** Ends the run. */
@@ -198,6 +208,14 @@ export class Execution<Stop> implements HostCalls {
 
   uuid(site: number, destination: number): void {
     this.#copyIn(destination, utf8ToBytes(this.#draws.uuid(this.#text(site))));
+  }
+
+  log(level: number, pointer: number, length: number): void {
+    const name = LOG_LINE_LEVELS[level];
+    if (name === undefined) this.#trap("invalid_access", `log with level ${level}: a level is 0 to 3`);
+    this.#logged ??= new LoggedLines();
+    // All of it was paid for; no more than what is kept is read.
+    this.#logged.add(name, length >>> 1, (units) => this.#guest.utf16(pointer, 2 * units) ?? this.#outside());
   }
 
   abort(status: number, code: number, message: number): void {

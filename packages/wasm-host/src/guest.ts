@@ -35,6 +35,7 @@ export interface HostCalls {
   random(site: number): number;
   uuid(site: number, destination: number): void;
   abort(status: number, code: number, message: number): void;
+  log(level: number, pointer: number, length: number): void;
   touch(table: number, key: number): void;
   touch_unwritten(table: number, key: number): void;
   will_write(table: number, key: number): void;
@@ -146,7 +147,13 @@ export class Guest {
     const start = pointer >>> 0;
     const bytes = this.#allBytes();
     if (start < 4 || start > bytes.length) return null;
-    const size = sizeAt(bytes, start);
+    return this.utf16(start, sizeAt(bytes, start));
+  }
+
+  /** Text of so many bytes of UTF-16, an even number; null outside of memory. */
+  utf16(pointer: number, size: number): string | null {
+    const start = pointer >>> 0;
+    const bytes = this.#allBytes();
     if (start + size > bytes.length) return null;
     return (start & 1) === 0
       ? textOf(this.#units, start >> 1, size >> 1)
@@ -303,6 +310,7 @@ function importsOf(service: Service): Readonly<Record<string, Readonly<Record<st
     random: (site: number) => service.calls!.random(site),
     uuid: (site: number, destination: number) => service.calls!.uuid(site, destination),
     abort: (status: number, code: number, message: number) => service.calls!.abort(status, code, message),
+    log: (level: number, pointer: number, length: number) => service.calls!.log(level, pointer, length),
     touch: (table: number, key: number) => service.calls!.touch(table, key),
     touch_unwritten: (table: number, key: number) => service.calls!.touch_unwritten(table, key),
     will_write: (table: number, key: number) => service.calls!.will_write(table, key),

@@ -235,6 +235,101 @@ describe("host functions", () => {
   });
 });
 
+describe("lines that a handler logs", () => {
+  let module: HandlerModule;
+  const run = (handler: string): CompletedRun => record(module, invoke(handler), everythingAbsent);
+
+  beforeAll(async () => {
+    module = await programs({
+      f: `
+        function log(level: i32, text: string): void { host_log(level, changetype<usize>(text), text.length << 1); }
+        export function speaks(): void { log(1, "one"); log(0, ""); log(2, "two\\nlines"); log(3, "\u{1D11E}" + String.fromCharCode(0xD800)); }
+        export function reads(): void { log(1, "before"); get("t", "a"); log(1, "after"); }
+        export function aborts(): void { log(1, "about to"); host_abort(404, "gone", ""); }
+        export function traps(): void { log(3, "about to"); assert(false); }
+        export function longLine(): void { log(1, "x".repeat(1_000)); log(1, "y".repeat(1_001)); }
+        export function manyLines(): void { for (let i = 0; i < 103; i++) log(1, i.toString()); }
+        export function endless(): void { for (;;) log(1, "again"); }
+        export function level(): void { host_log(4, 0, 0); }
+        export function negative(): void { host_log(-1, 0, 0); }
+        export function outside(): void { host_log(1, 0x7ffffff0, 2_000); }
+        export function odd(): void { const at = memory.data(16); store<u16>(at + 1, 0x41); host_log(1, at + 1, 2); }
+        export function silent(): void {}
+      `,
+      rw: `export function reads(): void { host_log(1, memory.data(16), 2); host_touch("t", "a"); }`,
+      limits: { fuel: 10_000_000 },
+    });
+  });
+
+  test("are told in their order with the run, each with its level", () => {
+    expect(run("speaks").logged).toEqual([
+      { level: "info", text: "one" },
+      { level: "debug", text: "" },
+      { level: "warn", text: "two\nlines" },
+      { level: "error", text: "\u{1D11E}\ufffd" },
+    ]);
+  });
+
+  test("are no part of a run that has none", () => {
+    expect(run("silent")).not.toHaveProperty("logged");
+  });
+
+  test("are told of a run that aborts or traps", () => {
+    expect(run("aborts")).toMatchObject({ outcome: { kind: "abort" }, logged: [{ level: "info", text: "about to" }] });
+    expect(run("traps")).toMatchObject({ outcome: { kind: "trap" }, logged: [{ level: "error", text: "about to" }] });
+  });
+
+  test("are lost with a run that was stopped", () => {
+    const { environment } = invoke("reads");
+    const left = runHandler(module, { handler: "reads", args: new Uint8Array(), environment }, everythingAbsent, {
+      reads: new Set(),
+      writes: new Set(),
+    });
+    expect(left).toEqual({ kind: "undeclared", unit: "t/a", mode: "read" });
+    expect(recordHandler(module, invoke("reads"), () => undefined, { guess: false }).run).toBeNull();
+  });
+
+  test("of a read/write-set function are nobody's", () => {
+    const derived = deriveAccessSet(module, invoke("reads"), everythingAbsent);
+    expect(derived).toEqual({ kind: "derived", set: access(["t/a"], []), missing: [], dependent: [] });
+  });
+
+  test("that are long are cut, and say so", () => {
+    expect(run("longLine").logged).toEqual([
+      { level: "info", text: "x".repeat(1_000) },
+      { level: "info", text: `${"y".repeat(1_000)}… (cut: the line has 1001 characters)` },
+    ]);
+  });
+
+  test("that are too many are left out, and one more says so", () => {
+    const logged = run("manyLines").logged!;
+    expect(logged).toHaveLength(101);
+    expect(logged.slice(98)).toEqual([
+      { level: "info", text: "98" },
+      { level: "info", text: "99" },
+      { level: "warn", text: "… (3 more lines of this run are left out: at most 100 are kept)" },
+    ]);
+  });
+
+  test("without end use up the fuel", () => {
+    const { outcome, logged } = run("endless");
+    expect(outcome).toMatchObject({ kind: "trap", code: "out_of_fuel" });
+    expect(logged).toHaveLength(101);
+  });
+
+  test.each([
+    ["level", "invalid_access"],
+    ["negative", "invalid_access"],
+    ["outside", "memory_out_of_bounds"],
+  ])("of a program that breaks the rules end it: %s", (handler, code) => {
+    expect(run(handler).outcome).toMatchObject({ kind: "trap", code });
+  });
+
+  test("may stand anywhere in memory", () => {
+    expect(run("odd").logged).toEqual([{ level: "info", text: "A" }]);
+  });
+});
+
 describe("traps", () => {
   const source = `
     let zero: i32 = 0;

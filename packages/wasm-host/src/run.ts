@@ -10,6 +10,7 @@ import {
   READ_WRITE_SET_STACK_BYTES,
   type Entry,
   type Limits,
+  type LoggedLine,
   type Outcome,
   type UnitId,
   type Write,
@@ -51,6 +52,8 @@ export interface CompletedRun {
   readonly writes: readonly Write[];
   /** What it has used of the fuel of its module's limits. */
   readonly fuel: number;
+  /** The lines that it has logged, however it has ended. Left out: none. */
+  readonly logged?: readonly LoggedLine[];
 }
 
 export type HandlerRun =
@@ -163,7 +166,7 @@ export function recordHandler(
   const execution = new Execution(invocation, limits, items);
   const ending = runOf(module, invocation, execution);
   const exhausted = isExhausted(ending, limits, module);
-  const run = ending.kind === "stopped" || exhausted ? null : completed(ending, reads, execution.writes);
+  const run = ending.kind === "stopped" || exhausted ? null : completed(ending, reads, execution);
   return { set: { reads, writes }, missing: [...missing], run, isExhausted: exhausted };
 }
 
@@ -200,7 +203,7 @@ export function runHandler(
   const ending = runOf(module, invocation, execution);
   if (ending.kind === "stopped") return ending.stop;
   if (isExhausted(ending, limits, module)) return { kind: "exhausted" };
-  return completed(ending, reads, execution.writes);
+  return completed(ending, reads, execution);
 }
 
 function limitsOf({ limits }: HandlerModule, speculative: boolean): Limits {
@@ -221,11 +224,18 @@ function runOf<Stop>(module: HandlerModule, { handler }: Invocation, execution: 
   return ending;
 }
 
-function completed(
-  { outcome, fuel }: Extract<Ending<never>, { kind: "ended" }>,
+function completed<Stop>(
+  { outcome, fuel }: Extract<Ending<Stop>, { kind: "ended" }>,
   reads: ReadonlySet<UnitId>,
-  writes: ReadonlyMap<UnitId, Uint8Array | null>,
+  { writes, logged }: Pick<Execution<Stop>, "writes" | "logged">,
 ): CompletedRun {
   const sorted = Array.from(writes, ([unit, value]) => ({ unit, value })).toSorted(byUnit);
-  return { kind: "completed", outcome, reads: [...reads], writes: outcome.kind === "result" ? sorted : [], fuel };
+  const run: CompletedRun = {
+    kind: "completed",
+    outcome,
+    reads: [...reads],
+    writes: outcome.kind === "result" ? sorted : [],
+    fuel,
+  };
+  return logged === null ? run : { ...run, logged };
 }

@@ -13,6 +13,7 @@ import {
   type CompiledProgram,
   type RadicalCompiler,
 } from "../parse/compile.ts";
+import { LOG_HELP } from "../parse/messages.ts";
 import { spanOfRange, textOf } from "../parse/span.ts";
 import type { TableSchema } from "../schema/schema.ts";
 import { scan } from "./scanner.ts";
@@ -67,16 +68,16 @@ const IMPORTS: readonly (readonly [prefix: string, refusal: Refusal])[] = [
     "env.console.",
     {
       code: "console_not_available",
-      message: "there is no console in handlers",
-      help: "return what you want to see, or abort(500, code, message); radical dev logs every request",
+      message: "Handlers have no console, because a run may be thrown away.",
+      help: LOG_HELP,
     },
   ],
   [
     "env.trace",
     {
       code: "console_not_available",
-      message: "there is no trace in handlers",
-      help: "return what you want to see, or abort(500, code, message); radical dev logs every request",
+      message: "Handlers have no trace, because a run may be thrown away.",
+      help: LOG_HELP,
     },
   ],
   ["env.process.", { code: "nondeterministic", message: "there is no process in handlers", help: ENVIRONMENT_HELP }],

@@ -17,7 +17,7 @@ import {
   type Statement,
   type Type,
 } from "../lower/ir.ts";
-import { LIBRARY_NAMES } from "../lower/library.ts";
+import { isLog, LIBRARY_NAMES } from "../lower/library.ts";
 import { DRAW_FUNCTIONS, printExpression, printOperand, type Printer } from "./print-expression.ts";
 import { printType } from "./print-type.ts";
 
@@ -102,6 +102,7 @@ class Emitter implements Printer {
         this.useType(expression.tested);
         break;
       case "library":
+        if (isLog(expression.member)) this.sdkNames.add("log");
         for (const type of expression.typeArguments) this.useType(type);
         for (const callee of expression.calls) this.useFunction(callee);
         break;
@@ -174,7 +175,7 @@ class Emitter implements Printer {
 
   /** Top-level names are unique and no local variable's, so no scope can hide them. */
   private chooseNames(): void {
-    const taken = new Set<string>([...LIBRARY_NAMES, this.program.handler.name]);
+    const taken = new Set<string>([...LIBRARY_NAMES, ...this.sdkNames, this.program.handler.name]);
     this.names.set(this.program.handler, this.program.handler.name);
     for (const declaration of this.functions) {
       for (const { local } of declaration.parameters) taken.add(local.name);

@@ -224,8 +224,11 @@ function caseOf(member: string): string | null {
     const args = /^(atan2|hypot|imul|max|min|mod|pow|rem)$/.test(name) ? `${of("x")}, ${of("y")}` : of("x");
     return forAll(`${owner}.${name}(${name === "scalbn" ? `${of("x")}, i` : args})`);
   }
+  if (owner === "log") return forAll(`log.${name}(s)`);
   if (owner !== "") return null;
   switch (name) {
+    case "log":
+      return forAll("log(s)");
     case "parseInt":
       return `${forAll("parseInt(s)")} ${forAll("parseInt(s, i)")}`;
     case "parseFloat":
@@ -243,7 +246,8 @@ function caseOf(member: string): string | null {
   }
 }
 
-const HEAD = `class Thing { toString(): string { return "t"; } }
+const HEAD = `import { log } from "@radical/sdk";
+class Thing { toString(): string { return "t"; } }
 const thing = new Thing();
 let order: i32 = 1;
 ${MAKERS}

@@ -107,6 +107,9 @@ define(
   { form: "function" },
 );
 
+// Of the SDK. A line that is logged has no effect on what comes behind it.
+define("-", "log", { form: "function" });
+define("log", "debug warn error", { form: "function" });
 define("-", "assert", { form: "function", result: "argument" });
 define("-", "select", { form: "function", result: "any-argument" });
 
@@ -250,12 +253,17 @@ export const LIBRARY_NAMES: ReadonlySet<string> = new Set([
   ...CONTAINERS,
   ..."Table now caller random uuid randomAt uuidAt abort String Math Mathf Error NaN Infinity unchecked".split(" "),
   ..."bool i8 u8 i16 u16 i32 u32 i64 u64 isize usize f32 f64 string".split(" "),
-  ...[...members.values()].flatMap(({ owner, name }) => (owner === "" ? [name] : [])),
+  ...[...members.values()].flatMap((member) => (member.owner === "" && !isLog(member) ? [member.name] : [])),
 ]);
 
 /** Each reason why members have no model. */
 export function refusalReasons(): ReadonlySet<string> {
   return new Set(REFUSED.values());
+}
+
+/** Whether it is of the SDK, which a file imports. */
+export function isLog({ owner, name }: LibraryMember): boolean {
+  return owner === "log" || (owner === "" && name === "log");
 }
 
 export function libraryMember(owner: string, name: string): LibraryMember | null {

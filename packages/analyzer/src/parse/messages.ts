@@ -8,6 +8,10 @@ import { isDevelopers, type Crash, type LoadedProgram } from "./compile.ts";
 import { conversionHelp } from "./conversions.ts";
 import { readableTypes, spanOfRange } from "./span.ts";
 
+/** In place of the console. */
+export const LOG_HELP =
+  'Write log("…"), with import { log } from "@radical/sdk". Radical shows the line once, and only for a run that counts.';
+
 /** Where a message goes that has no place in the developer's files. */
 type Fallback = Span;
 
@@ -193,7 +197,7 @@ const KNOWN: readonly Known[] = [
   {
     pattern: /^property '.*' does not exist on type 'console'$/,
     code: "console_not_available",
-    help: "return what you want to see, or abort(500, code, message); radical dev logs every request",
+    help: LOG_HELP,
   },
   {
     pattern: /^module requires at least '\d+' pages of maximum memory$/,

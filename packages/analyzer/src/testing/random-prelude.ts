@@ -7,7 +7,7 @@
 export const KEY_TEXTS: readonly string[] = ["ka", "kb", "k0", "k1", "k2"];
 export const TABLES: readonly string[] = ["A", "B", "C", "T"];
 
-export const PRELUDE = `import { Table, abort, caller, now, random, uuid } from "@radical/sdk";
+export const PRELUDE = `import { Table, abort, caller, log, now, random, uuid } from "@radical/sdk";
 export class Part { label: string = "p"; weight: i32 = 1; }
 export class Item {
   n: i32 = 0;

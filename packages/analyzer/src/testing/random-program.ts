@@ -1283,6 +1283,8 @@ class FunctionWriter {
         return call === null ? null : `${call};`;
       },
       "early-end": () => (random.chance(0.5) ? `if (${bool()}) ${this.exit()}` : null),
+      log: () =>
+        random.chance(0.4) ? `log${random.pick(["", ".debug", ".warn"])}(${this.value("string", 2)});` : null,
       assert: () => (random.chance(0.12) ? `assert(${bool()}, "asserted");` : null),
       "cast-trap": () => (random.chance(0.07) ? this.on("Shape", (name) => `count += (<Square>${name}).size;`) : null),
       jump: () => (this.jumps > 0 ? `if (${bool()}) ${random.pick(["break;", "continue;"])}` : null),

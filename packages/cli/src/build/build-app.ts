@@ -91,7 +91,10 @@ export async function buildApp(
   const bundling = bundle ? bundleEntry(root, config.worker, { colours, isReplaceable }) : Promise.resolve(null);
   // Whatever comes of it is awaited behind the compiler.
   bundling.catch(() => undefined);
-  const report = await compiler.compile({ sources, handlerFiles, optimize, explain, emitIr }, onAnalyzed);
+  const report = await compiler.compile(
+    { sources, handlerFiles, optimize, explain, emitIr, log: config.log },
+    onAnalyzed,
+  );
   const findAssets = (): Promise<StaticFiles | null> => findStaticFiles(join(root, config.assets.folder));
   if (!report.ok) {
     const assetFolders = foldersOf(config, await findAssets());

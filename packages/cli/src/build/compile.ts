@@ -37,7 +37,7 @@ export interface CompilerOptions {
 
 export type CompileQuestion = Pick<
   BuildInput,
-  "sources" | "handlerFiles" | "optimize" | "explain" | "emitIr" | "modules"
+  "sources" | "handlerFiles" | "optimize" | "explain" | "emitIr" | "modules" | "log"
 >;
 
 /** What the thread is asked for: an application, or the program that `radical data` writes with. */

@@ -1,7 +1,7 @@
 /** `radical replay`: recorded executions in the build of the sources as they are; what is different fails it, for CI. */
 import { readFile } from "node:fs/promises";
 import { text as textOf } from "node:stream/consumers";
-import { terminalText } from "@radical/protocol";
+import { type LoggedLine, terminalText } from "@radical/protocol";
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
 import { buildApp, framesOf } from "../build/build-app.ts";
 import { startCompiler } from "../build/compile.ts";
@@ -9,8 +9,8 @@ import { CommandError, EXIT_FAILED, EXIT_USAGE, messageOf } from "../command-err
 import { loadProject } from "../config/load-config.ts";
 import type { Difference } from "../replay/differences.ts";
 import { type Recorded, recordOfLine, RecordProblem } from "../replay/record-line.ts";
-import { type DifferingExecution, replay } from "../replay/replay.ts";
-import { counted, createTerminal, type Terminal, print } from "../terminal/terminal.ts";
+import { type DifferingExecution, isSame, type LoggingExecution, logsOther, replay } from "../replay/replay.ts";
+import { counted, createTerminal, indentedText, type Terminal, print } from "../terminal/terminal.ts";
 import { PROJECT, reported } from "./command.ts";
 
 /** Most executions that are shown to people. */
@@ -37,11 +37,15 @@ const REPLAY = {
       unit: "percent",
       words: "how much more fuel is no difference",
     },
+    log: { kind: "flag", words: "show what the handlers log" },
     json: { kind: "flag", words: "print the result as JSON" },
   },
   notes: `Builds the handlers and runs each recorded execution in them, on exactly what it read then, with its arguments, time, seed and
 caller. Told is what is different: the outcome (result, abort or trap), writes, an item that was not read then, fuel beyond the
-tolerance. Nothing is said, and nothing is written anywhere, if nothing is. No server is needed.`,
+tolerance. Nothing is said, and nothing is written anywhere, if nothing is. No server is needed.
+
+--log shows the lines that each execution logs: - marks one that it logged when it was recorded, + one in its place. Other lines
+are no difference.`,
   exitCodes: [
     "no differences",
     "there are differences, or the handlers do not build",
@@ -50,6 +54,7 @@ tolerance. Nothing is said, and nothing is written anywhere, if nothing is. No s
   examples: [
     ["radical replay records.jsonl"],
     ["radical replay records.jsonl --handler follow --fuel-tolerance 25"],
+    ["radical replay records.jsonl --handler follow --log"],
     ["radical replay records.jsonl --json | jq '.differing[].handler'"],
     ["gunzip -c records.jsonl.gz | radical replay -"],
   ],
@@ -73,10 +78,14 @@ async function run(options: ReplayOptions): Promise<void> {
       const frames = framesOf(report, "error").join("\n\n");
       throw new CommandError("build_failed", `the handlers have errors\n\n${frames}`, "correct them: nothing was run");
     }
-    const differing = replay(app.content, records, percent / 100);
+    const { differing, logging } = replay(app.content, records, percent / 100);
     if (differing.length > 0) process.exitCode = EXIT_FAILED;
-    if (options.json) print(JSON.stringify({ module: app.manifest.module, records: records.length, differing }));
-    else if (differing.length > 0) tell(differing, records.length, terminal);
+    const { module } = app.manifest;
+    if (options.json)
+      return print(JSON.stringify({ module, records: records.length, differing, ...(options.log ? { logging } : {}) }));
+    if (options.log) for (const one of logging) for (const line of loggingLines(one, terminal)) print(line);
+    else tellOfOther(logging.filter(logsOther).length, terminal);
+    if (differing.length > 0) tell(differing, records.length, terminal);
   } finally {
     await compiler.close();
   }
@@ -112,6 +121,32 @@ function tell(differing: readonly DifferingExecution[], records: number, termina
   terminal.note(
     `${terminal.style("red", "✗")} ${differing.length} of ${counted(records, "recorded execution")} differ: ${by}`,
   );
+}
+
+function tellOfOther(count: number, terminal: Terminal): void {
+  if (count === 0) return;
+  const note = `${counted(count, "execution")} ${count === 1 ? "logs" : "log"} other lines than when recorded: --log shows them`;
+  terminal.note(terminal.style("dim", note));
+}
+
+/** The lines of an execution, beside those that it logged when it was recorded. */
+export function loggingLines(
+  { execution, handler, logged, was }: LoggingExecution,
+  { style }: Terminal,
+): readonly string[] {
+  const lines = [`${style("bold", terminalText(handler))} ${style("dim", terminalText(execution))}`];
+  const told = (mark: string, { level, text }: LoggedLine): string =>
+    `${mark} ${level.padEnd(5)}  ${indentedText(text)}`;
+  for (let at = 0; at < Math.max(logged.length, was?.length ?? 0); at++) {
+    const [before, now] = [was?.[at], logged[at]];
+    if (now !== undefined && (was === null || (before !== undefined && isSame(before, now))))
+      lines.push(told(" ", now));
+    else {
+      if (before !== undefined) lines.push(style("red", told("-", before)));
+      if (now !== undefined) lines.push(style("green", told("+", now)));
+    }
+  }
+  return lines;
 }
 
 /** Keys of items and messages are of clients' choice. */

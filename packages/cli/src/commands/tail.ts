@@ -8,7 +8,7 @@ import { targetOf } from "../deploy/target.ts";
 import { DEPLOYED } from "../operate/deployed-options.ts";
 import { PRIMARY, primaryAddress } from "../operate/primary-address.ts";
 import { type PrimarySource, tailDev, tailPrimary, type TailSink, tailWorker } from "../operate/tail/sources.ts";
-import { filterOf, showLine } from "../operate/tail/tail-line.ts";
+import { eachOnce, filterOf, showLine } from "../operate/tail/tail-line.ts";
 import { wranglerTail } from "../operate/tail/wrangler-tail.ts";
 import { untilSignal } from "../operate/until-signal.ts";
 import { createTerminal, indentedText, print } from "../terminal/terminal.ts";
@@ -71,9 +71,10 @@ async function tail(options: TailOptions): Promise<void> {
   const { servers, edge } = await sourcesOf(project, options);
 
   const isWanted = filterOf({ handlers, errors });
+  const isNew = eachOnce();
   const sink: TailSink = {
     onLine: (line) => {
-      if (isWanted(line)) print(json ? JSON.stringify(line) : showLine(line, out));
+      if (isWanted(line) && isNew(line)) print(json ? JSON.stringify(line) : showLine(line, out));
     },
     onState: (source, state) => {
       const words = state === "connected" ? "connected" : `lost: ${state.lost}`;

@@ -13,6 +13,8 @@ import {
   DEFAULT_OBJECT_BYTES,
   DEFAULT_READ_LEASE_MS,
   DEFAULT_TIMEOUT_MS,
+  LEAST_LEVELS,
+  type LeastLevel,
   type Limits,
   MAX_LIMITS,
   MAX_READ_LEASE_MS,
@@ -50,6 +52,11 @@ export interface RadicalConfig {
    * so long for a location that has died.
    */
   readonly readLeaseMs?: number;
+  /**
+   * The least level that handlers log: `debug`, `info`, `warn`, `error`, or `silent` for nothing. Default: `debug`. It is part of
+   * the build, in `radical dev` too. See docs/handlers.md, "Logging".
+   */
+  readonly log?: LeastLevel;
   readonly limits?: {
     /** What one execution of a handler may compute. Default: 50,000,000,000. See docs/handlers.md, "Limits". */
     readonly fuel?: number;
@@ -123,6 +130,7 @@ export interface ResolvedConfig {
   readonly outDir: string;
   readonly cache: CacheChoice;
   readonly readLeaseMs: number;
+  readonly log: LeastLevel;
   readonly limits: Limits;
   readonly dev: { readonly port: number; readonly locations: readonly Location[] };
   readonly deploy: ResolvedDeployConfig;
@@ -145,6 +153,7 @@ const FIELDS = [
   "outDir",
   "cache",
   "readLeaseMs",
+  "log",
   "limits",
   "dev",
   "deploy",
@@ -225,6 +234,10 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
   if (!Number.isInteger(readLeaseMs) || !isUpTo(readLeaseMs, MAX_READ_LEASE_MS))
     wrong("readLeaseMs", `a whole number of milliseconds from 0 to ${MAX_READ_LEASE_MS}`, readLeaseMs);
 
+  const least = config["log"] ?? "debug";
+  const log = LEAST_LEVELS.find((level) => level === least);
+  if (log === undefined) wrong("log", `one of ${LEAST_LEVELS.map((level) => `"${level}"`).join(", ")}`, least);
+
   const limits = config["limits"] ?? {};
   let fuel: unknown = DEFAULT_LIMITS.fuel;
   if (!isObject(limits)) wrong("limits", "an object", limits);
@@ -293,6 +306,7 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
     outDir,
     cache,
     readLeaseMs: Number(readLeaseMs),
+    log: log ?? "debug",
     limits: limitsWithFuel(Number(fuel)),
     dev: { port: Number(port), locations },
     deploy,

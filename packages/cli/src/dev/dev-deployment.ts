@@ -20,7 +20,8 @@ import { type Control, type ControlServer, startControlServer } from "./control-
 import type { DevEvent } from "./dev-events.ts";
 import { CENTRAL, type DevOptions, type Link } from "./dev-options.ts";
 import { type FrontServer, startFrontServer } from "./front-server.ts";
-import { locationLine } from "./location-line.ts";
+import { ShownExecutions } from "./handler-lines.ts";
+import { handlerLine, locationLine } from "./location-line.ts";
 import { removeRunning, writeRunning } from "./running-dev.ts";
 
 export interface DevDeploymentOptions extends Pick<
@@ -45,6 +46,7 @@ export class DevDeployment {
   readonly #options: DevDeploymentOptions;
   readonly #local: LocalDeployment;
   readonly #links = new Map<string, Link>();
+  readonly #shown = new ShownExecutions();
   /** The build that serves, or is about to. A server is given its module when it starts. */
   #app: AppBuild | null = null;
   #control: Control | null = null;
@@ -95,7 +97,7 @@ export class DevDeployment {
         onEvent({ event: "server_started", pid, port: address.port, restarted });
       },
       onDied: (how) => onEvent({ event: "server_died", ...how }),
-      onLog: (line) => onEvent({ event: "server_log", line }),
+      onLog: (line) => this.#tell("primary", handlerLine(line) ?? { event: "server_log", line }),
     });
     signal?.throwIfAborted();
     await Promise.all(locations.map((location) => this.#startLink(location)));
@@ -196,7 +198,12 @@ export class DevDeployment {
     const event = eventOfWorkerLog(level, message);
     const shown = "level" in event && event.level !== "log" ? (event.level as "info") : "info";
     this.#options.log.add(shown, `${JSON.stringify(event)}\n`);
-    this.#options.onEvent(event);
+    this.#tell("edge", event);
+  }
+
+  /** Tells a line that a handler has logged once. */
+  #tell(half: "edge" | "primary", event: DevEvent): void {
+    if (event.event !== "handler_log" || this.#shown.isNew(half, event)) this.#options.onEvent(event);
   }
 
   #tellRunning(): Promise<void> {

@@ -7,7 +7,8 @@ import type { Location } from "../config/config.ts";
 import type { Faults } from "../local/faults.ts";
 
 export type RequestLine = Extract<LogLine, { readonly event: "request" }>;
-export type LocationWarning = Exclude<LogLine, { readonly event: "request" }>;
+export type HandlerLine = Extract<LogLine, { readonly event: "handler_log" }>;
+export type LocationWarning = Exclude<LogLine, RequestLine | HandlerLine>;
 
 export type DevEvent =
   | { readonly event: "building"; readonly changed: readonly string[] }
@@ -74,6 +75,8 @@ export type DevEvent =
       readonly handlers: readonly string[];
     }
   | RequestLine
+  /** Of a run at a location, or at the primary. */
+  | HandlerLine
   | LocationWarning
   /** A line that a Worker wrote and that is none of the above. */
   | { readonly event: "worker_log"; readonly level: string; readonly message: string };

@@ -1,9 +1,10 @@
 /**
- * Which lines that a Worker writes are the runtime's own. An application logs what it likes, also text of its clients, which may
+ * Which lines that a Worker writes are the runtime's own, and which of the LVI server's are those of handlers. An application logs what it likes, also text of its clients, which may
  * be JSON that only looks like one of ours.
  */
+import { LOG_LINE_LEVELS } from "@radical/protocol";
 import type { LogLine } from "@radical/runtime";
-import type { LocationWarning } from "./dev-events.ts";
+import type { HandlerLine, LocationWarning } from "./dev-events.ts";
 
 const WARNINGS: Readonly<Record<LocationWarning["event"], true>> = {
   derivation_failed: true,
@@ -24,11 +25,23 @@ const WARNINGS: Readonly<Record<LocationWarning["event"], true>> = {
 export function locationLine(line: unknown): LogLine | null {
   if (!isObject(line) || typeof line["location"] !== "string" || !isTextOrNull(line["handler"])) return null;
   const { event, message } = line;
+  if (event === "handler_log") return handlerLine(line);
   const isOurs =
     event === "request"
       ? isRequest(line)
       : typeof event === "string" && Object.hasOwn(WARNINGS, event) && typeof message === "string";
   return isOurs ? (line as unknown as LogLine) : null;
+}
+
+/** A line that a handler has logged, at a location or at the primary; null: it is another one. */
+export function handlerLine(line: Readonly<Record<string, unknown>>): HandlerLine | null {
+  const { event, level, location, handler, execution, line: at, lines, message } = line;
+  const isOurs =
+    event === "handler_log" &&
+    LOG_LINE_LEVELS.some((known) => known === level) &&
+    [location, handler, execution, message].every((part) => typeof part === "string") &&
+    [at, lines].every((part) => typeof part === "number");
+  return isOurs ? ({ level, event, location, handler, execution, line: at, lines, message } as HandlerLine) : null;
 }
 
 function isRequest({ status, ms, path, code, reason }: Readonly<Record<string, unknown>>): boolean {

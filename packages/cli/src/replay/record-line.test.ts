@@ -35,6 +35,10 @@ const RECORD: Recorded = {
     [Y, null],
   ]),
   fuel: 1_234,
+  logged: [
+    { level: "info", text: "found \u001b[31m 7" },
+    { level: "error", text: "two\nlines" },
+  ],
   redacted: ["@caller"],
 };
 
@@ -49,7 +53,14 @@ test("a record comes back byte for byte, whatever its values are", () => {
   expect(JSON.parse(recordToLine(RECORD))).toMatchObject({
     args: { value: { n: 2, x: 2 } },
     reads: [{}, { absent: true }],
+    logged: [{ level: "info" }, { level: "error", text: "two\nlines" }],
   });
+});
+
+test("a record of before handlers had lines is one still", () => {
+  const before = recordToLine({ ...RECORD, logged: null });
+  expect(before).not.toContain("logged");
+  expect(recordOfLine(before)).toEqual({ ...RECORD, logged: null });
 });
 
 test.each([
@@ -58,6 +69,8 @@ test.each([
   ['{"radicalRecord":2}', "no record of format"],
   [recordToLine(RECORD).replace('"fuel":1234', '"fuel":"much"'), 'no right "fuel"'],
   [recordToLine(RECORD).replace('"reads":[', '"reads":[{},'), "without table or key"],
+  [recordToLine(RECORD).replace('"level":"info"', '"level":"loud"'), 'no right "logged"'],
+  [recordToLine(RECORD).replace('"logged":[', '"logged":[null,'), 'no right "logged"'],
 ])("a line that is none is refused: %s", (line, words) => {
   expect(() => recordOfLine(line)).toThrow(RecordProblem);
   expect(() => recordOfLine(line)).toThrow(words);
@@ -65,7 +78,7 @@ test.each([
 
 test("differences: outcome, writes, fuel beyond the tolerance, reads outside; a trap's place is none", () => {
   const { outcome, writes, fuel } = RECORD;
-  const same = { kind: "ended", outcome, writes, fuel, reads: [], drawSites: [] } as const;
+  const same = { kind: "ended", outcome, writes, fuel, reads: [], drawSites: [], logged: [] } as const;
   expect(differencesOf(RECORD, same, 0.1)).toEqual([]);
   expect(differencesOf(RECORD, { ...same, fuel: 2_357 }, 0.1)).toEqual([]);
   expect(differencesOf(RECORD, { ...same, fuel: 2_358 }, 0.1)).toEqual([{ kind: "fuel", was: 1_234, is: 2_358 }]);

@@ -2,7 +2,16 @@
  * A recorded execution as a line of JSON: all that it depended on, and what came of it. Values are JSON as `radical data`
  * writes it (2 is an integer, 2.0 a float); one that JSON can't say stands as its bytes, `cbor` in base 64.
  */
-import { isModuleHash, isTableName, MalformedError, type Outcome, splitUnit, type UnitId } from "@radical/protocol";
+import {
+  isModuleHash,
+  isTableName,
+  LOG_LINE_LEVELS,
+  type LoggedLine,
+  MalformedError,
+  type Outcome,
+  splitUnit,
+  type UnitId,
+} from "@radical/protocol";
 import {
   bytesOf,
   encodeUntyped,
@@ -36,6 +45,8 @@ export interface Recorded {
   /** Null: deleted. */
   readonly writes: ReadonlyMap<UnitId, Uint8Array | null>;
   readonly fuel: number;
+  /** The lines that it has logged; null: an earlier release has recorded it. */
+  readonly logged: readonly LoggedLine[] | null;
   /** What was made unreadable before it ran, as `--redact` names it. */
   readonly redacted: readonly string[];
 }
@@ -52,6 +63,7 @@ export function recordToLine(record: Recorded): string {
     `"reads":${itemsToJson(record.reads)}`,
     `"outcome":${outcomeToJson(record.outcome)}`,
     `"writes":${itemsToJson(record.writes)}`,
+    ...(record.logged === null ? [] : [`"logged":${JSON.stringify(record.logged)}`]),
   ];
   return `{${fields.join(",")}}`;
 }
@@ -129,6 +141,7 @@ export function recordOfLine(line: string): Recorded {
       outcome: outcomeOf(exact["outcome"], plain["outcome"]),
       writes: itemsOf(exact["writes"]),
       fuel: number("fuel"),
+      logged: plain["logged"] === undefined ? null : loggedOf(plain["logged"]),
       redacted: texts("redacted"),
     };
   } catch (error) {
@@ -162,6 +175,14 @@ function itemsOf(json: Json | undefined): ReadonlyMap<UnitId, Uint8Array | null>
       return [`${table}/${key}` as UnitId, absent === true ? null : valueOf(item)];
     }),
   );
+}
+
+function loggedOf(lines: unknown): readonly LoggedLine[] {
+  const isLine = (line: unknown): boolean => {
+    const { level, text } = (line ?? {}) as Readonly<Record<string, unknown>>;
+    return LOG_LINE_LEVELS.some((known) => known === level) && typeof text === "string";
+  };
+  return checked(lines, "logged", () => Array.isArray(lines) && lines.every(isLine)) as readonly LoggedLine[];
 }
 
 function outcomeOf(exact: Json | undefined, plain: unknown): Outcome {

@@ -136,7 +136,7 @@ function recordOf(sample: Sample, module: HandlerModule, isRedacted: boolean): R
   const run = runAgain(module, inputs, values);
   // On what was redacted a handler may look for other items.
   if (run.kind !== "ended") return isRedacted ? "left-out" : "differing";
-  const { outcome, writes, fuel, drawSites } = run;
+  const { outcome, writes, fuel, drawSites, logged } = run;
   const reads = new Map(run.reads.map((unit) => [unit, values.get(unit)!]));
   const recorded = {
     ...inputs,
@@ -149,6 +149,7 @@ function recordOf(sample: Sample, module: HandlerModule, isRedacted: boolean): R
     outcome,
     writes,
     fuel,
+    logged,
     redacted: sample.redacted ?? [],
   };
   return isRedacted || isAsEnded(recorded, sample) ? recorded : "differing";
@@ -161,8 +162,11 @@ function isAsEnded(recorded: Recorded, { ended }: Sample): boolean {
   const { outcome, fuel } = recorded;
   const known: Recorded = { ...recorded, outcome: decodeOutcome(bytesOf(ended.outcome)), writes };
   return (
-    differencesOf(known, { kind: "ended", outcome, fuel, writes: recorded.writes, reads: [], drawSites: [] }, 0)
-      .length === 0
+    differencesOf(
+      known,
+      { kind: "ended", outcome, fuel, writes: recorded.writes, reads: [], drawSites: [], logged: [] },
+      0,
+    ).length === 0
   );
 }
 

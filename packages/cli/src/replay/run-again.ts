@@ -1,5 +1,5 @@
 /** A handler run again in this process, by the very host that locations and the primary run it in, on given values alone. */
-import { entryOf, NO_COMMIT, type Outcome, type UnitId } from "@radical/protocol";
+import { entryOf, type LoggedLine, NO_COMMIT, type Outcome, type UnitId } from "@radical/protocol";
 import { type HandlerModule, recordHandler } from "@radical/wasm-host";
 import { messageOf } from "../command-error.ts";
 import type { Recorded } from "./record-line.ts";
@@ -17,6 +17,7 @@ export type RunAgain =
       readonly fuel: number;
       /** Call sites of its draws, in the order of the first draw of each. */
       readonly drawSites: readonly string[];
+      readonly logged: readonly LoggedLine[];
     }
   /** It read a unit that is not among the values. */
   | { readonly kind: "outside"; readonly unit: UnitId }
@@ -47,9 +48,9 @@ export function runAgain(
     const invocation = { handler, args, environment: { timeMs, seed, caller }, drawSite };
     const { run, missing } = recordHandler(module, invocation, snapshot, { guess: false });
     if (run === null) return { kind: "outside", unit: missing[0]! };
-    const { outcome, reads, writes, fuel } = run;
+    const { outcome, reads, writes, fuel, logged = [] } = run;
     const written = new Map(writes.map(({ unit, value }) => [unit, value]));
-    return { kind: "ended", outcome, reads, writes: written, fuel, drawSites };
+    return { kind: "ended", outcome, reads, writes: written, fuel, drawSites, logged };
   } catch (error) {
     return { kind: "failed", reason: messageOf(error) };
   }

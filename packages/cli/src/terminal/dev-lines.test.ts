@@ -12,6 +12,16 @@ test("a handler that leaves its set is one line of words", () => {
 });
 
 test.each([
+  ["info", "hello", "say            VA       info          hello"],
+  ["debug", "", "say            VA       debug         "],
+  ["warn", "one\ntwo", "say            VA       warn          one\n  two"],
+  ["error", "\u001b[2J\u202e", "say            VA       error         \\u001b[2J\\u202e"],
+] as const)("a line that a handler has logged stands below those of requests: %s %j", (level, message, shown) => {
+  const line = { event: "handler_log", location: "VA", handler: "say", execution: "e", line: 1, lines: 1 } as const;
+  expect(devLine({ ...line, level, message }, createTerminal({ quiet: true }))).toBe(shown);
+});
+
+test.each([
   [{ level: "info", event: "module_registered" }, null],
   [{ level: "warn", event: "refused", detail: "in_doubt: an earlier server may have answered this attempt" }, null],
   [{ level: "warn", event: "refused", detail: "busy: the queue is full" }, "refused detail=busy: the queue is full"],

@@ -2,7 +2,7 @@
 import { terminalText } from "@radical/protocol";
 import { fallbackWords, leftOutLines } from "../build/build-app.ts";
 import { describeDistance } from "../config/config.ts";
-import type { DevEvent, RequestLine } from "../dev/dev-events.ts";
+import type { DevEvent, HandlerLine, RequestLine } from "../dev/dev-events.ts";
 import { FAULTS_PATH } from "../dev/control-server.ts";
 import type { Faults } from "../local/faults.ts";
 import { type Style, type Terminal, counted, indentedText } from "./terminal.ts";
@@ -13,6 +13,8 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
   switch (event.event) {
     case "request":
       return requestLine(event, terminal);
+    case "handler_log":
+      return handlerLogLine(event, terminal);
     case "building":
       return event.changed.length === 0 ? null : style("dim", `changed: ${terminalText(event.changed.join(", "))}`);
     case "analyzed": {
@@ -128,6 +130,19 @@ function requestLine(line: RequestLine, { style }: Terminal): string {
     line.status < 400 ? String(line.status) : style("red", terminalText(`${line.status} ${line.code ?? ""}`));
   const reason = PLAIN_REASONS.includes(line.reason) ? "" : `  ${style("dim", terminalText(line.reason ?? ""))}`;
   return `${terminalText(line.handler ?? "-").padEnd(14)} ${terminalText(line.location).padEnd(8)} ${path}  ${times.join("  ")} ms  ${status}${reason}`;
+}
+
+const LEVEL_STYLES: Readonly<Record<HandlerLine["level"], Style>> = {
+  debug: "dim",
+  info: "cyan",
+  warn: "yellow",
+  error: "red",
+};
+
+/** Laid out like a request: the level stands in the place of the path. */
+function handlerLogLine({ handler, location, level, message }: HandlerLine, { style }: Terminal): string {
+  const words = style(LEVEL_STYLES[level], level.padEnd(PATH_WIDTH));
+  return `${terminalText(handler).padEnd(14)} ${terminalText(location).padEnd(8)} ${words}  ${indentedText(message)}`;
 }
 
 function text(value: unknown): string {

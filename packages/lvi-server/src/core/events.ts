@@ -10,6 +10,7 @@ import type {
   Followup,
   FollowupResult,
   HandlerPlan,
+  LoggedLine,
   LviReply,
   LviRequest,
   ModuleHash,
@@ -168,6 +169,10 @@ export interface Note {
   /** For units that others held, or for read leases to end. */
   readonly waitedMs?: number;
   readonly handler?: string;
+  readonly location?: string;
+  /** Lines of the handler, and the run that has logged them. The location may have told of those of a re-execution before. */
+  readonly logged?: readonly LoggedLine[];
+  readonly path?: "near-storage" | "re-execution";
   /** How often it has happened to this handler of this module. */
   readonly times?: number;
 }
@@ -230,6 +235,8 @@ export type NoteName =
   /** A write took its units behind an intent not applied yet. */
   | "queued_behind"
   | "near_storage"
+  /** The run by which an execution has ended here has logged lines. */
+  | "handler_log"
   | "joined"
   | "stored_outcome"
   | "refused"

@@ -18,6 +18,7 @@ import type {
   ExecutionId,
   Followup,
   FollowupResult,
+  LoggedLine,
   LviRequest,
   Outcome,
   SamplePath,
@@ -163,6 +164,8 @@ export interface Ending {
 export interface Ended {
   readonly outcome: Outcome;
   readonly writes: readonly Write[];
+  /** By the run that has ended it, if it ran here. */
+  readonly logged?: readonly LoggedLine[];
 }
 
 /** Told: the intent is durable, and the execution waits for its followup. */
@@ -216,6 +219,8 @@ export interface Completing {
   readonly hash: ContentHash;
   /** The sample that leaves when the completion is durable; null: none was taken. */
   readonly sampled: SampleEffect | null;
+  /** Lines that are told when the completion is durable. */
+  readonly logged: readonly LoggedLine[];
   /** Followups that are answered when the completion is durable. */
   readonly followups: { readonly caller: CallerId; readonly result: FollowupResult }[];
 }

@@ -816,6 +816,107 @@ describe("samples", () => {
   });
 });
 
+describe("lines of handlers", () => {
+  /** A run that has logged this, too. */
+  const said = (text: string, run: RunResult): RunResult => {
+    if (run.kind !== "completed") throw new Error("only a run that has ended has lines");
+    return { ...run, logged: [{ level: "info", text }] };
+  };
+  /** The lines that are told since the story began: `execution path: text`. */
+  const told = (story: Story): readonly string[] =>
+    story.observed.flatMap(({ name, executionId, location, path, logged = [] }) => {
+      if (name !== "handler_log") return [];
+      expect(location).toBe("near");
+      return logged.map(({ text }) => `${nameOf(executionId!)} ${path}: ${text}`);
+    });
+
+  test("of a run near storage are told when its writes are durable", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "+x=0");
+    story.loaded();
+    story.ran(said("hello", did("x x:=2")));
+    expect(told(story)).toEqual([]);
+    story.completed();
+    expect(told(story)).toEqual(["A near-storage: hello"]);
+  });
+
+  test.each<[string, Outcome]>([
+    ["aborts", { kind: "abort", status: 404, code: "gone", message: "" }],
+    ["traps", { kind: "trap", code: "assertion_failed", message: "no" }],
+    ["reads", result("1")],
+  ])("of one that leaves no trace are told with its answer, if it %s", (_what, outcome) => {
+    const story = new Story({ x: "1" });
+    story.request("A", "x=0");
+    story.loaded();
+    story.ran(said("hello", did("x", outcome)));
+    expect(told(story)).toEqual(["A near-storage: hello"]);
+    expect(story.isIdle).toBe(true);
+  });
+
+  test("of a run that is thrown away are not: the values had changed, so it runs once more", () => {
+    const story = new Story({ x: "1", y: "1" });
+    // It holds nothing while it runs, and somebody writes what it has read.
+    story.request("A", null, { handler: "recorded" });
+    story.ran({ kind: "missing", units: [unit("x")] });
+    story.loaded();
+    story.request("B", "!x");
+    story.stored();
+    story.followup("B", C1, "x:=2");
+    story.completed();
+    story.ran(said("first", did("x y:=2")));
+    expect(told(story)).toEqual([]);
+    expect(story.observed.some(({ name }) => name === "contention_round")).toBe(true);
+    story.ran(said("second", did("x y:=2")));
+    story.completed();
+    expect(told(story)).toEqual(["A near-storage: second"]);
+  });
+
+  test("of a re-execution are told when it is applied, and not when the followup was faster", () => {
+    const lost = withPendingWrite();
+    lost.passes(5_000);
+    lost.ran(said("again", did("x x:=2")));
+    expect(told(lost)).toEqual([]);
+    lost.completed();
+    expect(told(lost)).toEqual(["A re-execution: again"]);
+    const late = withPendingWrite();
+    late.passes(5_000);
+    late.followup("A", C1, "x:=2");
+    late.completed();
+    late.ran(said("again", did("x x:=2")));
+    expect(told(late)).toEqual([]);
+  });
+
+  test("of the location's run are not told here: a followup brings none", () => {
+    const story = withPendingWrite();
+    story.followup("A", C1, "x:=2");
+    story.completed();
+    expect(story.isIdle).toBe(true);
+    expect(told(story)).toEqual([]);
+  });
+
+  test("of a train are told for each member that was done", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "+x=0");
+    story.loaded();
+    for (const name of ["B", "C", "D"]) story.request(name, "+x=0");
+    story.ran(did("x x:=2"));
+    story.completed();
+    story.arrived(said("b", did("x x:=3")), said("c", did("x x:=4")), { kind: "not-run" });
+    expect(told(story)).toEqual([]);
+    story.completed();
+    expect(told(story)).toEqual(["B near-storage: b", "C near-storage: c"]);
+  });
+
+  test("of an execution that is refused are not told", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "x=0", { mustNotWrite: true });
+    story.loaded();
+    story.ran(said("about to write", did("x x:=2")));
+    expect(story.notes).toContain("wrote_on_get_alarm");
+    expect(told(story)).toEqual([]);
+  });
+});
+
 describe("validation", () => {
   test("valid: one load for cold units, one storage write, then the reply; the followup is applied", () => {
     const story = new Story({ x: "1", y: "1" });

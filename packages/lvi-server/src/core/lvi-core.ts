@@ -26,6 +26,7 @@ import {
   type ExecutionId,
   type Followup,
   type FollowupResult,
+  type LoggedLine,
   type LviAnswer,
   type LviRequest,
   type ModuleHash,
@@ -1424,6 +1425,7 @@ export class LviCore {
     const of: RanNearStorage = { kind: "near-storage", near, ran };
     const sampled = this.#sampler.sample(execution, "near-storage", null, groundOf(of), { outcome, writes });
     if (sampled !== null) this.#effects.push(sampled);
+    this.#tellLogged(execution, ran.result.logged, of);
     const repairs = this.#repairs(execution, of, [], NOTHING_CHANGED);
     const { callers } = execution;
     this.#endWithoutTrace(execution, callers);
@@ -1465,6 +1467,15 @@ export class LviCore {
       if (sequence !== null) asOf = Math.min(asOf, sequence - 1);
     }
     return { value: null, version: { commitId: commitId(this.#epoch, asOf), hash: null } };
+  }
+
+  /** Of the run by which the execution has ended. A location that was told `valid` may have told the same lines. */
+  #tellLogged(execution: Execution, logged: readonly LoggedLine[] | undefined, of: Pending | RanNearStorage): void {
+    if (logged === undefined || logged.length === 0) return;
+    const { location, invocation } = execution;
+    const { handler } = invocation;
+    const path = of.kind === "pending" ? "re-execution" : of.kind;
+    this.#note("handler_log", execution, { handler, location, logged, path });
   }
 
   /** Takes a sample of a read-only execution in the step that validates it. Its result only its location knows. */
@@ -1516,7 +1527,7 @@ export class LviCore {
 
   /** The writes, and the intent done with its outcome. */
   #completing({ execution, of, commit: { id: commit, sequence }, ended, path, followups }: Ending): CompletingMember {
-    const { outcome, writes } = ended;
+    const { outcome, writes, logged = NO_LINES } = ended;
     const hash = completionHash(outcome, writes);
     const call = this.#hasher.hash(bytesOfCall(callOf(execution.invocation)));
     const completion: Completion = {
@@ -1536,7 +1547,17 @@ export class LviCore {
     const sampled =
       path === null ? null : this.#sampler.sample(execution, path, commit, groundOf(of), { outcome, writes });
     const expects = intentOf(execution) === null ? "new" : "pending";
-    const completing: Completing = { kind: "completing", of, expects, completion, sequence, hash, sampled, followups };
+    const completing: Completing = {
+      kind: "completing",
+      of,
+      expects,
+      completion,
+      sequence,
+      hash,
+      sampled,
+      logged,
+      followups,
+    };
     execution.phase = completing;
     // variant: completion-starts
     this.#versions.applyStarted(writes);
@@ -1573,9 +1594,10 @@ export class LviCore {
       if (record?.state !== "done" || record.done.commitId !== found.completing.completion.commitId)
         return this.#notApplied(members, found.execution, record);
     }
-    for (const { completing } of members) {
-      const { sampled, completion } = completing;
+    for (const { execution, completing } of members) {
+      const { sampled, completion, logged, of } = completing;
       if (sampled !== null) this.#effects.push(sampled);
+      this.#tellLogged(execution, logged, of);
       this.#versions.applied(completion.commitId, completion.writes);
       this.#finished.add(doneIntentOf(completion));
     }
@@ -2163,6 +2185,7 @@ function outcomeKept({ clientMayAsk, callers }: Execution, path: SamplePath | nu
   return path === "followup" && callers.length === 0 ? "not" : "briefly";
 }
 
+const NO_LINES: readonly LoggedLine[] = [];
 const NOTHING_CHANGED: ReadonlyMap<UnitId, CommitId> = new Map();
 const RETRY_AFTER_MS = 1_000;
 /**

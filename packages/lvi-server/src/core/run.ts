@@ -1,5 +1,5 @@
 /** A run of a handler: the core asks the executor for it, and hears of its result. The executor decides nothing. */
-import type { Entry, Outcome, UnitId, Write } from "@radical/protocol";
+import type { Entry, LoggedLine, Outcome, UnitId, Write } from "@radical/protocol";
 import type { RunId } from "./events.ts";
 import type { Invocation } from "./intent.ts";
 
@@ -62,6 +62,8 @@ export type RunResult =
       readonly reads: readonly UnitId[];
       /** Sorted by unit; empty unless the outcome is a result. */
       readonly writes: readonly Write[];
+      /** The lines that the handler has logged. Left out: none. */
+      readonly logged?: readonly LoggedLine[];
     }
   /** The set that f^rw found; provisional if some of its reads were not captured. */
   | { readonly kind: "needs"; readonly set: AccessSet }

@@ -12,6 +12,7 @@ import type {
   HeardReply,
   Line,
   LocationAlarm,
+  LoggedLine,
   LviReply,
   LviRequest,
   Outcome,
@@ -47,6 +48,8 @@ export interface CompletedSpeculation {
   readonly kind: "completed";
   readonly outcome: Outcome;
   readonly writes: readonly Write[];
+  /** The lines that f has logged. Left out: none. */
+  readonly logged?: readonly LoggedLine[] | undefined;
 }
 
 /** The result of a speculative run of f. */
@@ -205,12 +208,15 @@ export type Answer =
       readonly outcome: Outcome;
       readonly path: Exclude<ExecutionPath, "leased">;
       readonly reason: PathReason;
+      /** By the run whose outcome this is, if it was here. Near storage the primary tells. */
+      readonly logged?: readonly LoggedLine[] | undefined;
     }
   | {
       readonly kind: "outcome";
       readonly outcome: Outcome;
       readonly path: "leased";
       readonly reason: "unchanged";
+      readonly logged?: readonly LoggedLine[] | undefined;
       /** Its units with the values that it has read, and perhaps others. The primary knows nothing of this execution. */
       readonly reads: ReadonlySet<UnitId>;
       readonly snapshot: CapturedSnapshot;

@@ -124,6 +124,78 @@ function speculating(input: Partial<ExecutionInput> = {}, primary = new PrimaryL
   return execution;
 }
 
+describe("lines of a handler", () => {
+  const LOGGED = [{ level: "info", text: "hello" }] as const;
+  const speaks = (outcome: Outcome = result("done")): ExecutionEvent => ({
+    kind: "speculated",
+    speculation: { kind: "completed", outcome, writes: [], logged: LOGGED },
+    atMs: 0,
+  });
+  const told = (effects: readonly Effect[]): unknown => {
+    const { answer } = only(effects, "answer");
+    return answer.kind === "outcome" ? answer.logged : null;
+  };
+
+  test("come with the answer of a run that was confirmed, whichever was there first", () => {
+    const first = speculating();
+    expect(first.step(speaks())).toEqual([]);
+    expect(told(first.step(valid(commit(9))))).toEqual(LOGGED);
+    const last = speculating();
+    last.step(valid(commit(9)));
+    expect(told(last.step(speaks()))).toEqual(LOGGED);
+  });
+
+  test("come with an abort and a trap", () => {
+    const outcomes: readonly Outcome[] = [
+      { kind: "abort", status: 404, code: "gone", message: "" },
+      { kind: "trap", code: "assertion_failed", message: "no" },
+    ];
+    for (const outcome of outcomes) {
+      const execution = speculating();
+      execution.step(speaks(outcome));
+      expect(told(execution.step(valid(commit(9))))).toEqual(LOGGED);
+    }
+  });
+
+  test("are dropped with a run in whose place the primary has run the handler", () => {
+    const execution = speculating();
+    execution.step(speaks());
+    expect(told(execution.step(executed(result("right"), { [ann]: item(7, "Ann") })))).toBeUndefined();
+  });
+
+  test("of a run whose result was shown early wait for its confirmation", () => {
+    const execution = speculating({ prefersSpeculative: true, speculative: true });
+    expect(kinds(execution.step(speaks()))).toEqual(["show"]);
+    expect(told(execution.step(valid(commit(9))))).toEqual(LOGGED);
+  });
+
+  test("are dropped when nobody knows the outcome", () => {
+    const execution = speculating();
+    execution.step(speaks());
+    const end = execution.step({ kind: "too-large", reason: "it is", atMs: 0 });
+    expect(told(end)).toBeNull();
+  });
+
+  test("in record mode are those of the last run", () => {
+    const execution = new Execution({ ...INPUT, plan: "recorded" });
+    const ranWith = (text: string, missing: readonly UnitId[]): ExecutionEvent => ({
+      kind: "derived",
+      derivation: {
+        kind: "derived",
+        set: set([ann], []),
+        missing,
+        captured: new Map(),
+        run: { kind: "completed", outcome: result("done"), writes: [], logged: [{ level: "info", text }] },
+        isExhausted: false,
+      },
+      atMs: 0,
+    });
+    play(execution, started(), ranWith("on a guess", [ann]), fetched({ [ann]: item(5, "Ann") }));
+    execution.step(ranWith("on Ann", []));
+    expect(told(execution.step(valid(null)))).toEqual([{ level: "info", text: "on Ann" }]);
+  });
+});
+
 describe("the common case: everything cached and current", () => {
   test("derive, capture, send and speculate, join, answer, follow up", () => {
     const execution = new Execution(INPUT);
@@ -1533,6 +1605,15 @@ describe("read leases", () => {
     const { execution } = leasing();
     const effects = play(execution({ plan: "recorded" }), started(), recordedHere(set([ann, bob], []), result("both")));
     expect(effects).toEqual([leased]);
+  });
+
+  test("the lines of a leased run come with its answer", () => {
+    const execution = leasing().execution();
+    play(execution, started(), derived(set([ann, bob], [])), fetched(users));
+    const logged = [{ level: "warn", text: "hello" }] as const;
+    const speculation = { kind: "completed", outcome: result("both"), writes: [], logged } as const;
+    const effects = execution.step({ kind: "speculated", speculation, atMs: 0 });
+    expect(only(effects, "answer").answer).toMatchObject({ path: "leased", logged });
   });
 
   test("a leased answer is certain, so nothing is shown before it", () => {

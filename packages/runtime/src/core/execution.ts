@@ -395,7 +395,7 @@ export class Execution {
         return this.#askNearStorage("long", basis.endsAtMs, atMs);
       case "completed": {
         const { set, snapshot } = basis;
-        const { outcome } = run;
+        const { outcome, logged } = run;
         const answer: Answer = {
           kind: "outcome",
           outcome,
@@ -403,6 +403,7 @@ export class Execution {
           reason: "unchanged",
           reads: set.reads,
           snapshot,
+          logged,
         };
         this.#footprint = { units: basis.set.reads, isWhole: true, session: null };
         return [this.#answer(answer), ...put(confirmedAbsences(basis, []))];
@@ -584,12 +585,12 @@ export class Execution {
         // variant: speculation-exhausted
         return this.#askNearStorage("long", endsAtMs, atMs);
       case "completed": {
-        const { outcome, writes } = run;
+        const { outcome, writes, logged } = run;
         if (commitId === null && writes.length > 0)
           return this.#onImpossible("it confirmed writes without an intent", question, atMs);
         const reason = question.doubt === null ? "valid" : "doubted";
         this.#footprint = { units: set.reads, isWhole: true, session: this.#watcher };
-        const answer = this.#answer({ kind: "outcome", outcome, path: "speculative", reason });
+        const answer = this.#answer({ kind: "outcome", outcome, path: "speculative", reason, logged });
         const absences = confirmedAbsences(question, writes);
         if (commitId === null) return [answer, ...put(absences)];
         // Only now is there a commit id, so nothing speculative was ever in the cache.

@@ -46,6 +46,7 @@ describe("fuel", () => {
           export function copies(): void { memory.copy(memory.data(1 << 20), memory.data(1 << 20), 1 << 20); }
           export function fills(): void { memory.fill(memory.data(1 << 20), 1, (1 << 20) + zero); }
           export function puts(): void { host_put("t", "a", memory.data(1 << 18), 1 << 18); }
+          export function logs(): void { host_log(1, memory.data(1 << 18), 1 << 18); }
           export function grows(): void { memory.grow(1); }
           export function divides(): void { for (let i = 0; i < 100; i++) zero = 1; zero = 1 / (zero - 1); }
         `,
@@ -65,7 +66,7 @@ describe("fuel", () => {
     expect(run(module, "endless", { fuel: 10 })).toMatchObject({ outcome: OUT_OF_FUEL, reads: [] });
   });
 
-  test.each(["loops", "early", "ten", "puts"])("%s: what was used is enough, and not one less", (handler) => {
+  test.each(["loops", "early", "ten", "puts", "logs"])("%s: what was used is enough, and not one less", (handler) => {
     const { outcome, fuel } = run(module, handler);
     expect(outcome.kind).toBe("result");
     expect(run(module, handler, { fuel })).toMatchObject({ outcome: { kind: "result" }, fuel });
@@ -80,6 +81,7 @@ describe("fuel", () => {
     expect(used("copies")).toBeGreaterThan(2 ** 17);
     expect(used("fills")).toBeGreaterThan(2 ** 17);
     expect(used("puts")).toBeGreaterThan(2 ** 18);
+    expect(used("logs")).toBeGreaterThan(2 ** 18);
     expect(used("grows")).toBeGreaterThan(10_000);
   });
 

@@ -1,6 +1,7 @@
 /** A line of either half of a deployment, as `radical tail` shows it. */
 import { terminalText } from "@radical/protocol";
-import { locationLine } from "../../dev/location-line.ts";
+import { ShownExecutions } from "../../dev/handler-lines.ts";
+import { handlerLine, locationLine } from "../../dev/location-line.ts";
 import { devLine } from "../../terminal/dev-lines.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 
@@ -11,7 +12,7 @@ export interface TailLine {
   readonly half: Half;
   /** Which of several LVI servers has written it; null: there is one, or it is of the edge. */
   readonly server: string | null;
-  /** Of the edge; null: the line does not say. */
+  /** Null: the line does not say. */
   readonly location: string | null;
   readonly level: Level;
   /** Null: the line is about no handler, or does not say about which. */
@@ -52,7 +53,8 @@ export function primaryLine(text: string, server: string | null = null): TailLin
   return {
     half: "primary",
     server,
-    location: null,
+    // Of a line of a handler.
+    location: textOf(line["location"]),
     level: levelOf(textOf(line["level"]) ?? "info"),
     handler: textOf(line["handler"]),
     execution: textOf(line["execution"]),
@@ -89,9 +91,20 @@ export function filterOf({ handlers, errors }: Filter): (line: TailLine) => bool
   };
 }
 
+/** Whether a line is to be shown, besides its filter: those of handlers once, whichever half tells of them. */
+export function eachOnce(): (line: TailLine) => boolean {
+  const shown = new ShownExecutions();
+  return ({ half, server, line }) => {
+    const logged = handlerLine(line);
+    return logged === null || shown.isNew(`${half} ${server ?? ""}`, logged);
+  };
+}
+
 /** The half first, then what it says. */
 export function showLine({ half, server, level, line }: TailLine, terminal: Terminal): string {
   const mark = terminal.style(half === "edge" ? "cyan" : "yellow", half.padEnd(7));
+  const logged = handlerLine(line);
+  if (logged !== null) return `${mark}  ${devLine(logged, terminal)}`;
   if (half === "edge") return `${mark}  ${edgeWords(line, terminal)}`;
   const { time, level: _, event, ...fields } = line;
   const details = Object.entries(fields).map(

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { createTerminal } from "../../terminal/terminal.ts";
 import { JsonObjects } from "./json-objects.ts";
-import { edgeLine, filterOf, primaryLine, showLine } from "./tail-line.ts";
+import { eachOnce, edgeLine, filterOf, primaryLine, showLine } from "./tail-line.ts";
 
 const terminal = createTerminal({ stream: new PassThrough() as unknown as NodeJS.WriteStream, environment: {} });
 
@@ -93,6 +93,44 @@ test("of a handler: its lines, and the primary's about its executions; errors on
   expect(errors(edgeLine("log", request({ status: 500 }), null))).toBe(true);
   expect(errors(primaryLine('{"level":"error","event":"halted"}'))).toBe(true);
 });
+
+const logged = (execution: string, at: number, more: Readonly<Record<string, unknown>> = {}): string =>
+  JSON.stringify({
+    level: "warn",
+    event: "handler_log",
+    location: "VA",
+    handler: "follow",
+    execution,
+    line: at,
+    lines: 2,
+    message: `line ${at}`,
+    ...more,
+  });
+
+test("a line of a handler is shown once, whichever half tells of it", () => {
+  const isNew = eachOnce();
+  const both = [edgeLine("log", logged("e1", 1), null), primaryLine(logged("e1", 1, { path: "re-execution" }))];
+  expect(both.map(isNew)).toEqual([true, false]);
+  const second = [primaryLine(logged("e2", 1, { path: "near-storage" })), edgeLine("log", logged("e2", 1), null)];
+  expect(second.map(isNew)).toEqual([true, false]);
+  // All others are shown each time.
+  expect([isNew(edgeLine("log", request(), null)), isNew(edgeLine("log", request(), null))]).toEqual([true, true]);
+  expect(both.map((line) => showLine(line, terminal))).toEqual([
+    "edge     follow         VA       warn          line 1",
+    "primary  follow         VA       warn          line 1",
+  ]);
+  expect(primaryLine(logged("e1", 1))).toMatchObject({ location: "VA", level: "warn", handler: "follow" });
+});
+
+test.each([{ level: "loud" }, { line: "1" }, { message: 7 }, { execution: null }, { handler: null }])(
+  "what only looks like a line of a handler is the application's own: %j",
+  (more) => {
+    const isNew = eachOnce();
+    const line = edgeLine("log", logged("e1", 1, more), null);
+    expect([isNew(line), isNew(line)]).toEqual([true, true]);
+    expect(showLine(line, terminal)).toContain('"event":"handler_log"');
+  },
+);
 
 test("what the documents show of a tail is what lines look like", () => {
   const file = new URL("../../../../../docs/examples/output/tail.txt", import.meta.url);

@@ -19,6 +19,7 @@ const PROTOCOL = "packages/protocol/src";
 const SERVER = "packages/lvi-server/src";
 const RUNTIME = "packages/runtime/src";
 const CLI = "packages/cli/src";
+const LIVE = `${RUNTIME}/core/live-queries.ts#DEFAULT_LIVE_BOUNDS`;
 
 const TRAPS = "trap, nothing is written";
 const FAILS = "`execution_failed`, nothing is written";
@@ -254,6 +255,70 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       from: `${PROTOCOL}/cache-choice.ts#DEFAULT_TIMEOUT_MS`,
       unit: "ms",
       atLimit: "a miss",
+    },
+  ],
+  live: [
+    {
+      what: "streams of one isolate, unless `RADICAL_MAX_STREAMS` sets it",
+      from: `${LIVE}.subscribers`,
+      unit: "count",
+      atLimit: "`too_many_streams`",
+    },
+    {
+      what: "different live queries of one isolate",
+      from: `${LIVE}.queries`,
+      unit: "count",
+      atLimit: "`too_many_streams`",
+    },
+    {
+      what: "items that are watched for the live queries of one isolate",
+      from: `${LIVE}.watched`,
+      unit: "count",
+      atLimit: "a query that reads more runs each second instead",
+    },
+    {
+      what: "time from one run of a live query to the next",
+      from: `${LIVE}.spacingMs`,
+      unit: "ms",
+      of: "at least",
+      atLimit: "the changes between are in the next run",
+    },
+    {
+      what: "life of a stream",
+      from: `${LIVE}.lifeMs`,
+      unit: "ms",
+      of: "at most, and a fifth less at least",
+      atLimit: "it ends with `retry`, and the client comes back",
+    },
+    {
+      what: "subrequests of the request of a stream",
+      from: `${LIVE}.spent`,
+      unit: "count",
+      atLimit: "likewise",
+    },
+    {
+      what: "time between two checks of the caller, unless `RADICAL_CALLER_CHECK_MS` sets it",
+      from: `${LIVE}.callerMs`,
+      unit: "ms",
+      atLimit: "a caller that is refused ends the stream",
+    },
+    {
+      what: "time in which a client reads nothing",
+      from: `${LIVE}.writeMs`,
+      unit: "ms",
+      atLimit: "the stream is cut off",
+    },
+    {
+      what: "time in which a location is cut off from the primary",
+      from: `${LIVE}.staleMs`,
+      unit: "ms",
+      atLimit: "the event `stale`",
+    },
+    {
+      what: "time after which a stream counts no more whose request the platform has ended",
+      from: `${LIVE}.silentMs`,
+      unit: "ms",
+      atLimit: "another stream may take its place",
     },
   ],
   cloudflare: [

@@ -46,7 +46,10 @@ export class LiveStreams {
 
   /** Also in a request that the stream does not belong to. */
   perform(effect: LiveEffect): void {
-    this.#streams.get(effect.subscriber)?.take(effect);
+    const stream = this.#streams.get(effect.subscriber);
+    // Its request may be gone, and then does nothing any more.
+    if (effect.kind === "end-stream") this.#streams.delete(effect.subscriber);
+    stream?.take(effect);
   }
 }
 

@@ -34,6 +34,8 @@ class Isolate {
   readonly checked: number[] = [];
   /** Those whose clients read nothing. */
   readonly stuck = new Set<number>();
+  /** Those whose requests the platform has ended: their timers do not come. */
+  readonly gone = new Set<number>();
   spent = 0;
   /** No proof comes that the session lives. */
   isCutOff = false;
@@ -96,6 +98,7 @@ class Isolate {
       this.nowMs = Math.max(this.nowMs, next.atMs);
       this.#prove();
       const { subscriber, dueAtMs } = next;
+      if (this.gone.has(subscriber)) continue;
       this.take(this.live.step({ kind: "ticked", subscriber, dueAtMs, spent: this.spent, atMs: this.clockMs }));
     }
     this.nowMs = endMs;
@@ -302,6 +305,34 @@ describe("a run", () => {
     );
     isolate.ran("2", [A]);
     expect(isolate.news(one)).toEqual(["1", "(stale)", "2"]);
+  });
+});
+
+describe("a subscriber whose request is gone", () => {
+  test("counts no more after half a minute, and its query ends with it", () => {
+    const { isolate, one } = settled({ subscribers: 2, queries: 2 });
+    const other = isolate.subscribe("r");
+    isolate.ran("1", [B]);
+    isolate.gone.add(other);
+    isolate.pass(20_000);
+    isolate.subscribe("s");
+    expect(isolate.refused).toHaveLength(1);
+    isolate.pass(45_000);
+    expect([...isolate.ended.keys()]).toEqual([other]);
+    isolate.changed(B);
+    expect(isolate.running.size).toBe(0);
+    const third = isolate.subscribe("s");
+    isolate.ran("1", [B]);
+    expect([isolate.refused.length, isolate.news(one), isolate.news(third)]).toEqual([1, ["1"], ["1"]]);
+  });
+
+  test("is told apart from those of an isolate that has stood still", () => {
+    const { isolate, one } = settled();
+    isolate.nowMs += 120_000;
+    isolate.pass(40_000);
+    isolate.changed(A);
+    isolate.ran("2", [A]);
+    expect([isolate.ended.size, isolate.news(one).at(-1)]).toEqual([0, "2"]);
   });
 });
 

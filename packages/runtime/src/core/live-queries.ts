@@ -161,6 +161,8 @@ export interface LiveBounds {
   readonly spent: number;
   /** A client that takes nothing for so long is cut off. */
   readonly writeMs: number;
+  /** A subscriber whose tick is late for so long is gone: the platform has ended its request. */
+  readonly silentMs: number;
   readonly heartbeatMs: number;
   readonly tickMs: number;
 }
@@ -180,6 +182,7 @@ export const DEFAULT_LIVE_BOUNDS: LiveBounds = {
   callerMs: 30_000,
   spent: 500,
   writeMs: 30_000,
+  silentMs: 30_000,
   heartbeatMs: 15_000,
   tickMs: 1_000,
 };
@@ -272,6 +275,8 @@ export class LiveQueries {
   /** Null: the isolate has no session, or none that lives for certain. */
   #session: SessionId | null = null;
   #runs = 0;
+  /** When the next look for subscribers that are gone is due. */
+  #lookAtMs = -Infinity;
   #effects: LiveEffect[] = [];
 
   constructor(bounds: LiveBounds = DEFAULT_LIVE_BOUNDS) {
@@ -318,9 +323,22 @@ export class LiveQueries {
 
   /** By the machine's time. It goes on from where it was when the clock was set back. */
   #timeAt(atMs: number): number {
-    this.#aheadMs = Math.max(this.#aheadMs, this.#nowMs - atMs);
+    const { silentMs } = this.#bounds;
+    const beforeMs = this.#nowMs;
+    this.#aheadMs = Math.max(this.#aheadMs, beforeMs - atMs);
     this.#nowMs = atMs + this.#aheadMs;
+    // After the isolate has stood still all ticks are late.
+    if (this.#nowMs - beforeMs >= silentMs) this.#lookAtMs = this.#nowMs + silentMs;
+    else if (this.#nowMs >= this.#lookAtMs) this.#endSilent(this.#nowMs);
     return this.#nowMs;
+  }
+
+  /** Subscribers whose ticks do not come count no more, and a query ends with the last of its subscribers. */
+  #endSilent(nowMs: number): void {
+    const { silentMs } = this.#bounds;
+    this.#lookAtMs = nowMs + silentMs;
+    for (const subscriber of this.#subscribers.values())
+      if (nowMs - subscriber.tickAtMs >= silentMs) this.#end(subscriber, null, nowMs);
   }
 
   /** These units have changed. */
@@ -330,6 +348,7 @@ export class LiveQueries {
     const woken = new Set<Query>(this.#unsure);
     for (const unit of units) {
       for (const [, readers] of this.#readers.overlapping(unit)) for (const query of readers) woken.add(query);
+      // variant: change-during-run
       for (const { running } of this.#running) running?.woken.add(unit);
     }
     for (const query of woken) if (query.running === null) this.#wake(query, nowMs);
@@ -359,6 +378,7 @@ export class LiveQueries {
   #judge(nowMs: number, freshAtMs = this.#provenAtMs): void {
     const session = nowMs - this.#provenAtMs < this.#bounds.proofMs ? this.#named : null;
     if (session === this.#session) return;
+    // variant: session-over
     for (const query of this.#queries.values()) {
       if (query.running !== null) query.running.isCutOff = true;
       else this.#wake(query, nowMs, freshAtMs);
@@ -477,6 +497,7 @@ export class LiveQueries {
 
   /** Somebody will tell when a unit of its state changes. */
   #isCovered({ state }: Query): boolean {
+    // variant: covered-in-session
     return state !== null && state.session !== null && state.session === this.#session;
   }
 
@@ -612,8 +633,10 @@ export class LiveQueries {
 
   #newTo({ query, after, sent, isToldStale, writtenAtMs }: Subscriber, nowMs: number): LiveMessage | null {
     const { state, isStale } = query;
+    // variant: state-computed-after
     const isNew = state !== null && state.number > after;
     // After a warning the same state is sent again: it is the newest.
+    // variant: state-compared
     if (isNew && (state.message.id !== sent || (isToldStale && !isStale))) return state.message;
     if (isStale && !isToldStale) return { kind: "stale" };
     return nowMs - writtenAtMs >= this.#bounds.heartbeatMs ? { kind: "alive" } : null;

@@ -32,115 +32,115 @@ export function emitProgram(program: Program, options: EmitOptions): string {
 }
 
 class Emitter implements Printer {
-  private readonly program: Program;
-  private readonly options: EmitOptions;
-  private readonly functions = new Set<FunctionDeclaration>();
-  private readonly classes = new Set<ClassDeclaration>();
-  private readonly names = new Map<object, string>();
-  private readonly sdkNames = new Set<string>();
-  private readonly drawNames = new Set<string>();
-  private indent = "";
+  readonly #program: Program;
+  readonly #options: EmitOptions;
+  readonly #functions = new Set<FunctionDeclaration>();
+  readonly #classes = new Set<ClassDeclaration>();
+  readonly #names = new Map<object, string>();
+  readonly #sdkNames = new Set<string>();
+  readonly #drawNames = new Set<string>();
+  #indent = "";
 
   constructor(program: Program, options: EmitOptions) {
-    this.program = program;
-    this.options = options;
+    this.#program = program;
+    this.#options = options;
     for (const global of program.globals) {
-      this.useType(global.type);
-      if (global.initializer !== null) walkExpression(global.initializer, (expression) => this.use(expression));
+      this.#useType(global.type);
+      if (global.initializer !== null) walkExpression(global.initializer, (expression) => this.#use(expression));
     }
-    this.useFunction(program.handler);
-    this.chooseNames();
+    this.#useFunction(program.handler);
+    this.#chooseNames();
   }
 
   file(): string {
-    const { program } = this;
-    const globals = program.globals.map((global) => this.global(global));
-    const helpers = [...this.functions].filter(
+    const program = this.#program;
+    const globals = program.globals.map((global) => this.#global(global));
+    const helpers = [...this.#functions].filter(
       (declaration) => declaration.kind === "function" && declaration !== program.handler,
     );
     const parts = [
-      `${this.options.comment === null ? "" : `// ${this.options.comment}\n`}${importing(this.sdkNames, "@radical/sdk")}${this.drawNames.size === 0 ? "" : `\n${importing(this.drawNames, "@radical/sdk/draws")}`}`,
+      `${this.#options.comment === null ? "" : `// ${this.#options.comment}\n`}${importing(this.#sdkNames, "@radical/sdk")}${this.#drawNames.size === 0 ? "" : `\n${importing(this.#drawNames, "@radical/sdk/draws")}`}`,
       globals.join("\n"),
-      `export ${this.topLevelFunction(program.handler)}`,
-      ...helpers.map((declaration) => this.topLevelFunction(declaration)),
-      ...inBaseOrder([...this.classes]).map((declaration) => this.class(declaration)),
+      `export ${this.#topLevelFunction(program.handler)}`,
+      ...helpers.map((declaration) => this.#topLevelFunction(declaration)),
+      ...inBaseOrder([...this.#classes]).map((declaration) => this.#class(declaration)),
     ];
     return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
   }
 
-  // --------------------------------------------------------------------------------------------------------- collection
+  // ── Collection ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private useFunction(declaration: FunctionDeclaration): void {
-    if (this.functions.has(declaration)) return;
-    this.functions.add(declaration);
-    if (declaration.owner !== null) this.useClass(declaration.owner);
-    for (const { local } of declaration.parameters) this.useType(local.type);
-    this.useType(declaration.result);
-    walkFunction(declaration, (expression) => this.use(expression));
+  #useFunction(declaration: FunctionDeclaration): void {
+    if (this.#functions.has(declaration)) return;
+    this.#functions.add(declaration);
+    if (declaration.owner !== null) this.#useClass(declaration.owner);
+    for (const { local } of declaration.parameters) this.#useType(local.type);
+    this.#useType(declaration.result);
+    walkFunction(declaration, (expression) => this.#use(expression));
     walkStatements(declaration.body, (statement) => {
-      if (statement.kind === "variable") this.useType(statement.local.type);
+      if (statement.kind === "variable") this.#useType(statement.local.type);
     });
   }
 
-  private use(expression: Expression): void {
+  #use(expression: Expression): void {
     switch (expression.kind) {
       case "call":
-        for (const callee of expression.callees) this.useFunction(callee);
+        for (const callee of expression.callees) this.#useFunction(callee);
         break;
       case "construction":
-        this.useClass(expression.declaration);
-        this.useFunction(expression.callee);
+        this.#useClass(expression.declaration);
+        this.#useFunction(expression.callee);
         break;
       case "function-value":
-        this.useFunction(expression.declaration);
+        this.#useFunction(expression.declaration);
         break;
       case "cast":
       case "array":
-        this.useType(expression.type);
+        this.#useType(expression.type);
         break;
       case "instance-of":
-        this.useType(expression.tested);
+        this.#useType(expression.tested);
         break;
       case "library":
-        if (isLog(expression.member)) this.sdkNames.add("log");
-        for (const type of expression.typeArguments) this.useType(type);
-        for (const callee of expression.calls) this.useFunction(callee);
+        if (isLog(expression.member)) this.#sdkNames.add("log");
+        for (const type of expression.typeArguments) this.#useType(type);
+        for (const callee of expression.calls) this.#useFunction(callee);
         break;
       case "new-table":
-        this.sdkNames.add("Table");
-        this.useType(expression.type);
+        this.#sdkNames.add("Table");
+        this.#useType(expression.type);
         break;
       case "draw":
-        this.drawNames.add(DRAW_FUNCTIONS[expression.source]);
+        this.#drawNames.add(DRAW_FUNCTIONS[expression.source]);
         break;
       case "now":
       case "caller":
       case "abort":
-        this.sdkNames.add(expression.kind);
+        this.#sdkNames.add(expression.kind);
         break;
       default:
         break;
     }
   }
 
-  private useType(type: Type): void {
+  #useType(type: Type): void {
     switch (type.kind) {
       case "class":
-        this.useClass(type.declaration);
+        this.#useClass(type.declaration);
         break;
       case "library":
-        for (const argument of type.arguments) this.useType(argument);
+        for (const argument of type.arguments) this.#useType(argument);
         break;
       case "table":
-        this.sdkNames.add("Table");
-        this.useType(type.record);
+        this.#sdkNames.add("Table");
+        this.#useType(type.record);
         break;
       case "function":
-        for (const parameter of type.parameters) this.useType(parameter);
-        this.useType(type.result);
+        for (const parameter of type.parameters) this.#useType(parameter);
+        this.#useType(type.result);
         break;
       case "nullable":
-        this.useType(type.inner);
+        this.#useType(type.inner);
         break;
       case "void":
       case "bool":
@@ -150,135 +150,135 @@ class Emitter implements Printer {
     }
   }
 
-  private useClass(declaration: ClassDeclaration): void {
-    if (this.classes.has(declaration)) return;
-    this.classes.add(declaration);
-    if (declaration.base !== null) this.useClass(declaration.base);
-    for (const field of this.fieldsOf(declaration)) {
-      this.useType(field.type);
-      const initializer = this.initializer(field);
-      if (initializer !== null) walkExpression(initializer, (expression) => this.use(expression));
+  #useClass(declaration: ClassDeclaration): void {
+    if (this.#classes.has(declaration)) return;
+    this.#classes.add(declaration);
+    if (declaration.base !== null) this.#useClass(declaration.base);
+    for (const field of this.#fieldsOf(declaration)) {
+      this.#useType(field.type);
+      const initializer = this.#initializer(field);
+      if (initializer !== null) walkExpression(initializer, (expression) => this.#use(expression));
     }
   }
 
-  private initializer(field: FieldDeclaration): Expression | null {
-    const { fields } = this.options;
+  #initializer(field: FieldDeclaration): Expression | null {
+    const { fields } = this.#options;
     return fields === null ? field.initializer : (fields.get(field) ?? null);
   }
 
-  private fieldsOf(declaration: ClassDeclaration): FieldDeclaration[] {
-    const { fields } = this.options;
+  #fieldsOf(declaration: ClassDeclaration): FieldDeclaration[] {
+    const { fields } = this.#options;
     return declaration.fields.filter((field) => fields === null || fields.has(field));
   }
 
-  // -------------------------------------------------------------------------------------------------------------- names
+  // ── Names ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Top-level names are unique and no local variable's, so no scope can hide them. */
-  private chooseNames(): void {
-    const taken = new Set<string>([...LIBRARY_NAMES, ...this.sdkNames, this.program.handler.name]);
-    this.names.set(this.program.handler, this.program.handler.name);
-    for (const declaration of this.functions) {
+  #chooseNames(): void {
+    const taken = new Set<string>([...LIBRARY_NAMES, ...this.#sdkNames, this.#program.handler.name]);
+    this.#names.set(this.#program.handler, this.#program.handler.name);
+    for (const declaration of this.#functions) {
       for (const { local } of declaration.parameters) taken.add(local.name);
       walkStatements(declaration.body, (statement) => {
         if (statement.kind === "variable") taken.add(statement.local.name);
       });
     }
     const choose = (declaration: { readonly name: string }): void => {
-      if (this.names.has(declaration)) return;
+      if (this.#names.has(declaration)) return;
       let name = declaration.name;
       for (let number = 2; taken.has(name); number++) name = `${declaration.name}_${number}`;
       taken.add(name);
-      this.names.set(declaration, name);
+      this.#names.set(declaration, name);
     };
-    for (const global of this.program.globals) choose(global);
-    for (const declaration of this.classes) choose(declaration);
-    for (const declaration of this.functions) if (declaration.kind === "function") choose(declaration);
+    for (const global of this.#program.globals) choose(global);
+    for (const declaration of this.#classes) choose(declaration);
+    for (const declaration of this.#functions) if (declaration.kind === "function") choose(declaration);
   }
 
   className(declaration: ClassDeclaration): string {
-    return this.names.get(declaration) ?? declaration.name;
+    return this.#names.get(declaration) ?? declaration.name;
   }
 
   functionName(declaration: FunctionDeclaration): string {
-    return this.names.get(declaration) ?? declaration.name;
+    return this.#names.get(declaration) ?? declaration.name;
   }
 
   globalName(global: Global): string {
-    return this.names.get(global) ?? global.name;
+    return this.#names.get(global) ?? global.name;
   }
 
-  // ------------------------------------------------------------------------------------------------------- declarations
+  // ── Declarations ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private type(type: Type): string {
+  #type(type: Type): string {
     return printType(type, (declaration) => this.className(declaration));
   }
 
-  private global(global: Global): string {
+  #global(global: Global): string {
     const keyword = global.mutable ? "let" : "const";
-    const annotation = global.type.kind === "table" ? "" : `: ${this.type(global.type)}`;
+    const annotation = global.type.kind === "table" ? "" : `: ${this.#type(global.type)}`;
     const initial = global.initializer === null ? "" : ` = ${printOperand(global.initializer, this)}`;
     return `${keyword} ${this.globalName(global)}${annotation}${initial};`;
   }
 
-  private topLevelFunction(declaration: FunctionDeclaration): string {
-    return `function ${this.functionName(declaration)}${this.signature(declaration)} ${this.body(declaration.body)}`;
+  #topLevelFunction(declaration: FunctionDeclaration): string {
+    return `function ${this.functionName(declaration)}${this.#signature(declaration)} ${this.#body(declaration.body)}`;
   }
 
-  private signature(declaration: FunctionDeclaration): string {
-    return `(${this.parameters(declaration, new Set())}): ${this.type(declaration.result)}`;
+  #signature(declaration: FunctionDeclaration): string {
+    return `(${this.#parameters(declaration, new Set())}): ${this.#type(declaration.result)}`;
   }
 
-  private parameters(declaration: FunctionDeclaration, properties: ReadonlySet<string>): string {
+  #parameters(declaration: FunctionDeclaration, properties: ReadonlySet<string>): string {
     return declaration.parameters
       .map(({ local, defaultValue }) => {
         const initial = defaultValue === null ? "" : ` = ${printOperand(defaultValue, this)}`;
-        return `${properties.has(local.name) ? "public " : ""}${local.name}: ${this.type(local.type)}${initial}`;
+        return `${properties.has(local.name) ? "public " : ""}${local.name}: ${this.#type(local.type)}${initial}`;
       })
       .join(", ");
   }
 
-  private class(declaration: ClassDeclaration): string {
-    const own = [...this.functions].filter((candidate) => candidate.owner === declaration);
+  #class(declaration: ClassDeclaration): string {
+    const own = [...this.#functions].filter((candidate) => candidate.owner === declaration);
     const constructor = own.find((candidate) => candidate.kind === "constructor" && !candidate.implicit);
     const properties = constructor === undefined ? new Set<string>() : parameterProperties(constructor);
-    const interfaces = declaration.kind === "interface" ? [] : this.interfacesOf(declaration);
+    const interfaces = declaration.kind === "interface" ? [] : this.#interfacesOf(declaration);
     const head = [
       ...(declaration.isAbstract && declaration.kind === "class" ? ["abstract"] : []),
       `${declaration.kind} ${this.className(declaration)}`,
       ...(declaration.base === null ? [] : [`extends ${this.className(declaration.base)}`]),
       ...(interfaces.length === 0 ? [] : [`implements ${interfaces.map((one) => this.className(one)).join(", ")}`]),
     ].join(" ");
-    const members = this.indented(() => [
-      ...this.fieldsOf(declaration)
+    const members = this.#indented(() => [
+      ...this.#fieldsOf(declaration)
         .filter((field) => !properties.has(field.name))
-        .map((field) => `${this.indent}${this.field(field)}`),
+        .map((field) => `${this.#indent}${this.#field(field)}`),
       ...(constructor === undefined
         ? []
-        : [`${this.indent}constructor(${this.parameters(constructor, properties)}) ${this.body(constructor.body)}`]),
+        : [`${this.#indent}constructor(${this.#parameters(constructor, properties)}) ${this.#body(constructor.body)}`]),
       ...(declaration.kind === "interface"
         ? // The two accessors of a field are one member.
-          [...new Set(own.map((candidate) => `${this.indent}${this.interfaceMember(candidate)}`))]
+          [...new Set(own.map((candidate) => `${this.#indent}${this.#interfaceMember(candidate)}`))]
         : own
             .filter((candidate) => candidate.kind !== "constructor" && !candidate.implicit)
-            .map((candidate) => `${this.indent}${this.method(candidate)}`)),
+            .map((candidate) => `${this.#indent}${this.#method(candidate)}`)),
     ]);
     return members.length === 0 ? `${head} {}` : `${head} {\n${members.join("\n")}\n}`;
   }
 
   /** The interfaces that anything mentions, of those that a class says it implements and those that they extend. */
-  private interfacesOf(declaration: ClassDeclaration): ClassDeclaration[] {
+  #interfacesOf(declaration: ClassDeclaration): ClassDeclaration[] {
     const all = new Set<ClassDeclaration>();
     const add = (one: ClassDeclaration): void => {
       all.add(one);
       if (one.base !== null) add(one.base);
     };
     for (const one of declaration.interfaces) add(one);
-    return [...all].filter((one) => this.classes.has(one));
+    return [...all].filter((one) => this.#classes.has(one));
   }
 
-  private field(field: FieldDeclaration): string {
-    const type = this.type(field.type);
-    const initializer = this.initializer(field);
+  #field(field: FieldDeclaration): string {
+    const type = this.#type(field.type);
+    const initializer = this.#initializer(field);
     if (initializer !== null) return `${field.name}: ${type} = ${printOperand(initializer, this)};`;
     const zero = zeroText(field.type);
     return zero === null || field.type.kind === "string"
@@ -286,129 +286,132 @@ class Emitter implements Printer {
       : `${field.name}: ${type} = ${zero};`;
   }
 
-  private method(declaration: FunctionDeclaration): string {
+  #method(declaration: FunctionDeclaration): string {
     const { kind, name } = declaration;
-    if (declaration.isAbstract && kind === "getter") return `abstract get ${name}(): ${this.type(declaration.result)};`;
+    if (declaration.isAbstract && kind === "getter")
+      return `abstract get ${name}(): ${this.#type(declaration.result)};`;
     if (declaration.isAbstract && kind === "setter")
-      return `abstract set ${name}(${this.parameters(declaration, new Set())});`;
-    if (kind === "getter") return `get ${name}(): ${this.type(declaration.result)} ${this.body(declaration.body)}`;
+      return `abstract set ${name}(${this.#parameters(declaration, new Set())});`;
+    if (kind === "getter") return `get ${name}(): ${this.#type(declaration.result)} ${this.#body(declaration.body)}`;
     if (kind === "setter")
-      return `set ${name}(${this.parameters(declaration, new Set())}) ${this.body(declaration.body)}`;
-    if (declaration.isAbstract) return `abstract ${name}${this.signature(declaration)};`;
+      return `set ${name}(${this.#parameters(declaration, new Set())}) ${this.#body(declaration.body)}`;
+    if (declaration.isAbstract) return `abstract ${name}${this.#signature(declaration)};`;
     const decorator = declaration.operator === null ? "" : `@operator("${declaration.operator}") `;
-    return `${decorator}${name}${this.signature(declaration)} ${this.body(declaration.body)}`;
+    return `${decorator}${name}${this.#signature(declaration)} ${this.#body(declaration.body)}`;
   }
 
-  private interfaceMember(declaration: FunctionDeclaration): string {
+  #interfaceMember(declaration: FunctionDeclaration): string {
     const { kind, name } = declaration;
     const [parameter] = declaration.parameters;
-    if (kind === "getter") return `${name}: ${this.type(declaration.result)};`;
-    if (kind === "setter" && parameter !== undefined) return `${name}: ${this.type(parameter.local.type)};`;
-    return `${name}${this.signature(declaration)};`;
+    if (kind === "getter") return `${name}: ${this.#type(declaration.result)};`;
+    if (kind === "setter" && parameter !== undefined) return `${name}: ${this.#type(parameter.local.type)};`;
+    return `${name}${this.#signature(declaration)};`;
   }
 
   lambda(declaration: FunctionDeclaration): string {
-    const head = `(${this.parameters(declaration, new Set())}): ${this.type(declaration.result)} =>`;
+    const head = `(${this.#parameters(declaration, new Set())}): ${this.#type(declaration.result)} =>`;
     const [only] = declaration.body;
     if (declaration.body.length === 1 && only?.kind === "return" && only.value !== null)
       return `${head} ${printOperand(only.value, this)}`;
-    return `${head} ${this.body(declaration.body)}`;
+    return `${head} ${this.#body(declaration.body)}`;
   }
 
-  // --------------------------------------------------------------------------------------------------------- statements
+  // ── Statements ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private expression(expression: Expression): string {
+  #expression(expression: Expression): string {
     return printExpression(expression, this);
   }
 
-  private indented<T>(action: () => T): T {
-    const outer = this.indent;
-    this.indent = `${outer}  `;
+  #indented<T>(action: () => T): T {
+    const outer = this.#indent;
+    this.#indent = `${outer}  `;
     const result = action();
-    this.indent = outer;
+    this.#indent = outer;
     return result;
   }
 
-  private body(statements: readonly Statement[]): string {
-    const lines = this.indented(() => statements.map((statement) => `${this.indent}${this.statement(statement)}`));
-    return lines.length === 0 ? "{}" : `{\n${lines.join("\n")}\n${this.indent}}`;
+  #body(statements: readonly Statement[]): string {
+    const lines = this.#indented(() => statements.map((statement) => `${this.#indent}${this.#statement(statement)}`));
+    return lines.length === 0 ? "{}" : `{\n${lines.join("\n")}\n${this.#indent}}`;
   }
 
-  private statement(statement: Statement): string {
+  #statement(statement: Statement): string {
     switch (statement.kind) {
       case "block":
-        return this.body(statement.body);
+        return this.#body(statement.body);
       case "expression":
-        return `${this.expression(statement.expression)};${statement.comment === undefined ? "" : ` // ${statement.comment}`}`;
+        return `${this.#expression(statement.expression)};${statement.comment === undefined ? "" : ` // ${statement.comment}`}`;
       case "variable":
-        return `${this.variable(statement)};`;
+        return `${this.#variable(statement)};`;
       case "if": {
-        const head = `if (${this.expression(statement.condition)}) ${this.body(statement.consequent)}`;
+        const head = `if (${this.#expression(statement.condition)}) ${this.#body(statement.consequent)}`;
         if (statement.alternative.length === 0) return head;
         const [only] = statement.alternative;
-        return `${head} else ${statement.alternative.length === 1 && only?.kind === "if" ? this.statement(only) : this.body(statement.alternative)}`;
+        return `${head} else ${statement.alternative.length === 1 && only?.kind === "if" ? this.#statement(only) : this.#body(statement.alternative)}`;
       }
       case "loop":
-        return this.loop(statement);
+        return this.#loop(statement);
       case "switch": {
-        const cases = this.indented(() =>
+        const cases = this.#indented(() =>
           statement.cases.map((choice) => {
             const head =
-              choice.label === null ? `${this.indent}default:` : `${this.indent}case ${this.expression(choice.label)}:`;
+              choice.label === null
+                ? `${this.#indent}default:`
+                : `${this.#indent}case ${this.#expression(choice.label)}:`;
             const [only] = choice.body;
             const body = choice.body.length === 1 && only?.kind === "block" ? only.body : choice.body;
-            return body.length === 0 ? head : `${head} ${this.body(body)}`;
+            return body.length === 0 ? head : `${head} ${this.#body(body)}`;
           }),
         );
-        return `switch (${this.expression(statement.discriminant)}) {\n${cases.join("\n")}\n${this.indent}}`;
+        return `switch (${this.#expression(statement.discriminant)}) {\n${cases.join("\n")}\n${this.#indent}}`;
       }
       case "return":
-        return statement.value === null ? "return;" : `return ${this.expression(statement.value)};`;
+        return statement.value === null ? "return;" : `return ${this.#expression(statement.value)};`;
       case "throw":
-        return `throw new Error(${this.expression(statement.message)});`;
+        return `throw new Error(${this.#expression(statement.message)});`;
       case "break":
       case "continue":
         return `${statement.kind};`;
     }
   }
 
-  private variable(statement: Extract<Statement, { kind: "variable" }>): string {
+  #variable(statement: Extract<Statement, { kind: "variable" }>): string {
     const keyword = statement.constant && statement.initializer !== null ? "const" : "let";
     const annotation =
-      statement.annotated || statement.initializer === null ? `: ${this.type(statement.local.type)}` : "";
+      statement.annotated || statement.initializer === null ? `: ${this.#type(statement.local.type)}` : "";
     return `${keyword} ${statement.local.name}${annotation}${statement.initializer === null ? "" : ` = ${printOperand(statement.initializer, this)}`}`;
   }
 
-  private loop(statement: Extract<Statement, { kind: "loop" }>): string {
-    const condition = statement.condition === null ? "" : this.expression(statement.condition);
+  #loop(statement: Extract<Statement, { kind: "loop" }>): string {
+    const condition = statement.condition === null ? "" : this.#expression(statement.condition);
     switch (statement.form) {
       case "while":
-        return `while (${condition === "" ? "true" : condition}) ${this.body(statement.body)}`;
+        return `while (${condition === "" ? "true" : condition}) ${this.#body(statement.body)}`;
       case "do":
-        return `do ${this.body(statement.body)} while (${condition});`;
+        return `do ${this.#body(statement.body)} while (${condition});`;
       case "for": {
         const variables = statement.initial.filter((initial) => initial.kind === "variable");
-        const update = statement.update === null ? "" : ` ${this.expression(statement.update)}`;
+        const update = statement.update === null ? "" : ` ${this.#expression(statement.update)}`;
         const head = (initial: string): string =>
-          `for (${initial};${condition === "" ? "" : ` ${condition}`};${update}) ${this.body(statement.body)}`;
+          `for (${initial};${condition === "" ? "" : ` ${condition}`};${update}) ${this.#body(statement.body)}`;
         const [first] = statement.initial;
         if (first === undefined) return head("");
         if (statement.initial.length === 1 && first.kind === "expression")
-          return head(this.expression(first.expression));
+          return head(this.#expression(first.expression));
         if (variables.length === statement.initial.length) {
           return head(
-            `${statement.initial.length === 1 && variables[0]?.constant ? "const" : "let"} ${variables.map((variable) => this.variable({ ...variable, constant: false }).slice(4)).join(", ")}`,
+            `${statement.initial.length === 1 && variables[0]?.constant ? "const" : "let"} ${variables.map((variable) => this.#variable({ ...variable, constant: false }).slice(4)).join(", ")}`,
           );
         }
         // Declarations and effects mixed: before the loop, in a scope of their own.
-        return this.bodyOf(() => [...statement.initial.map((initial) => this.statement(initial)), head("")]);
+        return this.#bodyOf(() => [...statement.initial.map((initial) => this.#statement(initial)), head("")]);
       }
     }
   }
 
-  private bodyOf(lines: () => readonly string[]): string {
-    const printed = this.indented(() => lines().map((line) => `${this.indent}${line}`));
-    return `{\n${printed.join("\n")}\n${this.indent}}`;
+  #bodyOf(lines: () => readonly string[]): string {
+    const printed = this.#indented(() => lines().map((line) => `${this.#indent}${line}`));
+    return `{\n${printed.join("\n")}\n${this.#indent}}`;
   }
 }
 

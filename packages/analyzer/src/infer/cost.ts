@@ -35,42 +35,42 @@ const ACCESS_STEPS = 500;
 
 export class CostModel {
   /** The largest constant that a variable is given: passed for a parameter, or declared with. */
-  private readonly constants = new Map<Local, number>();
-  private readonly functionCosts = new Map<FunctionDeclaration, number>();
-  private readonly open = new Set<FunctionDeclaration>();
+  readonly #constants = new Map<Local, number>();
+  readonly #functionCosts = new Map<FunctionDeclaration, number>();
+  readonly #open = new Set<FunctionDeclaration>();
 
-  private readonly accessSteps: number;
+  readonly #accessSteps: number;
 
   /** `accessSteps: 0`: only what is computed. */
   constructor(functions: Iterable<FunctionDeclaration>, { accessSteps = ACCESS_STEPS } = {}) {
-    this.accessSteps = accessSteps;
+    this.#accessSteps = accessSteps;
     const all = [...functions];
     // Constants pass through a few levels of calls.
     for (let round = 0; round < 3; round++) {
       for (const declaration of all) {
         walkStatements(declaration.body, (statement) => {
           if (statement.kind === "variable" && statement.constant && statement.initializer !== null)
-            this.note(statement.local, statement.initializer);
+            this.#note(statement.local, statement.initializer);
         });
-        walkFunction(declaration, (expression) => this.noteArguments(expression));
+        walkFunction(declaration, (expression) => this.#noteArguments(expression));
       }
     }
   }
 
   loop(loop: LoopStatement): number {
     const parts = [loop.condition, loop.update].filter((part) => part !== null);
-    const body = this.statements(loop.body) + sum(parts.map((part) => this.expression(part)));
-    return this.statements(loop.initial) + this.trips(loop) * (body + 1);
+    const body = this.#statements(loop.body) + sum(parts.map((part) => this.expression(part)));
+    return this.#statements(loop.initial) + this.#trips(loop) * (body + 1);
   }
 
   function(declaration: FunctionDeclaration): number {
-    const known = this.functionCosts.get(declaration);
+    const known = this.#functionCosts.get(declaration);
     if (known !== undefined) return known;
-    if (this.open.has(declaration)) return RECURSION_COST;
-    this.open.add(declaration);
-    const cost = 1 + this.statements(declaration.initializers) + this.statements(declaration.body);
-    this.open.delete(declaration);
-    this.functionCosts.set(declaration, cost);
+    if (this.#open.has(declaration)) return RECURSION_COST;
+    this.#open.add(declaration);
+    const cost = 1 + this.#statements(declaration.initializers) + this.#statements(declaration.body);
+    this.#open.delete(declaration);
+    this.#functionCosts.set(declaration, cost);
     return cost;
   }
 
@@ -82,15 +82,15 @@ export class CostModel {
       case "construction":
         return 1 + own + this.function(expression.callee);
       case "library":
-        return own + this.library(expression);
+        return own + this.#library(expression);
       case "access":
-        return own + this.accessSteps;
+        return own + this.#accessSteps;
       default:
         return 1 + own;
     }
   }
 
-  private library(expression: LibraryCall): number {
+  #library(expression: LibraryCall): number {
     const given = expression.arguments.flatMap((argument) =>
       argument.kind === "function-value" ? [argument.declaration] : [],
     );
@@ -99,35 +99,35 @@ export class CostModel {
     return libraryCost(expression) + rounds * callbacks;
   }
 
-  private statements(statements: readonly Statement[]): number {
+  #statements(statements: readonly Statement[]): number {
     return sum(
       statements.map((statement) =>
         statement.kind === "loop"
           ? this.loop(statement)
           : sum(statementExpressions(statement).map((expression) => this.expression(expression))) +
-            this.statements(nestedStatements(statement)),
+            this.#statements(nestedStatements(statement)),
       ),
     );
   }
 
-  private trips({ condition, initial }: LoopStatement): number {
+  #trips({ condition, initial }: LoopStatement): number {
     if (condition === null) return UNKNOWN_TRIPS;
     const known = conjunctsOf(condition).flatMap((conjunct) => {
       if (conjunct.kind !== "operation" || conjunct.operands.length !== 2) return [];
-      const bounds = conjunct.operands.flatMap((operand) => this.constant(operand) ?? []);
+      const bounds = conjunct.operands.flatMap((operand) => this.#constant(operand) ?? []);
       return bounds.length === 0 ? [] : [Math.max(...bounds.map(Math.abs))];
     });
     if (known.length === 0) return UNKNOWN_TRIPS;
     // `for (let i = 1000; i > 0; i--)` counts down from its start.
     const starts = initial.flatMap((statement) =>
       statement.kind === "variable" && statement.initializer !== null
-        ? (this.constant(statement.initializer) ?? [])
+        ? (this.#constant(statement.initializer) ?? [])
         : [],
     );
     return Math.max(1, Math.min(...known), ...starts.map(Math.abs));
   }
 
-  private constant(expression: Expression): number | null {
+  #constant(expression: Expression): number | null {
     switch (expression.kind) {
       case "constant": {
         const number = Number(expression.text.replaceAll("_", ""));
@@ -136,13 +136,13 @@ export class CostModel {
       case "global":
         return expression.global.mutable || expression.global.initializer === null
           ? null
-          : this.constant(expression.global.initializer);
+          : this.#constant(expression.global.initializer);
       case "local":
-        return this.constants.get(expression.local) ?? null;
+        return this.#constants.get(expression.local) ?? null;
       case "cast":
-        return this.constant(expression.operand);
+        return this.#constant(expression.operand);
       case "operation": {
-        const [left, right] = expression.operands.map((operand) => this.constant(operand));
+        const [left, right] = expression.operands.map((operand) => this.#constant(operand));
         if (left === undefined || left === null || right === undefined || right === null) return null;
         return ARITHMETIC[expression.operator]?.(left, right) ?? null;
       }
@@ -151,19 +151,19 @@ export class CostModel {
     }
   }
 
-  private noteArguments(expression: Expression): void {
+  #noteArguments(expression: Expression): void {
     if (expression.kind !== "call" && expression.kind !== "construction") return;
     for (const callee of expression.kind === "call" ? expression.callees : [expression.callee]) {
       for (const [index, { local }] of callee.parameters.entries()) {
         const argument = expression.arguments[index];
-        if (argument !== undefined) this.note(local, argument);
+        if (argument !== undefined) this.#note(local, argument);
       }
     }
   }
 
-  private note(local: Local, value: Expression): void {
-    const constant = this.constant(value);
-    if (constant !== null) this.constants.set(local, Math.max(constant, this.constants.get(local) ?? 0));
+  #note(local: Local, value: Expression): void {
+    const constant = this.#constant(value);
+    if (constant !== null) this.#constants.set(local, Math.max(constant, this.#constants.get(local) ?? 0));
   }
 }
 

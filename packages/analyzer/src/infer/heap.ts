@@ -15,7 +15,7 @@ export class AbstractObject {
   readonly table: TableLocation | null;
   /** A list that may have nothing at some index, where there should be an object or a text. */
   hasHoles = false;
-  private readonly fields = new Map<FieldDeclaration, Cell>();
+  readonly #fields = new Map<FieldDeclaration, Cell>();
   /** Elements, keys and length of a container. */
   readonly content: Cell = { kind: "cell", field: null, targets: new Set() };
 
@@ -26,13 +26,13 @@ export class AbstractObject {
   }
 
   cell(field: FieldDeclaration): Cell {
-    let cell = this.fields.get(field);
-    if (cell === undefined) this.fields.set(field, (cell = { kind: "cell", field, targets: new Set() }));
+    let cell = this.#fields.get(field);
+    if (cell === undefined) this.#fields.set(field, (cell = { kind: "cell", field, targets: new Set() }));
     return cell;
   }
 
   cells(): Iterable<Cell> {
-    return [...this.fields.values(), this.content];
+    return [...this.#fields.values(), this.content];
   }
 }
 

@@ -31,99 +31,99 @@ export class KeptCode {
   /** All functions that it may call. */
   readonly callees = new Set<FunctionDeclaration>();
 
-  private readonly inferred: Inferred;
-  private readonly loops: LoopStatement[] = [];
-  private breakable = 0;
-  private continuable = 0;
+  readonly #inferred: Inferred;
+  readonly #loops: LoopStatement[] = [];
+  #breakable = 0;
+  #continuable = 0;
 
   /** `around`: the loops in whose bodies the code stands. */
   constructor(inferred: Inferred, code: readonly (Statement | Expression)[], around: readonly LoopStatement[] = []) {
-    this.inferred = inferred;
-    this.loops.push(...around);
+    this.#inferred = inferred;
+    this.#loops.push(...around);
     this.defines = definitionsOf(code, inferred);
     for (const part of code) {
-      if (isStatement(part)) this.statement(part);
-      else this.expression(part);
+      if (isStatement(part)) this.#statement(part);
+      else this.#expression(part);
     }
     // Callees are taken whole; the set grows while they are walked.
     const { length } = this.leaving;
-    this.loops.length = 0;
+    this.#loops.length = 0;
     for (const callee of this.callees) {
       for (const part of codeOf(callee)) {
-        if (isStatement(part)) this.statement(part);
-        else this.expression(part);
+        if (isStatement(part)) this.#statement(part);
+        else this.#expression(part);
       }
     }
     // Their own returns leave nothing but themselves.
     this.leaving.length = length;
   }
 
-  private statements(statements: readonly Statement[]): void {
-    for (const statement of statements) this.statement(statement);
+  #statements(statements: readonly Statement[]): void {
+    for (const statement of statements) this.#statement(statement);
   }
 
-  private statement(statement: Statement): void {
-    const { relevance } = this.inferred;
+  #statement(statement: Statement): void {
+    const { relevance } = this.#inferred;
     switch (statement.kind) {
       case "expression":
-        return this.expression(statement.expression);
+        return this.#expression(statement.expression);
       case "variable":
-        if (statement.initializer !== null) this.expression(statement.initializer);
+        if (statement.initializer !== null) this.#expression(statement.initializer);
         return;
       case "return":
         if (relevance.jumps.has(statement)) this.leaving.push(statement);
-        if (statement.value !== null) this.expression(statement.value);
+        if (statement.value !== null) this.#expression(statement.value);
         return;
       case "throw":
         if (relevance.jumps.has(statement)) this.stops = true;
-        return this.expression(statement.message);
+        return this.#expression(statement.message);
       case "break":
-        if (this.breakable === 0 && relevance.jumps.has(statement)) this.leaving.push(statement);
+        if (this.#breakable === 0 && relevance.jumps.has(statement)) this.leaving.push(statement);
         return;
       case "continue":
-        if (this.continuable === 0 && relevance.jumps.has(statement)) this.leaving.push(statement);
+        if (this.#continuable === 0 && relevance.jumps.has(statement)) this.leaving.push(statement);
         return;
       case "loop":
-        this.statements(statement.initial);
-        if (relevance.keptStatements.has(statement) && !endsByItself(statement, this.inferred)) this.endless = true;
-        if (statement.condition !== null) this.expression(statement.condition);
-        this.loops.push(statement);
-        this.breakable++;
-        this.continuable++;
-        this.statements(statement.body);
-        this.breakable--;
-        this.continuable--;
-        this.loops.pop();
-        if (statement.update !== null) this.expression(statement.update);
+        this.#statements(statement.initial);
+        if (relevance.keptStatements.has(statement) && !endsByItself(statement, this.#inferred)) this.endless = true;
+        if (statement.condition !== null) this.#expression(statement.condition);
+        this.#loops.push(statement);
+        this.#breakable++;
+        this.#continuable++;
+        this.#statements(statement.body);
+        this.#breakable--;
+        this.#continuable--;
+        this.#loops.pop();
+        if (statement.update !== null) this.#expression(statement.update);
         return;
       case "switch":
-        this.expression(statement.discriminant);
-        this.breakable++;
-        this.statements(nestedStatements(statement));
-        this.breakable--;
+        this.#expression(statement.discriminant);
+        this.#breakable++;
+        this.#statements(nestedStatements(statement));
+        this.#breakable--;
         return;
       case "if":
-        this.expression(statement.condition);
-        return this.statements(nestedStatements(statement));
+        this.#expression(statement.condition);
+        return this.#statements(nestedStatements(statement));
       case "block":
-        return this.statements(statement.body);
+        return this.#statements(statement.body);
     }
   }
 
-  private expression(expression: Expression): void {
-    const { relevance, pointsTo } = this.inferred;
-    for (const operand of operands(expression)) this.expression(operand);
+  #expression(expression: Expression): void {
+    const { relevance, pointsTo } = this.#inferred;
+    for (const operand of operands(expression)) this.#expression(operand);
     if (expression.kind === "access") {
       this.accesses = true;
       if (expression.operation === "put" || expression.operation === "delete") this.writes = true;
       if (expression.operation === "get" && relevance.needed.has(expression))
         for (const initializer of decodedInitializers(expression.type, (field) => relevance.fields.has(field)))
-          this.expression(initializer);
+          this.#expression(initializer);
       return;
     }
     if (!relevance.kept.has(expression) && !relevance.needed.has(expression)) return;
     // variant: trap-traps
-    if (mayTrap(expression) && !this.isKnownElement(expression)) this.traps = true;
+    if (mayTrap(expression) && !this.#isKnownElement(expression)) this.traps = true;
     // Whoever is given the elements of a list takes a hole for an object.
     if (expression.kind === "library" && expression.receiver !== null && calleesOf(expression, pointsTo).length > 0)
       this.traps ||= mayHaveHoles(expression.receiver, pointsTo);
@@ -133,7 +133,7 @@ export class KeptCode {
     for (const callee of calleesOf(expression, pointsTo)) this.callees.add(callee);
   }
 
-  private isKnownElement(expression: Expression): boolean {
+  #isKnownElement(expression: Expression): boolean {
     const [container, index] =
       expression.kind === "library" && expression.member.name === "[]"
         ? [expression.receiver, expression.arguments[0]]
@@ -141,7 +141,7 @@ export class KeptCode {
           ? [expression.target.container, expression.target.index]
           : [];
     if (!container || index === undefined) return false;
-    return this.loops.some((loop) => isWithinBounds(container, index, loop, this.inferred));
+    return this.#loops.some((loop) => isWithinBounds(container, index, loop, this.#inferred));
   }
 }
 

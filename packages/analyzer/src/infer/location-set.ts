@@ -6,23 +6,23 @@ import type { Location, SharedLocation } from "./heap.ts";
 
 /** The locations of one analysis, in the order in which they were met. */
 export class Numbering {
-  private readonly numbers = new Map<Location, number>();
-  private readonly locations: Location[] = [];
+  readonly #numbers = new Map<Location, number>();
+  readonly #locations: Location[] = [];
   /** Those that are no variables. */
   readonly shared = new LocationSet(this);
 
   of(location: Location): number {
-    let number = this.numbers.get(location);
+    let number = this.#numbers.get(location);
     if (number !== undefined) return number;
-    number = this.locations.length;
-    this.numbers.set(location, number);
-    this.locations.push(location);
+    number = this.#locations.length;
+    this.#numbers.set(location, number);
+    this.#locations.push(location);
     if (isShared(location)) this.shared.add(location);
     return number;
   }
 
   at(number: number): Location {
-    const location = this.locations[number];
+    const location = this.#locations[number];
     if (location === undefined) throw new Error(`there is no location ${number}`);
     return location;
   }
@@ -34,46 +34,46 @@ export function isShared(location: Location): location is SharedLocation {
 }
 
 export class LocationSet implements Iterable<Location> {
-  private readonly numbering: Numbering;
+  readonly #numbering: Numbering;
   /** 32 locations each; those that are missing are empty. */
-  private readonly words: number[];
+  readonly #words: number[];
 
   constructor(numbering: Numbering, words: number[] = []) {
-    this.numbering = numbering;
-    this.words = words;
+    this.#numbering = numbering;
+    this.#words = words;
   }
 
   copy(): LocationSet {
-    return new LocationSet(this.numbering, this.words.slice());
+    return new LocationSet(this.#numbering, this.#words.slice());
   }
 
   has(location: Location): boolean {
-    const number = this.numbering.of(location);
-    return ((this.words[number >>> 5] ?? 0) & (1 << (number & 31))) !== 0;
+    const number = this.#numbering.of(location);
+    return ((this.#words[number >>> 5] ?? 0) & (1 << (number & 31))) !== 0;
   }
 
   /** Whether it was not in. */
   add(location: Location): boolean {
-    const number = this.numbering.of(location);
+    const number = this.#numbering.of(location);
     const index = number >>> 5;
-    while (this.words.length <= index) this.words.push(0);
-    const word = this.words[index]!;
-    this.words[index] = word | (1 << (number & 31));
-    return this.words[index] !== word;
+    while (this.#words.length <= index) this.#words.push(0);
+    const word = this.#words[index]!;
+    this.#words[index] = word | (1 << (number & 31));
+    return this.#words[index] !== word;
   }
 
   delete(location: Location): void {
-    const number = this.numbering.of(location);
+    const number = this.#numbering.of(location);
     const index = number >>> 5;
-    if (index < this.words.length) this.words[index] = this.words[index]! & ~(1 << (number & 31));
+    if (index < this.#words.length) this.#words[index] = this.#words[index]! & ~(1 << (number & 31));
   }
 
   /** Whether anything was not in. `within`: only what is also in there. */
   addAll(other: LocationSet, within?: LocationSet): boolean {
-    const { words } = this;
+    const words = this.#words;
     let grew = false;
-    for (let index = 0; index < other.words.length; index++) {
-      const added = within === undefined ? other.words[index]! : other.words[index]! & (within.words[index] ?? 0);
+    for (let index = 0; index < other.#words.length; index++) {
+      const added = within === undefined ? other.#words[index]! : other.#words[index]! & (within.#words[index] ?? 0);
       if (index === words.length) words.push(0);
       const word = words[index]!;
       if ((added & ~word) === 0) continue;
@@ -84,25 +84,25 @@ export class LocationSet implements Iterable<Location> {
   }
 
   become(other: LocationSet): void {
-    this.words.length = 0;
-    for (const word of other.words) this.words.push(word);
+    this.#words.length = 0;
+    for (const word of other.#words) this.#words.push(word);
   }
 
   clear(): void {
-    this.words.length = 0;
+    this.#words.length = 0;
   }
 
   intersects(other: LocationSet): boolean {
-    const length = Math.min(this.words.length, other.words.length);
-    for (let index = 0; index < length; index++) if ((this.words[index]! & other.words[index]!) !== 0) return true;
+    const length = Math.min(this.#words.length, other.#words.length);
+    for (let index = 0; index < length; index++) if ((this.#words[index]! & other.#words[index]!) !== 0) return true;
     return false;
   }
 
   /** In the order of their numbers. */
   *[Symbol.iterator](): Iterator<Location> {
-    for (const [index, word] of this.words.entries()) {
+    for (const [index, word] of this.#words.entries()) {
       for (let rest = word; rest !== 0; rest &= rest - 1)
-        yield this.numbering.at(index * 32 + 31 - Math.clz32(rest & -rest));
+        yield this.#numbering.at(index * 32 + 31 - Math.clz32(rest & -rest));
     }
   }
 }

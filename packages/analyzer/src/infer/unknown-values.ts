@@ -54,49 +54,46 @@ function isNamed(expression: Expression | undefined): boolean {
 
 /** Where values come from, in the code that may run. */
 class Flow {
-  private readonly pointsTo: PointsTo;
-  private readonly evaluated = new Set<Expression>();
+  readonly #pointsTo: PointsTo;
+  readonly #evaluated = new Set<Expression>();
   /** Values that come into a variable, or that a function returns. */
-  private readonly given = new Map<Local | Global | FunctionDeclaration, Expression[]>();
-  private readonly assigned = new Map<
-    FieldDeclaration,
-    { readonly object: Expression; readonly value: Expression }[]
-  >();
+  readonly #given = new Map<Local | Global | FunctionDeclaration, Expression[]>();
+  readonly #assigned = new Map<FieldDeclaration, { readonly object: Expression; readonly value: Expression }[]>();
   /** Given to a callback, or to an operator, by the library. */
-  private readonly byLibrary = new Map<Local, LibraryCall[]>();
-  private readonly declared = new Set<Local>();
-  private readonly parameterCounts = new Set<number>();
-  private callsFunctionValues = false;
+  readonly #byLibrary = new Map<Local, LibraryCall[]>();
+  readonly #declared = new Set<Local>();
+  readonly #parameterCounts = new Set<number>();
+  #callsFunctionValues = false;
 
   constructor(program: Program, pointsTo: PointsTo) {
-    this.pointsTo = pointsTo;
+    this.#pointsTo = pointsTo;
     const called = new Set([program.handler]);
     const visit = (expression: Expression): void => {
-      this.evaluated.add(expression);
-      this.note(expression);
+      this.#evaluated.add(expression);
+      this.#note(expression);
       for (const callee of calleesOf(expression, pointsTo)) called.add(callee);
     };
     for (const initializer of pointsTo.decodedInitializers) walkExpression(initializer, visit);
     for (const global of program.globals) {
       if (global.initializer === null) continue;
       walkExpression(global.initializer, visit);
-      add(this.given, global, global.initializer);
+      add(this.#given, global, global.initializer);
     }
     // The set grows while it is walked.
     for (const declaration of called) {
       walkFunction(declaration, visit);
-      this.noteStatements(declaration);
+      this.#noteStatements(declaration);
     }
   }
 
   demandReasons(suspects: readonly Expression[]): void {
     // The slice need not keep the global if the functions that are known of it do nothing that matters.
-    if (this.callsFunctionValues)
-      for (const expression of this.evaluated)
+    if (this.#callsFunctionValues)
+      for (const expression of this.#evaluated)
         if (expression.kind === "global" && expression.global.unknown !== null && holdsFunctions(expression.type))
           throw expression.global.unknown;
     for (const suspect of suspects) {
-      if (!this.evaluated.has(suspect) || this.hasReason(suspect)) continue;
+      if (!this.#evaluated.has(suspect) || this.#hasReason(suspect)) continue;
       const { span, type } = suspect;
       const inner = nonNullable(type);
       if (inner.kind !== "function")
@@ -104,7 +101,7 @@ class Flow {
           message: "The analyzer knows no object that this can refer to.",
           primary: span,
         });
-      if (this.parameterCounts.has(inner.parameters.length))
+      if (this.#parameterCounts.has(inner.parameters.length))
         throw new Refusal("not_sliced_unknown_value", {
           message: "The analyzer knows no function that this can refer to: none is stored where it comes from.",
           primary: span,
@@ -113,45 +110,45 @@ class Flow {
     }
   }
 
-  // ----------------------------------------------------------------------------------------------------------- the flow
+  // ── The flow ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private noteStatements(declaration: FunctionDeclaration): void {
+  #noteStatements(declaration: FunctionDeclaration): void {
     for (const { local, defaultValue } of declaration.parameters)
-      if (defaultValue !== null) add(this.given, local, defaultValue);
+      if (defaultValue !== null) add(this.#given, local, defaultValue);
     walkStatements([...declaration.initializers, ...declaration.body], (statement) => {
-      if (statement.kind === "return" && statement.value !== null) add(this.given, declaration, statement.value);
+      if (statement.kind === "return" && statement.value !== null) add(this.#given, declaration, statement.value);
       if (statement.kind !== "variable") return;
-      this.declared.add(statement.local);
-      if (statement.initializer !== null) add(this.given, statement.local, statement.initializer);
+      this.#declared.add(statement.local);
+      if (statement.initializer !== null) add(this.#given, statement.local, statement.initializer);
     });
   }
 
-  private note(expression: Expression): void {
+  #note(expression: Expression): void {
     switch (expression.kind) {
       case "function-value":
         // A function expression may name fewer of them than its type has.
-        if (expression.type.kind === "function") this.parameterCounts.add(expression.type.parameters.length);
+        if (expression.type.kind === "function") this.#parameterCounts.add(expression.type.parameters.length);
         return;
       case "assignment":
         if (expression.value !== null && expression.operator === "")
-          this.noteAssigned(expression.target, expression.value);
+          this.#noteAssigned(expression.target, expression.value);
         return;
       case "library":
-        this.callsFunctionValues ||= expression.member.callback !== null && !isNamed(expression.arguments[0]);
-        for (const { self, parameters } of calleesOf(expression, this.pointsTo))
+        this.#callsFunctionValues ||= expression.member.callback !== null && !isNamed(expression.arguments[0]);
+        for (const { self, parameters } of calleesOf(expression, this.#pointsTo))
           for (const local of [...parameters.map((parameter) => parameter.local), ...(self === null ? [] : [self])])
-            add(this.byLibrary, local, expression);
+            add(this.#byLibrary, local, expression);
         return;
       case "call":
       case "construction":
       case "indirect-call":
-        this.callsFunctionValues ||= expression.kind === "indirect-call" && !isNamed(expression.callee);
-        for (const { self, parameters } of calleesOf(expression, this.pointsTo)) {
+        this.#callsFunctionValues ||= expression.kind === "indirect-call" && !isNamed(expression.callee);
+        for (const { self, parameters } of calleesOf(expression, this.#pointsTo)) {
           const object = expression.kind === "call" ? expression.receiver : expression;
-          if (self !== null && object !== null) add(this.given, self, object);
+          if (self !== null && object !== null) add(this.#given, self, object);
           for (const [index, argument] of expression.arguments.entries()) {
             const local = parameters[index]?.local;
-            if (local !== undefined) add(this.given, local, argument);
+            if (local !== undefined) add(this.#given, local, argument);
           }
         }
         return;
@@ -160,31 +157,31 @@ class Flow {
     }
   }
 
-  private noteAssigned(target: AssignmentTarget, value: Expression): void {
-    if (target.kind === "field") add(this.assigned, target.field, { object: target.object, value });
-    else if (target.kind === "local") add(this.given, target.local, value);
-    else if (target.kind === "global") add(this.given, target.global, value);
+  #noteAssigned(target: AssignmentTarget, value: Expression): void {
+    if (target.kind === "field") add(this.#assigned, target.field, { object: target.object, value });
+    else if (target.kind === "local") add(this.#given, target.local, value);
+    else if (target.kind === "global") add(this.#given, target.global, value);
   }
 
-  // ---------------------------------------------------------------------------------------------------------- the reasons
+  // ── The reasons ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private isNothing(expression: Expression): boolean {
-    return this.pointsTo.of(expression).size === 0;
+  #isNothing(expression: Expression): boolean {
+    return this.#pointsTo.of(expression).size === 0;
   }
 
   /** Whether it is known why an expression, of which points-to knows nothing, refers to nothing. */
-  private hasReason(expression: Expression): boolean {
+  #hasReason(expression: Expression): boolean {
     const areNothing = (...parts: readonly (Expression | undefined)[]): boolean =>
-      parts.every((part) => part === undefined || this.isNothing(part));
+      parts.every((part) => part === undefined || this.#isNothing(part));
     switch (expression.kind) {
       case "constant":
         return true;
       case "local":
-        return this.isGivenNothing(expression.local);
+        return this.#isGivenNothing(expression.local);
       case "global":
-        return expression.global.unknown !== null || areNothing(...(this.given.get(expression.global) ?? []));
+        return expression.global.unknown !== null || areNothing(...(this.#given.get(expression.global) ?? []));
       case "field":
-        return this.isNothing(expression.object) || this.holdsNothing(expression);
+        return this.#isNothing(expression.object) || this.#holdsNothing(expression);
       case "cast":
       case "non-null":
         return areNothing(expression.operand);
@@ -198,65 +195,65 @@ class Flow {
         return expression.value !== null && areNothing(expression.value);
       case "call":
       case "indirect-call":
-        return calleesOf(expression, this.pointsTo).every((callee) =>
-          areNothing(...(callee.kind === "setter" ? expression.arguments : (this.given.get(callee) ?? []))),
+        return calleesOf(expression, this.#pointsTo).every((callee) =>
+          areNothing(...(callee.kind === "setter" ? expression.arguments : (this.#given.get(callee) ?? []))),
         );
       case "library":
-        return this.givesNothing(expression);
+        return this.#givesNothing(expression);
       default:
         return false;
     }
   }
 
-  private isGivenNothing(local: Local): boolean {
-    const given = this.given.get(local) ?? [];
-    const byLibrary = this.byLibrary.get(local) ?? [];
-    if (given.length === 0 && byLibrary.length === 0) return this.declared.has(local);
+  #isGivenNothing(local: Local): boolean {
+    const given = this.#given.get(local) ?? [];
+    const byLibrary = this.#byLibrary.get(local) ?? [];
+    if (given.length === 0 && byLibrary.length === 0) return this.#declared.has(local);
     return (
-      given.every((value) => this.isNothing(value)) && byLibrary.every((call) => this.handsNothing(call, local.type))
+      given.every((value) => this.#isNothing(value)) && byLibrary.every((call) => this.#handsNothing(call, local.type))
     );
   }
 
   /** Whatever is written to the field is nothing, or written to another object. */
-  private holdsNothing({ object, field }: FieldRead): boolean {
-    const objects = this.pointsTo.of(object);
-    const own = (this.assigned.get(field) ?? []).filter((assignment) =>
-      [...this.pointsTo.of(assignment.object)].some((other) => objects.has(other)),
+  #holdsNothing({ object, field }: FieldRead): boolean {
+    const objects = this.#pointsTo.of(object);
+    const own = (this.#assigned.get(field) ?? []).filter((assignment) =>
+      [...this.#pointsTo.of(assignment.object)].some((other) => objects.has(other)),
     );
     if (own.length === 0) return field.type.kind === "nullable";
-    return own.every(({ value }) => this.isNothing(value));
+    return own.every(({ value }) => this.#isNothing(value));
   }
 
   /** Whether a callback of the call, or an operator that it calls, is given nothing. */
-  private handsNothing({ receiver, arguments: values, calls }: LibraryCall, type: Type): boolean {
+  #handsNothing({ receiver, arguments: values, calls }: LibraryCall, type: Type): boolean {
     const others = calls.length > 0 ? values : values.slice(1);
     return (
-      others.every((value) => this.isNothing(value)) && (receiver === null || this.containsNothing(receiver, type))
+      others.every((value) => this.#isNothing(value)) && (receiver === null || this.#containsNothing(receiver, type))
     );
   }
 
-  private containsNothing(container: Expression, type: Type): boolean {
-    const containers = [...this.pointsTo.of(container)];
+  #containsNothing(container: Expression, type: Type): boolean {
+    const containers = [...this.#pointsTo.of(container)];
     if (containers.some(({ content }) => content.targets.size > 0)) return false;
     return containers.length === 0 || nonNullable(type).kind !== "function";
   }
 
-  private givesNothing(call: LibraryCall): boolean {
+  #givesNothing(call: LibraryCall): boolean {
     const { member, receiver, arguments: values, type } = call;
     switch (member.result) {
       case "element":
-        return receiver !== null && this.containsNothing(receiver, type);
+        return receiver !== null && this.#containsNothing(receiver, type);
       case "receiver":
-        return receiver !== null && this.isNothing(receiver);
+        return receiver !== null && this.#isNothing(receiver);
       case "argument":
       case "any-argument":
-        return values.every((value) => this.isNothing(value));
+        return values.every((value) => this.#isNothing(value));
       case "accumulator":
         return (
-          this.handsNothing(call, type) &&
-          this.pointsTo
+          this.#handsNothing(call, type) &&
+          this.#pointsTo
             .callbacksOf(call)
-            .every((callee) => (this.given.get(callee) ?? []).every((value) => this.isNothing(value)))
+            .every((callee) => (this.#given.get(callee) ?? []).every((value) => this.#isNothing(value)))
         );
       case "plain":
       case "copy":

@@ -10,7 +10,7 @@ import type { Span } from "../diagnostics/diagnostic.ts";
 import type { LibraryMember } from "./library.ts";
 import type { Refusal } from "./refusal.ts";
 
-// ---------------------------------------------------------------------------------------------------------------- types
+// ── Types ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export type NumberName =
   | "i8"
@@ -74,7 +74,7 @@ export function zeroText(type: Type): string | null {
   }
 }
 
-// --------------------------------------------------------------------------------------------------------- declarations
+// ── Declarations ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** A parameter, a variable, or `this`. */
 export interface Local {
@@ -151,7 +151,7 @@ export interface Program {
   readonly functions: readonly FunctionDeclaration[];
 }
 
-// ---------------------------------------------------------------------------------------------------------- statements
+// ── Statements ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export type Statement =
   | BlockStatement
@@ -234,7 +234,7 @@ export interface ContinueStatement {
   readonly span: Span;
 }
 
-// --------------------------------------------------------------------------------------------------------- expressions
+// ── Expressions ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export interface Constant {
   readonly kind: "constant";
@@ -476,7 +476,7 @@ export type Expression =
   | Caller
   | Abort;
 
-// ------------------------------------------------------------------------------------------------------------ traversal
+// ── Traversal ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** The initializers that decoding a value of the type may run, for keys that an item lacks: those of the fields that it has. */
 export function decodedInitializers(

@@ -64,20 +64,20 @@ class Lowering implements Declarations {
   readonly facts: Facts;
   readonly program: as.Program;
   readonly asKnown: boolean;
-  private readonly functions = new Map<as.Function, FunctionDeclaration>();
-  private readonly classes = new Map<as.Class, ClassDeclaration>();
-  private readonly globals = new Map<as.Global, Global>();
-  private readonly enumValues = new Map<as.EnumValue, Global>();
+  readonly #functions = new Map<as.Function, FunctionDeclaration>();
+  readonly #classes = new Map<as.Class, ClassDeclaration>();
+  readonly #globals = new Map<as.Global, Global>();
+  readonly #enumValues = new Map<as.EnumValue, Global>();
   /** The classes of the program that the declarations stand for. */
-  private readonly sources = new Map<ClassDeclaration, as.Class>();
+  readonly #sources = new Map<ClassDeclaration, as.Class>();
   /** Functions that are made for what an expression of the IR can't say. */
-  private readonly made: FunctionDeclaration[] = [];
+  readonly #made: FunctionDeclaration[] = [];
   /** What runs before the handler without a rule for it. */
-  private readonly refused = new Map<Unit, Refusal>();
-  private sharedState: SharedState | null = null;
-  private readonly drawSites = new Map<string, DrawSite>();
+  readonly #refused = new Map<Unit, Refusal>();
+  #sharedState: SharedState | null = null;
+  readonly #drawSites = new Map<string, DrawSite>();
   /** Declared, body not lowered yet. */
-  private readonly pending: { source: as.Function; declaration: FunctionDeclaration }[] = [];
+  readonly #pending: { source: as.Function; declaration: FunctionDeclaration }[] = [];
 
   constructor(application: ResolvedApplication, asKnown = false) {
     this.asKnown = asKnown;
@@ -87,57 +87,57 @@ class Lowering implements Declarations {
 
   run(handler: as.Function): Program {
     const declaration = this.function(handler);
-    this.drain();
-    const globals = this.initialization();
-    if (!this.asKnown) this.refuseEffectsOfFields();
+    this.#drain();
+    const globals = this.#initialization();
+    if (!this.asKnown) this.#refuseEffectsOfFields();
     return {
       handler: declaration,
-      globals: [...this.enumValues.values(), ...globals],
-      functions: [...this.functions.values(), ...this.made],
+      globals: [...this.#enumValues.values(), ...globals],
+      functions: [...this.#functions.values(), ...this.#made],
     };
   }
 
-  private drain(): void {
-    for (let next = this.pending.pop(); next !== undefined; next = this.pending.pop())
+  #drain(): void {
+    for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop())
       lowerBody(this, next.source, next.declaration);
   }
 
   /** What runs before the handler, in order: the globals that it mentions and all that may change something. */
-  private initialization(): Global[] {
+  #initialization(): Global[] {
     const { units } = this.facts;
     const done = new Map<Unit, Global>();
     const given = new Set<Unit>();
     for (let size = -1; size !== done.size + given.size;) {
       size = done.size + given.size;
       for (const unit of units) {
-        if (done.has(unit) || given.has(unit) || !this.matters(unit)) continue;
-        const before = this.declared();
+        if (done.has(unit) || given.has(unit) || !this.#matters(unit)) continue;
+        const before = this.#declared();
         try {
-          done.set(unit, this.unit(unit));
-          this.drain();
+          done.set(unit, this.#unit(unit));
+          this.#drain();
         } catch (thrown) {
           if (!(thrown instanceof Refusal)) throw thrown;
           // Nothing that was lowered before refers to what the failed unit declared.
           done.delete(unit);
-          this.restore(before);
+          this.#restore(before);
           given.add(unit);
-          this.refused.set(unit, thrown);
+          this.#refused.set(unit, thrown);
         }
       }
     }
-    if (!this.asKnown) for (const [unit, refusal] of this.refused) this.markUnknown(unit, refusal);
+    if (!this.asKnown) for (const [unit, refusal] of this.#refused) this.#markUnknown(unit, refusal);
     return units.flatMap(
-      (unit) => done.get(unit) ?? (unit.kind === "global" ? (this.globals.get(unit.global) ?? []) : []),
+      (unit) => done.get(unit) ?? (unit.kind === "global" ? (this.#globals.get(unit.global) ?? []) : []),
     );
   }
 
-  private matters(unit: Unit): boolean {
+  #matters(unit: Unit): boolean {
     if (!isApplication(unit.node.range.source.internalPath)) return false;
-    if (unit.kind !== "global" || this.globals.has(unit.global)) return true;
-    return unit.global.initializerNode !== null && !this.isHarmless(unit.global.initializerNode);
+    if (unit.kind !== "global" || this.#globals.has(unit.global)) return true;
+    return unit.global.initializerNode !== null && !this.#isHarmless(unit.global.initializerNode);
   }
 
-  private unit(unit: Unit): Global {
+  #unit(unit: Unit): Global {
     const span = spanOf(unit.node);
     switch (unit.kind) {
       case "global": {
@@ -172,48 +172,47 @@ class Lowering implements Declarations {
   }
 
   /** Everything declared so far, to go back to. */
-  private declared(): Declared {
-    const { functions, classes, sources, globals, enumValues, made } = this;
+  #declared(): Declared {
     return {
-      functions: new Map(functions),
-      classes: new Map(classes),
-      sources: new Map(sources),
-      globals: new Map(globals),
-      enumValues: new Map(enumValues),
-      made: made.length,
+      functions: new Map(this.#functions),
+      classes: new Map(this.#classes),
+      sources: new Map(this.#sources),
+      globals: new Map(this.#globals),
+      enumValues: new Map(this.#enumValues),
+      made: this.#made.length,
     };
   }
 
-  private restore(before: Declared): void {
-    this.pending.length = 0;
-    this.made.length = before.made;
-    replace(this.functions, before.functions);
-    replace(this.classes, before.classes);
-    replace(this.sources, before.sources);
-    replace(this.globals, before.globals);
-    replace(this.enumValues, before.enumValues);
+  #restore(before: Declared): void {
+    this.#pending.length = 0;
+    this.#made.length = before.made;
+    replace(this.#functions, before.functions);
+    replace(this.#classes, before.classes);
+    replace(this.#sources, before.sources);
+    replace(this.#globals, before.globals);
+    replace(this.#enumValues, before.enumValues);
   }
 
   /** The handler can't be followed if it hangs on what the unit may change. */
-  private markUnknown(unit: Unit, refusal: Refusal): void {
-    this.sharedState ??= new SharedState(this.facts, this.program);
-    const connected = this.sharedState.connected(unit);
+  #markUnknown(unit: Unit, refusal: Refusal): void {
+    this.#sharedState ??= new SharedState(this.facts, this.program);
+    const connected = this.#sharedState.connected(unit);
     if (connected === null) throw refusal;
-    for (const [source, global] of this.globals) if (connected.has(source)) global.unknown ??= refusal;
-    for (const [source, global] of this.enumValues) if (connected.has(source)) global.unknown ??= refusal;
+    for (const [source, global] of this.#globals) if (connected.has(source)) global.unknown ??= refusal;
+    for (const [source, global] of this.#enumValues) if (connected.has(source)) global.unknown ??= refusal;
   }
 
-  // ------------------------------------------------------------------------------------------------------ declarations
+  // ── Declarations ───────────────────────────────────────────────────────────────────────────────────────────────────
 
   function(source: as.Function): FunctionDeclaration {
-    const known = this.functions.get(source);
+    const known = this.#functions.get(source);
     if (known !== undefined) return known;
     const field = implicitAccessor(source);
-    if (field !== null) return this.fieldAccessor(source, field);
+    if (field !== null) return this.#fieldAccessor(source, field);
     const span = spanOf(source.declaration.name);
-    const owner = source.is(CommonFlags.Instance) ? this.classOf(source, span) : null;
+    const owner = source.is(CommonFlags.Instance) ? this.#classOf(source, span) : null;
     const declaration: FunctionDeclaration = {
-      name: this.functionName(source),
+      name: this.#functionName(source),
       kind: functionKind(source),
       owner,
       self: owner === null ? null : { name: "this", type: { kind: "class", declaration: owner }, span },
@@ -231,16 +230,16 @@ class Lowering implements Declarations {
       isAbstract: source.is(CommonFlags.Abstract) || owner?.kind === "interface",
       span,
     };
-    this.functions.set(source, declaration);
+    this.#functions.set(source, declaration);
     if (!source.is(CommonFlags.Constructor)) declaration.result = this.type(source.signature.returnType, span);
-    this.pending.push({ source, declaration });
+    this.#pending.push({ source, declaration });
     return declaration;
   }
 
   drawSite(span: Span): DrawSite {
     const place = drawPlace(span);
-    let site = this.drawSites.get(place);
-    if (site === undefined) this.drawSites.set(place, (site = { kind: "draw-site", place }));
+    let site = this.#drawSites.get(place);
+    if (site === undefined) this.#drawSites.set(place, (site = { kind: "draw-site", place }));
     return site;
   }
 
@@ -258,9 +257,9 @@ class Lowering implements Declarations {
   }
 
   /** The accessors of a field, as methods: an interface or an abstract class reaches fields through them. */
-  private fieldAccessor(source: as.Function, property: as.Property): FunctionDeclaration {
+  #fieldAccessor(source: as.Function, property: as.Property): FunctionDeclaration {
     const span = spanOf(property.declaration.name);
-    const owner = this.classOf(source, span);
+    const owner = this.#classOf(source, span);
     const self: Local = { name: "this", type: { kind: "class", declaration: owner }, span };
     const isGetter = source.is(CommonFlags.Get);
     const type = this.type(property.type, span);
@@ -281,7 +280,7 @@ class Lowering implements Declarations {
       isAbstract: owner.kind === "interface",
       span,
     };
-    this.functions.set(source, declaration);
+    this.#functions.set(source, declaration);
     if (owner.kind === "interface") return declaration;
     const object: Expression = { kind: "local", local: self, type: self.type, span };
     const field = this.field(property, span);
@@ -325,24 +324,24 @@ class Lowering implements Declarations {
       isAbstract: false,
       span,
     };
-    this.made.push(declaration);
+    this.#made.push(declaration);
     return declaration;
   }
 
   /** The operator of a class that an expression on its objects calls; null: it has none. */
   operator(declaration: ClassDeclaration, operator: OperatorKind): as.Function | null {
-    return this.sources.get(declaration)?.lookupOverload(operator) ?? null;
+    return this.#sources.get(declaration)?.lookupOverload(operator) ?? null;
   }
 
   method(declaration: ClassDeclaration, name: string): as.Function | null {
-    const member = this.sources.get(declaration)?.getMember(name) ?? null;
+    const member = this.#sources.get(declaration)?.getMember(name) ?? null;
     return member?.kind === ElementKind.FunctionPrototype
       ? this.program.resolver.resolveFunction(member as as.FunctionPrototype, null)
       : null;
   }
 
   class(source: as.Class, span: Span): ClassDeclaration {
-    const known = this.classes.get(source);
+    const known = this.#classes.get(source);
     if (known !== undefined) return known;
     const base =
       source.base !== null && !source.prototype.implicitlyExtendsObject ? this.class(source.base, span) : null;
@@ -358,8 +357,8 @@ class Lowering implements Declarations {
       span: spanOf(source.declaration.name),
     };
     // Before its fields, as they may refer to it.
-    this.classes.set(source, declaration);
-    this.sources.set(declaration, source);
+    this.#classes.set(source, declaration);
+    this.#sources.set(declaration, source);
     // What an interface declares as a field is a pair of accessors.
     if (isInterface) return declaration;
     for (const field of ownFields(source)) {
@@ -395,7 +394,7 @@ class Lowering implements Declarations {
 
   /** Its initial value is lowered with all that runs before the handler. */
   global(source: as.Global, span: Span): Global {
-    const known = this.globals.get(source);
+    const known = this.#globals.get(source);
     if (known !== undefined) return known;
     const global: Global = {
       name: source.parent.kind === ElementKind.File ? source.name : `${source.parent.name}_${source.name}`,
@@ -405,13 +404,13 @@ class Lowering implements Declarations {
       unknown: null,
       span: spanOf(source.declaration.name),
     };
-    this.globals.set(source, global);
+    this.#globals.set(source, global);
     return global;
   }
 
   /** Enum values are constants of their own; one without initializer follows the one before it. */
   enumValue(source: as.EnumValue): Global {
-    const known = this.enumValues.get(source);
+    const known = this.#enumValues.get(source);
     if (known !== undefined) return known;
     const span = spanOf(source.declaration.name);
     const type: Type = { kind: "number", name: "i32" };
@@ -446,12 +445,12 @@ class Lowering implements Declarations {
       unknown: null,
       span,
     };
-    this.enumValues.set(source, global);
+    this.#enumValues.set(source, global);
     return global;
   }
 
   /** Whether evaluating an initial value surely changes nothing else. */
-  private isHarmless(node: as.Expression): boolean {
+  #isHarmless(node: as.Expression): boolean {
     const inner = withoutParentheses(node);
     switch (inner.kind) {
       case NodeKind.Null:
@@ -463,14 +462,14 @@ class Lowering implements Declarations {
       case NodeKind.Literal:
         return (
           (inner as as.LiteralExpression).literalKind !== LiteralKind.Array ||
-          (inner as as.ArrayLiteralExpression).elementExpressions.every((element) => this.isHarmless(element))
+          (inner as as.ArrayLiteralExpression).elementExpressions.every((element) => this.#isHarmless(element))
         );
       case NodeKind.New: {
         const created = this.facts.getAnywhere(inner).type?.getClass() ?? null;
         return (
           created !== null &&
           !isApplication(sourcePath(created)) &&
-          (inner as as.NewExpression).args.every((argument) => this.isHarmless(argument))
+          (inner as as.NewExpression).args.every((argument) => this.#isHarmless(argument))
         );
       }
       default:
@@ -478,16 +477,16 @@ class Lowering implements Declarations {
     }
   }
 
-  // ------------------------------------------------------------------------------------------------------------- types
+  // ── Types ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   type(source: as.Type, span: Span): Type {
-    const type = this.typeWithoutNull(source, span);
+    const type = this.#typeWithoutNull(source, span);
     return source.isNullableReference ? { kind: "nullable", inner: type } : type;
   }
 
-  private typeWithoutNull(source: as.Type, span: Span): Type {
+  #typeWithoutNull(source: as.Type, span: Span): Type {
     const instance = source.getClass();
-    if (instance !== null) return this.classType(instance, span);
+    if (instance !== null) return this.#classType(instance, span);
     const signature = source.getSignature();
     if (signature !== null) {
       if (signature.thisType !== null) {
@@ -515,7 +514,7 @@ class Lowering implements Declarations {
     });
   }
 
-  private classType(instance: as.Class, span: Span): Type {
+  #classType(instance: as.Class, span: Span): Type {
     const path = sourcePath(instance);
     const name = instance.prototype.name;
     if (isApplication(path)) return { kind: "class", declaration: this.class(instance, span) };
@@ -535,15 +534,15 @@ class Lowering implements Declarations {
     });
   }
 
-  // ----------------------------------------------------------------------------------------------------------- private
+  // ── Private ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private classOf(source: as.Function, span: Span): ClassDeclaration {
+  #classOf(source: as.Function, span: Span): ClassDeclaration {
     const owner = source.getBoundClassOrInterface();
     if (owner === null) throw new Error(`${source.internalName} has no class`);
     return this.class(owner, span);
   }
 
-  private functionName(source: as.Function): string {
+  #functionName(source: as.Function): string {
     const name = printableName(source.prototype.name, source.typeArguments);
     if (source.is(CommonFlags.Instance)) return name;
     const parent = source.parent;
@@ -558,13 +557,14 @@ class Lowering implements Declarations {
    * Initial values of fields run whenever a record lacks the key. They may not touch storage or draw, and change nothing
    * that outlives them.
    */
-  private refuseEffectsOfFields(): void {
-    for (const { fields, span } of this.classes.values()) {
-      for (const { name, initializer } of fields) if (initializer !== null) this.refuseEffects(name, span, initializer);
+  #refuseEffectsOfFields(): void {
+    for (const { fields, span } of this.#classes.values()) {
+      for (const { name, initializer } of fields)
+        if (initializer !== null) this.#refuseEffects(name, span, initializer);
     }
   }
 
-  private refuseEffects(name: string, span: Span, initializer: Expression): void {
+  #refuseEffects(name: string, span: Span, initializer: Expression): void {
     const seen = new Set<FunctionDeclaration>();
     const check = (expression: Expression, self: FunctionDeclaration | null): void => {
       if (
@@ -624,7 +624,7 @@ function changesSomething(expression: Expression, owner: FunctionDeclaration | n
   return !(owner?.kind === "constructor" && object?.kind === "local" && object.local === owner.self);
 }
 
-// ---------------------------------------------------------------------------------------------------------------- names
+// ── Names ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function printableName(name: string, typeArguments: readonly as.Type[] | null): string {
   // The compiler calls accessors `get:name` and `set:name`.

@@ -33,93 +33,93 @@ export function printProgram(program: Program, parts: KeptParts | null = null): 
 }
 
 class IrPrinter {
-  private readonly names = new Map<object, string>();
-  private readonly taken = new Map<string, number>();
-  private readonly classes = new Set<ClassDeclaration>();
-  private readonly parts: KeptParts | null;
+  readonly #names = new Map<object, string>();
+  readonly #taken = new Map<string, number>();
+  readonly #classes = new Set<ClassDeclaration>();
+  readonly #parts: KeptParts | null;
 
   constructor(parts: KeptParts | null) {
-    this.parts = parts;
+    this.#parts = parts;
   }
 
   program({ handler, globals, functions }: Program): string {
     const parts = [
-      ...globals.map((global) => this.global(global)),
+      ...globals.map((global) => this.#global(global)),
       ...[handler, ...functions.filter((declaration) => declaration !== handler)].map((declaration) =>
-        this.function(declaration),
+        this.#function(declaration),
       ),
     ];
     // Classes are known once everything that mentions them is printed; set iteration sees those that classes mention.
-    for (const declaration of this.classes) parts.push(this.class(declaration));
+    for (const declaration of this.#classes) parts.push(this.#class(declaration));
     return `${parts.join("\n")}\n`;
   }
 
-  // -------------------------------------------------------------------------------------------------------- declarations
+  // ── Declarations ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private name(declaration: { readonly name: string }): string {
-    const known = this.names.get(declaration);
+  #name(declaration: { readonly name: string }): string {
+    const known = this.#names.get(declaration);
     if (known !== undefined) return known;
-    const count = (this.taken.get(declaration.name) ?? 0) + 1;
-    this.taken.set(declaration.name, count);
+    const count = (this.#taken.get(declaration.name) ?? 0) + 1;
+    this.#taken.set(declaration.name, count);
     const name = count === 1 ? declaration.name : `${declaration.name}#${count}`;
-    this.names.set(declaration, name);
+    this.#names.set(declaration, name);
     return name;
   }
 
-  private functionName(declaration: FunctionDeclaration): string {
-    const name = this.name(declaration);
-    return declaration.owner === null ? name : `${this.className(declaration.owner)}.${name}`;
+  #functionName(declaration: FunctionDeclaration): string {
+    const name = this.#name(declaration);
+    return declaration.owner === null ? name : `${this.#className(declaration.owner)}.${name}`;
   }
 
-  private className(declaration: ClassDeclaration): string {
-    this.classes.add(declaration);
-    return this.name(declaration);
+  #className(declaration: ClassDeclaration): string {
+    this.#classes.add(declaration);
+    return this.#name(declaration);
   }
 
-  private global(global: Global): string {
+  #global(global: Global): string {
     const keyword = global.mutable ? "global" : "constant";
-    const initial = global.initializer === null ? "" : ` = ${this.expression(global.initializer)}`;
-    return `${keyword} ${this.name(global)}: ${this.type(global.type)}${initial}`;
+    const initial = global.initializer === null ? "" : ` = ${this.#expression(global.initializer)}`;
+    return `${keyword} ${this.#name(global)}: ${this.#type(global.type)}${initial}`;
   }
 
-  private function(declaration: FunctionDeclaration): string {
+  #function(declaration: FunctionDeclaration): string {
     const { kind, parameters, result, initializers, body } = declaration;
     const traits = (["implicit", "overridable", "escapes", "isAbstract"] as const).filter(
       (trait) => declaration[trait],
     );
     const list = parameters.map(({ local, defaultValue }) => {
-      const initial = defaultValue === null ? "" : ` = ${this.expression(defaultValue)}`;
-      return `${this.local(local)}${initial}`;
+      const initial = defaultValue === null ? "" : ` = ${this.#expression(defaultValue)}`;
+      return `${this.#local(local)}${initial}`;
     });
-    const self = declaration.self === null ? [] : [this.local(declaration.self)];
-    const head = `${kind} ${this.functionName(declaration)}(${[...self, ...list].join(", ")}): ${this.type(result)}`;
+    const self = declaration.self === null ? [] : [this.#local(declaration.self)];
+    const head = `${kind} ${this.#functionName(declaration)}(${[...self, ...list].join(", ")}): ${this.#type(result)}`;
     return [
       [head, ...traits].join(" "),
-      ...this.statements(initializers).map((line) => `  field ${line.trimStart()}`),
-      ...this.statements(body),
+      ...this.#statements(initializers).map((line) => `  field ${line.trimStart()}`),
+      ...this.#statements(body),
     ].join("\n");
   }
 
-  private class(declaration: ClassDeclaration): string {
-    const base = declaration.base === null ? "" : ` extends ${this.className(declaration.base)}`;
+  #class(declaration: ClassDeclaration): string {
+    const base = declaration.base === null ? "" : ` extends ${this.#className(declaration.base)}`;
     const implemented =
       declaration.interfaces.length === 0
         ? ""
-        : ` implements ${declaration.interfaces.map((parent) => this.className(parent)).join(", ")}`;
+        : ` implements ${declaration.interfaces.map((parent) => this.#className(parent)).join(", ")}`;
     return [
-      `${declaration.isAbstract ? "abstract " : ""}${declaration.kind} ${this.className(declaration)}${base}${implemented}`,
+      `${declaration.isAbstract ? "abstract " : ""}${declaration.kind} ${this.#className(declaration)}${base}${implemented}`,
       ...declaration.fields.map((field) => {
-        const initial = field.initializer === null ? "" : ` = ${this.expression(field.initializer)}`;
-        return `  ${field.name}: ${this.type(field.type)}${initial}`;
+        const initial = field.initializer === null ? "" : ` = ${this.#expression(field.initializer)}`;
+        return `  ${field.name}: ${this.#type(field.type)}${initial}`;
       }),
     ].join("\n");
   }
 
-  private local(local: Local): string {
-    return `${this.name(local)}: ${this.type(local.type)}`;
+  #local(local: Local): string {
+    return `${this.#name(local)}: ${this.#type(local.type)}`;
   }
 
-  private type(type: Type): string {
+  #type(type: Type): string {
     switch (type.kind) {
       case "void":
       case "bool":
@@ -128,130 +128,130 @@ class IrPrinter {
       case "number":
         return type.name;
       case "class":
-        return this.className(type.declaration);
+        return this.#className(type.declaration);
       case "library":
-        return type.arguments.length === 0 ? type.name : `${type.name}<${this.types(type.arguments)}>`;
+        return type.arguments.length === 0 ? type.name : `${type.name}<${this.#types(type.arguments)}>`;
       case "table":
-        return `Table<${this.type(type.record)}>`;
+        return `Table<${this.#type(type.record)}>`;
       case "function":
-        return `(${this.types(type.parameters)}) => ${this.type(type.result)}`;
+        return `(${this.#types(type.parameters)}) => ${this.#type(type.result)}`;
       case "nullable":
-        return `${this.type(type.inner)} | null`;
+        return `${this.#type(type.inner)} | null`;
     }
   }
 
-  private types(types: readonly Type[]): string {
-    return types.map((type) => this.type(type)).join(", ");
+  #types(types: readonly Type[]): string {
+    return types.map((type) => this.#type(type)).join(", ");
   }
 
-  // ---------------------------------------------------------------------------------------------------------- statements
+  // ── Statements ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private statements(statements: readonly Statement[]): string[] {
-    return statements.flatMap((statement) => this.statement(statement)).map((line) => `  ${line}`);
+  #statements(statements: readonly Statement[]): string[] {
+    return statements.flatMap((statement) => this.#statement(statement)).map((line) => `  ${line}`);
   }
 
-  private statement(statement: Statement): string[] {
-    const [first = "", ...rest] = this.lines(statement);
-    return [this.parts?.keptStatements.has(statement) === true ? `> ${first}` : first, ...rest];
+  #statement(statement: Statement): string[] {
+    const [first = "", ...rest] = this.#lines(statement);
+    return [this.#parts?.keptStatements.has(statement) === true ? `> ${first}` : first, ...rest];
   }
 
-  private lines(statement: Statement): string[] {
+  #lines(statement: Statement): string[] {
     switch (statement.kind) {
       case "variable": {
-        const initial = statement.initializer === null ? "" : ` = ${this.expression(statement.initializer)}`;
-        return [`variable ${this.local(statement.local)}${initial}`];
+        const initial = statement.initializer === null ? "" : ` = ${this.#expression(statement.initializer)}`;
+        return [`variable ${this.#local(statement.local)}${initial}`];
       }
       case "if":
         return [
-          `if ${this.expression(statement.condition)}`,
-          ...this.statements(statement.consequent),
-          ...(statement.alternative.length === 0 ? [] : ["else", ...this.statements(statement.alternative)]),
+          `if ${this.#expression(statement.condition)}`,
+          ...this.#statements(statement.consequent),
+          ...(statement.alternative.length === 0 ? [] : ["else", ...this.#statements(statement.alternative)]),
         ];
       case "loop": {
         const { form, condition, update } = statement;
         return [
-          `loop ${form}${condition === null ? "" : ` while ${this.expression(condition)}`}`,
-          ...this.statements(statement.initial).map((line) => `  first ${line.trimStart()}`),
-          ...this.statements(statement.body),
-          ...(update === null ? [] : [`  then ${this.expression(update)}`]),
+          `loop ${form}${condition === null ? "" : ` while ${this.#expression(condition)}`}`,
+          ...this.#statements(statement.initial).map((line) => `  first ${line.trimStart()}`),
+          ...this.#statements(statement.body),
+          ...(update === null ? [] : [`  then ${this.#expression(update)}`]),
         ];
       }
       case "switch":
-        return this.switch(statement);
+        return this.#switch(statement);
       default: {
-        const own = statementExpressions(statement).map((expression) => this.expression(expression));
-        return [[statement.kind, ...own].join(" "), ...this.statements(nestedStatements(statement))];
+        const own = statementExpressions(statement).map((expression) => this.#expression(expression));
+        return [[statement.kind, ...own].join(" "), ...this.#statements(nestedStatements(statement))];
       }
     }
   }
 
-  private switch({ discriminant, cases }: SwitchStatement): string[] {
+  #switch({ discriminant, cases }: SwitchStatement): string[] {
     return [
-      `switch ${this.expression(discriminant)}`,
+      `switch ${this.#expression(discriminant)}`,
       ...cases.flatMap(({ label, body }) => [
-        label === null ? "  default" : `  case ${this.expression(label)}`,
-        ...this.statements(body).map((line) => `  ${line}`),
+        label === null ? "  default" : `  case ${this.#expression(label)}`,
+        ...this.#statements(body).map((line) => `  ${line}`),
       ]),
     ];
   }
 
-  // --------------------------------------------------------------------------------------------------------- expressions
+  // ── Expressions ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private expression(expression: Expression): string {
-    const own = `${this.own(expression)}${this.mark(expression)}`;
-    const parts = operands(expression).map((operand) => this.expression(operand));
+  #expression(expression: Expression): string {
+    const own = `${this.#own(expression)}${this.#mark(expression)}`;
+    const parts = operands(expression).map((operand) => this.#expression(operand));
     return parts.length === 0 ? own : `${own}(${parts.join(", ")})`;
   }
 
-  private mark(expression: Expression): string {
-    if (this.parts?.needed.has(expression) === true) return "!";
-    return this.parts?.kept.has(expression) === true ? "*" : "";
+  #mark(expression: Expression): string {
+    if (this.#parts?.needed.has(expression) === true) return "!";
+    return this.#parts?.kept.has(expression) === true ? "*" : "";
   }
 
   /** What an expression is besides its operands. */
-  private own(expression: Expression): string {
+  #own(expression: Expression): string {
     switch (expression.kind) {
       case "constant":
         return expression.text;
       case "local":
-        return this.name(expression.local);
+        return this.#name(expression.local);
       case "global":
-        return `global ${this.name(expression.global)}`;
+        return `global ${this.#name(expression.global)}`;
       case "field":
         return `field ${expression.field.name}`;
       case "operation":
       case "logical":
         return expression.operator;
       case "cast":
-        return `cast<${this.type(expression.type)}>`;
+        return `cast<${this.#type(expression.type)}>`;
       case "instance-of":
-        return `instance-of<${this.type(expression.tested)}>`;
+        return `instance-of<${this.#type(expression.tested)}>`;
       case "template":
         return `template ${JSON.stringify(expression.parts)}`;
       case "assignment": {
         const { target, operator, prefix } = expression;
         const place =
           target.kind === "local"
-            ? this.name(target.local)
+            ? this.#name(target.local)
             : target.kind === "global"
-              ? `global ${this.name(target.global)}`
+              ? `global ${this.#name(target.global)}`
               : target.kind === "field"
                 ? `field ${target.field.name}`
                 : target.kind;
         return `${prefix ? "prefix " : ""}${operator === "++" || operator === "--" ? operator : `${operator}=`} ${place}`;
       }
       case "call":
-        return `call${expression.isSuper ? " super" : ""} ${expression.callees.map((callee) => this.functionName(callee)).join("|")}`;
+        return `call${expression.isSuper ? " super" : ""} ${expression.callees.map((callee) => this.#functionName(callee)).join("|")}`;
       case "construction":
-        return `new ${this.className(expression.declaration)}`;
+        return `new ${this.#className(expression.declaration)}`;
       case "library": {
         const { owner, name } = expression.member;
         return `library ${owner === "" ? "" : `${owner}.`}${name}`;
       }
       case "array":
-        return `array<${this.type(expression.type)}>`;
+        return `array<${this.#type(expression.type)}>`;
       case "function-value":
-        return `function ${this.functionName(expression.declaration)}`;
+        return `function ${this.#functionName(expression.declaration)}`;
       case "new-table":
         return `table ${JSON.stringify(expression.name)}`;
       case "access":

@@ -12,24 +12,24 @@ import type { Facts, NodeFacts, Unit } from "../parse/facts.ts";
 import { isApplication, sourcePath } from "./nodes.ts";
 
 export class SharedState {
-  private readonly facts: Facts;
-  private readonly program: as.Program;
-  private readonly mentions = new Map<Unit, Mentions>();
+  readonly #facts: Facts;
+  readonly #program: as.Program;
+  readonly #mentions = new Map<Unit, Mentions>();
 
   constructor(facts: Facts, program: as.Program) {
-    this.facts = facts;
-    this.program = program;
-    for (const unit of facts.units) this.mentions.set(unit, this.mentionsOf(unit));
+    this.#facts = facts;
+    this.#program = program;
+    for (const unit of facts.units) this.#mentions.set(unit, this.#mentionsOf(unit));
   }
 
   /** Null: anything may hang on the unit, or it makes an access itself. */
   connected(unit: Unit): ReadonlySet<as.Element> | null {
-    const own = this.mentions.get(unit);
+    const own = this.#mentions.get(unit);
     if (own === undefined || own.anything) return null;
     const found = new Set(own.globals);
     for (let size = -1; size !== found.size;) {
       size = found.size;
-      for (const { globals, anything } of this.mentions.values()) {
+      for (const { globals, anything } of this.#mentions.values()) {
         if (anything) return null;
         if ([...globals].some((global) => found.has(global))) for (const global of globals) found.add(global);
       }
@@ -37,23 +37,23 @@ export class SharedState {
     return found;
   }
 
-  private mentionsOf(unit: Unit): Mentions {
+  #mentionsOf(unit: Unit): Mentions {
     const mentions: Mentions = { globals: new Set(), anything: false };
     const functions = new Set<as.Function>();
     if (unit.kind === "global") mentions.globals.add(unit.global);
     if (unit.kind === "enum") for (const value of unit.enumeration.members?.values() ?? []) mentions.globals.add(value);
     const { range } = unit.node;
-    for (const [node, facts] of this.facts.nodes()) {
+    for (const [node, facts] of this.#facts.nodes()) {
       const isInside =
         node.range.source === range.source && node.range.start >= range.start && node.range.end <= range.end;
-      if (isInside) this.add(facts, mentions, functions);
+      if (isInside) this.#add(facts, mentions, functions);
     }
     for (const called of functions)
-      for (const facts of this.facts.nodesOf(called)) this.add(facts, mentions, functions);
+      for (const facts of this.#facts.nodesOf(called)) this.#add(facts, mentions, functions);
     return mentions;
   }
 
-  private add(facts: NodeFacts, mentions: Mentions, functions: Set<as.Function>): void {
+  #add(facts: NodeFacts, mentions: Mentions, functions: Set<as.Function>): void {
     // Who is called is not known here.
     if (facts.indirect !== undefined) mentions.anything = true;
     const { target } = facts;
@@ -65,7 +65,7 @@ export class SharedState {
       mentions.globals.add(target);
     const called = [...(facts.calls ?? []), ...(facts.lambda === undefined ? [] : [facts.lambda])];
     if (target?.kind === ElementKind.FunctionPrototype && !target.isAny(CommonFlags.Generic | CommonFlags.Instance)) {
-      const instance = this.program.resolver.resolveFunction(target as as.FunctionPrototype, null);
+      const instance = this.#program.resolver.resolveFunction(target as as.FunctionPrototype, null);
       if (instance !== null) called.push(instance);
     }
     for (const callee of called) {
@@ -74,7 +74,7 @@ export class SharedState {
         mentions.anything = true;
       if (!isApplication(path)) continue;
       functions.add(callee);
-      const overrides = callee.is(CommonFlags.Overridden) ? this.program.resolver.resolveOverrides(callee) : null;
+      const overrides = callee.is(CommonFlags.Overridden) ? this.#program.resolver.resolveOverrides(callee) : null;
       for (const override of overrides ?? []) functions.add(override);
     }
   }

@@ -42,56 +42,56 @@ const NOTHING: NodeFacts = {};
 export class Facts {
   /** What runs before any handler, in order. */
   readonly units: Unit[] = [];
-  private readonly byFunction = new Map<as.Function, Map<as.Node, NodeFacts>>();
-  private readonly anywhere = new Map<as.Node, NodeFacts>();
+  readonly #byFunction = new Map<as.Function, Map<as.Node, NodeFacts>>();
+  readonly #anywhere = new Map<as.Node, NodeFacts>();
 
   /** Facts of a node in a function instance. */
   get(owner: as.Function, node: as.Node): NodeFacts {
-    return this.byFunction.get(owner)?.get(node) ?? NOTHING;
+    return this.#byFunction.get(owner)?.get(node) ?? NOTHING;
   }
 
   /** Facts of a node that is compiled once, whoever triggers it: global and field initializers, default values. */
   getAnywhere(node: as.Node): NodeFacts {
-    return this.anywhere.get(node) ?? NOTHING;
+    return this.#anywhere.get(node) ?? NOTHING;
   }
 
   /** All nodes of code that runs before the handlers, among others. */
   nodes(): Iterable<[as.Node, NodeFacts]> {
-    return this.anywhere;
+    return this.#anywhere;
   }
 
   nodesOf(owner: as.Function): Iterable<NodeFacts> {
-    return this.byFunction.get(owner)?.values() ?? [];
+    return this.#byFunction.get(owner)?.values() ?? [];
   }
 
   /** The nodes of a function, with what is known about them. */
   entriesOf(owner: as.Function): Iterable<[as.Node, NodeFacts]> {
-    return this.byFunction.get(owner) ?? [];
+    return this.#byFunction.get(owner) ?? [];
   }
 
   /** All functions that were compiled. */
   functions(): Iterable<as.Function> {
-    return this.byFunction.keys();
+    return this.#byFunction.keys();
   }
 
   wasCompiled(owner: as.Function, node: as.Node): boolean {
-    return this.byFunction.get(owner)?.has(node) ?? false;
+    return this.#byFunction.get(owner)?.has(node) ?? false;
   }
 
   at(owner: as.Function, node: as.Node): NodeFacts {
-    let nodes = this.byFunction.get(owner);
-    if (nodes === undefined) this.byFunction.set(owner, (nodes = new Map<as.Node, NodeFacts>()));
+    let nodes = this.#byFunction.get(owner);
+    if (nodes === undefined) this.#byFunction.set(owner, (nodes = new Map<as.Node, NodeFacts>()));
     let facts = nodes.get(node);
     if (facts === undefined) {
       nodes.set(node, (facts = {}));
-      if (!this.anywhere.has(node)) this.anywhere.set(node, facts);
+      if (!this.#anywhere.has(node)) this.#anywhere.set(node, facts);
     }
     return facts;
   }
 
   /** Notes facts of a node that was compiled to the end: others only mention it, as the cause of a call. */
   complete(node: as.Node, facts: NodeFacts): void {
-    this.anywhere.set(node, facts);
+    this.#anywhere.set(node, facts);
   }
 }
 

@@ -117,6 +117,13 @@ export function rootsOf({ handlers, records }: Schema): Roots {
   return { handlers: handlers.map(({ instance }) => instance), records: records.map((record) => record.class) };
 }
 
+type Problem = readonly [
+  code: Diagnostic["code"],
+  range: as.Range,
+  message: string,
+  details?: { readonly related?: Diagnostic["related"]; readonly help?: string },
+];
+
 class SchemaExtractor {
   readonly #program: as.Program;
   readonly #uniqueNames: boolean;
@@ -154,7 +161,7 @@ class SchemaExtractor {
       } else if (element.kind === ElementKind.Global) {
         const { initializer, name: variable } = (element as as.Global).declaration as as.VariableDeclaration;
         if (initializer?.kind !== NodeKind.Function) continue;
-        this.report("handler_not_function", variable.range, `${name} is a variable, not a handler`, {
+        this.#report("handler_not_function", variable.range, `${name} is a variable, not a handler`, {
           help: `declare it as a function: export function ${name}(…): … { … }`,
         });
       }
@@ -165,27 +172,27 @@ class SchemaExtractor {
     const declaration = prototype.declaration as as.FunctionDeclaration;
     const at = declaration.name.range;
     if (name === "default") {
-      this.report("invalid_handler_name", at, "a handler can't be a default export", {
+      this.#report("invalid_handler_name", at, "a handler can't be a default export", {
         help: `export it by name: export function ${declaration.name.text === "" ? "post" : declaration.name.text}(…)`,
       });
       return;
     }
     if (!/^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(name) || name === "memory" || name in Object.prototype) {
-      this.report("invalid_handler_name", at, `${name} can't be the name of a handler`, {
+      this.#report("invalid_handler_name", at, `${name} can't be the name of a handler`, {
         help: "a name has letters, digits and _, starts with a letter, is at most 64 long, and is not `memory` or a member of every JavaScript object",
       });
       return;
     }
     const other = this.#handlers.get(name);
     if (other !== undefined) {
-      this.report("duplicate_handler", at, `there are two handlers named ${name}`, {
+      this.#report("duplicate_handler", at, `there are two handlers named ${name}`, {
         related: [{ span: spanOfRange(other.declaration.name.range), label: "the other one" }],
         help: "names of handlers are unique in the application: POST /api/<handler> has no file in it",
       });
       return;
     }
     if (declaration.typeParameters !== null && declaration.typeParameters.length > 0) {
-      this.report("generic_handler", at, `handler ${name} has type parameters`, {
+      this.#report("generic_handler", at, `handler ${name} has type parameters`, {
         help: "clients send values of definite types: write one handler for each type, and share a generic helper",
       });
       return;
@@ -197,7 +204,7 @@ class SchemaExtractor {
     let complete = true;
     declaration.signature.parameters.forEach((node, index) => {
       if (node.parameterKind === ParameterKind.Rest) {
-        this.report("rest_parameter", node.range, `handler ${name} has a rest parameter`, {
+        this.#report("rest_parameter", node.range, `handler ${name} has a rest parameter`, {
           help: `take an array: ${node.name.text}: ${node.type.range.start < node.type.range.end ? textOf(node.type) : "string[]"}`,
         });
         complete = false;
@@ -259,14 +266,14 @@ class SchemaExtractor {
     if (nameNode === undefined || !isStringLiteral(nameNode) || (declaration.flags & CommonFlags.Const) === 0) return;
     const name = nameNode.value;
     if (!isTableName(name)) {
-      this.report("invalid_table_name", nameNode.range, `${JSON.stringify(name)} can't be the name of a table`, {
+      this.#report("invalid_table_name", nameNode.range, `${JSON.stringify(name)} can't be the name of a table`, {
         help: "a name has letters, digits, _ and -, starts with a letter or _, and is at most 64 long",
       });
       return;
     }
     const argument = typeArguments?.[0];
     if (argument === undefined) {
-      this.report("missing_type", made.range, `table ${name} does not say what it holds`, {
+      this.#report("missing_type", made.range, `table ${name} does not say what it holds`, {
         help: `give the type of its items: new Table<User>("${name}")`,
       });
       return;
@@ -276,7 +283,7 @@ class SchemaExtractor {
     const type = this.#valueType(resolved, argument.range, `the items of table ${name}`);
     if (type === null) return;
     if (type.kind !== "record" && type.kind !== "string" && type.kind !== "array") {
-      this.report("unsupported_type", argument.range, `the items of table ${name} can't be ${textOf(argument)}`, {
+      this.#report("unsupported_type", argument.range, `the items of table ${name} can't be ${textOf(argument)}`, {
         help: "an item is a record class, a string or an array, so that get can answer null for an absent one",
       });
       return;
@@ -284,7 +291,7 @@ class SchemaExtractor {
     const other = this.#tables.get(name);
     if (other !== undefined) {
       if (!this.#uniqueNames) return;
-      this.report("duplicate_table", nameNode.range, `table ${name} is declared twice`, {
+      this.#report("duplicate_table", nameNode.range, `table ${name} is declared twice`, {
         related: [{ span: spanOfRange(other.declaration.range), label: "declared here" }],
         help: "export the table from one file and import it in the others",
       });
@@ -323,7 +330,7 @@ class SchemaExtractor {
   #unsupported(range: as.Range, what: string, type: as.Type): null {
     const name = type.toString();
     const instead = INSTEAD.find(([pattern]) => pattern.test(name))?.[1];
-    this.report("unsupported_type", range, `${what} can't be of type ${readableTypes(name)}`, {
+    this.#report("unsupported_type", range, `${what} can't be of type ${readableTypes(name)}`, {
       help: instead ?? "accepted are bool, i8 … u64, f32, f64, string, arrays, nullable values and record classes",
     });
     return null;
@@ -335,9 +342,9 @@ class SchemaExtractor {
     const { prototype } = found;
     const declaration = prototype.declaration as as.ClassDeclaration;
     const place = declaration.name.range;
-    const refuse = (...problem: Parameters<SchemaExtractor["report"]>): null => {
+    const refuse = (...problem: Problem): null => {
       this.#records.set(found, null);
-      this.report(...problem);
+      this.#report(...problem);
       return null;
     };
     const isData = !found.isInterface && !prototype.is(CommonFlags.Abstract) && !found.type.isUnmanaged;
@@ -387,7 +394,7 @@ class SchemaExtractor {
     const property = this.#program.resolver.resolveProperty(prototype, ReportMode.Report);
     if (property === null) return null;
     if (member.isAny(CommonFlags.Private | CommonFlags.Protected)) {
-      this.report(
+      this.#report(
         "private_field",
         declaration.name.range,
         `field ${name} of record class ${record.name} is not public`,
@@ -422,7 +429,7 @@ class SchemaExtractor {
       });
     for (const record of records) {
       if (!contains(record, record, new Set())) continue;
-      this.report(
+      this.#report(
         "infinite_record",
         record.class.prototype.declaration.name.range,
         `a ${record.name} contains a ${record.name} without end`,
@@ -433,12 +440,7 @@ class SchemaExtractor {
     }
   }
 
-  private report(
-    code: Diagnostic["code"],
-    range: as.Range,
-    message: string,
-    details: { readonly related?: Diagnostic["related"]; readonly help?: string } = {},
-  ): void {
+  #report(...[code, range, message, details = {}]: Problem): void {
     this.#diagnostics.push(diagnostic(code, { message, primary: spanOfRange(range), ...details }));
   }
 }

@@ -62,54 +62,54 @@ interface Frame {
 export class Abandoning {
   readonly results: Abandoned[] = [];
   readonly widened: Widened[] = [];
-  private readonly branches: ReadonlySet<Branch>;
-  private readonly copied: (original: Expression, copy: Expression) => void;
-  private owner!: FunctionDeclaration;
+  readonly #branches: ReadonlySet<Branch>;
+  readonly #copied: (original: Expression, copy: Expression) => void;
+  #owner!: FunctionDeclaration;
   /** The unions around the place that is being rewritten. */
-  private readonly around: Abandoned[] = [];
-  private readonly frames: Frame[] = [];
+  readonly #around: Abandoned[] = [];
+  readonly #frames: Frame[] = [];
 
   constructor(options: Iterable<Option>, copied: (original: Expression, copy: Expression) => void) {
-    this.copied = copied;
+    this.#copied = copied;
     const branches = new Set<Branch>();
     for (const option of options) {
       if (option.kind === "ranking") this.widened.push({ ranking: option, loops: new Map() });
       else branches.add(option);
     }
-    this.branches = branches;
+    this.#branches = branches;
   }
 
   body(owner: FunctionDeclaration, body: readonly Statement[]): readonly Statement[] {
-    this.owner = owner;
-    return this.statements(body);
+    this.#owner = owner;
+    return this.#statements(body);
   }
 
-  private statements(statements: readonly Statement[]): readonly Statement[] {
-    const end = this.around.length === 0 ? -1 : statements.findIndex((statement) => this.endsInDropped(statement));
+  #statements(statements: readonly Statement[]): readonly Statement[] {
+    const end = this.#around.length === 0 ? -1 : statements.findIndex((statement) => this.#endsInDropped(statement));
     const guard = statements[end];
-    if (guard?.kind !== "if") return statements.map((statement) => this.statement(statement));
+    if (guard?.kind !== "if") return statements.map((statement) => this.#statement(statement));
     // What stands behind `if (…) return;` is its other side: without the jump that must be said.
     const rest = statements.slice(end + 1);
     const { consequent, alternative, span } = guard;
     const after = (side: readonly Statement[]): readonly Statement[] =>
       side.length === 0 ? rest : [{ kind: "block", body: side, span }, ...rest];
-    const whole: IfStatement = this.endsDropped(consequent)
+    const whole: IfStatement = this.#endsDropped(consequent)
       ? { ...guard, alternative: after(alternative) }
       : { ...guard, consequent: after(consequent) };
-    return [...statements.slice(0, end), whole].map((statement) => this.statement(statement));
+    return [...statements.slice(0, end), whole].map((statement) => this.#statement(statement));
   }
 
   /** Whether one side of an `if` that stays ends in a jump that will not. */
-  private endsInDropped(statement: Statement): boolean {
-    if (statement.kind !== "if" || this.branches.has(statement)) return false;
-    return this.endsDropped(statement.consequent) !== this.endsDropped(statement.alternative);
+  #endsInDropped(statement: Statement): boolean {
+    if (statement.kind !== "if" || this.#branches.has(statement)) return false;
+    return this.#endsDropped(statement.consequent) !== this.#endsDropped(statement.alternative);
   }
 
-  private endsDropped(statements: readonly Statement[]): boolean {
+  #endsDropped(statements: readonly Statement[]): boolean {
     const last = statements.at(-1);
     switch (last?.kind) {
       case "block":
-        return this.endsDropped(last.body);
+        return this.#endsDropped(last.body);
       case "expression":
         return last.expression.kind === "abort";
       case "return":
@@ -117,127 +117,129 @@ export class Abandoning {
         return true;
       case "break":
       case "continue":
-        return this.frameOf(last)?.depth !== this.around.length;
+        return this.#frameOf(last)?.depth !== this.#around.length;
       default:
         return false;
     }
   }
 
-  private frameOf({ kind }: Statement): Frame | undefined {
-    return this.frames.findLast(({ acceptsContinue }) => acceptsContinue || kind === "break");
+  #frameOf({ kind }: Statement): Frame | undefined {
+    return this.#frames.findLast(({ acceptsContinue }) => acceptsContinue || kind === "break");
   }
 
-  private block(statements: readonly Statement[], span: Statement["span"]): BlockStatement {
-    return { kind: "block", body: this.statements(statements), span };
+  #block(statements: readonly Statement[], span: Statement["span"]): BlockStatement {
+    return { kind: "block", body: this.#statements(statements), span };
   }
 
-  private statement(statement: Statement): Statement {
+  #statement(statement: Statement): Statement {
     switch (statement.kind) {
       case "block":
-        return { ...statement, body: this.statements(statement.body) };
+        return { ...statement, body: this.#statements(statement.body) };
       case "expression": {
         const { expression } = statement;
-        if (expression.kind !== "abort" || this.around.length === 0)
-          return { ...statement, expression: this.expression(expression) };
-        return this.drop("stop", statement, expression.arguments, null);
+        if (expression.kind !== "abort" || this.#around.length === 0)
+          return { ...statement, expression: this.#expression(expression) };
+        return this.#drop("stop", statement, expression.arguments, null);
       }
       case "variable":
-        return { ...statement, initializer: this.optional(statement.initializer) };
+        return { ...statement, initializer: this.#optional(statement.initializer) };
       case "if":
-        return this.if(statement);
+        return this.#if(statement);
       case "loop":
-        return this.loop(statement);
+        return this.#loop(statement);
       case "switch":
-        return this.switch(statement);
+        return this.#switch(statement);
       case "return":
-        return this.around.length === 0
-          ? { ...statement, value: this.optional(statement.value) }
-          : this.drop("return", statement, statement.value === null ? [] : [statement.value], null);
+        return this.#around.length === 0
+          ? { ...statement, value: this.#optional(statement.value) }
+          : this.#drop("return", statement, statement.value === null ? [] : [statement.value], null);
       case "throw":
-        return this.around.length === 0
-          ? { ...statement, message: this.expression(statement.message) }
-          : this.drop("stop", statement, [statement.message], null);
+        return this.#around.length === 0
+          ? { ...statement, message: this.#expression(statement.message) }
+          : this.#drop("stop", statement, [statement.message], null);
       case "break":
       case "continue": {
-        const frame = this.frameOf(statement);
+        const frame = this.#frameOf(statement);
         if (frame === undefined) throw new Error(`${statement.kind} outside of a loop`);
-        return frame.depth === this.around.length ? { ...statement } : this.drop(statement.kind, statement, [], frame);
+        return frame.depth === this.#around.length
+          ? { ...statement }
+          : this.#drop(statement.kind, statement, [], frame);
       }
     }
   }
 
-  private if(statement: IfStatement): Statement {
-    if (!this.branches.has(statement)) {
+  #if(statement: IfStatement): Statement {
+    if (!this.#branches.has(statement)) {
       return {
         ...statement,
-        condition: this.expression(statement.condition),
-        consequent: this.statements(statement.consequent),
-        alternative: this.statements(statement.alternative),
+        condition: this.#expression(statement.condition),
+        consequent: this.#statements(statement.consequent),
+        alternative: this.#statements(statement.alternative),
       };
     }
-    const condition = this.expression(statement.condition);
-    return this.abandon(statement, condition, () => [
-      this.block(statement.consequent, statement.span),
-      this.block(statement.alternative, statement.span),
+    const condition = this.#expression(statement.condition);
+    return this.#abandon(statement, condition, () => [
+      this.#block(statement.consequent, statement.span),
+      this.#block(statement.alternative, statement.span),
     ]);
   }
 
-  private switch(statement: SwitchStatement): Statement {
+  #switch(statement: SwitchStatement): Statement {
     const target: Frame["target"] = { statement: null };
-    this.frames.push({ acceptsContinue: false, depth: this.around.length, target });
-    const discriminant = this.expression(statement.discriminant);
+    this.#frames.push({ acceptsContinue: false, depth: this.#around.length, target });
+    const discriminant = this.#expression(statement.discriminant);
     let result: SwitchStatement | BlockStatement;
-    if (this.branches.has(statement)) {
-      const whole = this.abandon(statement, discriminant, () =>
-        statement.cases.map(({ body }) => this.block(body, statement.span)),
+    if (this.#branches.has(statement)) {
+      const whole = this.#abandon(statement, discriminant, () =>
+        statement.cases.map(({ body }) => this.#block(body, statement.span)),
       );
       result = whole;
     } else {
       const cases = statement.cases.map(({ label, body }) => ({
-        label: this.optional(label),
-        body: this.statements(body),
+        label: this.#optional(label),
+        body: this.#statements(body),
       }));
       result = { ...statement, discriminant, cases };
     }
     target.statement = result;
-    this.frames.pop();
+    this.#frames.pop();
     return result;
   }
 
-  private loop(statement: LoopStatement): LoopStatement {
+  #loop(statement: LoopStatement): LoopStatement {
     const target: Frame["target"] = { statement: null };
     const widened = this.widened.find(({ ranking }) => ranking.loops.has(statement));
     const element = widened?.ranking.loops.get(statement);
     const { initial, condition } =
       element === undefined
-        ? { initial: this.statements(statement.initial), condition: this.optional(statement.condition) }
-        : wholeLoop(statement, element, this.copied);
-    this.frames.push({ acceptsContinue: true, depth: this.around.length, target });
+        ? { initial: this.#statements(statement.initial), condition: this.#optional(statement.condition) }
+        : wholeLoop(statement, element, this.#copied);
+    this.#frames.push({ acceptsContinue: true, depth: this.#around.length, target });
     const loop: LoopStatement = {
       ...statement,
       initial,
       condition,
-      update: this.optional(statement.update),
-      body: this.statements(statement.body),
+      update: this.#optional(statement.update),
+      body: this.#statements(statement.body),
     };
-    this.frames.pop();
+    this.#frames.pop();
     target.statement = loop;
     if (element !== undefined) widened?.loops.set(loop, element.receiver.local);
     return loop;
   }
 
-  private abandon(
+  #abandon(
     branch: IfStatement | SwitchStatement,
     condition: Expression,
     makeSides: () => readonly BlockStatement[],
   ): BlockStatement {
     const { span } = branch;
     const whole: BlockStatement = { kind: "block", body: [], span };
-    const made: Abandoned = { branch, owner: this.owner, whole, sides: [], dropped: [] };
+    const made: Abandoned = { branch, owner: this.#owner, whole, sides: [], dropped: [] };
     this.results.push(made);
-    this.around.push(made);
+    this.#around.push(made);
     made.sides = makeSides();
-    this.around.pop();
+    this.#around.pop();
     const body: Statement[] = [
       { kind: "expression", expression: condition, span: condition.span },
       ...made.sides.filter((side) => side.kind === "block"),
@@ -246,59 +248,54 @@ export class Abandoning {
   }
 
   /** Its place, with what it evaluates. */
-  private drop(
-    kind: DroppedJump["kind"],
-    jump: Statement,
-    evaluated: readonly Expression[],
-    frame: Frame | null,
-  ): Statement {
+  #drop(kind: DroppedJump["kind"], jump: Statement, evaluated: readonly Expression[], frame: Frame | null): Statement {
     const place: BlockStatement = { kind: "block", body: [], span: jump.span };
     const dropped: DroppedJump = { kind, place, target: frame?.target ?? null };
-    for (const left of this.around.slice(frame?.depth ?? 0)) left.dropped.push(dropped);
+    for (const left of this.#around.slice(frame?.depth ?? 0)) left.dropped.push(dropped);
     const effects = evaluated.map((expression): Statement => ({
       kind: "expression",
-      expression: this.expression(expression),
+      expression: this.#expression(expression),
       span: expression.span,
     }));
     return { kind: "block", body: [...effects, place], span: jump.span };
   }
 
-  // -------------------------------------------------------------------------------------------------------- expressions
+  // ── Expressions ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private optional(expression: Expression | null): Expression | null {
-    return expression === null ? null : this.expression(expression);
+  #optional(expression: Expression | null): Expression | null {
+    return expression === null ? null : this.#expression(expression);
   }
 
   /** The expression itself if nothing inside is concerned. */
-  private expression(expression: Expression): Expression {
+  #expression(expression: Expression): Expression {
     let concerned = false;
     walkExpression(expression, (inner) => {
-      if (this.isGivenUp(inner) || this.isRanking(inner)) concerned = true;
+      if (this.#isGivenUp(inner) || this.#isRanking(inner)) concerned = true;
     });
     if (!concerned) return expression;
-    const copier = new Copier(this.copied, (inner) => {
-      if (this.isGivenUp(inner)) return this.sequence(inner, copier);
-      return this.isRanking(inner) ? unranked(inner, copier) : null;
+    const copier = new Copier(this.#copied, (inner) => {
+      if (this.#isGivenUp(inner)) return this.#sequence(inner, copier);
+      return this.#isRanking(inner) ? unranked(inner, copier) : null;
     });
     return copier.expression(expression);
   }
 
-  private isGivenUp(expression: Expression): expression is Logical | Conditional {
-    return (expression.kind === "logical" || expression.kind === "conditional") && this.branches.has(expression);
+  #isGivenUp(expression: Expression): expression is Logical | Conditional {
+    return (expression.kind === "logical" || expression.kind === "conditional") && this.#branches.has(expression);
   }
 
-  private isRanking(expression: Expression): expression is LibraryCall {
+  #isRanking(expression: Expression): expression is LibraryCall {
     return this.widened.some(({ ranking }) => ranking.sorts.has(expression) || ranking.slices.has(expression));
   }
 
-  private sequence(branch: Logical | Conditional, copier: Copier): Sequence {
+  #sequence(branch: Logical | Conditional, copier: Copier): Sequence {
     const originals =
       branch.kind === "logical"
         ? [branch.left, branch.right]
         : [branch.condition, branch.consequent, branch.alternative];
     const parts = originals.map((part) => copier.expression(part));
     const whole: Sequence = { kind: "sequence", operands: parts, type: branch.type, span: branch.span };
-    this.results.push({ branch, owner: this.owner, whole, sides: parts.slice(1), dropped: [] });
+    this.results.push({ branch, owner: this.#owner, whole, sides: parts.slice(1), dropped: [] });
     return whole;
   }
 }

@@ -6,29 +6,29 @@ import type { AssignmentTarget, Expression, Statement } from "../lower/ir.ts";
 
 /** `copied` learns of each expression and its copy. What `replace` gives for an expression stands in its place. */
 export class Copier {
-  private readonly copied: (original: Expression, copy: Expression) => void;
-  private readonly replace: (original: Expression) => Expression | null;
+  readonly #copied: (original: Expression, copy: Expression) => void;
+  readonly #replace: (original: Expression) => Expression | null;
 
   constructor(
     copied: (original: Expression, copy: Expression) => void,
     replace: (original: Expression) => Expression | null = () => null,
   ) {
-    this.copied = copied;
-    this.replace = replace;
+    this.#copied = copied;
+    this.#replace = replace;
   }
 
   statements(statements: readonly Statement[]): Statement[] {
-    return statements.map((statement) => this.statement(statement));
+    return statements.map((statement) => this.#statement(statement));
   }
 
-  private statement(statement: Statement): Statement {
+  #statement(statement: Statement): Statement {
     switch (statement.kind) {
       case "block":
         return { ...statement, body: this.statements(statement.body) };
       case "expression":
         return { ...statement, expression: this.expression(statement.expression) };
       case "variable":
-        return { ...statement, initializer: this.optional(statement.initializer) };
+        return { ...statement, initializer: this.#optional(statement.initializer) };
       case "if":
         return {
           ...statement,
@@ -40,8 +40,8 @@ export class Copier {
         return {
           ...statement,
           initial: this.statements(statement.initial),
-          condition: this.optional(statement.condition),
-          update: this.optional(statement.update),
+          condition: this.#optional(statement.condition),
+          update: this.#optional(statement.update),
           body: this.statements(statement.body),
         };
       case "switch":
@@ -49,12 +49,12 @@ export class Copier {
           ...statement,
           discriminant: this.expression(statement.discriminant),
           cases: statement.cases.map(({ label, body }) => ({
-            label: this.optional(label),
+            label: this.#optional(label),
             body: this.statements(body),
           })),
         };
       case "return":
-        return { ...statement, value: this.optional(statement.value) };
+        return { ...statement, value: this.#optional(statement.value) };
       case "throw":
         return { ...statement, message: this.expression(statement.message) };
       case "break":
@@ -63,17 +63,17 @@ export class Copier {
     }
   }
 
-  private optional(expression: Expression | null): Expression | null {
+  #optional(expression: Expression | null): Expression | null {
     return expression === null ? null : this.expression(expression);
   }
 
   expression(expression: Expression): Expression {
-    const copy = this.replace(expression) ?? this.copyOf(expression);
-    this.copied(expression, copy);
+    const copy = this.#replace(expression) ?? this.#copyOf(expression);
+    this.#copied(expression, copy);
     return copy;
   }
 
-  private copyOf(expression: Expression): Expression {
+  #copyOf(expression: Expression): Expression {
     const copy = (inner: Expression): Expression => this.expression(inner);
     switch (expression.kind) {
       case "constant":
@@ -105,12 +105,12 @@ export class Copier {
           alternative: copy(expression.alternative),
         };
       case "assignment":
-        return { ...expression, target: this.target(expression.target), value: this.optional(expression.value) };
+        return { ...expression, target: this.#target(expression.target), value: this.#optional(expression.value) };
       case "call":
       case "library":
         return {
           ...expression,
-          receiver: this.optional(expression.receiver),
+          receiver: this.#optional(expression.receiver),
           arguments: expression.arguments.map(copy),
         };
       case "construction":
@@ -125,12 +125,12 @@ export class Copier {
           ...expression,
           table: copy(expression.table),
           key: copy(expression.key),
-          value: this.optional(expression.value),
+          value: this.#optional(expression.value),
         };
     }
   }
 
-  private target(target: AssignmentTarget): AssignmentTarget {
+  #target(target: AssignmentTarget): AssignmentTarget {
     switch (target.kind) {
       case "local":
       case "global":

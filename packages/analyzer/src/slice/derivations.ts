@@ -21,21 +21,21 @@ interface Derivation {
 }
 
 export class Derivations {
-  private readonly known = new Map<string, Derivation>();
+  readonly #known = new Map<string, Derivation>();
 
   /** Nobody may change the program afterwards. */
   of(subject: Subject, derive: () => Derived): Derived {
     const { name } = subject.handler;
-    const known = this.known.get(name);
+    const known = this.#known.get(name);
     const derived = known !== undefined && isLike(known.subject, subject) ? known.derived : derive();
-    this.known.set(name, { subject, derived });
+    this.#known.set(name, { subject, derived });
     return derived;
   }
 
   /** Forgets all handlers but these. */
   keep(handlers: readonly HandlerDeclaration[]): void {
     const names = new Set(handlers.map(({ name }) => name));
-    for (const name of this.known.keys()) if (!names.has(name)) this.known.delete(name);
+    for (const name of this.#known.keys()) if (!names.has(name)) this.#known.delete(name);
   }
 }
 
@@ -56,25 +56,25 @@ function isLike(left: Subject, right: Subject): boolean {
  */
 class Likeness {
   /** Of the objects met so far: one to one. */
-  private readonly rights = new Map<object, object>();
-  private readonly lefts = new Map<object, object>();
+  readonly #rights = new Map<object, object>();
+  readonly #lefts = new Map<object, object>();
   /** By path, left and right, of the files that differ. */
-  private readonly texts = new Map<string, readonly [left: string, right: string]>();
+  readonly #texts = new Map<string, readonly [left: string, right: string]>();
 
   constructor(left: readonly SourceFile[], right: readonly SourceFile[]) {
     const before = new Map(left.map(({ path, text }) => [path, text]));
     for (const { path, text } of right) {
       const other = before.get(path) ?? "";
-      if (other !== text) this.texts.set(path, [other, text]);
+      if (other !== text) this.#texts.set(path, [other, text]);
     }
   }
 
   same(left: unknown, right: unknown): boolean {
     if (!isObject(left) || !isObject(right)) return Object.is(left, right);
-    const counterpart = this.rights.get(left);
-    if (counterpart !== undefined || this.lefts.has(right)) return counterpart === right;
-    this.rights.set(left, right);
-    this.lefts.set(right, left);
+    const counterpart = this.#rights.get(left);
+    if (counterpart !== undefined || this.#lefts.has(right)) return counterpart === right;
+    this.#rights.set(left, right);
+    this.#lefts.set(right, left);
     // What belongs to the language and not to a program: types without parts, members of the library.
     if (left === right) return true;
     if (Array.isArray(left))
@@ -87,14 +87,14 @@ class Likeness {
     if (names.length !== Object.keys(right).length) return false;
     for (const name of names) {
       const isSame =
-        name === "span" ? this.sameSpan(left[name] as Span, right[name] as Span) : this.same(left[name], right[name]);
+        name === "span" ? this.#sameSpan(left[name] as Span, right[name] as Span) : this.same(left[name], right[name]);
       if (!isSame) return false;
     }
     return true;
   }
 
   /** Spans are many, and which object says one means nothing. */
-  private sameSpan(left: Span, right: Span): boolean {
+  #sameSpan(left: Span, right: Span): boolean {
     const { file, start, end, line, column } = left;
     const isSame =
       start === right.start &&
@@ -103,7 +103,7 @@ class Likeness {
       column === right.column &&
       file === right.file;
     if (!isSame) return false;
-    const texts = this.texts.get(file);
+    const texts = this.#texts.get(file);
     return texts === undefined || texts[0].slice(start, end) === texts[1].slice(start, end);
   }
 }

@@ -38,18 +38,18 @@ export function expenseDiagnostic(handler: string, { what, span, chain }: Explan
 
 /** Asked of a program whose functions have the bodies that the slice was made of. */
 export class Explainer {
-  private readonly functions: readonly FunctionDeclaration[];
-  private readonly inferred: Inferred;
+  readonly #functions: readonly FunctionDeclaration[];
+  readonly #inferred: Inferred;
   /** The function of each `return`. */
-  private readonly owners = new Map<Statement, FunctionDeclaration>();
-  private callers: ReadonlyMap<FunctionDeclaration, Expression> | null = null;
+  readonly #owners = new Map<Statement, FunctionDeclaration>();
+  #callers: ReadonlyMap<FunctionDeclaration, Expression> | null = null;
 
   constructor(functions: Iterable<FunctionDeclaration>, inferred: Inferred) {
-    this.functions = [...functions];
-    this.inferred = inferred;
-    for (const declaration of this.functions)
+    this.#functions = [...functions];
+    this.#inferred = inferred;
+    for (const declaration of this.#functions)
       walkStatements(declaration.body, (statement) => {
-        if (statement.kind === "return") this.owners.set(statement, declaration);
+        if (statement.kind === "return") this.#owners.set(statement, declaration);
       });
   }
 
@@ -59,28 +59,28 @@ export class Explainer {
 
   /** The innermost loops, and calls of the library with callbacks, that are expensive. */
   expenses(costs: CostModel): Explanation[] {
-    const { relevance } = this.inferred;
+    const { relevance } = this.#inferred;
     const found: Explanation[] = [];
-    for (const declaration of this.functions) {
+    for (const declaration of this.#functions) {
       walkStatements(declaration.body, (statement) => {
         if (statement.kind !== "loop" || !relevance.keptStatements.has(statement)) return;
         const steps = costs.loop(statement);
-        if (steps < EXPENSIVE_STEPS || this.hasExpensivePart(statement, costs)) return;
+        if (steps < EXPENSIVE_STEPS || this.#hasExpensivePart(statement, costs)) return;
         // However often it makes accesses: they have to be said.
-        if (new KeptCode(this.inferred, statement.body).accesses) return;
+        if (new KeptCode(this.#inferred, statement.body).accesses) return;
         const what = `keeps an expensive loop (≈ ${steps.toLocaleString("en")} steps)`;
-        const start = this.resultOf(statement);
-        const chain = start === null ? [] : this.chainFrom(start);
+        const start = this.#resultOf(statement);
+        const chain = start === null ? [] : this.#chainFrom(start);
         found.push({ kind: "expense", what, span: headOf(statement), steps, chain });
       });
       for (const part of expressionsIn(declaration.body)) {
-        if (part.kind !== "library" || !this.isKept(part)) continue;
-        const callbacks = calleesOf(part, this.inferred.pointsTo);
+        if (part.kind !== "library" || !this.#isKept(part)) continue;
+        const callbacks = calleesOf(part, this.#inferred.pointsTo);
         const steps = costs.expression(part) - sum(operands(part).map((operand) => costs.expression(operand)));
         if (steps < EXPENSIVE_STEPS || callbacks.some((callee) => costs.function(callee) >= EXPENSIVE_STEPS)) continue;
-        if (callbacks.some((callee) => this.makesAccesses(callee))) continue;
+        if (callbacks.some((callee) => this.#makesAccesses(callee))) continue;
         const what = `keeps an expensive call of ${part.name} (≈ ${steps.toLocaleString("en")} steps)`;
-        found.push({ kind: "expense", what, span: part.span, steps, chain: this.chainFrom(part) });
+        found.push({ kind: "expense", what, span: part.span, steps, chain: this.#chainFrom(part) });
       }
     }
     return found;
@@ -88,46 +88,46 @@ export class Explainer {
 
   /** Calls that begin a recursion; where it makes accesses, these have to be said. */
   recursions(costs: CostModel): Explanation[] {
-    const recursive = recursiveFunctions(this.functions, this.inferred);
+    const recursive = recursiveFunctions(this.#functions, this.#inferred);
     if (recursive.size === 0) return [];
     const found: Explanation[] = [];
-    for (const declaration of this.functions) {
+    for (const declaration of this.#functions) {
       for (const part of recursive.has(declaration) ? [] : expressionsIn(declaration.body)) {
-        if (!this.isKept(part)) continue;
-        const callee = calleesOf(part, this.inferred.pointsTo).find((called) => recursive.has(called));
-        if (callee === undefined || this.makesAccesses(callee)) continue;
+        if (!this.#isKept(part)) continue;
+        const callee = calleesOf(part, this.#inferred.pointsTo).find((called) => recursive.has(called));
+        if (callee === undefined || this.#makesAccesses(callee)) continue;
         const steps = costs.function(callee);
         const what = `keeps a recursion, of ${callee.name} (counted as ${steps.toLocaleString("en")} steps; how deep it goes is not known)`;
-        found.push({ kind: "recursion", what, span: part.span, steps, chain: this.chainFrom(part) });
+        found.push({ kind: "recursion", what, span: part.span, steps, chain: this.#chainFrom(part) });
       }
     }
     return found;
   }
 
   /** The call of the library that a callback is passed to. */
-  private callerOf(callback: FunctionDeclaration): Expression | null {
-    this.callers ??= this.libraryCallers();
-    return this.callers.get(callback) ?? null;
+  #callerOf(callback: FunctionDeclaration): Expression | null {
+    this.#callers ??= this.#libraryCallers();
+    return this.#callers.get(callback) ?? null;
   }
 
-  private libraryCallers(): ReadonlyMap<FunctionDeclaration, Expression> {
+  #libraryCallers(): ReadonlyMap<FunctionDeclaration, Expression> {
     const callers = new Map<FunctionDeclaration, Expression>();
-    for (const declaration of this.functions)
+    for (const declaration of this.#functions)
       for (const part of expressionsIn(declaration.body)) {
-        if (part.kind !== "library" || !this.isKept(part)) continue;
-        for (const called of calleesOf(part, this.inferred.pointsTo))
+        if (part.kind !== "library" || !this.#isKept(part)) continue;
+        for (const called of calleesOf(part, this.#inferred.pointsTo))
           if (!callers.has(called)) callers.set(called, part);
       }
     return callers;
   }
 
-  private isKept(part: Expression): boolean {
-    const { needed, kept } = this.inferred.relevance;
+  #isKept(part: Expression): boolean {
+    const { needed, kept } = this.#inferred.relevance;
     return needed.has(part) || kept.has(part);
   }
 
-  private makesAccesses(callee: FunctionDeclaration): boolean {
-    return new KeptCode(this.inferred, [...callee.initializers, ...callee.body]).accesses;
+  #makesAccesses(callee: FunctionDeclaration): boolean {
+    return new KeptCode(this.#inferred, [...callee.initializers, ...callee.body]).accesses;
   }
 
   /** What is kept, line by line: of each line the first that something else hangs on, or else what it does itself. */
@@ -139,21 +139,21 @@ export class Explainer {
       if (known === undefined || (known.chain.length === 0 && chain.length > 0))
         lines.set(place, { kind: "line", what, span, steps: 0, chain });
     };
-    const { relevance } = this.inferred;
-    for (const declaration of this.functions) {
+    const { relevance } = this.#inferred;
+    for (const declaration of this.#functions) {
       walkStatements(declaration.body, (statement) => {
         switch (statement.kind) {
           case "variable":
             if (statement.initializer !== null && relevance.needed.has(statement.initializer))
-              note(statement.span, "computes what is needed", this.chainFrom(statement));
+              note(statement.span, "computes what is needed", this.#chainFrom(statement));
             break;
           case "if":
           case "switch":
             if (relevance.keptStatements.has(statement))
-              note(conditionOf(statement).span, "decides", this.chainFrom(statement));
+              note(conditionOf(statement).span, "decides", this.#chainFrom(statement));
             break;
           case "loop":
-            if (relevance.keptStatements.has(statement)) note(headOf(statement), "repeats", this.chainFrom(statement));
+            if (relevance.keptStatements.has(statement)) note(headOf(statement), "repeats", this.#chainFrom(statement));
             break;
           case "return":
           case "break":
@@ -169,9 +169,9 @@ export class Explainer {
       for (const part of expressionsIn(declaration.body)) {
         if (part.kind === "access") note(part.span, "says an access", []);
         else if (!relevance.kept.has(part)) continue;
-        else if (part.kind === "assignment") note(part.span, "computes what is needed", this.chainFrom(part));
+        else if (part.kind === "assignment") note(part.span, "computes what is needed", this.#chainFrom(part));
         else if (part.kind === "abort") note(part.span, "ends before what comes behind it", []);
-        else note(part.span, "is needed for what it does", this.chainFrom(part));
+        else note(part.span, "is needed for what it does", this.#chainFrom(part));
       }
     }
     return [...lines.values()].toSorted(({ span: a }, { span: b }) =>
@@ -181,9 +181,9 @@ export class Explainer {
 
   /** Reads whose value is needed. */
   reads(): Explanation[] {
-    const { relevance } = this.inferred;
+    const { relevance } = this.#inferred;
     const found: Explanation[] = [];
-    for (const declaration of this.functions)
+    for (const declaration of this.#functions)
       for (const part of expressionsIn(declaration.body))
         if (part.kind === "access" && part.operation === "get" && relevance.needed.has(part))
           found.push({
@@ -191,12 +191,12 @@ export class Explainer {
             what: "needs the value of this read",
             span: part.span,
             steps: 0,
-            chain: this.chainFrom(part),
+            chain: this.#chainFrom(part),
           });
     return found;
   }
 
-  private hasExpensivePart(loop: LoopStatement, costs: CostModel): boolean {
+  #hasExpensivePart(loop: LoopStatement, costs: CostModel): boolean {
     let found = false;
     walkStatements(loop.body, (inner) => {
       if (inner.kind === "loop" && costs.loop(inner) >= EXPENSIVE_STEPS) found = true;
@@ -208,32 +208,32 @@ export class Explainer {
   }
 
   /** The first thing that the loop defines for code outside of it, or what it does itself. */
-  private resultOf(loop: LoopStatement): Node | null {
+  #resultOf(loop: LoopStatement): Node | null {
     const inside = new Set<Node>(expressionsIn(loop.body));
     walkStatements(loop.body, (statement) => inside.add(statement));
     for (const part of expressionsIn(loop.body)) {
       if (part.kind === "access") return part;
-      for (const location of definedBy(part, this.inferred)) {
-        const reader = this.inferred.relevance.causes.get(location);
+      for (const location of definedBy(part, this.#inferred)) {
+        const reader = this.#inferred.relevance.causes.get(location);
         if (reader !== undefined && !inside.has(reader)) return location;
       }
     }
     return null;
   }
 
-  private chainFrom(start: Node): Chain {
+  #chainFrom(start: Node): Chain {
     const chain: Chain = [];
     const seen = new Set<Node>();
     for (let node: Node | null = start; node !== null && !seen.has(node) && chain.length < LONGEST_CHAIN;) {
       seen.add(node);
-      node = this.step(node, node === start, chain);
+      node = this.#step(node, node === start, chain);
     }
     return chain;
   }
 
   /** Tells of a node and goes to what it is for. */
-  private step(node: Node, isStart: boolean, chain: Chain): Node | null {
-    const { causes, needed } = this.inferred.relevance;
+  #step(node: Node, isStart: boolean, chain: Chain): Node | null {
+    const { causes, needed } = this.#inferred.relevance;
     const tell = (words: string, span: Statement["span"]): void => {
       if (chain.at(-1)?.span.start !== span.start || chain.at(-1)?.words !== words) chain.push({ words, span });
     };
@@ -245,7 +245,7 @@ export class Explainer {
           return causes.get(node.local) ?? null;
         case "return":
           tell("flows into", node.span);
-          return causes.get(this.owners.get(node)!) ?? this.callerOf(this.owners.get(node)!);
+          return causes.get(this.#owners.get(node)!) ?? this.#callerOf(this.#owners.get(node)!);
         case "if":
         case "loop":
         case "switch": {
@@ -267,7 +267,7 @@ export class Explainer {
       const next = causes.get(node);
       if (next !== undefined) return next;
     }
-    const [defined] = definedBy(node, this.inferred);
+    const [defined] = definedBy(node, this.#inferred);
     if (defined === undefined) return null;
     tell("flows into", node.span);
     return causes.get(defined) ?? null;

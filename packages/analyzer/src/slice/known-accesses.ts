@@ -130,53 +130,53 @@ interface AccessCall {
 
 /** The functions that one may reach, or that run before it: more rather than fewer. */
 class Reached {
-  private readonly front: Known;
-  private readonly functions = new Set<as.Function>();
-  private readonly calls: AccessCall[] = [];
+  readonly #front: Known;
+  readonly #functions = new Set<as.Function>();
+  readonly #calls: AccessCall[] = [];
 
   constructor(front: Known, start: as.Function) {
-    this.front = front;
+    this.#front = front;
     const { facts } = front;
-    this.reach(start);
+    this.#reach(start);
     for (const { node } of facts.units) {
       const { range } = node;
       for (const [inner, known] of facts.nodes())
         if (inner.range.source === range.source && inner.range.start >= range.start && inner.range.end <= range.end)
-          this.add(inner, known);
+          this.#add(inner, known);
     }
     // Called by the library, which is not looked into.
     for (const compiled of facts.functions())
       if (compiled.prototype.name === "toString" || compiled.prototype.operatorKind !== OperatorKind.Invalid)
-        this.reach(compiled);
+        this.#reach(compiled);
     // The set grows as it is read.
-    for (const reached of this.functions) for (const [node, known] of facts.entriesOf(reached)) this.add(node, known);
+    for (const reached of this.#functions) for (const [node, known] of facts.entriesOf(reached)) this.#add(node, known);
   }
 
   accesses(): readonly AccessCall[] {
-    return this.calls;
+    return this.#calls;
   }
 
-  private reach(called: as.Function): void {
+  #reach(called: as.Function): void {
     if (!isApplication(sourcePath(called))) return;
-    this.functions.add(called);
-    if (called.varargsStub !== null) this.functions.add(called.varargsStub);
-    const overrides = called.is(CommonFlags.Overridden) ? this.front.program.resolver.resolveOverrides(called) : null;
-    for (const override of overrides ?? []) this.functions.add(override);
+    this.#functions.add(called);
+    if (called.varargsStub !== null) this.#functions.add(called.varargsStub);
+    const overrides = called.is(CommonFlags.Overridden) ? this.#front.program.resolver.resolveOverrides(called) : null;
+    for (const override of overrides ?? []) this.#functions.add(override);
   }
 
-  private add(node: as.Node, { calls = [], lambda, target }: NodeFacts): void {
+  #add(node: as.Node, { calls = [], lambda, target }: NodeFacts): void {
     for (const called of calls) {
       const { name } = called.prototype;
       const isTable = sourcePath(called).startsWith(SDK_LIBRARY) && called.is(CommonFlags.Instance);
       if (isTable && OPERATIONS.has(name) && node.kind === NodeKind.Call)
-        this.calls.push({ operation: name as Access["operation"], node: node as as.CallExpression });
-      this.reach(called);
+        this.#calls.push({ operation: name as Access["operation"], node: node as as.CallExpression });
+      this.#reach(called);
     }
-    if (lambda !== undefined) this.reach(lambda);
+    if (lambda !== undefined) this.#reach(lambda);
     // A function that is mentioned may be called as a value.
     if (target?.kind === ElementKind.FunctionPrototype && !target.isAny(CommonFlags.Generic | CommonFlags.Instance)) {
-      const mentioned = this.front.program.resolver.resolveFunction(target as as.FunctionPrototype, null);
-      if (mentioned !== null) this.reach(mentioned);
+      const mentioned = this.#front.program.resolver.resolveFunction(target as as.FunctionPrototype, null);
+      if (mentioned !== null) this.#reach(mentioned);
     }
   }
 }

@@ -56,53 +56,53 @@ export function buildResidual(
 }
 
 class Builder {
-  private readonly program: Program;
-  private readonly relevance: Relevance;
+  readonly #program: Program;
+  readonly #relevance: Relevance;
   /** Whether an item that is read here may have been said to be written, and surely is then. */
-  private readonly mayBeWritten: (access: Access) => boolean;
-  private readonly functions = new Map<FunctionDeclaration, FunctionDeclaration>();
-  private readonly globals = new Map<Global, Global>();
-  private readonly accesses = new Map<Access, { dependent: boolean }>();
+  readonly #mayBeWritten: (access: Access) => boolean;
+  readonly #functions = new Map<FunctionDeclaration, FunctionDeclaration>();
+  readonly #globals = new Map<Global, Global>();
+  readonly #accesses = new Map<Access, { dependent: boolean }>();
   /** Functions whose bodies are still to be built. */
-  private readonly pending: [original: FunctionDeclaration, residual: FunctionDeclaration][] = [];
-  private current!: FunctionDeclaration;
+  readonly #pending: [original: FunctionDeclaration, residual: FunctionDeclaration][] = [];
+  #current!: FunctionDeclaration;
   /** Of all variables. */
-  private readonly names = new Set<string>();
+  readonly #names = new Set<string>();
 
   constructor(program: Program, relevance: Relevance, mayBeWritten: (access: Access) => boolean) {
-    this.program = program;
-    this.relevance = relevance;
-    this.mayBeWritten = mayBeWritten;
-    for (const { name } of relevance.variables) this.names.add(name);
+    this.#program = program;
+    this.#relevance = relevance;
+    this.#mayBeWritten = mayBeWritten;
+    for (const { name } of relevance.variables) this.#names.add(name);
   }
 
   build(): Residual {
-    for (const global of this.program.globals) {
-      if (!this.relevance.globals.has(global)) continue;
+    for (const global of this.#program.globals) {
+      if (!this.#relevance.globals.has(global)) continue;
       if (global.unknown !== null) throw global.unknown;
-      this.globals.set(global, { ...global, initializer: null });
+      this.#globals.set(global, { ...global, initializer: null });
     }
-    const handler = this.function(this.program.handler);
-    for (const [original, residual] of this.globals)
-      residual.initializer = original.initializer === null ? null : this.value(original.initializer);
+    const handler = this.#function(this.#program.handler);
+    for (const [original, residual] of this.#globals)
+      residual.initializer = original.initializer === null ? null : this.#value(original.initializer);
     const fields = new Map<FieldDeclaration, Expression | null>();
-    for (const field of this.relevance.fields)
-      fields.set(field, field.initializer === null ? null : this.value(field.initializer));
-    for (let next = this.pending.pop(); next !== undefined; next = this.pending.pop()) this.fill(next[0], next[1]);
-    for (const global of this.globals.values()) refuseDraws(global);
+    for (const field of this.#relevance.fields)
+      fields.set(field, field.initializer === null ? null : this.#value(field.initializer));
+    for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) this.#fill(next[0], next[1]);
+    for (const global of this.#globals.values()) refuseDraws(global);
     return {
-      program: { handler, globals: [...this.globals.values()], functions: [...this.functions.values()] },
+      program: { handler, globals: [...this.#globals.values()], functions: [...this.#functions.values()] },
       fields,
-      accesses: this.accesses,
+      accesses: this.#accesses,
     };
   }
 
-  // ----------------------------------------------------------------------------------------------------------- functions
+  // ── Functions ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private function(original: FunctionDeclaration): FunctionDeclaration {
-    const known = this.functions.get(original);
+  #function(original: FunctionDeclaration): FunctionDeclaration {
+    const known = this.#functions.get(original);
     if (known !== undefined) return known;
-    const keepsResult = this.keepsResult(original);
+    const keepsResult = this.#keepsResult(original);
     const residual: FunctionDeclaration = {
       ...original,
       result: keepsResult ? original.result : VOID,
@@ -110,96 +110,96 @@ class Builder {
       initializers: [],
       body: [],
     };
-    this.functions.set(original, residual);
-    this.pending.push([original, residual]);
+    this.#functions.set(original, residual);
+    this.#pending.push([original, residual]);
     return residual;
   }
 
-  private keepsResult(original: FunctionDeclaration): boolean {
-    return this.relevance.results.has(original) || hasFixedSignature(original);
+  #keepsResult(original: FunctionDeclaration): boolean {
+    return this.#relevance.results.has(original) || hasFixedSignature(original);
   }
 
-  private keptParameters(original: FunctionDeclaration): readonly Parameter[] {
+  #keptParameters(original: FunctionDeclaration): readonly Parameter[] {
     if (hasFixedSignature(original)) return original.parameters;
-    return original.parameters.filter(({ local }) => this.relevance.parameters.has(local));
+    return original.parameters.filter(({ local }) => this.#relevance.parameters.has(local));
   }
 
-  private fill(original: FunctionDeclaration, residual: FunctionDeclaration): void {
-    this.current = original;
-    residual.parameters = this.keptParameters(original).map(({ local, defaultValue }) => ({
+  #fill(original: FunctionDeclaration, residual: FunctionDeclaration): void {
+    this.#current = original;
+    residual.parameters = this.#keptParameters(original).map(({ local, defaultValue }) => ({
       local,
       defaultValue:
-        defaultValue === null || (original !== this.program.handler && !original.escapes)
+        defaultValue === null || (original !== this.#program.handler && !original.escapes)
           ? null
-          : this.value(defaultValue),
+          : this.#value(defaultValue),
     }));
     residual.initializers = original.initializers.filter(
       (statement) =>
         statement.kind === "expression" &&
         statement.expression.kind === "assignment" &&
-        this.relevance.kept.has(statement.expression),
+        this.#relevance.kept.has(statement.expression),
     );
-    residual.body = this.statements(original.body);
+    residual.body = this.#statements(original.body);
   }
 
-  // ---------------------------------------------------------------------------------------------------------- statements
+  // ── Statements ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private statements(statements: readonly Statement[]): Statement[] {
-    return statements.flatMap((statement) => this.statement(statement));
+  #statements(statements: readonly Statement[]): Statement[] {
+    return statements.flatMap((statement) => this.#statement(statement));
   }
 
-  private statement(statement: Statement): Statement[] {
-    const isKept = this.relevance.keptStatements.has(statement);
-    const jumps = this.relevance.jumps.has(statement);
+  #statement(statement: Statement): Statement[] {
+    const isKept = this.#relevance.keptStatements.has(statement);
+    const jumps = this.#relevance.jumps.has(statement);
     switch (statement.kind) {
       case "block": {
-        const body = this.statements(statement.body);
+        const body = this.#statements(statement.body);
         return body.some((inner) => inner.kind === "variable") ? [{ ...statement, body }] : body;
       }
       case "expression":
-        return this.effects(statement.expression);
+        return this.#effects(statement.expression);
       case "variable":
-        return this.variable(statement);
+        return this.#variable(statement);
       case "if": {
-        const consequent = this.statements(statement.consequent);
-        const alternative = this.statements(statement.alternative);
-        if (consequent.length === 0 && alternative.length === 0) return this.effects(statement.condition);
-        const condition = this.value(statement.condition);
+        const consequent = this.#statements(statement.consequent);
+        const alternative = this.#statements(statement.alternative);
+        if (consequent.length === 0 && alternative.length === 0) return this.#effects(statement.condition);
+        const condition = this.#value(statement.condition);
         if (consequent.length > 0) return [{ ...statement, condition, consequent, alternative }];
         return [{ ...statement, condition: not(condition), consequent: alternative, alternative: [] }];
       }
       case "loop": {
-        const initial = this.statements(statement.initial);
+        const initial = this.#statements(statement.initial);
         if (!isKept) return initial.length === 0 ? [] : [{ kind: "block", body: initial, span: statement.span }];
-        const condition = statement.condition === null ? null : this.value(statement.condition);
-        const effects = statement.update === null ? [] : this.effects(statement.update);
-        const body = this.statements(statement.body);
+        const condition = statement.condition === null ? null : this.#value(statement.condition);
+        const effects = statement.update === null ? [] : this.#effects(statement.update);
+        const body = this.#statements(statement.body);
         const update = oneExpression(effects);
         return effects.length > 0 && update === null
-          ? [this.updatedFirst({ ...statement, initial, condition, body }, effects)]
+          ? [this.#updatedFirst({ ...statement, initial, condition, body }, effects)]
           : [{ ...statement, initial, condition, update, body }];
       }
       case "switch": {
-        if (!isKept) return this.effects(statement.discriminant);
-        const bodies = statement.cases.map((choice) => this.statements(choice.body));
+        if (!isKept) return this.#effects(statement.discriminant);
+        const bodies = statement.cases.map((choice) => this.#statements(choice.body));
         // The labels are needed only by cases: without them, what they mention may not be kept.
-        if (bodies.every((body) => body.length === 0)) return this.effects(statement.discriminant);
+        if (bodies.every((body) => body.length === 0)) return this.#effects(statement.discriminant);
         const cases = statement.cases.map((choice, index) => ({
-          label: choice.label === null ? null : this.value(choice.label),
+          label: choice.label === null ? null : this.#value(choice.label),
           body: bodies[index] ?? [],
         }));
-        return [{ ...statement, discriminant: this.value(statement.discriminant), cases }];
+        return [{ ...statement, discriminant: this.#value(statement.discriminant), cases }];
       }
       case "return": {
-        const effects = statement.value === null ? [] : this.effects(statement.value);
+        const effects = statement.value === null ? [] : this.#effects(statement.value);
         if (!jumps) return effects;
         // A constructor that ends early returns `this`.
-        if (statement.value !== null && (this.keepsResult(this.current) || this.current.kind === "constructor"))
-          return [{ ...statement, value: this.value(statement.value) }];
+        if (statement.value !== null && (this.#keepsResult(this.#current) || this.#current.kind === "constructor"))
+          return [{ ...statement, value: this.#value(statement.value) }];
         return [...effects, { ...statement, value: null }];
       }
       case "throw": {
-        const effects = this.effects(statement.message);
+        const effects = this.#effects(statement.message);
         return jumps ? [...effects, { ...statement, message: constantOr(statement.message, '""') }] : effects;
       }
       case "break":
@@ -208,11 +208,11 @@ class Builder {
     }
   }
 
-  private variable(statement: Extract<Statement, { kind: "variable" }>): Statement[] {
+  #variable(statement: Extract<Statement, { kind: "variable" }>): Statement[] {
     const { local, initializer } = statement;
-    if (!this.relevance.variables.has(local)) return initializer === null ? [] : this.effects(initializer);
+    if (!this.#relevance.variables.has(local)) return initializer === null ? [] : this.#effects(initializer);
     if (initializer === null) return [statement];
-    if (this.relevance.needed.has(initializer)) return [{ ...statement, initializer: this.value(initializer) }];
+    if (this.#relevance.needed.has(initializer)) return [{ ...statement, initializer: this.#value(initializer) }];
     // Assigned later; only the declaration matters.
     const declaration: Statement = {
       ...statement,
@@ -220,16 +220,16 @@ class Builder {
       annotated: true,
       constant: false,
     };
-    return [...this.effects(initializer), declaration];
+    return [...this.#effects(initializer), declaration];
   }
 
   /**
    * A `for` whose update takes statements: they come before each round but the first, so that a `continue` still
    * comes to them.
    */
-  private updatedFirst(loop: LoopStatement, updates: readonly Statement[]): Statement {
+  #updatedFirst(loop: LoopStatement, updates: readonly Statement[]): Statement {
     const { span, condition, body } = loop;
-    const local: Local = { name: this.newName("again"), type: BOOL, span };
+    const local: Local = { name: this.#newName("again"), type: BOOL, span };
     const constant = (text: string): Expression => ({ kind: "constant", text, type: BOOL, span });
     const again: Expression = { kind: "local", local, type: BOOL, span };
     const set: Expression = {
@@ -276,11 +276,11 @@ class Builder {
     return { kind: "block", body: [declared, rounds], span };
   }
 
-  // -------------------------------------------------------------------------------------------------------------- values
+  // ── Values ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** The expression whole, with references to residual declarations. */
-  private value(expression: Expression): Expression {
-    const map = (inner: Expression): Expression => this.value(inner);
+  #value(expression: Expression): Expression {
+    const map = (inner: Expression): Expression => this.#value(inner);
     switch (expression.kind) {
       case "constant":
       case "local":
@@ -290,7 +290,7 @@ class Builder {
       case "caller":
         return expression;
       case "global":
-        return { ...expression, global: this.global(expression.global) };
+        return { ...expression, global: this.#global(expression.global) };
       case "field":
         return { ...expression, object: map(expression.object) };
       case "operation":
@@ -313,23 +313,23 @@ class Builder {
       case "assignment":
         return {
           ...expression,
-          target: this.target(expression.target),
+          target: this.#target(expression.target),
           value: expression.value === null ? null : map(expression.value),
         };
       case "call": {
         const receiver = expression.receiver === null ? null : map(expression.receiver);
         return {
           ...expression,
-          callees: expression.callees.map((callee) => this.function(callee)),
+          callees: expression.callees.map((callee) => this.#function(callee)),
           receiver,
-          arguments: this.arguments(expression.callees[0], expression.arguments),
+          arguments: this.#arguments(expression.callees[0], expression.arguments),
         };
       }
       case "construction":
         return {
           ...expression,
-          callee: this.function(expression.callee),
-          arguments: this.arguments(expression.callee, expression.arguments),
+          callee: this.#function(expression.callee),
+          arguments: this.#arguments(expression.callee, expression.arguments),
         };
       case "indirect-call":
         return { ...expression, callee: map(expression.callee), arguments: expression.arguments.map(map) };
@@ -338,14 +338,14 @@ class Builder {
           ...expression,
           receiver: expression.receiver === null ? null : map(expression.receiver),
           arguments: expression.arguments.map(map),
-          calls: expression.calls.map((callee) => this.function(callee)),
+          calls: expression.calls.map((callee) => this.#function(callee)),
         };
       case "array":
         return { ...expression, elements: expression.elements.map(map) };
       case "function-value":
-        return { ...expression, declaration: this.function(expression.declaration) };
+        return { ...expression, declaration: this.#function(expression.declaration) };
       case "access":
-        this.accesses.set(expression, { dependent: expression.operation === "get" || expression.operation === "has" });
+        this.#accesses.set(expression, { dependent: expression.operation === "get" || expression.operation === "has" });
         return {
           ...expression,
           table: map(expression.table),
@@ -357,44 +357,44 @@ class Builder {
     }
   }
 
-  private target(target: AssignmentTarget): AssignmentTarget {
+  #target(target: AssignmentTarget): AssignmentTarget {
     switch (target.kind) {
       case "local":
         return target;
       case "global":
-        return { ...target, global: this.global(target.global) };
+        return { ...target, global: this.#global(target.global) };
       case "field":
-        return { ...target, object: this.value(target.object) };
+        return { ...target, object: this.#value(target.object) };
       case "element":
-        return { ...target, container: this.value(target.container), index: this.value(target.index) };
+        return { ...target, container: this.#value(target.container), index: this.#value(target.index) };
     }
   }
 
-  private global(original: Global): Global {
-    const global = this.globals.get(original);
+  #global(original: Global): Global {
+    const global = this.#globals.get(original);
     if (global === undefined) throw new Error(`global ${original.name} is used but not kept`);
     return global;
   }
 
-  private arguments(callee: FunctionDeclaration | undefined, args: readonly Expression[]): Expression[] {
+  #arguments(callee: FunctionDeclaration | undefined, args: readonly Expression[]): Expression[] {
     if (callee === undefined) throw new Error("a call has callees");
-    const kept = this.keptParameters(callee);
+    const kept = this.#keptParameters(callee);
     return callee.parameters.flatMap((parameter, index) => {
       const argument = args[index];
-      return argument === undefined || !kept.includes(parameter) ? [] : [this.value(argument)];
+      return argument === undefined || !kept.includes(parameter) ? [] : [this.#value(argument)];
     });
   }
 
-  // ------------------------------------------------------------------------------------------------------------- effects
+  // ── Effects ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** What remains of an expression whose value nobody needs. */
-  private effects(expression: Expression): Statement[] {
-    const { relevance } = this;
+  #effects(expression: Expression): Statement[] {
+    const relevance = this.#relevance;
     const whole = (): Statement[] => [
-      { kind: "expression", expression: this.value(expression), span: expression.span },
+      { kind: "expression", expression: this.#value(expression), span: expression.span },
     ];
     const parts = (expressions: readonly Expression[]): Statement[] =>
-      expressions.flatMap((part) => this.effects(part));
+      expressions.flatMap((part) => this.#effects(part));
     if (relevance.endings.has(expression)) return whole();
     switch (expression.kind) {
       case "constant":
@@ -406,7 +406,7 @@ class Builder {
       case "caller":
         return [];
       case "field":
-        return this.effects(expression.object);
+        return this.#effects(expression.object);
       case "operation":
       case "template":
       case "sequence":
@@ -414,13 +414,13 @@ class Builder {
       case "cast":
       case "non-null":
       case "instance-of":
-        return this.effects(expression.operand);
+        return this.#effects(expression.operand);
       case "array":
         return parts(expression.elements);
       case "logical": {
-        const right = this.effects(expression.right);
-        if (right.length === 0) return this.effects(expression.left);
-        const left = this.value(expression.left);
+        const right = this.#effects(expression.right);
+        if (right.length === 0) return this.#effects(expression.left);
+        const left = this.#value(expression.left);
         return [
           {
             kind: "if",
@@ -432,10 +432,10 @@ class Builder {
         ];
       }
       case "conditional": {
-        const consequent = this.effects(expression.consequent);
-        const alternative = this.effects(expression.alternative);
-        if (consequent.length === 0 && alternative.length === 0) return this.effects(expression.condition);
-        const condition = this.value(expression.condition);
+        const consequent = this.#effects(expression.consequent);
+        const alternative = this.#effects(expression.alternative);
+        if (consequent.length === 0 && alternative.length === 0) return this.#effects(expression.condition);
+        const condition = this.#value(expression.condition);
         if (consequent.length > 0) return [{ kind: "if", condition, consequent, alternative, span: expression.span }];
         return [
           { kind: "if", condition: not(condition), consequent: alternative, alternative: [], span: expression.span },
@@ -472,18 +472,18 @@ class Builder {
         return [...parts(expression.arguments), { kind: "expression", expression: shortened, span: expression.span }];
       }
       case "access":
-        return this.accessEffects(expression);
+        return this.#accessEffects(expression);
     }
   }
 
-  private accessEffects(expression: Access): Statement[] {
+  #accessEffects(expression: Access): Statement[] {
     const { operation, span } = expression;
-    this.accesses.set(expression, { dependent: false });
-    if (this.relevance.stored.has(expression))
-      return [{ kind: "expression", expression: this.value(expression), span }];
+    this.#accesses.set(expression, { dependent: false });
+    if (this.#relevance.stored.has(expression))
+      return [{ kind: "expression", expression: this.#value(expression), span }];
     const said =
       operation === "get" || operation === "has"
-        ? this.mayBeWritten(expression)
+        ? this.#mayBeWritten(expression)
           ? "touchUnwritten"
           : "touch"
         : operation === "put"
@@ -491,9 +491,9 @@ class Builder {
           : operation === "delete"
             ? "willDelete"
             : operation;
-    const valueEffects = expression.value === null ? [] : this.effects(expression.value);
-    const table = this.value(expression.table);
-    const key = this.value(expression.key);
+    const valueEffects = expression.value === null ? [] : this.#effects(expression.value);
+    const table = this.#value(expression.table);
+    const key = this.#value(expression.key);
     const access = (tableValue: Expression, keyValue: Expression): Statement => ({
       kind: "expression",
       expression: { ...expression, operation: said, table: tableValue, key: keyValue, value: null, type: VOID },
@@ -505,7 +505,7 @@ class Builder {
     const before: Statement[] = [];
     const computed = (value: Expression, name: string, type: Type): Expression => {
       if (value.kind === "constant" || (value.kind === "global" && !value.global.mutable)) return value;
-      const local: Local = { name: this.newName(name), type, span: value.span };
+      const local: Local = { name: this.#newName(name), type, span: value.span };
       before.push({ kind: "variable", local, initializer: value, annotated: false, constant: true, span });
       return { kind: "local", local, type, span };
     };
@@ -514,10 +514,10 @@ class Builder {
     return [...before, ...valueEffects, access(...parts)];
   }
 
-  private newName(wanted: string): string {
+  #newName(wanted: string): string {
     let name = wanted;
-    for (let number = 2; this.names.has(name); number++) name = `${wanted}${number}`;
-    this.names.add(name);
+    for (let number = 2; this.#names.has(name); number++) name = `${wanted}${number}`;
+    this.#names.add(name);
     return name;
   }
 }

@@ -24,32 +24,32 @@ import type { Copier } from "./copy.ts";
 const MOST_COPIED = 60;
 
 export class Separation {
-  private readonly expense: Expense;
-  private readonly copier: Copier;
+  readonly #expense: Expense;
+  readonly #copier: Copier;
 
   constructor(expense: Expense, copier: Copier) {
-    this.expense = expense;
-    this.copier = copier;
+    this.#expense = expense;
+    this.#copier = copier;
   }
 
   /** The same array if there is nothing to take apart. */
   statements(statements: readonly Statement[]): readonly Statement[] {
-    const parts = statements.map((statement) => this.statement(statement));
+    const parts = statements.map((statement) => this.#statement(statement));
     return parts.every((part, index) => part === statements[index]) ? statements : parts;
   }
 
-  private statement(statement: Statement): Statement {
+  #statement(statement: Statement): Statement {
     switch (statement.kind) {
       case "block": {
         const body = this.statements(statement.body);
         return body === statement.body ? statement : { ...statement, body };
       }
       case "expression":
-        return this.effect(statement);
+        return this.#effect(statement);
       case "if":
-        return this.if(statement);
+        return this.#if(statement);
       case "loop":
-        return this.loop(statement);
+        return this.#loop(statement);
       case "switch": {
         const cases = statement.cases.map((choice) => {
           const body = this.statements(choice.body);
@@ -67,18 +67,18 @@ export class Separation {
   }
 
   /** `condition && effect;` as `if (condition) effect;`. */
-  private effect(statement: Extract<Statement, { kind: "expression" }>): Statement {
+  #effect(statement: Extract<Statement, { kind: "expression" }>): Statement {
     const { expression } = statement;
-    if (!this.expense.of(expression)) return statement;
+    if (!this.#expense.of(expression)) return statement;
     const only = (effect: Expression): Statement[] => [{ kind: "expression", expression: effect, span: effect.span }];
     if (expression.kind === "logical") {
       const condition = expression.left;
       const right = only(expression.right);
       const [consequent, alternative] = expression.operator === "&&" ? [right, []] : [[], right];
-      return this.if({ kind: "if", condition, consequent, alternative, span: statement.span });
+      return this.#if({ kind: "if", condition, consequent, alternative, span: statement.span });
     }
     if (expression.kind === "conditional") {
-      return this.if({
+      return this.#if({
         kind: "if",
         condition: expression.condition,
         consequent: only(expression.consequent),
@@ -89,51 +89,51 @@ export class Separation {
     return statement;
   }
 
-  private if(statement: IfStatement): Statement {
+  #if(statement: IfStatement): Statement {
     const consequent = this.statements(statement.consequent);
     const alternative = this.statements(statement.alternative);
     const inner =
       consequent === statement.consequent && alternative === statement.alternative
         ? statement
         : { ...statement, consequent, alternative };
-    return this.split(inner);
+    return this.#split(inner);
   }
 
-  private split(statement: IfStatement): IfStatement {
+  #split(statement: IfStatement): IfStatement {
     const { condition, consequent, alternative, span } = statement;
-    if (!this.expense.of(condition)) return statement;
+    if (!this.#expense.of(condition)) return statement;
     if (condition.kind === "operation" && condition.operator === "!" && condition.operands[0] !== undefined) {
       const [inner] = condition.operands;
       if (inner.kind !== "logical") return statement;
-      return this.split({ kind: "if", condition: inner, consequent: alternative, alternative: consequent, span });
+      return this.#split({ kind: "if", condition: inner, consequent: alternative, alternative: consequent, span });
     }
     if (condition.kind !== "logical") return statement;
     const { left, right } = condition;
     const twice = condition.operator === "||" ? consequent : alternative;
     if (sizeOf(twice) > MOST_COPIED) return statement;
-    const copy = this.copier.statements(twice);
+    const copy = this.#copier.statements(twice);
     return condition.operator === "||"
-      ? this.split({
+      ? this.#split({
           ...statement,
           condition: left,
-          alternative: [this.split({ kind: "if", condition: right, consequent: copy, alternative, span: right.span })],
+          alternative: [this.#split({ kind: "if", condition: right, consequent: copy, alternative, span: right.span })],
         })
-      : this.split({
+      : this.#split({
           ...statement,
           condition: left,
-          consequent: [this.split({ kind: "if", condition: right, consequent, alternative: copy, span: right.span })],
+          consequent: [this.#split({ kind: "if", condition: right, consequent, alternative: copy, span: right.span })],
         });
   }
 
-  private loop(statement: LoopStatement): LoopStatement {
+  #loop(statement: LoopStatement): LoopStatement {
     const body = this.statements(statement.body);
     const { condition } = statement;
     const inner = body === statement.body ? statement : { ...statement, body };
-    if (statement.form === "do" || condition === null || !this.expense.of(condition)) return inner;
+    if (statement.form === "do" || condition === null || !this.#expense.of(condition)) return inner;
     const conjuncts = conjunctsOf(condition);
     // What counts is needed to know that the loop ends.
     const counts = (conjunct: Expression): boolean => countingOf({ ...statement, condition: conjunct }) !== null;
-    const first = conjuncts.findIndex((conjunct) => this.expense.of(conjunct) && !counts(conjunct));
+    const first = conjuncts.findIndex((conjunct) => this.#expense.of(conjunct) && !counts(conjunct));
     if (first === -1) return inner;
     const leading = conjuncts.slice(0, first).reduce<Expression | null>(and, null);
     if (leading === null) return inner;

@@ -67,60 +67,60 @@ interface Attempt extends Omit<Slice, "transformations" | "explanations"> {
 }
 
 class Slicing {
-  private readonly program: Program;
-  private readonly pointsTo: PointsTo;
-  private readonly options: SliceOptions;
-  private readonly originals: Bodies;
+  readonly #program: Program;
+  readonly #pointsTo: PointsTo;
+  readonly #options: SliceOptions;
+  readonly #originals: Bodies;
   /** With conditions taken apart. */
-  private separated: Bodies;
-  private recursive: ReadonlySet<FunctionDeclaration> = new Set();
+  #separated: Bodies;
+  #recursive: ReadonlySet<FunctionDeclaration> = new Set();
 
   constructor(program: Program, pointsTo: PointsTo, options: SliceOptions) {
-    this.program = program;
-    this.pointsTo = pointsTo;
-    this.options = options;
-    this.originals = new Map(Array.from(pointsTo.reached, (declaration) => [declaration, declaration.body]));
-    this.separated = this.originals;
+    this.#program = program;
+    this.#pointsTo = pointsTo;
+    this.#options = options;
+    this.#originals = new Map(Array.from(pointsTo.reached, (declaration) => [declaration, declaration.body]));
+    this.#separated = this.#originals;
   }
 
   run(): Slices {
-    const relevance = computeRelevance(this.program, this.pointsTo);
-    const residual = buildResidual(this.program, relevance, this.pointsTo, { exact: true });
+    const relevance = computeRelevance(this.#program, this.#pointsTo);
+    const residual = buildResidual(this.#program, relevance, this.#pointsTo, { exact: true });
     const plain: Slice = {
       residual,
       relevance,
       steps: stepsOf(residual),
       transformations: [],
-      explanations: this.explained(relevance),
+      explanations: this.#explained(relevance),
     };
     if (stepsOf(residual, COMPUTED) < EXPENSIVE_STEPS) return { plain, transformed: null };
     try {
-      const transformed = this.transformed(relevance);
+      const transformed = this.#transformed(relevance);
       return { plain, transformed };
     } finally {
-      setBodies(this.originals);
+      setBodies(this.#originals);
     }
   }
 
-  private transformed(plain: Relevance): Slice | null {
-    const { pointsTo } = this;
+  #transformed(plain: Relevance): Slice | null {
+    const pointsTo = this.#pointsTo;
     const expense = new Expense(pointsTo, new CostModel(pointsTo.reached, COMPUTED));
     const copied = pointsTo.copied.bind(pointsTo);
     const separation = new Separation(expense, new Copier(copied));
-    this.separated = new Map(
-      Array.from(this.originals, ([declaration, body]) => [declaration, separation.statements(body)]),
+    this.#separated = new Map(
+      Array.from(this.#originals, ([declaration, body]) => [declaration, separation.statements(body)]),
     );
-    setBodies(this.separated);
-    this.recursive = recursiveFunctions(pointsTo.reached, { pointsTo });
+    setBodies(this.#separated);
+    this.#recursive = recursiveFunctions(pointsTo.reached, { pointsTo });
     const rankings = rankingsIn(pointsTo.reached, plain, pointsTo);
-    const options = new Set<Option>([...this.branches(expense), ...rankings]);
+    const options = new Set<Option>([...this.#branches(expense), ...rankings]);
     if (options.size === 0) return null;
-    let best = this.attempt(options);
+    let best = this.#attempt(options);
     if (best === null) return null;
     const saved = new Map<Option, number>();
     for (const option of best.options) {
       if (!best.options.has(option)) continue;
-      const without = this.attempt(new Set([...best.options].filter((other) => other !== option)));
+      const without = this.#attempt(new Set([...best.options].filter((other) => other !== option)));
       const saves = without === null ? EXPENSIVE_STEPS : without.steps - best.steps;
       saved.set(option, saves);
       if (without !== null && !pays(saves, without.steps)) best = without;
@@ -132,21 +132,21 @@ class Slicing {
       ...unions.map((union) => describe(union, candidate, saved.get(union.branch) ?? 0, expense)),
       ...widened.map((widening) => describeWidening(widening, candidate, saved.get(widening.ranking) ?? 0)),
     ].toSorted((a, b) => a.span.start - b.span.start);
-    return { residual, relevance, steps, transformations, explanations: this.explained(relevance) };
+    return { residual, relevance, steps, transformations, explanations: this.#explained(relevance) };
   }
 
   /** Of the program as it stands. */
-  private explained(relevance: Relevance): Explanation[] {
-    const { pointsTo } = this;
+  #explained(relevance: Relevance): Explanation[] {
+    const pointsTo = this.#pointsTo;
     const explainer = new Explainer(pointsTo.reached, { relevance, pointsTo });
     const costs = new CostModel(pointsTo.reached, COMPUTED);
-    return this.options.explain ? explainer.everything(costs) : explainer.expenses(costs);
+    return this.#options.explain ? explainer.everything(costs) : explainer.expenses(costs);
   }
 
   /** The branches that may be given up, judged by their looks. */
-  private branches(expense: Expense): Set<Branch> {
+  #branches(expense: Expense): Set<Branch> {
     const branches = new Set<Branch>();
-    for (const declaration of this.pointsTo.reached) {
+    for (const declaration of this.#pointsTo.reached) {
       walkStatements(declaration.body, (statement) => {
         for (const own of statementExpressions(statement))
           walkExpression(own, (inner) => {
@@ -166,13 +166,15 @@ class Slicing {
   }
 
   /** The slice that takes those of the options that are right. Null: it can't be built. */
-  private attempt(options: ReadonlySet<Option>): Attempt | null {
-    const { program, pointsTo, recursive } = this;
-    const { refused } = this.options;
+  #attempt(options: ReadonlySet<Option>): Attempt | null {
+    const program = this.#program;
+    const pointsTo = this.#pointsTo;
+    const recursive = this.#recursive;
+    const { refused } = this.#options;
     for (let remaining = options; ;) {
       const rewriting = new Abandoning(remaining, pointsTo.copied.bind(pointsTo));
       const bodies = new Map(
-        Array.from(this.separated, ([declaration, body]) => [declaration, rewriting.body(declaration, body)]),
+        Array.from(this.#separated, ([declaration, body]) => [declaration, rewriting.body(declaration, body)]),
       );
       setBodies(bodies);
       const { results: unions, widened } = rewriting;

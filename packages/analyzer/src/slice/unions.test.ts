@@ -16,31 +16,31 @@ let count: i32 = 0;
 
 /** The application of all cases: each is the text of a handler `h` and of functions that it calls. */
 class Cases {
-  private readonly sources: string[] = [];
-  private built: BuildResult | null = null;
+  readonly #sources: string[] = [];
+  #built: BuildResult | null = null;
 
   /** Asks about the handler, which was run against random items without a miss. */
   add(source: string): () => HandlerReport {
-    const name = `h${this.sources.length}`;
-    this.sources.push(source.replaceAll(/\bh\(/g, `${name}(`));
-    return () => this.explored(name);
+    const name = `h${this.#sources.length}`;
+    this.#sources.push(source.replaceAll(/\bh\(/g, `${name}(`));
+    return () => this.#explored(name);
   }
 
-  private explored(name: string): HandlerReport {
-    this.built ??= buildWith(
-      { ...buildInput({ "handlers/h.ts": HEAD + this.sources.join("\n") }), optimize: false },
+  #explored(name: string): HandlerReport {
+    this.#built ??= buildWith(
+      { ...buildInput({ "handlers/h.ts": HEAD + this.#sources.join("\n") }), optimize: false },
       slicer,
     );
-    const problem = this.built.diagnostics.find(({ severity }) => severity !== "info");
+    const problem = this.#built.diagnostics.find(({ severity }) => severity !== "info");
     if (problem !== undefined) throw new Error(problem.message);
-    explore(this.built, {
+    explore(this.#built, {
       strings: ["a", "b", "c", "ca"],
       integers: [0, 1, 2, 3, 4],
       runs: 50,
       callsPerRun: 4,
       handlers: [name],
     });
-    const handler = this.built.handlers.find((candidate) => candidate.name === name);
+    const handler = this.#built.handlers.find((candidate) => candidate.name === name);
     if (handler?.plan.kind !== "sliced") throw new Error(`${name} is not sliced`);
     return handler;
   }

@@ -29,7 +29,7 @@ function list<T>(count: number, make: (index: number) => T): T[] {
 
 const TEXT = "Some *words* about nothing in particular, with a [link](https://example.com) and <angles>. ".repeat(3);
 
-// ------------------------------------------------------------------------------------------------------ fixture: social
+// ── Fixture: social ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 const NAMES = list(150, (index) => `person-${index}`);
 
@@ -82,7 +82,7 @@ const social: BenchmarkApplication = {
   ],
 };
 
-// ------------------------------------------------------------------------------------------------------- fixture: hotel
+// ── Fixture: hotel ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 const HOTELS = list(18, (index) => `h${index}`);
 /** As the handler prints floats. */
@@ -125,7 +125,7 @@ const hotel: BenchmarkApplication = {
   ],
 };
 
-// ------------------------------------------------------------------------------------------------------- fixture: forum
+// ── Fixture: forum ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 const STORIES = list(100, (index) => `s${index}`);
 
@@ -175,7 +175,7 @@ const forum: BenchmarkApplication = {
   ],
 };
 
-// ------------------------------------------------------------------------------------------------------ template: social
+// ── Template: social ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Ids and tokens of the template look like what `uuid()` makes. */
 const id = (kind: number, index: number): string =>
@@ -235,7 +235,7 @@ function seedOf(name: string): Record<string, Record<string, unknown>> {
   return items;
 }
 
-// ----------------------------------------------------------------------------------------------------- template: hotel
+// ── Template: hotel ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 const HOTEL_IDS = list(80, (index) => `hotel-${index}`);
 const ZURICH = { latitude: 47.38, longitude: 8.54 };
@@ -312,7 +312,7 @@ const templateHotel: BenchmarkApplication = {
   ],
 };
 
-// ----------------------------------------------------------------------------------------------------- template: forum
+// ── Template: forum ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 const storyId = (index: number): string => id(4, index);
 const commentId = (index: number): string => id(5, index);
@@ -378,7 +378,7 @@ const templateForum: BenchmarkApplication = {
   ],
 };
 
-// ------------------------------------------------------------------------------------------ templates: images and board
+// ── Templates: images and board ──────────────────────────────────────────────────────────────────────────────────────
 
 const POOL = "30000000-0000-4000-8000-000000000000";
 

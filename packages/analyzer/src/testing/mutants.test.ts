@@ -31,7 +31,7 @@ function isDependence(node: Node): boolean {
   const callee = node["callee"] as Node | undefined;
   if (node.type !== "CallExpression" || callee?.type !== "MemberExpression") return false;
   const object = wordsOf(callee["object"] as Node);
-  const method = wordsOf(callee["property"] as Node);
+  const method = wordsOf(callee["property"] as Node).replace(/^#/, "");
   const given = (node["arguments"] as readonly Node[]).map((argument) => wordsOf(argument));
   if (method === "join" || method === "become") return true;
   if (method === "addAll") return GROWING.test(object);

@@ -96,7 +96,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     rule: "cells and globals are never killed",
-    edits: [expression("assigned-location", `this.define(location, state)`, `$, state.live.delete(location)`)],
+    edits: [expression("assigned-location", `this.#define(location, state)`, `$, state.live.delete(location)`)],
   },
   {
     rule: "a kept definition of a shared location is an effect of its function",
@@ -205,7 +205,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     rule: "an effect inside an argument keeps the argument",
-    edits: [replace("argument-effect", `this.visit(argument, argumentNeeded, state);`)],
+    edits: [replace("argument-effect", `this.#visit(argument, argumentNeeded, state);`)],
   },
   {
     rule: "the receiver of a kept call is needed",
@@ -239,7 +239,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     rule: "effects of the initial values of other globals are kept",
-    edits: [expression("global-effects", `this.visit(global.initializer, false, state)`, `global.span === null`)],
+    edits: [expression("global-effects", `this.#visit(global.initializer, false, state)`, `global.span === null`)],
   },
   // Rule 11: the library
   {
@@ -276,7 +276,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     rule: "a default value runs if the argument is left out",
-    edits: [replace("default-value", `this.visit(defaultValue, false, state);`)],
+    edits: [replace("default-value", `this.#visit(defaultValue, false, state);`)],
   },
   {
     rule: "push changes its array",
@@ -580,7 +580,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     rule: "a global refers to its initial value",
-    edits: [replace("global-starts", `if (global.initializer !== null) this.evaluate(global.initializer);`)],
+    edits: [replace("global-starts", `if (global.initializer !== null) this.#evaluate(global.initializer);`)],
   },
   {
     rule: "a variable refers to its initial value",

@@ -49,16 +49,16 @@ const DIRECTED = /\/(rules|minimized)\.ts$/;
 class Enough extends Error {}
 
 export class MutationCheck {
-  private readonly files = { ...fixture("refused"), ...fixture("dispatch"), ...fixture("constructs") };
+  readonly #files = { ...fixture("refused"), ...fixture("dispatch"), ...fixture("constructs") };
   /** Made when they are wanted. */
-  private applications: readonly Application[] | null = null;
-  private readonly cases = new Map<string, BuildInput>();
+  #applications: readonly Application[] | null = null;
+  readonly #cases = new Map<string, BuildInput>();
 
   /** With one case, or with all of them until one notices. */
   check(mutant: Mutant, mutated: Slicer, only?: Case): Verdict {
     const started = performance.now();
     const caughtBy =
-      only === undefined ? this.findCase(mutant, mutated) : { ...only, words: this.noticedBy(only, mutated) };
+      only === undefined ? this.#findCase(mutant, mutated) : { ...only, words: this.#noticedBy(only, mutated) };
     return {
       rule: mutant.rule,
       caughtBy: caughtBy === null || caughtBy.words === null ? null : { ...caughtBy, words: caughtBy.words },
@@ -66,19 +66,19 @@ export class MutationCheck {
     };
   }
 
-  private findCase(mutant: Mutant, mutated: Slicer): Caught | null {
-    this.applications ??= this.handlerFiles().map((file) => {
-      const input = this.inputOf(file, this.files[file]!);
+  #findCase(mutant: Mutant, mutated: Slicer): Caught | null {
+    this.#applications ??= this.#handlerFiles().map((file) => {
+      const input = this.#inputOf(file, this.#files[file]!);
       return { file, input, sources: sourcesIn(derivedBy(slicer, input)) };
     });
-    for (const { file, input, sources } of this.applications) {
+    for (const { file, input, sources } of this.#applications) {
       const changed = derivedBy(mutated, input).filter(
         (verdict) => (verdict.kind === "sliced" ? verdict.source : undefined) !== sources.get(verdict.handler),
       );
       for (const withOthers of [false, true])
         for (const { handler } of changed) {
           if (mutant.runOnly !== undefined && mutant.runOnly !== handler) continue;
-          const words = this.noticedBy({ file, handler, withOthers }, mutated);
+          const words = this.#noticedBy({ file, handler, withOthers }, mutated);
           if (words !== null) return { file, handler, withOthers, words };
         }
     }
@@ -86,15 +86,15 @@ export class MutationCheck {
   }
 
   /** Builds the handler, alone if it may be; what it notices, in words. */
-  private noticedBy({ file, handler, withOthers }: Case, mutated: Slicer): string | null {
+  #noticedBy({ file, handler, withOthers }: Case, mutated: Slicer): string | null {
     const name = withOthers ? file : handler;
-    let input = this.cases.get(name);
+    let input = this.#cases.get(name);
     if (input === undefined) {
       // The others stay where they are, but without being handlers: little is compiled for a mutant.
-      const text = this.files[file]!.replaceAll(/^export (?=function (\w+))/gm, (words: string, exported: string) =>
+      const text = this.#files[file]!.replaceAll(/^export (?=function (\w+))/gm, (words: string, exported: string) =>
         withOthers || exported === handler ? words : "",
       );
-      this.cases.set(name, (input = this.inputOf(file, text)));
+      this.#cases.set(name, (input = this.#inputOf(file, text)));
     }
     let right: string | undefined;
     let source: string | undefined;
@@ -110,21 +110,21 @@ export class MutationCheck {
     if (source === right) return null;
     const { plan } = report;
     if (plan.kind !== "sliced") return `is not sliced: ${plan.kind === "recorded" ? plan.reason.code : plan.kind}`;
-    return this.explore(build, input, handler, 20) ?? this.explore(build, input, handler, 150);
+    return this.#explore(build, input, handler, 20) ?? this.#explore(build, input, handler, 150);
   }
 
-  private handlerFiles(): string[] {
-    const files = Object.keys(this.files).filter((path) => path.startsWith("handlers/"));
+  #handlerFiles(): string[] {
+    const files = Object.keys(this.#files).filter((path) => path.startsWith("handlers/"));
     return [...files.filter((path) => DIRECTED.test(path)), ...files.filter((path) => !DIRECTED.test(path))];
   }
 
   /** One handler file with what handlers share. */
-  private inputOf(file: string, text: string): BuildInput {
-    const shared = Object.entries(this.files).filter(([path]) => !path.startsWith("handlers/"));
+  #inputOf(file: string, text: string): BuildInput {
+    const shared = Object.entries(this.#files).filter(([path]) => !path.startsWith("handlers/"));
     return { ...buildInput({ ...Object.fromEntries(shared), [file]: text }), optimize: false };
   }
 
-  private explore(build: BuildResult, { sources }: BuildInput, handler: string, runs: number): string | null {
+  #explore(build: BuildResult, { sources }: BuildInput, handler: string, runs: number): string | null {
     try {
       explore(build, {
         strings: ["a", "b", "y", "two"],

@@ -135,7 +135,8 @@ const TRAPS: Readonly<Record<TrapCode, string>> = {
   out_of_memory: "The execution needed more than its memory.",
   out_of_fuel: "The execution computed more than its fuel allows; so ends an endless loop.",
   integer_divide_by_zero: "An integer was divided by 0.",
-  integer_overflow: "A number does not fit into the type that it is converted to.",
+  integer_overflow:
+    "The result of arithmetic, or a float that is converted, does not fit into its type of integer: [Numbers](language.md#numbers).",
   stack_overflow: "Calls were nested too deeply.",
   invalid_access: "A key or a value that no store takes: empty or too long a key, too large a value, too many items.",
   indirect_call: "A function value was called that is not there, or has another type.",

@@ -22,7 +22,7 @@ import { SyntaxTrees } from "./parse/syntax-trees.ts";
 import { analysisOf, type Analysis } from "./report.ts";
 import { isSetFunction, readDirections, type Directions } from "./schema/directions.ts";
 import { extractSchema, rootsOf, type Schema } from "./schema/schema.ts";
-import { readTags } from "./schema/tags.ts";
+import { readTags, wrappingFunctions } from "./schema/tags.ts";
 import { directedAccesses } from "./slice/directed-accesses.ts";
 import { verdictsOf } from "./slice/verdicts.ts";
 
@@ -57,7 +57,9 @@ export function buildWith(
   if (schema.handlers.length === 0 && !hasErrors()) found.push(noHandlers(fallback));
   if (hasErrors()) return failed();
 
-  const resolved = compileWith(loaded, (program) => new FactsCompiler(program, rootsOf(schema))); // parse
+  const wrapping = wrappingFunctions(tags);
+  const wraps = { overflow: "wraps", wrapping } as const;
+  const resolved = compileWith(loaded, (program) => new FactsCompiler(program, rootsOf(schema), wraps)); // parse
   resolved.module?.drop();
   const uses = checkUses(resolved, schema.tables, fallback); // check
   // What has no place in the developer's files follows from what they use.
@@ -71,7 +73,7 @@ export function buildWith(
   onAnalyzed?.(analysis);
   if (input.modules === false) return { ...NOTHING, ...analysis };
 
-  const f = compileHandlers(schema, request, fallback); // codegen, modules
+  const f = compileHandlers(schema, { ...request, arithmetic: { overflow: "traps", wrapping } }, fallback); // codegen, modules
   found.push(...f.diagnostics);
   if (hasErrors()) return failed();
   const rw = compileReadWriteSets(derived, [...directions.given.values()], schema, request, fallback); // codegen, modules

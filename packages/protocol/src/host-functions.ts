@@ -85,6 +85,8 @@ export const HOST_FUNCTIONS = {
   abort: { parameters: ["i32", "string", "string"], result: null, program: "both" },
   /** Logs a line: level, pointer to its UTF-16 units, their length in bytes. A read/write-set function logs nothing. */
   log: { parameters: ["i32", "pointer", "i32"], result: null, program: "both", since: 6 },
+  /** Ends the execution without writes: an integer does not fit, at this file, line and column. Does not return. */
+  overflow: { parameters: ["string", "i32", "i32"], result: null, program: "both", since: 6 },
   /** Records a read whose value the read/write-set function does not need. */
   touch: { parameters: ["string", "string"], result: null, program: "read-write-set" },
   /** The same, unless the execution said before that it writes the item: the handler would see its own write. */

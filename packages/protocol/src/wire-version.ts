@@ -75,6 +75,6 @@ export const HISTORY: Readonly<Record<string, Readonly<Record<number, string>>>>
     3: "limits of memory, accesses, fuel and stack; plans; f and f^rw",
     4: "the fuel of a speculation, a limit: a module of version 3 has all of its fuel for one",
     5: "named sections instead of fields, among them the tables that each handler reads and writes",
-    6: "the host function log",
+    6: "the host functions log and overflow",
   },
 };

@@ -7,6 +7,7 @@
  * record it keeps the fields that the class does not know, and storing the record writes them where they stood
  * (`UnknownFields`). So records can evolve, and builds with other fields can work side by side.
  */
+import "./arithmetic";
 import * as host from "./host";
 
 // Initial bytes and major types (RFC 8949, section 3).

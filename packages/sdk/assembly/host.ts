@@ -60,6 +60,10 @@ export declare function abort(status: i32, code: string, message: string): void;
 export declare function log(level: i32, pointer: usize, length: i32): void;
 
 // @ts-ignore: decorator
+@external("radical", "overflow")
+export declare function overflow(file: string, line: i32, column: i32): void;
+
+// @ts-ignore: decorator
 @external("radical", "touch")
 export declare function touch(table: string, key: string): void;
 

@@ -225,6 +225,11 @@ export class Execution<Stop> implements HostCalls {
     this.#end({ kind: "abort", status, code: tidy(this.#text(code)), message: tidy(this.#text(message)) });
   }
 
+  overflow(file: number, line: number, column: number): void {
+    const place = `${this.#text(file)}:${line >>> 0}:${column >>> 0}`;
+    this.#trap("integer_overflow", `the result does not fit into its type of integer (${place})`);
+  }
+
   touch(table: number, key: number): void {
     this.#items.touch(this.#access(table, key), this);
   }

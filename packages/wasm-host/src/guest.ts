@@ -36,6 +36,7 @@ export interface HostCalls {
   uuid(site: number, destination: number): void;
   abort(status: number, code: number, message: number): void;
   log(level: number, pointer: number, length: number): void;
+  overflow(file: number, line: number, column: number): void;
   touch(table: number, key: number): void;
   touch_unwritten(table: number, key: number): void;
   will_write(table: number, key: number): void;
@@ -309,6 +310,7 @@ function importsOf(service: Service): Readonly<Record<string, Readonly<Record<st
     caller: () => service.calls!.caller(),
     random: (site: number) => service.calls!.random(site),
     uuid: (site: number, destination: number) => service.calls!.uuid(site, destination),
+    overflow: (file: number, line: number, column: number) => service.calls!.overflow(file, line, column),
     abort: (status: number, code: number, message: number) => service.calls!.abort(status, code, message),
     log: (level: number, pointer: number, length: number) => service.calls!.log(level, pointer, length),
     touch: (table: number, key: number) => service.calls!.touch(table, key),

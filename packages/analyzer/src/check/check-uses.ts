@@ -5,17 +5,12 @@ import { ASSEMBLYSCRIPT_ABORT, HOST_FUNCTIONS, HOST_NAMESPACE, type HostFunction
 import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
 import { spanOf, type Diagnostic, type Span } from "../diagnostics/diagnostic.ts";
 import { type as, CommonFlags, ElementKind } from "../parse/assemblyscript.ts";
-import {
-  isDevelopers,
-  nameOf,
-  SDK_LIBRARY,
-  type CallSite,
-  type CompiledProgram,
-  type RadicalCompiler,
-} from "../parse/compile.ts";
+import { nameOf, SDK_LIBRARY, type CallSite, type CompiledProgram, type RadicalCompiler } from "../parse/compile.ts";
+import { isDevelopers } from "../parse/graft.ts";
 import { LOG_HELP } from "../parse/messages.ts";
 import { spanOfRange, textOf } from "../parse/span.ts";
 import type { TableSchema } from "../schema/schema.ts";
+import { checkArithmetic } from "./check-arithmetic.ts";
 import { scan } from "./scanner.ts";
 import { recordedCallFix } from "./sdk-import.ts";
 
@@ -143,7 +138,11 @@ export function checkUses(
   kind: HostFunction["program"] = "both",
 ): Diagnostic[] {
   if (compiler === null) return [];
-  return [...checkImports(program, compiler, fallback, kind), ...checkCalls(compiler, tables, kind)];
+  return [
+    ...checkImports(program, compiler, fallback, kind),
+    ...checkCalls(compiler, tables, kind),
+    ...checkArithmetic(compiler.arithmetic.findings),
+  ];
 }
 
 /** Everything that the compiled program wants from a host. */

@@ -91,7 +91,7 @@ describe("before the compiler", () => {
           const text = "try { } ?? \\" ?. async function" + 'for (const a of b) \\' ' + \`?. \${n > 1 ? \`?? \${n}\` : "}"} ...\`;
           let a = n / 2 / 1;
           switch (a) { case n: for (;;) break; default: a = n > 1 ?.5 > 0.1 ? 1 : 2 : 3; }
-          return (sum(1) + 2) / 2 / (text.length) + sum(1, 2);
+          return (sum(1) + 2.0) / 2 / (text.length) + sum(1, 2);
         }`,
     });
     expect(problems(result)).toEqual([]);

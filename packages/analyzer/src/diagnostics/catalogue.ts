@@ -79,6 +79,12 @@ export const CATALOGUE = {
   unknown_decorator: REFUSED,
   platform_name: REFUSED,
 
+  // Numbers and tests that do not mean what they seem to
+  constant_overflow: INVALID,
+  integer_division: INVALID,
+  constant_test: INVALID,
+  missing_key: INVALID,
+
   // What handlers may not use
   json_not_available: REFUSED,
   nondeterministic: REFUSED,

@@ -33,6 +33,10 @@ const enums = as as unknown as {
   readonly ReportMode: EnumObject<typeof as.ReportMode>;
   readonly Runtime: EnumObject<typeof as.Runtime>;
   readonly Target: EnumObject<typeof as.Target>;
+  readonly Constraints: EnumObject<typeof as.Constraints>;
+  readonly ExpressionId: EnumObject<typeof as.ExpressionId>;
+  readonly BinaryOp: EnumObject<typeof as.BinaryOp>;
+  readonly UnaryOp: EnumObject<typeof as.UnaryOp>;
 };
 
 export const NodeKind = enums.NodeKind;
@@ -61,5 +65,13 @@ export const Runtime = enums.Runtime;
 export type Runtime = as.Runtime;
 export const Target = enums.Target;
 export type Target = as.Target;
+export const Constraints = enums.Constraints;
+export type Constraints = as.Constraints;
+export const ExpressionId = enums.ExpressionId;
+export type ExpressionId = as.ExpressionId;
+export const BinaryOp = enums.BinaryOp;
+export type BinaryOp = as.BinaryOp;
+export const UnaryOp = enums.UnaryOp;
+export type UnaryOp = as.UnaryOp;
 
 export { as, binaryen };

@@ -7,12 +7,12 @@ import {
   CODEC_LIBRARY,
   compileProgram,
   compileWith,
-  isDevelopers,
   loadProgram,
   nameOf,
   RadicalCompiler,
   type CompileRequest,
 } from "./compile.ts";
+import { isDevelopers } from "./graft.ts";
 import { FactsCompiler, isSkipped } from "./facts.ts";
 import { fromCrash } from "./messages.ts";
 import { type as, CommonFlags } from "./assemblyscript.ts";

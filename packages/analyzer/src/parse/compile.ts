@@ -2,7 +2,7 @@
  * Drives the AssemblyScript compiler from memory: sources in, WebAssembly bytes and messages out.
  */
 import { metered } from "@radical/wasm-host";
-import { spanOf } from "../diagnostics/diagnostic.ts";
+import { spanOf, type Span } from "../diagnostics/diagnostic.ts";
 import {
   as,
   ASSEMBLYSCRIPT_VERSION,
@@ -11,12 +11,15 @@ import {
   ElementKind,
   FlowFlags,
   NodeKind,
+  OperatorKind,
   ReportMode,
   Runtime,
   Target,
+  UnaryOp,
 } from "./assemblyscript.ts";
+import { Arithmetic, type ArithmeticRules } from "./arithmetic.ts";
 import { withoutParentheses } from "./children.ts";
-import { grafted, isGenerated, type Graft } from "./graft.ts";
+import { grafted, isDevelopers, isGenerated, type Graft } from "./graft.ts";
 import { mended } from "./library-mends.ts";
 import { drawPlace, originOf, spanOfRange } from "./span.ts";
 import type { SyntaxTrees, TreeImport, TreeKind } from "./syntax-trees.ts";
@@ -56,7 +59,11 @@ export interface CompileRequest {
   readonly memoryPages: number;
   /** Where the sources are parsed, and stay for the next request. */
   readonly trees: SyntaxTrees;
+  /** Default: it wraps, everywhere. */
+  readonly arithmetic?: ArithmeticRules;
 }
+
+const WRAPPING: ArithmeticRules = { overflow: "wraps", wrapping: [] };
 
 /** A parsed and initialized program: every element exists, nothing is resolved yet. */
 export interface LoadedProgram {
@@ -116,7 +123,7 @@ export function loadProgram(request: CompileRequest): LoadedProgram {
 
 /** Compiles, but optimizes and emits nothing yet. Bad sources and crashes of the compiler are answers, not exceptions. */
 export function compileProgram(loaded: LoadedProgram): CompiledProgram {
-  return compileWith(loaded, (program) => new RadicalCompiler(program));
+  return compileWith(loaded, (program) => new RadicalCompiler(program, loaded.request.arithmetic));
 }
 
 /** The same with a compiler that does more. */
@@ -211,8 +218,8 @@ interface CompilerInternals {
 
 /** The SDK's functions that draw, and those that their calls are compiled as: with the place of the call. */
 const DRAWS: ReadonlyMap<string, string> = new Map([
-  [`${SDK_LIBRARY}/index/random`, `${SDK_LIBRARY}/draws/randomAt`],
-  [`${SDK_LIBRARY}/index/uuid`, `${SDK_LIBRARY}/draws/uuidAt`],
+  [`${SDK_LIBRARY}/index/random`, "draws/randomAt"],
+  [`${SDK_LIBRARY}/index/uuid`, "draws/uuidAt"],
 ]);
 
 /**
@@ -230,9 +237,12 @@ export class RadicalCompiler extends as.Compiler {
   readonly bufferAccesses: { readonly view: string; readonly site: CallSite }[] = [];
   /** A thrown value that is neither an error, a text nor a call without a result. */
   readonly otherThrows: CallSite[] = [];
+  /** Checks of overflow, and what is found about numbers. */
+  readonly arithmetic: Arithmetic;
 
-  constructor(program: as.Program) {
+  constructor(program: as.Program, arithmetic: ArithmeticRules = WRAPPING) {
     super(program);
+    this.arithmetic = new Arithmetic(this, arithmetic);
     // What the check of the shadow stack says. The compiler asks for these strings when memory is laid out already, so
     // that they would be missing in it.
     this.ensureStaticString("stack overflow");
@@ -393,7 +403,127 @@ export class RadicalCompiler extends as.Compiler {
         }
       }
     }
-    return super.compileExpression(expression, contextualType, constraints);
+    const outer = this.arithmetic.begin(expression);
+    const result = super.compileExpression(this.arithmetic.toCompile(contextualType), contextualType, constraints);
+    this.arithmetic.end(outer, result);
+    return result;
+  }
+
+  override compileStatement(statement: as.Statement): as.ExpressionRef {
+    const isHeard = this.arithmetic.beginStatement(statement);
+    const result = super.compileStatement(statement);
+    if (isHeard) this.arithmetic.endStatement();
+    return result;
+  }
+
+  override convertExpression(
+    expression: as.ExpressionRef,
+    from: as.Type,
+    to: as.Type,
+    explicit: boolean,
+    node: as.Node,
+  ): as.ExpressionRef {
+    this.arithmetic.noteConversion(from, to, node);
+    return super.convertExpression(expression, from, to, explicit, node);
+  }
+
+  override makeAdd(left: as.ExpressionRef, right: as.ExpressionRef, type: as.Type): as.ExpressionRef {
+    return this.arithmetic.make("+", left, right, type, () => super.makeAdd(left, right, type));
+  }
+
+  override makeSub(left: as.ExpressionRef, right: as.ExpressionRef, type: as.Type): as.ExpressionRef {
+    return this.arithmetic.make("-", left, right, type, () => super.makeSub(left, right, type));
+  }
+
+  override makeMul(left: as.ExpressionRef, right: as.ExpressionRef, type: as.Type): as.ExpressionRef {
+    return this.arithmetic.make("*", left, right, type, () => super.makeMul(left, right, type));
+  }
+
+  override makePow(left: as.ExpressionRef, right: as.ExpressionRef, type: as.Type, node: as.Node): as.ExpressionRef {
+    return this.arithmetic.makePower(left, right, type, () => super.makePow(left, right, type, node));
+  }
+
+  override makeDiv(left: as.ExpressionRef, right: as.ExpressionRef, type: as.Type): as.ExpressionRef {
+    this.arithmetic.noteDivision(left, right, type);
+    return super.makeDiv(left, right, type);
+  }
+
+  override makeLt(left: as.ExpressionRef, right: as.ExpressionRef, type: as.Type): as.ExpressionRef {
+    this.arithmetic.noteComparison("<", left, right, type);
+    return super.makeLt(left, right, type);
+  }
+
+  override makeLe(left: as.ExpressionRef, right: as.ExpressionRef, type: as.Type): as.ExpressionRef {
+    this.arithmetic.noteComparison("<=", left, right, type);
+    return super.makeLe(left, right, type);
+  }
+
+  override makeGt(left: as.ExpressionRef, right: as.ExpressionRef, type: as.Type): as.ExpressionRef {
+    this.arithmetic.noteComparison(">", left, right, type);
+    return super.makeGt(left, right, type);
+  }
+
+  override makeGe(left: as.ExpressionRef, right: as.ExpressionRef, type: as.Type): as.ExpressionRef {
+    this.arithmetic.noteComparison(">=", left, right, type);
+    return super.makeGe(left, right, type);
+  }
+
+  override makeEq(left: as.ExpressionRef, right: as.ExpressionRef, type: as.Type, node: as.Node): as.ExpressionRef {
+    this.arithmetic.noteComparison("==", left, right, type);
+    return super.makeEq(left, right, type, node);
+  }
+
+  override makeNe(left: as.ExpressionRef, right: as.ExpressionRef, type: as.Type, node: as.Node): as.ExpressionRef {
+    this.arithmetic.noteComparison("!=", left, right, type);
+    return super.makeNe(left, right, type, node);
+  }
+
+  override makeIsTrueish(expression: as.ExpressionRef, type: as.Type, node: as.Node): as.ExpressionRef {
+    this.arithmetic.noteCondition(type, node);
+    if (!this.arithmetic.isText(type) || !this.arithmetic.isOfDeveloper(node))
+      return super.makeIsTrueish(expression, type, node);
+    // The compiler calls an empty text true, but not in `!text`.
+    const not = this.program.stringInstance.lookupOverload(OperatorKind.Not)!;
+    const outer = this.currentType;
+    this.compileFunction(not);
+    this.currentType = outer;
+    const i32 = as.Type.i32.toRef();
+    return this.module.unary(UnaryOp.EqzI32, this.module.call(not.internalName, [expression], i32));
+  }
+
+  override makeToString(expression: as.ExpressionRef, type: as.Type, node: as.Node): as.ExpressionRef {
+    this.arithmetic.noteConversion(type, "text", node);
+    return super.makeToString(expression, type, node);
+  }
+
+  /** Ends the run: an integer does not fit. */
+  overflowAt(node: as.Node): as.ExpressionRef {
+    const overflow = this.#compiledFunction("host/overflow");
+    const call = this.module.call(overflow.internalName, this.#placeOperands(node), as.Type.void.toRef());
+    return this.module.block(null, [call, this.module.unreachable()]);
+  }
+
+  /** A call of a function that ends the run if its result does not fit. */
+  checkedCall(name: "multiply" | "power", operands: readonly as.ExpressionRef[], node: as.Node): as.ExpressionRef {
+    const checked = this.#compiledFunction(`arithmetic/${name}`);
+    return this.module.call(checked.internalName, [...operands, ...this.#placeOperands(node)], as.Type.i64.toRef());
+  }
+
+  #compiledFunction(name: string): as.Function {
+    const found = this.#sdkFunction(name);
+    this.compileFunction(found);
+    return found;
+  }
+
+  #sdkFunction(name: string): as.Function {
+    const prototype = this.program.elementsByName.get(`${SDK_LIBRARY}/${name}`) as as.FunctionPrototype;
+    return this.resolver.resolveFunction(prototype, null)!;
+  }
+
+  /** File, line, column. */
+  #placeOperands(node: as.Node): as.ExpressionRef[] {
+    const { file, line, column } = this.#placeOf(node);
+    return [this.ensureStaticString(file), this.module.i32(line), this.module.i32(column)];
   }
 
   override compileCallDirect(
@@ -424,17 +554,19 @@ export class RadicalCompiler extends as.Compiler {
 
   /** A call of `random` or `uuid`, in all instances of the function it stands in the same. */
   #draw(name: string, node: as.Node): as.ExpressionRef {
-    const prototype = this.program.elementsByName.get(name) as as.FunctionPrototype;
-    const instance = this.resolver.resolveFunction(prototype, null)!;
-    return super.makeCallDirect(instance, [this.ensureStaticString(this.#place(node))], node);
+    return super.makeCallDirect(
+      this.#sdkFunction(name),
+      [this.ensureStaticString(drawPlace(this.#placeOf(node)))],
+      node,
+    );
   }
 
   /** Where the developer wrote a node, also one that was copied into generated code. */
-  #place({ range }: as.Node): string {
+  #placeOf({ range }: as.Node): Span {
     const origin = isGenerated(range.source) ? originOf(range.source, range.start) : null;
     const source = this.program.sources.find((candidate) => candidate.normalizedPath === origin?.path);
-    if (origin === null || source === undefined) return drawPlace(spanOfRange(range));
-    return drawPlace(spanOf({ path: origin.path, text: source.text }, origin.start, origin.start));
+    if (origin === null || source === undefined) return spanOfRange(range);
+    return spanOf({ path: origin.path, text: source.text }, origin.start, origin.start);
   }
 
   #note(instance: as.Function, node: as.Node): void {
@@ -446,11 +578,6 @@ export class RadicalCompiler extends as.Compiler {
   #site(node: as.Node): CallSite {
     return { caller: this.currentFlow.sourceFunction, node };
   }
-}
-
-/** Whether the developer wrote it. */
-export function isDevelopers(source: as.Source): boolean {
-  return !source.isLibrary && !source.isNative && !isGenerated(source);
 }
 
 /** Internal name of a function without type arguments: `~lib/@radical/sdk/index/Table#get`. */

@@ -6,6 +6,7 @@
  * A node without facts was never compiled: it is dead in that function instance.
  */
 import { as, CommonFlags, ElementKind, NodeKind, ReportMode, Token } from "./assemblyscript.ts";
+import type { ArithmeticRules } from "./arithmetic.ts";
 import { withoutParentheses } from "./children.ts";
 import { CODEC_LIBRARY, nameOf, RadicalCompiler } from "./compile.ts";
 import { isGenerated } from "./graft.ts";
@@ -165,8 +166,8 @@ export interface Roots {
 export class FactsCompiler extends RadicalCompiler {
   readonly facts = new Facts();
 
-  constructor(program: as.Program, roots: Roots) {
-    super(program);
+  constructor(program: as.Program, roots: Roots, arithmetic?: ArithmeticRules) {
+    super(program, arithmetic);
     const internals = this as unknown as CompilerInternals;
     observe(internals, this.facts);
     compileRoots(internals, roots);

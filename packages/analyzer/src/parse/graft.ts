@@ -29,6 +29,11 @@ export function isGenerated(source: as.Source): boolean {
   return source.normalizedPath.endsWith(GENERATED_SUFFIX);
 }
 
+/** Whether the developer wrote it. */
+export function isDevelopers(source: as.Source): boolean {
+  return !source.isLibrary && !source.isNative && !isGenerated(source);
+}
+
 /** A copy of the file's tree with the graft. Only the file and its classes are copied: all other nodes are the same. */
 export function grafted(original: as.Source, graft: Graft, trees: SyntaxTrees): as.Source {
   const { source, messages } = trees.get(generatedPath(graft.file), graft.text);

@@ -4,7 +4,8 @@
 import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { as } from "./assemblyscript.ts";
-import { isDevelopers, type Crash, type LoadedProgram } from "./compile.ts";
+import type { Crash, LoadedProgram } from "./compile.ts";
+import { isDevelopers } from "./graft.ts";
 import { conversionHelp } from "./conversions.ts";
 import { readableTypes, spanOfRange } from "./span.ts";
 
@@ -26,7 +27,7 @@ export function fromParser(messages: readonly as.DiagnosticMessage[], fallback: 
 /** Messages of resolution and compilation; remarks (like "unused type parameter") are left out. */
 export function fromCompiler(messages: readonly as.DiagnosticMessage[], fallback: Fallback): Diagnostic[] {
   const errors = messages.filter((message) => as.isError(message));
-  const warnings = messages.filter((message) => as.isWarning(message));
+  const warnings = messages.filter((message) => as.isWarning(message) && !isComparisonWithNull(message));
   const diagnostics = [...errors.slice(0, MOST_MESSAGES), ...warnings.slice(0, MOST_MESSAGES)].map((message) =>
     convert(message, as.isError(message) ? "type_error" : "compiler_warning", fallback),
   );
@@ -38,6 +39,13 @@ export function fromCompiler(messages: readonly as.DiagnosticMessage[], fallback
 /** All that the compiler said of a program so far. */
 export function fromProgram({ messages, crash }: LoadedProgram, fallback: Fallback): Diagnostic[] {
   return [...fromCompiler(messages, fallback), ...(crash === null ? [] : [fromCrash(crash, fallback)])];
+}
+
+/** Told by `parse/arithmetic.ts`. */
+function isComparisonWithNull({ message, range }: as.DiagnosticMessage): boolean {
+  if (range === null || textAt(range) !== "null" || !/'usize'/.test(message)) return false;
+  const { text } = range.source;
+  return /[=!]=\s*$/.test(text.slice(0, range.start)) || /^\s*[=!]=/.test(text.slice(range.end));
 }
 
 export function fromCrash(crash: Crash, fallback: Fallback): Diagnostic {
@@ -69,8 +77,13 @@ function convert(message: as.DiagnosticMessage, code: MessageCode, fallback: Fal
     message: known?.message ?? text,
     primary: own ? spanOfRange(range) : relatedIsOwn ? spanOfRange(relatedRange) : fallback,
     related: own && relatedIsOwn ? [{ span: spanOfRange(relatedRange), label: "see here" }] : [],
-    help: known?.help ?? (range === null ? undefined : helpOfConversion(text, range)),
+    help: helpOf(known, text, range),
   });
+}
+
+function helpOf(known: Known | undefined, text: string, range: as.Range | null): string | undefined {
+  const help = known?.help ?? (range === null ? undefined : helpOfConversion(text, range));
+  return typeof help === "function" ? help(range === null ? "" : textAt(range), known!.pattern.exec(text)!) : help;
 }
 
 /** Undefined: the message is about something else. */
@@ -89,7 +102,8 @@ export interface Known {
   readonly pattern: RegExp;
   readonly code?: DiagnosticCode;
   readonly message?: string;
-  readonly help: string;
+  /** `written`: the text at the place. */
+  readonly help: string | ((written: string, found: RegExpExecArray) => string);
 }
 
 function isTuple({ message, range }: as.DiagnosticMessage): boolean {
@@ -115,7 +129,21 @@ const TUPLE: Known = {
   help: "write a class with a field for each part",
 };
 
-const NULL_HELP = "test for null first: if (user == null) abort(404, …); behind it user is not null";
+/** A test tells the compiler about variables only. */
+function nullHelp(written: string): string {
+  const field = /^[\w$.]*\.([\w$]+)$/.exec(written)?.[1];
+  return field === undefined
+    ? "test for null first: if (user == null) abort(404, …); behind it user is not null"
+    : `put the field into a variable and test that: const ${field} = ${written}; if (${field} == null) abort(404, …); behind it ${field} is not null`;
+}
+
+function callHelp(written: string): string {
+  if (/^String\b/.test(written)) return "make a text of it: value.toString()";
+  if (/^Number\b/.test(written))
+    return "parse a text with parseFloat(text) or i32.parse(text); a number becomes another with value as f64";
+  if (/^Boolean\b/.test(written)) return "compare the value: value != 0, value != null";
+  return "convert a number with value as f64, a text with parseFloat(text) or i32.parse(text), and to a text with value.toString(); maps and sets have keys() and values(), which are arrays";
+}
 
 /** What the compiler's messages mean in a handler. */
 const KNOWN: readonly Known[] = [
@@ -165,7 +193,31 @@ const KNOWN: readonly Known[] = [
   {
     pattern: /^type argument expected$|^expected 1 type arguments, but got 0$/,
     code: "missing_type",
-    help: "write the types: new Map<string, i32>()",
+    help: (written) => {
+      const method = /\.(map|reduce|reduceRight|flatMap)\b/.exec(written)?.[1];
+      return method === undefined
+        ? "write the types: new Map<string, i32>()"
+        : `write the type of the result: .${method}<string>(…)`;
+    },
+  },
+  {
+    pattern: /^type '(?:bool|[iuf]\d+)' is not assignable to type 'string'$/,
+    help: (written) => {
+      const name = /^[\w$.]+$/.test(written) ? written : "value";
+      return `make it a text: \`\${${name}}\` or ${name}.toString()`;
+    },
+  },
+  {
+    // The type of a list that begins empty.
+    pattern: /^type '(.*)' is not assignable to type '[iu]size'$/,
+    message: "the type of the list's elements is not known",
+    help: (_, [, type]) => `write the type of the list where it is declared: const all: ${type}[] = []`,
+  },
+  {
+    pattern: /^'NaN' does not compare equal to any other value/,
+    code: "constant_test",
+    message: "nothing is equal to NaN, not even NaN",
+    help: "ask isNaN(value)",
   },
   {
     pattern: /^index signature is missing in type/,
@@ -181,13 +233,13 @@ const KNOWN: readonly Known[] = [
     pattern: /^cannot invoke an expression whose type lacks a call signature/,
     code: "platform_name",
     message: "this is no function that handlers can call",
-    help: "convert a number with value as f64, a text with parseFloat(text) or i32.parse(text), and to a text with value.toString(); maps and sets have keys() and values(), which are arrays",
+    help: callHelp,
   },
   {
     pattern: /^expression does not compile to a value at runtime$/,
     code: "platform_name",
     message: "this is no function that handlers can call",
-    help: "convert a number with value as f64, a text with parseFloat(text) or i32.parse(text), and to a text with value.toString(); maps and sets have keys() and values(), which are arrays",
+    help: callHelp,
   },
   {
     pattern: /^property '.*' does not exist on type '(crypto|performance|process)'$/,
@@ -216,6 +268,10 @@ const KNOWN: readonly Known[] = [
     help: "count over an array, or over the keys() and values() of a map or set, which are arrays",
   },
   {
+    pattern: /^property '.*' does not exist on type 'Object'$/,
+    help: "the two sides of ? : have no common type: write the type of the variable, const ids: string[] = …",
+  },
+  {
     pattern: /^type '<object>' is not assignable/,
     code: "object_literal",
     help: "object literals need a class: class Point { x: i32 = 0; y: i32 = 0; } const point: Point = { x: 1, y: 2 };",
@@ -226,11 +282,11 @@ const KNOWN: readonly Known[] = [
     help: "AssemblyScript's library has fewer members than JavaScript's: write a function of your own",
   },
   {
-    pattern: /^property '.*' does not exist on type '@radical\/sdk\/index\/Table\b/,
+    pattern: /^property '.*' does not exist on type 'Table\b/,
     help: "a table has get(key), has(key), put(key, value) and delete(key)",
   },
   { pattern: /^type expected$/, code: "missing_type", help: "write the type: parameters, results and fields have one" },
-  { pattern: /^object is possibly 'null'$/, help: NULL_HELP },
-  { pattern: /\| null' is not assignable to type/, help: NULL_HELP },
+  { pattern: /^object is possibly 'null'$/, help: nullHelp },
+  { pattern: /\| null' is not assignable to type/, help: nullHelp },
   { pattern: /has no initializer and is not assigned/, help: 'give the field an initial value: name: string = ""' },
 ];

@@ -39,6 +39,7 @@ export function textOf(node: as.Node): string {
 /** The compiler's words with types as the developer writes them: `string` for `~lib/string/String`. */
 export function readableTypes(text: string): string {
   return text
+    .replaceAll("~lib/@radical/sdk/index/", "")
     .replaceAll("~lib/@radical/sdk", "@radical/sdk")
     .replaceAll("~lib/string/String", "string")
     .replaceAll(/(?<![@\w/-])(?:~lib\/)?(?:[\w-]+\/)+(?=[A-Za-z_$][\w$]*(?:[<>,' |)[#.]|$))/g, "");

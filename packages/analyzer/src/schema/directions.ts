@@ -71,6 +71,7 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
         }
         continue;
       }
+      if (tag.kind === "wrapping") continue;
       const handler = handlerAt(tagged);
       if (handler === undefined) diagnostics.push(misplaced(tag, `stands before ${tagged.name}, which is no handler`));
       else if (tag.kind === "nearstorage") nearStorage.set(handler.name, tag.span);

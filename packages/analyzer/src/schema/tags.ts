@@ -6,6 +6,7 @@
  *     /** @nearstorage *\/           the handler runs near storage by choice
  *     /** @speculative *\/           clients may see a result of the handler before its confirmation
  *     /** @refuse union *\/          the slice of the handler does without these transformations
+ *     /** @wrapping *\/              integers of the function wrap around where a result does not fit
  */
 import { scan, type ScannedToken } from "../check/scanner.ts";
 import { diagnostic } from "../diagnostics/catalogue.ts";
@@ -16,6 +17,7 @@ export type Tag =
   | { readonly kind: "readwrite"; readonly handler: string; readonly span: Span }
   | { readonly kind: "nearstorage"; readonly span: Span }
   | { readonly kind: "speculative"; readonly span: Span }
+  | { readonly kind: "wrapping"; readonly span: Span }
   | { readonly kind: "refuse"; readonly transformations: readonly TransformationKind[]; readonly span: Span };
 
 /** A function with tags in its doc comment. */
@@ -33,11 +35,11 @@ export interface Tags {
 }
 
 const ACCEPTED =
-  "the tags are @readwrite <handler>, @nearstorage, @speculative, and @refuse union|dropped-guard|widening|all";
+  "the tags are @readwrite <handler>, @nearstorage, @speculative, @wrapping, and @refuse union|dropped-guard|widening|all";
 
 /** What is one of the tags, or was meant to be one. */
 const TAG =
-  /(?<=^[ \t]*\/?\*{0,2}[ \t]*)@((?:near[-_]?storage|read[-_]?write|refuse|speculat(?:ive|e|ion))s?\b)([^\n]*)/gim;
+  /(?<=^[ \t]*\/?\*{0,2}[ \t]*)@((?:near[-_]?storage|read[-_]?write|refuse|speculat(?:ive|e|ion)|wrap(?:ping|around)?)s?\b)([^\n]*)/gim;
 
 export function readTags(sources: readonly SourceFile[]): Tags {
   const functions: TaggedFunction[] = [];
@@ -53,7 +55,8 @@ export function readTags(sources: readonly SourceFile[]): Tags {
         if (tags.length === 0) continue;
         // Only the last comment before a declaration is its own.
         const isLast = !gap.slice(comment.index + comment[0].length).includes("/**");
-        const name = isLast ? functionAt(tokens, index) : null;
+        const wraps = tags.every(({ kind }) => kind === "wrapping");
+        const name = isLast ? (functionAt(tokens, index) ?? (wraps ? memberAt(tokens, index) : null)) : null;
         if (name === null) diagnostics.push(...tags.map((tag) => misplaced(tag, "stands before no function")));
         else functions.push({ file: file.path, name: name.text, span: spanOf(file, name.start, name.end), tags });
       }
@@ -70,7 +73,9 @@ export function misplaced({ kind, span }: Tag, why: string): Diagnostic {
     help:
       kind === "readwrite"
         ? "write it in the doc comment of a function at the top of a file: /** @readwrite homepage */"
-        : `write it in the doc comment of a handler: /** @${kind}${kind === "refuse" ? " union" : ""} */`,
+        : kind === "wrapping"
+          ? "write it in the doc comment of a function or method: /** @wrapping */"
+          : `write it in the doc comment of a handler: /** @${kind}${kind === "refuse" ? " union" : ""} */`,
   });
 }
 
@@ -116,6 +121,7 @@ function tagOf(name: string, words: readonly string[], span: Span): Tag | string
       return { kind: "readwrite", handler: words[0]!, span };
     case "nearstorage":
     case "speculative":
+    case "wrapping":
       if (words.length !== 0) return `@${name} stands alone`;
       return { kind: name, span };
     case "refuse": {
@@ -142,6 +148,29 @@ function functionAt(tokens: readonly ScannedToken[], index: number): ScannedToke
   if (word() !== "function") return null;
   const name = tokens[at + 1];
   return name?.kind === "name" ? name : null;
+}
+
+const MODIFIERS = new Set(["export", "public", "protected", "private", "static", "get", "set", "const", "let"]);
+
+/** The name of the method, or of the constant with a function, whose declaration starts at a token; null if none does. */
+function memberAt(tokens: readonly ScannedToken[], index: number): ScannedToken | null {
+  let at = index;
+  for (;;) {
+    if (tokens[at]?.text === "@") at = behindDecorator(tokens, at);
+    // A method may have the name of a modifier.
+    else if (MODIFIERS.has(tokens[at]?.text ?? "") && tokens[at + 1]?.kind === "name") at++;
+    else break;
+  }
+  const name = tokens[at];
+  const next = tokens[at + 1]?.text;
+  return name?.kind === "name" && (next === "(" || next === "<" || next === "=" || next === ":") ? name : null;
+}
+
+/** Where the names of the functions begin whose integers wrap around. */
+export function wrappingFunctions({ functions }: Tags): { readonly file: string; readonly start: number }[] {
+  return functions
+    .filter(({ tags }) => tags.some(({ kind }) => kind === "wrapping"))
+    .map(({ file, span }) => ({ file, start: span.start }));
 }
 
 function behindDecorator(tokens: readonly ScannedToken[], start: number): number {

@@ -185,14 +185,17 @@ export class KeyPatterns {
     const inner = (one: Expression): readonly Description[] => this.#describe(one, scope, depth);
     switch (expression.kind) {
       case "constant":
-        return expression.text === "null" ? [] : [literal(textOfConstant(expression.text))];
+        if (expression.text === "null") return [];
+        // A constant of the library has a name: `i32.MAX_VALUE`.
+        if (/^[A-Za-z]+\.\w+$/.test(expression.text)) return [valueOf(`= ${expression.text}`)];
+        return [literal(textOfConstant(expression.text))];
       case "local": {
         const { local } = expression;
         if (this.#parameters.has(local)) return [valueOf(local.name)];
         const bound = scope.get(local);
         if (bound !== undefined) return this.#describe(bound.expression, bound.scope, depth);
         const definitions = this.#definitions.get(local);
-        if (definitions === undefined || this.#updated.has(local)) return [this.#computed(expression)];
+        if (definitions === undefined || this.#updated.has(local)) return [valueOf(`= ${local.name}`)];
         const contents = this.#contents.get(local);
         const found = definitions.flatMap(inner);
         if (contents === undefined || !found.some(({ kind }) => kind === "values" || kind === "record")) return found;
@@ -208,7 +211,7 @@ export class KeyPatterns {
           if (object.kind === "value") return [valueOf(field.name, whole(object.value))];
           const values = this.#fields.get(field);
           if (object.kind !== "record" || values === undefined) return [this.#computed(expression)];
-          return values.flatMap(inner);
+          return values.length === 1 ? values.flatMap(inner) : withoutDefault(values.flatMap(inner));
         });
       case "cast":
       case "non-null":
@@ -372,6 +375,12 @@ function elementsOf(descriptions: readonly Description[]): readonly Description[
 
 function literal(text: string): Description {
   return { kind: "text", parts: [{ kind: "literal", text }] };
+}
+
+/** A field that is set before it is used has its empty default in no key. */
+function withoutDefault(values: readonly Description[]): readonly Description[] {
+  const others = values.filter((one) => one.kind !== "text" || one.parts.some(({ text }) => text !== ""));
+  return others.length === 0 ? values : others;
 }
 
 /** A constant as it is in a key: without quotes. */

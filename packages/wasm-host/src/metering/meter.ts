@@ -169,7 +169,7 @@ function importedFunction(reader: BinaryReader): ProgramContext["imports"][numbe
     if (module === HOST_NAMESPACE && Object.hasOwn(HOST_FUNCTIONS, name)) {
       const { parameters } = HOST_FUNCTIONS[name as keyof typeof HOST_FUNCTIONS];
       const takesBytes = parameters.at(-2) === "pointer" && parameters.at(-1) === "i32";
-      return { type, takesBytes, ends: name === "abort" };
+      return { type, takesBytes, ends: name === "abort" || name === "overflow" };
     }
   }
   throw new Error(`the program imports ${module}.${name}, which the host does not have`);

@@ -1,0 +1,361 @@
+/** Integers that do not fit end the handler, with the place; what is said about numbers at build time. */
+import { deriveAccessSet } from "@radical/wasm-host";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { buildWith, type BuildResult } from "./pipeline.ts";
+import { slicer } from "./slicer.ts";
+import { buildInput } from "./testing/library.ts";
+import { call, invocation, moduleOf, snapshotOf } from "./testing/run.ts";
+
+function build(text: string): BuildResult {
+  return buildWith({ ...buildInput({ "handlers/a.ts": text }), optimize: false }, slicer);
+}
+
+/** Codes of a build, with the text at their places. */
+function said(text: string): string[] {
+  return build(text).diagnostics.map(({ code, primary }) => `${code}: ${text.slice(primary.start, primary.end)}`);
+}
+
+const SIZES = { i8: 8n, i16: 16n, i32: 32n, i64: 64n } as const;
+type Size = keyof typeof SIZES;
+const NAMES = Object.keys(SIZES) as readonly Size[];
+
+/** The result of an operation on whole numbers, and what the handler makes of it. */
+interface Operation {
+  readonly source: string;
+  readonly result: (x: bigint, y: bigint) => bigint;
+}
+
+const plus = (by: bigint) => (x: bigint) => x + by;
+
+const OPERATIONS: Readonly<Record<string, Operation>> = {
+  add: { source: "const r: Size = x + y; return text(r);", result: (x, y) => x + y },
+  subtract: { source: "const r: Size = x - y; return text(r);", result: (x, y) => x - y },
+  multiply: { source: "const r: Size = x * y; return text(r);", result: (x, y) => x * y },
+  addConstant: { source: "const r: Size = x + 100; return text(r);", result: plus(100n) },
+  constantAdd: { source: "const r: Size = -7 + x; return text(r);", result: plus(-7n) },
+  subtractConstant: { source: "const r: Size = x - 100; return text(r);", result: plus(-100n) },
+  constantSubtract: { source: "const r: Size = 5 - x; return text(r);", result: (x) => 5n - x },
+  lowConstantSubtract: { source: "const r: Size = -5 - x; return text(r);", result: (x) => -5n - x },
+  twice: { source: "const r: Size = x * 2; return text(r);", result: (x) => x * 2n },
+  timesLess: { source: "const r: Size = x * -3; return text(r);", result: (x) => x * -3n },
+  opposite: { source: "const r: Size = -x; return text(r);", result: (x) => -x },
+  timesMinusOne: { source: "const r: Size = x * -1; return text(r);", result: (x) => -x },
+  before: { source: "let z = x; const was = z++; return text(z) + text(was);", result: plus(1n) },
+  counted: { source: "let z = x; return text(++z);", result: plus(1n) },
+  less: { source: "let z = x; z--; return text(z);", result: plus(-1n) },
+  lessBefore: { source: "let z = x; return text(--z);", result: plus(-1n) },
+  compound: { source: "let z = x; z += y; return text(z);", result: (x, y) => x + y },
+  compoundLess: { source: "let z = x; z -= y; return text(z);", result: (x, y) => x - y },
+  compoundTimes: { source: "let z = x; z *= y; return text(z);", result: (x, y) => x * y },
+  field: {
+    source: "const box = new Box(); box.value = x; box.value += y; return text(box.value);",
+    result: (x, y) => x + y,
+  },
+  fieldCounted: {
+    source: "const box = new Box(); box.value = x; box.value++; return text(box.value);",
+    result: plus(1n),
+  },
+  element: { source: "const list = [x]; list[0] -= y; return text(list[0]);", result: (x, y) => x - y },
+  elementCounted: {
+    source: "const list = [x]; const was = list[0]--; return text(list[0]) + text(was);",
+    result: plus(-1n),
+  },
+  lambda: { source: "return text([x, y].reduce((a, b) => a + b, 0));", result: (x, y) => x + y },
+  method: { source: "return text(Box.sum(x, y));", result: (x, y) => x + y },
+  square: { source: "return text(x ** 2);", result: (x) => x * x },
+  masked: {
+    source: "const r: Size = (x & 15) + (y & 15); return text(r);",
+    result: (x, y) => BigInt.asUintN(4, x) + BigInt.asUintN(4, y),
+  },
+};
+
+/** Bits of the result: powers of small integers have 32. */
+function bitsOf(name: string, size: Size): number {
+  return name === "square" ? Math.max(32, Number(SIZES[size])) : Number(SIZES[size]);
+}
+
+function programOf(size: Size): string {
+  const handlers = Object.entries(OPERATIONS).map(
+    ([name, { source }]) =>
+      `export function ${name}(a: string, b: string): string {
+        const x = i64.parse(a) as ${size}; const y = i64.parse(b) as ${size}; ${source.replaceAll("Size", size)}
+      }`,
+  );
+  return `function text(n: i64): string { return n.toString() + " "; }
+    class Box { value: ${size} = 0; static sum(a: ${size}, b: ${size}): ${size} { return a + b; } }
+    ${handlers.join("\n").replaceAll("reduce(", `reduce<${size}>(`)}`;
+}
+
+const nearEdges = (bits: bigint): fc.Arbitrary<bigint> => {
+  const most = 2n ** (bits - 1n);
+  const near = fc.bigInt({ min: 0n, max: 12n });
+  return fc.oneof(
+    near.map((by) => most - 1n - by),
+    near.map((by) => by - most),
+    fc.bigInt({ min: -12n, max: 12n }),
+    fc.bigInt({ min: -most, max: most - 1n }),
+    fc.bigInt({ min: -(2n ** (bits / 2n)), max: 2n ** (bits / 2n) }),
+  );
+};
+
+describe.each(NAMES)("%s", (size) => {
+  const bits = SIZES[size];
+  const built = build(programOf(size));
+  const module = built.ok ? moduleOf(built) : null;
+
+  test("builds", () => expect(built.diagnostics).toEqual([]));
+
+  test.each(Object.keys(OPERATIONS))("%s: the exact result, or a trap", (name) => {
+    expect(module).not.toBeNull();
+    const { result } = OPERATIONS[name]!;
+    fc.assert(
+      fc.property(nearEdges(bits), nearEdges(bits), (x, y) => {
+        const exact = result(x, y);
+        const isFitting = exact === BigInt.asIntN(bitsOf(name, size), exact);
+        const { outcome, result: answer } = call(built, new Map(), name, { a: String(x), b: String(y) });
+        if (!isFitting) {
+          expect(outcome).toMatchObject({ kind: "trap", code: "integer_overflow" });
+          return;
+        }
+        expect(outcome.kind).toBe("result");
+        expect(String(answer).split(" ")[0]).toBe(String(exact));
+        if (name === "before" || name === "elementCounted") expect(String(answer).split(" ")[1]).toBe(String(x));
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+test("the trap says the place", () => {
+  const built = build("export function next(n: i32): i32 {\n  return 1 +\n    (n * 3);\n}");
+  expect(call(built, new Map(), "next", { n: 1_000_000_000 }).outcome).toEqual({
+    kind: "trap",
+    code: "integer_overflow",
+    message: "the result does not fit into its type of integer (handlers/a.ts:3:6)",
+  });
+});
+
+test("unsigned integers wrap around", () => {
+  const built = build("export function mix(n: u32): u32 { return n * 31 + 7; }");
+  expect(call(built, new Map(), "mix", { n: 4_000_000_000 }).result).toBe(
+    Number(BigInt.asUintN(32, 4_000_000_000n * 31n + 7n)),
+  );
+});
+
+test("a function with the tag @wrapping wraps around, with its lambdas; those that it calls do not", () => {
+  const built = build(`
+    /** @wrapping */
+    function hash(text: string): i32 {
+      let h = 7;
+      for (let i = 0; i < text.length; i++) h = h * 31 + text.charCodeAt(i);
+      return h;
+    }
+    class Sums {
+      /** @wrapping */
+      static of(list: i32[]): i32 { return list.reduce<i32>((a, b) => a + b, 0); }
+    }
+    /** @wrapping */
+    const twice = (n: i32): i32 => n * 2;
+    function three(n: i32): i32 { return n * 3; }
+    /** @wrapping */
+    export function through(n: i32): i32 { return three(n); }
+    export function hashed(text: string): i32 { return hash(text); }
+    export function summed(list: i32[]): i32 { return Sums.of(list); }
+    export function doubled(n: i32): i32 { return twice(n); }
+  `);
+  expect(built.diagnostics).toEqual([]);
+  const many = "a text that is long enough";
+  const hash = Array.from(many).reduce((h, letter) => (Math.imul(h, 31) + letter.charCodeAt(0)) | 0, 7);
+  expect(call(built, new Map(), "hashed", { text: many }).result).toBe(hash);
+  expect(call(built, new Map(), "summed", { list: [2_147_483_647, 1] }).result).toBe(-2_147_483_648);
+  expect(call(built, new Map(), "doubled", { n: 2_000_000_000 }).result).toBe(-294_967_296);
+  expect(call(built, new Map(), "through", { n: 2_000_000_000 }).outcome).toMatchObject({ code: "integer_overflow" });
+});
+
+test("@wrapping before something else is refused", () => {
+  expect(said("/** @wrapping */\nexport class A { n: i32 = 0; }\nexport function h(): i32 { return 1; }")).toEqual([
+    "misplaced_tag: @wrapping",
+  ]);
+});
+
+test("a read/write-set function goes on where its handler traps", () => {
+  const built = build(`
+    import { Table } from "@radical/sdk";
+    const names = new Table<string>("names");
+    export function read(n: i32): bool { names.has("first"); const next = n + 1; return names.has(next.toString()); }
+  `);
+  expect(built.handlers[0]!.plan.kind).toBe("sliced");
+  const invoked = invocation(built, "read", { n: 2_147_483_647 });
+  const derived = deriveAccessSet(moduleOf(built), invoked, snapshotOf(new Map()));
+  expect(derived.kind === "derived" && derived.set.reads).toEqual(new Set(["names/-2147483648", "names/first"]));
+  const { outcome, run } = call(built, new Map(), "read", { n: 2_147_483_647 });
+  expect(outcome).toMatchObject({ kind: "trap", code: "integer_overflow" });
+  expect(run.reads).toEqual(["names/first"]);
+});
+
+describe("a check is left out where the result fits", () => {
+  const importsOf = (body: string): string[] => {
+    const built = build(`export function h(list: i32[], n: i32, text: string): i32 { ${body} }`);
+    expect(built.diagnostics).toEqual([]);
+    return WebAssembly.Module.imports(new WebAssembly.Module(built.wasm as Uint8Array<ArrayBuffer>)).map(
+      ({ name }) => name,
+    );
+  };
+
+  test.each([
+    "let found = 0; for (let i = 0; i < list.length; i++) if (list[i] == n) found = i; return found;",
+    "for (let i = list.length - 1; i >= 0; i--) if (list[i] == n) return i; return -1;",
+    "for (let i = 0; i < list.length - 1 && n > 2; i++) if (list[i + 1] == n) return i; return -1;",
+    "for (let i = 0; i < n; i++) if (text.charCodeAt(i) == 65) return i + 1; return -1;",
+    "for (let i: i64 = 0; i < 1000; i += 3) if (i == n) return 1; return -1;",
+    "for (let i = 0, k = n; i < k; ++i) if (list[i] == 3) return i; return -1;",
+    "return (n & 255) * 31 + (n & 1023);",
+    "return list.length + text.length - 1;",
+    "return (n % 100) * 5 + 3;",
+    "return n > 3 ? -1 : 60 * 60 * 24;",
+  ])("%s", (body) => expect(importsOf(body)).not.toContain("overflow"));
+
+  test.each([
+    "let found = 0; for (let i = 0; i < list.length; i++) found++; return found;",
+    "for (let i = 0; i <= n; i++) if (list[i] == n) return i; return -1;",
+    "for (let i = 0; i < n; i++) { if (list[i] == n) i += list[i]; } return -1;",
+    "let i = 0; while (i < n) i++; return i;",
+    "for (let i = n; i >= 0; i -= n) list.push(i); return 1;",
+    "for (let i = 0; i != n; i++) list.push(1); return 1;",
+    "for (let i = 0; i < list.length; i++) { for (let k = n; k != 3; k++) list.pop(); } return 1;",
+  ])("not of %s", (body) => expect(importsOf(body)).toContain("overflow"));
+
+  test("a loop up to the largest number traps where it would begin again", () => {
+    const built = build(
+      "export function count(from: i32, to: i32): i32 { let n = 0; for (let i = from; i <= to; i++) n++; return n; }",
+    );
+    expect(call(built, new Map(), "count", { from: 2_147_483_640, to: 2_147_483_646 }).result).toBe(7);
+    expect(call(built, new Map(), "count", { from: 2_147_483_640, to: 2_147_483_647 }).outcome).toMatchObject({
+      code: "integer_overflow",
+    });
+  });
+});
+
+describe("constants", () => {
+  test.each([
+    ["const MONTH = 30 * 24 * 60 * 60 * 1000;", "30 * 24 * 60 * 60 * 1000"],
+    ["const A: i8 = 100 + 100;", "100 + 100"],
+    ["const A: u32 = 1 - 2;", "1 - 2"],
+    ["const A: i64 = 9223372036854775807 + 1;", "9223372036854775807 + 1"],
+    ["const A = 2 ** 31;", "2 ** 31"],
+    ["const A: i32 = 65536; const B = A * 65536;", "A * 65536"],
+  ])("%s is refused", (code, place) => {
+    expect(
+      said(
+        `${code}\nexport function h(): i32 { return 1; }`.replace(
+          "return 1",
+          /\bB\b/.test(code) ? "return B" : code.startsWith("const MONTH") ? "return MONTH" : "return A as i32",
+        ),
+      ),
+    ).toEqual([`constant_overflow: ${place}`]);
+  });
+
+  test.each([
+    "const MONTH: i64 = 30 * 24 * 60 * 60 * 1000; export function h(): i64 { return MONTH; }",
+    "export function h(at: i64): i64 { return at + 30 * 24 * 60 * 60 * 1000; }",
+    "const A = 1 << 31; export function h(): i32 { return A; }",
+    "/** @wrapping */ export function h(): i32 { return 2147483647 * 31; }",
+    "const A: f64 = 100000 * 100000; export function h(): f64 { return A; }",
+    "const A = -2147483648; export function h(): i32 { return A; }",
+  ])("%s is not", (code) => expect(said(code)).toEqual([]));
+});
+
+describe("integer division", () => {
+  test.each([
+    ["export function h(a: i32, b: i32): f64 { return (a + b) / 2; }", "(a + b) / 2"],
+    ["export function h(a: i32): f64 { const half: f64 = a / 2; return half; }", "a / 2"],
+    ["export function h(a: i32, p: f64): f64 { return a / 2 * p; }", "a / 2"],
+    ["export function h(a: i32, p: f64): f64 { return p * (a / 2 + 1); }", "a / 2"],
+    ["export function h(a: i32): f64 { return (a / 2) as f64; }", "a / 2"],
+    ["export function h(a: i32): f64 { return <f64>(a / 2); }", "a / 2"],
+    ["export function h(a: i32): f64 { return f64(a / 2); }", "a / 2"],
+    ["export function h(a: i32): f64 { return Math.round(a / 2); }", "a / 2"],
+    ["export function h(a: i32): f64 { return a > 3 ? a / 2 : 1; }", "a / 2"],
+    ["export function h(a: i64): string { return `${a / 100} euro`; }", "a / 100"],
+    ["export function h(a: i32): string { return `${-(a / 100)}`; }", "a / 100"],
+    ["export function h(a: i32): string { return (a / 100).toString(); }", "a / 100"],
+    ["const HALF = 1 / 2; export function h(a: f64): f64 { return a * HALF; }", "1 / 2"],
+  ])("%s is refused", (code, place) => expect(said(code)).toEqual([`integer_division: ${place}`]));
+
+  test.each([
+    "export function h(a: i32, b: i32): f64 { return ((a + b) as f64) / 2; }",
+    "export function h(a: i32): string { return `${(a / 100) as i32}`; }",
+    "export function h(a: i32): string { const euros = a / 100; return `${euros}`; }",
+    "export function h(a: i32): i32 { return a / 2 + 1; }",
+    "export function h(a: f64): f64 { return a / 2; }",
+    "export function h(): f64 { return 60 / 2; }",
+    "export function h(): f64 { const all: f64 = 7 / 2; return all; }",
+    "export function h(list: i32[]): i32 { return list[list.length / 2]; }",
+    "export function h(a: i32): f64 { return (a / 2) % 3; }",
+  ])("%s is not", (code) => expect(said(code)).toEqual([]));
+});
+
+describe("tests whose answer is known", () => {
+  const user = 'class User { name: string = ""; }\n';
+  test.each([
+    ["export function h(n: i32): bool { return isNaN(n); }", "constant_test: isNaN(n)"],
+    ["export function h(n: i32): bool { return Number.isNaN(n); }", "constant_test: Number.isNaN(n)"],
+    [
+      "export function h(t: string): bool { return isNaN(Date.fromString(t).getTime()); }",
+      "constant_test: isNaN(Date.fromString(t).getTime())",
+    ],
+    ["export function h(n: u32): bool { return n >= 0; }", "constant_test: n >= 0"],
+    ["export function h(n: u32): bool { return n < 0; }", "constant_test: n < 0"],
+    ["export function h(n: u8): bool { return n == 256; }", "constant_test: n == 256"],
+    ["export function h(n: i32): bool { return (n & 1) == 2; }", "constant_test: (n & 1) == 2"],
+    ["export function h(l: i32[]): bool { return l.length < 0; }", "constant_test: l.length < 0"],
+    ["export function h(n: i32): bool { return n == null; }", "constant_test: n == null"],
+    ["export function h(t: string): bool { return t === null; }", "constant_test: t === null"],
+    ["export function h(x: f64): bool { return x == NaN; }", "constant_test: x == NaN"],
+    [`${user}export function h(u: User): i32 { if (u) return 1; return 2; }`, "constant_test: u"],
+    [
+      "export function h(m: string): i32 { const s = new Map<string, i32>(); return s.get(m) || 0; }",
+      "missing_key: s.get(m)",
+    ],
+    [
+      `${user}export function h(m: string): bool { const s = new Map<string, User>(); return s.get(m) == null; }`,
+      "missing_key: s.get(m) == null",
+    ],
+    [`${user}export function h(list: User[]): bool { return list[3] != null; }`, "missing_key: list[3] != null"],
+    [`${user}export function h(list: User[]): i32 { return list.pop() ? 1 : 2; }`, "missing_key: list.pop()"],
+  ])("%s is refused", (code, found) => expect(said(code)).toEqual([found]));
+
+  test.each([
+    "export function h(x: f64): bool { return isNaN(x); }",
+    "export function h(n: i32): bool { return n >= 0; }",
+    "export function h(t: string | null): bool { return t == null; }",
+    "export function h(t: string | null): bool { if (t == null) return false; return t != null; }",
+    "export function h(t: string): bool { return !t; }",
+    "export function h(n: i32): i32 { return n || 3; }",
+    "export function h(m: string): i32 { const s = new Map<string, i32>(); return s.has(m) ? s.get(m) : 0; }",
+    `${user}export function h(): bool { const list: (User | null)[] = [null]; return list[0] != null; }`,
+    "export function h(t: string): i32 { return t ? 1 : 2; }",
+    "type Done = () => i32; function one(): i32 { return 1; } export function h(n: i32): bool { const list: (Done | null)[] = [null, one]; const found = list[n]; return found != null; }",
+    'function same<T>(a: T, b: T): bool { return a == b; } function isNone<T>(a: T): bool { if (isReference<T>()) return a == null; return false; } export function h(a: i32): bool { return same<i32>(a, 3) || isNone<string>("a"); }',
+    "const LEAST: u32 = 0; export function h(n: u32): bool { return n < LEAST; }",
+  ])("%s is not", (code) => expect(said(code)).toEqual([]));
+});
+
+test("a text as a condition is true unless it is empty, as in TypeScript", () => {
+  const built = build(`
+    export function chosen(t: string): i32 { return t ? 1 : 2; }
+    export function orElse(t: string | null): string { return t || "none"; }
+    export function both(t: string | null, n: i32): bool { if (t && n > 0) return t.length > 0; return false; }
+    export function rounds(t: string): i32 { let n = 0; while (t) { t = t.slice(1); n++; } return n; }
+    export function not(t: string | null): bool { return !t; }
+  `);
+  expect(built.diagnostics).toEqual([]);
+  const results = (handler: string, ...texts: (string | null)[]): unknown[] =>
+    texts.map((t) => call(built, new Map(), handler, handler === "both" ? { t, n: 1 } : { t }).result);
+  expect(results("chosen", "", "a")).toEqual([2, 1]);
+  expect(results("orElse", null, "", "a")).toEqual(["none", "none", "a"]);
+  expect(results("both", null, "", "a")).toEqual([false, false, true]);
+  expect(results("rounds", "", "abc")).toEqual([0, 3]);
+  expect(results("not", null, "", "a")).toEqual([true, true, false]);
+});

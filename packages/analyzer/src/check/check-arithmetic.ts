@@ -1,0 +1,104 @@
+/**
+ * Words for what the compiler found about numbers and tests (`parse/arithmetic.ts`): forms that mean something else than they
+ * seem to.
+ */
+import { diagnostic } from "../diagnostics/catalogue.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import type { Finding, Test } from "../parse/arithmetic.ts";
+import { NodeKind, type as } from "../parse/assemblyscript.ts";
+import { withoutParentheses } from "../parse/children.ts";
+import { readableTypes, spanOfRange, textOf } from "../parse/span.ts";
+
+export function checkArithmetic(findings: readonly Finding[]): Diagnostic[] {
+  return findings.map(inWords);
+}
+
+function inWords(finding: Finding): Diagnostic {
+  const { node } = finding;
+  const primary = spanOfRange(node.range);
+  switch (finding.kind) {
+    case "constant-overflow": {
+      const { value, type } = finding;
+      return diagnostic("constant_overflow", {
+        message: `the result is ${value}, which does not fit into ${type}`,
+        primary,
+        help:
+          value >= -(2n ** 63n) && value < 2n ** 63n && type !== "i64"
+            ? `an i64 holds it: begin with (${firstOf(node)} as i64), or declare the constant as i64: const LIMIT: i64 = ${textOf(node)}`
+            : `an f64 holds it nearly: begin with (${firstOf(node)} as f64)`,
+      });
+    }
+    case "integer-division": {
+      const { left, right } = node as as.BinaryExpression;
+      const [dividend, divisor] = [operandText(left), textOf(right)];
+      return diagnostic("integer_division", {
+        message: `a division of integers cuts the fraction, before the result becomes a ${finding.into}`,
+        primary,
+        help: `for the fraction write (${dividend} as f64) / ${divisor}; for the whole part say so: (${textOf(node)}) as ${finding.type}`,
+      });
+    }
+    case "constant-division":
+      return diagnostic("integer_division", {
+        message: `${textOf(node)} is ${finding.quotient}: a division of integers cuts the fraction`,
+        primary,
+        help: `for the fraction write a number with a point: ${firstOf(node)}.0; for the whole part write ${finding.quotient}`,
+      });
+    case "constant-test": {
+      const { message, help } = testInWords(finding.test, finding.answer);
+      return diagnostic("constant_test", { message, primary, help });
+    }
+    case "missing-key": {
+      const { message, help } = ACCESSES[finding.access];
+      return diagnostic("missing_key", { message, primary, help });
+    }
+  }
+}
+
+function testInWords(test: Test, answer: boolean): { readonly message: string; readonly help: string } {
+  switch (test.kind) {
+    case "null":
+      return {
+        message: `this test is always ${answer}: a value of type ${readableTypes(test.type)} is never null`,
+        help: "remove the test; a value that may be missing has a type with | null",
+      };
+    case "not-a-number":
+      return {
+        message: `${test.name} is always ${answer} here: an ${test.type} is always a whole number`,
+        help: test.isTime
+          ? "remove the test; Date.fromString ends the handler as a trap if the text is not a date"
+          : "remove the test; to find out whether a text is a number, parse it: isNaN(parseFloat(text))",
+      };
+    case "range":
+      return {
+        message: `this comparison is always ${answer}: the value is from ${test.range.min} to ${test.range.max}`,
+        help: "compare with a number that the value can pass, or give the value a type that reaches further",
+      };
+  }
+}
+
+const ACCESSES = {
+  key: {
+    message: "Map.get ends the handler as a trap if the key is missing: this test comes too late",
+    help: "ask before: ages.has(name) ? ages.get(name) : 0",
+  },
+  index: {
+    message: "an index behind the end ends the handler as a trap: this test comes too late",
+    help: "ask before: index < list.length",
+  },
+  element: {
+    message: "taking an element of an empty array ends the handler as a trap: this test comes too late",
+    help: "ask before: list.length > 0",
+  },
+} as const;
+
+/** The text of an expression that a cast follows. */
+function operandText(expression: as.Expression): string {
+  const text = textOf(expression);
+  return expression.kind === NodeKind.Binary || expression.kind === NodeKind.Ternary ? `(${text})` : text;
+}
+
+/** The text of the first number in an expression. */
+function firstOf(node: as.Node): string {
+  const inner = withoutParentheses(node);
+  return inner.kind === NodeKind.Binary ? firstOf((inner as as.BinaryExpression).left) : textOf(inner);
+}

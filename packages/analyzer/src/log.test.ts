@@ -1,6 +1,5 @@
 /** Lines that handlers log: no part of f^rw, whatever their arguments do. */
 import { expect, test } from "vitest";
-import { leastAbi } from "@radical/protocol";
 import { buildWith, type BuildInput, type BuildResult } from "./pipeline.ts";
 import { slicer } from "./slicer.ts";
 import { buildInput } from "./testing/library.ts";
@@ -127,6 +126,5 @@ test("below the least level nothing is left of a line but what its arguments do"
     return run.logged?.map(({ text }) => text) ?? [];
   });
   expect(logged).toEqual([["1", "2", "3", "4"], ["2", "3", "4"], ["3", "4"], ["4"], []]);
-  const abi = (log: "debug" | "silent"): number => leastAbi(importsOf(build(source, { log }).wasm));
-  expect([abi("debug"), abi("silent")]).toEqual([6, 5]);
+  expect(importsOf(build(source, { log: "silent" }).wasm)).not.toContain("log");
 });

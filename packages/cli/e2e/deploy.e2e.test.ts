@@ -514,9 +514,9 @@ describe("radical tail and radical record of a deployment", () => {
     await visit("tailed");
     await has(() => lines.some(({ half, handler }) => half === "edge" && handler === "visit"));
     await has(() => lines.some(({ half }) => half === "primary"));
-    const logged = (): readonly unknown[] => lines.filter(({ line }) => line["event"] === "handler_log");
+    const logged = (): readonly TailLine[] => lines.filter(({ line }) => line["message"] === "tailed is visited");
     await has(() => logged().length > 0);
-    expect(logged()).toMatchObject([{ handler: "visit", level: "info", line: { message: "tailed is visited" } }]);
+    expect(logged()).toMatchObject([{ half: "edge", handler: "visit", level: "info", line: { event: "handler_log" } }]);
     child.kill("SIGINT");
     expect(await closed).toBe(0);
     await has(() => cloudflare.requests.some((line) => /^DELETE .*\/tails\//.test(line)));

@@ -246,7 +246,7 @@ test("a recorded execution has its lines, and replay shows them beside those of 
   ]);
 });
 
-test("an application that is silent logs nothing, and needs no host that can", async () => {
+test("an application that is silent logs nothing", async () => {
   const silent = await createProject({
     "radical.config.ts": CONFIG(', log: "silent"'),
     "handlers/notes.ts": HANDLERS("replaces"),

@@ -129,20 +129,23 @@ test("a server that can't start, or fails, says so in a line that the alarm of a
     ([id, { Type }]) => Type === "AWS::Logs::MetricFilter" && id.startsWith("Errors"),
   );
   expect(filters).toHaveLength(1);
-  const [, field = "", value] =
-    /^\{ \$\.(\w+) = "(\w+)" \}$/.exec(String(filters[0]![1].Properties?.["FilterPattern"])) ?? [];
+  const [, field = "", value, other = "", left] =
+    /^\{ \$\.(\w+) = "(\w+)" && \$\.(\w+) != "(\w+)" \}$/.exec(String(filters[0]![1].Properties?.["FilterPattern"])) ??
+    [];
   const counted = (log: string): readonly Record<string, unknown>[] =>
     log
       .split("\n")
       .flatMap((line) => (line.startsWith("{") ? [JSON.parse(line) as Record<string, unknown>] : []))
-      .filter((line) => line[field] === value);
+      .filter((line) => line[field] === value && line[other] !== left);
+  // A handler may log what it likes.
+  expect(counted('{"level":"error","event":"handler_log","message":"no such user"}')).toEqual([]);
 
   const program = [process.execPath, join(folder, "primary/dist/main.js")];
-  const other = new DatabaseSync(join(folder, "other.sqlite"));
-  other.exec(
+  const later = new DatabaseSync(join(folder, "other.sqlite"));
+  later.exec(
     "CREATE TABLE meta (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT; INSERT INTO meta VALUES ('schema', 99)",
   );
-  other.close();
+  later.close();
   const settings = { RADICAL_KEYS: KEYS, RADICAL_PORT: "0", RADICAL_STORAGE: "sqlite:app.sqlite" };
   for (const [code, args, environment, words] of [
     [2, [], { RADICAL_STORAGE: "sqlite:other.sqlite" }, /other\.sqlite can.t be used.*its schema has version 99/],

@@ -10,7 +10,7 @@ import { loadProject } from "../config/load-config.ts";
 import type { Difference } from "../replay/differences.ts";
 import { type Recorded, recordOfLine, RecordProblem } from "../replay/record-line.ts";
 import { type DifferingExecution, isSame, type LoggingExecution, logsOther, replay } from "../replay/replay.ts";
-import { counted, createTerminal, indentedText, type Terminal, print } from "../terminal/terminal.ts";
+import { counted, createTerminal, type Terminal, print } from "../terminal/terminal.ts";
 import { PROJECT, reported } from "./command.ts";
 
 /** Most executions that are shown to people. */
@@ -129,14 +129,23 @@ function tellOfOther(count: number, terminal: Terminal): void {
   terminal.note(terminal.style("dim", note));
 }
 
+/** Of the mark and the level of a line. */
+const MARK_WIDTH = 9;
+
 /** The lines of an execution, beside those that it logged when it was recorded. */
 export function loggingLines(
   { execution, handler, logged, was }: LoggingExecution,
   { style }: Terminal,
 ): readonly string[] {
   const lines = [`${style("bold", terminalText(handler))} ${style("dim", terminalText(execution))}`];
-  const told = (mark: string, { level, text }: LoggedLine): string =>
-    `${mark} ${level.padEnd(5)}  ${indentedText(text)}`;
+  const told = (mark: string, { level, text }: LoggedLine): string => {
+    // The lines of a text stand below one another, where none passes for another one.
+    const below = text
+      .split(/\r?\n/)
+      .map(terminalText)
+      .join(`\n${" ".repeat(MARK_WIDTH)}`);
+    return `${mark} ${level}`.padEnd(MARK_WIDTH) + below;
+  };
   for (let at = 0; at < Math.max(logged.length, was?.length ?? 0); at++) {
     const [before, now] = [was?.[at], logged[at]];
     if (now !== undefined && (was === null || (before !== undefined && isSame(before, now))))

@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { unitId } from "@radical/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { differingLines } from "../commands/replay.ts";
+import { differingLines, loggingLines } from "../commands/replay.ts";
 import type { DevEvent } from "../dev/dev-events.ts";
 import { locationLine } from "../dev/location-line.ts";
 import { edgeLine, primaryLine, showLine } from "../operate/tail/tail-line.ts";
@@ -16,6 +16,16 @@ const CONTROLS = /(?![\n\t])\p{Cc}|\p{Bidi_Control}|\p{Zl}|\p{Zp}/u;
 const plain = createTerminal({ quiet: true, environment: { NO_COLOR: "1" } });
 
 const warning = { level: "warn", event: "speculation_stopped", location: "VA", handler: "get", message: POISON };
+const handlerLogged = {
+  level: "info",
+  event: "handler_log",
+  location: "VA",
+  handler: "get",
+  execution: "e",
+  line: 1,
+  lines: 1,
+  message: POISON,
+};
 const request = {
   event: "request",
   location: POISON,
@@ -52,6 +62,8 @@ test.each([
   { event: "building" },
   { event: "ready", url: POISON, locations: [], handlers: [] },
   { event: "server_died", stderr: POISON },
+  { event: "handler_log", level: "info", handler: "get", execution: "e", line: 1 },
+  { event: "handler_log", level: "loud", handler: "get", execution: "e", line: 1, lines: 1 },
   { event: "request", status: 500, handler: null, path: null, code: null, reason: null, ms: { total: "1" } },
 ])("what an application logs is not taken for a line of radical dev's own: $event", (fields) => {
   const line = { location: "here", handler: null, message: POISON, ...fields };
@@ -62,11 +74,25 @@ test.each([
 });
 
 test("lines of the runtime are known", () => {
+  expect(locationLine({ ...handlerLogged, more: 1 })).toEqual(handlerLogged);
   for (const line of [warning, { ...request, ms: { total: 1 } }]) expect(locationLine(line)).toBe(line);
 });
 
-test("what a Worker logs in several lines is indented: no line of it passes for another", () => {
+test("what a handler has logged in several lines stands below its mark and level in a replay", () => {
+  const logged = [{ level: "info", text: POISON }] as const;
+  for (const lines of [
+    loggingLines({ execution: "e", handler: "get", logged, was: [] }, plain),
+    loggingLines({ execution: "e", handler: "get", logged: [], was: logged }, plain),
+  ]) {
+    const [first, ...others] = lines.slice(1).join("\n").split("\n");
+    expect(first).toMatch(/^[-+] info {3}k\\u001b/);
+    expect(others).toEqual([expect.stringMatching(/^ {9}fake/)]);
+  }
+});
+
+test("what a Worker or a handler logs in several lines is indented: no line of it passes for another", () => {
   for (const shown of [
+    devLine(handlerLogged as unknown as DevEvent, plain),
     devLine({ event: "worker_log", level: "log", message: POISON }, plain),
     devLine({ event: "server_died", code: 1, signal: null, stderr: POISON }, plain),
   ]) {

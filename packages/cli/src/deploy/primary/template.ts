@@ -320,7 +320,8 @@ function alarms(settings: PrimarySettings): Template["Resources"] {
     },
   ];
   return Object.fromEntries([
-    metric("Errors", '{ $.level = "error" }'),
+    // Handlers log errors of their own, which are none of the server.
+    metric("Errors", '{ $.level = "error" && $.event != "handler_log" }'),
     metric("Leading", '{ $.event = "machine" && $.serving = 1 && $.tunnel = 1 }'),
     metric("Machines", '{ $.event = "machine" && $.tunnel = 1 }'),
     alarm("Errors", "The server logged an error: radical tail, or the log group", {

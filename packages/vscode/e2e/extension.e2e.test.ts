@@ -17,7 +17,8 @@ import {
   StreamMessageWriter,
 } from "vscode-languageserver-protocol/node";
 import { packExtension } from "../scripts/vsix.ts";
-import { commandOf, serversOf } from "../src/installs.ts";
+import { argumentsOf, serversOf } from "../src/installs.ts";
+import { runtimeOf } from "../src/runtime.ts";
 
 const CLI = fileURLToPath(new URL("../../cli/src/main.ts", import.meta.url));
 
@@ -41,9 +42,9 @@ test("the file holds what its manifests name, and a type for each", () => {
     "[Content_Types].xml",
     "extension.vsixmanifest",
     "extension/LICENSE.txt",
-    "extension/README.md",
     "extension/extension.cjs",
     "extension/package.json",
+    "extension/readme.md",
   ]);
   const manifest = JSON.parse(textOf("extension/package.json")) as Readonly<Record<string, unknown>>;
   expect(manifest).toMatchObject({ name: "radical-vscode", publisher: "radical", main: "./extension.cjs" });
@@ -78,6 +79,26 @@ test("the same sources make the same file", async () => {
   expect(readFileSync(again).equals(readFileSync(first))).toBe(true);
 });
 
+test("an old Node, or none, gives way to that of the editor; without one the developer is told", async () => {
+  const old = join(folder, "old-node");
+  writeFileSync(old, "#!/bin/sh\necho v20.1.0\n", { mode: 0o755 });
+  const none = join(folder, "nowhere");
+  const own = { version: "v24.3.0", path: "/opt/editor" };
+  const before = { version: "v22.1.0", path: "/opt/editor" };
+  const found = { kind: "found", command: "/opt/editor", env: { ELECTRON_RUN_AS_NODE: "1" } };
+  expect(await runtimeOf(process.execPath, own)).toEqual({ kind: "found", command: process.execPath, env: {} });
+  expect(await runtimeOf(old, own)).toEqual(found);
+  expect(await runtimeOf(none, own)).toEqual(found);
+  expect(await runtimeOf(old, before)).toMatchObject({
+    kind: "missing",
+    words: expect.stringMatching(/is v20\.1\.0\. Add/),
+  });
+  expect(await runtimeOf(none, before)).toMatchObject({
+    kind: "missing",
+    words: expect.stringMatching(/does not start/),
+  });
+});
+
 test("the server of an application's installation speaks to the client that the extension has", async () => {
   const application = join(folder, "app");
   const cli = join(application, "node_modules/@radical/cli");
@@ -91,10 +112,11 @@ test("the server of an application's installation speaks to the client that the 
 
   const [server] = serversOf([application], process.execPath).servers;
   if (server === undefined) throw new Error("there is no server");
-  const { command, args } = commandOf(server);
-  const child = spawn(command, [...args], {
+  const runtime = await runtimeOf(server.node);
+  if (runtime.kind === "missing") throw new Error(runtime.words);
+  const child = spawn(runtime.command, [...argumentsOf(server)], {
     cwd: application,
-    env: { ...process.env, NODE_OPTIONS: "--conditions=source" },
+    env: { ...process.env, ...runtime.env, NODE_OPTIONS: "--conditions=source" },
     stdio: ["pipe", "pipe", "inherit"],
   });
   const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));

@@ -2,7 +2,8 @@
 import { basename } from "node:path";
 import { commands, type ExtensionContext, Uri, window, workspace } from "vscode";
 import { LanguageClient } from "vscode-languageclient/node";
-import { commandOf, type Server, serversOf } from "./installs.ts";
+import { argumentsOf, type Server, serversOf } from "./installs.ts";
+import { type Runtime, runtimeOf } from "./runtime.ts";
 
 const CONFIG_FILES = "**/radical.config.ts";
 const INSTALLED = "**/node_modules/**";
@@ -40,8 +41,14 @@ function restart(): Promise<void> {
       void window.showWarningMessage(
         `Radical is not installed in ${missing.map((folder) => basename(folder)).join(", ")}. Run \`npm install\` there, then "Radical: Restart the language server".`,
       );
-    clients = servers.map(clientOf);
-    await Promise.all(clients.map((client) => client.start()));
+    const started: LanguageClient[] = [];
+    clients = started;
+    for (const server of servers) {
+      const runtime = await runtimeOf(server.node);
+      if (runtime.kind === "missing") void window.showErrorMessage(runtime.words);
+      else started.push(clientOf(server, runtime));
+    }
+    await Promise.all(started.map((client) => client.start()));
   });
 }
 
@@ -57,14 +64,13 @@ function inTurn(run: () => Promise<void>): Promise<void> {
   return turn;
 }
 
-function clientOf(server: Server): LanguageClient {
-  const { command, args } = commandOf(server);
+function clientOf(server: Server, { command, env }: Extract<Runtime, { readonly kind: "found" }>): LanguageClient {
   const [first = "."] = server.applications;
   const folders = server.applications.map((folder) => Uri.file(folder));
   return new LanguageClient(
     "radical",
     "Radical",
-    { command, args: [...args], options: { cwd: first } },
+    { command, args: [...argumentsOf(server)], options: { cwd: first, env } },
     {
       documentSelector: folders.map((folder) => ({
         scheme: "file",

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { commandOf, serversOf } from "./installs.ts";
+import { argumentsOf, serversOf } from "./installs.ts";
 
 let root: string;
 
@@ -44,7 +44,7 @@ test("the Node of the application, or that of the setting", () => {
   const application = join(root, "app");
   expect(serversOf([application], null).servers).toEqual([{ main, node, applications: [application] }]);
   expect(serversOf([application], "/usr/bin/node").servers[0]?.node).toBe("/usr/bin/node");
-  expect(commandOf({ main, node })).toEqual({ command: node, args: [main, "lsp", "--stdio"] });
+  expect(argumentsOf({ main, node })).toEqual([main, "lsp", "--stdio"]);
 });
 
 test("without an installation, or with one that is not built, an application is missing", () => {

@@ -44,9 +44,9 @@ export function serversOf(applications: readonly string[], node: string | null):
   return { servers: [...servers.values()], missing };
 }
 
-/** The command line of a language server. */
-export function commandOf({ main, node }: Install): { readonly command: string; readonly args: readonly string[] } {
-  return { command: node, args: [main, "lsp", "--stdio"] };
+/** Of a language server: behind the path of Node. */
+export function argumentsOf({ main }: Install): readonly string[] {
+  return [main, "lsp", "--stdio"];
 }
 
 function mainOf(application: string): string | null {

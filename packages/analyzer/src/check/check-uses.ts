@@ -12,7 +12,7 @@ import { spanOfRange, textOf } from "../parse/span.ts";
 import type { TableSchema } from "../schema/schema.ts";
 import { checkArithmetic } from "./check-arithmetic.ts";
 import { scan } from "./scanner.ts";
-import { recordedCallFix } from "./sdk-import.ts";
+import { sdkCallFix } from "./sdk-import.ts";
 
 interface Refusal {
   readonly code: DiagnosticCode;
@@ -165,7 +165,7 @@ function checkImports(
       const primary = originOf(element, compiler) ?? mentionOf(full, program) ?? fallback;
       const source = program.sources.find(({ normalizedPath }) => normalizedPath === primary.file);
       const file = source === undefined ? null : { path: source.normalizedPath, text: source.text };
-      const fix = (file === null ? null : recordedCallFix(file, primary)) ?? undefined;
+      const fix = (file === null ? null : sdkCallFix(file, primary)) ?? undefined;
       found.push(diagnostic(refusal.code, { ...refusal, primary, fix }));
     }
   }

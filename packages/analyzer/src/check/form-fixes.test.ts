@@ -89,6 +89,11 @@ const FIXES: readonly (readonly [code: DiagnosticCode, before: string, after: st
     'import { random, uuid } from "@radical/sdk";\nexport function h(): f64 {\n  return random() + random();\n}\n',
   ],
   [
+    "console_not_available",
+    'export function h(a: string): void {\n  console.warn("a is " + a);\n}\n',
+    'import { log } from "@radical/sdk";\nexport function h(a: string): void {\n  log.warn("a is " + a);\n}\n',
+  ],
+  [
     "unknown_tag",
     '/** @nearStorage */\nexport function h(): string {\n  return "";\n}\n',
     '/** @nearstorage */\nexport function h(): string {\n  return "";\n}\n',

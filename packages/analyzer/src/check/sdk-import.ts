@@ -28,17 +28,27 @@ export function sdkImportEdits(
   return [{ span: spanOf(file, start, start), text: `import { ${name} } from "${SDK}";\n` }];
 }
 
-/** Calls of JavaScript's library by their text, and the function of the SDK that takes their place. */
-const CALLS: Readonly<Record<string, string>> = {
-  "Date.now()": "now",
-  "Math.random()": "random",
-  "crypto.randomUUID()": "uuid",
+/** Functions of JavaScript's library, and those of the SDK that take their place with the same arguments. */
+const FUNCTIONS: Readonly<Record<string, string>> = {
+  "Date.now": "now",
+  "Math.random": "random",
+  "crypto.randomUUID": "uuid",
+  "console.log": "log",
+  "console.info": "log",
+  "console.debug": "log.debug",
+  "console.warn": "log.warn",
+  "console.error": "log.error",
 };
 
-/** Calls the SDK where a call at the span draws or asks for the time; null: it does something else. */
-export function recordedCallFix(file: SourceFile, span: Span): Fix | null {
-  const name = CALLS[file.text.slice(span.start, span.end)];
-  const imports = name === undefined ? null : sdkImportEdits(file, scan(file.text), name);
-  if (name === undefined || imports === null) return null;
-  return { title: `Use what is recorded: ${name}()`, edits: [...imports, { span, text: `${name}()` }] };
+/** Calls the SDK in place of the call at the span; null: nothing of the SDK takes its place. */
+export function sdkCallFix(file: SourceFile, { start, end }: Span): Fix | null {
+  const called = /^[\w.]+(?=\()/.exec(file.text.slice(start, end))?.[0] ?? "";
+  const name = FUNCTIONS[called];
+  if (name === undefined) return null;
+  const imports = sdkImportEdits(file, scan(file.text), name.split(".")[0] ?? name);
+  if (imports === null) return null;
+  return {
+    title: `Call ${name} of the SDK`,
+    edits: [...imports, { span: spanOf(file, start, start + called.length), text: name }],
+  };
 }

@@ -3,7 +3,7 @@
  * seem to.
  */
 import { diagnostic } from "../diagnostics/catalogue.ts";
-import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import type { Diagnostic, Edit, Fix } from "../diagnostics/diagnostic.ts";
 import type { Finding, Test } from "../parse/arithmetic.ts";
 import { NodeKind, type as } from "../parse/assemblyscript.ts";
 import { withoutParentheses } from "../parse/children.ts";
@@ -26,6 +26,7 @@ function inWords(finding: Finding): Diagnostic {
           value >= -(2n ** 63n) && value < 2n ** 63n && type !== "i64"
             ? `an i64 holds it: begin with (${firstOf(node)} as i64), or declare the constant as i64: const LIMIT: i64 = ${textOf(node)}`
             : `an f64 holds it nearly: begin with (${firstOf(node)} as f64)`,
+        fix: value >= -(2n ** 63n) && value < 2n ** 63n && type !== "i64" ? widened(node) : undefined,
       });
     }
     case "integer-division": {
@@ -35,6 +36,7 @@ function inWords(finding: Finding): Diagnostic {
         message: `a division of integers cuts the fraction, before the result becomes a ${finding.into}`,
         primary,
         help: `for the fraction write (${dividend} as f64) / ${divisor}; for the whole part say so: (${textOf(node)}) as ${finding.type}`,
+        fix: divided(node as as.BinaryExpression, finding.type),
       });
     }
     case "constant-division":
@@ -99,6 +101,27 @@ function operandText(expression: as.Expression): string {
 
 /** The text of the first number in an expression. */
 function firstOf(node: as.Node): string {
+  return textOf(firstNodeOf(node));
+}
+
+function firstNodeOf(node: as.Node): as.Node {
   const inner = withoutParentheses(node);
-  return inner.kind === NodeKind.Binary ? firstOf((inner as as.BinaryExpression).left) : textOf(inner);
+  return inner.kind === NodeKind.Binary ? firstNodeOf((inner as as.BinaryExpression).left) : inner;
+}
+
+/** Begins with an i64, where the first operand is a number that is written there. */
+function widened(node: as.Node): Fix | undefined {
+  const first = firstNodeOf(node);
+  const text = textOf(first);
+  if (!/^\d[\d_]*$/.test(text)) return undefined;
+  return { title: "Compute it as i64", edits: [{ span: spanOfRange(first.range), text: `(${text} as i64)` }] };
+}
+
+/** Keeps the fraction, as TypeScript does. An integer of 64 bits becomes a float by a cast only. */
+function divided({ left, right }: as.BinaryExpression, type: string): Fix {
+  const cast = (operand: as.Expression): Edit => ({
+    span: spanOfRange(operand.range),
+    text: `(${operandText(operand)} as f64)`,
+  });
+  return { title: "Keep the fraction", edits: [cast(left), ...(/64|size/.test(type) ? [cast(right)] : [])] };
 }

@@ -89,6 +89,21 @@ const FIXES: readonly (readonly [code: DiagnosticCode, before: string, after: st
     'import { random, uuid } from "@radical/sdk";\nexport function h(): f64 {\n  return random() + random();\n}\n',
   ],
   [
+    "integer_division",
+    "export function h(a: i32, b: i32): f64 {\n  return (a + 1) / b;\n}\n",
+    "export function h(a: i32, b: i32): f64 {\n  return ((a + 1) as f64) / b;\n}\n",
+  ],
+  [
+    "integer_division",
+    "export function h(a: i64, b: i64): string {\n  return `${a / b}`;\n}\n",
+    "export function h(a: i64, b: i64): string {\n  return `${(a as f64) / (b as f64)}`;\n}\n",
+  ],
+  [
+    "constant_overflow",
+    'import { now } from "@radical/sdk";\nconst MONTH = 30 * 24 * 3600 * 1000;\nexport function h(): i64 {\n  return now() + MONTH;\n}\n',
+    'import { now } from "@radical/sdk";\nconst MONTH = (30 as i64) * 24 * 3600 * 1000;\nexport function h(): i64 {\n  return now() + MONTH;\n}\n',
+  ],
+  [
     "console_not_available",
     'export function h(a: string): void {\n  console.warn("a is " + a);\n}\n',
     'import { log } from "@radical/sdk";\nexport function h(a: string): void {\n  log.warn("a is " + a);\n}\n',

@@ -3,6 +3,7 @@
  * both.
  */
 /// <reference path="./assemblyscript.d.ts" />
+/// <reference path="./everyday.d.ts" />
 
 /**
  * A table of items of type `T` by key. Declared once, at module level, with a literal name:

@@ -1,17 +1,24 @@
 /**
- * Writes `editor/assemblyscript.d.ts`: the typings that the AssemblyScript in use ships for editors, with one change,
- * because TypeScript 7 takes no alias for the built-in type `Number`. Part of the build, and of packing the
- * package.
+ * Writes `editor/assemblyscript.d.ts`: the typings that the AssemblyScript in use ships for editors, with few changes.
+ * Part of the build, and of packing the package.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-const ALIAS = "declare type Number = _Float;";
-const INTERFACE = "interface Number extends _Float {}";
+/** @type {readonly (readonly [before: string, after: string])[]} */
+const CHANGES = [
+  // TypeScript 7 takes no alias for the built-in type `Number`.
+  ["declare type Number = _Float;", "interface Number extends _Float {}"],
+  // TypeScript finds the iterators of collections by this symbol (`everyday.d.ts`).
+  ["readonly iterator: symbol;", "readonly iterator: unique symbol;"],
+];
 
-const original = readFileSync(fileURLToPath(import.meta.resolve("assemblyscript/std/assembly/index.d.ts")), "utf8");
-if (!original.includes(ALIAS))
-  throw new Error(`AssemblyScript's typings no longer say \`${ALIAS}\`: adapt this script`);
+let text = readFileSync(fileURLToPath(import.meta.resolve("assemblyscript/std/assembly/index.d.ts")), "utf8");
+for (const [before, after] of CHANGES) {
+  if (!text.includes(before))
+    throw new Error(`AssemblyScript's typings no longer say \`${before}\`: adapt this script`);
+  text = text.replace(before, after);
+}
 const header =
-  "// The typings of AssemblyScript (Apache-2.0, The AssemblyScript Authors); `Number` is made an interface.\n";
-writeFileSync(new URL("../editor/assemblyscript.d.ts", import.meta.url), header + original.replace(ALIAS, INTERFACE));
+  "// The typings of AssemblyScript (Apache-2.0, The AssemblyScript Authors), changed by editor-typings.mjs.\n";
+writeFileSync(new URL("../editor/assemblyscript.d.ts", import.meta.url), header + text);

@@ -7,6 +7,7 @@
  */
 import { DEFAULT_LIMITS, type LeastLevel } from "@radical/protocol";
 import { checkSources } from "./check/check-sources.ts";
+import { checkTexts } from "./check/texts.ts";
 import { checkUses } from "./check/check-uses.ts";
 import { ENTRY_FILE, loadingEntry } from "./codegen/generate.ts";
 import { sdkWithLevel } from "./codegen/log-level.ts";
@@ -62,6 +63,7 @@ export function buildWith(
   const resolved = compileWith(loaded, (program) => new FactsCompiler(program, rootsOf(schema), wraps)); // parse
   resolved.module?.drop();
   const uses = checkUses(resolved, schema.tables, fallback); // check
+  found.push(...checkTexts(resolved));
   // What has no place in the developer's files follows from what they use.
   const problems = fromProgram(resolved, fallback);
   found.push(...uses, ...problems.filter(({ primary }) => uses.length === 0 || primary !== fallback));

@@ -102,7 +102,12 @@ function report(
     file: span.file,
     line: span.line,
     span,
-    parameters: handler.parameters.map(({ name, type, optional }) => ({ name, type, optional })),
+    parameters: handler.parameters.map(({ name, type, optional, absent }) => ({
+      name,
+      type,
+      optional,
+      ...(absent === true ? { absent } : {}),
+    })),
     result: handler.resultType,
     speculative: directions.speculative.get(handler.name) ?? null,
     ...planOf(handler, directions, derived, known),

@@ -81,7 +81,16 @@ function writeFields(
     }
   }
   const present = fields.filter((field) => {
-    if (Object.hasOwn(json, field.name)) return true;
+    // Of a caller in this process; JSON has no undefined.
+    const isLeftOut = !Object.hasOwn(json, field.name) || (field.optional && json[field.name] === undefined);
+    if (!isLeftOut && field.absent === true && json[field.name] === null)
+      throw new Problem(
+        "invalid_argument",
+        at(field.name),
+        `"${at(field.name)}" must not be null`,
+        `leave "${field.name}" out, or send ${formatValueType(field.type)}`,
+      );
+    if (!isLeftOut) return true;
     if (field.optional) return false;
     throw new Problem(
       "missing_argument",
@@ -116,6 +125,7 @@ function writeValue(
       if (typeof json !== "string") throw wrongType(type, json, path);
       if (!json.isWellFormed())
         throw new Problem("invalid_argument", path, `"${path}" has a lone surrogate`, "send well-formed Unicode text");
+      if (type.oneOf !== undefined && !type.oneOf.includes(json)) throw notOneOf(type.oneOf, json, path);
       writer.text(json);
       break;
     case "f32":
@@ -139,6 +149,25 @@ function writeValue(
         writeValue(writer, type.element, records, element, `${path}[${index}]`, depth + 1),
       );
       break;
+    case "map": {
+      if (!isObject(json)) throw wrongType(type, json, path);
+      // JavaScript puts names that are integers first, whatever their order in the text was.
+      const keys = Object.keys(json);
+      writer.map(keys.length);
+      for (const key of keys) {
+        const within = `${path}[${JSON.stringify(key)}]`;
+        if (!key.isWellFormed())
+          throw new Problem(
+            "invalid_argument",
+            within,
+            `a key of "${path}" has a lone surrogate`,
+            "send well-formed Unicode text",
+          );
+        writer.text(key);
+        writeValue(writer, type.value, records, json[key], within, depth + 1);
+      }
+      break;
+    }
     case "nullable":
       if (json === null) writer.null();
       else writeValue(writer, type.inner, records, json, path, depth);
@@ -182,6 +211,20 @@ function toInteger(kind: IntegerKind, json: unknown, path: string): bigint {
     );
   }
   return value;
+}
+
+/** Of a long text the beginning is shown. */
+const MOST_SHOWN = 80;
+
+function notOneOf(texts: readonly string[], json: string, path: string): Problem {
+  const listed = texts.map((text) => JSON.stringify(text)).join(", ");
+  const shown = JSON.stringify(json.length > MOST_SHOWN ? `${json.slice(0, MOST_SHOWN)}…` : json);
+  return new Problem(
+    "invalid_argument",
+    path,
+    `"${path}" must be one of ${listed}, not ${shown}`,
+    `send one of ${listed}`,
+  );
 }
 
 function wrongType(type: ValueType, json: unknown, path: string): Problem {

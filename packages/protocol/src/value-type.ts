@@ -9,8 +9,14 @@ export type ValueType =
   | { readonly kind: "bool" }
   | { readonly kind: IntegerKind }
   | { readonly kind: "f32" | "f64" }
-  | { readonly kind: "string" }
+  | {
+      readonly kind: "string";
+      /** The texts that it may be; left out: any. */
+      readonly oneOf?: readonly string[];
+    }
   | { readonly kind: "array"; readonly element: ValueType }
+  /** Of texts to values, in the order in which they were added: an object in JSON. */
+  | { readonly kind: "map"; readonly value: ValueType }
   | { readonly kind: "nullable"; readonly inner: ValueType }
   | { readonly kind: "record"; readonly name: string };
 
@@ -23,8 +29,13 @@ export interface RecordType {
 export interface Field {
   readonly name: string;
   readonly type: ValueType;
-  /** A field that may be left out in arguments: its class initializes it. */
+  /** A field that may be left out in arguments: its class initializes it, or it is declared as `name?: T`. */
   readonly optional: boolean;
+  /**
+   * The field is declared as `name?: T`. A handler sees null if it is absent, and it is left out then wherever the record is
+   * encoded. Null is not an argument for it. An item that was stored with null is read as absent.
+   */
+  readonly absent?: true;
 }
 
 /** Records by name; recursive types refer to each other by name. */
@@ -33,8 +44,10 @@ export type RecordTypes = Readonly<Record<string, RecordType>>;
 export interface Parameter {
   readonly name: string;
   readonly type: ValueType;
-  /** A parameter that may be left out: the handler declares a default. */
+  /** A parameter that may be left out: the handler declares a default, or it is declared as `name?: T`. */
   readonly optional: boolean;
+  /** The parameter is declared as `name?: T`: the handler sees null if it is left out. */
+  readonly absent?: true;
 }
 
 /** Inclusive bounds of the integer kinds. */
@@ -52,10 +65,14 @@ export const INTEGER_RANGES: Readonly<Record<IntegerKind, readonly [min: bigint,
 /** The type as handler source would write it, for messages: `string[]`, `User | null`. */
 export function formatValueType(type: ValueType): string {
   switch (type.kind) {
-    case "array":
-      return type.element.kind === "nullable"
-        ? `(${formatValueType(type.element)})[]`
-        : `${formatValueType(type.element)}[]`;
+    case "string":
+      return type.oneOf === undefined ? "string" : type.oneOf.map((text) => JSON.stringify(text)).join(" | ");
+    case "array": {
+      const element = formatValueType(type.element);
+      return element.includes(" | ") ? `(${element})[]` : `${element}[]`;
+    }
+    case "map":
+      return `Record<string, ${formatValueType(type.value)}>`;
     case "nullable":
       return `${formatValueType(type.inner)} | null`;
     case "record":

@@ -42,8 +42,11 @@ export class UnknownFields {
     this.pairs.copy(value, (stop - value) as i32);
   }
 
-  /** Writes these fields into the record of `size` fields that `writer` has written behind its first `before` bytes. */
-  insert(writer: Writer, before: i32, size: i32): void {
+  /**
+   * Writes these fields into the record of `size` fields that `writer` has written behind its first `before` bytes.
+   * `leftOut`: among its numbers those of the optional fields that it has not.
+   */
+  insert(writer: Writer, before: i32, size: i32, leftOut: i32[] | null): void {
     const record = new Writer();
     record.map(size);
     const knownStop = writer.start + writer.length;
@@ -56,7 +59,7 @@ export class UnknownFields {
     let written = 0;
     for (let i = 0; i < count; i++) {
       const start = known;
-      for (const place = this.places[i]; written < place; written++)
+      for (const place = writtenBefore(this.places[i], leftOut); written < place; written++)
         known = skipped(skipped(known, knownStop), knownStop);
       record.copy(start, (known - start) as i32);
       const next = skipped(skipped(pair, pairsStop), pairsStop);
@@ -67,6 +70,13 @@ export class UnknownFields {
     writer.length = before;
     writer.copy(record.start, record.length);
   }
+}
+
+/** How many of the first `count` fields of a record are written. */
+function writtenBefore(count: i32, leftOut: i32[] | null): i32 {
+  let written = count;
+  if (leftOut !== null) for (let i = 0; i < leftOut.length; i++) if (leftOut[i] < count) written--;
+  return written;
 }
 
 /** Writes values one after the other into a growing buffer. */
@@ -433,6 +443,11 @@ export function takeValue<T>(length: i32): T {
   return value;
 }
 
+/** Traps: a text is none of those that its type has. */
+export function refuseText(what: string, expected: string): void {
+  throw new Error("malformed value: field " + what + ": expected " + expected + ", found another text");
+}
+
 /** Writes a value by its static type. */
 export function encodeValue<T>(writer: Writer, value: T): void {
   if (isBoolean<T>()) {
@@ -451,8 +466,29 @@ export function encodeValue<T>(writer: Writer, value: T): void {
     const length = value.length;
     writer.array(length);
     for (let i = 0; i < length; i++) encodeValue<valueof<T>>(writer, value[i]);
-  } else {
+  } else if (isDefined(value.__radicalEncode)) {
     value.__radicalEncode(writer);
+  } else {
+    encodeMap(writer, value);
+  }
+}
+
+/** Writes a map of texts to values, in the order in which they were added. */
+export function encodeMap<K, V>(writer: Writer, map: Map<K, V>): void {
+  const keys = map.keys();
+  const values = map.values();
+  writer.map(keys.length);
+  for (let i = 0; i < keys.length; i++) {
+    writer.text(changetype<string>(keys[i]));
+    encodeValue<V>(writer, values[i]);
+  }
+}
+
+export function decodeMap<K, V>(reader: Reader, map: Map<K, V>): void {
+  for (let pairs = reader.map(); pairs > 0; pairs--) {
+    const key = changetype<K>(reader.text());
+    if (map.has(key)) throw new Error("malformed value: a map has a key twice");
+    map.set(key, decodeValue<V>(reader));
   }
 }
 
@@ -478,10 +514,16 @@ export function decodeValue<T>(reader: Reader): T {
     for (let i = 0; i < length; i++) array[i] = decodeValue<valueof<T>>(reader);
     return array;
   }
-  // Not constructed: the constructor is the developer's. Every field is set by the generated code.
-  const record = changetype<T>(__new(offsetof<T>(), idof<T>()));
-  record.__radicalDecode(reader);
-  return record;
+  const none = changetype<T>(0);
+  if (isDefined(none.__radicalDecode)) {
+    // Not constructed: the constructor is the developer's. Every field is set by the generated code.
+    const record = changetype<T>(__new(offsetof<T>(), idof<T>()));
+    record.__radicalDecode(reader);
+    return record;
+  }
+  const map = instantiate<T>();
+  decodeMap(reader, map);
+  return map;
 }
 
 /** The value of a field whose key is missing and which has no initializer. */
@@ -490,6 +532,8 @@ export function zeroValue<T>(): T {
   if (isNullable<T>()) return changetype<T>(0);
   if (isString<T>()) return changetype<T>("");
   if (isArray<T>()) return instantiate<T>();
+  const none = changetype<T>(0);
+  if (!isDefined(none.__radicalInitialize)) return instantiate<T>();
   const record = changetype<T>(__new(offsetof<T>(), idof<T>()));
   record.__radicalInitialize();
   return record;

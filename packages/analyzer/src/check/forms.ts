@@ -120,10 +120,6 @@ const FORMS = {
     message: "there is no void operator",
     help: "call the function as a statement of its own: save(user);",
   },
-  object_type: {
-    message: "there are no object types",
-    help: "write a class: class Point { x: i32 = 0; y: i32 = 0; }",
-  },
   object_literal: {
     message: "object literals have fields with values only: no accessors, methods or computed names",
     help: "write a class with the method, and construct it with new",
@@ -204,9 +200,11 @@ function formAt(tokens: Tokens, index: number): FormCode | null {
         return isName(1) ? "private_name" : null;
       case "{":
         if (startsPattern(tokens, index)) return "destructuring";
-        return isObjectLiteral(tokens, index) && hasLiteralMember(tokens, index) ? "object_literal" : null;
+        return isObjectLiteral(tokens, index) && !isAlias(tokens, index - 1) && hasLiteralMember(tokens, index)
+          ? "object_literal"
+          : null;
       case "[":
-        if (isIndexSignature(tokens, index)) return "index_signature";
+        if (isIndexSignature(tokens, index)) return isMember(tokens, index) ? "index_signature" : null;
         if (isMemberName(tokens, index)) return "computed_name";
         return startsPattern(tokens, index) ? "destructuring" : null;
       case ":": {
@@ -218,7 +216,6 @@ function formAt(tokens: Tokens, index: number): FormCode | null {
         if (next === "unique" && after(2) === "symbol") return "type_operator";
         if (next === "typeof" && isTyped(tokens, index)) return "type_operator";
         if (next === "new" && isTyped(tokens, index)) return "call_signature";
-        if (next === "{" && isTyped(tokens, index)) return "object_type";
         return isName(1) && after(2) === "[" && tokens[index + 3]?.kind === "string" && isTyped(tokens, index)
           ? "type_operator"
           : null;
@@ -288,10 +285,6 @@ function formAt(tokens: Tokens, index: number): FormCode | null {
       return isName(1) && [":", "<", "|", "&", "=", "as"].includes(before?.text ?? "") ? "type_operator" : null;
     case "as":
       return after() === "const" ? "const_assertion" : null;
-    case "is":
-      return before?.kind === "name" && tokens[index - 2]?.text === ":" && tokens[index - 3]?.text === ")"
-        ? "type_operator"
-        : null;
     case "await":
       return isName(1) ? "async_function" : null;
     case "function":
@@ -314,8 +307,11 @@ function formAt(tokens: Tokens, index: number): FormCode | null {
       // `name: for (…)`; not `case name: for (…)`.
       if (after() !== ":" || token.text === "default" || !isStatementStart(before)) return null;
       if (["for", "while", "do"].includes(after(2))) return "labeled_statement";
-      // Not the first field of an object literal.
-      return after(2) === "{" && isInFunction(tokens, index) && !isObjectLiteral(tokens, opener(tokens, index))
+      // Not the first field of an object literal, nor a field of an object type.
+      return after(2) === "{" &&
+        isInFunction(tokens, index) &&
+        !isObjectLiteral(tokens, opener(tokens, index)) &&
+        !isObjectType(tokens, opener(tokens, index))
         ? "labeled_statement"
         : null;
   }
@@ -478,6 +474,10 @@ function hasLiteralMember(tokens: Tokens, open: number): boolean {
   });
 }
 
+function isObjectType(tokens: Tokens, open: number): boolean {
+  return [":", "<", "|"].includes(tokens[open - 1]?.text ?? "");
+}
+
 function hasStringValue(tokens: Tokens, index: number): boolean {
   const open = index + 2;
   if (tokens[open]?.text !== "{") return false;
@@ -497,6 +497,14 @@ function hasCallSignature(tokens: Tokens, index: number): boolean {
   return false;
 }
 
+/** Whether the sign is that of `type Name = …`. */
+function isAlias(tokens: Tokens, sign: number): boolean {
+  for (let at = sign - 1; at >= 0 && ![";", "{", "}", "(", ")"].includes(tokens[at]!.text); at--)
+    if (tokens[at]!.text === "type" && tokens[at + 1]!.kind === "name" && isStatementStart(tokens[at - 1], "export"))
+      return true;
+  return false;
+}
+
 /** What a type alias stands for, if that is a form that there is not. */
 function aliasForm(tokens: Tokens, index: number): FormCode | null {
   let at = index + 2;
@@ -504,8 +512,7 @@ function aliasForm(tokens: Tokens, index: number): FormCode | null {
   const first = tokens[at + 1];
   if (tokens[at]?.text !== "=" || first === undefined) return null;
   if (first.kind === "template" || first.text === "typeof") return "type_operator";
-  if (first.text === "{")
-    return tokens[at + 2]?.text === "[" && tokens[at + 4]?.text === "in" ? "type_operator" : "object_type";
+  if (first.text === "{") return tokens[at + 2]?.text === "[" && tokens[at + 4]?.text === "in" ? "type_operator" : null;
   if (first.text === "new") return "call_signature";
   // `A & B`, `A["x"]`, `T extends U ? …`: up to the end of the alias.
   const second = tokens[at + 2];

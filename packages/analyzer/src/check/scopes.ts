@@ -7,6 +7,7 @@ import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
 import type { Diagnostic, Fix } from "../diagnostics/diagnostic.ts";
 import { as, CommonFlags, NodeKind } from "../parse/assemblyscript.ts";
 import { childrenOf } from "../parse/children.ts";
+import { ObjectTypeNode, PredicateNode, TextsNode, partsOf } from "../parse/forms-types.ts";
 import { CLOSURE } from "../parse/messages.ts";
 import { spanOfRange } from "../parse/span.ts";
 
@@ -28,7 +29,7 @@ const FOREIGN: readonly Foreign[] = [
   {
     code: "unknown_type",
     names:
-      "unknown object bigint undefined null never Record Partial Readonly Required ReturnType Awaited Promise ReadonlySet ReadonlyMap",
+      "unknown object bigint undefined null never Partial Readonly Required ReturnType Awaited Promise ReadonlySet ReadonlyMap",
     help: "types are bool, i8 … u64, f32, f64, string, arrays, classes, T | null and void; absent is null",
   },
   {
@@ -151,6 +152,8 @@ class ScopeCheck {
       case NodeKind.Identifier:
         return this.#use(node as as.IdentifierExpression, scope);
       case NodeKind.NamedType: {
+        if (node instanceof ObjectTypeNode || node instanceof TextsNode || node instanceof PredicateNode)
+          return this.#visitAll(partsOf(node), scope);
         const { name, typeArguments } = node as as.NamedTypeNode;
         this.#use(name.identifier, scope);
         return this.#visitAll(typeArguments ?? [], scope);

@@ -412,12 +412,20 @@ describe("handlers of every parameter and result type", () => {
             "severity": "warning",
           },
         },
+        "products": [],
         "readOnly": false,
         "reads": [],
         "result": {
           "kind": "string",
         },
         "rwSource": null,
+        "span": {
+          "column": 23,
+          "end": 933,
+          "file": "handlers/all.ts",
+          "line": 15,
+          "start": 925,
+        },
         "speculative": null,
         "steps": {
           "handler": null,

@@ -28,6 +28,7 @@ const CODEC_NAMES = [
   "decodeValue",
   "encodeValue",
   "readArguments",
+  "refuseText",
   "respond",
   "setField",
   "zeroValue",
@@ -95,9 +96,11 @@ class Generator {
         return `${this.#type(file, type.nonNullableType, value.inner)} | null`;
       case "array":
         return `Array<${this.#type(file, type.getClass()!.typeArguments![0]!, value.element)}>`;
+      case "map":
+        return `${type.getClass()!.prototype.name}<string, ${this.#type(file, type.getClass()!.typeArguments![1]!, value.value)}>`;
       case "record": {
         const { record, alias } = this.#records.get(type.getClass()!)!;
-        if (record.file === file.path) return record.name;
+        if (record.file === file.path) return record.identifier;
         file.import(alias, record.file);
         return alias;
       }
@@ -108,33 +111,44 @@ class Generator {
 
   #addRecord(record: RecordSchema, alias: string): void {
     const file = this.#file(record.file);
-    file.statement(`export { ${record.name} as ${alias} };`);
+    file.statement(`export { ${record.identifier} as ${alias} };`);
     const { fields } = record;
-    const types = fields.map((field) => this.#type(file, field.resolved, field.type));
+    const types = fields.map((field) => this.#fieldType(file, field));
     const words = wordCount(fields.length);
     const fill = `__radicalFill${alias.slice(RESERVED_PREFIX.length)}`;
 
     const size = fields.length;
     if (this.#writes) this.#addUnknownFields(record.class);
 
-    const encoded = fields.map(
-      (field, index) =>
-        `    writer.text(${JSON.stringify(field.name)});\n` +
-        `    ${RESERVED_PREFIX}_encodeValue<${types[index]}>(writer, this.${field.name});\n`,
-    );
+    const optional = fields.flatMap(({ name, absent }, index) => (absent ? [{ name, index }] : []));
+    const encoded = fields.map((field, index) => {
+      const value = `this.${field.name}`;
+      const pair =
+        `writer.text(${JSON.stringify(field.name)});\n` +
+        `      ${RESERVED_PREFIX}_encodeValue<${types[index]}>(writer, ${value});`;
+      const checked = `${this.#textChecks(field, value)}${pair}`;
+      return field.absent ? `    if (${value} !== null) {\n      ${checked}\n    }\n` : `    ${checked}\n`;
+    });
+    const counted =
+      `    let size = ${size};\n` + optional.map(({ name }) => `    if (this.${name} === null) size--;\n`).join("");
+    const leftOut =
+      optional.length === 0
+        ? "null"
+        : `[${optional.map(({ name, index }) => `this.${name} === null ? ${index} : i32.MAX_VALUE`).join(", ")}]`;
     const encode = this.#writes
-      ? `    const before = writer.length;\n    writer.map(${size});\n${encoded.join("")}` +
+      ? `    const before = writer.length;\n${counted}    writer.map(size);\n${encoded.join("")}` +
         `    const unknown = this.${UNKNOWN_FIELDS};\n` +
-        `    if (unknown !== null && writer.stores) unknown.insert(writer, before, ${size});\n`
-      : `    writer.map(${size});\n${encoded.join("")}`;
+        `    if (unknown !== null && writer.stores) unknown.insert(writer, before, size, ${leftOut});\n`
+      : `${counted}    writer.map(size);\n${encoded.join("")}`;
     const decoded = fields.map(
       (field, index) =>
         `if (reader.keyIs(${JSON.stringify(field.name)})) {\n` +
         `        ${this.#assignment(record, field, types[index]!, `${RESERVED_PREFIX}_decodeValue<${types[index]}>(reader)`)}\n` +
+        `        ${this.#textChecks(field, `this.${field.name}`)}\n` +
         `        ${markSeen(index)}\n      } else `,
     );
     const otherwise = this.#writes
-      ? `reader.unknown(changetype<usize>(this), offsetof<${record.name}>("${UNKNOWN_FIELDS}"), ${seenUpTo(words)});`
+      ? `reader.unknown(changetype<usize>(this), offsetof<${record.identifier}>("${UNKNOWN_FIELDS}"), ${seenUpTo(words)});`
       : "reader.skip();";
     const filled = fields.map((field, index) => {
       const value =
@@ -144,7 +158,7 @@ class Generator {
       return `    if (!${isSeen(index)}) ${this.#assignment(record, field, types[index]!, value)}\n`;
     });
     file.member(
-      record.name,
+      record.identifier,
       `  __radicalEncode(writer: ${RESERVED_PREFIX}_Writer): void {\n${encode}  }\n` +
         `  __radicalDecode(reader: ${RESERVED_PREFIX}_Reader): void {\n${declareSeen(words)}` +
         `    for (let pairs = reader.map(); pairs > 0; pairs--) {\n      reader.key();\n      ${decoded.join("")}${otherwise}\n    }\n` +
@@ -156,6 +170,18 @@ class Generator {
           .map((word) => `${word}: u64`)
           .join(", ")}): void {\n${filled.join("")}  }\n`,
     );
+  }
+
+  /** The type of a field in its object: an optional one is null there. */
+  #fieldType(file: GeneratedFile, { type, resolved, absent }: RecordField | HandlerParameter): string {
+    return absent === true
+      ? `${this.#type(file, resolved.nonNullableType, type)} | null`
+      : this.#type(file, resolved, type);
+  }
+
+  /** Statements that trap unless the texts in a value are those of its type. */
+  #textChecks({ name, type, absent }: RecordField | HandlerParameter, value: string): string {
+    return textChecks(absent === true ? { kind: "nullable", inner: type } : type, value, name, 0);
   }
 
   /** Adds the field for what a record's class does not know. The class and those that it extends have it once. */
@@ -170,7 +196,7 @@ class Generator {
 
   #assignment(record: RecordSchema, field: RecordField, type: string, value: string): string {
     if (!field.readonly) return `this.${field.name} = ${value};`;
-    return `${RESERVED_PREFIX}_setField<${type}>(changetype<usize>(this), offsetof<${record.name}>("${field.name}"), ${value});`;
+    return `${RESERVED_PREFIX}_setField<${type}>(changetype<usize>(this), offsetof<${record.identifier}>("${field.name}"), ${value});`;
   }
 
   /** The method that evaluates a field's initializer, in the class that declares the field, where its names are. */
@@ -178,7 +204,7 @@ class Generator {
     const name = `__radicalInitial_${field.name}`;
     const { owner } = field;
     const file = this.#file(owner.prototype.declaration.range.source.normalizedPath);
-    const type = this.#type(file, field.resolved, field.type);
+    const type = this.#fieldType(file, field);
     file.member(owner.prototype.name, `  ${name}(): ${type} {\n    return ${field.initializer};\n  }\n`);
     return name;
   }
@@ -188,9 +214,10 @@ class Generator {
     entry.import(handler.name, handler.exportedBy, name);
     const { parameters } = handler;
     const words = wordCount(parameters.length);
-    const types = parameters.map((parameter) => this.#type(entry, parameter.resolved, parameter.type));
+    const types = parameters.map((parameter) => this.#fieldType(entry, parameter));
     const declared = parameters.map(
-      (parameter, i) => `  let p${i}: ${types[i]} = ${placeholder(parameter.type, types[i]!)};\n`,
+      (parameter, i) =>
+        `  let p${i}: ${types[i]} = ${parameter.absent === true ? "null" : placeholder(parameter.type, types[i]!)};\n`,
     );
     const decoded = parameters.map(
       (parameter, i) =>
@@ -211,7 +238,7 @@ class Generator {
       answer =
         handler.resultType === null
           ? `${answer}${writer}  writer.null();\n`
-          : `  const result = ${call};\n${writer}  ${RESERVED_PREFIX}_encodeValue<${this.#type(entry, handler.result, handler.resultType)}>(writer, result);\n`;
+          : `  const result = ${call};\n  ${textChecks(handler.resultType, "result", "result", 0)}\n${writer}  ${RESERVED_PREFIX}_encodeValue<${this.#type(entry, handler.result, handler.resultType)}>(writer, result);\n`;
       answer += `  ${RESERVED_PREFIX}_respond(writer);\n`;
     }
     entry.statement(
@@ -233,10 +260,8 @@ class Generator {
     const file = this.#file(handler.declaredIn);
     const name = `${RESERVED_PREFIX}_d${index}_${position}`;
     const before = handler.parameters.slice(0, position);
-    const signature = before
-      .map((other) => `${other.name}: ${this.#type(file, other.resolved, other.type)}`)
-      .join(", ");
-    const type = this.#type(file, parameter.resolved, parameter.type);
+    const signature = before.map((other) => `${other.name}: ${this.#fieldType(file, other)}`).join(", ");
+    const type = this.#fieldType(file, parameter);
     file.statement(`export function ${name}(${signature}): ${type} {\n  return ${parameter.defaultText};\n}`);
     entry.import(name, handler.declaredIn);
     return `${name}(${before.map((_, i) => `p${i}`).join(", ")})`;
@@ -276,6 +301,37 @@ class GeneratedFile {
   }
 }
 
+/** Statements that trap unless the texts in a value are those of its type. Records check their own. */
+function textChecks(type: ValueType, value: string, what: string, depth: number): string {
+  switch (type.kind) {
+    case "string": {
+      if (type.oneOf === undefined) return "";
+      const isOne = type.oneOf.map((text) => `${value} == ${JSON.stringify(text)}`).join(" || ");
+      const expected = type.oneOf.map((text) => JSON.stringify(text)).join(" or ");
+      return `if (!(${isOne})) ${RESERVED_PREFIX}_refuseText(${JSON.stringify(what)}, ${JSON.stringify(expected)}); `;
+    }
+    case "array": {
+      const [list, index, element] = [`list${depth}`, `index${depth}`, `element${depth}`];
+      const inner = textChecks(type.element, element, what, depth + 1);
+      if (inner === "") return "";
+      return `{ const ${list} = ${value}; for (let ${index} = 0; ${index} < ${list}.length; ${index}++) { const ${element} = ${list}[${index}]; ${inner}} } `;
+    }
+    case "map": {
+      const [values, index, element] = [`values${depth}`, `index${depth}`, `element${depth}`];
+      const inner = textChecks(type.value, element, what, depth + 1);
+      if (inner === "") return "";
+      return `{ const ${values} = ${value}.values(); for (let ${index} = 0; ${index} < ${values}.length; ${index}++) { const ${element} = ${values}[${index}]; ${inner}} } `;
+    }
+    case "nullable": {
+      const some = `some${depth}`;
+      const inner = textChecks(type.inner, some, what, depth + 1);
+      return inner === "" ? "" : `{ const ${some} = ${value}; if (${some} !== null) { ${inner}} } `;
+    }
+    default:
+      return "";
+  }
+}
+
 function wordCount(keys: number): number {
   return Math.max(1, Math.ceil(keys / WORD_BITS));
 }
@@ -312,6 +368,7 @@ function placeholder(type: ValueType, text: string): string {
       return "false";
     case "string":
     case "array":
+    case "map":
     case "record":
       return `changetype<${text}>(0)`;
     case "nullable":

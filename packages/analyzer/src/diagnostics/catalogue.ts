@@ -28,6 +28,7 @@ export const CATALOGUE = {
   syntax_error: INVALID,
   nested_too_deeply: REFUSED,
   type_error: INVALID,
+  unknown_text: INVALID,
   /** A warning of the compiler. */
   compiler_warning: { severity: "warning", class: "invalid" },
   async_function: REFUSED,
@@ -66,6 +67,7 @@ export const CATALOGUE = {
   object_type: REFUSED,
   object_literal: REFUSED,
   index_signature: REFUSED,
+  map_entry: REFUSED,
   overload_signature: REFUSED,
   string_enum: REFUSED,
   local_declaration: REFUSED,

@@ -14,6 +14,8 @@ import {
 import { SDK_LIBRARY } from "../parse/compile.ts";
 import { withoutParentheses } from "../parse/children.ts";
 import type { Facts, Unit } from "../parse/facts.ts";
+import { boxedType } from "../parse/nullable-numbers.ts";
+import { titledShapes } from "../parse/shapes.ts";
 import { drawPlace, readableTypes } from "../parse/span.ts";
 import type { Span } from "../diagnostics/diagnostic.ts";
 import {
@@ -486,6 +488,9 @@ class Lowering implements Declarations {
 
   #typeWithoutNull(source: as.Type, span: Span): Type {
     const instance = source.getClass();
+    // A nullable number is one here, not an object.
+    const boxed = boxedType(source);
+    if (boxed !== null) return this.#typeWithoutNull(boxed, span);
     if (instance !== null) return this.#classType(instance, span);
     const signature = source.getSignature();
     if (signature !== null) {
@@ -522,6 +527,8 @@ class Lowering implements Declarations {
     if (path.startsWith(SDK_LIBRARY)) {
       const [record] = typeArguments;
       if (name === "Table" && record !== undefined) return { kind: "table", record };
+      // It is a map; what is special about it is in the expressions.
+      if (name === "Record") return { kind: "library", name: "Map", arguments: typeArguments };
     } else if (name === "String") {
       return STRING;
     } else if (CONTAINERS.has(name)) {
@@ -628,9 +635,13 @@ function changesSomething(expression: Expression, owner: FunctionDeclaration | n
 
 function printableName(name: string, typeArguments: readonly as.Type[] | null): string {
   // The compiler calls accessors `get:name` and `set:name`.
-  const base = name.replace(/^[gs]et:/, "").replace(/[^A-Za-z0-9_$]+/g, "_");
+  const base = titledShapes(name)
+    .replace(/^[gs]et:/, "")
+    .replace(/[^A-Za-z0-9_$]+/g, "_");
   if (typeArguments === null || typeArguments.length === 0) return base;
-  const suffix = typeArguments.map((argument) => readableTypes(argument.toString()).replace(/[^A-Za-z0-9]+/g, "_"));
+  const suffix = typeArguments.map((argument) =>
+    readableTypes(titledShapes(argument.toString())).replace(/[^A-Za-z0-9]+/g, "_"),
+  );
   return `${base}_${suffix.join("_")}`.replace(/_+$/, "");
 }
 

@@ -8,6 +8,7 @@ import {
   ASSEMBLYSCRIPT_VERSION,
   binaryen,
   CommonFlags,
+  Constraints,
   ElementKind,
   FlowFlags,
   NodeKind,
@@ -21,6 +22,9 @@ import { Arithmetic, type ArithmeticRules } from "./arithmetic.ts";
 import { withoutParentheses } from "./children.ts";
 import { grafted, isDevelopers, isGenerated, type Graft } from "./graft.ts";
 import { mended } from "./library-mends.ts";
+import { ENTRIES_FILE, MapEntries, resolveMapEntries } from "./map-entries.ts";
+import { BOXED_FILE, NullableNumbers, resolveNullableNumbers, type Original } from "./nullable-numbers.ts";
+import { declareShapes, nameAliases, type Declared, type ShapedSource } from "./shapes.ts";
 import { drawPlace, originOf, spanOfRange } from "./span.ts";
 import type { SyntaxTrees, TreeImport, TreeKind } from "./syntax-trees.ts";
 
@@ -105,9 +109,12 @@ export function loadProgram(request: CompileRequest): LoadedProgram {
   const [major, minor, patch] = ASSEMBLYSCRIPT_VERSION.split(".").map(Number) as [number, number, number];
   as.setBundleVersion(options, major, minor, patch);
   const program = as.newProgram(options);
+  resolveNullableNumbers(program);
+  resolveMapEntries(program);
   try {
-    addSources(program, request);
+    const aliases = addSources(program, request);
     if (!hasErrors(program)) as.initializeProgram(program);
+    nameAliases(program, aliases);
   } catch (error) {
     request.trees.clear();
     return {
@@ -206,6 +213,7 @@ interface CompilerInternals {
     call: as.CallExpression,
     context: as.Type,
   ): as.ExpressionRef;
+  checkFieldInitialization(created: as.Class, node: as.Node): void;
   compileFile(file: as.File): void;
   compileFunctionBody(instance: as.Function, statements: as.ExpressionRef[]): boolean;
   compileThrowStatement(statement: as.ThrowStatement): as.ExpressionRef;
@@ -239,6 +247,25 @@ export class RadicalCompiler extends as.Compiler {
   readonly otherThrows: CallSite[] = [];
   /** Checks of overflow, and what is found about numbers. */
   readonly arithmetic: Arithmetic;
+  readonly #original: Original = {
+    compileExpression: (expression, context, constraints) => {
+      const outer = this.arithmetic.begin(expression);
+      const result = super.compileExpression(this.arithmetic.toCompile(context), context, constraints);
+      this.arithmetic.end(outer, result);
+      return result;
+    },
+    convertExpression: (expression, from, to, explicit, node) => {
+      this.arithmetic.noteConversion(from, to, node);
+      return super.convertExpression(expression, from, to, explicit, node);
+    },
+    makeCallDirect: (...given) => super.makeCallDirect(...given),
+  };
+  readonly #mapEntries = new MapEntries(this, this.#original);
+  readonly #nullableNumbers = new NullableNumbers(this, {
+    ...this.#original,
+    compileExpression: (node, context, constraints) =>
+      this.#mapEntries.compile(node, context) ?? this.#original.compileExpression(node, context, constraints),
+  });
 
   constructor(program: as.Program, arithmetic: ArithmeticRules = WRAPPING) {
     super(program);
@@ -253,7 +280,7 @@ export class RadicalCompiler extends as.Compiler {
     internals.initDefaultMemory = (end) => {
       const pages = Math.ceil(Number(String(end)) / PAGE_BYTES);
       const { options } = program;
-      // What begins full grows at once.
+      // Memory that begins full grows at once.
       if (pages > options.initialMemory) as.setInitialMemory(options, pages + options.initialMemory);
       layOut(end);
     };
@@ -292,6 +319,11 @@ export class RadicalCompiler extends as.Compiler {
       for (const [name] of generated) members!.delete(name);
       initializeFields(created, statements);
       for (const [name, member] of generated) members!.set(name, member);
+    };
+    // The fields of a record that is declared by its shape have no initializers: a literal gives them their values.
+    const checkFieldInitialization = internals.checkFieldInitialization.bind(this);
+    internals.checkFieldInitialization = (created, node) => {
+      if (node.kind !== NodeKind.Literal) checkFieldInitialization(created, node);
     };
   }
 
@@ -403,10 +435,7 @@ export class RadicalCompiler extends as.Compiler {
         }
       }
     }
-    const outer = this.arithmetic.begin(expression);
-    const result = super.compileExpression(this.arithmetic.toCompile(contextualType), contextualType, constraints);
-    this.arithmetic.end(outer, result);
-    return result;
+    return this.#nullableNumbers.compileExpression(expression, contextualType, constraints ?? Constraints.None);
   }
 
   override compileStatement(statement: as.Statement): as.ExpressionRef {
@@ -417,14 +446,13 @@ export class RadicalCompiler extends as.Compiler {
   }
 
   override convertExpression(
-    expression: as.ExpressionRef,
+    value: as.ExpressionRef,
     from: as.Type,
     to: as.Type,
     explicit: boolean,
     node: as.Node,
   ): as.ExpressionRef {
-    this.arithmetic.noteConversion(from, to, node);
-    return super.convertExpression(expression, from, to, explicit, node);
+    return this.#nullableNumbers.convertExpression(value, from, to, explicit, node);
   }
 
   override makeAdd(left: as.ExpressionRef, right: as.ExpressionRef, type: as.Type): as.ExpressionRef {
@@ -591,17 +619,16 @@ function hasErrors(program: as.Program): boolean {
 }
 
 /** Hands the compiler the trees of the library, of the entry file, and of all that they import. */
-function addSources(program: as.Program, request: CompileRequest): void {
+function addSources(program: as.Program, request: CompileRequest): Declared["aliases"] {
   const { stdlib, sources, trees } = request;
-  const grafts = new Map(request.grafts?.map((graft) => [graft.file, graft]));
   const added = new Set<string>();
   const waiting: TreeImport[] = [];
+  const files: ShapedSource[] = [];
   const add = (path: string, text: string, kind: TreeKind): void => {
-    const { source, messages, imports } = trees.get(path, mended(path, text), kind);
+    const { source, messages, imports, shapes } = trees.get(path, mended(path, text), kind);
     if (added.has(source.internalPath)) return;
     added.add(source.internalPath);
-    const graft = grafts.get(path);
-    program.sources.push(graft === undefined ? source : grafted(source, graft, trees));
+    files.push({ source, shapes });
     program.diagnostics.push(...messages);
     waiting.push(...imports);
   };
@@ -612,6 +639,8 @@ function addSources(program: as.Program, request: CompileRequest): void {
   const runtime = `rt/index-${request.runtime}.ts`;
   add(`~lib/${runtime}`, stdlib.get(runtime)!, "entry");
   add(request.entry, sources.get(request.entry)!, "entry");
+  // No file imports these: the compiler uses them by itself.
+  for (const path of [BOXED_FILE, ENTRIES_FILE]) add(`${SDK_LIBRARY}/${path}`, request.sdk.get(path)!, "module");
   // The list grows as it is read.
   for (const { internalPath, node } of waiting) {
     if (added.has(internalPath)) continue;
@@ -624,6 +653,13 @@ function addSources(program: as.Program, request: CompileRequest): void {
     program.parser.dependees.set(internalPath, { source: node.range.source, reportNode: node });
     as.parse(program, null, `${internalPath}.ts`, false);
   }
+  const grafts = new Map(request.grafts?.map((graft) => [graft.file, graft]));
+  const { sources: declared, aliases } = declareShapes(files);
+  for (const source of declared) {
+    const graft = grafts.get(source.normalizedPath);
+    program.sources.push(graft === undefined ? source : grafted(source, graft, trees));
+  }
+  return aliases;
 }
 
 function lookUp(wanted: string, request: CompileRequest): { readonly path: string; readonly text: string } | null {

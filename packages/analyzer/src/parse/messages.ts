@@ -151,8 +151,20 @@ const KNOWN: readonly Known[] = [
   {
     pattern: /^not implemented: union types$/,
     code: "union_type",
-    message: "there are no union types but T | null",
-    help: "use a class with nullable fields, an enum or a number with constants, or one handler for each type",
+    message: "there are no union types but T | null and unions of texts",
+    help: 'write texts, "free" | "held", a record with optional fields, or one handler for each type',
+  },
+  {
+    pattern: /^not implemented: methods of object types$/,
+    code: "object_type",
+    message: "an object type has no methods: it is the type of a record",
+    help: "write a function that takes the record, or a field of a function type: compare: (other: string) => i32",
+  },
+  {
+    pattern: /^not implemented: object types without a name that mention a type parameter$/,
+    code: "object_type",
+    message: "an object type without a name can't mention a type parameter",
+    help: "give it a name with a type parameter of its own: type Page<T> = { items: T[] }, and write Page<T>",
   },
   {
     pattern: /^not implemented: Regular expressions$/,
@@ -181,7 +193,7 @@ const KNOWN: readonly Known[] = [
   {
     pattern: /^optional (properties are not supported|parameter must have an initializer)/,
     code: "optional_member",
-    help: "write the value that an omitted one has: limit: i32 = 10, or nickname: string | null = null",
+    help: "an optional member is a field or a parameter: nickname?: string",
   },
   {
     pattern:
@@ -218,6 +230,22 @@ const KNOWN: readonly Known[] = [
     code: "constant_test",
     message: "nothing is equal to NaN, not even NaN",
     help: "ask isNaN(value)",
+  },
+  {
+    pattern: /^not implemented: assignments to entries of maps inside of expressions$/,
+    code: "map_entry",
+    message: "an entry of a map is set by a statement of its own",
+    help: "write map[key] = value; as a statement, and use the value",
+  },
+  {
+    pattern: /^not implemented: updates of entries of maps$/,
+    code: "map_entry",
+    message: "an entry of a map may be absent, so it can't be updated",
+    help: "read it first: const known = map[key]; map[key] = known == null ? 1 : known + 1;",
+  },
+  {
+    pattern: /^type 'Map<.*' is not assignable to type 'Record</,
+    help: "write a literal: const ages: Record<string, i32> = {};",
   },
   {
     pattern: /^index signature is missing in type/,

@@ -8,6 +8,8 @@
  * them (`syntax-trees.test.ts` holds it to that). Whoever wants to add to a tree copies it (`graft.ts`).
  */
 import { as } from "./assemblyscript.ts";
+import { TypesParser } from "./forms-types.ts";
+import { nameShapes, NO_SHAPES, type FileShapes } from "./shapes.ts";
 
 export interface SyntaxTree {
   readonly source: as.Source;
@@ -15,6 +17,7 @@ export interface SyntaxTree {
   readonly messages: readonly as.DiagnosticMessage[];
   /** What the file imports or re-exports, in order of first mention. */
   readonly imports: readonly TreeImport[];
+  readonly shapes: FileShapes;
 }
 
 export interface TreeImport {
@@ -46,11 +49,14 @@ export class SyntaxTrees {
 }
 
 function parse(path: string, text: string, kind: TreeKind): SyntaxTree {
-  const parser = path.startsWith("~lib/") ? new LibraryParser() : new as.Parser();
+  const parser = path.startsWith("~lib/") ? new LibraryParser() : new TypesParser();
   parser.parseFile(text, path, kind === "entry");
+  const source = parser.sources[0]!;
+  const shapes = parser instanceof TypesParser ? nameShapes(source, parser) : NO_SHAPES;
   const dependees = parser.dependees as ReadonlyMap<string, { readonly reportNode: as.Node }>;
   return {
-    source: parser.sources[0]!,
+    source,
+    shapes,
     messages: parser.diagnostics,
     imports: [...new Set(parser.backlog)].map((internalPath) => ({
       internalPath,

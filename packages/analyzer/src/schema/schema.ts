@@ -18,7 +18,13 @@ import {
 } from "../parse/assemblyscript.ts";
 import { SDK_LIBRARY } from "../parse/compile.ts";
 import type { Roots } from "../parse/facts.ts";
+import { isOptionalMember, isOptionalParameter } from "../parse/forms-types.ts";
+import { entriesOf } from "../parse/map-entries.ts";
+import { boxedType } from "../parse/nullable-numbers.ts";
+import { isNamelessShape } from "../parse/shapes.ts";
 import { copiedText, readableTypes, spanOfRange, textOf } from "../parse/span.ts";
+import { RecordNames } from "./record-names.ts";
+import { elementOf, textsOf, withoutAliases, type WrittenType } from "./written-types.ts";
 
 /** Prefix of every generated name. */
 export const RESERVED_PREFIX = "__radical";
@@ -55,6 +61,8 @@ export interface RecordField {
   readonly name: string;
   readonly type: ValueType;
   readonly resolved: as.Type;
+  /** Declared as `name?: T`: `type` is T, and `resolved` T | null. */
+  readonly absent: boolean;
   /** The class that declares it: the record's or one that it extends. */
   readonly owner: as.Class;
   readonly readonly: boolean;
@@ -64,7 +72,10 @@ export interface RecordField {
 
 export interface RecordSchema {
   readonly class: as.Class;
+  /** Its name for clients and in the manifest. */
   readonly name: string;
+  /** Its name in its file: an object type without a name has one that no developer wrote. */
+  readonly identifier: string;
   readonly file: string;
   readonly fields: readonly RecordField[];
 }
@@ -105,7 +116,8 @@ export function recordTypes(records: readonly RecordSchema[]): RecordTypes {
         fields: fields.map((field) => ({
           name: field.name,
           type: field.type,
-          optional: field.initializer !== null || field.type.kind === "nullable",
+          optional: field.initializer !== null || field.type.kind === "nullable" || field.absent,
+          ...(field.absent ? { absent: true as const } : {}),
         })),
       },
     ]),
@@ -132,11 +144,13 @@ class SchemaExtractor {
   readonly #tables = new Map<string, TableSchema>();
   readonly #records = new Map<as.Class, RecordSchema | null>();
   readonly #diagnostics: Diagnostic[] = [];
+  readonly #names: RecordNames;
 
   constructor(program: as.Program, options: SchemaOptions) {
     this.#program = program;
     this.#uniqueNames = options.uniqueNames;
     this.#isSetFunction = options.isSetFunction ?? (() => false);
+    this.#names = new RecordNames(program);
   }
 
   finish(): Schema {
@@ -211,7 +225,16 @@ class SchemaExtractor {
         return;
       }
       const resolved = instance.signature.parameterTypes[index]!;
-      const type = this.#valueType(resolved, node.type.range, `parameter ${node.name.text} of handler ${name}`);
+      const absent = isOptionalParameter(node);
+      const type = this.#valueType(
+        absent ? resolved.nonNullableType : resolved,
+        { node: node.type, scope: prototype },
+        {
+          range: node.type.range,
+          what: `parameter ${node.name.text} of handler ${name}`,
+          path: [name, node.name.text],
+        },
+      );
       if (type === null) {
         complete = false;
         return;
@@ -220,14 +243,20 @@ class SchemaExtractor {
         name: node.name.text,
         type,
         optional: node.initializer !== null || node.parameterKind === ParameterKind.Optional,
+        ...(absent ? { absent } : {}),
         resolved,
-        defaultText: node.initializer === null ? null : copiedText(node.initializer),
+        defaultText: node.initializer === null || absent ? null : copiedText(node.initializer),
       });
     });
     const result = instance.signature.returnType;
     let resultType: ValueType | null = null;
     if (result.kind !== TypeKind.Void) {
-      resultType = this.#valueType(result, declaration.signature.returnType.range, `the result of handler ${name}`);
+      const node = declaration.signature.returnType;
+      resultType = this.#valueType(
+        result,
+        { node, scope: prototype },
+        { range: node.range, what: `the result of handler ${name}`, path: [name, "result"] },
+      );
       if (resultType === null) complete = false;
     }
     if (!complete) return;
@@ -280,11 +309,22 @@ class SchemaExtractor {
     }
     const resolved = this.#program.resolver.resolveType(argument, null, file, null, ReportMode.Report);
     if (resolved === null) return;
-    const type = this.#valueType(resolved, argument.range, `the items of table ${name}`);
+    const written = { node: argument, scope: file };
+    const type = this.#valueType(resolved, written, {
+      range: argument.range,
+      what: `the items of table ${name}`,
+      path: singular([name]),
+    });
     if (type === null) return;
-    if (type.kind !== "record" && type.kind !== "string" && type.kind !== "array") {
+    if (hasTexts(type)) {
       this.#report("unsupported_type", argument.range, `the items of table ${name} can't be ${textOf(argument)}`, {
-        help: "an item is a record class, a string or an array, so that get can answer null for an absent one",
+        help: "store texts of a union in the field of a record, where they are checked",
+      });
+      return;
+    }
+    if (type.kind !== "record" && type.kind !== "string" && type.kind !== "array" && type.kind !== "map") {
+      this.#report("unsupported_type", argument.range, `the items of table ${name} can't be ${textOf(argument)}`, {
+        help: "an item is a record, a string, an array or a map, so that get can answer null for an absent one",
       });
       return;
     }
@@ -306,42 +346,69 @@ class SchemaExtractor {
     });
   }
 
-  /** The value type of a resolved type; null if it has none, which is reported at `range`. */
-  #valueType(type: as.Type, range: as.Range, what: string): ValueType | null {
+  /** The value type of a resolved type; null if it has none, which is reported at the place. */
+  #valueType(type: as.Type, written: WrittenType, place: Place): ValueType | null {
     if (type.isNullableReference) {
-      const inner = this.#valueType(type.nonNullableType, range, what);
+      const inner = this.#valueType(type.nonNullableType, written, place);
       return inner === null ? null : { kind: "nullable", inner };
     }
     const number = NUMBERS.get(type.kind);
     if (number !== undefined && !type.isReference) return number;
+    const boxed = boxedType(type);
+    if (boxed !== null) return this.#valueType(boxed, written, place);
     const found = type.getClass();
     if (found !== null) {
-      if (found === this.#program.stringInstance) return { kind: "string" };
+      if (found === this.#program.stringInstance) return this.#textType(written);
       if (found.prototype === this.#program.arrayPrototype) {
-        const element = this.#valueType(found.typeArguments![0]!, range, what);
+        const element = this.#valueType(found.typeArguments![0]!, elementOf(this.#program, written, 0), {
+          ...place,
+          path: singular(place.path),
+        });
         return element === null ? null : { kind: "array", element };
       }
-      const record = this.#record(found, range, what);
+      if (found.prototype.internalName === MAP || entriesOf(type) !== null) {
+        const [key, value] = found.typeArguments!;
+        const keys = withoutAliases(this.#program, elementOf(this.#program, written, 0));
+        const isText = key!.getClass() === this.#program.stringInstance && !key!.isNullableReference;
+        if (!isText || textsOf(this.#program, keys).kind !== "any") return this.#unsupported(place, type);
+        const held = this.#valueType(value!, elementOf(this.#program, written, 1), {
+          ...place,
+          path: singular(place.path),
+        });
+        return held === null ? null : { kind: "map", value: held };
+      }
+      const record = this.#record(found, place);
       return record === null ? null : { kind: "record", name: record.name };
     }
-    return this.#unsupported(range, what, type);
+    return this.#unsupported(place, type);
   }
 
-  #unsupported(range: as.Range, what: string, type: as.Type): null {
-    const name = type.toString();
-    const instead = INSTEAD.find(([pattern]) => pattern.test(name))?.[1];
-    this.#report("unsupported_type", range, `${what} can't be of type ${readableTypes(name)}`, {
-      help: instead ?? "accepted are bool, i8 … u64, f32, f64, string, arrays, nullable values and record classes",
+  #textType(written: WrittenType): ValueType | null {
+    const texts = textsOf(this.#program, withoutAliases(this.#program, written));
+    if (texts.kind === "texts") return { kind: "string", oneOf: texts.texts };
+    if (texts.kind === "any") return { kind: "string" };
+    this.#report("union_type", texts.part.range, `${textOf(texts.part)} is not a union of texts`, {
+      help: 'write the texts: type Status = "free" | "held"',
     });
     return null;
   }
 
-  #record(found: as.Class, range: as.Range, what: string): RecordSchema | null {
+  #unsupported({ range, what }: Place, type: as.Type): null {
+    const name = type.toString();
+    const instead = INSTEAD.find(([pattern]) => pattern.test(name))?.[1];
+    this.#report("unsupported_type", range, `${what} can't be of type ${readableTypes(name)}`, {
+      help:
+        instead ?? "accepted are bool, i8 … u64, f32, f64, string, arrays, maps of texts, nullable values and records",
+    });
+    return null;
+  }
+
+  #record(found: as.Class, place: Place): RecordSchema | null {
     const known = this.#records.get(found);
     if (known !== undefined) return known;
     const { prototype } = found;
     const declaration = prototype.declaration as as.ClassDeclaration;
-    const place = declaration.name.range;
+    const { range, what } = place;
     const refuse = (...problem: Problem): null => {
       this.#records.set(found, null);
       this.#report(...problem);
@@ -350,7 +417,7 @@ class SchemaExtractor {
     const isData = !found.isInterface && !prototype.is(CommonFlags.Abstract) && !found.type.isUnmanaged;
     if (!isData || isOfLibrary(found, this.#program)) {
       this.#records.set(found, null);
-      return this.#unsupported(range, what, found.type);
+      return this.#unsupported(place, found.type);
     }
     for (let base: as.Class | null = found; base !== null && isOwn(base); base = base.base) {
       const { name } = base.prototype.declaration;
@@ -366,16 +433,22 @@ class SchemaExtractor {
         });
       }
     }
-    const namesake = [...this.#records.values()].find((record) => record?.name === prototype.name);
+    const name = isNamelessShape(declaration) ? this.#names.nameOf(place.path) : prototype.name;
+    const namesake = [...this.#records.values()].find((record) => record?.name === name);
     if (this.#uniqueNames && namesake !== undefined && namesake !== null) {
-      return refuse("duplicate_record", place, `there are two record classes named ${prototype.name}`, {
-        related: [{ span: spanOfRange(namesake.class.prototype.declaration.name.range), label: "the other one" }],
-        help: "rename one of them: clients see records by name",
-      });
+      return refuse(
+        "duplicate_record",
+        declaration.name.range,
+        `there are two record classes named ${prototype.name}`,
+        {
+          related: [{ span: spanOfRange(namesake.class.prototype.declaration.name.range), label: "the other one" }],
+          help: "rename one of them: clients see records by name",
+        },
+      );
     }
     const fields: RecordField[] = [];
     const file = declaration.range.source.normalizedPath;
-    const record: RecordSchema = { class: found, name: prototype.name, file, fields };
+    const record: RecordSchema = { class: found, name, identifier: prototype.name, file, fields };
     // A field of its own type finds the record here, before its fields are known.
     this.#records.set(found, record);
     for (const member of found.members?.values() ?? []) {
@@ -404,16 +477,26 @@ class SchemaExtractor {
       );
       return null;
     }
-    const range = declaration.type?.range ?? declaration.name.range;
-    const type = this.#valueType(property.type, range, `field ${name} of record class ${record.name}`);
+    const absent = isOptionalMember(declaration);
+    const owner = property.parent as as.Class;
+    const type = this.#valueType(
+      absent ? property.type.nonNullableType : property.type,
+      { node: declaration.type, scope: owner },
+      {
+        range: declaration.type?.range ?? declaration.name.range,
+        what: `field ${name} of record class ${record.name}`,
+        path: [record.name, name],
+      },
+    );
     if (type === null) return null;
     return {
       name,
       type,
+      absent,
       resolved: property.type,
-      owner: property.parent as as.Class,
+      owner,
       readonly: member.is(CommonFlags.Readonly),
-      initializer: initializerText(declaration, property.parent as as.Class),
+      initializer: initializerText(declaration, owner),
     };
   }
 
@@ -445,6 +528,40 @@ class SchemaExtractor {
   }
 }
 
+const MAP = "~lib/map/Map";
+
+/** Where a type is used. */
+interface Place {
+  readonly range: as.Range;
+  /** In words: `parameter post of handler publish`. */
+  readonly what: string;
+  /** The names on the way to it: that of the handler or record, and of its part. */
+  readonly path: readonly string[];
+}
+
+/** The path to an element of what is at the path: of `sections` a `section`. */
+function singular(path: readonly string[]): readonly string[] {
+  return path.map((name, index) =>
+    index === path.length - 1 && /[^s]s$/.test(name) && name.length > 2 ? name.slice(0, -1) : name,
+  );
+}
+
+/** Whether texts outside of records are of a union, so that nothing checks them where they are stored. */
+function hasTexts(type: ValueType): boolean {
+  switch (type.kind) {
+    case "string":
+      return type.oneOf !== undefined;
+    case "array":
+      return hasTexts(type.element);
+    case "map":
+      return hasTexts(type.value);
+    case "nullable":
+      return hasTexts(type.inner);
+    default:
+      return false;
+  }
+}
+
 function isOwn(found: as.Class): boolean {
   return !found.prototype.declaration.range.source.isLibrary;
 }
@@ -472,7 +589,8 @@ const NUMBERS: ReadonlyMap<as.TypeKind, ValueType> = new Map<as.TypeKind, ValueT
 
 /** What to write in place of types that can't cross the boundary. */
 const INSTEAD: readonly (readonly [type: RegExp, help: string])[] = [
-  [/\/(Map|Set)</, "use an array of records, or a table"],
+  [/\/(Map|Record)</, "the keys of a map are texts: Record<string, T>, or Map<string, T>"],
+  [/\/Set</, "use an array, or a map: Record<string, bool>"],
   [/\/Date$/, "use i64: milliseconds since the epoch, as now() gives"],
   [/\/StaticArray</, "use an array: T[]"],
   [/(Array|ArrayBuffer|DataView)$/, "use an array of numbers: u8[]"],

@@ -335,7 +335,9 @@ export function arbitraryHistory(
         .map(({ name, parameters }) =>
           fc.record({
             handler: fc.constant(name),
-            json: fc.record(Object.fromEntries(parameters.map((parameter) => [parameter.name, json(parameter.type)]))),
+            json: fc.record(Object.fromEntries(parameters.map((parameter) => [parameter.name, json(parameter.type)])), {
+              requiredKeys: parameters.flatMap((parameter) => (parameter.absent === true ? [] : [parameter.name])),
+            }),
             draw: fc.nat(255),
           }),
         ),
@@ -436,10 +438,15 @@ function withMore(type: ValueType, records: RecordTypes, value: unknown): unknow
       return value === null ? null : withMore(type.inner, records, value);
     case "array":
       return (value as readonly unknown[]).map((element) => withMore(type.element, records, element));
+    case "map":
+      return Object.fromEntries(
+        Object.entries(value as object).map(([key, held]) => [key, withMore(type.value, records, held)]),
+      );
     case "record": {
       const record = value as Readonly<Record<string, unknown>>;
-      const fields = records[type.name]!.fields.map((field) => {
-        return [field.name, withMore(field.type, records, record[field.name])] as const;
+      const fields = records[type.name]!.fields.flatMap((field) => {
+        const held = record[field.name];
+        return held === undefined ? [] : [[field.name, withMore(field.type, records, held)] as const];
       });
       return Object.fromEntries([[ADDED.name, "added"], ...fields]);
     }
@@ -458,7 +465,7 @@ function arbitraryJson(type: ValueType, records: RecordTypes, pools: Pools, dept
     case "bool":
       return fc.boolean();
     case "string":
-      return fc.constantFrom(...pools.strings);
+      return fc.constantFrom(...(type.oneOf ?? pools.strings));
     case "f32":
     case "f64":
       return fc.oneof(fc.constantFrom(0, 0.5, -1, 3), fc.float({ noNaN: true, noDefaultInfinity: true }));
@@ -468,12 +475,19 @@ function arbitraryJson(type: ValueType, records: RecordTypes, pools: Pools, dept
       return depth <= 0
         ? fc.constant([])
         : fc.array(arbitraryJson(type.element, records, pools, depth - 1), { maxLength: 5 });
-    case "record":
+    case "map":
+      return depth <= 0
+        ? fc.constant({})
+        : fc.dictionary(fc.constantFrom(...pools.strings), arbitraryJson(type.value, records, pools, depth - 1), {
+            maxKeys: 4,
+          });
+    case "record": {
+      const { fields } = records[type.name]!;
       return fc.record(
-        Object.fromEntries(
-          records[type.name]!.fields.map((field) => [field.name, arbitraryJson(field.type, records, pools, depth - 1)]),
-        ),
+        Object.fromEntries(fields.map((field) => [field.name, arbitraryJson(field.type, records, pools, depth - 1)])),
+        { requiredKeys: fields.flatMap((field) => (field.absent === true ? [] : [field.name])) },
       );
+    }
     default: {
       const [min, max] = INTEGER_RANGES[type.kind];
       return fc.constantFrom(...pools.integers.filter((value) => BigInt(value) >= min && BigInt(value) <= max));

@@ -25,7 +25,7 @@ export function generateOpenApi(manifest: Manifest): string {
       case "bool":
         return { type: "boolean" };
       case "string":
-        return { type: "string" };
+        return { type: "string", ...(type.oneOf === undefined ? {} : { enum: type.oneOf }) };
       case "f32":
       case "f64":
         // What JSON has no number for, NaN and the infinities, is null.
@@ -38,6 +38,8 @@ export function generateOpenApi(manifest: Manifest): string {
       }
       case "array":
         return { type: "array", items: schemaOf(type.element, direction) };
+      case "map":
+        return { type: "object", additionalProperties: schemaOf(type.value, direction) };
       case "nullable":
         return { anyOf: [schemaOf(type.inner, direction), { type: "null" }] };
       case "record":
@@ -52,7 +54,9 @@ export function generateOpenApi(manifest: Manifest): string {
   const objectOf = (fields: readonly Parameter[], direction: Direction): Schema => ({
     type: "object",
     properties: Object.fromEntries(fields.map(({ name, type }) => [name, schemaOf(type, direction)])),
-    required: fields.filter(({ optional }) => direction === "result" || !optional).map(({ name }) => name),
+    required: fields
+      .filter(({ optional, absent }) => absent !== true && (direction === "result" || !optional))
+      .map(({ name }) => name),
     ...(direction === "arguments" ? { additionalProperties: false } : {}),
   });
 
@@ -71,7 +75,8 @@ export function generateOpenApi(manifest: Manifest): string {
   const queryParameter = ({ name, type, optional }: Parameter): Schema => {
     const common = { name, in: "query", required: !optional && type.kind !== "nullable" };
     const plain = type.kind === "nullable" ? type.inner : type;
-    const isText = plain.kind !== "record" && (plain.kind !== "array" || isScalar(plain.element));
+    const isText =
+      plain.kind !== "record" && plain.kind !== "map" && (plain.kind !== "array" || isScalar(plain.element));
     const schema = schemaOf(plain, "arguments");
     // A list is given by repeating its name.
     return isText ? { ...common, schema } : { ...common, content: { "application/json": { schema } } };
@@ -152,7 +157,7 @@ const FORMATS = { i64: "int64", u64: "uint64" } as const;
 const FLOAT_FORMATS = { f32: "float", f64: "double" } as const;
 
 function isScalar({ kind }: ValueType): boolean {
-  return kind !== "array" && kind !== "record" && kind !== "nullable";
+  return kind !== "array" && kind !== "map" && kind !== "record" && kind !== "nullable";
 }
 
 const ERROR_SCHEMA = {

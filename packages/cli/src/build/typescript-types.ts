@@ -4,7 +4,7 @@
  * Numbers of every kind are `number`. A 64-bit integer may be sent as a `bigint` too; in a result one beyond 2^53 is
  * rounded by `JSON.parse`, so a handler that must keep all digits returns a string.
  */
-import type { HandlerManifest, Manifest, Parameter, RecordType, ValueType } from "@radical/protocol";
+import type { Field, HandlerManifest, Manifest, Parameter, RecordType, ValueType } from "@radical/protocol";
 
 /** Which way a value goes: fields with an initializer may be left out on the way in only. */
 type Direction = "arguments" | "result";
@@ -20,7 +20,7 @@ export interface GeneratedTypes {
 const RESERVED = new Set(
   (
     "AbortSignal Answered Array AsyncGenerator AsyncIterable Client ClientOptions CallOptions Date Error ErrorBody ErrorFields Handlers HandlerName JSON Math Number Object Promise " +
-    "RadicalClientError Record RequestInit Response Set Speculation SpeculationEvent Symbol TextDecoder URL any bigint boolean crypto fetch never null number object " +
+    "RadicalClientError Readonly Record RequestInit Response Set Speculation SpeculationEvent Symbol TextDecoder URL any bigint boolean crypto fetch never null number object " +
     "setTimeout string symbol undefined unknown void"
   ).split(" "),
 );
@@ -37,7 +37,7 @@ export function generateTypes(manifest: Manifest): GeneratedTypes {
       case "bool":
         return "boolean";
       case "string":
-        return "string";
+        return type.oneOf === undefined ? "string" : type.oneOf.map((text) => JSON.stringify(text)).join(" | ");
       case "i64":
       case "u64":
         return direction === "arguments" ? "number | bigint" : "number";
@@ -45,6 +45,8 @@ export function generateTypes(manifest: Manifest): GeneratedTypes {
         const element = typeOf(type.element, direction);
         return `readonly ${element.includes(" ") ? `(${element})` : element}[]`;
       }
+      case "map":
+        return `Readonly<Record<string, ${typeOf(type.value, direction)}>>`;
       case "nullable":
         return `${typeOf(type.inner, direction)} | null`;
       case "record":
@@ -57,7 +59,7 @@ export function generateTypes(manifest: Manifest): GeneratedTypes {
   const fieldsOf = (fields: readonly Parameter[], direction: Direction, indent: string): string =>
     fields
       .map((field) => {
-        const mark = direction === "arguments" && field.optional ? "?" : "";
+        const mark = field.absent === true || (direction === "arguments" && field.optional) ? "?" : "";
         return `${indent}readonly ${propertyName(field.name)}${mark}: ${typeOf(field.type, direction)};\n`;
       })
       .join("");
@@ -112,6 +114,7 @@ export function usedRecords(manifest: Manifest): {
     const names = new Set<string>();
     const visit = (type: ValueType): void => {
       if (type.kind === "array") visit(type.element);
+      else if (type.kind === "map") visit(type.value);
       else if (type.kind === "nullable") visit(type.inner);
       else if (type.kind === "record" && !names.has(type.name)) {
         names.add(type.name);
@@ -138,6 +141,8 @@ export function differingRecords(manifest: Manifest): ReadonlySet<string> {
         return true;
       case "array":
         return differs(type.element);
+      case "map":
+        return differs(type.value);
       case "nullable":
         return differs(type.inner);
       case "record":
@@ -150,7 +155,8 @@ export function differingRecords(manifest: Manifest): ReadonlySet<string> {
   for (let size = -1; size !== found.size;) {
     size = found.size;
     for (const record of Object.values(manifest.records)) {
-      if (record.fields.some((field) => field.optional || differs(field.type))) found.add(record.name);
+      const isOther = (field: Field): boolean => (field.optional && field.absent !== true) || differs(field.type);
+      if (record.fields.some(isOther)) found.add(record.name);
     }
   }
   return found;

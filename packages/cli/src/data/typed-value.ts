@@ -30,14 +30,31 @@ function problem(reader: CborReader, type: ValueType, records: RecordTypes, path
       }
       return null;
     }
+    case "map": {
+      const keys = new Set<string>();
+      for (let left = reader.map(); left > 0; left--) {
+        const key = reader.text();
+        const within = `${path}[${JSON.stringify(key)}]`;
+        if (keys.has(key)) return `"${within}" comes twice`;
+        keys.add(key);
+        const found = problem(reader, type.value, records, within);
+        if (found !== null) return found;
+      }
+      return null;
+    }
     case "record":
       return problemOfFields(reader, records[type.name]?.fields ?? [], records, path);
     case "bool":
     case "f32":
     case "f64":
-    case "string":
       reader.skip();
       return null;
+    case "string": {
+      const text = reader.text();
+      return type.oneOf === undefined || type.oneOf.includes(text)
+        ? null
+        : `"${path}" must be one of ${type.oneOf.map((one) => JSON.stringify(one)).join(", ")}`;
+    }
     default: {
       const value = BigInt(reader.integer());
       const [min, max] = INTEGER_RANGES[type.kind];
@@ -58,6 +75,8 @@ function problemOfFields(
     const field = fields.find((known) => known.name === name);
     if (field === undefined) return `unknown field "${path}.${name}"${UNKNOWN_FIELD_HELP}`;
     missing.delete(name);
+    // An earlier build may have stored null.
+    if (field.absent === true && reader.nullIfNext()) continue;
     const found = problem(reader, field.type, records, `${path}.${name}`);
     if (found !== null) return found;
   }
@@ -79,5 +98,6 @@ const KINDS: Readonly<Record<Exclude<ValueType["kind"], "nullable">, CborKind>> 
   f64: "float",
   string: "text",
   array: "array",
+  map: "map",
   record: "map",
 };

@@ -1,6 +1,7 @@
 /** Literals: numbers, texts, arrays, templates and objects. */
 import { type as, ElementKind, LiteralKind, NodeKind } from "../../parse/assemblyscript.ts";
 import type { Span } from "../../diagnostics/diagnostic.ts";
+import { entriesOf } from "../../parse/map-entries.ts";
 import { textOf } from "../../parse/span.ts";
 import { withoutParentheses } from "../../parse/children.ts";
 import {
@@ -18,6 +19,7 @@ import { Refusal } from "../refusal.ts";
 import type { BodyLowering } from "./lower-body.ts";
 import { methodCall } from "./calls.ts";
 import { typed } from "./conversions.ts";
+import { lowerEntries } from "./entries.ts";
 import { elementType } from "./library-members.ts";
 
 export function lowerLiteral(
@@ -83,6 +85,8 @@ function lowerObjectLiteral(
   const span = spanOf(node);
   const instance = lowering.factsOf(node).type?.getClass() ?? null;
   const type = instance === null ? expected : lowering.declarations.type(instance.type, span);
+  if (instance !== null && type !== undefined && entriesOf(instance.type) !== null)
+    return lowerEntries(lowering, node, type);
   const constructor = instance?.constructorInstance ?? null;
   if (type?.kind !== "class" || instance === null || constructor === null)
     throw new Refusal("not_sliced_syntax", {

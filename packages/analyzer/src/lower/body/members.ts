@@ -8,6 +8,7 @@ import { isApplication, sourcePath, spanOf } from "../nodes.ts";
 import { Refusal } from "../refusal.ts";
 import type { BodyLowering } from "./lower-body.ts";
 import { isSuperNode, methodCall } from "./calls.ts";
+import { isEntry, lowerEntry } from "./entries.ts";
 import { libraryCall, memberOf } from "./library-members.ts";
 import { overloadCall } from "./overloads.ts";
 
@@ -72,6 +73,7 @@ export function lowerElement(lowering: BodyLowering, node: as.ElementAccessExpre
   const enumeration = lowering.factsOf(withoutParentheses(node.expression)).target;
   if (enumeration?.kind === ElementKind.Enum)
     return enumText(lowering, enumeration as as.Enum, lowering.expression(node.elementExpression), span);
+  if (isEntry(lowering, node)) return lowerEntry(lowering, node);
   const container = lowering.expression(node.expression);
   const index = lowering.expression(node.elementExpression);
   const overloaded = overloadCall(lowering, container, OperatorKind.IndexedGet, [container, index], span);

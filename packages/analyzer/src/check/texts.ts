@@ -1,0 +1,250 @@
+/**
+ * Texts that are written where the type is a union of texts: each has to be one of them. The compiler knows such a type as
+ * `string`, so this follows the types as they are written. A text that is computed is checked when it is stored, sent or answered.
+ */
+import { diagnostic } from "../diagnostics/catalogue.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { type as, AssertionKind, ElementKind, LiteralKind, NodeKind, Token } from "../parse/assemblyscript.ts";
+import { childrenOf, withoutParentheses } from "../parse/children.ts";
+import type { CompiledProgram } from "../parse/compile.ts";
+import { isDevelopers } from "../parse/graft.ts";
+import type { Facts, FactsCompiler, NodeFacts } from "../parse/facts.ts";
+import { TextsNode } from "../parse/forms-types.ts";
+import { spanOfRange } from "../parse/span.ts";
+import { elementOf, textsOf, withoutAliases, type WrittenType } from "../schema/written-types.ts";
+
+/** The mistakes in the texts of the code that was compiled. */
+export function checkTexts({ program, compiler }: CompiledProgram<FactsCompiler>): Diagnostic[] {
+  if (compiler === null) return [];
+  const sources = program.sources.filter((source) => isDevelopers(source));
+  if (!sources.some((source) => mentionsTexts(source))) return [];
+  const check = new TextCheck(program, compiler.facts);
+  for (const source of sources) check.file(source);
+  return check.found;
+}
+
+function mentionsTexts(node: as.Node): boolean {
+  return node instanceof TextsNode || childrenOf(node).some((child) => mentionsTexts(child));
+}
+
+/** The types of names, as far as they are written. */
+type Names = Map<string, WrittenType | null>;
+
+class TextCheck {
+  readonly found: Diagnostic[] = [];
+  readonly #program: as.Program;
+  readonly #facts: Facts;
+  #names: readonly Names[] = [];
+  #scope!: as.Element;
+  #result: WrittenType | null = null;
+
+  constructor(program: as.Program, facts: Facts) {
+    this.#program = program;
+    this.#facts = facts;
+  }
+
+  file(source: as.Source): void {
+    const file = this.#program.filesByName.get(source.internalPath);
+    if (file === undefined) return;
+    this.#scope = file;
+    this.#within(() => source.statements.forEach((statement) => this.#visit(statement)));
+  }
+
+  #within(action: () => void): void {
+    const outer = this.#names;
+    this.#names = [...outer, new Map()];
+    action();
+    this.#names = outer;
+  }
+
+  #factsOf(node: as.Node): NodeFacts {
+    return this.#facts.getAnywhere(node);
+  }
+
+  #written(node: as.TypeNode | null): WrittenType | null {
+    return node === null ? null : { node, scope: this.#scope };
+  }
+
+  #visit(node: as.Node): void {
+    switch (node.kind) {
+      case NodeKind.FunctionDeclaration:
+      case NodeKind.MethodDeclaration:
+        return this.#function(node as as.FunctionDeclaration);
+      case NodeKind.Function:
+        return this.#function((node as as.FunctionExpression).declaration);
+      case NodeKind.Block:
+      case NodeKind.For:
+        return this.#within(() => childrenOf(node).forEach((child) => this.#visit(child)));
+      case NodeKind.VariableDeclaration: {
+        const { name, type, initializer } = node as as.VariableDeclaration;
+        const written = type === null ? (initializer === null ? null : this.#typeOf(initializer)) : this.#written(type);
+        this.#names.at(-1)!.set(name.text, written);
+        if (initializer !== null && type !== null) this.#expect(initializer, written);
+        break;
+      }
+      case NodeKind.FieldDeclaration: {
+        const { type, initializer } = node as as.FieldDeclaration;
+        if (initializer !== null) this.#expect(initializer, this.#written(type));
+        break;
+      }
+      case NodeKind.Return: {
+        const { value } = node as as.ReturnStatement;
+        if (value !== null) this.#expect(value, this.#result);
+        break;
+      }
+      case NodeKind.Switch: {
+        const { condition, cases } = node as as.SwitchStatement;
+        const written = this.#typeOf(condition);
+        for (const { label } of cases) if (label !== null) this.#expect(label, written);
+        break;
+      }
+      case NodeKind.Binary: {
+        const { operator, left, right } = node as as.BinaryExpression;
+        if (operator === Token.Equals) this.#expect(right, this.#typeOf(left));
+        else if (COMPARISONS.has(operator)) {
+          this.#expect(right, this.#typeOf(left));
+          this.#expect(left, this.#typeOf(right));
+        }
+        break;
+      }
+      case NodeKind.Call:
+        this.#call(node as as.CallExpression);
+        break;
+      case NodeKind.New: {
+        const created = this.#factsOf(node).type?.getClass();
+        const constructor = created?.constructorInstance?.prototype;
+        if (constructor !== undefined) this.#given((node as as.NewExpression).args, constructor, constructor.parent);
+        break;
+      }
+      case NodeKind.Literal:
+        if ((node as as.LiteralExpression).literalKind === LiteralKind.Object)
+          this.#fields(node as as.ObjectLiteralExpression);
+        break;
+      default:
+        break;
+    }
+    for (const child of childrenOf(node)) this.#visit(child);
+  }
+
+  #function({ signature, body }: as.FunctionDeclaration): void {
+    const outer = this.#result;
+    this.#result = this.#written(signature.returnType);
+    this.#within(() => {
+      for (const parameter of signature.parameters) {
+        const written = this.#written(parameter.type);
+        this.#names.at(-1)!.set(parameter.name.text, written);
+        if (parameter.initializer === null) continue;
+        this.#expect(parameter.initializer, written);
+        this.#visit(parameter.initializer);
+      }
+      if (body?.kind === NodeKind.Expression) this.#expect((body as as.ExpressionStatement).expression, this.#result);
+      if (body !== null) this.#visit(body);
+    });
+    this.#result = outer;
+  }
+
+  #call({ expression, args }: as.CallExpression): void {
+    const callee = this.#callee(expression);
+    if (callee !== null) this.#given(args, callee, callee);
+  }
+
+  #callee(expression: as.Expression): as.FunctionPrototype | null {
+    const { target } = this.#factsOf(withoutParentheses(expression));
+    if (target?.kind === ElementKind.FunctionPrototype) return target as as.FunctionPrototype;
+    return target?.kind === ElementKind.Function ? (target as as.Function).prototype : null;
+  }
+
+  #given(args: readonly as.Expression[], callee: as.FunctionPrototype, scope: as.Element): void {
+    const { parameters } = callee.functionTypeNode;
+    args.forEach((argument, index) => {
+      const parameter = parameters[index];
+      if (parameter !== undefined) this.#expect(argument, { node: parameter.type, scope });
+    });
+  }
+
+  #fields(node: as.ObjectLiteralExpression): void {
+    const made = this.#factsOf(node).type?.getClass() ?? null;
+    node.names.forEach(({ text }, index) => {
+      const member = made?.getMember(text);
+      if (member?.kind === ElementKind.PropertyPrototype)
+        this.#expect(node.values[index]!, declared(member as as.PropertyPrototype));
+    });
+  }
+
+  /** Checks the texts of an expression whose value becomes one of the type. */
+  #expect(expression: as.Expression, wanted: WrittenType | null): void {
+    if (wanted === null) return;
+    const node = withoutParentheses(expression);
+    if (node.kind === NodeKind.Ternary) {
+      const { ifThen, ifElse } = node as as.TernaryExpression;
+      this.#expect(ifThen, wanted);
+      return this.#expect(ifElse, wanted);
+    }
+    if (node.kind !== NodeKind.Literal) return;
+    const { literalKind } = node as as.LiteralExpression;
+    if (literalKind === LiteralKind.Array) {
+      const element = elementOf(this.#program, wanted, 0);
+      for (const part of (node as as.ArrayLiteralExpression).elementExpressions) this.#expect(part, element);
+    }
+    if (literalKind !== LiteralKind.String) return;
+    const known = textsOf(this.#program, withoutAliases(this.#program, wanted));
+    const { value } = node as as.StringLiteralExpression;
+    if (known.kind !== "texts" || known.texts.includes(value)) return;
+    const listed = known.texts.map((text) => JSON.stringify(text)).join(", ");
+    this.found.push(
+      diagnostic("unknown_text", {
+        message: `${JSON.stringify(value)} is not one of ${listed}`,
+        primary: spanOfRange(node.range),
+        help: "write one of them, or add this text to the type",
+      }),
+    );
+  }
+
+  /** The type of an expression, as far as it is written. */
+  #typeOf(expression: as.Expression): WrittenType | null {
+    const node = withoutParentheses(expression);
+    switch (node.kind) {
+      case NodeKind.Identifier: {
+        const { text } = node as as.IdentifierExpression;
+        const names = this.#names.findLast((scope) => scope.has(text));
+        if (names !== undefined) return names.get(text) ?? null;
+        const { target } = this.#factsOf(node);
+        if (target?.kind !== ElementKind.Global) return null;
+        const { type } = (target as as.Global).declaration as as.VariableDeclaration;
+        return type === null ? null : { node: type, scope: (target as as.Global).parent };
+      }
+      case NodeKind.PropertyAccess: {
+        const { target } = this.#factsOf(node);
+        if (target?.kind === ElementKind.PropertyPrototype) return declared(target as as.PropertyPrototype);
+        return target?.kind === ElementKind.Property ? declared((target as as.Property).prototype) : null;
+      }
+      case NodeKind.ElementAccess: {
+        const list = this.#typeOf((node as as.ElementAccessExpression).expression);
+        return list === null ? null : elementOf(this.#program, list, 0);
+      }
+      case NodeKind.Call: {
+        const callee = this.#callee((node as as.CallExpression).expression);
+        return callee === null ? null : { node: callee.functionTypeNode.returnType, scope: callee };
+      }
+      case NodeKind.Assertion: {
+        const { assertionKind, expression: inner, toType } = node as as.AssertionExpression;
+        return assertionKind === AssertionKind.NonNull ? this.#typeOf(inner) : this.#written(toType);
+      }
+      default:
+        return null;
+    }
+  }
+}
+
+/** The type that a field, or what an accessor reads, is declared with. */
+function declared({ fieldDeclaration, getterPrototype, parent }: as.PropertyPrototype): WrittenType | null {
+  const node = fieldDeclaration?.type ?? getterPrototype?.functionTypeNode.returnType ?? null;
+  return node === null ? null : { node, scope: parent };
+}
+
+const COMPARISONS: ReadonlySet<Token> = new Set([
+  Token.Equals_Equals,
+  Token.Equals_Equals_Equals,
+  Token.Exclamation_Equals,
+  Token.Exclamation_Equals_Equals,
+]);

@@ -11,6 +11,8 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { descendantsOf, isAlive } from "../../packages/cli/e2e/radical-process.ts";
+import { argumentsOf, serversOf } from "../../packages/vscode/src/installs.ts";
+import { runtimeOf } from "../../packages/vscode/src/runtime.ts";
 import { readItem } from "../../packages/cli/e2e/storage.ts";
 import type { DevEvent } from "../../packages/cli/src/index.ts";
 import { type DevProcess, startDevProcess } from "../dev-process.ts";
@@ -48,6 +50,7 @@ afterAll(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
 /** Of every template. */
 const FILES = [
   ".gitignore",
+  ".vscode",
   "AGENTS.md",
   "README.md",
   "handlers",
@@ -162,6 +165,39 @@ test("the tarballs hold what is needed and nothing of the workspace", async () =
   expect(JSON.parse(text)).toMatchObject({ name: "my-network" });
   // Config and tests are right TypeScript against the published types.
   await run("npm", ["run", "--silent", "check"], { cwd: app, env: userEnvironment() });
+});
+
+test("the extension for VS Code finds what is installed, and its language server answers", async () => {
+  const { servers } = serversOf([app], null);
+  expect(servers).toHaveLength(1);
+  const [server] = servers;
+  if (server === undefined) throw new Error("there is no server");
+  const runtime = await runtimeOf(server.node);
+  if (runtime.kind === "missing") throw new Error(runtime.words);
+  const child = spawn(runtime.command, argumentsOf(server), {
+    cwd: app,
+    env: { ...userEnvironment(), ...runtime.env },
+  });
+  const closed = new Promise((resolve) => child.once("close", resolve));
+  try {
+    const params = { processId: process.pid, rootUri: null, capabilities: {}, workspaceFolders: null };
+    const question = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params });
+    child.stdin.write(`Content-Length: ${Buffer.byteLength(question)}\r\n\r\n${question}`);
+    const answer = await new Promise<string>((resolve) => {
+      let output = "";
+      const listen = (chunk: Buffer): void => {
+        output += chunk.toString();
+        if (output.includes('"id":1')) resolve(output);
+      };
+      child.stdout.on("data", listen);
+      child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
+      void closed.then(() => resolve(output));
+    });
+    expect(answer).toContain('"hoverProvider":true');
+  } finally {
+    child.kill("SIGKILL");
+    await closed;
+  }
 });
 
 test("npm run build, npm run dev, requests, data on disk; Ctrl-C leaves no process", async () => {

@@ -45,25 +45,25 @@ describe("before the compiler", () => {
         function* d(): i32 {} //! generator_function
         function e(): void { try { b(); } catch (error) {} } //! try_statement
         function f(items: i32[]): void {
-          for (const item of items) b(); //! for_of_loop
+          for (const item of items) b();
           for (const key in items) b(); //! for_in_loop
-          const [first, second] = items; //! destructuring
-          let { length } = items; //! destructuring
+          [first, second] = items; //! destructuring
+          ({ length } = items); //! destructuring
           g(...items); //! spread
           const copy = [...items, 1]; //! spread
-          const n = items?.length; //! optional_chaining
-          const m = n ?? 1; //! nullish_coalescing
+          const n = items?.length;
+          const m = n ?? 1;
           const isA = /a[/]b/.test("x"); //! regular_expression
           outer: for (;;) { break outer; } //! labeled_statement
-          \`\${items?.length} \${ { a: 1 } ?? 2 }\`; //! optional_chaining nullish_coalescing
+          \`\${items?.length} \${ { a: 1 } ?? 2 }\`;
         }
-        function g({ x }: P): void {} //! destructuring
+        function g({ x }: P): void {}
         function h(a: string): string {
           delete a.b; //! delete_operator
           yield 1; //! generator_function
           debugger; //! old_statement
           with (a) { b(); } //! old_statement
-          n ||= 10n; //! logical_assignment bigint_literal
+          n ||= 10n; //! bigint_literal
           const k: keyof User = a satisfies string; //! type_operator type_operator
           const l = ["x"] as const; //! const_assertion
           import("./forms"); //! dynamic_import

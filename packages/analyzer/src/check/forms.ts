@@ -24,29 +24,17 @@ const FORMS = {
     message: "handlers can't catch errors",
     help: "test what could fail before it does; end the whole handler with abort(status, code, message)",
   },
-  for_of_loop: {
-    message: "there is no for…of loop",
-    help: "count: for (let i = 0; i < items.length; i++) { const item = items[i]; … }",
-  },
   for_in_loop: {
     message: "there is no for…in loop",
     help: "count over an array, or over the keys of a map: const keys = map.keys(); for (let i = 0; i < keys.length; i++) …",
   },
   destructuring: {
-    message: "there is no destructuring",
-    help: "name each part: const first = pair[0]; const name = user.name;",
+    message: "A pattern on the left of an assignment is not supported.",
+    help: "Declare the parts, const [first, second] = pair; or assign them one by one.",
   },
   spread: {
     message: "there is no spread operator",
     help: "join arrays with concat or push in a loop; pass arguments one by one",
-  },
-  optional_chaining: {
-    message: "there is no optional chaining",
-    help: 'test for null first: const name = user == null ? "" : user.name;',
-  },
-  nullish_coalescing: {
-    message: "there is no ?? operator",
-    help: 'test for null: const name = given == null ? "nobody" : given;',
   },
   regular_expression: {
     message: "there are no regular expressions",
@@ -63,10 +51,6 @@ const FORMS = {
   delete_operator: {
     message: "there is no delete operator",
     help: "delete items with users.delete(key), entries with map.delete(key); a nullable field is set to null",
-  },
-  logical_assignment: {
-    message: "there are no ||= and &&= operators",
-    help: "write it out: if (!ready) ready = compute();",
   },
   bigint_literal: {
     message: "there are no bigints",
@@ -188,14 +172,6 @@ function formAt(tokens: Tokens, index: number): FormCode | null {
   if (token.kind === "number") return /\dn$/.test(token.text) ? "bigint_literal" : null;
   if (token.kind === "punctuation") {
     switch (token.text) {
-      case "?.":
-        return "optional_chaining";
-      case "??":
-      case "??=":
-        return "nullish_coalescing";
-      case "&&=":
-      case "||=":
-        return "logical_assignment";
       case "#":
         return isName(1) ? "private_name" : null;
       case "{":
@@ -226,7 +202,7 @@ function formAt(tokens: Tokens, index: number): FormCode | null {
         return after() === "this" && after(2) === ":" ? "this_parameter" : null;
       case "...":
         // `...rest: T[]` declares a rest parameter.
-        return isName(1) && after(2) === ":" ? null : "spread";
+        return (isName(1) && after(2) === ":") || isInPattern(tokens, index) ? null : "spread";
       default:
         return null;
     }
@@ -288,14 +264,9 @@ function formAt(tokens: Tokens, index: number): FormCode | null {
     case "await":
       return isName(1) ? "async_function" : null;
     case "function":
-      if (after() === "*") return "generator_function";
-      return hasPatternParameter(tokens, isName(1) ? index + 2 : index + 1) ? "destructuring" : null;
+      return after() === "*" ? "generator_function" : null;
     case "try":
       return after() === "{" ? "try_statement" : null;
-    case "let":
-    case "const":
-    case "var":
-      return after() === "{" || after() === "[" ? "destructuring" : null;
     case "import":
       if (after() === "(") return "dynamic_import";
       if (after() === ".") return "meta_property";
@@ -324,11 +295,6 @@ function isAsyncArrow(tokens: Tokens, index: number): boolean {
   return behind === "=>" || behind === ":";
 }
 
-function hasPatternParameter(tokens: Tokens, open: number): boolean {
-  if (tokens[open]?.text !== "(") return false;
-  return membersOf(tokens, open).some((at) => tokens[at]?.text === "{" || tokens[at]?.text === "[");
-}
-
 /** Whether a block follows the parentheses that open at the index: no call. */
 function endsInBlock(tokens: Tokens, open: number): boolean {
   return tokens[closing(tokens, open) + 1]?.text === "{";
@@ -346,7 +312,7 @@ function loopForm(tokens: Tokens, start: number): FormCode | null {
   if (tokens[at]?.kind !== "name") return null;
   const word = tokens[at + 1];
   if (word?.kind !== "name") return null;
-  return word.text === "of" ? "for_of_loop" : word.text === "in" ? "for_in_loop" : null;
+  return word.text === "in" ? "for_in_loop" : null;
 }
 
 function isStatementStart(before: ScannedToken | undefined, modifier?: string): boolean {
@@ -411,22 +377,27 @@ function isTyped(tokens: Tokens, colon: number): boolean {
   );
 }
 
-/** `[a, b] = …` and `({ a } = …)` as statements, `({ a }) =>` as a parameter. */
+/** `[a, b] = …` and `({ a } = …)` as statements. */
 function startsPattern(tokens: Tokens, open: number): boolean {
   const before = tokens[open - 1];
   const end = closing(tokens, open);
-  const after = tokens[end + 1]?.text;
-  if (tokens[open]!.text === "[") {
-    // Not the type of `(string | null)[] = …`.
-    return after === "=" && end > open + 1 && before?.text !== ")" && isStatementStart(before);
-  }
-  if (before?.text !== "(") return false;
-  if (after === "=") return true;
+  if (tokens[end + 1]?.text !== "=") return false;
+  // Not the type of `(string | null)[] = …`.
+  if (tokens[open]!.text === "[") return end > open + 1 && before?.text !== ")" && isStatementStart(before);
+  if (before?.text !== "(" || tokens[open - 2]?.kind === "name") return false;
+  // Not the first parameter of a function.
   const behind = tokens[closing(tokens, open - 1) + 1]?.text;
-  // That of a `function` is told at its keyword.
-  const isNamed = tokens[open - 2]?.text === "function" || tokens[open - 3]?.text === "function";
-  if (after === ":") return !isNamed && (behind === "=>" || behind === ":");
-  return (after === ")" || after === ",") && behind === "=>";
+  return behind !== "=>" && behind !== ":";
+}
+
+/** Whether the token stands in the pattern of a declaration, a loop or a parameter: what follows its brackets shows it. */
+function isInPattern(tokens: Tokens, index: number): boolean {
+  for (let at = opener(tokens, index); at >= 0; at = opener(tokens, at)) {
+    const before = tokens[at - 1]?.text ?? "";
+    if (["let", "const", "var"].includes(before)) return true;
+    if (tokens[at]!.text !== "[" && tokens[at]!.text !== "{") return false;
+  }
+  return false;
 }
 
 /** `[key: string]: T` in a class or interface. */

@@ -18,14 +18,15 @@ test("variables of the function around", () => {
       export function h(param: i32, names: string[]): void {
         let local = 1;
         const computed = names.length + f(names), item = names[0];
-        names.map<i32>((name) => name.length + param);
-        names.map<i32>((name: string, at: i32): i32 => { local += at; return computed; });
-        names.forEach(function (name) { item.length; });
+        const size = (name: string): i32 => name.length + param;
+        apply((name: string, at: i32): i32 => { local += at; return computed; });
+        names.sort(function (a, b) { return item.length; });
         const inner = (n: i32 = param): i32 => n;
-        for (let i = 0; i < 3; i++) names.map<i32>((name) => i);
-        names.map<i32>((name) => { const own = 1; return [own].map<i32>((n) => name.length)[0]; });
+        for (let i = 0; i < 3; i++) apply((name) => i);
+        names.map<i32>((name) => { const own = 1; return [own].sort((n, m) => name.length)[0]; });
+        apply((name) => names.map((one) => one + name).length);
       }
-      class Shelf { size(limit: i32): i32 { return [1].filter((n) => n < limit).length; } }`),
+      class Shelf { size(limit: i32): i32 { return [1].sort((n, m) => n < limit ? 1 : 0).length; } }`),
   ).toEqual([
     "closure param",
     "closure local",
@@ -34,8 +35,20 @@ test("variables of the function around", () => {
     "closure param",
     "closure i",
     "closure name",
+    "closure names",
     "closure limit",
   ]);
+});
+
+test("functions in calls that are compiled as loops use the variables around them", () => {
+  expect(
+    found(`
+      export function h(param: i32, names: string[]): void {
+        let total = 0;
+        names.map((name) => name.length + param).filter((n) => n > total).forEach((n) => { total += n; });
+        for (const [at, name] of names.entries()) names.some((other) => other.length > at && name != other);
+      }`),
+  ).toEqual([]);
 });
 
 test("names of TypeScript and of platforms", () => {
@@ -108,7 +121,7 @@ test("names that are declared, inlined constants and variables of the file are a
 });
 
 test("what this check leaves open the compiler says: a constant that is none", () => {
-  const text = "export function h(a: i32): i32 { const twice = a + a; return [1].map<i32>((n) => n + twice)[0]; }";
+  const text = "export function h(a: i32): i32 { const twice = a + a; return [1].sort((n, m) => n + twice)[0]; }";
   expect(found(text)).toEqual([]);
   const { diagnostics } = buildWith({ ...buildInput({ "handlers/a.ts": text }), optimize: false }, slicer);
   expect(diagnostics.map(({ code }) => code)).toEqual(["closure"]);

@@ -7,6 +7,8 @@ import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
 import type { Diagnostic, Fix } from "../diagnostics/diagnostic.ts";
 import { as, CommonFlags, NodeKind } from "../parse/assemblyscript.ts";
 import { childrenOf } from "../parse/children.ts";
+import { mayLoop } from "../parse/expand/callbacks.ts";
+import { lambdaOf } from "../parse/expand/lambda.ts";
 import { ObjectTypeNode, PredicateNode, TextsNode, partsOf } from "../parse/forms-types.ts";
 import { CLOSURE } from "../parse/messages.ts";
 import { spanOfRange } from "../parse/span.ts";
@@ -191,6 +193,7 @@ class ScopeCheck {
         return this.#visitAll(statements, inner);
       }
       case NodeKind.For:
+      case NodeKind.ForOf:
       case NodeKind.Switch:
         return this.#visitAll(usesIn(node), { outer: scope, owner: scope.owner, locals: new Map() });
       case NodeKind.VariableDeclaration:
@@ -198,7 +201,11 @@ class ScopeCheck {
       case NodeKind.Call: {
         const { expression, typeArguments, args } = node as as.CallExpression;
         this.#own(expression, scope);
-        return this.#visitAll([...(typeArguments ?? []), ...args], scope);
+        this.#visitAll(typeArguments ?? [], scope);
+        const looped = mayLoop(node as as.CallExpression) ? lambdaOf(args[0]) : null;
+        // Its body is compiled where the call stands.
+        if (looped !== null) this.#function(looped.node.declaration, scope, scope.owner);
+        return this.#visitAll(looped === null ? args : args.slice(1), scope);
       }
       case NodeKind.Function: {
         const { declaration } = node as as.FunctionExpression;
@@ -211,8 +218,12 @@ class ScopeCheck {
     }
   }
 
-  #function({ name, typeParameters, signature, body }: as.FunctionDeclaration, outer: Scope): void {
-    const scope: Scope = { outer: this.#types(typeParameters, outer), owner: signature, locals: new Map() };
+  #function(
+    { name, typeParameters, signature, body }: as.FunctionDeclaration,
+    outer: Scope,
+    owner: as.Node | null = signature,
+  ): void {
+    const scope: Scope = { outer: this.#types(typeParameters, outer), owner, locals: new Map() };
     // A function that is an expression has its name in itself only.
     scope.locals.set(name.text, { start: 0, isConstant: true });
     for (const parameter of signature.parameters) {

@@ -39,7 +39,8 @@ export const CATALOGUE = {
   destructuring: REFUSED,
   spread: REFUSED,
   optional_chaining: REFUSED,
-  nullish_coalescing: REFUSED,
+  /** Code that can never be of use, where the developer surely meant something. */
+  dead_code: REFUSED,
   union_type: REFUSED,
   tuple_type: REFUSED,
   any_type: REFUSED,
@@ -49,7 +50,6 @@ export const CATALOGUE = {
   labeled_statement: REFUSED,
   type_import: REFUSED,
   delete_operator: REFUSED,
-  logical_assignment: REFUSED,
   bigint_literal: REFUSED,
   type_operator: REFUSED,
   assertion_signature: REFUSED,

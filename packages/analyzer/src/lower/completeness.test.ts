@@ -58,7 +58,7 @@ const NODES: Readonly<Record<string, Coverage>> = {
   ExportImport: { part: "a file" },
   Expression: { followed: "items.get(a);" },
   For: { followed: "for (let i = 0; i < 2; i++) items.get(i.toString());" },
-  ForOf: { refused: "export function h(all: string[]): void { for (const a of all) {} }", code: "for_of_loop" },
+  ForOf: { followed: "for (const x of [a, a]) items.get(x);" },
   If: { followed: "if (n > 2) items.get(a);" },
   Import: { part: "a file" },
   Return: { followed: "if (n > 2) return; items.get(a);" },

@@ -78,7 +78,8 @@ export function zeroText(type: Type): string | null {
 
 /** A parameter, a variable, or `this`. */
 export interface Local {
-  readonly name: string;
+  /** Another only while its function is lowered: see `linearize`. */
+  name: string;
   readonly type: Type;
   readonly span: Span;
 }
@@ -301,6 +302,8 @@ export interface Template {
 }
 export interface Sequence {
   readonly kind: "sequence";
+  /** They run before the operands. Only while a function is lowered: `linearize` takes them out. */
+  readonly statements?: readonly Statement[];
   readonly operands: readonly Expression[];
   readonly type: Type;
   readonly span: Span;
@@ -558,9 +561,77 @@ export function operands(expression: Expression): readonly Expression[] {
   }
 }
 
+/** The expression with other direct operands: as many, in evaluation order. */
+export function withOperands(expression: Expression, parts: readonly Expression[]): Expression {
+  const [first, second, third] = parts as readonly [Expression, Expression, Expression];
+  switch (expression.kind) {
+    case "constant":
+    case "local":
+    case "global":
+    case "function-value":
+    case "new-table":
+    case "draw":
+    case "now":
+    case "caller":
+      return expression;
+    case "field":
+      return { ...expression, object: first };
+    case "operation":
+    case "template":
+    case "sequence":
+      return { ...expression, operands: parts };
+    case "cast":
+    case "non-null":
+    case "instance-of":
+      return { ...expression, operand: first };
+    case "logical":
+      return { ...expression, left: first, right: second };
+    case "conditional":
+      return { ...expression, condition: first, consequent: second, alternative: third };
+    case "assignment": {
+      const value = expression.value === null ? null : parts.at(-1)!;
+      switch (expression.target.kind) {
+        case "local":
+        case "global":
+          return { ...expression, value };
+        case "field":
+          return { ...expression, target: { ...expression.target, object: first }, value };
+        case "element":
+          return { ...expression, target: { ...expression.target, container: first, index: second }, value };
+      }
+    }
+    // falls through: the inner switch is exhaustive
+    case "call":
+    case "library":
+      return expression.receiver === null
+        ? { ...expression, arguments: parts }
+        : { ...expression, receiver: first, arguments: parts.slice(1) };
+    case "indirect-call":
+      return { ...expression, callee: first, arguments: parts.slice(1) };
+    case "construction":
+    case "abort":
+      return { ...expression, arguments: parts };
+    case "array":
+      return { ...expression, elements: parts };
+    case "access":
+      return { ...expression, table: first, key: second, value: expression.value === null ? null : third };
+  }
+}
+
+/** Whether statements stand in an expression: only while a function is lowered. */
+export function hasStatements(expression: Expression): boolean {
+  return (
+    (expression.kind === "sequence" && expression.statements !== undefined) || operands(expression).some(hasStatements)
+  );
+}
+
 /** Visits an expression and everything below it; functions that it calls are not entered. */
 export function walkExpression(expression: Expression, visit: (expression: Expression) => void): void {
   visit(expression);
+  if (expression.kind === "sequence" && expression.statements !== undefined)
+    walkStatements(expression.statements, (statement) => {
+      for (const inner of statementExpressions(statement)) walkExpression(inner, visit);
+    });
   for (const operand of operands(expression)) walkExpression(operand, visit);
 }
 

@@ -303,6 +303,9 @@ class Verifier {
         this.#demand(!isSaid || this.#phase === "sliced", `${operation} in a handler`, span);
         break;
       }
+      case "sequence":
+        this.#demand(expression.statements === undefined, "statements stand in an expression", span);
+        break;
       case "library":
         for (const callee of expression.calls)
           this.#demand(this.#functions.has(callee), `${callee.name} is called and not there`, span);
@@ -314,7 +317,6 @@ class Verifier {
       case "cast":
       case "non-null":
       case "instance-of":
-      case "sequence":
       case "logical":
       case "conditional":
       case "array":

@@ -4,6 +4,7 @@
  *
  * `check/check-arithmetic.ts` has the words of the findings.
  */
+import { isCounting } from "./expand/syntax.ts";
 import { as, ElementKind, NodeKind, ReportMode, Token } from "./assemblyscript.ts";
 import { childrenOf, withoutParentheses } from "./children.ts";
 import { isDevelopers, isGenerated } from "./graft.ts";
@@ -430,7 +431,7 @@ export class Arithmetic {
 
   /** Whether the developer wrote it, in a function that does not wrap. */
   #isChecked(node: as.Node): boolean {
-    if (this.unchecked.has(node)) return false;
+    if (this.unchecked.has(node) || isCounting(node)) return false;
     const place = placeOf(node);
     if (place === null) return false;
     this.#wrapping ??= wrappingRanges(this.#compiler.program, this.#rules.wrapping);
@@ -440,7 +441,7 @@ export class Arithmetic {
 
   /** In a generic function one type is as good as another. */
   #isJudged(node: as.Node): boolean {
-    if (!isDevelopers(node.range.source)) return false;
+    if (!isDevelopers(node.range.source) || isCounting(node)) return false;
     const { contextualTypeArguments } = this.#compiler.currentFlow;
     return contextualTypeArguments === null || contextualTypeArguments.size === 0;
   }

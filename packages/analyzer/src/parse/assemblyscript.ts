@@ -39,6 +39,7 @@ const enums = as as unknown as {
   readonly ExpressionId: EnumObject<typeof as.ExpressionId>;
   readonly BinaryOp: EnumObject<typeof as.BinaryOp>;
   readonly UnaryOp: EnumObject<typeof as.UnaryOp>;
+  readonly Precedence: EnumObject<typeof as.Precedence>;
 };
 
 export const NodeKind = enums.NodeKind;
@@ -79,5 +80,7 @@ export const BinaryOp = enums.BinaryOp;
 export type BinaryOp = as.BinaryOp;
 export const UnaryOp = enums.UnaryOp;
 export type UnaryOp = as.UnaryOp;
+export const Precedence = enums.Precedence;
+export type Precedence = as.Precedence;
 
 export { as, binaryen };

@@ -20,6 +20,8 @@ import {
 } from "./assemblyscript.ts";
 import { Arithmetic, type ArithmeticRules } from "./arithmetic.ts";
 import { withoutParentheses } from "./children.ts";
+import { Expander } from "./expand/expander.ts";
+import { BlockExpression } from "./forms-nodes.ts";
 import { grafted, isDevelopers, isGenerated, type Graft } from "./graft.ts";
 import { mended } from "./library-mends.ts";
 import { ENTRIES_FILE, MapEntries, resolveMapEntries } from "./map-entries.ts";
@@ -266,10 +268,13 @@ export class RadicalCompiler extends as.Compiler {
     compileExpression: (node, context, constraints) =>
       this.#mapEntries.compile(node, context) ?? this.#original.compileExpression(node, context, constraints),
   });
+  /** Gives everyday forms of TypeScript as trees of AssemblyScript. */
+  readonly expander: Expander;
 
   constructor(program: as.Program, arithmetic: ArithmeticRules = WRAPPING) {
     super(program);
     this.arithmetic = new Arithmetic(this, arithmetic);
+    this.expander = new Expander(this);
     // What the check of the shadow stack says. The compiler asks for these strings when memory is laid out already, so
     // that they would be missing in it.
     this.ensureStaticString("stack overflow");
@@ -423,8 +428,12 @@ export class RadicalCompiler extends as.Compiler {
   override compileExpression(
     expression: as.Expression,
     contextualType: as.Type,
-    constraints?: as.Constraints,
+    constraints: as.Constraints = Constraints.None,
   ): as.ExpressionRef {
+    const form = withoutParentheses(expression);
+    if (form instanceof BlockExpression) return this.expander.block(form, contextualType, constraints);
+    const made = this.expander.expression(form, contextualType, constraints);
+    if (made !== null) return this.compileExpression(made, contextualType, constraints);
     if (expression.kind === NodeKind.PropertyAccess && isDevelopers(expression.range.source)) {
       const { expression: object, property } = expression as as.PropertyAccessExpression;
       if (property.text === "buffer" || property.text === "dataStart") {
@@ -435,10 +444,12 @@ export class RadicalCompiler extends as.Compiler {
         }
       }
     }
-    return this.#nullableNumbers.compileExpression(expression, contextualType, constraints ?? Constraints.None);
+    return this.#nullableNumbers.compileExpression(expression, contextualType, constraints);
   }
 
   override compileStatement(statement: as.Statement): as.ExpressionRef {
+    const made = this.expander.statement(statement);
+    if (made !== null) return this.compileStatement(made);
     const isHeard = this.arithmetic.beginStatement(statement);
     const result = super.compileStatement(statement);
     if (isHeard) this.arithmetic.endStatement();

@@ -9,6 +9,7 @@ import { as, CommonFlags, ElementKind, NodeKind, ReportMode, Token } from "./ass
 import type { ArithmeticRules } from "./arithmetic.ts";
 import { withoutParentheses } from "./children.ts";
 import { CODEC_LIBRARY, nameOf, RadicalCompiler } from "./compile.ts";
+import type { Expander } from "./expand/expander.ts";
 import { isGenerated } from "./graft.ts";
 
 /** What is known about one syntax node inside one function instance. */
@@ -28,6 +29,8 @@ export interface NodeFacts {
   typeArguments?: readonly as.Type[];
   /** Resolved type of `<T>x`, of a declared variable, of the right side of `instanceof`. */
   writtenType?: as.Type;
+  /** The tree that was compiled in place of the node, which is an everyday form of TypeScript. */
+  expansion?: as.Node;
 }
 
 /** Part of what runs before any handler. */
@@ -104,6 +107,7 @@ interface CompilerInternals {
   currentParent: as.Element | null;
   readonly resolver: as.Resolver;
   readonly program: as.Program;
+  readonly expander: Expander;
   readonly module: as.Module;
   compileStatement(statement: as.Statement): as.ExpressionRef;
   compileExpression(expression: as.Expression, context: as.Type, constraints?: number): as.ExpressionRef;
@@ -313,6 +317,10 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
     noted.add(what);
     facts.units.push(unit);
   };
+  const noteExpansion = (node: as.Node, known: NodeFacts): void => {
+    const made = compiler.expander.madeOf(compiler.currentFlow.sourceFunction, node);
+    if (made !== null) known.expansion = made;
+  };
   const noteCall = (node: as.Node, callee: as.Function): void => {
     if (!isObserved(node)) return;
     const calls = (here(node).calls ??= []);
@@ -321,8 +329,9 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
 
   compiler.compileStatement = (statement) => {
     if (!isObserved(statement)) return original.compileStatement(statement);
-    here(statement);
+    const known = here(statement);
     const result = original.compileStatement(statement);
+    noteExpansion(statement, known);
     if (statement.kind === NodeKind.Variable) {
       for (const declaration of (statement as as.VariableStatement).declarations) {
         const local = compiler.currentFlow.lookupLocal(declaration.name.text);
@@ -383,6 +392,7 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
     const result = original.compileExpression(node, context, constraints);
     open.pop();
     known.type = frame.type ?? compiler.currentType;
+    noteExpansion(node, known);
     facts.complete(node, known);
     return result;
   };

@@ -7,6 +7,7 @@ import { as } from "./assemblyscript.ts";
 import type { Crash, LoadedProgram } from "./compile.ts";
 import { isDevelopers } from "./graft.ts";
 import { conversionHelp } from "./conversions.ts";
+import { mistakeIn } from "./expand/mistakes.ts";
 import { readableTypes, spanOfRange } from "./span.ts";
 
 /** In place of the console. */
@@ -72,7 +73,8 @@ function convert(message: as.DiagnosticMessage, code: MessageCode, fallback: Fal
   const text = readable(message.message);
   const own = range !== null && isDevelopers(range.source);
   const relatedIsOwn = relatedRange !== null && isDevelopers(relatedRange.source);
-  const known = isTuple(message) ? TUPLE : KNOWN.find(({ pattern }) => pattern.test(text));
+  const known: Known | undefined =
+    mistakeIn(text) ?? (isTuple(message) ? TUPLE : KNOWN.find(({ pattern }) => pattern.test(text)));
   return diagnostic(known?.code ?? code, {
     message: known?.message ?? text,
     primary: own ? spanOfRange(range) : relatedIsOwn ? spanOfRange(relatedRange) : fallback,
@@ -118,8 +120,8 @@ function textAt(range: as.Range): string {
 export const CLOSURE = {
   pattern: /^not implemented: Closures$/,
   code: "closure",
-  message: "a function inside a function can't use the variables around it",
-  help: "write a loop, or make it a function of the file and pass what it needs",
+  message: "This function can't use the variables around it.",
+  help: "Write it in the call: numbers.filter((n) => n > limit). Or make it a function of the file, and pass what it needs.",
 } as const satisfies Known;
 
 const TUPLE: Known = {

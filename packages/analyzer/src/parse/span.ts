@@ -12,7 +12,7 @@ export function spanOfRange(range: as.Range): Span {
   return { file: source.normalizedPath, start, end, line, column: source.columnAt() };
 }
 
-/** What the host knows a call of `random` or `uuid` by. */
+/** The place by which the host knows a call of `random` or `uuid`. */
 export function drawPlace({ file, line, column }: Span): string {
   return `${file}:${line}:${column}`;
 }
@@ -32,8 +32,19 @@ export function originOf(source: as.Source, at: number): { readonly path: string
   return { path: found[1]!, start: Number(found[2]) + at - mark - found[0].length };
 }
 
+/** The texts of nodes that nobody wrote: see `written`. */
+const TEXTS = new WeakMap<as.Node, string>();
+
+/** The node, which stands for something else in the source, with a text of its own. */
+export function written<N extends as.Node>(node: N, text: string): N {
+  TEXTS.set(node, text);
+  return node;
+}
+
 /** The text that a node was parsed from. */
 export function textOf(node: as.Node): string {
+  const own = TEXTS.get(node);
+  if (own !== undefined) return own;
   return node.range.source.text.slice(node.range.start, node.range.end);
 }
 

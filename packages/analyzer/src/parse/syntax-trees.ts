@@ -8,6 +8,7 @@
  * them (`syntax-trees.test.ts` holds it to that). Whoever wants to add to a tree copies it (`graft.ts`).
  */
 import { as } from "./assemblyscript.ts";
+import { FormsParser } from "./forms-parser.ts";
 import { TypesParser } from "./forms-types.ts";
 import { nameShapes, NO_SHAPES, type FileShapes } from "./shapes.ts";
 
@@ -49,7 +50,7 @@ export class SyntaxTrees {
 }
 
 function parse(path: string, text: string, kind: TreeKind): SyntaxTree {
-  const parser = path.startsWith("~lib/") ? new LibraryParser() : new TypesParser();
+  const parser = path.startsWith("~lib/") ? new LibraryParser() : new FormsParser();
   parser.parseFile(text, path, kind === "entry");
   const source = parser.sources[0]!;
   const shapes = parser instanceof TypesParser ? nameShapes(source, parser) : NO_SHAPES;

@@ -662,4 +662,39 @@ export const MUTANTS: readonly Mutant[] = [
     rule: "the results of callbacks stay",
     edits: [remove("callback-results")],
   },
+  // Statements in expressions
+  {
+    rule: "an operand on the left of statements is evaluated before them",
+    edits: [returns("operands-saved", `value`)],
+  },
+  {
+    rule: "a condition with statements is evaluated in each round",
+    edits: [
+      replace(
+        "loop-condition-each-round",
+        `if (condition !== null) tested.push({ kind: "if", condition: { kind: "operation", operator: "!", operands: [this.#value(condition, first)], type: BOOL, span }, consequent: [{ kind: "break", span }], alternative: [], span });`,
+      ),
+    ],
+  },
+  {
+    rule: "the right side of && and || is evaluated only where it is needed",
+    edits: [replace("right-side-when-needed", `return { ...expression, left, right: this.#value(right, out) };`)],
+  },
+  {
+    rule: "a side of ?: is evaluated only where it is chosen",
+    edits: [
+      replace(
+        "chosen-side-when-needed",
+        `return { ...expression, condition, consequent: this.#value(consequent, out), alternative: this.#value(alternative, out) };`,
+      ),
+    ],
+  },
+  {
+    rule: "an update with statements runs also behind continue",
+    edits: [value("continued-rounds", `false`)],
+  },
+  {
+    rule: "the old value of a compound assignment is read before statements on its right side",
+    edits: [condition("old-value-before-statements", `!isOverloaded && place.target !== null`)],
+  },
 ];

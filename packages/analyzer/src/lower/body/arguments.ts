@@ -5,6 +5,7 @@ import { withoutParentheses } from "../../parse/children.ts";
 import { walkExpression, type Expression, type Local, type Statement, type Type } from "../ir.ts";
 import { spanOf } from "../nodes.ts";
 import { Refusal } from "../refusal.ts";
+import { lowerInitial } from "./forms.ts";
 import type { BodyLowering } from "./lower-body.ts";
 import { elementType } from "./library-members.ts";
 
@@ -45,7 +46,7 @@ export function lowerDefault(
   const value = withoutParentheses(node.initializer);
   const instances = [callee.varargsStub, callee].filter((instance) => instance !== null);
   const source = instances.find((instance) => facts.wasCompiled(instance, value)) ?? null;
-  return lowering.initializer(source, self, scope).expression(node.initializer, type);
+  return lowerInitial(lowering.initializer(source, self, scope), node.initializer, type);
 }
 
 /** All arguments of a call whose defaults hang on nothing but the module. */

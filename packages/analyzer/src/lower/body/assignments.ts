@@ -1,6 +1,6 @@
 /** Operators that assign: `=`, the compound ones, `++` and `--`. */
 import { type as, CommonFlags, NodeKind, OperatorKind, Token } from "../../parse/assemblyscript.ts";
-import type { Expression, Local } from "../ir.ts";
+import { hasStatements, type Expression, type Local } from "../ir.ts";
 import { spanOf } from "../nodes.ts";
 import type { BodyLowering } from "./lower-body.ts";
 import { typed } from "./conversions.ts";
@@ -32,20 +32,21 @@ export function lowerCompoundAssignment(
   const place = lowerPlace(lowering, node.left);
   const kind = BINARY_OVERLOADS.get(operator);
   const isOverloaded = kind !== undefined && overloadOf(lowering, place.type, kind) !== null;
-  if (!isOverloaded && place.target !== null && place.parts.every(isQuiet)) {
-    const value = lowering.expression(node.right);
+  const right = lowering.expression(node.right);
+  // The old value is read before statements on the right run.
+  // variant: old-value-before-statements
+  if (!isOverloaded && place.target !== null && place.parts.every(isQuiet) && !hasStatements(right)) {
     return {
       kind: "assignment",
       target: place.target,
       operator,
       prefix: false,
-      value,
+      value: right,
       type: lowering.typeOf(node),
       span,
     };
   }
   const old = place.read(lowerPlace(lowering, node.left).parts);
-  const right = lowering.expression(node.right);
   const value: Expression = (kind === undefined ? null : overloadCall(lowering, old, kind, [old, right], span)) ?? {
     kind: "operation",
     operator,

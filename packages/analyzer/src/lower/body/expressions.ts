@@ -2,6 +2,7 @@
 import { type as, NodeKind } from "../../parse/assemblyscript.ts";
 import { textOf } from "../../parse/span.ts";
 import { withoutParentheses } from "../../parse/children.ts";
+import { BlockExpression } from "../../parse/forms-nodes.ts";
 import { BOOL, type Expression, type Type } from "../ir.ts";
 import { spanOf } from "../nodes.ts";
 import { Refusal } from "../refusal.ts";
@@ -9,6 +10,7 @@ import type { BodyLowering } from "./lower-body.ts";
 import { lowerCall, lowerConstruction } from "./calls.ts";
 import { lowerConditional } from "./control-flow.ts";
 import { lowerAssertion } from "./conversions.ts";
+import { lowerBlockExpression } from "./forms.ts";
 import { lowerLiteral } from "./literals.ts";
 import { lowerElement, lowerReference } from "./members.ts";
 import { lowerBinary, lowerUnary } from "./operators.ts";
@@ -16,6 +18,9 @@ import { lowerBinary, lowerUnary } from "./operators.ts";
 export function lowerExpression(lowering: BodyLowering, node: as.Expression, expected: Type | undefined): Expression {
   const inner = withoutParentheses(node);
   const span = spanOf(inner);
+  if (inner instanceof BlockExpression) return lowerBlockExpression(lowering, inner, expected);
+  const { expansion } = lowering.factsOf(inner);
+  if (expansion !== undefined) return lowering.expression(expansion, expected);
   switch (inner.kind) {
     case NodeKind.Null:
     case NodeKind.True:

@@ -10,9 +10,11 @@ import { withoutParentheses } from "../../parse/children.ts";
 import type { NodeFacts } from "../../parse/facts.ts";
 import type { Declarations } from "../declarations.ts";
 import { STRING, type Expression, type FunctionDeclaration, type Local, type Statement, type Type } from "../ir.ts";
+import { linearize, linearized } from "../linearize.ts";
 import { spanOf } from "../nodes.ts";
 import { Refusal } from "../refusal.ts";
 import { lowerExpression } from "./expressions.ts";
+import { lowerInitial } from "./forms.ts";
 import { lowerFunction } from "./functions.ts";
 import { lowerStatement } from "./statements.ts";
 
@@ -23,6 +25,7 @@ export function lowerBody(declarations: Declarations, source: as.Function, decla
     () => lowerFunction(lowering, source, declaration),
     () => {},
   );
+  linearize(declaration);
 }
 
 /** An expression outside of function bodies; it sees no variables. `owner` is the function whose facts it has, if one. */
@@ -32,12 +35,12 @@ export function lowerInitializer(
   owner: as.Function | null,
   expected: Type,
 ): Expression {
-  return new BodyLowering(declarations, owner, null, true).expression(node, expected);
+  return lowerInitial(new BodyLowering(declarations, owner, null, true), node, expected);
 }
 
 /** A statement between the declarations of a file, as the body of a function. */
 export function lowerModuleStatement(declarations: Declarations, node: as.Statement, owner: as.Function): Statement[] {
-  return new BodyLowering(declarations, owner, null).statement(node);
+  return [...linearized(new BodyLowering(declarations, owner, null).statement(node))];
 }
 
 /** The operator of an expression without a rule; see `lowerAsKnown`. */
@@ -97,7 +100,8 @@ export class BodyLowering {
   }
 
   addLocal(name: string, type: Type, node: as.Node): Local {
-    const local: Local = { name, type, span: spanOf(node) };
+    // The purpose of a name that the developer did not write stands before an `@`.
+    const local: Local = { name: name.replace(/@.*/, ""), type, span: spanOf(node) };
     this.#scopes.at(-1)?.set(name, local);
     return local;
   }

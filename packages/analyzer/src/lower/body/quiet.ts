@@ -17,9 +17,10 @@ export function isQuiet(expression: Expression): boolean {
     case "now":
     case "caller":
     case "template":
-    case "sequence":
     case "function-value":
       return operands(expression).every(isQuiet);
+    case "sequence":
+      return expression.statements === undefined && operands(expression).every(isQuiet);
     case "library":
       return (
         !expression.member.writes &&

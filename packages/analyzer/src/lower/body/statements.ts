@@ -10,6 +10,8 @@ import { lowerDo, lowerFor, lowerIf, lowerSwitch, lowerWhile } from "./control-f
 
 export function lowerStatement(lowering: BodyLowering, node: as.Statement): Statement[] {
   const span = spanOf(node);
+  const { expansion } = lowering.factsOf(node);
+  if (expansion !== undefined) return lowerStatement(lowering, expansion);
   switch (node.kind) {
     case NodeKind.Block:
       return [{ kind: "block", body: lowering.branch(node), span }];

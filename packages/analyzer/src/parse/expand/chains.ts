@@ -1,0 +1,353 @@
+/**
+ * `a?.b`, `a ?? b`, `a ??= b`, `a ||= b`, `a &&= b`. Only null is absent: not zero, not an empty text. The object of a chain
+ * is evaluated once, and nothing of the chain behind it where the object is null.
+ */
+import { as, NodeKind, Token } from "../assemblyscript.ts";
+import { withoutParentheses } from "../children.ts";
+import { BlockExpression, ChainExpression, type AssignIfExpression, type NullishExpression } from "../forms-nodes.ts";
+import type { Expansion } from "./expander.ts";
+import { isSimple, localOf, onAnother } from "./place.ts";
+import {
+  access,
+  again,
+  assigned,
+  binary,
+  block,
+  call,
+  choice,
+  constant,
+  counting,
+  element,
+  hidden,
+  integer,
+  isNull,
+  isThere,
+  not,
+  nothing,
+  run,
+  truth,
+  variable,
+  when,
+} from "./syntax.ts";
+import { isNullable, isReference } from "./typing.ts";
+
+// ------------------------------------------------------------------------------------------------------------- a?.b
+
+/** The type of what stands behind the object of a chain, where the object is there. */
+function restType({ typing, flow }: Expansion, { object, held, rest }: ChainExpression): as.Type | null {
+  const type = typing.of(object, flow);
+  return type === null ? null : typing.within(rest, flow, [[held, type.nonNullableType]]);
+}
+
+export function typeOfChain(expansion: Expansion, node: ChainExpression): as.Type | null {
+  const type = restType(expansion, node);
+  return type !== null && isReference(type) ? type.asNullable() : type;
+}
+
+/** The object of a chain under a name: its own if that is a variable, which the compiler then knows to be there. */
+interface Held {
+  readonly before: as.Statement[];
+  readonly object: () => as.Expression;
+  readonly rest: as.Expression;
+}
+
+function heldIn({ flow }: Expansion, { object, held, rest }: ChainExpression): Held {
+  const name = withoutParentheses(object);
+  if (localOf(object, flow) === null)
+    return { before: [constant(again(held), object)], object: () => again(held), rest };
+  const own = (): as.Expression => again(name as as.IdentifierExpression);
+  return { before: [], object: own, rest: onAnother(rest, held.text, own()) };
+}
+
+export function expandChain(expansion: Expansion, node: ChainExpression): as.Expression | null {
+  const { context, typing, flow } = expansion;
+  const { range, object } = node;
+  const objectType = typing.of(object, flow);
+  if (objectType !== null && !isNullable(objectType)) return expansion.tell("never_null_chain", object.range);
+  const type = restType(expansion, node);
+  if (type === null) return null;
+  const { before, object: held, rest } = heldIn(expansion, node);
+  const there = isThere(held(), range);
+  if (context === as.Type.void || type === as.Type.void)
+    return new BlockExpression([...before, when(there, run(rest), range)], null, range);
+  if (expansion.isCondition) return behind(before, binary(Token.Ampersand_Ampersand, there, rest, range), range);
+  if (!isReference(type)) return expansion.tell("absent_value", range);
+  return behind(before, choice(there, rest, nothing(range), range), range);
+}
+
+function behind(before: as.Statement[], result: as.Expression, range: as.Range): as.Expression {
+  return before.length === 0 ? result : new BlockExpression(before, result, range);
+}
+
+/** `!a?.b`, where `b` is a value that can't be null. */
+export function expandNegation(expansion: Expansion, node: as.UnaryPrefixExpression): as.Expression | null {
+  const chain = withoutParentheses(node.operand);
+  if (node.operator !== Token.Exclamation || !(chain instanceof ChainExpression)) return null;
+  const { range } = node;
+  const type = restType(expansion, chain);
+  if (type === null || isReference(type) || type === as.Type.void) return null;
+  const { before, object, rest } = heldIn(expansion, chain);
+  const absent = isNull(object(), range);
+  return behind(before, binary(Token.Bar_Bar, absent, not(rest, rest.range), range), range);
+}
+
+const COMPARISONS: ReadonlySet<Token> = new Set([
+  Token.Equals_Equals,
+  Token.Equals_Equals_Equals,
+  Token.Exclamation_Equals,
+  Token.Exclamation_Equals_Equals,
+  Token.LessThan,
+  Token.LessThan_Equals,
+  Token.GreaterThan,
+  Token.GreaterThan_Equals,
+]);
+
+const UNEQUAL: ReadonlySet<Token> = new Set([Token.Exclamation_Equals, Token.Exclamation_Equals_Equals]);
+
+/**
+ * `a?.b == c` is `a != null && a.b == c`, so that the compiler knows in what follows that `a` is there; `a?.b != c` is
+ * `a == null || a.b != c`. Null: the comparison has no chain on its left, or both sides may be null: the compiler knows
+ * how to compare these.
+ */
+export function expandComparison(expansion: Expansion, node: as.BinaryExpression): as.Expression | null {
+  const { operator, right, range } = node;
+  const chain = withoutParentheses(node.left);
+  if (!COMPARISONS.has(operator) || !(chain instanceof ChainExpression)) return null;
+  const type = restType(expansion, chain);
+  if (type === null || type === as.Type.void) return null;
+  const { before, object, rest } = heldIn(expansion, chain);
+  const isUnequal = UNEQUAL.has(operator);
+  const combined = (compared: as.Expression): as.Expression =>
+    isUnequal
+      ? binary(Token.Bar_Bar, isNull(object(), chain.range), compared, range)
+      : binary(Token.Ampersand_Ampersand, isThere(object(), chain.range), compared, range);
+  if (withoutParentheses(right).kind === NodeKind.Null) {
+    if (isReference(type)) return null;
+    // The value behind the chain is not null, but evaluating it may do something.
+    const known = as.Node.createCommaExpression([rest, truth(isUnequal, range)], range);
+    const asked = isUnequal
+      ? binary(Token.Ampersand_Ampersand, isThere(object(), range), known, range)
+      : binary(Token.Bar_Bar, isNull(object(), range), known, range);
+    return behind(before, asked, range);
+  }
+  const other = expansion.typing.of(right, expansion.flow, type);
+  if (other === null || isNullable(other)) return null;
+  if (isSimple(right)) return behind(before, combined(binary(operator, rest, right, range)), range);
+  if (isReference(type)) return null;
+  // The right side is evaluated also where the object is null.
+  const found = hidden("found", chain.range.end, chain.range);
+  const compared = hidden("compared", right.range.start, right.range);
+  const statements = [
+    ...before,
+    variable(found, zeroOf(type, range), type),
+    when(isThere(object(), range), run(assigned(again(found), rest, range)), range),
+    constant(compared, right),
+  ];
+  return new BlockExpression(statements, combined(binary(operator, again(found), again(compared), range)), range);
+}
+
+/** A value of a number type or bool. */
+export function zeroOf(type: as.Type, range: as.Range): as.Expression {
+  return type.isBooleanValue ? truth(false, range) : integer(0, range);
+}
+
+// ------------------------------------------------------------------------------------------------------------ a ?? b
+
+/** How the left side of `??` says that there is nothing. */
+type Left =
+  /** By null. */
+  | { readonly kind: "nullable"; readonly type: as.Type }
+  /** A number or bool behind a chain: by the object of the chain. */
+  | { readonly kind: "chain"; readonly chain: ChainExpression; readonly type: as.Type }
+  /** An element of a map, which the map lacks. */
+  | { readonly kind: "entry"; readonly map: as.Expression; readonly key: as.Expression; readonly type: as.Type }
+  /** An element behind the end of an array. */
+  | { readonly kind: "element"; readonly list: as.Expression; readonly index: as.Expression; readonly type: as.Type }
+  | { readonly kind: "null" }
+  | { readonly kind: "never"; readonly type: as.Type };
+
+function leftOf(expansion: Expansion, node: as.Expression): Left | null {
+  const { typing, flow } = expansion;
+  const inner = withoutParentheses(node);
+  if (inner.kind === NodeKind.Null) return { kind: "null" };
+  if (inner instanceof ChainExpression) {
+    const type = restType(expansion, inner);
+    if (type === null || type === as.Type.void) return null;
+    return isReference(type) ? { kind: "nullable", type: type.asNullable() } : { kind: "chain", chain: inner, type };
+  }
+  const type = typing.of(inner, flow);
+  if (type === null || type === as.Type.void) return null;
+  if (inner.kind === NodeKind.Call) {
+    const { expression, args } = inner as as.CallExpression;
+    const callee = withoutParentheses(expression);
+    const [key] = args;
+    if (callee.kind === NodeKind.PropertyAccess && key !== undefined && args.length === 1) {
+      const { expression: map, property } = callee as as.PropertyAccessExpression;
+      const owner = property.text === "get" ? typing.of(map, flow) : null;
+      if (owner !== null && !isNullable(owner) && typing.containerOf(owner)?.prototype.name === "Map")
+        return { kind: "entry", map, key, type };
+    }
+  }
+  if (isNullable(type)) return { kind: "nullable", type };
+  if (inner.kind === NodeKind.ElementAccess) {
+    const { expression: list, elementExpression: index } = inner as as.ElementAccessExpression;
+    const owner = typing.of(list, flow);
+    if (owner !== null && !isNullable(owner) && ARRAYS.test(typing.containerOf(owner)?.prototype.name ?? ""))
+      return { kind: "element", list, index, type };
+  }
+  return { kind: "never", type };
+}
+
+const ARRAYS = /^(Static|(Int|Uint|Float)\d+(Clamped)?)?Array$/;
+
+export function typeOfNullish(expansion: Expansion, { left, right }: NullishExpression): as.Type | null {
+  const { typing, flow, context } = expansion;
+  const known = leftOf(expansion, left);
+  if (known === null) return null;
+  if (known.kind === "null") return typing.of(right, flow, context);
+  const there = known.type.nonNullableType;
+  const other = typing.of(right, flow, there);
+  if (other === null || other === as.Type.void) return there;
+  return as.Type.commonType(there, other, context);
+}
+
+export function expandNullish(expansion: Expansion, node: NullishExpression): as.Expression | null {
+  const { left, right, at, range, isDefault } = node;
+  const { typing, flow } = expansion;
+  const known = leftOf(expansion, left);
+  if (known === null) return null;
+  const ends = typing.of(right, flow) === as.Type.void;
+  switch (known.kind) {
+    case "null":
+      return right;
+    case "never":
+      return isDefault ? left : expansion.tell("never_null", right.range);
+    case "nullable": {
+      if (ends) {
+        const found = hidden("found", at, left.range);
+        const statements = [constant(found, left), when(isNull(again(found), range), run(right), range)];
+        return new BlockExpression(statements, again(found), range);
+      }
+      const inner = withoutParentheses(left);
+      if (localOf(inner, flow) !== null) {
+        const name = inner as as.IdentifierExpression;
+        return choice(isThere(again(name), range), again(name), right, range);
+      }
+      const found = hidden("found", at, left.range);
+      return new BlockExpression(
+        [constant(found, left)],
+        choice(isThere(again(found), range), again(found), right, range),
+        range,
+      );
+    }
+    case "chain": {
+      const { before, object, rest } = heldIn(expansion, known.chain);
+      if (ends) return new BlockExpression([...before, when(isNull(object(), range), run(right), range)], rest, range);
+      return behind(before, choice(isThere(object(), range), rest, right, range), range);
+    }
+    case "entry": {
+      const map = hidden("map", at, known.map.range);
+      const key = hidden("key", at, known.key.range);
+      const statements = [constant(map, known.map), constant(key, known.key)];
+      const isKnown = call(again(map), "has", [again(key)], range);
+      const found = call(again(map), "get", [again(key)], left.range);
+      if (!isNullable(known.type)) return present(statements, isKnown, found, right, ends, range);
+      const value = hidden("found", at, left.range);
+      const ask = constant(value, choice(isKnown, found, nothing(range), range), known.type);
+      if (ends) {
+        const stop = when(isNull(again(value), range), run(right), range);
+        return new BlockExpression([...statements, ask, stop], again(value), range);
+      }
+      const chosen = choice(isThere(again(value), range), again(value), right, range);
+      return new BlockExpression([...statements, ask], chosen, range);
+    }
+    case "element": {
+      const list = hidden("list", at, known.list.range);
+      const index = hidden("index", at, known.index.range);
+      const statements = [constant(list, known.list), constant(index, known.index, as.Type.i32)];
+      const isKnown = binary(
+        Token.Ampersand_Ampersand,
+        counting(binary(Token.GreaterThan_Equals, again(index), integer(0, range), range)),
+        counting(binary(Token.LessThan, again(index), access(again(list), "length", range), range)),
+        range,
+      );
+      return present(statements, isKnown, element(again(list), again(index), left.range), right, ends, range);
+    }
+  }
+}
+
+/** The value that is there, else the right side; `ends`: the right side ends the handler. */
+function present(
+  statements: as.Statement[],
+  isKnown: as.Expression,
+  found: as.Expression,
+  right: as.Expression,
+  ends: boolean,
+  range: as.Range,
+): as.Expression {
+  if (!ends) return new BlockExpression(statements, choice(isKnown, found, right, range), range);
+  return new BlockExpression([...statements, when(not(isKnown, range), run(right), range)], found, range);
+}
+
+// ----------------------------------------------------------------------------------------------------------- a ??= b
+
+export function typeOfAssignIf({ typing, flow, context }: Expansion, node: AssignIfExpression): as.Type | null {
+  const type = typing.of(node.target, flow, context);
+  return type !== null && node.operator === "??" ? type.nonNullableType : type;
+}
+
+export function expandAssignIf(expansion: Expansion, node: AssignIfExpression): as.Expression | null {
+  const { operator, value, at, range } = node;
+  const { typing, flow, context } = expansion;
+  const target = withoutParentheses(node.target);
+  const type = typing.of(target, flow);
+  if (type === null || type === as.Type.void) return null;
+  if (operator === "??" && !isNullable(type)) return expansion.tell("never_null", value.range);
+  const before: as.Statement[] = [];
+  const held = (part: as.Expression, purpose: string): (() => as.Expression) => {
+    // A class or namespace is not a value.
+    if (typing.of(part, flow) === null) return () => part;
+    const name = hidden(purpose, at, part.range);
+    before.push(constant(name, part));
+    return () => again(name);
+  };
+  let place: () => as.Expression;
+  switch (target.kind) {
+    case NodeKind.Identifier:
+      place = () => again(target as as.IdentifierExpression);
+      break;
+    case NodeKind.PropertyAccess: {
+      const { expression, property } = target as as.PropertyAccessExpression;
+      const object = held(expression, "object");
+      place = () => access(object(), property.text, target.range);
+      break;
+    }
+    case NodeKind.ElementAccess: {
+      const { expression, elementExpression } = target as as.ElementAccessExpression;
+      const object = held(expression, "object");
+      const index = held(elementExpression, "index");
+      place = () => element(object(), index(), target.range);
+      break;
+    }
+    default:
+      // The parser lets no other pass.
+      return null;
+  }
+  const isWanted = (read: as.Expression): as.Expression =>
+    operator === "??" ? isNull(read, range) : operator === "||" ? not(read, range) : read;
+  // As a value of its own type: where the target may be null, the compiler would take the value for one that may be too.
+  const given = hidden("value", at, value.range);
+  const give = constant(given, value, operator === "??" ? type.nonNullableType : type);
+  if (context === as.Type.void) {
+    const set = block([give, run(assigned(place(), again(given), range))], range);
+    return new BlockExpression([...before, when(isWanted(place()), set, range)], null, range);
+  }
+  // The value of the whole is what was there or what is assigned; it is not read again.
+  const found = hidden("found", at, target.range);
+  const set = block(
+    [give, run(assigned(place(), again(given), range)), run(assigned(again(found), again(given), range))],
+    range,
+  );
+  const statements = [...before, variable(found, place(), type), when(isWanted(again(found)), set, range)];
+  return new BlockExpression(statements, again(found), range);
+}

@@ -1,0 +1,294 @@
+/**
+ * Everyday forms as trees of AssemblyScript. An expansion hangs on types, so it is made where the compiler comes to the node.
+ * It belongs to one function instance: a generic function has one for each of its instances. It is made once, as the
+ * compiler compiles loops several times, and everything that reads the compiler's facts wants to see one tree.
+ */
+import { as, Constraints, DiagnosticCode, NodeKind, ReportMode, Token } from "../assemblyscript.ts";
+import { withoutParentheses } from "../children.ts";
+import {
+  AssignIfExpression,
+  BlockExpression,
+  ChainExpression,
+  NullishExpression,
+  ResolvedTypeNode,
+} from "../forms-nodes.ts";
+import {
+  expandAssignIf,
+  expandChain,
+  expandComparison,
+  expandNegation,
+  expandNullish,
+  typeOfAssignIf,
+  typeOfChain,
+  typeOfNullish,
+} from "./chains.ts";
+import { expandCallback, mayLoop, typeOfCallback, unknownIn } from "./callbacks.ts";
+import { expandForOf } from "./loops.ts";
+import { mistakeText, type FormMistake } from "./mistakes.ts";
+import { Typing } from "./typing.ts";
+
+/** The questions that an expansion may ask. */
+export interface Expansion {
+  readonly typing: Typing;
+  readonly flow: as.Flow;
+  /** The type that is wanted; `auto`: any. */
+  readonly context: as.Type;
+  /** Whether only the truth of the value is wanted. */
+  readonly isCondition: boolean;
+  /** The type that is written; null: there is none. */
+  resolve(node: as.TypeNode): as.Type | null;
+  /** Tells a mistake of the developer's, and gives nothing. */
+  tell(mistake: FormMistake, range: as.Range): null;
+}
+
+/** Members of the compiler that an expansion is compiled with. */
+interface CompilerInternals {
+  currentFlow: as.Flow;
+  currentType: as.Type;
+  compileStatements(statements: as.Statement[]): as.ExpressionRef[];
+}
+
+/** Members of the resolver that learn of forms. */
+interface ResolverInternals {
+  resolveExpression(node: as.Expression, flow: as.Flow, context?: as.Type, mode?: ReportMode): as.Type | null;
+  lookupExpression(node: as.Expression, flow: as.Flow, context?: as.Type, mode?: ReportMode): as.Element | null;
+  resolveType(node: as.TypeNode, ...rest: unknown[]): as.Type | null;
+  getElementOfType(type: as.Type): as.Element | null;
+  currentThisExpression: as.Expression | null;
+  currentElementExpression: as.Expression | null;
+}
+
+/** Without them, a wanted bool is a condition. */
+const CONVERSIONS = Constraints.ConvImplicit | Constraints.ConvExplicit;
+
+export class Expander {
+  readonly #compiler: as.Compiler;
+  readonly #typing: Typing;
+  readonly #made = new Map<as.Function, Map<as.Node, as.Node>>();
+  /** Mistakes of forms are told once, though the compiler may come to a node several times. */
+  readonly #told = new Set<string>();
+
+  constructor(compiler: as.Compiler) {
+    this.#compiler = compiler;
+    this.#typing = new Typing(compiler.program);
+    this.#teachResolver(compiler.resolver);
+  }
+
+  /** The tree of a form in a function instance, once it was compiled; null: there is none. */
+  madeOf(owner: as.Function, node: as.Node): as.Node | null {
+    return this.#made.get(owner)?.get(node) ?? null;
+  }
+
+  /** The tree for an expression; null: it is not a form. */
+  expression(node: as.Expression, context: as.Type, constraints: Constraints): as.Expression | null {
+    if (!mayBeForm(node)) return null;
+    const flow = this.#compiler.currentFlow;
+    const known = this.madeOf(flow.sourceFunction, node);
+    if (known !== null) return known;
+    const before = this.#errors();
+    const made = this.#expand(node, {
+      ...this.#asking(flow, context),
+      isCondition: context === as.Type.bool && (constraints & CONVERSIONS) === 0,
+    });
+    if (made !== null) return this.#keep(flow.sourceFunction, node, made);
+    if (!isForm(node)) {
+      if (this.#errors() === before) return null;
+      return this.#keep(flow.sourceFunction, node, new BlockExpression([], null, node.range));
+    }
+    // The mistake is in a part of it, which nobody has compiled.
+    if (this.#errors() === before) this.#report(node, flow, context);
+    return this.#keep(flow.sourceFunction, node, new BlockExpression([], null, node.range));
+  }
+
+  statement(node: as.Statement): as.Statement | null {
+    if (node.kind !== NodeKind.ForOf) return null;
+    const flow = this.#compiler.currentFlow;
+    const known = this.madeOf(flow.sourceFunction, node);
+    if (known !== null) return known;
+    const { iterable } = node as as.ForOfStatement;
+    const before = this.#errors();
+    const made = expandForOf(this.#asking(flow, as.Type.auto), node as as.ForOfStatement);
+    if (made !== null) return this.#keep(flow.sourceFunction, node, made);
+    if (this.#errors() === before && this.#typing.of(iterable, flow) !== null)
+      this.#tell("not_iterable", iterable.range);
+    if (this.#errors() === before)
+      this.#compiler.resolver.resolveExpression(iterable, flow, as.Type.auto, ReportMode.Report);
+    if (this.#errors() === before) this.#tell("unknown_form", iterable.range);
+    return this.#keep(flow.sourceFunction, node, as.Node.createEmptyStatement(node.range));
+  }
+
+  /** Compiles statements with the value of an expression behind them, in a scope of their own. */
+  block({ statements, result }: BlockExpression, context: as.Type, constraints: Constraints): as.ExpressionRef {
+    const compiler = this.#compiler;
+    const internals = compiler as unknown as CompilerInternals;
+    const outer = internals.currentFlow;
+    const inner = outer.fork();
+    internals.currentFlow = inner;
+    const parts = internals.compileStatements(statements);
+    let type = as.Type.void;
+    if (result !== null) {
+      parts.push(compiler.compileExpression(result, context, constraints));
+      type = internals.currentType;
+    }
+    outer.inherit(inner);
+    internals.currentFlow = outer;
+    internals.currentType = type;
+    return compiler.module.block(null, parts, type.toRef());
+  }
+
+  #expand(node: as.Expression, expansion: Expansion): as.Expression | null {
+    if (node instanceof ChainExpression) return expandChain(expansion, node);
+    if (node instanceof NullishExpression) return expandNullish(expansion, node);
+    if (node instanceof AssignIfExpression) return expandAssignIf(expansion, node);
+    if (node instanceof as.CallExpression) return expandCallback(expansion, node);
+    if (node instanceof as.BinaryExpression) return expandComparison(expansion, node);
+    if (node instanceof as.UnaryPrefixExpression) return expandNegation(expansion, node);
+    return null;
+  }
+
+  /** The type of a form; undefined: it is none. */
+  #typeOf(node: as.Expression, flow: as.Flow, context: as.Type): as.Type | null | undefined {
+    const expansion = this.#asking(flow, context);
+    if (node instanceof ChainExpression) return typeOfChain(expansion, node);
+    if (node instanceof NullishExpression) return typeOfNullish(expansion, node);
+    if (node instanceof AssignIfExpression) return typeOfAssignIf(expansion, node);
+    if (node instanceof BlockExpression) return this.#typeOfBlock(node, flow, context);
+    if (node instanceof as.CallExpression) return typeOfCallback(expansion, node);
+    // A comparison or negation is one, whatever it is expanded to.
+    return undefined;
+  }
+
+  #typeOfBlock({ statements, result }: BlockExpression, flow: as.Flow, context: as.Type): as.Type | null {
+    if (result === null) return as.Type.void;
+    const inner = flow.fork();
+    for (const statement of statements) {
+      if (!(statement instanceof as.VariableStatement)) continue;
+      for (const { name, type: typeNode, initializer } of statement.declarations) {
+        const type =
+          typeNode instanceof ResolvedTypeNode
+            ? typeNode.type
+            : typeNode !== null
+              ? this.#resolveType(typeNode, inner)
+              : initializer === null
+                ? null
+                : this.#typing.of(initializer, inner);
+        if (type === null) return null;
+        inner.addScopedDummyLocal(name.text, type, name);
+      }
+    }
+    return this.#typing.of(result, inner, context);
+  }
+
+  #resolveType(node: as.TypeNode, flow: as.Flow): as.Type | null {
+    const known = flow.contextualTypeArguments;
+    return this.#compiler.resolver.resolveType(
+      node,
+      flow,
+      flow.sourceFunction,
+      known === null ? null : new Map(known),
+      ReportMode.Swallow,
+    );
+  }
+
+  #teachResolver(resolver: ResolverInternals): void {
+    const resolveExpression = resolver.resolveExpression.bind(resolver);
+    resolver.resolveExpression = (node, flow, context = as.Type.auto, mode = ReportMode.Report) => {
+      const inner = withoutParentheses(node);
+      const type = isForm(inner) || mayBeForm(inner) ? this.#typeOf(inner, flow, context) : undefined;
+      if (type === undefined) return resolveExpression(node, flow, context, mode);
+      if (type === null && mode === ReportMode.Report) this.#report(inner, flow, context);
+      return type;
+    };
+    const lookupExpression = resolver.lookupExpression.bind(resolver);
+    resolver.lookupExpression = (node, flow, context = as.Type.auto, mode = ReportMode.Report) => {
+      const inner = withoutParentheses(node);
+      if (!isForm(inner) && !(mayBeForm(inner) && this.#typeOf(inner, flow, context) !== undefined))
+        return lookupExpression(node, flow, context, mode);
+      const type = resolver.resolveExpression(inner, flow, context, mode);
+      resolver.currentThisExpression = null;
+      resolver.currentElementExpression = null;
+      return type === null ? null : resolver.getElementOfType(type);
+    };
+    const resolveType = resolver.resolveType.bind(resolver);
+    resolver.resolveType = (node, ...rest) =>
+      node instanceof ResolvedTypeNode ? node.type : resolveType(node, ...rest);
+  }
+
+  /** Tells the mistake in a part of a form whose type is not known. */
+  #report(node: as.Expression, flow: as.Flow, context: as.Type): void {
+    const resolver = this.#compiler.resolver;
+    const before = this.#errors();
+    const ask = (part: as.Expression, within: as.Flow): as.Type | null =>
+      this.#errors() > before ? null : resolver.resolveExpression(part, within, context, ReportMode.Report);
+    if (node instanceof ChainExpression) {
+      const type = ask(node.object, flow);
+      if (type === null) return;
+      const inner = flow.fork();
+      inner.addScopedDummyLocal(node.held.text, type.nonNullableType, node.held);
+      ask(node.rest, inner);
+    } else if (node instanceof NullishExpression) {
+      ask(node.left, flow);
+      ask(node.right, flow);
+    } else if (node instanceof AssignIfExpression) {
+      ask(node.target, flow);
+    } else if (node instanceof as.CallExpression) {
+      const unknown = unknownIn(this.#asking(flow, context), node);
+      const inner = flow.fork();
+      for (const [name, type] of unknown?.names ?? []) inner.addScopedDummyLocal(name.text, type, name);
+      if (unknown !== null) ask(unknown.value, inner);
+    }
+    // Without any message, the compiler would take the mistake for told.
+    if (this.#errors() === before) this.#tell("unknown_form", node.range);
+  }
+
+  #keep<N extends as.Node>(owner: as.Function, node: as.Node, made: N): N {
+    let known = this.#made.get(owner);
+    if (known === undefined) this.#made.set(owner, (known = new Map<as.Node, as.Node>()));
+    known.set(node, made);
+    return made;
+  }
+
+  #asking(flow: as.Flow, context: as.Type): Expansion {
+    return {
+      typing: this.#typing,
+      flow,
+      context,
+      isCondition: false,
+      resolve: (node) => this.#resolveType(node, flow),
+      tell: (mistake, range) => this.#tell(mistake, range),
+    };
+  }
+
+  #tell(mistake: FormMistake, range: as.Range): null {
+    const key = `${mistake}@${range.source.normalizedPath}@${range.start}`;
+    if (!this.#told.has(key)) {
+      this.#told.add(key);
+      this.#compiler.error(DiagnosticCode.Not_implemented_0, range, mistakeText(mistake));
+    }
+    return null;
+  }
+
+  #errors(): number {
+    return this.#compiler.program.diagnostics.length;
+  }
+}
+
+/** A form that the compiler has nothing for. */
+function isForm(node: as.Expression): boolean {
+  return (
+    node instanceof ChainExpression ||
+    node instanceof NullishExpression ||
+    node instanceof AssignIfExpression ||
+    node instanceof BlockExpression
+  );
+}
+
+function mayBeForm(node: as.Expression): boolean {
+  if (node instanceof BlockExpression) return false;
+  if (isForm(node) || (node instanceof as.CallExpression && mayLoop(node))) return true;
+  if (node.kind === NodeKind.Binary)
+    return withoutParentheses((node as as.BinaryExpression).left) instanceof ChainExpression;
+  if (node.kind !== NodeKind.UnaryPrefix) return false;
+  const { operator, operand } = node as as.UnaryPrefixExpression;
+  return operator === Token.Exclamation && withoutParentheses(operand) instanceof ChainExpression;
+}

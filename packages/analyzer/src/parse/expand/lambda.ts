@@ -1,0 +1,287 @@
+/** Functions that are written where they are used: what they use of the variables around them, and what they give. */
+import { as, CommonFlags, NodeKind, ReportMode } from "../assemblyscript.ts";
+import { childrenOf, withoutParentheses } from "../children.ts";
+import type { Expansion } from "./expander.ts";
+import { block, when } from "./syntax.ts";
+
+export interface Lambda {
+  readonly node: as.FunctionExpression;
+  readonly parameters: readonly as.ParameterNode[];
+  /** Null: the type is not written. */
+  readonly result: as.TypeNode | null;
+  readonly body: LambdaBody;
+}
+
+type LambdaBody =
+  | { readonly kind: "value"; readonly value: as.Expression }
+  | { readonly kind: "statements"; readonly statements: readonly as.Statement[] };
+
+/** Null: the expression is not a function, or can't be the body of a loop. */
+export function lambdaOf(node: as.Expression | undefined): Lambda | null {
+  const inner = node === undefined ? null : withoutParentheses(node);
+  if (!(inner instanceof as.FunctionExpression)) return null;
+  const { signature, body, typeParameters } = inner.declaration;
+  if (body === null || typeParameters !== null || signature.explicitThisType !== null) return null;
+  const { parameters, returnType } = signature;
+  if (parameters.some(({ initializer }) => initializer !== null)) return null;
+  return {
+    node: inner,
+    parameters,
+    result: isOmitted(returnType) ? null : returnType,
+    body:
+      body.kind === NodeKind.Block
+        ? { kind: "statements", statements: (body as as.BlockStatement).statements }
+        : { kind: "value", value: (body as as.ExpressionStatement).expression },
+  };
+}
+
+export function isOmitted(type: as.TypeNode): boolean {
+  return type instanceof as.NamedTypeNode && type.name.identifier.text === "";
+}
+
+/** Whether a function uses variables of the function around it, which AssemblyScript has no way for. */
+export function captures({ node }: Lambda, flow: as.Flow): boolean {
+  const own = new Set<string>();
+  visitNames(node, (name, isDeclared) => {
+    if (isDeclared) own.add(name);
+  });
+  let found = false;
+  visitNames(node, (name, isDeclared) => {
+    if (isDeclared || own.has(name)) return;
+    const local = flow.lookupLocal(name);
+    // The compiler puts the value of an inlined constant in its place.
+    found ||= local !== null && !local.is(CommonFlags.Inlined);
+  });
+  return found;
+}
+
+/** The names in a node that are variables, and those that it declares. */
+function visitNames(node: as.Node, visit: (name: string, isDeclared: boolean) => void): void {
+  if (node instanceof as.TypeNode) return;
+  if (node instanceof as.IdentifierExpression) {
+    visit(node.kind === NodeKind.This ? "this" : node.text, false);
+    return;
+  }
+  if (node instanceof as.PropertyAccessExpression) return visitNames(node.expression, visit);
+  if (node instanceof as.ObjectLiteralExpression) {
+    for (const value of node.values) visitNames(value, visit);
+    return;
+  }
+  if (node instanceof as.FunctionExpression) {
+    const { signature, body, name } = node.declaration;
+    if (name.text !== "") visit(name.text, true);
+    for (const parameter of signature.parameters) {
+      visit(parameter.name.text, true);
+      if (parameter.initializer !== null) visitNames(parameter.initializer, visit);
+    }
+    if (body !== null) visitNames(body, visit);
+    return;
+  }
+  if (node instanceof as.VariableDeclaration) {
+    visit(node.name.text, true);
+    if (node.initializer !== null) visitNames(node.initializer, visit);
+    return;
+  }
+  for (const child of childrenOf(node)) visitNames(child, visit);
+}
+
+// -------------------------------------------------------------------------------------------------------------- types
+
+/** Names with their types. */
+export type Names = readonly (readonly [name: as.IdentifierExpression, type: as.Type])[];
+
+/** The type of a function's results; null: nothing says it. `names` are the parameters. */
+export function resultOf(expansion: Expansion, lambda: Lambda, names: Names, context: as.Type): as.Type | null {
+  const { typing, flow } = expansion;
+  const inner = flow.fork();
+  for (const [name, type] of names) inner.addScopedDummyLocal(name.text, type, name);
+  if (lambda.result !== null) return written(expansion, lambda.result, inner);
+  if (lambda.body.kind === "value") return typing.of(lambda.body.value, inner, context);
+  const found: (as.Type | null)[] = [];
+  returnsOf(expansion, lambda.body.statements, inner, context, found);
+  if (found.includes(null)) return null;
+  let all: as.Type | null = null;
+  for (const type of found as as.Type[]) {
+    all = all === null ? type : as.Type.commonType(all, type, context);
+    if (all === null) return null;
+  }
+  return all ?? as.Type.void;
+}
+
+function written({ typing }: Expansion, node: as.TypeNode, flow: as.Flow): as.Type | null {
+  const known = flow.contextualTypeArguments;
+  return typing.program.resolver.resolveType(
+    node,
+    flow,
+    flow.sourceFunction,
+    known === null ? null : new Map(known),
+    ReportMode.Swallow,
+  );
+}
+
+/** The types of all returned values, in order, with the variables that are declared before them. */
+function returnsOf(
+  expansion: Expansion,
+  statements: readonly as.Statement[],
+  flow: as.Flow,
+  context: as.Type,
+  found: (as.Type | null)[],
+): void {
+  const { typing } = expansion;
+  const within = (statement: as.Statement | null, inner = flow.fork()): void => {
+    if (statement === null) return;
+    const list = statement.kind === NodeKind.Block ? (statement as as.BlockStatement).statements : [statement];
+    returnsOf(expansion, list, inner, context, found);
+  };
+  const declare = (statement: as.Statement | null, inner: as.Flow): void => {
+    if (!(statement instanceof as.VariableStatement)) return;
+    for (const { name, type: node, initializer } of statement.declarations) {
+      const type =
+        node !== null ? written(expansion, node, inner) : initializer === null ? null : typing.of(initializer, inner);
+      if (type !== null && inner.getScopedLocal(name.text) === null) inner.addScopedDummyLocal(name.text, type, name);
+    }
+  };
+  for (const statement of statements) {
+    if (statement instanceof as.ReturnStatement) {
+      found.push(statement.value === null ? as.Type.void : typing.of(statement.value, flow, context));
+    } else if (statement instanceof as.VariableStatement) {
+      declare(statement, flow);
+    } else if (statement instanceof as.IfStatement) {
+      within(statement.ifTrue);
+      within(statement.ifFalse);
+    } else if (statement instanceof as.ForStatement) {
+      const inner = flow.fork();
+      declare(statement.initializer, inner);
+      within(statement.body, inner.fork());
+    } else if (statement instanceof as.ForOfStatement) {
+      const inner = flow.fork();
+      const declared = statement.variable;
+      const type = typing.of(statement.iterable, flow);
+      const element = type?.getClass()?.typeArguments?.[0] ?? (typing.isText(type) ? type : null);
+      if (declared instanceof as.VariableStatement && element !== null && element !== undefined) {
+        const { name } = declared.declarations[0]!;
+        inner.addScopedDummyLocal(name.text, element, name);
+      }
+      within(statement.body, inner.fork());
+    } else if (statement instanceof as.SwitchStatement) {
+      for (const choice of statement.cases) returnsOf(expansion, choice.statements, flow.fork(), context, found);
+    } else if (statement instanceof as.BlockStatement) {
+      within(statement);
+    } else if (statement instanceof as.WhileStatement || statement instanceof as.DoStatement) {
+      within(statement.body);
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------ returns
+
+/** Whether statements leave the function on every path. */
+export function alwaysReturns(statements: readonly as.Statement[]): boolean {
+  return statements.some((statement) => {
+    if (statement instanceof as.ReturnStatement || statement instanceof as.ThrowStatement) return true;
+    if (statement instanceof as.BlockStatement) return alwaysReturns(statement.statements);
+    if (statement instanceof as.IfStatement)
+      return statement.ifFalse !== null && alwaysReturns([statement.ifTrue]) && alwaysReturns([statement.ifFalse]);
+    if (statement instanceof as.SwitchStatement)
+      return (
+        statement.cases.some(({ label }) => label === null) &&
+        statement.cases.every(({ statements: body }, index) =>
+          body.length === 0 ? index < statement.cases.length - 1 : alwaysReturns(body),
+        )
+      );
+    if (statement instanceof as.ExpressionStatement) {
+      const call = withoutParentheses(statement.expression);
+      if (!(call instanceof as.CallExpression)) return false;
+      const callee = withoutParentheses(call.expression);
+      return callee instanceof as.IdentifierExpression && callee.text === "abort";
+    }
+    return false;
+  });
+}
+
+/** How the statements of a function give its value, in a round of a loop. */
+export interface Giving {
+  /** Uses a returned value; null: nothing is returned. */
+  give(value: as.Expression | null): as.Statement[];
+  /** Leaves the round from where no other loop or switch is around. */
+  next(range: as.Range): as.Statement;
+  /** A returned value while it goes out of inner loops, and whether there is one. */
+  keep(value: as.Expression | null, range: as.Range): as.Statement[];
+  kept(range: as.Range): { readonly is: as.Expression; readonly value: as.Expression | null };
+}
+
+/** The statements of a function with what it returns given on, and those that have no `return` as they are. */
+export function given(
+  statements: readonly as.Statement[],
+  giving: Giving,
+  depth = 0,
+  isLast = true,
+): { readonly statements: as.Statement[]; readonly keeps: boolean } {
+  let keeps = false;
+  const inner = (statement: as.Statement, at: number, last: boolean): as.Statement => {
+    const list = statement instanceof as.BlockStatement ? statement.statements : [statement];
+    const made = given(list, giving, at, last);
+    keeps ||= made.keeps;
+    return block(made.statements, statement.range);
+  };
+  const all = statements.flatMap((statement, index): as.Statement[] => {
+    const last = isLast && index === statements.length - 1;
+    const { range } = statement;
+    if (!hasReturn(statement)) return [statement];
+    if (statement instanceof as.ReturnStatement) {
+      if (depth === 0) return [...giving.give(statement.value), ...(last ? [] : [giving.next(range)])];
+      keeps = true;
+      return [...giving.keep(statement.value, range), as.Node.createBreakStatement(null, range)];
+    }
+    if (statement instanceof as.BlockStatement) return [inner(statement, depth, last)];
+    if (statement instanceof as.IfStatement) {
+      const yes = inner(statement.ifTrue, depth, last);
+      const no = statement.ifFalse === null ? null : inner(statement.ifFalse, depth, last);
+      return [as.Node.createIfStatement(statement.condition, yes, no, range)];
+    }
+    const loop = around(statement, (body) => inner(body, depth + 1, false));
+    keeps = true;
+    const kept = giving.kept(range);
+    const leave =
+      depth === 0
+        ? [...giving.give(kept.value), ...(last ? [] : [giving.next(range)])]
+        : [as.Node.createBreakStatement(null, range)];
+    return [loop, when(kept.is, block(leave, range), range)];
+  });
+  return { statements: all, keeps };
+}
+
+/** A loop or switch with another body. */
+function around(statement: as.Statement, map: (body: as.Statement) => as.Statement): as.Statement {
+  const { range } = statement;
+  if (statement instanceof as.ForStatement)
+    return as.Node.createForStatement(
+      statement.initializer,
+      statement.condition,
+      statement.incrementor,
+      map(statement.body),
+      range,
+    );
+  if (statement instanceof as.ForOfStatement)
+    return as.Node.createForOfStatement(statement.variable, statement.iterable, map(statement.body), range);
+  if (statement instanceof as.WhileStatement)
+    return as.Node.createWhileStatement(statement.condition, map(statement.body), range);
+  if (statement instanceof as.DoStatement)
+    return as.Node.createDoStatement(map(statement.body), statement.condition, range);
+  if (statement instanceof as.SwitchStatement)
+    return as.Node.createSwitchStatement(
+      statement.condition,
+      statement.cases.map(({ label, statements, range: where }) => {
+        const body = map(block(statements, where)) as as.BlockStatement;
+        return as.Node.createSwitchCase(label, body.statements, where);
+      }),
+      range,
+    );
+  return statement;
+}
+
+function hasReturn(node: as.Node): boolean {
+  if (node instanceof as.ReturnStatement) return true;
+  if (node instanceof as.Expression) return false;
+  return childrenOf(node).some(hasReturn);
+}

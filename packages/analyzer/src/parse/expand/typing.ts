@@ -1,0 +1,60 @@
+/** The compiler's answers that an expansion hangs on. None of them reports anything. */
+import { as, ReportMode } from "../assemblyscript.ts";
+
+export class Typing {
+  readonly program: as.Program;
+  readonly #resolver: as.Resolver;
+
+  constructor(program: as.Program) {
+    this.program = program;
+    this.#resolver = program.resolver;
+  }
+
+  /** Null: there is a mistake in the expression, or nothing says its type. */
+  of(node: as.Expression, flow: as.Flow, context: as.Type = as.Type.auto): as.Type | null {
+    const { diagnostics } = this.program;
+    const reported = diagnostics.length;
+    const type = this.#resolver.resolveExpression(node, flow, context, ReportMode.Swallow);
+    const whole = type?.signatureReference ? this.#ofFunction(node, flow, type) : type;
+    diagnostics.length = reported;
+    return whole;
+  }
+
+  /** Of a variable or field that holds a function or null, the resolver says that it holds a function. */
+  #ofFunction(node: as.Expression, flow: as.Flow, type: as.Type): as.Type {
+    const element = this.#resolver.lookupExpression(node, flow, as.Type.auto, ReportMode.Swallow);
+    const own = element !== null && "type" in element ? (element.type as as.Type) : null;
+    return own?.nonNullableType === type ? own : type;
+  }
+
+  /** The type of an expression that also sees these names. */
+  within(
+    node: as.Expression,
+    flow: as.Flow,
+    names: Iterable<readonly [name: as.IdentifierExpression, type: as.Type]>,
+    context: as.Type = as.Type.auto,
+  ): as.Type | null {
+    const inner = flow.fork();
+    for (const [name, type] of names) inner.addScopedDummyLocal(name.text, type, name);
+    return this.of(node, inner, context);
+  }
+
+  /** The class of the library that a value is of, null left aside: `Array`, `Map`, `String`. */
+  containerOf(type: as.Type | null): as.Class | null {
+    const found = type?.getClass() ?? null;
+    return found !== null && found.declaration.range.source.isLibrary ? found : null;
+  }
+
+  isText(type: as.Type | null): boolean {
+    return type?.getClass() === this.program.stringInstance;
+  }
+}
+
+/** Whether values of a type can be null, in a way that the type says. */
+export function isNullable(type: as.Type): boolean {
+  return type.isNullableReference;
+}
+
+export function isReference(type: as.Type): boolean {
+  return type.isReference;
+}

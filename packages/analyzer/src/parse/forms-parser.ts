@@ -1,0 +1,431 @@
+/**
+ * AssemblyScript's parser, which takes everyday forms of TypeScript too: `?.`, `??`, `??=`, `||=`, `&&=`, and patterns. Each
+ * node has the range of the developer's text. Where an operand stands on the left already, the
+ * parser gives it to itself as the start of the next expression (`#from`).
+ */
+import {
+  as,
+  CommonFlags,
+  DiagnosticCode,
+  IdentifierHandling,
+  NodeKind,
+  ParameterKind,
+  Precedence,
+  Token,
+} from "./assemblyscript.ts";
+import { identifier, nothing } from "./expand/syntax.ts";
+import {
+  AssignIfExpression,
+  BlockExpression,
+  ChainExpression,
+  NullishExpression,
+  RecordSpreadExpression,
+  type AssignIfOperator,
+  type RecordPart,
+} from "./forms-nodes.ts";
+import { declarationsOf, heldBy, type Pattern, type PatternMember, type PatternPart } from "./forms-patterns.ts";
+import { FormToken, teachForms } from "./forms-tokenizer.ts";
+import { TypesParser } from "./forms-types.ts";
+
+/** Members of the parser that are private in its typings. */
+interface ParserInternals {
+  maybeParseCallExpression(tokenizer: as.Tokenizer, callee: as.Expression, mayBeGeneric?: boolean): as.Expression;
+}
+
+const WITHOUT_COMMA: Precedence = Precedence.Spread;
+const ABOVE_OR: Precedence = Precedence.LogicalAnd;
+
+const ASSIGNMENTS: ReadonlyMap<Token, AssignIfOperator> = new Map([
+  [FormToken.QuestionQuestionEquals, "??"],
+  [FormToken.BarBarEquals, "||"],
+  [FormToken.AmpersandAmpersandEquals, "&&"],
+]);
+
+const ASSIGNABLE: ReadonlySet<NodeKind> = new Set([
+  NodeKind.Identifier,
+  NodeKind.PropertyAccess,
+  NodeKind.ElementAccess,
+]);
+
+/** The patterns of variables of loops, by their declaration. */
+const PATTERNS = new WeakMap<as.VariableDeclaration, Pattern>();
+
+/** The pattern of the variable of a `for…of` loop; null: it has a name. */
+export function patternOf(declaration: as.VariableDeclaration): Pattern | null {
+  return PATTERNS.get(declaration) ?? null;
+}
+
+export class FormsParser extends TypesParser {
+  /** The start of the next expression. */
+  #pending: as.Expression | null = null;
+  /** Patterns of the parameters of functions whose body is not parsed yet. */
+  readonly #parameters = new Map<as.ParameterNode, Pattern>();
+  readonly #taught = new WeakSet<as.Tokenizer>();
+
+  override parseTopLevelStatement(
+    tokenizer: as.Tokenizer,
+    namespace?: as.NamespaceDeclaration | null,
+  ): as.Statement | null {
+    if (!this.#taught.has(tokenizer)) {
+      this.#taught.add(tokenizer);
+      teachForms(tokenizer);
+    }
+    return super.parseTopLevelStatement(tokenizer, namespace ?? null);
+  }
+
+  // ------------------------------------------------------------------------------------------------------- expressions
+
+  override parseExpression(tokenizer: as.Tokenizer, precedence: Precedence = Precedence.Comma): as.Expression | null {
+    let expression = super.parseExpression(tokenizer, precedence);
+    while (expression !== null) {
+      const next = this.#form(tokenizer, expression, precedence);
+      if (next === expression) return expression;
+      expression = next === null ? null : this.#from(tokenizer, next, precedence);
+    }
+    return null;
+  }
+
+  override parseExpressionStart(tokenizer: as.Tokenizer): as.Expression | null {
+    const pending = this.#pending;
+    if (pending !== null) {
+      this.#pending = null;
+      return pending;
+    }
+    const token = tokenizer.peek();
+    if (token === Token.OpenParen && startsPatternFunction(tokenizer.source.text, tokenizer.pos)) {
+      tokenizer.next();
+      return this.parseFunctionExpression(tokenizer);
+    }
+    if (token === Token.OpenBrace && hasSpread(tokenizer.source.text, tokenizer.pos)) {
+      tokenizer.next();
+      return this.#recordSpread(tokenizer);
+    }
+    const start = super.parseExpressionStart(tokenizer);
+    // There is one kind of nothing.
+    if (start?.kind === NodeKind.Identifier && (start as as.IdentifierExpression).text === "undefined")
+      return nothing(start.range);
+    return start;
+  }
+
+  /** `{ ...record, field: value }`, behind the brace. */
+  #recordSpread(tokenizer: as.Tokenizer): as.Expression | null {
+    const start = tokenizer.tokenPos;
+    const parts: RecordPart[] = [];
+    while (!tokenizer.skip(Token.CloseBrace)) {
+      const isSpread = tokenizer.skip(Token.Dot_Dot_Dot);
+      if (!isSpread && !tokenizer.skipIdentifier())
+        return this.#expected("name of a field", tokenizer.range(tokenizer.pos));
+      const name = isSpread ? null : as.Node.createIdentifierExpression(tokenizer.readIdentifier(), tokenizer.range());
+      const value =
+        name !== null && !tokenizer.skip(Token.Colon)
+          ? identifier(name.text, name.range)
+          : this.parseExpression(tokenizer, WITHOUT_COMMA);
+      if (value === null) return null;
+      parts.push({ name, value });
+      if (tokenizer.skip(Token.Comma)) continue;
+      if (tokenizer.skip(Token.CloseBrace)) break;
+      return this.#expected("}", tokenizer.range(tokenizer.pos));
+    }
+    return new RecordSpreadExpression(parts, tokenizer.range(start, tokenizer.pos));
+  }
+
+  /** Goes on behind an operand. */
+  #from(tokenizer: as.Tokenizer, start: as.Expression, precedence: Precedence): as.Expression | null {
+    this.#pending = start;
+    return super.parseExpression(tokenizer, precedence);
+  }
+
+  /** One of the forms with the expression as its left operand; the expression itself: none follows. */
+  #form(tokenizer: as.Tokenizer, left: as.Expression, precedence: Precedence): as.Expression | null {
+    const token = tokenizer.peek();
+    if (token === FormToken.QuestionDot) {
+      tokenizer.next();
+      return this.#chain(tokenizer, left);
+    }
+    if (token === FormToken.QuestionQuestion && precedence <= Precedence.LogicalOr) {
+      tokenizer.next();
+      const at = tokenizer.tokenPos;
+      const right = this.parseExpression(tokenizer, ABOVE_OR);
+      if (right === null) return null;
+      const range = tokenizer.range(left.range.start, tokenizer.pos);
+      if (isMixed(left) || isMixed(right) || tokenizer.peek() === Token.Bar_Bar)
+        this.#expected("parentheses around one of ?? and ||, &&", range);
+      return new NullishExpression(left, right, at, range);
+    }
+    const operator = ASSIGNMENTS.get(token);
+    if (operator === undefined || precedence > Precedence.Assignment) return left;
+    tokenizer.next();
+    const at = tokenizer.tokenPos;
+    const value = this.parseExpression(tokenizer, Precedence.Assignment);
+    if (value === null) return null;
+    if (!ASSIGNABLE.has(left.kind)) {
+      this.error(DiagnosticCode.The_target_of_an_assignment_must_be_a_variable_or_a_property_access, left.range);
+      return null;
+    }
+    return new AssignIfExpression(operator, left, value, at, tokenizer.range(left.range.start, tokenizer.pos));
+  }
+
+  /** Behind `object?.`. */
+  #chain(tokenizer: as.Tokenizer, object: as.Expression): as.Expression | null {
+    const { start } = object.range;
+    const at = tokenizer.tokenPos;
+    const held = identifier(`chain@${at}`, object.range);
+    const behind = (): as.Range => tokenizer.range(start, tokenizer.pos);
+    const internals = this as unknown as ParserInternals;
+    const called = (callee: as.Expression, mayBeGeneric: boolean): as.Expression =>
+      internals.maybeParseCallExpression(tokenizer, callee, mayBeGeneric);
+    let rest: as.Expression;
+    if (tokenizer.skip(Token.OpenBracket)) {
+      const index = this.parseExpression(tokenizer);
+      if (index === null) return null;
+      if (!tokenizer.skip(Token.CloseBracket)) return this.#expected("]", tokenizer.range());
+      rest = called(as.Node.createElementAccessExpression(identifier(held.text, object.range), index, behind()), false);
+    } else if (tokenizer.peek() === Token.OpenParen) {
+      rest = called(identifier(held.text, object.range), false);
+    } else if (tokenizer.skipIdentifier(IdentifierHandling.Always)) {
+      const name = as.Node.createIdentifierExpression(tokenizer.readIdentifier(), tokenizer.range());
+      rest = called(as.Node.createPropertyAccessExpression(identifier(held.text, object.range), name, behind()), true);
+    } else {
+      return this.#expected("name of a member", tokenizer.range());
+    }
+    const whole = this.#from(tokenizer, rest, Precedence.MemberAccess);
+    return whole === null ? null : new ChainExpression(object, held, whole, behind());
+  }
+
+  // ---------------------------------------------------------------------------------------------------------- patterns
+
+  override parseVariable(
+    tokenizer: as.Tokenizer,
+    flags: CommonFlags,
+    decorators: as.DecoratorNode[] | null,
+    start: number,
+    isFor = false,
+  ): as.VariableStatement | null {
+    const statement = super.parseVariable(tokenizer, flags, decorators, start, isFor);
+    if (statement === null) return null;
+    statement.declarations = statement.declarations.flatMap((declaration) => {
+      const pattern = PATTERNS.get(declaration);
+      if (pattern === undefined || declaration.initializer === null) return [declaration];
+      const parts = declarationsOf(pattern, declaration.name, flags);
+      for (const part of parts) part.overriddenModuleName = declaration.overriddenModuleName;
+      return [declaration, ...parts];
+    });
+    return statement;
+  }
+
+  override parseVariableDeclaration(
+    tokenizer: as.Tokenizer,
+    flags: CommonFlags,
+    decorators: as.DecoratorNode[] | null,
+    isFor = false,
+  ): as.VariableDeclaration | null {
+    if (!this.#startsPattern(tokenizer)) return super.parseVariableDeclaration(tokenizer, flags, decorators, isFor);
+    const pattern = this.#pattern(tokenizer);
+    if (pattern === null) return null;
+    let type: as.TypeNode | null = null;
+    if (tokenizer.skip(Token.Colon)) {
+      type = this.parseType(tokenizer);
+      if (type === null) return null;
+    }
+    let initializer: as.Expression | null = null;
+    if (tokenizer.skip(Token.Equals)) {
+      initializer = this.parseExpression(tokenizer, WITHOUT_COMMA);
+      if (initializer === null) return null;
+    } else if (!isFor) {
+      return this.#expected("=", tokenizer.range(tokenizer.pos));
+    }
+    const range = tokenizer.range(pattern.range.start, tokenizer.pos);
+    const held: CommonFlags = (flags & ~CommonFlags.Let) | CommonFlags.Const;
+    const declaration = as.Node.createVariableDeclaration(heldBy(pattern), decorators, held, type, initializer, range);
+    PATTERNS.set(declaration, pattern);
+    return declaration;
+  }
+
+  override parseParameter(tokenizer: as.Tokenizer, isConstructor = false): as.ParameterNode | null {
+    if (!this.#startsPattern(tokenizer)) return super.parseParameter(tokenizer, isConstructor);
+    const pattern = this.#pattern(tokenizer);
+    if (pattern === null) return null;
+    let type: as.TypeNode | null = as.Node.createOmittedType(tokenizer.range(tokenizer.pos));
+    if (tokenizer.skip(Token.Colon)) type = this.parseType(tokenizer);
+    if (type === null) return null;
+    let initializer: as.Expression | null = null;
+    if (tokenizer.skip(Token.Equals)) {
+      initializer = this.parseExpression(tokenizer, WITHOUT_COMMA);
+      if (initializer === null) return null;
+    }
+    const parameter = as.Node.createParameter(
+      initializer === null ? ParameterKind.Default : ParameterKind.Optional,
+      heldBy(pattern),
+      type,
+      initializer,
+      tokenizer.range(pattern.range.start, tokenizer.pos),
+    );
+    this.#parameters.set(parameter, pattern);
+    return parameter;
+  }
+
+  override parseFunction(
+    tokenizer: as.Tokenizer,
+    flags: CommonFlags,
+    decorators: as.DecoratorNode[] | null,
+    start: number,
+  ): as.FunctionDeclaration | null {
+    return this.#withParts(super.parseFunction(tokenizer, flags, decorators, start));
+  }
+
+  override parseFunctionExpression(tokenizer: as.Tokenizer): as.FunctionExpression | null {
+    const expression = super.parseFunctionExpression(tokenizer);
+    this.#withParts(expression?.declaration ?? null);
+    return expression;
+  }
+
+  override parseClassMember(tokenizer: as.Tokenizer, parent: as.ClassDeclaration): as.Node | null {
+    const member = super.parseClassMember(tokenizer, parent);
+    if (member instanceof as.FunctionDeclaration) this.#withParts(member);
+    return member;
+  }
+
+  /** The function, whose body begins with the parts of its parameters. */
+  #withParts<Declaration extends as.FunctionDeclaration>(declaration: Declaration | null): Declaration | null {
+    const body = declaration?.body ?? null;
+    if (declaration === null || body === null) return declaration;
+    const parts = declaration.signature.parameters.flatMap((parameter) => {
+      const pattern = this.#parameters.get(parameter);
+      if (pattern === undefined) return [];
+      this.#parameters.delete(parameter);
+      const all = declarationsOf(pattern, parameter.name, CommonFlags.Let);
+      return all.length === 0 ? [] : [as.Node.createVariableStatement(null, all, pattern.range)];
+    });
+    if (parts.length === 0) return declaration;
+    const { range } = body;
+    if (body instanceof as.BlockStatement)
+      declaration.body = as.Node.createBlockStatement([...parts, ...body.statements], range);
+    else if (body instanceof as.ExpressionStatement)
+      declaration.body = as.Node.createExpressionStatement(new BlockExpression(parts, body.expression, range));
+    return declaration;
+  }
+
+  #startsPattern(tokenizer: as.Tokenizer): boolean {
+    const token = tokenizer.peek();
+    return token === Token.OpenBrace || token === Token.OpenBracket;
+  }
+
+  /** Null: there is a mistake in it, which is told. */
+  #pattern(tokenizer: as.Tokenizer): Pattern | null {
+    return tokenizer.skip(Token.OpenBrace) ? this.#recordPattern(tokenizer) : this.#arrayPattern(tokenizer);
+  }
+
+  #recordPattern(tokenizer: as.Tokenizer): Pattern | null {
+    const start = tokenizer.tokenPos;
+    const members: PatternMember[] = [];
+    while (!tokenizer.skip(Token.CloseBrace)) {
+      if (!tokenizer.skipIdentifier()) return this.#expected("name of a member", tokenizer.range(tokenizer.pos));
+      const property = as.Node.createIdentifierExpression(tokenizer.readIdentifier(), tokenizer.range());
+      const part = tokenizer.skip(Token.Colon)
+        ? this.#part(tokenizer)
+        : this.#withInitial(tokenizer, identifier(property.text, property.range));
+      if (part === null) return null;
+      members.push({ property, part });
+      if (tokenizer.skip(Token.Comma)) continue;
+      if (tokenizer.skip(Token.CloseBrace)) break;
+      return this.#expected("}", tokenizer.range(tokenizer.pos));
+    }
+    return { kind: "record", members, range: tokenizer.range(start, tokenizer.pos) };
+  }
+
+  #arrayPattern(tokenizer: as.Tokenizer): Pattern | null {
+    tokenizer.skip(Token.OpenBracket);
+    const start = tokenizer.tokenPos;
+    const elements: (PatternPart | null)[] = [];
+    let rest: PatternPart | null = null;
+    while (!tokenizer.skip(Token.CloseBracket)) {
+      if (tokenizer.peek() === Token.Comma) {
+        elements.push(null);
+      } else {
+        const isRest = tokenizer.skip(Token.Dot_Dot_Dot);
+        const part = this.#part(tokenizer);
+        if (part === null) return null;
+        if (isRest) rest = part;
+        else elements.push(part);
+      }
+      if (rest === null && tokenizer.skip(Token.Comma)) continue;
+      if (tokenizer.skip(Token.CloseBracket)) break;
+      return this.#expected("]", tokenizer.range(tokenizer.pos));
+    }
+    return { kind: "array", elements, rest, range: tokenizer.range(start, tokenizer.pos) };
+  }
+
+  #part(tokenizer: as.Tokenizer): PatternPart | null {
+    if (this.#startsPattern(tokenizer)) {
+      const pattern = this.#pattern(tokenizer);
+      return pattern === null ? null : this.#withInitial(tokenizer, pattern);
+    }
+    if (!tokenizer.skipIdentifier()) return this.#expected("name", tokenizer.range(tokenizer.pos));
+    const name = as.Node.createIdentifierExpression(tokenizer.readIdentifier(), tokenizer.range());
+    return this.#withInitial(tokenizer, name);
+  }
+
+  #withInitial(tokenizer: as.Tokenizer, target: PatternPart["target"]): PatternPart | null {
+    if (!tokenizer.skip(Token.Equals)) return { target, initial: null };
+    const initial = this.parseExpression(tokenizer, WITHOUT_COMMA);
+    return initial === null ? null : { target, initial };
+  }
+
+  // --------------------------------------------------------------------------------------------------------- mistakes
+
+  #expected(what: string, range: as.Range): null {
+    // oxlint-disable-next-line no-underscore-dangle -- the compiler's name of its message
+    this.error(DiagnosticCode._0_expected, range, what);
+    return null;
+  }
+}
+
+/** Whether the parenthesis at a place opens the parameters of an arrow function with a pattern among them. */
+function startsPatternFunction(text: string, at: number): boolean {
+  PARAMETERS.lastIndex = at;
+  if (!PARAMETERS.test(text)) return false;
+  const end = closed(text, text.indexOf("(", at));
+  return end !== null && ARROW.test(text.slice(end, end + 200));
+}
+
+/** Up to the first pattern. */
+const PARAMETERS = /\s*\(\s*(?:[\w$]+\s*(?::[^,(){}]*)?,\s*)*[{[]/y;
+const ARROW = /^\s*(?::[^={};]*)?=>/;
+
+/** Whether the brace at a place opens a literal with a spread among its members. */
+function hasSpread(text: string, at: number): boolean {
+  const start = text.indexOf("{", at);
+  const end = closed(text, start);
+  if (end === null || !text.slice(start, end).includes("...")) return false;
+  let depth = 0;
+  BRACKETS.lastIndex = start;
+  for (let found = BRACKETS.exec(text); found !== null && found.index < end; found = BRACKETS.exec(text)) {
+    if (OPENING.test(found[0])) depth++;
+    else if (CLOSING.test(found[0])) depth--;
+    else if (found[0] === "..." && depth === 1 && /[{,]\s*$/.test(text.slice(start, found.index))) return true;
+  }
+  return false;
+}
+
+/** Brackets, spreads, and what may contain some that are none. */
+const BRACKETS = /[{}[\]()]|\.\.\.|\/\/.*|\/\*[^]*?\*\/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\[^])*`/g;
+const OPENING = /^[{[(]$/;
+const CLOSING = /^[}\])]$/;
+
+/** Behind the bracket that closes the one at a place; null: none does. */
+function closed(text: string, start: number): number | null {
+  BRACKETS.lastIndex = start;
+  let depth = 0;
+  for (let found = BRACKETS.exec(text); found !== null; found = BRACKETS.exec(text)) {
+    if (OPENING.test(found[0])) depth++;
+    else if (CLOSING.test(found[0]) && --depth === 0) return BRACKETS.lastIndex;
+  }
+  return null;
+}
+
+/** Whether the operand of `??` is one of `||` or `&&`, which JavaScript does not allow without parentheses. */
+function isMixed(operand: as.Expression): boolean {
+  if (operand.kind !== NodeKind.Binary) return false;
+  const { operator } = operand as as.BinaryExpression;
+  return operator === Token.Bar_Bar || operator === Token.Ampersand_Ampersand;
+}

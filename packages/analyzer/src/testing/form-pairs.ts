@@ -1,0 +1,700 @@
+/**
+ * For tests: pairs of random programs, one with everyday forms of TypeScript and one with their long forms. The long form is
+ * written by another rule than the analyzer's: statements first, and a value behind them. Each form stands in a place
+ * where the order of evaluation shows. Both programs have the same outcomes, accesses and fuel. Same seed, same pair.
+ */
+import { Random } from "@radical/history";
+
+export interface FormPair {
+  readonly short: Readonly<Record<string, string>>;
+  readonly long: Readonly<Record<string, string>>;
+  readonly handlers: readonly string[];
+  /** The forms and the places that the pair has. */
+  readonly features: ReadonlySet<string>;
+}
+
+/** Texts that keys are made of; also for the store and the arguments. */
+export const PAIR_TEXTS: readonly string[] = ["ka", "kb", "k0", "k1", "k2"];
+export const PAIR_TABLES: readonly string[] = ["items", "texts", "seen"];
+
+const PRELUDE = `import { Table, abort } from "@radical/sdk";
+export class Part { n: i32 = 1; name: string = "p"; }
+export class Item { n: i32 = 0; flag: bool = false; next: string = ""; tags: string[] = []; other: Part | null = null; part: Part = new Part(); }
+const items = new Table<Item>("items");
+const texts = new Table<string>("texts");
+class Seen { n: i32 = 0; constructor(n: i32 = 0) { this.n = n; } }
+const seen = new Table<Seen>("seen");
+class Box {
+  n: i32 = 2; flag: bool = false; name: string | null = null; item: Item | null = null; list: i32[] = [1, 2, 3];
+  bump(by: i32): i32 { this.n = (this.n + by) & 63; trace += "b"; return this.n; }
+  itself(): Box | null { trace += "i"; return this.n % 3 == 0 ? null : this; }
+  label(): string { return "l" + this.n.toString(); }
+  add(a: i32, b: i32): i32 { return this.n + a * 3 + b; }
+}
+let trace: string = "";
+let count: i32 = 3;
+let shared: Box = new Box();
+const limits: i32[] = [1, 2, 3];
+const names: string[] = ["ka", "kb"];
+const ages = new Map<string, i32>().set("ka", 4);
+function clip(text: string): string { return text.length > 12 ? text.substring(text.length - 12) : text; }
+function key(text: string): string { return "k" + (text.length > 0 ? text.charAt(text.length - 1) : "0"); }
+function near(n: i32): string { return "k" + (n & 1).toString(); }
+function note(n: i32): i32 { trace = clip(trace + "n"); count = (count + n + 1) & 15; seen.put(near(n), new Seen(count)); return count; }
+function tell(text: string): string { trace = clip(trace + "t"); return clip(text + trace); }
+function found(text: string): Item | null { trace = clip(trace + "f"); return items.get(key(text)); }
+function made(n: i32): Box | null { trace = clip(trace + "m"); if (n % 3 == 0) return null; const box = new Box(); box.n = n & 31; box.name = n % 2 == 0 ? null : "x"; return box; }
+function take(a: i32, b: i32): i32 { return a * 2 + b; }
+function known(at: string): i32 { const one = seen.get(at); return one == null ? 0 : one.n; }
+function few(n: i32): i32 { return n & 3; }
+function inside(at: i32, length: i32): bool { return at >= 0 && at < length; }
+function absentItem(): Item | null { return null; }
+function presentItem(): Item | null { return new Item(); }
+function absentBox(): Box | null { return null; }
+function absentText(): string | null { return null; }
+`;
+
+type Kind = "i32" | "string" | "bool";
+
+/** The same in both programs: the short form is one expression, the long one statements and a value. */
+interface Written {
+  readonly kind: Kind;
+  readonly short: string;
+  readonly before: readonly string[];
+  readonly value: string;
+}
+
+/** Statements of both programs. */
+interface Both {
+  readonly short: string;
+  readonly long: string;
+}
+
+export function formPair(seed: number, handlers = 8): FormPair {
+  const writer = new PairWriter(new Random(seed));
+  for (let index = 0; index < handlers; index++) writer.handler(`h${index}`);
+  return writer.pair();
+}
+
+class PairWriter {
+  readonly #random: Random;
+  readonly #features = new Set<string>();
+  readonly #handlers: string[] = [];
+  /** The texts at the top of both files. */
+  readonly #short: string[] = [PRELUDE];
+  readonly #long: string[] = [PRELUDE];
+  #names = 0;
+  /** Whether only what a field or a global may be given is written. */
+  #plain = false;
+  /** Variables of the handler's that a form may name. */
+  #inHandler = true;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  pair(): FormPair {
+    return {
+      short: { "handlers/pair.ts": this.#short.join("\n") },
+      long: { "handlers/pair.ts": this.#long.join("\n") },
+      handlers: this.#handlers,
+      features: this.#features,
+    };
+  }
+
+  handler(name: string): void {
+    const statements: Both[] = [];
+    for (let index = 0; index < 2 + this.#random.below(2); index++) statements.push(this.#statement());
+    const head = `export function ${name}(a: string, n: i32, many: string[]): string {
+  trace = ""; count = n & 15; shared = new Box();
+  let total = 0;
+  let text: string | null = n % 2 == 0 ? null : a;
+  const box: Box | null = n % 3 == 0 ? null : shared;
+`;
+    const end = `  return trace + "/" + total.toString() + "/" + count.toString() + "/" + shared.n.toString() + "/" + (text == null ? "-" : text!);\n}`;
+    this.#short.push(head + statements.map(({ short }) => short).join("\n") + "\n" + end);
+    this.#long.push(head + statements.map(({ long }) => `{ ${long} }`).join("\n") + "\n" + end);
+    this.#handlers.push(name);
+  }
+
+  #name(purpose: string): string {
+    return `${purpose}${this.#names++}`;
+  }
+
+  // ------------------------------------------------------------------------------------------------------------ places
+
+  /** A place with a form in it, as a statement that changes `total`. */
+  #statement(): Both {
+    const places: Readonly<Record<string, () => Both>> = {
+      statement: () => {
+        const { short, before, value } = this.#number();
+        return both(`total += ${short};`, [...before, `total += ${value};`]);
+      },
+      "loop-condition": () => {
+        const index = this.#name("i");
+        const { short, before, value } = this.#number();
+        const body = `total += ${index}; if (total % 5 == 4) { ${index} += 2; continue; } count = count ^ ${index}; ${index}++;`;
+        return both(`let ${index} = 0; while (${index} < 3 && ${short} + ${index} >= few(n) - 9) { ${body} }`, [
+          `let ${index} = 0;`,
+          `while (true) { let go = ${index} < 3; if (go) { ${before.join(" ")} go = ${value} + ${index} >= few(n) - 9; } if (!go) break; ${body} }`,
+        ]);
+      },
+      "do-condition": () => {
+        const index = this.#name("i");
+        const { short, before, value } = this.#number();
+        const body = `total += ${index}; ${index}++;`;
+        const inner = `if (count == 2) continue; total++;`;
+        return both(`let ${index} = 0; do { ${body} ${inner} } while ((${short} & 1) == 1 && ${index} < 3);`, [
+          `let ${index} = 0;`,
+          `let go = true; while (go) { ${body} if (count != 2) total++; ${before.join(" ")} go = (${value} & 1) == 1 && ${index} < 3; }`,
+        ]);
+      },
+      update: () => {
+        const index = this.#name("i");
+        const { short, before, value } = this.#number();
+        const body = `total += ${index}; if (count % 3 == 1) continue; trace = clip(trace + "u");`;
+        return both(`for (let ${index} = 0; ${index} < 4; ${index} += 1 + few(${short})) { ${body} }`, [
+          `let ${index} = 0; let first = true;`,
+          `while (true) { if (!first) { const old = ${index}; ${before.join(" ")} ${index} = old + (1 + few(${value})); } first = false; if (!(${index} < 4)) break; ${body} }`,
+        ]);
+      },
+      "right-of-and": () => {
+        const { short, before, value } = this.#number();
+        const result = this.#name("r");
+        return both(`const ${result} = note(1) % 2 == 0 && ${short} > 1; if (${result}) total++;`, [
+          `let ${result} = note(1) % 2 == 0; if (${result}) { ${before.join(" ")} ${result} = ${value} > 1; } if (${result}) total++;`,
+        ]);
+      },
+      "right-of-or": () => {
+        const { short, before, value } = this.#number();
+        return both(`if (note(2) % 2 == 0 || ${short} > 1) total++;`, [
+          `let either = note(2) % 2 == 0; if (!either) { ${before.join(" ")} either = ${value} > 1; } if (either) total++;`,
+        ]);
+      },
+      ternary: () => {
+        const [yes, no] = [this.#number(), this.#number()];
+        return both(`total += note(3) % 2 == 0 ? ${yes.short} : ${no.short};`, [
+          `const old = total; let chosen = 0; if (note(3) % 2 == 0) { ${yes.before.join(" ")} chosen = ${yes.value}; } else { ${no.before.join(" ")} chosen = ${no.value}; }`,
+          `total = old + chosen;`,
+        ]);
+      },
+      "argument-after-write": () => {
+        const { short, before, value } = this.#number();
+        return both(`total += take(note(n), ${short});`, [
+          `const first = note(n);`,
+          ...before,
+          `total += take(first, ${value});`,
+        ]);
+      },
+      "after-changed-global": () => {
+        const { short, before, value } = this.#number();
+        return both(`total += count * 2 + ${short};`, [
+          `const changed = count * 2;`,
+          ...before,
+          `total += changed + ${value};`,
+        ]);
+      },
+      "after-changed-local": () => {
+        const { short, before, value } = this.#number();
+        return both(`total = total * 3 + (total = ${short} & 7);`, [
+          `const old = total * 3;`,
+          ...before,
+          `total = ${value} & 7; total = old + total;`,
+        ]);
+      },
+      "after-changed-field": () => {
+        const { short, before, value } = this.#number();
+        return both(`total += take(shared.n, ${short}) + shared.add(count, 0);`, [
+          `const changed = shared.n;`,
+          ...before,
+          `total += take(changed, ${value}) + shared.add(count, 0);`,
+        ]);
+      },
+      compound: () => {
+        const { short, before, value } = this.#number();
+        return both(`count += ${short} & 7; shared.n += few(${short});`, [
+          `const old = count;`,
+          ...before,
+          `count = old + (${value} & 7);`,
+          `{ const field = shared.n; ${before.join(" ")} shared.n = field + few(${value}); }`,
+        ]);
+      },
+      element: () => {
+        const { short, before, value } = this.#number();
+        const list = this.#name("list");
+        return both(
+          `const ${list} = [0, 1, 2]; ${list}[note(n) % 3] = ${short}; total += ${list}[1] + [note(1), ${short}, count][0];`,
+          [
+            `const ${list} = [0, 1, 2]; const at = note(n) % 3;`,
+            ...before,
+            `${list}[at] = ${value}; const left = total; const one = ${list}[1]; const first = note(1); { ${before.join(" ")} const all = [first, ${value}, count]; total = left + (one + all[0]); }`,
+          ],
+        );
+      },
+      template: () => {
+        const { short, before, value } = this.#number();
+        return both("trace = clip(`${count}.${" + short + "}.${count}`);", [
+          `const old = count;`,
+          ...before,
+          "trace = clip(`${old}.${" + value + "}.${count}`);",
+        ]);
+      },
+      switch: () => {
+        const { short, before, value } = this.#number();
+        const cases = `case 0: total += 1; case 1: total += 2; break; default: total += 4;`;
+        return both(`switch (${short} & 3) { ${cases} }`, [...before, `switch (${value} & 3) { ${cases} }`]);
+      },
+      access: () => {
+        const { short, before, value } = this.#number();
+        return both(`seen.put(near(note(1)), new Seen(${short})); total += known(near(${short}));`, [
+          `const at = near(note(1));`,
+          ...before,
+          `seen.put(at, new Seen(${value})); const old = total; { ${before.join(" ")} total = old + known(near(${value})); }`,
+        ]);
+      },
+      "default-value": () => this.#inFunction("default-value"),
+      "generic-function": () => this.#inFunction("generic-function"),
+      constructor: () => this.#inFunction("constructor"),
+      "field-initializer": () => this.#atTop("field-initializer"),
+      "module-level": () => this.#atTop("module-level"),
+      loop: () => this.#loop(),
+      assignment: () => this.#assignment(),
+      call: () => this.#call(),
+      pattern: () => this.#pattern(),
+    };
+    const place = this.#random.pick(Object.keys(places));
+    this.#features.add(`place: ${place}`);
+    return places[place]!();
+  }
+
+  /** A form in a function of its own, which has `a`, `n` and `many` only. */
+  #inFunction(place: "default-value" | "generic-function" | "constructor"): Both {
+    this.#inHandler = false;
+    const { short, before, value } = this.#number();
+    this.#inHandler = true;
+    const name = this.#name("at");
+    const parameters = "a: string, n: i32, many: string[]";
+    const long = before.join(" ");
+    switch (place) {
+      case "default-value": {
+        this.#short.push(`function ${name}(${parameters}, x: i32 = ${short}): i32 { return x + 1; }`);
+        this.#long.push(
+          `function ${name}x(${parameters}): i32 { ${long} return ${value}; } function ${name}(${parameters}, x: i32 = ${name}x(a, n, many)): i32 { return x + 1; }`,
+        );
+        return same(`total += ${name}(a, n, many);`);
+      }
+      case "generic-function": {
+        const head = (body: string): string => `function ${name}<T>(v: T, ${parameters}): i32 { ${body} }`;
+        this.#short.push(head(`return ${short};`));
+        this.#long.push(head(`${long} return ${value};`));
+        return same(`total += ${name}<string>(a, a, n, many) + ${name}<i32>(n, a, n, many);`);
+      }
+      case "constructor": {
+        const head = (body: string): string => `class ${name} { x: i32 = 1; constructor(${parameters}) { ${body} } }`;
+        this.#short.push(head(`this.x = this.x + ${short};`));
+        this.#long.push(head(`const old = this.x; ${long} this.x = old + ${value};`));
+        return same(`total += new ${name}(a, n, many).x;`);
+      }
+    }
+  }
+
+  /** A form that a field or a global is given at the start. */
+  #atTop(place: "field-initializer" | "module-level"): Both {
+    this.#plain = true;
+    const { short, before, value } = this.#number();
+    this.#plain = false;
+    const name = this.#name("top");
+    this.#long.push(`function ${name}x(): i32 { ${before.join(" ")} return ${value}; }`);
+    if (place === "module-level") {
+      this.#short.push(`const ${name}: i32 = ${short};`);
+      this.#long.push(`const ${name}: i32 = ${name}x();`);
+      return same(`total += ${name}; items.has(near(${name}));`);
+    }
+    this.#short.push(`class ${name} { n: i32 = ${short}; }`);
+    this.#long.push(`class ${name} { n: i32 = ${name}x(); }`);
+    return same(`total += new ${name}().n;`);
+  }
+
+  // ------------------------------------------------------------------------------------------------------------- forms
+
+  /** A form whose value is a number, or is made one. */
+  #number(depth = 0): Written {
+    const written = this.#form(depth);
+    switch (written.kind) {
+      case "i32":
+        return written;
+      case "string":
+        return {
+          ...written,
+          kind: "i32",
+          short: `${parenthesized(written.short)}.length`,
+          value: `${written.value}.length`,
+        };
+      case "bool":
+        return { ...written, kind: "i32", short: `(${written.short} ? 1 : 0)`, value: `(${written.value} ? 1 : 0)` };
+    }
+  }
+
+  #form(depth: number): Written {
+    const forms: Readonly<Record<string, () => Written | null>> = {
+      "chain-number": () => {
+        const object = this.#object(depth);
+        const other = this.#value("i32", depth);
+        return this.#orElse("i32", `(${object.short}?.n ?? ${other.short})`, object, (held) => `${held}.n`, other);
+      },
+      "chain-method": () => {
+        const object = this.#box(depth);
+        const other = this.#value("string", depth);
+        return this.#orElse(
+          "string",
+          `(${object.short}?.label() ?? ${other.short})`,
+          object,
+          (held) => `${held}.label()`,
+          other,
+        );
+      },
+      "chain-of-two": () => {
+        const object = this.#object(depth);
+        const other = this.#value("i32", depth);
+        const [held, second, result] = [this.#name("o"), this.#name("p"), this.#name("r")];
+        return {
+          kind: "i32",
+          short: `(${object.short}?.other?.n ?? ${other.short})`,
+          before: [
+            ...object.before,
+            `const ${held} = ${object.value}; let ${second}: Part | null = null; if (${held} != null) ${second} = ${held}.other;`,
+            `let ${result} = 0; if (${second} != null) { ${result} = ${second}.n; } else { ${other.before.join(" ")} ${result} = ${other.value}; }`,
+          ],
+          value: result,
+        };
+      },
+      "chain-of-path": () => {
+        const object = this.#object(depth);
+        const other = this.#value("string", depth);
+        return this.#orElse(
+          "string",
+          `(${object.short}?.part.name ?? ${other.short})`,
+          object,
+          (held) => `${held}.part.name`,
+          other,
+        );
+      },
+      "chain-compared": () => {
+        const object = this.#object(depth);
+        const operator = this.#random.pick(["==", "===", "!=", "!==", "<", ">="]);
+        const isUnequal = operator.startsWith("!");
+        const right = this.#value("i32", depth);
+        const [held, inner, other, result] = [this.#name("o"), this.#name("v"), this.#name("w"), this.#name("r")];
+        return {
+          kind: "bool",
+          short: `(${object.short}?.n ${operator} ${right.short})`,
+          before: [
+            ...object.before,
+            `const ${held} = ${object.value}; let ${inner} = 0; if (${held} != null) ${inner} = ${held}.n;`,
+            ...right.before,
+            `const ${other} = ${right.value}; const ${result} = ${held} == null ? ${String(isUnequal)} : ${inner} ${operator} ${other};`,
+          ],
+          value: result,
+        };
+      },
+      "chain-condition": () => {
+        const object = this.#object(depth);
+        const isNegated = this.#random.chance(0.4);
+        const [held, result] = [this.#name("o"), this.#name("r")];
+        return {
+          kind: "i32",
+          short: `(${isNegated ? "!" : ""}${object.short}?.flag ? 1 : 2)`,
+          before: [
+            ...object.before,
+            `const ${held} = ${object.value}; let ${result} = 2; if (${isNegated ? "!" : ""}(${held} != null && ${held}.flag)) ${result} = 1;`,
+          ],
+          value: result,
+        };
+      },
+      "nullish-text": () => {
+        const left = this.#text(depth);
+        const right = this.#value("string", depth);
+        const [held, result] = [this.#name("o"), this.#name("r")];
+        return {
+          kind: "string",
+          short: `(${left.short} ?? ${right.short})`,
+          before: [
+            ...left.before,
+            `const ${held} = ${left.value}; let ${result} = ""; if (${held} != null) { ${result} = ${held}; } else { ${right.before.join(" ")} ${result} = ${right.value}; }`,
+          ],
+          value: result,
+        };
+      },
+      "nullish-abort": () => {
+        if (this.#plain) return null;
+        const object = this.#object(depth);
+        const held = this.#name("o");
+        return {
+          kind: "i32",
+          short: `(${object.short} ?? abort(404, "none", trace)).n`,
+          before: [
+            ...object.before,
+            `const ${held} = ${object.value}; if (${held} == null) abort(404, "none", trace);`,
+          ],
+          value: `${held}.n`,
+        };
+      },
+      "map-entry": () => {
+        const at = this.#value("string", depth);
+        const other = this.#value("i32", depth);
+        const [held, result] = [this.#name("k"), this.#name("r")];
+        return {
+          kind: "i32",
+          short: `(ages.get(${at.short}) ?? ${other.short})`,
+          before: [
+            ...at.before,
+            `const ${held} = ${at.value}; let ${result} = 0; if (ages.has(${held})) { ${result} = ages.get(${held}); } else { ${other.before.join(" ")} ${result} = ${other.value}; }`,
+          ],
+          value: result,
+        };
+      },
+      "array-element": () => {
+        const at = this.#value("i32", depth);
+        const other = this.#value("i32", depth);
+        const [held, result] = [this.#name("k"), this.#name("r")];
+        return {
+          kind: "i32",
+          short: `(limits[${at.short}] ?? ${other.short})`,
+          before: [
+            ...at.before,
+            `const ${held} = ${at.value}; let ${result} = 0; if (inside(${held}, limits.length)) { ${result} = limits[${held}]; } else { ${other.before.join(" ")} ${result} = ${other.value}; }`,
+          ],
+          value: result,
+        };
+      },
+      "assign-value": () => {
+        if (this.#plain || !this.#inHandler) return null;
+        const other = this.#value("string", depth);
+        return {
+          kind: "string",
+          short: `(text ??= ${other.short})`,
+          before: [`if (text == null) { ${other.before.join(" ")} text = ${other.value}; }`],
+          value: "text!",
+        };
+      },
+    };
+    for (;;) {
+      const name = this.#random.pick(Object.keys(forms));
+      const written = forms[name]!();
+      if (written === null) continue;
+      this.#features.add(name);
+      return written;
+    }
+  }
+
+  /** `object?.… ?? other`. */
+  #orElse(
+    kind: Kind,
+    short: string,
+    object: Omit<Written, "kind">,
+    rest: (held: string) => string,
+    other: Written,
+  ): Written {
+    const [held, result] = [this.#name("o"), this.#name("r")];
+    return {
+      kind,
+      short,
+      before: [
+        ...object.before,
+        `const ${held} = ${object.value}; let ${result} = ${kind === "string" ? '""' : "0"}; if (${held} != null) { ${result} = ${rest(held)}; } else { ${other.before.join(" ")} ${result} = ${other.value}; }`,
+      ],
+      value: result,
+    };
+  }
+
+  /** An operand that may be a form itself. */
+  #value(kind: Kind, depth: number): Written {
+    if (depth < 2 && this.#random.chance(0.3)) {
+      const inner = this.#form(depth + 1);
+      if (inner.kind === kind) return inner;
+    }
+    const texts = this.#plain ? ['"ka"', '"q"', "names[0]"] : ['"ka"', "tell(a)", "key(a)", "trace"];
+    const numbers = this.#plain
+      ? ["1", "limits[1]", "limits.length"]
+      : ["1", "note(n)", "count", "n", "many.length", "shared.bump(1)"];
+    return plainly(kind, this.#random.pick(kind === "string" ? texts : kind === "i32" ? numbers : ["true", "false"]));
+  }
+
+  /** An item that may be missing. */
+  #object(depth: number): Omit<Written, "kind"> {
+    if (this.#plain) return plainly("i32", this.#random.pick(["absentItem()", "presentItem()"]));
+    if (depth < 2 && this.#random.chance(0.25)) {
+      const text = this.#value("string", depth + 1);
+      return { short: `found(${text.short})`, before: text.before, value: `found(${text.value})` };
+    }
+    return plainly("i32", this.#random.pick(["found(a)", "items.get(key(a))", "items.get(near(n))", "shared.item"]));
+  }
+
+  #box(depth: number): Omit<Written, "kind"> {
+    if (this.#plain) return plainly("i32", "absentBox()");
+    if (depth < 2 && this.#random.chance(0.25)) {
+      const number = this.#value("i32", depth + 1);
+      return { short: `made(${number.short})`, before: number.before, value: `made(${number.value})` };
+    }
+    return plainly("i32", this.#random.pick(["made(n)", "shared.itself()", ...(this.#inHandler ? ["box"] : [])]));
+  }
+
+  /** A text that may be null. */
+  #text(depth: number): Omit<Written, "kind"> {
+    if (this.#plain) return plainly("i32", "absentText()");
+    if (depth < 2 && this.#random.chance(0.3)) {
+      const at = this.#value("string", depth + 1);
+      return { short: `texts.get(key(${at.short}))`, before: at.before, value: `texts.get(key(${at.value}))` };
+    }
+    return plainly(
+      "i32",
+      this.#random.pick(["texts.get(key(a))", "shared.name", ...(this.#inHandler ? ["text"] : [])]),
+    );
+  }
+
+  // -------------------------------------------------------------------------------------------------------- statements
+
+  #loop(): Both {
+    const name = this.#name("x");
+    const index = this.#name("i");
+    const { short, before, value } = this.#number(1);
+    const kinds: Readonly<Record<string, () => Both>> = {
+      "loop-over-array": () => {
+        const jump = this.#random.pick([
+          "",
+          `if (${name} == "kb") continue;`,
+          `if (total > 40) break;`,
+          `if (many.length < 3) many.push("k0");`,
+        ]);
+        const body = (inner: string): string =>
+          `${jump} trace = clip(trace + ${name}); items.has(key(${name})); ${inner}`;
+        return both(`for (const ${name} of many) { ${body(`total += ${short};`)} }`, [
+          `for (let ${index} = 0; ${index} < many.length; ${index}++) { const ${name} = many[${index}]; ${body(`const old = total; ${before.join(" ")} total = old + ${value};`)} }`,
+        ]);
+      },
+      "loop-over-call": () =>
+        both(`for (let ${name} of (note(1), limits.slice(0, 2))) { ${name} += count; total += ${name}; }`, [
+          `note(1); const list = limits.slice(0, 2); for (let ${index} = 0; ${index} < list.length; ${index}++) { let ${name} = list[${index}]; ${name} += count; total += ${name}; }`,
+        ]),
+      "loop-over-text": () =>
+        both(`for (const ${name} of a + "é𝄞") { trace = clip(trace + ${name}); total += ${name}.length; }`, [
+          `const all = a + "é𝄞"; let ${index} = 0; while (${index} < all.length) { const end = ${index} + (all.codePointAt(${index}) > 0xffff ? 2 : 1); const ${name} = all.substring(${index}, end); ${index} = end; trace = clip(trace + ${name}); total += ${name}.length; }`,
+        ]),
+      "loop-over-set": () => {
+        const set = `const set = new Set<string>(); for (let ${index} = 0; ${index} < many.length; ${index}++) set.add(many[${index}]);`;
+        const body = `items.has(key(${name})); trace = clip(trace + ${name});`;
+        return both(`{ ${set} for (const ${name} of set) { ${body} } }`, [
+          `${set} const list = set.values(); for (let ${index}j = 0; ${index}j < list.length; ${index}j++) { const ${name} = list[${index}j]; ${body} }`,
+        ]);
+      },
+      "loop-over-map": () => {
+        const map = `const map = new Map<string, i32>(); for (let ${index} = 0; ${index} < many.length; ${index}++) map.set(many[${index}], ${index});`;
+        const body = (inner: string): string => `if (${name}v == 1) continue; items.has(key(${name})); ${inner}`;
+        return both(`{ ${map} for (const [${name}, ${name}v] of map) { ${body(`total += ${name}v + ${short};`)} } }`, [
+          `${map} const keys = map.keys(); const values = map.values(); for (let ${index}j = 0; ${index}j < keys.length; ${index}j++) { const ${name} = keys[${index}j]; const ${name}v = values[${index}j]; ${body(`const old = total; ${before.join(" ")} total = old + (${name}v + ${value});`)} }`,
+        ]);
+      },
+      "loop-over-keys": () =>
+        both(`for (const ${name} of ages.keys()) { total += ages.get(${name}); }`, [
+          `const keys = ages.keys(); for (let ${index} = 0; ${index} < keys.length; ${index}++) { total += ages.get(keys[${index}]); }`,
+        ]),
+      "loop-of-place": () => {
+        const place = this.#name("last");
+        return both(
+          `let ${place} = ""; for (${place} of many) { if (total > 30) break; total += ${place}.length; } trace = clip(trace + ${place});`,
+          [
+            `let ${place} = ""; for (let ${index} = 0; ${index} < many.length; ${index}++) { ${place} = many[${index}]; if (total > 30) break; total += ${place}.length; } trace = clip(trace + ${place});`,
+          ],
+        );
+      },
+    };
+    const kind = this.#random.pick(Object.keys(kinds));
+    this.#features.add(kind);
+    return kinds[kind]!();
+  }
+
+  #assignment(): Both {
+    const other = this.#value("string", 1);
+    const number = this.#number(1);
+    const kinds: Readonly<Record<string, () => Both>> = {
+      "assign-local": () =>
+        both(`text ??= ${other.short};`, [`if (text == null) { ${other.before.join(" ")} text = ${other.value}; }`]),
+      "assign-field": () =>
+        both(`shared.name ??= ${other.short};`, [
+          `const object = shared; if (object.name == null) { ${other.before.join(" ")} object.name = ${other.value}; }`,
+        ]),
+      "assign-or": () =>
+        both(`shared.n ||= ${number.short};`, [
+          `const object = shared; if (object.n == 0) { ${number.before.join(" ")} object.n = ${number.value}; }`,
+        ]),
+      "assign-and": () => {
+        const list = this.#name("list");
+        return both(`const ${list} = [0, 5, 6]; ${list}[few(note(n)) % 3] &&= ${number.short}; total += ${list}[1];`, [
+          `const ${list} = [0, 5, 6]; const at = few(note(n)) % 3; if (${list}[at] != 0) { ${number.before.join(" ")} ${list}[at] = ${number.value}; } total += ${list}[1];`,
+        ]);
+      },
+    };
+    const kind = this.#random.pick(Object.keys(kinds));
+    this.#features.add(kind);
+    return kinds[kind]!();
+  }
+
+  /** Chains whose value nobody wants. */
+  #call(): Both {
+    const number = this.#number(1);
+    const object = this.#box(1);
+    const held = this.#name("o");
+    this.#features.add("chain-statement");
+    return both(`${object.short}?.bump(${number.short});`, [
+      ...object.before,
+      `const ${held} = ${object.value}; if (${held} != null) { ${number.before.join(" ")} ${held}.bump(${number.value}); }`,
+    ]);
+  }
+
+  #pattern(): Both {
+    const object = this.#object(1);
+    const other = this.#value("string", 1);
+    const [p, q, r, s] = [this.#name("p"), this.#name("q"), this.#name("r"), this.#name("s")];
+    const kinds: Readonly<Record<string, () => Both>> = {
+      "pattern-record": () =>
+        both(
+          `const { n: ${p}, part: { name: ${q} }, tags: ${r} } = ${object.short} ?? new Item(); total += ${p} + ${q}.length + ${r}.length;`,
+          [
+            ...object.before,
+            `const ${s} = ${object.value}; const whole = ${s} != null ? ${s} : new Item(); const ${p} = whole.n; const ${q} = whole.part.name; const ${r} = whole.tags; total += ${p} + ${q}.length + ${r}.length;`,
+          ],
+        ),
+      "pattern-array": () =>
+        both(`let [${p}, , ${q}] = [note(1), note(2), note(3)]; total += ${p} * 2 + ${q};`, [
+          `const parts = [note(1), note(2), note(3)]; const ${p} = parts[0]; const ${q} = parts[2]; total += ${p} * 2 + ${q};`,
+        ]),
+      "pattern-rest": () =>
+        both(`const [${p}, ...${q}] = limits; total += ${p} + ${q}.length;`, [
+          `const ${p} = limits[0]; const ${q} = limits.slice(1); total += ${p} + ${q}.length;`,
+        ]),
+      "pattern-default": () =>
+        both(`const { name: ${p} = ${other.short} } = shared; trace = clip(trace + ${p});`, [
+          `const whole = shared; const ${s} = whole.name; let ${p} = ""; if (${s} != null) { ${p} = ${s}; } else { ${other.before.join(" ")} ${p} = ${other.value}; } trace = clip(trace + ${p});`,
+        ]),
+    };
+    const kind = this.#random.pick(Object.keys(kinds));
+    this.#features.add(kind);
+    return kinds[kind]!();
+  }
+}
+
+function plainly(kind: Kind, text: string): Written {
+  return { kind, short: text, before: [], value: text };
+}
+
+function both(short: string, long: readonly string[]): Both {
+  return { short, long: long.join(" ") };
+}
+
+function same(text: string): Both {
+  return { short: text, long: text };
+}
+
+function parenthesized(text: string): string {
+  return text.startsWith("(") ? text : `(${text})`;
+}

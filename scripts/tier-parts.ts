@@ -100,6 +100,16 @@ export const PARTS: readonly Part[] = [
   },
   {
     kind: "files",
+    name: "lines of handlers",
+    files: ["packages/cli/e2e/log.e2e.test.ts"],
+    inputs: [
+      "packages/cli/src/{dev,local,operate,replay,terminal}/**",
+      "packages/{runtime,lvi-server,wasm-host}/src/*.ts",
+      "packages/sdk/assembly/**",
+    ],
+  },
+  {
+    kind: "files",
     name: "live queries of real processes",
     files: ["packages/cli/e2e/live.e2e.test.ts"],
     inputs: [

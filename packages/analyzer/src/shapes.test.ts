@@ -1,9 +1,11 @@
 /** Records by shape: object types, interfaces, optional members, unions of texts, nullable numbers. */
-import { formatValueType, valueToJson } from "@radical/protocol";
+import { CborWriter, encodeArguments, formatValueType, unitId, valueToJson } from "@radical/protocol";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { buildWith, type BuildResult } from "./pipeline.ts";
 import { slicer } from "./slicer.ts";
 import { buildInput } from "./testing/library.ts";
+import { arbitraryJson } from "./testing/oracle.ts";
 import { call, type Items } from "./testing/run.ts";
 
 function build(files: Readonly<Record<string, string>> | string): BuildResult {
@@ -506,6 +508,72 @@ describe("maps of texts", () => {
       "1: unsupported_type: parameter map of handler h can't be of type Record<i32,string>",
     ]);
     expect(problems('export function h(map: Record<"a" | "b", string>): void {}')).toHaveLength(1);
+  });
+});
+
+describe("values of every shape", () => {
+  const built = build(`
+    import { Table } from "@radical/sdk";
+    enum Kind { A, B, C }
+    type Inner = { a?: i32; b: string[]; c: "x" | "y"; d: f64 | null; e?: Inner };
+    interface Base { inner: Inner; kind?: Kind }
+    interface All extends Base {
+      list: Inner[];
+      map: Record<string, Inner>;
+      numbers: Map<string, i64 | null>;
+      more?: Record<string, boolean>;
+      texts: ("x" | "y")[];
+      maybe: Inner | null;
+      flag?: boolean;
+      big?: u64;
+      small: i8 | null;
+      nested: { [key: string]: { z?: "k"; rows: (f32 | null)[] } };
+    }
+    const all = new Table<All>("all");
+    const maps = new Table<Record<string, string | null>>("maps");
+    export function save(value: All, map: Record<string, string | null>): All { all.put("k", value); maps.put("k", map); return value; }
+    export function load(): All | null { return all.get("k"); }
+    export function again(): void { all.put("k", all.get("k")!); }
+    export function map(): Record<string, string | null> | null { return maps.get("k"); }
+  `);
+  const pools = {
+    strings: ["", "a", "b c", "\u00e9\u{1F600}", "__proto__", "7"],
+    integers: [0, 1, 2, -1, 100, 70_000],
+  };
+  const { parameters } = built.handlers.find(({ name }) => name === "save")!;
+
+  test("are the same on both sides, in both directions", () => {
+    expect(isSliced(built)).toBe(true);
+    const json = fc.record(
+      Object.fromEntries(parameters.map(({ name, type }) => [name, arbitraryJson(type, built.records, pools, 5)])),
+    );
+    fc.assert(
+      fc.property(json, (given) => {
+        const items: Items = new Map();
+        const encoded = encodeArguments(parameters, built.records, given);
+        if (encoded.kind === "problem") throw new Error(encoded.problem.message);
+        const { outcome } = call(built, items, "save", given);
+        const value = outcome.kind === "result" ? valueToJson(outcome.value) : JSON.stringify(outcome);
+        expect(valueToJson(encoded.bytes)).toContain(`"value":${value}`);
+        const stored = (): string[] => [...items.values()].map((bytes) => valueToJson(bytes));
+        const before = stored();
+        expect(before[0]).toBe(value);
+        call(built, items, "again");
+        expect(stored()).toEqual(before);
+        const loaded = call(built, items, "load").outcome;
+        expect(loaded.kind === "result" && valueToJson(loaded.value)).toBe(value);
+        const map = call(built, items, "map").outcome;
+        expect(map.kind === "result" && valueToJson(map.value)).toBe(before[1]);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("a map that has a key twice is not read", () => {
+    const items: Items = new Map([
+      [unitId("maps", "k"), new CborWriter().map(2).text("a").text("1").text("a").text("2").finish()],
+    ]);
+    expect(JSON.stringify(call(built, items, "map").outcome)).toContain("a map has a key twice");
   });
 });
 

@@ -505,7 +505,7 @@ class SchemaExtractor {
     const byName = new Map(records.map((record) => [record.name, record]));
     const contains = (from: RecordSchema, wanted: RecordSchema, seen: Set<RecordSchema>): boolean =>
       from.fields.some((field) => {
-        const next = field.type.kind === "record" ? byName.get(field.type.name) : undefined;
+        const next = field.type.kind === "record" && !field.absent ? byName.get(field.type.name) : undefined;
         if (next === undefined || seen.has(next)) return false;
         seen.add(next);
         return next === wanted || contains(next, wanted, seen);
@@ -517,7 +517,7 @@ class SchemaExtractor {
         record.class.prototype.declaration.name.range,
         `a ${record.name} contains a ${record.name} without end`,
         {
-          help: `make a field nullable (${record.name} | null = null) or an array`,
+          help: `make a field optional, nullable (${record.name} | null) or an array`,
         },
       );
     }

@@ -5,7 +5,7 @@
 
 /** Texts that keys are made of; also for the store and the arguments. */
 export const KEY_TEXTS: readonly string[] = ["ka", "kb", "k0", "k1", "k2"];
-export const TABLES: readonly string[] = ["A", "B", "C", "T"];
+export const TABLES: readonly string[] = ["A", "B", "C", "T", "P"];
 
 export const PRELUDE = `import { Table, abort, caller, log, now, random, uuid } from "@radical/sdk";
 export class Part { label: string = "p"; weight: i32 = 1; }
@@ -24,6 +24,9 @@ const A = new Table<Item>("A");
 const B = new Table<Item>("B");
 const C = new Table<Item>("C");
 const T = new Table<string>("T");
+type Mood = "calm" | "loud";
+interface Place { at: string; near?: string; level: i32 | null; kinds: Record<string, i32>; spots: { tag: string; x?: i32 }[]; mood: Mood }
+const P = new Table<Place>("P");
 enum Color { Red, Green = 3, Blue }
 class Node {
   next: Node | null = null;
@@ -115,6 +118,9 @@ function near(n: i32): string { return "k" + (n & 1).toString(); }
 function clip(text: string): string { return text.length > 6 ? text.substring(text.length - 6) : text; }
 function few<T>(list: T[]): T[] { return list.length > 5 ? list.slice(0, 5) : list; }
 function item(id: string, n: i32, list: string[]): Item { const made = new Item(id); made.n = n; made.list = few<string>(list); return made; }
+function place(at: string, n: i32): Place { return { at: clip(at), level: n > 2 ? n : null, kinds: { a: n }, spots: [{ tag: clip(at) }], mood: n > 3 ? "calm" : "loud" }; }
+function placeAt(at: string): Place { const found = P.get(key(at)); return found == null ? place(at, 1) : found; }
+function spotOf(p: Place): { tag: string; x?: i32 } { return p.spots.length > 0 ? p.spots[0] : { tag: "s" }; }
 function shape(n: i32, tag: string): Shape { return n % 3 == 0 ? new Circle(tag) : n % 3 == 1 ? new Square(tag) : new Ring(tag); }
 function slow(text: string): i32 { let h = 7; for (let i = 0; i < 5000; i++) h = (h ^ (text.length > 0 ? <i32>text.charCodeAt(i % text.length) : 1)) * 16777619; return (h >>> 13) & 255; }
 function whoever(): string { const me = caller(); return me == null ? "k0" : me; }

@@ -41,6 +41,8 @@ type TypeName =
   | "Holder"
   | "Sound"
   | "Pair"
+  | "Place"
+  | "i32 | null"
   | "Box<Node>"
   | "i32[]"
   | "string[]"
@@ -78,6 +80,8 @@ const VARIABLE_TYPES: readonly TypeName[] = [
   "Holder",
   "Sound",
   "Pair",
+  "Place",
+  "i32 | null",
   "Box<Node>",
   "i32[]",
   "string[]",
@@ -478,6 +482,10 @@ class FunctionWriter {
         return "bell(count)";
       case "Pair":
         return random.pick(["pair(1, word)", "new Pair()"]);
+      case "Place":
+        return random.pick(["place(word, count)", 'placeAt("a")']);
+      case "i32 | null":
+        return random.pick(["<i32 | null>null", "<i32 | null>count"]);
       case "Box<Node>":
         return "new Box<Node>(shared)";
       case "i32[]":
@@ -576,6 +584,9 @@ class FunctionWriter {
           "nested-record": () =>
             this.on("Item | null", (item) => `(${item} != null ? ${item}!.part.weight : ${int()})`),
           "null-trap": () => (random.chance(0.07) ? this.on("Item | null", (item) => `${item}!.n`) : null),
+          "nullable-number": () => this.on("i32 | null", (name) => `(${name} != null ? ${name}! : ${int()})`),
+          "null-number-trap": () => (random.chance(0.07) ? this.on("i32 | null", (name) => `${name}!`) : null),
+          "entry-count": () => `${this.value("Place", depth)}.kinds.size`,
           "stored-number": () => this.on("Item | null", (item) => `(${item} != null ? ${item}!.n : ${int()})`),
           "increment-inside": () => integer((name) => random.pick([`(${name}++)`, `(--${name})`])),
           "assignment-inside": () => integer((name) => `(${name} = ${int()})`),
@@ -597,6 +608,14 @@ class FunctionWriter {
           "branching-recursion": () => `tree(${node()}, ${random.pick(["2", "3"])})`,
           "default-after-default": () => `spread(${[text(), int(), text()].slice(0, 1 + random.below(3)).join(", ")})`,
           template: () => `\`\${${text()}}-\${${int()}}\``,
+          "optional-member": () => this.on("Place", (name) => `(${name}.near != null ? ${name}.near! : ${text()})`),
+          "place-text": () =>
+            random.pick([
+              `${this.value("Place", depth)}.at`,
+              `${this.value("Place", depth)}.mood`,
+              `spotOf(${this.value("Place", depth)}).tag`,
+            ]),
+          "entry-keys": () => `clip(${this.value("Place", depth)}.kinds.keys().join(""))`,
           "key-text": () => `key(${text()})`,
           "text-field": () => `${node()}.s`,
           "text-method": () => `${node()}.label()`,
@@ -644,6 +663,9 @@ class FunctionWriter {
         };
       case "bool":
         return {
+          "nullable-comparison": () =>
+            `(${this.value("i32 | null", depth)} ${random.pick(["==", "!="])} ${this.value("i32 | null", depth)})`,
+          "union-comparison": () => `(${this.value("Place", depth)}.mood == ${random.pick(['"calm"', '"loud"'])})`,
           comparison: () => `((${int()}) ${random.pick(["<", ">", "==", "!=", "<="])} ${int()})`,
           "no-caller": () => "(caller() == null)",
           "text-comparison": () => `((${text()}) ${random.pick(["==", "!=", "<"])} ${text()})`,
@@ -726,6 +748,15 @@ class FunctionWriter {
           "get-through-static": () => `Shelf.table.get(${this.keyOf(depth)})`,
           "get-through-wrapper": () => `load<Item>(${this.value("Table<Item>", depth)}, ${text()})`,
           "new-record": () => `item(key(${text()}), ${int()}, ${list()})`,
+        };
+      case "Place":
+        return { "object-type": () => `place(${text()}, ${int()})`, "stored-place": () => `placeAt(${text()})` };
+      case "i32 | null":
+        return {
+          "number-or-null": () => `<i32 | null>(${int()})`,
+          entry: () => `${this.value("Place", depth)}.kinds[${text()}]`,
+          "nullable-field": () => `${this.value("Place", depth)}.level`,
+          "optional-number": () => `spotOf(${this.value("Place", depth)}).x`,
         };
       case "Shape":
         return { "subclass-choice": () => `shape(${int()}, ${text()})`, subclass: () => `new Square(${text()})` };
@@ -957,6 +988,8 @@ class FunctionWriter {
       put: () => `${this.table()}.put(${this.keyOf()}, ${record()});`,
       delete: () => `${this.table()}.delete(${this.keyOf()});`,
       "put-text": () => `T.put(${this.keyOf()}, ${text()});`,
+      "put-place": () => `P.put(${this.keyOf()}, ${this.value("Place")});`,
+      "get-place-key": () => `T.has(key(${this.value("Place")}.at));`,
       "table-value-access": () =>
         `${this.value("Table<Item>")}.${random.pick(["get", "has", "delete"])}(${this.keyOf()});`,
       "wrapped-put": () => `save<Item>(${this.value("Table<Item>")}, ${text()}, ${record()});`,
@@ -1115,6 +1148,16 @@ class FunctionWriter {
       "global-field": () => `shared.s = clip(${text()});`,
       "static-field": () =>
         random.pick([`Holder.hits = ${int()};`, `Holder.held = ${node()};`, `Holder.held.s = clip(${text()});`]),
+      "place-level": () => this.on("Place", (name) => `${name}.level = ${this.value("i32 | null")};`),
+      "place-near": () => this.on("Place", (name) => `${name}.near = ${random.pick([text(), "null"])};`),
+      "place-mood": () => this.on("Place", (name) => `${name}.mood = ${random.pick(['"calm"', '"loud"'])};`),
+      "place-entry": () =>
+        this.on("Place", (name) => `if (${name}.kinds.size < 4) ${name}.kinds[clip(${text()})] = ${int()};`),
+      "place-spot": () =>
+        this.on(
+          "Place",
+          (name) => `if (${name}.spots.length < 3) ${name}.spots.push({ tag: clip(${text()}), x: ${int()} });`,
+        ),
       "record-number": () => this.on("Item | null", (item) => `if (${item} != null) ${item}!.n = ${int()};`),
       "record-list": () =>
         this.on(

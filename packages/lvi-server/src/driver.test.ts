@@ -98,6 +98,39 @@ beforeEach(() => {
   });
 });
 
+describe("a line that leases", () => {
+  const tell = (operation: number): Effect => ({
+    kind: "tell",
+    listeners: [],
+    line: { kind: "lease", n: 1, units: [] },
+    after: [{ kind: "operation", operation }],
+  });
+
+  test("leaves when storage names the time of leases, and so do all later ones", () => {
+    on("clock", () => [{ kind: "name-read-leases", operation: 7, readLeaseMs: 3_000 }]);
+    driver.wake();
+    on("read-leases-named", () => [tell(7)]);
+    takeCall("nameReadLeases").succeeded(true);
+    on("clock", () => [tell(7)]);
+    driver.wake();
+    expect(halts).toEqual([]);
+  });
+
+  test.each([
+    ["storage names the time", undefined],
+    ["storage has said that this server leads", false],
+  ])("never leaves before %s", (_, isHeld) => {
+    on("clock", () => [{ kind: "name-read-leases", operation: 7, readLeaseMs: 3_000 }]);
+    driver.wake();
+    if (isHeld !== undefined) takeCall("nameReadLeases").succeeded(isHeld);
+    on("clock", () => [tell(7)]);
+    expect(() => driver.wake()).not.toThrow();
+    expect(halts).toMatchObject([
+      { kind: "broken", error: { message: expect.stringContaining("before operation 7") } },
+    ]);
+  });
+});
+
 describe("an answer", () => {
   test("goes to the one who asked, once, perhaps before the call has returned", () => {
     on("lvi-request", ({ caller }) => [reply(caller)]);

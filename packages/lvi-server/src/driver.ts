@@ -62,6 +62,7 @@ type StorageOperation =
   | "storeIntent"
   | "commit"
   | "renewLeadership"
+  | "nameReadLeases"
   | "useModule"
   | "removeModule"
   | "collect";
@@ -324,6 +325,17 @@ export class Driver {
         const renewed = (isHeld: boolean): Event => ({ kind: "leadership-renewed", operation, isHeld });
         return storage.renewLeadership(epoch, termMs, this.#operating(operation, renewed));
       }
+      case "name-read-leases": {
+        const { operation, readLeaseMs } = effect;
+        return storage.nameReadLeases(
+          epoch,
+          readLeaseMs,
+          this.#operating(operation, (isHeld) => {
+            if (isHeld) this.#facts.lasts(operation);
+            return { kind: "read-leases-named", operation, isHeld };
+          }),
+        );
+      }
       case "collect":
         return this.#collect(effect);
       case "execute": {
@@ -337,9 +349,15 @@ export class Driver {
       case "sample-left-out":
         return observer.sampled(null);
       case "tell":
+        if (effect.after !== undefined) this.#facts.require(effect.after, this.#nowMs);
         return this.#tell(effect.listeners, effect.line);
       case "heard-reply":
         return this.#answer(effect.caller, effect.reply, NO_FACTS);
+      case "heard-refused": {
+        const waiter = this.#waiters.get(effect.caller);
+        this.#waiters.delete(effect.caller);
+        return waiter?.failed(new RadicalError("not_leading", RUN_OUT, NEXT));
+      }
       case "session-over":
         return this.#facts.forget(effect.session);
       case "hints-left-out":
@@ -441,6 +459,7 @@ function commitIdIn(record: IntentRecord): string {
 }
 
 const STOPPED = "this server has stopped";
+const RUN_OUT = "the leadership of this server has run out";
 const NEXT = "Ask the next server, or this one later, under the same execution id.";
 
 function endedBecause(reason: string): Ended {

@@ -278,6 +278,7 @@ export class Engine {
       },
       commit: (epoch, commit, answer) => settle(storage.commit(epoch, commit), answer),
       renewLeadership: (epoch, termMs, answer) => settle(storage.renewLeadership(epoch, termMs), answer),
+      nameReadLeases: (epoch, readLeaseMs, answer) => settle(storage.nameReadLeases(epoch, readLeaseMs), answer),
       useModule: (hash, usedAtMs, answer) => settle(storage.useModule(hash, usedAtMs), answer),
       removeModule: (epoch, hash, usedAtMs, answer) =>
         settle(

@@ -42,6 +42,15 @@ describe("an operation", () => {
     expect(() => facts.require([operation(1)], 24 * 3600 * SECOND)).not.toThrow();
   });
 
+  test("that lasts is known for good, whoever names it", () => {
+    facts.lasts(1);
+    for (let step = 0; step < 3; step++) {
+      facts.require([operation(1)], 0);
+      facts.endStep();
+    }
+    expect(() => facts.require([operation(2)], 0)).toThrow("operation 2");
+  });
+
   test("that no effect names is remembered in bounded memory", () => {
     for (let id = 1; id <= 200_000; id++) facts.succeeded(id);
     expect(facts.size).toBe(100_000);

@@ -17,6 +17,8 @@ export class Facts {
   #older = new Set<OperationId>();
   /** Those that effects of this step have named. */
   readonly #named: OperationId[] = [];
+  /** Those that effects name again and again. */
+  readonly #lasting = new Set<OperationId>();
   /** The number of the last message that each session has heard: of those that go on, and of those that are over. */
   readonly #heard = new Map<SessionId, number>();
   #over = new Map<SessionId, number>();
@@ -33,6 +35,11 @@ export class Facts {
       this.#recent = new Set();
     }
     this.#recent.add(operation);
+  }
+
+  /** A success that is remembered for good. There are few. */
+  lasts(operation: OperationId): void {
+    this.#lasting.add(operation);
   }
 
   heard(session: SessionId, n: number): void {
@@ -60,6 +67,7 @@ export class Facts {
     switch (fact.kind) {
       case "operation": {
         const { operation } = fact;
+        if (this.#lasting.has(operation)) return true;
         if (!this.#recent.has(operation) && !this.#older.has(operation)) return false;
         this.#named.push(operation);
         return true;

@@ -18,6 +18,10 @@ export function storageWithFailpoints(storage: Storage): Storage {
         : between("storage.leadership-renewal-unsent", "storage.leadership-renewed", () =>
             storage.renewLeadership(epoch, termMs),
           ),
+    nameReadLeases: (epoch, readLeaseMs) =>
+      between("storage.read-leases-unnamed", "storage.read-leases-named", () =>
+        storage.nameReadLeases(epoch, readLeaseMs),
+      ),
     recover: (epoch) => storage.recover(epoch),
     lookUp: (epoch, id) => between(null, "storage.looked-up", () => storage.lookUp(epoch, id)),
     load: (units, mostBytes) => between(null, "storage.loaded", () => storage.load(units, mostBytes)),

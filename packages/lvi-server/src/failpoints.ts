@@ -27,6 +27,8 @@ export const FAILPOINTS = {
   "storage.train-stored": "the writes of a train are applied; the core has not heard it",
   "storage.leadership-renewal-unsent": "the leadership is about to be renewed",
   "storage.leadership-renewed": "the leadership is renewed; the core has not heard it",
+  "storage.read-leases-unnamed": "the leadership is about to name the time of read leases, before the first of them",
+  "storage.read-leases-named": "the leadership names the time of read leases; the core has not heard it",
   "storage.collection-unsent": "old done intents are about to be deleted",
   "storage.collected": "old done intents are deleted",
   "storage.module-unsent": "a module is about to be stored",

@@ -13,7 +13,6 @@ import type { Storage } from "./storage/storage.ts";
 export interface LeadershipOptions {
   readonly storage: Storage;
   readonly termMs: number;
-  readonly readLeaseMs: number;
   /** The address that others ask once this server leads. */
   readonly leader: string | null;
   readonly log: Log;
@@ -35,9 +34,9 @@ export const PROCESS_CLOCK: MonotonicClock = {
 
 /** Resolves when this server leads. Rejects if storage can't be read at all. */
 export async function acquireLeadership(options: LeadershipOptions): Promise<HeldLeadership> {
-  const { storage, termMs, readLeaseMs, log, clock, onStandby } = options;
+  const { storage, termMs, log, clock, onStandby } = options;
   const leader = options.leader ?? undefined;
-  const candidate = new Candidate(termMs, readLeaseMs);
+  const candidate = new Candidate(termMs);
   let effect = candidate.step(clock.now(), { kind: "read", leadership: await storage.readLeadership() });
   let waitedFor = 0;
   const tell = (): void => {

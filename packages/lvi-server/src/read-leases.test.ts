@@ -21,6 +21,7 @@ import {
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Intent } from "./core/intent.ts";
 import { DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
+import type { HeldLeadership } from "./core/leadership.ts";
 import { LviCore, type Recovered } from "./core/lvi-core.ts";
 import type { EndedRun, RunResult } from "./core/run.ts";
 import { type Answer, Driver, type Halt } from "./driver.ts";
@@ -57,6 +58,10 @@ class World {
   readonly #commits: { readonly writes: readonly string[]; readonly applied: () => void }[] = [];
   readonly #runs: ((ended: EndedRun) => void)[] = [];
   readonly #renewals: (() => void)[] = [];
+  /** Storage was asked to name this time of read leases. */
+  readonly namings: { readonly readLeaseMs: number; readonly answer: Answer<boolean> }[] = [];
+  /** How often the driver was woken. */
+  wakes = 0;
   #ids = 0;
   #wakeAtMs = Infinity;
   readonly core: LviCore;
@@ -75,6 +80,7 @@ class World {
       pending: [],
       items,
       leadership: null,
+      namedReadLeaseMs: readLeaseMs,
       modules: new Map([[MODULE, new Map([["f", "sliced"]])]]),
       ...more,
     };
@@ -105,6 +111,7 @@ class World {
               },
             }),
           renewLeadership: (_epoch, _termMs, { succeeded }) => this.#renewals.push(() => succeeded(true)),
+          nameReadLeases: (_epoch, ms, answer) => this.namings.push({ readLeaseMs: ms, answer }),
           useModule: unused,
           removeModule: unused,
           collect: unused,
@@ -134,6 +141,7 @@ class World {
     while (this.#wakeAtMs <= untilMs) {
       this.nowMs = Math.max(this.nowMs, this.#wakeAtMs);
       this.#wakeAtMs = Infinity;
+      this.wakes++;
       this.driver.wake();
     }
     this.nowMs = untilMs;
@@ -290,6 +298,11 @@ class World {
   }
 }
 
+/** From the beginning of the world. */
+function leadershipFor(ms: number): HeldLeadership {
+  return { epoch: 2, termMs: TERM_MS, untilMs: 1_000 + ms, readLeasesUntilMs: -Infinity, readLeaseMs: LEASE_MS };
+}
+
 /** The numbered lines that came, in short. */
 function numbered({ lines }: Isolate): string[] {
   return lines.flatMap((line) => {
@@ -393,7 +406,7 @@ describe("a session", () => {
 describe("time", () => {
   test("is given from when the message is met, and never beyond the leadership", () => {
     world = new World({
-      leadership: { epoch: 2, termMs: TERM_MS, untilMs: 1_000 + 2_000, readLeasesUntilMs: -Infinity },
+      leadership: leadershipFor(2_000),
     });
     const jp = world.listening("JP");
     expect(world.heard(jp)).toEqual({ kind: "renewed", untilMs: 3_000, nowMs: 1_100 });
@@ -414,6 +427,28 @@ describe("time", () => {
     world.pass(2_600);
     expect(world.replies).toEqual(["write valid"]);
     expect(world.heard(jp, 1)).toEqual({ kind: "lapsed" });
+  });
+
+  test("is given by a server that leads only: messages are put off for a quarter of a term, and refused after it", () => {
+    world = new World({ leadership: leadershipFor(5_000) });
+    const { session, n } = world.listening("JP");
+    world.pass(5_000);
+    const said: string[] = [];
+    const hear = (): void =>
+      world.driver.heard(
+        { session: session!, n, served: [] },
+        { answered: ({ kind }) => said.push(kind), failed: ({ message }) => said.push(message) },
+      );
+    hear();
+    expect(said).toEqual([]);
+    world.pass(TERM_MS / 4);
+    const refused = "the leadership of this server has run out";
+    expect(said).toEqual([refused]);
+    hear();
+    expect(said).toEqual([refused, refused]);
+    world.renewed();
+    hear();
+    expect(said).toEqual([refused, refused, "renewed"]);
   });
 
   test("is none without leases: sessions go on, for watches", () => {
@@ -442,6 +477,43 @@ describe("a grant", () => {
     };
     expect([jp, other].map(({ lines }) => lines.at(-1))).toEqual([lease, lease]);
     expect(numbered(de)).toEqual([]);
+  });
+
+  test("waits until storage names the time of leases, which it is asked for once, when a lease is wanted", () => {
+    world = new World({ namedReadLeaseMs: 0 });
+    const jp = world.listening("JP");
+    expect(world.namings).toEqual([]);
+    for (let read = 0; read < 3; read++) world.read(jp, A);
+    expect(world.namings).toMatchObject([{ readLeaseMs: LEASE_MS }]);
+    expect([numbered(jp), world.core.isIdle]).toEqual([[], false]);
+    world.namings[0]!.answer.succeeded(true);
+    expect([numbered(jp), world.core.isIdle]).toEqual([[], true]);
+    world.read(jp, A);
+    world.read(jp, B);
+    expect(numbered(jp)).toEqual([`1 lease ${A}`, `2 lease ${B}`]);
+    expect(world.namings).toHaveLength(1);
+  });
+
+  test("asks again for the name that storage did not take, after a pause", () => {
+    world = new World({ namedReadLeaseMs: LEASE_MS - 1 });
+    const jp = world.listening("JP");
+    world.read(jp, A);
+    world.namings[0]!.answer.failed("unknown", "it is slow");
+    world.read(jp, A);
+    expect(world.namings).toHaveLength(1);
+    world.pass(DEFAULT_CORE_OPTIONS.retryMs);
+    world.read(jp, A);
+    expect(world.namings).toHaveLength(2);
+    expect(numbered(jp)).toEqual([]);
+  });
+
+  test("is none of a server that has been replaced before storage took the name", () => {
+    world = new World({ namedReadLeaseMs: 0 });
+    const jp = world.listening("JP");
+    world.read(jp, A);
+    world.namings[0]!.answer.succeeded(false);
+    expect(world.halts).toMatchObject([{ kind: "taken-over" }]);
+    expect(numbered(jp)).toEqual([]);
   });
 
   test("waits until the round trip is known", () => {
@@ -648,6 +720,20 @@ describe("a writer", () => {
     expect(world.core.load.leasedUnits).toBe(1);
   });
 
+  test("wakes the server once for all locations that are cut off", () => {
+    const de = world.listening("DE");
+    world.pass(500);
+    world.read(de, A);
+    world.heard(de);
+    world.write("IE", [A]);
+    world.stored();
+    const { wakes } = world;
+    world.pass(LEASE_MS - 1);
+    expect(world.replies).toEqual([]);
+    world.pass(1);
+    expect([world.replies, world.wakes - wakes]).toEqual([["write valid"], 1]);
+  });
+
   test("is held up twice by a location that hears in time and slowly, and no more: it gets no lease for a while", () => {
     const waits: number[] = [];
     for (let time = 0; time < 3; time++) {
@@ -797,7 +883,7 @@ describe("a writer", () => {
 
   test("does not go on while the leadership is not held, though a session is given up", () => {
     world = new World({
-      leadership: { epoch: 2, termMs: TERM_MS, untilMs: 1_000 + 5_000, readLeasesUntilMs: -Infinity },
+      leadership: leadershipFor(5_000),
     });
     jp = world.listening("JP");
     world.read(jp, A);

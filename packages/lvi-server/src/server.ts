@@ -120,7 +120,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const leading = {
     storage,
     termMs: options.leaseMs ?? DEFAULT_LEASE_MS,
-    readLeaseMs: options.core?.readLeaseMs ?? DEFAULT_CORE_OPTIONS.readLeaseMs,
     leader: options.advertise ?? null,
     log,
     clock: PROCESS_CLOCK,
@@ -161,6 +160,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       moduleUses: new Map(known.flatMap(({ hash, usedAtMs }) => (usedAtMs === null ? [] : [[hash, usedAtMs]]))),
       leadership: storage.isExclusive ? null : leadership,
       readLeasesUntilMs: acquired.readLeasesUntilMs,
+      namedReadLeaseMs: acquired.readLeaseMs,
     };
     const coreNow = (): Now => ({ monotonicMs: PROCESS_CLOCK.now(), wallMs: now() });
     const { collectIntervalMs = DEFAULT_COLLECT_INTERVAL_MS } = options;

@@ -24,6 +24,7 @@ export function describeEvent(event: Event): string {
     case "loaded":
     case "looked-up":
       return `hears of operation ${event.operation}: ${event.kind}`;
+    case "read-leases-named":
     case "leadership-renewed":
       return `hears of operation ${event.operation}: the leadership is ${event.isHeld ? "held" : "lost"}`;
     case "listens":
@@ -90,6 +91,8 @@ export function describeEffect(effect: Effect): string {
     }
     case "renew-leadership":
       return `renews the leadership, operation ${effect.operation}`;
+    case "name-read-leases":
+      return `names read leases of ${effect.readLeaseMs} ms, operation ${effect.operation}`;
     case "tell":
       return `tells listeners ${effect.listeners.join(" ")} ${describeLine(effect.line)}`;
     case "heard-reply": {
@@ -97,6 +100,8 @@ export function describeEffect(effect: Effect): string {
       const what = reply.kind === "lapsed" ? "lapsed" : `renewed for ${reply.untilMs - reply.nowMs} ms`;
       return `answers message ${effect.caller}: ${what}`;
     }
+    case "heard-refused":
+      return `refuses message ${effect.caller}`;
     case "session-over":
       return `forgets session ${effect.session}`;
     case "hints-left-out":

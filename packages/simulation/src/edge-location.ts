@@ -1,7 +1,8 @@
 /** A location of the cores that ship: isolates that share a cache, and nothing else. */
 import type { Random } from "@radical/history";
 import type { ModuleHash } from "@radical/protocol";
-import { Isolate } from "./isolate.ts";
+import { Isolate, type LiveHabits } from "./isolate.ts";
+import type { LiveClient, LiveQuery } from "./live-streams.ts";
 import type { Client, Invocation, Location, LocationOptions } from "./location.ts";
 import { ModelCache } from "./model-cache.ts";
 import type { ToLocation } from "./network.ts";
@@ -9,6 +10,7 @@ import { MODULES } from "./programs.ts";
 
 export interface EdgeLocationOptions extends LocationOptions {
   readonly isolates: number;
+  readonly live: LiveHabits;
 }
 
 /** Between -1 and 1, and often one of the two. */
@@ -35,6 +37,11 @@ export class EdgeLocation implements Location {
 
   invoke(invocation: Invocation, client: Client): void {
     this.#any().invoke(this.module, invocation, client);
+  }
+
+  /** Returns a function by which the client goes away. */
+  subscribe(query: LiveQuery, known: string | null, client: LiveClient): () => void {
+    return this.#pick(this.#options.live.random).subscribe(this.module, query, known, client);
   }
 
   receive(message: ToLocation): void {
@@ -72,6 +79,10 @@ export class EdgeLocation implements Location {
   }
 
   #any(): Isolate {
-    return this.#isolates.length === 1 ? this.#isolates[0]! : this.#options.clock.random.pick(this.#isolates);
+    return this.#pick(this.#options.clock.random);
+  }
+
+  #pick(random: Random): Isolate {
+    return this.#isolates.length === 1 ? this.#isolates[0]! : random.pick(this.#isolates);
   }
 }

@@ -11,6 +11,7 @@ export const SERVER_EFFECTS = [
   "store-intent",
   "complete",
   "renew-leadership",
+  "name-read-leases",
   "execute",
   "collect",
 ] as const satisfies readonly Effect["kind"][];
@@ -118,6 +119,12 @@ export const FAULTS = [
   "writer waited for a location to hear",
   "writer waited for a lease to run out",
   "read leases inherited",
+  // Live queries.
+  "request of a subscriber cut off",
+  "stream of a live query broken",
+  "stream of a live query ended by its location",
+  "subscriber told that its state may be an old one",
+  "subscriber that reads slowly",
   // Clients.
   "client asked again elsewhere",
   "client asked at two locations at once",

@@ -2,17 +2,29 @@
  * An isolate with the core and the driver that ship. Their ports are virtual: a modelled cache, a network that loses messages,
  * runs that take their time. The ports decide nothing but when the isolate dies.
  */
+import type { Random } from "@radical/history";
 import {
   type Entry,
+  type ExecutionId,
   type FollowupResult,
   type HeardReply,
   type LviReply,
   type LviRequest,
   type ModuleHash,
   NO_COMMIT,
+  type Outcome,
   type UnitId,
 } from "@radical/protocol";
-import { type Answered, assertWellFormed, type CachePut, type Effect, LocationCore } from "@radical/runtime/core";
+import {
+  type Answered,
+  assertWellFormed,
+  type CachePut,
+  type Effect,
+  type Footprint,
+  type LiveBounds,
+  LocationCore,
+  type RunManner,
+} from "@radical/runtime/core";
 import {
   ExecutionDriver,
   type ExecutionMachine,
@@ -22,11 +34,11 @@ import {
 } from "@radical/runtime/driver";
 import { describeLocationEffect } from "./describe.ts";
 import { LOCATION_EFFECTS } from "./faults.ts";
+import { type ListeningRequest, type LiveClient, type LiveQuery, LiveStreams, type Ran } from "./live-streams.ts";
 import { type Client, type Invocation, isLviReply, type LocationOptions, nameOf } from "./location.ts";
 import { ModelCache } from "./model-cache.ts";
 import type { ToLocation } from "./network.ts";
 import { locationHost, PLANS, SPECULATIVE } from "./programs.ts";
-import type { Stream } from "./streams.ts";
 
 /** One execution, until nothing is left to do. */
 interface Running {
@@ -36,6 +48,7 @@ interface Running {
   isConfirmed: boolean;
   /** It has sent an absence that its cache does not know. */
   guesses: boolean;
+  readonly answered: () => void;
 }
 
 /** One life of an isolate: all that it loses when it ends. */
@@ -48,13 +61,21 @@ interface Life {
   /** Those who wait for the answer to a sending, until they give it up. */
   readonly sendings: Map<number, (reply: Reply) => void>;
   readonly listening: Set<ListeningRequest>;
+  /** Subscribers whose requests the isolate has not met yet. */
+  readonly arriving: Set<LiveClient>;
+  readonly live: LiveStreams;
 }
 
-/** A request that was answered, and goes on for the isolate as long as the platform lets it. */
-interface ListeningRequest {
-  lives: boolean;
-  readonly streams: Set<Stream>;
+/** Of live queries: a generator of their own for all that is drawn for them. */
+export interface LiveHabits {
+  readonly random: Random;
+  readonly bounds: Partial<LiveBounds>;
+  /** A position of its own in the history. */
+  readonly mark: () => number;
 }
+
+/** Of a request that was cut off, the part of those with a live query. */
+const CUT_OFF = 0.5;
 
 export interface IsolateOptions extends LocationOptions {
   /** Its place among the isolates of the location, and how many these are. */
@@ -64,6 +85,7 @@ export interface IsolateOptions extends LocationOptions {
   readonly cache: ModelCache;
   /** The rate of its clock beside the true one. */
   readonly rate: number;
+  readonly live: LiveHabits;
 }
 
 type Reply = ToLocation["reply"];
@@ -94,6 +116,7 @@ export class Isolate {
   #lives = 0;
   #life: Life;
   #sent = 0;
+  #liveRuns = 0;
   /** The actions for the time when the isolate runs again; null: it runs. */
   #stopped: (() => void)[] | null = null;
 
@@ -103,10 +126,11 @@ export class Isolate {
   }
 
   #newLife(): Life {
-    const { index, isolate, servers, attemptMs, listening } = this.#options;
+    const { index, isolate, servers, attemptMs, listening, live } = this.#options;
     const listener = `isolate ${index}.${isolate}.${++this.#lives}`;
     const bounds = { ...BOUNDS, attemptMs };
-    const core = new LocationCore({ servers, listener, bounds, ...(listening === null ? {} : { listening }) });
+    const listens = listening === null ? {} : { listening };
+    const core = new LocationCore({ servers, listener, bounds, live: live.bounds, ...listens });
     return {
       core,
       memory: new ModelCache(),
@@ -114,6 +138,8 @@ export class Isolate {
       running: new Map(),
       sendings: new Map(),
       listening: new Set(),
+      arriving: new Set(),
+      live: this.#liveStreams(),
     };
   }
 
@@ -126,12 +152,14 @@ export class Isolate {
 
   /** It ends, with all that is under way. Another one takes its place. */
   crash(): void {
-    const { clients, running } = this.#life;
+    const { clients, running, arriving, live } = this.#life;
+    live.cutOff(1);
     this.cutOff();
     this.#life = this.#newLife();
     this.#stopped = null;
     for (const driver of running.values()) driver.end();
     for (const client of clients) client.answer(null);
+    for (const client of arriving) client.ended(null);
   }
 
   /** Nothing that comes is met before it goes on, while its clock does. */
@@ -178,6 +206,17 @@ export class Isolate {
   }
 
   #begin(module: ModuleHash, invocation: Invocation, client: Client): void {
+    this.#execute(module, invocation, { watches: false, takesLeases: true }, client, () => this.#listen());
+  }
+
+  /** `answered`: called after each answer to the client. */
+  #execute(
+    module: ModuleHash,
+    invocation: Invocation,
+    { watches, takesLeases }: RunManner,
+    client: Client,
+    answered: (footprint: Footprint | null) => void,
+  ): ExecutionDriver {
     const { clock, index } = this.#options;
     const { executionId, program: handler, encodedArgs: args, caller, ...habits } = invocation;
     const { retained, mustNotWrite, prefersSpeculative } = habits;
@@ -195,11 +234,12 @@ export class Isolate {
       mustNotWrite,
       prefersSpeculative,
       speculative: SPECULATIVE.has(handler),
-      watches: false,
-      takesLeases: true,
+      watches,
+      takesLeases,
       undeclaredTables: [],
     });
-    const running: Running = { invocation, client, isConfirmed: false, guesses: false };
+    const ended = (): void => answered(execution.footprint);
+    const running: Running = { invocation, client, isConfirmed: false, guesses: false, answered: ended };
     const machine: ExecutionMachine = {
       step: (event) => {
         running.isConfirmed ||= event.kind === "replied" && event.reply.kind === "valid";
@@ -214,6 +254,7 @@ export class Isolate {
     const driver = new ExecutionDriver(machine, this.#ports(running, { module, handler, args, environment }));
     this.#life.running.set(running, driver);
     driver.start();
+    return driver;
   }
 
   #ports(running: Running, call: Call): ExecutionPorts {
@@ -271,7 +312,7 @@ export class Isolate {
         if (life.clients.delete(running.client))
           running.client.answer(answer.kind === "outcome" ? answer.outcome : null, verdict);
         done();
-        this.#listen();
+        running.answered();
       },
       warn: (code) => {
         if (code === "set_left") counts.add("read/write set given up");
@@ -369,7 +410,9 @@ export class Isolate {
 
   /** The platform ends the requests that listen: nothing that they have begun is heard of any more. */
   cutOff(): void {
-    const { listening } = this.#life;
+    const { listening, live } = this.#life;
+    for (let ended = live.cutOff(CUT_OFF); ended > 0; ended--)
+      this.#options.counts.add("request of a subscriber cut off");
     for (const request of listening) {
       request.lives = false;
       for (const stream of request.streams) stream.close();
@@ -412,10 +455,62 @@ export class Isolate {
         this.#await(timeoutMs, answered, heardAnsweredBy, (sending) => send({ kind: "heard", server, sending, heard }));
       },
       wake: (ms, done) => this.#after(ms, inThisRequest(done)),
-      live: () => undefined,
+      live: (effect) => this.#life.live.perform(effect),
       holds: (unit) => memory.holds(unit),
       refresh: (entries) => memory.refresh(entries, counts),
     };
+  }
+
+  // ── Live queries ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Returns a function by which the client goes away. */
+  subscribe(module: ModuleHash, query: LiveQuery, known: string | null, client: LiveClient): () => void {
+    const { arriving } = this.#life;
+    arriving.add(client);
+    let leave: (() => void) | null = null;
+    this.#inThisLife(() => {
+      if (arriving.delete(client)) leave = this.#life.live.open({ ...query, module }, known, client);
+    })();
+    return () => {
+      arriving.delete(client);
+      leave?.();
+    };
+  }
+
+  #liveStreams(): LiveStreams {
+    const { index, live } = this.#options;
+    /** Each request has ports of its own. */
+    const ports = new WeakMap<ListeningRequest, ListeningPorts>();
+    const listeningOf = (request: ListeningRequest): ListeningPorts => {
+      let found = ports.get(request);
+      if (found === undefined) ports.set(request, (found = this.#listeningPorts(request)));
+      return found;
+    };
+    return new LiveStreams({
+      random: live.random,
+      mark: live.mark,
+      now: () => this.#nowMs,
+      after: (ms, act) => this.#after(ms, act),
+      tell: (request, event) => tell(this.#life.core, event, listeningOf(request)),
+      listen: (request) =>
+        tell(this.#life.core, { kind: "free", location: nameOf(index), atMs: this.#nowMs }, listeningOf(request)),
+      goesOn: (request) => void this.#life.listening.add(request),
+      execute: ({ module, ...query }, manner, ended) => this.#runLive(module, query, manner, ended),
+    });
+  }
+
+  #runLive(module: ModuleHash, query: LiveQuery, manner: RunManner, ended: (ran: Ran) => void): () => void {
+    const { index, isolate } = this.#options;
+    const number = [index, isolate, this.#lives, ++this.#liveRuns].map((each) => each.toString(16).padStart(6, "0"));
+    const executionId = `7${number.join("")}`.padEnd(32, "0") as ExecutionId;
+    const habits = { retained: false, mustNotWrite: true, prefersSpeculative: false };
+    let outcome: Outcome | null = null;
+    const client: Client = { answer: (told) => (outcome = told), show: () => undefined };
+    this.#life.clients.add(client);
+    const driver = this.#execute(module, { ...query, ...habits, executionId }, manner, client, (footprint) =>
+      ended(outcome === null || footprint === null ? null : { outcome, footprint }),
+    );
+    return () => driver.end();
   }
 }
 

@@ -58,6 +58,7 @@ const CHANGES: Readonly<Record<string, (weather: Weather) => Weather>> = {
   samples: (weather) => ({ ...weather, samplesMs: null }),
   disconnects: (weather) => ({ ...weather, disconnect: 0 }),
   updates: (weather) => ({ ...weather, updates: false }),
+  subscribers: (weather) => ({ ...weather, subscribers: 0 }),
   "chosen ids": (weather) => ({ ...weather, retained: 0 }),
 };
 

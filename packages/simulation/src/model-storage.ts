@@ -65,6 +65,12 @@ export class ModelStorage {
     return true;
   }
 
+  nameReadLeases(epoch: number, readLeaseMs: number): boolean {
+    if (epoch !== this.leadership.epoch) return false;
+    this.leadership = { ...this.leadership, readLeaseMs: Math.max(this.leadership.readLeaseMs, readLeaseMs) };
+    return true;
+  }
+
   recover(epoch: number): readonly Intent[] | null {
     if (epoch !== this.leadership.epoch) return null;
     this.#recovered = epoch;

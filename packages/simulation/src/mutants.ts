@@ -683,6 +683,12 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [value("inherited-leases", `[]`)],
   },
   {
+    name: "read leases are given before storage names their time",
+    within: 1_000,
+    weather: "leases",
+    edits: [remove("leases-named"), value("lease-after-naming", `{ after: [] }`)],
+  },
+  {
     name: "adopted intents are applied without a wait for the read leases before them",
     within: 2_500,
     weather: "leases",
@@ -785,5 +791,54 @@ export const MUTANTS: readonly Mutant[] = [
     within: 1_000,
     weather: "leases",
     edits: [remove("own-leases-dropped")],
+  },
+  {
+    name: "the units of a live query are watched after the step that validates them",
+    within: 250,
+    weather: "live queries",
+    edits: [
+      replace(
+        "watch-registered",
+        `(this.later ??= []).push({ steps: 5, register: () => this.#listeners.watch(sender, units, this.#nowMs) });`,
+      ),
+      before(
+        "step-ends",
+        `for (const late of this.later?.splice(0) ?? [])
+          if (late.steps-- > 0) this.later.push(late);
+          else late.register();`,
+      ),
+    ],
+  },
+  {
+    name: "a change that comes during the run of a live query is lost",
+    within: 250,
+    weather: "live queries",
+    edits: [remove("change-during-run")],
+  },
+  {
+    name: "a live query goes on trusting a session that is over",
+    within: 250,
+    weather: "live queries",
+    edits: [remove("session-over"), returns("covered-in-session", `state !== null && state.session !== null`)],
+  },
+  {
+    name: "a subscriber is sent the same state again",
+    within: 25,
+    weather: "live queries",
+    edits: [expression("state-compared", `state.message.id !== sent`, `true`)],
+  },
+  {
+    name: "states of a live query are compared by a part of their digest",
+    within: 100,
+    weather: "live queries",
+    edits: [
+      expression("state-compared", `state.message.id !== sent`, `state.message.id.slice(0, 1) !== sent?.slice(0, 1)`),
+    ],
+  },
+  {
+    name: "a subscriber is sent a state that was computed before it asked",
+    within: 250,
+    weather: "live queries",
+    edits: [value("state-computed-after", `state !== null`)],
   },
 ];

@@ -281,6 +281,9 @@ export const READERS: ReadonlySet<ProgramName> = new Set([
   "results",
 ]);
 
+/** Programs that never write: live queries. */
+export const LIVE: ReadonlySet<ProgramName> = new Set([...READERS].filter((name) => name !== "claim"));
+
 /** Two builds of the application: the newer one marks what it writes. */
 export const MODULES = ["a".repeat(64) as ModuleHash, "b".repeat(64) as ModuleHash] as const;
 const NEWER_MARK = "'";

@@ -147,6 +147,7 @@ export class Server {
   #stopped: (() => void)[] | null = null;
   wallOffsetMs = 0;
   #inheritedUntilMs = -Infinity;
+  #namedReadLeaseMs = 0;
   /** By the monotonic clock: when it has last gone on, after a stop or with its leadership regained. */
   #idleUntilMs = -Infinity;
 
@@ -187,7 +188,7 @@ export class Server {
   // ── Its lives ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   start(): void {
-    const { termMs, coreOptions } = this.#options;
+    const { termMs } = this.#options;
     this.#write(() => "starts");
     this.#life = {
       serving: null,
@@ -200,7 +201,7 @@ export class Server {
       streams: new Set(),
       isDraining: false,
     };
-    const candidate = new Candidate(termMs, coreOptions.readLeaseMs ?? DEFAULT_CORE_OPTIONS.readLeaseMs);
+    const candidate = new Candidate(termMs);
     this.#stand(candidate, candidate.start());
   }
 
@@ -226,8 +227,9 @@ export class Server {
       case "wait":
         return this.#after(effect.ms, () => next({ kind: "waited" }));
       case "elected": {
-        const { epoch, readLeasesUntilMs } = effect.leadership;
+        const { epoch, readLeasesUntilMs, readLeaseMs } = effect.leadership;
         this.#inheritedUntilMs = readLeasesUntilMs;
+        this.#namedReadLeaseMs = readLeaseMs;
         if (readLeasesUntilMs > this.#now.monotonicMs) counts.add("read leases inherited");
         if (isAlone === true) return this.#serve(epoch, null);
         counts.add("server elected");
@@ -258,6 +260,7 @@ export class Server {
         ...found,
         leadership,
         readLeasesUntilMs: this.#inheritedUntilMs,
+        namedReadLeaseMs: this.#namedReadLeaseMs,
         modules,
         moduleUses: new Map(storage.modules),
       };
@@ -419,7 +422,11 @@ export class Server {
           life.unanswered--;
           send({ to: from, executionId: null, sending, reply });
         };
-        return driver.heard(message.heard, { answered, failed });
+        // A server without leadership refuses it; one that has ended says nothing.
+        const refused = (): void => {
+          if (driver.ended === null) answered("not leading");
+        };
+        return driver.heard(message.heard, { answered, failed: refused });
       }
       const { request, signedAtMs } = message;
       const windowMs = coreOptions.replayWindowMs ?? DEFAULT_CORE_OPTIONS.replayWindowMs;
@@ -605,6 +612,7 @@ export class Server {
         }, answer),
       commit: (epoch, commit, answer) => ask(() => storage.commit(epoch, commit), answer),
       renewLeadership: (epoch, termMs, answer) => ask(() => storage.renewLeadership(epoch, termMs), answer),
+      nameReadLeases: (epoch, readLeaseMs, answer) => ask(() => storage.nameReadLeases(epoch, readLeaseMs), answer),
       useModule: (module, usedAtMs, answer) => ask(() => storage.useModule(module, usedAtMs), answer),
       removeModule: (epoch, module, usedAtMs, answer) =>
         ask(() => storage.removeModule(epoch, module, usedAtMs), answer),

@@ -1,6 +1,7 @@
 /** One seeded history: clients, locations, a network, the primary, faults; then quiet, and the checks. */
 import type { NoteName } from "@radical/lvi-server/core";
 import type { UnitId } from "@radical/protocol";
+import { checkLive } from "./checkers/live.ts";
 import { checkSamples, type TakenSample } from "./checkers/samples.ts";
 import { checkShown } from "./checkers/shown.ts";
 import { checkStorage } from "./checkers/storage.ts";
@@ -17,6 +18,7 @@ import { bytesOf, MODULES } from "./programs.ts";
 import { Random } from "@radical/history";
 import type { ServerFaults } from "./server.ts";
 import { Stream } from "./streams.ts";
+import { Subscribers } from "./subscribers.ts";
 import { Trace } from "./trace.ts";
 import { type Weather, type WeatherName, weatherOf } from "./weather.ts";
 import { Workload } from "./workload.ts";
@@ -53,10 +55,19 @@ const LONGEST_MS = 3_600_000;
 const LONGEST_DETOUR_MS = 2_000;
 /** Long enough for every deadline, retry and backoff to pass. */
 const QUIET_MS = 600_000;
+/** Long enough for each subscriber to be shown the last state, and how often that is looked at. */
+const SHOWN_MS = 60_000;
+const LOOK_MS = 500;
+/** Then clients go on for a moment, so often. */
+const BURSTS = 4;
+const BURST = { clients: 3, operations: 4, pauseMs: 100 } as const;
+/** A history lasts some seconds, and so do its streams. */
+const LIVE_BOUNDS = { silentMs: 8_000, runMs: 12_000 } as const;
 
 /** A history that has ended, before anybody has looked whether it is right. */
 interface Ended {
   readonly workload: Workload;
+  readonly subscribers: Subscribers;
   readonly primary: Primary;
   readonly samples: readonly TakenSample[];
   readonly trace: Trace;
@@ -65,15 +76,17 @@ interface Ended {
 }
 
 export function simulate(options: SimulationOptions): SimulationResult {
-  const { workload, primary, samples, trace, weather, counts } = run(options);
+  const { workload, subscribers, primary, samples, trace, weather, counts } = run(options);
   const { storage, notes } = primary;
   const { history } = workload;
   const sampled = checkSamples(history, storage.applied, samples);
+  const live = checkLive(subscribers.all, storage);
   const problems = [
     ...primary.problems,
     ...sampled.problems,
+    ...live.problems,
     ...checkStorage(history, storage),
-    ...checkVersions([...history, ...sampled.readers], storage.applied),
+    ...checkVersions([...history, ...sampled.readers, ...live.readers], storage.applied),
     ...checkVisible(history),
     ...checkShown(workload.tellings),
   ];
@@ -106,6 +119,8 @@ export function fingerprintOf(options: SimulationOptions): string {
 
 function run({ seed, weather: only, change, isRead = false }: SimulationOptions): Ended {
   const random = new Random(seed);
+  // One generator for each concern: draws for one move no draw for another.
+  const liveRandom = random.fork("subscribers");
   const trace = new Trace(isRead);
   const clock = new Clock(START_MS, random, trace);
   let quiet = false;
@@ -158,7 +173,7 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
   const streams: Stream[] = [];
   for (let index = 0; index < weather.locations; index++) {
     // Mostly the real edge core. The model knows no leases: where these matter there is one of it at most.
-    const isModel = seed % 4 === 0 && (weather.name !== "leases" || index === 0);
+    const isModel = seed % 4 === 0 && weather.subscribers === 0 && (weather.name !== "leases" || index === 0);
     const ALocation = isModel ? ModelLocation : EdgeLocation;
     locations.push(
       new ALocation({
@@ -169,6 +184,11 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
         faults: locationFaults,
         drift: weather.drift,
         isolates: ISOLATES,
+        live: {
+          random: liveRandom,
+          bounds: { ...LIVE_BOUNDS, watched: weather.watched, lifeMs: weather.streamMs },
+          mark: () => workload.mark(),
+        },
         attemptMs: weather.attemptMs,
         servers: weather.servers,
         listening,
@@ -222,7 +242,17 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     counts,
     trace,
   });
+  const subscribers = new Subscribers({
+    clock,
+    random: liveRandom,
+    weather,
+    locations: locations.filter((location) => location instanceof EdgeLocation),
+    counts,
+    trace,
+    mark: () => workload.mark(),
+  });
   clock.after(weather.aloneMs, () => workload.start(weather.clients));
+  if (weather.subscribers > 0) clock.after(weather.aloneMs, () => subscribers.start());
 
   const trouble = (meanMs: number | null, act: () => void, firstMs = weather.aloneMs): void => {
     if (meanMs === null) return;
@@ -266,6 +296,7 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
 
   while (!workload.isOver && clock.step(START_MS + LONGEST_MS));
   quiet = true;
+  subscribers.stay();
   network.faults = { ...network.faults, drop: 0, duplicate: 0, late: 0 };
   serverFaults.storage = { ...serverFaults.storage, failure: 0, lostAnswer: 0, late: 0 };
   serverFaults.end = serverFaults.freeze = serverFaults.kill = locationFaults.end = 0;
@@ -274,6 +305,25 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     while (!(primary.isIdle && network.underWay === 0 && workload.isOver) && clock.step(endMs));
   };
   becomeQuiet();
+  /** False: some subscriber is not shown the last state. */
+  const becomesShown = (): boolean => {
+    const sinceMs = clock.nowMs;
+    for (let untilMs = sinceMs + LOOK_MS; untilMs <= sinceMs + SHOWN_MS; untilMs += LOOK_MS) {
+      while (clock.step(untilMs));
+      if (checkLive(subscribers.all, primary.storage).areShown) return true;
+    }
+    return false;
+  };
+  if (weather.subscribers > 0) {
+    // A change that is missed shows only if no other one follows it.
+    for (let burst = 0; burst < BURSTS && becomesShown(); burst++) {
+      workload.again(BURST.clients, BURST.operations, BURST.pauseMs);
+      becomeQuiet();
+    }
+    becomesShown();
+    subscribers.leave();
+    becomeQuiet();
+  }
   workload.readAll();
   becomeQuiet();
 
@@ -285,5 +335,5 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     if (outcome?.kind === "result") trace.mixBytes(outcome.value);
     else trace.mixText(outcome?.message ?? "");
   }
-  return { workload, primary, samples, trace, weather, counts };
+  return { workload, subscribers, primary, samples, trace, weather, counts };
 }

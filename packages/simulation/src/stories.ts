@@ -95,6 +95,7 @@ class Stage {
           servers,
           listening: leases ? LISTENING : null,
           updatesMs: UPDATES_MS,
+          live: { random: clock.random, bounds: {}, mark: () => 0 },
           commits: { isApplied: () => true, pendingElsewhere: () => [] },
           send: (message) => {
             for (const laterMs of this.#copies?.[message.kind] ?? [0])

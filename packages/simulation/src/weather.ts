@@ -3,7 +3,7 @@
  * servers, the habits of clients. Storms try everything at once. A calm history, or one with a single kind of trouble,
  * reaches states that a storm destroys before they matter.
  */
-import type { CoreOptions } from "@radical/lvi-server/core";
+import { type CoreOptions, DEFAULT_CORE_OPTIONS } from "@radical/lvi-server/core";
 import type { NetworkFaults } from "./network.ts";
 import { type GroupName, GROUP_NAMES } from "./programs.ts";
 import type { Random } from "@radical/history";
@@ -29,7 +29,10 @@ const NAMES = ["storm", "calm", "leadership", "own writes", "restarts", "cold me
 /** Of so many seeds each has one, besides. */
 const RARE = ["hot key", "long runs"] as const;
 const RARE_EVERY = 16;
-export type WeatherName = (typeof NAMES)[number] | (typeof RARE)[number];
+/** So is this one, at another place of them. It has a generator of its own: what is drawn for it moves no other weather. */
+const LIVE = "live queries";
+const LIVE_AT = 7;
+export type WeatherName = (typeof NAMES)[number] | (typeof RARE)[number] | typeof LIVE;
 
 export interface Weather {
   readonly name: WeatherName;
@@ -90,6 +93,11 @@ export interface Weather {
   /** How often a client chooses the id, and how often one that does not disconnects. */
   readonly retained: number;
   readonly disconnect: number;
+  /** How many subscribers live queries have, and the units that are watched for those of one isolate. */
+  readonly subscribers: number;
+  readonly watched: number;
+  /** Longest life of a stream of a live query. */
+  readonly streamMs: number;
 }
 
 const NO_TROUBLE: Trouble = {
@@ -118,7 +126,7 @@ const CLOCKS_GO_ON = { locationClock: null, isolateStopped: 3_000, requestCutOff
 export function weatherOf(seed: number, random: Random, only: WeatherName | null): Weather {
   const chosen = random.chance(0.4) ? "storm" : random.pick(NAMES);
   const rare = seed % RARE_EVERY === RARE_EVERY - 1 ? RARE[Math.floor(seed / RARE_EVERY) % RARE.length] : undefined;
-  const name = only ?? rare ?? chosen;
+  const name = only ?? rare ?? (seed % RARE_EVERY === LIVE_AT ? LIVE : chosen);
   const calm: Weather = {
     name,
     aloneMs: 0,
@@ -179,6 +187,9 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
     reads: 0,
     retained: 0.3,
     disconnect: 0.05,
+    subscribers: 0,
+    watched: 8_192,
+    streamMs: 300_000,
   };
   switch (name) {
     case "calm":
@@ -300,6 +311,8 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
         affinity: 0.5,
       };
     }
+    case "live queries":
+      return withSubscribers(calm, random.fork(LIVE));
     case "restarts": {
       // The server ends at every effect, and messages come late and twice; storage and locations are well.
       const core = { ...calm.core, answeredIds: random.pick([4, 8, 1_000_000]) };
@@ -352,6 +365,69 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
         affinity: 0,
       };
   }
+}
+
+/** Some clients write, and others stay and look. A few troubles at a time. */
+function withSubscribers(calm: Weather, random: Random): Weather {
+  const isolates = random.pick<Partial<Trouble>>([
+    {},
+    { locationClock: 2_000 },
+    { isolateStopped: 1_500, requestCutOff: 1_000 },
+    { requestCutOff: 1_000 },
+  ]);
+  const server = random.pick<{ readonly servers: number; readonly trouble: Partial<Trouble> }>([
+    { servers: 1, trouble: {} },
+    { servers: 1, trouble: { serverKilled: 2_000, serverDrained: random.pick([null, 3_000]) } },
+    { servers: 2, trouble: { serverStopped: 2_500 } },
+  ]);
+  return {
+    ...calm,
+    servers: server.servers,
+    trouble: {
+      ...NO_TROUBLE,
+      ...server.trouble,
+      ...isolates,
+      stream: random.pick([null, 800]),
+      partition: random.pick([null, null, 3_000]),
+      locationKilled: random.pick([null, null, 3_000]),
+    },
+    drift: random.pick([0, 0.05]),
+    network: {
+      drop: random.pick([0, 0, 0.1]),
+      duplicate: random.pick([0, 0.2]),
+      late: 0,
+      maxDelayMs: random.pick([5, 60]),
+    },
+    storage: { ...NO_STORAGE_FAULTS, maxDelayMs: random.pick([4, 60]) },
+    followupDelayMs: random.pick([5, 300]),
+    partitionMs: 4_000,
+    beatMs: random.pick([400, 1_000]),
+    heardDelayMs: random.pick([5, 60]),
+    lineLoss: random.pick([0, 0, 0.05]),
+    termMs: random.pick([800, 2_000]),
+    core: {
+      ...calm.core,
+      readLeaseMs: random.pick([0, 1_000, 3_000]),
+      followupTimeoutMs: random.pick([50, 500]),
+      maxWaitMs: 2_000,
+      maxQueue: 1_000,
+      // A location that polls asks more than the least budget allows.
+      location: DEFAULT_CORE_OPTIONS.location,
+      maxCallers: DEFAULT_CORE_OPTIONS.maxCallers,
+    },
+    samplesMs: null,
+    deploys: false,
+    groups: [random.pick(["items", "items", "registers", "lists", "set", "bank"])],
+    updates: true,
+    updatesMs: random.pick([2_000, 25_000]),
+    clients: 3,
+    operations: random.pick([15, 40]),
+    pauseMs: random.pick([300, 1_500, 4_000]),
+    retained: 0.1,
+    subscribers: random.between(2, 5),
+    watched: random.pick([8_192, 8_192, 2]),
+    streamMs: random.pick([15_000, 300_000, 300_000]),
+  };
 }
 
 /** One that was there for long before, or two. */

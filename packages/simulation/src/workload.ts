@@ -43,9 +43,13 @@ export class Workload {
   #asking = 0;
   /** Null: they have not begun. */
   #busyClients: number | null = null;
+  #most: number;
+  #pauseMs: number;
 
   constructor(options: WorkloadOptions) {
     this.#options = options;
+    this.#most = options.weather.operations;
+    this.#pauseMs = options.weather.pauseMs;
   }
 
   get isOver(): boolean {
@@ -64,6 +68,13 @@ export class Workload {
       const home = index % locations.length;
       clock.after(clock.random.below(50), () => this.#next(home));
     }
+  }
+
+  /** When all of them have ended they do so much more. */
+  again(clients: number, operations: number, pauseMs: number): void {
+    this.#most = this.#begun + operations;
+    this.#pauseMs = pauseMs;
+    this.start(clients);
   }
 
   /** Reads everything that the history may have written, so that what was answered must show. */
@@ -89,7 +100,7 @@ export class Workload {
   #next(home: number): void {
     const { clock, weather, locations, counts } = this.#options;
     const { random } = clock;
-    if (this.#begun >= weather.operations) {
+    if (this.#begun >= this.#most) {
       this.#busyClients!--;
       return;
     }
@@ -97,7 +108,7 @@ export class Workload {
     const program = this.#program(group);
     const units = WHOLE_GROUP.has(program) ? [...group.units] : this.#units(group, home);
     const invocation = this.#invocation(program, units, random.between(1, 60), random.chance(weather.retained));
-    const done = (): void => clock.after(random.between(0, weather.pauseMs), () => this.#next(home));
+    const done = (): void => clock.after(random.between(0, this.#pauseMs), () => this.#next(home));
     // Mostly a client stays where it is. An impatient one asks at two locations at once.
     const isImpatient = invocation.retained && random.chance(0.3);
     if (isImpatient) counts.add("client asked at two locations at once");

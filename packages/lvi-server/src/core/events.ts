@@ -59,6 +59,7 @@ export type Event =
   | { readonly kind: "completed"; readonly operation: OperationId; readonly result: CompleteResult }
   /** Not held: another server leads. */
   | { readonly kind: "leadership-renewed"; readonly operation: OperationId; readonly isHeld: boolean }
+  | { readonly kind: "read-leases-named"; readonly operation: OperationId; readonly isHeld: boolean }
   /** `none`: the operation did nothing. `unknown`: it may have been done. */
   | {
       readonly kind: "storage-failed";
@@ -127,6 +128,8 @@ export type Effect =
     }
   /** For another term from when this effect is carried out. */
   | { readonly kind: "renew-leadership"; readonly operation: OperationId; readonly termMs: number }
+  /** The stored leadership is to name this time: read leases are about to be given. */
+  | { readonly kind: "name-read-leases"; readonly operation: OperationId; readonly readLeaseMs: number }
   /**
    * Delete a batch of intents that were done before one time, and of outcomes that were kept briefly, of executions done
    * before another. Store when modules were used. Remove modules that have not been used since the time that goes with

@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import { Candidate, type CandidateEffect, type HeldLeadership, heldUntilMs, type Leadership } from "./leadership.ts";
 
 const TERM_MS = 1_000;
-const READ_LEASE_MS = 300;
 
 class TestStorage {
   leadership: Leadership = { epoch: 0, beat: 0, termMs: 0, readLeaseMs: 0 };
@@ -24,7 +23,7 @@ class TestStorage {
 class Server {
   readonly #storage: TestStorage;
   readonly #rate: number;
-  readonly #candidate = new Candidate(TERM_MS, READ_LEASE_MS);
+  readonly #candidate = new Candidate(TERM_MS);
   #effect: CandidateEffect = this.#candidate.start();
   #wakeMs = 0;
   leadership: HeldLeadership | null = null;
@@ -134,13 +133,13 @@ test("one that was given up is taken at once", () => {
 
 test("of two candidates one gets it; after a failure they look again", () => {
   const seen: Leadership = { epoch: 3, beat: 4, termMs: 0, readLeaseMs: 0 };
-  const candidate = new Candidate(TERM_MS, READ_LEASE_MS);
+  const candidate = new Candidate(TERM_MS);
   expect(candidate.start()).toEqual({ kind: "read" });
   expect(candidate.step(0, { kind: "read", leadership: seen })).toEqual({
     kind: "acquire",
     seen,
     termMs: TERM_MS,
-    readLeaseMs: READ_LEASE_MS,
+    readLeaseMs: 0,
   });
   expect(candidate.step(0, { kind: "acquired", leadership: null })).toEqual({ kind: "read" });
   expect(candidate.step(0, { kind: "failed" })).toMatchObject({ kind: "wait" });
@@ -153,32 +152,34 @@ describe("read leases of an earlier leader", () => {
   const elected = (candidate: Candidate, nowMs: number): CandidateEffect =>
     candidate.step(nowMs, {
       kind: "acquired",
-      leadership: { epoch: 4, beat: 0, termMs: TERM_MS, readLeaseMs: READ_LEASE_MS },
+      leadership: { epoch: 4, beat: 0, termMs: TERM_MS, readLeaseMs: 600 },
     });
 
-  test("are waited out after a leader that is known to be dead, and the record names the longer time", () => {
-    const candidate = new Candidate(TERM_MS, READ_LEASE_MS);
+  test("are waited out after a leader that is known to be dead, and the record goes on to name them", () => {
+    const candidate = new Candidate(TERM_MS);
     const dead: Leadership = { epoch: 3, beat: 4, termMs: 0, readLeaseMs: 600 };
     expect(acquire(candidate, 5_000, dead)).toMatchObject({ kind: "acquire", readLeaseMs: 600 });
-    expect(elected(candidate, 5_010)).toMatchObject({ leadership: { readLeasesUntilMs: 5_000 + 630 } });
+    const readLeasesUntilMs = 5_000 + 630;
+    expect(elected(candidate, 5_010)).toMatchObject({ leadership: { readLeasesUntilMs, readLeaseMs: 600 } });
   });
 
-  test("may last longer than a term, so the record names their whole time", () => {
-    const candidate = new Candidate(TERM_MS, 60_000);
-    const gone: Leadership = { epoch: 3, beat: 4, termMs: 0, readLeaseMs: 0 };
-    expect(acquire(candidate, 5_000, gone)).toMatchObject({ kind: "acquire", readLeaseMs: 60_000 });
+  test("are none after a leader that has given none, and nobody waits", () => {
+    const candidate = new Candidate(TERM_MS);
+    const dead: Leadership = { epoch: 3, beat: 4, termMs: 0, readLeaseMs: 0 };
+    expect(acquire(candidate, 5_000, dead)).toMatchObject({ kind: "acquire", readLeaseMs: 0 });
+    expect(elected(candidate, 5_010)).toMatchObject({ leadership: { readLeasesUntilMs: 5_000 } });
   });
 
   test("are over with a leadership that has run out", () => {
-    const candidate = new Candidate(TERM_MS, READ_LEASE_MS);
+    const candidate = new Candidate(TERM_MS);
     const silent: Leadership = { epoch: 3, beat: 4, termMs: TERM_MS, readLeaseMs: 600 };
     expect(acquire(candidate, 5_000, silent)).toMatchObject({ kind: "wait" });
-    expect(acquire(candidate, 6_060, silent)).toMatchObject({ kind: "acquire", readLeaseMs: READ_LEASE_MS });
+    expect(acquire(candidate, 6_060, silent)).toMatchObject({ kind: "acquire", readLeaseMs: 0 });
     expect(elected(candidate, 6_070)).toMatchObject({ leadership: { readLeasesUntilMs: 5_630 } });
   });
 
   test("may outlast a short leadership whose server has inherited them", () => {
-    const candidate = new Candidate(TERM_MS, READ_LEASE_MS);
+    const candidate = new Candidate(TERM_MS);
     const silent: Leadership = { epoch: 3, beat: 4, termMs: 100, readLeaseMs: 600 };
     acquire(candidate, 5_000, silent);
     expect(acquire(candidate, 5_200, silent)).toMatchObject({ kind: "acquire", readLeaseMs: 600 });

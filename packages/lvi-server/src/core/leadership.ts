@@ -16,7 +16,7 @@ export interface Leadership {
   readonly beat: number;
   /** How long the leader may serve after a renewal; 0: no server leads. */
   readonly termMs: number;
-  /** How long read leases may last that the leader has given, or one before it; 0: none are left. */
+  /** How long read leases may last that the leader has given, or one before it; 0: there are none. */
   readonly readLeaseMs: number;
   /** The address that the leader advertises. */
   readonly leader?: string;
@@ -29,6 +29,8 @@ export interface HeldLeadership {
   readonly untilMs: number;
   /** Until then locations may answer by read leases of earlier leaders. */
   readonly readLeasesUntilMs: number;
+  /** How long read leases may last, as the leadership names it in storage. */
+  readonly readLeaseMs: number;
 }
 
 /** Most by which the rates of two servers' clocks differ from the true one, each way. */
@@ -54,6 +56,7 @@ export type CandidateEvent =
 
 export type CandidateEffect =
   | { readonly kind: "read" }
+  /** `readLeaseMs`: of leases that the candidate inherits; it has given none of its own. */
   | { readonly kind: "acquire"; readonly seen: Leadership; readonly termMs: number; readonly readLeaseMs: number }
   | { readonly kind: "wait"; readonly ms: number }
   | { readonly kind: "elected"; readonly leadership: HeldLeadership };
@@ -61,17 +64,14 @@ export type CandidateEffect =
 /** A server that wants to lead. Each step has one effect, and the next event brings the answer to it. */
 export class Candidate {
   readonly #termMs: number;
-  readonly #readLeaseMs: number;
   #seen: Leadership | null = null;
   #unchangedSinceMs = 0;
   #sentAtMs = 0;
   #readLeasesUntilMs = -Infinity;
   #looks = 0;
 
-  /** `readLeaseMs`: how long the candidate promises read leases for, once it leads. */
-  constructor(termMs: number, readLeaseMs: number) {
+  constructor(termMs: number) {
     this.#termMs = termMs;
-    this.#readLeaseMs = readLeaseMs;
   }
 
   /** Another server's leadership as the candidate last saw it; null: no server leads. */
@@ -95,10 +95,10 @@ export class Candidate {
       case "acquired": {
         // Another candidate has won; or this one has, and the answer was lost: then it waits its own term out.
         if (event.leadership === null) return { kind: "read" };
-        const { epoch, termMs } = event.leadership;
+        const { epoch, termMs, readLeaseMs } = event.leadership;
         const untilMs = heldUntilMs(this.#sentAtMs, termMs);
         const readLeasesUntilMs = this.#readLeasesUntilMs;
-        return { kind: "elected", leadership: { epoch, termMs, untilMs, readLeasesUntilMs } };
+        return { kind: "elected", leadership: { epoch, termMs, untilMs, readLeasesUntilMs, readLeaseMs } };
       }
       case "failed":
         return { kind: "wait", ms: renewalMs(this.#termMs) };
@@ -130,8 +130,11 @@ export class Candidate {
     const sinceMs = leadership.termMs > 0 ? this.#unchangedSinceMs : nowMs;
     this.#readLeasesUntilMs = sinceMs + leadership.readLeaseMs * (1 + DRIFT);
     const areOver = this.#readLeasesUntilMs <= nowMs;
-    // The whole time, even if the term is shorter: a leader whose storage nobody else knows gives leases beyond its term.
-    const readLeaseMs = Math.max(this.#readLeaseMs, areOver ? 0 : leadership.readLeaseMs);
-    return { kind: "acquire", seen: leadership, termMs: this.#termMs, readLeaseMs };
+    return {
+      kind: "acquire",
+      seen: leadership,
+      termMs: this.#termMs,
+      readLeaseMs: areOver ? 0 : leadership.readLeaseMs,
+    };
   }
 }

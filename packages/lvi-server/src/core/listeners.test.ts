@@ -23,7 +23,7 @@ const BOUNDS: ListenerBounds = {
   counted: 100,
   locations: 10,
 };
-const GROUND = { isWanted: () => false, versionOf: () => null };
+const GROUND = { isWanted: () => false, versionOf: () => null, areNamed: () => true };
 const TERM = { nowMs: 0, untilMs: 0 };
 const note = (key: string): UnitId => unitId("notes", key);
 const reading = (...keys: readonly string[]): readonly AccessedUnit[] =>
@@ -66,6 +66,7 @@ function perform(effects: readonly ListeningEffect[]): void {
         (effect.isRefused ? refused : ended).push(effect.listener);
         break;
       case "heard-reply":
+      case "heard-refused":
       case "session-over":
         throw new Error(`${effect.kind}, and nobody has a session`);
     }

@@ -24,7 +24,7 @@ import {
   type UnitMap,
   type Write,
 } from "@radical/protocol";
-import type { CallerId } from "./events.ts";
+import type { CallerId, Fact } from "./events.ts";
 import { type HintBounds, hintsOf } from "./hints.ts";
 import { DEFAULT_LEASE_POLICY, type LeasePolicy } from "./lease-policy.ts";
 import { type Ground, type LeaseBounds, ReadLeases, type Term } from "./read-leases.ts";
@@ -58,12 +58,20 @@ export type ListeningEvent =
 
 export type ListeningEffect =
   /** Write the line to each of them. A listener that does not read fast enough loses it. */
-  | { readonly kind: "tell"; readonly listeners: readonly ListenerId[]; readonly line: Line }
+  | {
+      readonly kind: "tell";
+      readonly listeners: readonly ListenerId[];
+      readonly line: Line;
+      /** Of a line that leases; left out: it has waited for nothing. */
+      readonly after?: readonly Fact[];
+    }
   /** So many units were too large, or too many, to tell a location of them. */
   | { readonly kind: "hints-left-out"; readonly units: number }
   /** The answer ends. `refused`: too many listen, and it has not begun. */
   | { readonly kind: "end-listening"; readonly listener: ListenerId; readonly isRefused: boolean }
   | { readonly kind: "heard-reply"; readonly caller: CallerId; readonly reply: HeardReply }
+  /** The message counts for nothing: only a server that leads can take it. */
+  | { readonly kind: "heard-refused"; readonly caller: CallerId }
   /** Nothing names the session from now on but effects that have waited for it. */
   | { readonly kind: "session-over"; readonly session: SessionId };
 

@@ -421,6 +421,9 @@ class Story {
         });
         return `run ${runs.join(" and ")}`;
       }
+      case "name-read-leases":
+      case "heard-refused":
+        throw new Error(`${effect.kind} has no part in a story`);
       case "renew-leadership":
         return "renew";
       case "tell":
@@ -2148,7 +2151,7 @@ describe("clocks", () => {
 });
 
 describe("the leadership", () => {
-  const leadership = { epoch: 2, termMs: 1_000, untilMs: START_MS + 950, readLeasesUntilMs: -Infinity };
+  const leadership = { epoch: 2, termMs: 1_000, untilMs: START_MS + 950, readLeasesUntilMs: -Infinity, readLeaseMs: 0 };
   const renewed = (story: Story, isHeld = true): void => story.renewed(isHeld);
 
   test("is renewed in time, and counts from when the renewal was sent", () => {

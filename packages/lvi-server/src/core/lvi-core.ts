@@ -96,7 +96,7 @@ import {
   usageOf,
   type Validate,
 } from "./execution.ts";
-import { Listeners } from "./listeners.ts";
+import { Listeners, type ListeningEffect } from "./listeners.ts";
 import { FinishedExecutions } from "./finished-executions.ts";
 import {
   type Completion,
@@ -110,6 +110,7 @@ import {
   readsOf,
 } from "./intent.ts";
 import { Leader } from "./leader.ts";
+import { LeaseNaming } from "./lease-naming.ts";
 import type { HeldLeadership } from "./leadership.ts";
 import { accessesOf, declaredLocks, GATE, GATE_SHARED } from "./lock-requests.ts";
 import { type Access, type LockMode, LockTable, type Wait } from "./lock-table.ts";
@@ -141,6 +142,8 @@ export interface Recovered {
   readonly leadership: HeldLeadership | null;
   /** Until then, by the monotonic clock, locations may answer by read leases of an earlier server. Left out: they don't. */
   readonly readLeasesUntilMs?: number;
+  /** The time of read leases that the stored leadership names. Left out: none. */
+  readonly namedReadLeaseMs?: number;
   readonly modules: ReadonlyMap<ModuleHash, Plans>;
   /** When each module was last used, by the wall clock; of those left out it is not known. */
   readonly moduleUses?: ReadonlyMap<ModuleHash, number>;
@@ -200,8 +203,8 @@ type Due =
   | { readonly kind: "followup"; readonly execution: Execution }
   | { readonly kind: "replay"; readonly execution: Execution }
   | { readonly kind: "run-again"; readonly execution: Execution }
-  /** A read lease that somebody waits for may be over. */
-  | { readonly kind: "clear" }
+  /** Read leases that the execution waits for may be over; null: those that the end of the server waits for. */
+  | { readonly kind: "clear"; readonly execution: Execution | null }
   | { readonly kind: "retry"; readonly operation: OperationId; readonly effect: Effect };
 
 export class LviCore {
@@ -223,12 +226,13 @@ export class LviCore {
   readonly #versions: VersionTable;
   readonly #operations = new Map<OperationId, Operation>();
   readonly #runs = new Map<RunId, RunUnderWay>();
-  readonly #deadlines = new Deadlines<Due>((due) => "execution" in due && due.execution.phase.kind === "ended");
+  readonly #deadlines = new Deadlines<Due>((due) => "execution" in due && due.execution?.phase.kind === "ended");
   /** Executions that wait for read leases to end, and whether one of those has ended in this step. */
   readonly #clearing = new Set<Execution>();
   #mayBeClear = false;
   /** The end of an earlier server's read leases. */
   readonly #inherited: readonly (Fact & { kind: "passed" })[];
+  readonly #naming: LeaseNaming;
   /** Executions whose wait ended in this step. */
   readonly #ready: Execution[] = [];
   /** Executions that nobody is ahead of since this step. */
@@ -264,13 +268,17 @@ export class LviCore {
     const { readLeasesUntilMs = monotonicMs } = recovered;
     // variant: inherited-leases
     this.#inherited = readLeasesUntilMs > monotonicMs ? [{ kind: "passed", atMs: readLeasesUntilMs }] : [];
+    const { namedReadLeaseMs = 0 } = recovered;
+    const isNamed = namedReadLeaseMs >= options.readLeaseMs;
+    this.#naming = new LeaseNaming(() => this.#nameReadLeases(), options.retryMs, isNamed);
     this.#listeners = new Listeners({
       epoch: recovered.epoch,
       ground: {
         isWanted: (unit) => this.#locks.isWantedExclusively(unit),
         versionOf: (unit) => (this.#versions.get(unit) === undefined ? null : this.#current(unit).version),
+        areNamed: () => this.#naming.isNamed(this.#nowMs),
       },
-      emit: (effect) => void this.#effects.push(effect),
+      emit: (effect) => void this.#effects.push(this.#afterNaming(effect)),
       policy: options.leasePolicy,
     });
     this.#modules = new ModuleTable(recovered.modules, recovered.moduleUses ?? new Map(), wallMs);
@@ -381,7 +389,8 @@ export class LviCore {
 
   /** Nothing is under way, locked or waited for. */
   get isIdle(): boolean {
-    return this.#executions.size === 0 && this.#locks.isEmpty && this.#operations.size === 0 && this.isLeading;
+    const isUnderWay = this.#operations.size > 0 || this.#naming.isUnderWay;
+    return this.#executions.size === 0 && this.#locks.isEmpty && !isUnderWay && this.isLeading;
   }
 
   /** False: another server may lead, and this one does nothing. */
@@ -430,6 +439,7 @@ export class LviCore {
       }
       if (this.#replaces) this.#replaceNext();
     }
+    // variant: step-ends
     this.#versions.evict();
   }
 
@@ -454,6 +464,8 @@ export class LviCore {
         return this.#completed(event.operation, event.result);
       case "leadership-renewed":
         throw new Error("The answer to a renewal of the leadership names no renewal that is under way");
+      case "read-leases-named":
+        return event.isHeld ? this.#naming.named(event.operation) : this.#halt(TAKEN_OVER);
       case "storage-failed":
         return this.#storageFailed(event.operation, event.effect, event.reason);
       case "executed":
@@ -479,11 +491,12 @@ export class LviCore {
       case "stopped-listening":
         this.#listeners.step(event, this.#term);
         // These need no leadership, and going on does.
-        if (this.#clearing.size > 0) this.#deadlines.add(this.#nowMs, { kind: "clear" });
+        if (this.#clearing.size > 0) this.#deadlines.add(this.#nowMs, { kind: "clear", execution: null });
         return;
       case "drain":
         this.#draining = true;
-        for (const untilMs of this.#listeners.end(this.#nowMs)) this.#deadlines.add(untilMs, { kind: "clear" });
+        for (const untilMs of this.#listeners.end(this.#nowMs))
+          this.#deadlines.add(untilMs, { kind: "clear", execution: null });
     }
   }
 
@@ -693,6 +706,7 @@ export class LviCore {
   }
 
   #watchFor(sender: SenderSession, units: Iterable<UnitId>): void {
+    // variant: watch-registered
     this.#listeners.watch(sender, units, this.#nowMs);
   }
 
@@ -1682,6 +1696,20 @@ export class LviCore {
     return { nowMs, untilMs };
   }
 
+  #nameReadLeases(): OperationId {
+    const operation = ++this.#names;
+    this.#effects.push({ kind: "name-read-leases", operation, readLeaseMs: this.#options.readLeaseMs });
+    return operation;
+  }
+
+  /** No lease leaves before storage names its time. */
+  #afterNaming(effect: ListeningEffect): ListeningEffect {
+    if (effect.kind !== "tell" || effect.line.kind !== "lease") return effect;
+    // variant: lease-after-naming
+    const { after } = this.#naming;
+    return { ...effect, after };
+  }
+
   /** Whether every session that was sent a read lease on what the execution writes has heard the revocation or is past its time. */
   #isClear({ revocations }: Execution): boolean {
     for (const { atMs } of this.#inherited) if (this.#nowMs < atMs) return false;
@@ -1689,13 +1717,14 @@ export class LviCore {
     return true;
   }
 
-  /** Waits until the execution is clear. */
+  /** Waits until the execution is clear, at the latest when the last of the leases is over. */
   #clear(execution: Execution, next: Clearing["next"]): void {
     execution.phase = { kind: "clearing", next, sinceMs: this.#nowMs };
     this.#clearing.add(execution);
-    for (const { atMs } of this.#inherited) this.#deadlines.add(atMs, { kind: "clear" });
-    for (const { fact, untilMs } of execution.revocations)
-      if (fact === null) this.#deadlines.add(untilMs, { kind: "clear" });
+    let clearAtMs = this.#nowMs;
+    for (const { atMs } of this.#inherited) clearAtMs = Math.max(clearAtMs, atMs);
+    for (const { fact, untilMs } of execution.revocations) if (fact === null) clearAtMs = Math.max(clearAtMs, untilMs);
+    this.#deadlines.add(clearAtMs, { kind: "clear", execution });
   }
 
   #goOnClear(): void {
@@ -1908,6 +1937,8 @@ export class LviCore {
   }
 
   #storageFailed(operation: OperationId, effect: "none" | "unknown", reason: string): void {
+    if (this.#naming.failed(operation, this.#nowMs))
+      return this.#note("storage_failed", null, { detail: `name read leases: ${reason}` });
     const failed = present(
       this.#operations.get(operation),
       `storage failed operation ${operation}, which is under way`,
@@ -2014,6 +2045,10 @@ export class LviCore {
       case "followup":
         this.#note("followup_unknown", { id: event.followup.executionId });
         this.#effects.push({ kind: "followup-reply", caller: event.caller, result: "unknown_intent", after: NO_FACTS });
+        return true;
+      case "heard":
+        // It is sent again each second, for as long as storage does not answer.
+        this.#effects.push({ kind: "heard-refused", caller: event.caller });
         return true;
       case "clock":
         return true;

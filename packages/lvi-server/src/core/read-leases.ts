@@ -41,6 +41,8 @@ export interface Ground {
   readonly isWanted: (unit: UnitId) => boolean;
   /** Null: it is not in memory. */
   readonly versionOf: (unit: UnitId) => Version | null;
+  /** Whether storage names the time of read leases, so that a successor waits for them. Asks storage to name it if it does not. */
+  readonly areNamed: () => boolean;
 }
 
 /** The instant of a step, and the time up to which it may promise something. */
@@ -194,6 +196,8 @@ export class ReadLeases {
         if (this.#ground.isWanted(unit)) return;
         if (!this.#pays(at, place, unit, term.nowMs)) return;
       }
+      // variant: leases-named
+      if (!this.#ground.areNamed()) return;
       return this.#grant(at, place, missing, term);
     }
     // The sender has dropped its own, or has come later.

@@ -29,7 +29,7 @@ let commits: number;
 beforeEach(() => {
   listeners = new Listeners({
     epoch: 1,
-    ground: { isWanted: () => false, versionOf: () => null },
+    ground: { isWanted: () => false, versionOf: () => null, areNamed: () => true },
     emit: (effect) => {
       if (effect.kind === "tell") lines.push(effect.line);
       if (effect.kind === "heard-reply") ({ reply } = effect);
@@ -125,6 +125,7 @@ test.each([
         pending: [],
         items: new Map([[note("a"), item]]),
         leadership: null,
+        namedReadLeaseMs: DEFAULT_CORE_OPTIONS.readLeaseMs,
         modules: new Map([[module, new Map([["f", "sliced"] as const])]]),
         moduleUses: new Map(),
       },

@@ -9,6 +9,7 @@ const OPERATIONS = {
   readLeadership: "read_lease",
   acquireLeadership: "acquire_lease",
   renewLeadership: "renew_lease",
+  nameReadLeases: "name_read_leases",
   recover: "recover",
   lookUp: "look_up",
   load: "load",

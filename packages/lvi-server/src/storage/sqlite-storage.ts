@@ -338,6 +338,15 @@ export class SqliteStorage implements Storage {
     });
   }
 
+  nameReadLeases(epoch: number, readLeaseMs: number): Promise<boolean> {
+    return this.#enqueue(() => {
+      const named = this.#leadership();
+      if (named.epoch !== epoch) return false;
+      if (named.readLeaseMs < readLeaseMs) this.#set("read_lease_ms", readLeaseMs);
+      return true;
+    });
+  }
+
   recover(epoch: number): Promise<readonly Intent[]> {
     return this.#enqueue(() => {
       if (this.#number("epoch") !== epoch) throw new StorageError("none", "another server has taken over");

@@ -232,6 +232,12 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     expect(seen).toEqual({ epoch: 1, beat: 1, termMs: 1_000, readLeaseMs: 300 });
     // A successor that gives none may have inherited some.
     expect(await storage.acquireLeadership(seen, 1_000, 400)).toMatchObject({ epoch: 2, readLeaseMs: 400 });
+    // Before it gives the first one itself, it names the time, which does not get shorter.
+    expect(await storage.nameReadLeases(2, 500)).toEqual(true);
+    expect(await storage.nameReadLeases(2, 300)).toEqual(true);
+    expect(await storage.readLeadership()).toEqual({ epoch: 2, beat: 0, termMs: 1_000, readLeaseMs: 500 });
+    expect(await storage.nameReadLeases(1, 900)).toEqual(false);
+    expect(await storage.readLeadership()).toMatchObject({ readLeaseMs: 500 });
     await storage.renewLeadership(2, 0);
     expect(await storage.readLeadership()).toMatchObject({ epoch: 2, termMs: 0, readLeaseMs: 0 });
   });

@@ -24,7 +24,7 @@ export interface Storage {
   readLeadership(): Promise<Leadership>;
   /**
    * Makes the epoch one more if the leadership is still as it was seen; null if it is not. The caller has waited it out.
-   * `readLeaseMs`: how long read leases may last from then on. `leader`: where others are to ask from then on.
+   * `readLeaseMs`: how long read leases of earlier leaders may last. `leader`: where others are to ask from then on.
    */
   acquireLeadership(seen: Leadership, termMs: number, readLeaseMs: number, leader?: string): Promise<Leadership | null>;
   /**
@@ -32,6 +32,11 @@ export interface Storage {
    * leadership.
    */
   renewLeadership(epoch: number, termMs: number): Promise<boolean>;
+  /**
+   * From then on the leadership names this time, for which its holder may give read leases. It may name a longer time
+   * already. False: another server has the leadership.
+   */
+  nameReadLeases(epoch: number, readLeaseMs: number): Promise<boolean>;
   /** The pending intents that earlier servers left, by commit id; they are this server's from then on. */
   recover(epoch: number): Promise<readonly Intent[]>;
 

@@ -228,6 +228,17 @@ export class DynamoStorage implements Storage {
     return failed === null;
   }
 
+  async nameReadLeases(epoch: number, readLeaseMs: number): Promise<boolean> {
+    const failed = await this.#dynamo.update({
+      TableName: this.#tables.meta,
+      Key: LEADERSHIP,
+      UpdateExpression: "SET read_lease_ms = :read",
+      ConditionExpression: "epoch = :epoch AND (attribute_not_exists(read_lease_ms) OR read_lease_ms < :read)",
+      ExpressionAttributeValues: { ":read": { N: String(readLeaseMs) }, ":epoch": { N: String(epoch) } },
+    });
+    return failed === null || Number(failed.item?.["epoch"]?.N) === epoch;
+  }
+
   async recover(epoch: number): Promise<readonly Intent[]> {
     const leadership = await this.#dynamo.get(this.#tables.meta, LEADERSHIP);
     const served = Number(leadership?.["served"]?.N ?? 0);

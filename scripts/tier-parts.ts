@@ -159,6 +159,12 @@ export const PARTS: readonly Part[] = [
     file: "packages/cli/e2e/crash/crash.e2e.test.ts",
     inputs: ["packages/cli/e2e/crash/**"],
   },
+  {
+    kind: "cases",
+    name: "storages of held leases",
+    file: "packages/cli/e2e/held-leases.e2e.test.ts",
+    inputs: [...STORAGE, "packages/runtime/src/core/**"],
+  },
   { kind: "cases", name: "server processes", file: "packages/lvi-server/e2e/process.e2e.test.ts", inputs: STORAGE },
   {
     kind: "cases",

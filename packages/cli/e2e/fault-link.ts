@@ -3,6 +3,7 @@
  * that can lose or hold any single request or reply. Everything else is real.
  */
 import { type IncomingMessage, type ServerResponse, createServer, request } from "node:http";
+import { Transform } from "node:stream";
 import { UPDATES_PATH } from "@radical/protocol";
 import type { DevOptions } from "../src/dev/dev-options.ts";
 
@@ -27,6 +28,8 @@ export interface FaultLink {
   readonly link: NonNullable<DevOptions["link"]>;
   /** Says what becomes of each request; a promise holds it. */
   decide: (request: LinkRequest) => Fate | Promise<Fate>;
+  /** Says whether what comes of the answer from now on is lost, while its connection stays. */
+  mutes: (request: LinkRequest) => boolean;
   /** What has arrived so far, whatever became of it. */
   readonly arrived: readonly LinkRequest[];
   /** What the server has answered so far, whatever became of that. */
@@ -38,6 +41,7 @@ export function createFaultLink(): FaultLink {
   const answered: LinkRequest[] = [];
   const faults: FaultLink = {
     decide: () => "pass",
+    mutes: () => false,
     arrived,
     answered,
     link: async (location, server) => {
@@ -65,7 +69,10 @@ export function createFaultLink(): FaultLink {
         };
         const handOn = (reply: IncomingMessage): void => {
           outgoing.writeHead(reply.statusCode ?? 502, reply.headers);
-          reply.pipe(outgoing);
+          const through = new Transform({
+            transform: (chunk, _encoding, done) => done(null, faults.mutes(linkRequest) ? null : chunk),
+          });
+          reply.pipe(through).pipe(outgoing);
         };
         switch (fate) {
           case "pass":

@@ -6,7 +6,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "@radical/history";
 import { FAILPOINTS as SERVER_FAILPOINTS } from "@radical/lvi-server";
 import { FAILPOINTS as EDGE_FAILPOINTS } from "@radical/runtime/failpoints";
-import { type Application, type ArmedAt, Deployment, FOLLOWUP_TIMEOUT_MS, type StorageChoice } from "./deployment.ts";
+import {
+  type Application,
+  type ArmedAt,
+  Deployment,
+  FOLLOWUP_TIMEOUT_MS,
+  LONGEST_LEASE_MS,
+  type StorageChoice,
+} from "./deployment.ts";
 import { Load } from "./load.ts";
 
 /** Every failpoint that there is, by name. */
@@ -28,8 +35,10 @@ export interface Crash {
   readonly killed: boolean;
   /** Starts until it was reached: one that the load does not lead to is passed by. */
   readonly starts: number;
-  /** Calls that had their outcomes in its round. */
+  /** Calls that had their outcomes in its round. Of several kills in one round the last one has them. */
   readonly calls: number;
+  /** Calls of its round that read leases have answered. */
+  readonly leased: number;
   /**
    * From when requests were taken again, or a location was dead, until nothing was pending, while the clients waited: what
    * the server had of that time, see `Round.#freed`.
@@ -47,20 +56,23 @@ interface Kill {
 
 /** Few, for what one start meets seldom or once. */
 const SELDOM =
-  /^(?:http\.module|storage\.(?:leadership|collect|module)|start|stop|dynamo|edge\.(?:fetched|recorded|heard)|storage\.l|run\.re)/;
+  /^(?:http\.module|storage\.(?:leadership|read-leases|collect|module)|start|stop|dynamo|edge\.(?:fetched|recorded|heard)|storage\.l|run\.re)/;
 /** What only a server meets that was started after a kill under load. */
-const MET_AFTER_START = /^(?:start\.|dynamo\.adopted|run\.re-|storage\.(?:looked|loaded|module-remov))/;
+const MET_AFTER_START = /^(?:start\.|dynamo\.adopted|run\.re-|storage\.(?:looked|loaded|module-remov|read-leases))/;
 const MOST_TIMES = 12;
 const MOST_STARTS = 8;
 /** Calls between the start of the load and a kill that is to find something under way. */
 const CALLS_BEFORE = 12;
+/** Likewise reads that leases answer, unless that takes too many calls. */
+const LEASED_BEFORE = 5;
+const MOST_CALLS_BEFORE = 600;
 /** Calls that an armed process may answer before it is taken for one that does not come to its failpoint. */
 const MOST_CALLS = 4_000;
 const FREE_POLL_MS = 10;
 /** What counts of a poll at most. */
 const LONGEST_POLL_MS = 20;
 /** Within which all locks are to be free. */
-export const FREE_WITHIN_MS = FOLLOWUP_TIMEOUT_MS + 1_000;
+export const FREE_WITHIN_MS: number = Math.max(FOLLOWUP_TIMEOUT_MS, LONGEST_LEASE_MS) + 1_000;
 /** Polls until nothing is pending; far more than any correct server needs. */
 const MOST_POLLS = 2_000;
 
@@ -164,8 +176,11 @@ class Round {
 
   async run(): Promise<readonly Crash[]> {
     const callsBefore = this.#load.calls;
+    const leasedBefore = this.#load.leased;
     this.#load.start();
     await this.#load.ended(CALLS_BEFORE);
+    // So leases are held when the server is killed. A location gets none for a while after it was killed itself.
+    if (!isOfLocation(this.#failpoint)) await this.#load.answeredByLeases(LEASED_BEFORE, MOST_CALLS_BEFORE);
     // One that no location asks for.
     if (this.#removesModules) await this.#register();
     const kills = isOfLocation(this.#failpoint) ? await this.#killLocations() : [await this.#killServer()];
@@ -173,13 +188,15 @@ class Round {
     await this.#load.stop();
     await this.#check();
     const calls = this.#load.calls - callsBefore;
+    const leased = this.#load.leased - leasedBefore;
     const pending = JSON.stringify(await this.#deployment.load());
-    return kills.map(({ failpoint, starts, freedMs }) => ({
+    return kills.map(({ failpoint, starts, freedMs }, index) => ({
       failpoint,
       storage: this.#storage,
       killed: starts !== null,
       starts: starts ?? MOST_STARTS,
-      calls,
+      calls: index === kills.length - 1 ? calls : 0,
+      leased: index === kills.length - 1 ? leased : 0,
       freedMs,
       problems: [
         ...this.#load.problems,
@@ -220,7 +237,9 @@ class Round {
     };
     if (this.#deployment.isPreparedFor(this.#failpoint))
       return Promise.race([this.#deployment.armServer(provoke), passed.promise]);
-    await this.#deployment.killServer();
+    // After an end in order no read lease is left, so the next server names their time before its first one.
+    if (this.#failpoint.name.startsWith("storage.read-leases")) await this.#deployment.stopServer();
+    else await this.#deployment.killServer();
     if (this.#removesModules) this.#deployment.ageModules();
     return Promise.race([this.#deployment.serverAt(this.#failpoint, provoke), passed.promise]);
   }

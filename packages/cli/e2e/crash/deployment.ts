@@ -29,8 +29,10 @@ export const LOCATIONS = ["here", "there"] as const;
 
 /** How long an intent waits for its followup before it is re-executed. */
 export const FOLLOWUP_TIMEOUT_MS = 400;
-/** A server that takes over from a killed one waits this long before it applies anything: less than for a followup. */
-const READ_LEASE_MS = 300;
+/** A location answers by leases for about two thirds of this after each message. Messages that only renew come each second. */
+const READ_LEASE_MS = 1_200;
+/** A server that takes over from a killed one waits so long before it applies anything. So does the first writer after the end of a location. */
+export const LONGEST_LEASE_MS: number = READ_LEASE_MS * 1.05;
 
 const ROUND_TRIP_MS = 4;
 /** Of requests to a server that may end by itself and be started again. */
@@ -275,6 +277,15 @@ export class Deployment {
     this.#server?.signal("SIGTERM");
   }
 
+  /** The same, and it is not started again. Afterwards no read lease is left. */
+  async stopServer(): Promise<void> {
+    const server = this.#server;
+    this.#server = null;
+    this.#prepared = null;
+    server?.signal("SIGTERM");
+    await server?.ended;
+  }
+
   /** Registers the application once more, whichever server takes it: one that has lost its leadership may end now. */
   async registerApplication(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
@@ -374,8 +385,8 @@ export class Deployment {
     return locations.kill();
   }
 
-  /** One attempt, as soon as there are locations; null: no answer. */
-  async call(handler: string, args: unknown, location: string, idempotencyKey: string): Promise<Reply | null> {
+  /** One attempt, as soon as there are locations; null: no answer. Without a key read leases may answer it. */
+  async call(handler: string, args: unknown, location: string, idempotencyKey: string | null): Promise<Reply | null> {
     const url = await this.#url.promise;
     try {
       const response = await fetch(`${url}/api/${handler}`, {
@@ -384,7 +395,7 @@ export class Deployment {
         headers: {
           "content-type": "application/json",
           [LOCATION_HEADER]: location,
-          "idempotency-key": idempotencyKey,
+          ...(idempotencyKey === null ? {} : { "idempotency-key": idempotencyKey }),
         },
       });
       const body = (await response.json()) as Omit<Reply, "status" | "path">;

@@ -6,7 +6,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Random } from "@radical/history";
+import { checkStrictSerializability, type Random, type Transaction, type Version } from "@radical/history";
 import { type Deployment, LOCATIONS } from "./deployment.ts";
 
 const COUNTERS = ["a", "b"];
@@ -18,8 +18,19 @@ const STOCK = 1_000_000;
 const WIDE = "wide";
 /** Pause before a call is repeated that nobody answered. */
 const REPEAT_MS = 15;
+/** Pause between two reads of the board, and the part of them that is a post instead: it is read far more than written. */
+const LOOK_MS = 5;
+const POSTS = 0.03;
 /** Attempts of one call, after which something must be held for good. */
 const MOST_ATTEMPTS = 2_000;
+
+interface Told {
+  readonly result: unknown;
+  readonly code: string | null;
+  /** Of the attempt that was answered; of a call with a key, of the first one. */
+  readonly invokedAt: number;
+  readonly answeredAt: number;
+}
 
 interface Books {
   readonly counters: readonly number[];
@@ -33,13 +44,14 @@ export class Load {
   readonly #deployment: Deployment;
   readonly #random: Random;
   readonly problems: string[] = [];
-  /** Calls with an outcome, and by the path that they took. */
+  /** Calls with a key that have an outcome, and all calls by the path that they took. */
   calls = 0;
   readonly paths = new Map<string, number>();
   #stopping = false;
   #clients: Promise<void>[] = [];
   #paused: PromiseWithResolvers<void> | null = null;
-  #onCall: (() => void) | null = null;
+  /** They look again whenever a call has its outcome. */
+  readonly #waiting: (() => void)[] = [];
 
   // What was told.
   readonly #counts = new Map<string, number>([...COUNTERS, VISITED].map((name) => [name, 0]));
@@ -48,10 +60,19 @@ export class Load {
   #log = "";
   #tokens: string[] = [];
   #stamp = 0;
+  /** The board of this round, and all answers about it. */
+  #board = "";
+  #looks: Transaction[] = [];
+  #posts: (Transaction & { readonly before: string })[] = [];
 
   constructor(deployment: Deployment, random: Random) {
     this.#deployment = deployment;
     this.#random = random;
+  }
+
+  /** Calls that read leases have answered. */
+  get leased(): number {
+    return this.paths.get("leased") ?? 0;
   }
 
   async open(): Promise<void> {
@@ -59,11 +80,13 @@ export class Load {
     await this.#call("refill", { pool: "pool", by: STOCK });
   }
 
-  /** Clients call until they are told to stop. The list is a fresh one. */
+  /** Clients call until they are told to stop. List and board are fresh ones. */
   start(): void {
     this.#stopping = false;
     this.#log = `log-${randomUUID()}`;
     this.#tokens = [];
+    this.#board = `board-${randomUUID()}`;
+    [this.#looks, this.#posts] = [[], []];
     this.#clients = [
       // Several, so that trains form.
       ...Array.from({ length: 4 }, () => this.#client(() => this.#increment(COUNTERS[0]!))),
@@ -74,6 +97,7 @@ export class Load {
       this.#client(() => this.#draw()),
       this.#client(() => this.#readOrVisit()),
       this.#client(() => this.#spread()),
+      ...Array.from({ length: 3 }, () => this.#client(() => this.#lookOrPost())),
     ];
   }
 
@@ -94,13 +118,27 @@ export class Load {
   }
 
   /** Resolves when so many more calls have ended, or something is wrong. */
-  async ended(count: number): Promise<void> {
+  ended(count: number): Promise<void> {
     const target = this.calls + count;
-    while (this.calls < target && this.problems.length === 0) {
+    return this.#until(() => this.calls >= target);
+  }
+
+  /** Resolves when read leases have answered so many more reads, or so many more calls have ended, or something is wrong. */
+  answeredByLeases(count: number, mostCalls: number): Promise<void> {
+    const [leased, calls] = [this.leased + count, this.calls + mostCalls];
+    return this.#until(() => this.leased >= leased || this.calls >= calls);
+  }
+
+  async #until(isSo: () => boolean): Promise<void> {
+    while (!isSo() && this.problems.length === 0) {
       await new Promise<void>((resolve) => {
-        this.#onCall = resolve;
+        this.#waiting.push(resolve);
       });
     }
+  }
+
+  #lookAgain(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   async #client(call: () => Promise<void>): Promise<void> {
@@ -109,24 +147,27 @@ export class Load {
         await call();
       } catch (error) {
         this.problems.push(String(error));
-        this.#onCall?.();
+        this.#lookAgain();
       }
     }
   }
 
   // ── Calls ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  async #call(handler: string, args: unknown): Promise<{ readonly result: unknown; readonly code: string | null }> {
-    const key = randomUUID();
+  /** Repeats a call until it has an outcome: under one key, or, of a read, each time as a new call. */
+  async #call(handler: string, args: unknown, key: string | null = randomUUID()): Promise<Told> {
+    let invokedAt = performance.now();
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       await this.#paused?.promise;
       const location = this.#random.pick(LOCATIONS);
+      if (key === null) invokedAt = performance.now();
       const reply = await this.#deployment.call(handler, args, location, key);
       if (reply !== null && reply.status < 500) {
-        this.calls++;
-        this.#onCall?.();
+        const answeredAt = performance.now();
+        if (key !== null) this.calls++;
         this.paths.set(String(reply.path), (this.paths.get(String(reply.path)) ?? 0) + 1);
-        return { result: reply.result, code: reply.error?.code ?? null };
+        this.#lookAgain();
+        return { result: reply.result, code: reply.error?.code ?? null, invokedAt, answeredAt };
       }
       if (reply !== null && reply.status !== 503)
         throw new Error(`${handler}: ${reply.status} ${JSON.stringify(reply.error)}`);
@@ -174,13 +215,30 @@ export class Load {
       this.#expect(result === this.#counts.get(VISITED), `visit ${String(result)} is not the next one`);
       return;
     }
-    const { result } = await this.#call("balances", { names: PEOPLE });
+    const key = this.#random.chance(0.5) ? null : randomUUID();
+    const { result } = await this.#call("balances", { names: PEOPLE }, key);
     this.#expect(sum(result as number[]) === PEOPLE.length * BALANCE, `balances ${String(result)}`);
   }
 
   async #spread(): Promise<void> {
     await this.#call("spread", { name: WIDE, stamp: this.#stamp + 1 });
     this.#stamp++;
+  }
+
+  /** The board is read far more than written, so locations answer most of it by read leases. */
+  async #lookOrPost(): Promise<void> {
+    if (this.#random.chance(POSTS)) return this.#post();
+    await sleep(LOOK_MS);
+    const { result, invokedAt, answeredAt } = await this.#call("posted", { board: this.#board }, null);
+    const name = `look ${this.#looks.length}`;
+    this.#looks.push({ name, invokedAt, answeredAt, reads: sidesOf(result) });
+  }
+
+  async #post(): Promise<void> {
+    const name = `post ${randomUUID().slice(0, 8)}`;
+    const { result, invokedAt, answeredAt } = await this.#call("post", { board: this.#board, text: name });
+    const reads = sidesOf(result);
+    this.#posts.push({ name, invokedAt, answeredAt, reads, before: reads[0]?.[1] ?? "" });
   }
 
   // ── What must hold ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -199,6 +257,8 @@ export class Load {
     }
     await this.#draw();
     await this.#spread();
+    await this.#post();
+    this.#checkBoard();
 
     const names = [...this.#counts.keys()];
     const { result } = await this.#call("inspect", {
@@ -216,6 +276,20 @@ export class Load {
     this.#expectSame("stamps", [...new Set(books.stamps)], [this.#stamp]);
   }
 
+  /** An order exists of all that read or wrote the board. Each post tells which one was before it. */
+  #checkBoard(): void {
+    const after = new Map(this.#posts.map((post, place) => [post.before, place]));
+    const chain: Version[] = [{ writer: null, value: "" }];
+    for (let next = after.get(""); next !== undefined; next = after.get(this.#posts[next]!.name))
+      chain.push({ writer: next, value: this.#posts[next]!.name });
+    this.#expect(
+      chain.length === this.#posts.length + 1,
+      `of ${this.#posts.length} posts ${chain.length - 1} follow each other`,
+    );
+    const versions = new Map(SIDES.map((side) => [side, chain]));
+    this.problems.push(...checkStrictSerializability([...this.#posts, ...this.#looks], versions));
+  }
+
   #expect(holds: boolean, problem: string): void {
     if (!holds) this.problems.push(problem);
   }
@@ -224,6 +298,13 @@ export class Load {
     const [a, b] = [JSON.stringify(found), JSON.stringify(told)];
     this.#expect(a === b, `${what}: ${a} in storage, ${b} were told`);
   }
+}
+
+const SIDES = ["left", "right"];
+
+function sidesOf(result: unknown): readonly (readonly [string, string])[] {
+  const texts = result as readonly string[];
+  return SIDES.map((side, index) => [side, texts[index] ?? ""]);
 }
 
 function sum(values: readonly number[]): number {

@@ -15,7 +15,7 @@ const {
 } = commandLine({
   ...COMMAND,
   words:
-    "Kill servers and locations with `kill -9` where they come to a failpoint, under load, start them again, and check\nthat nothing is lost or doubled, and that all locks are free a second after the timer for followups.",
+    "Kill servers and locations with `kill -9` where they come to a failpoint, under load, start them again, and check\nthat nothing is lost, doubled or stale, and that all locks are free a second after the timer for followups\nand the time of read leases.",
   options: {
     failpoint: { kind: "text", placeholder: "name", words: "only this one (default: all that the storage has)" },
     storage: { kind: "choice", of: ["sqlite", "dynamodb"], words: "the primary's, DynamoDB being DynamoDB Local" },
@@ -59,13 +59,14 @@ const wrong = crashes.filter(({ problems }) => problems.length > 0);
 const freed = Math.max(...crashes.map(({ freedMs }) => freedMs));
 console.log(
   `${crashes.length} kills at ${new Set(crashes.map(({ failpoint }) => failpoint.name)).size} failpoints, ` +
-    `${crashes.reduce((total, { calls }) => total + calls, 0)} calls; all free after at most ${freed.toFixed(0)} ms ` +
+    `${crashes.reduce((total, { calls }) => total + calls, 0)} calls, ` +
+    `${crashes.reduce((total, { leased }) => total + leased, 0)} answers by read leases; all free after at most ${freed.toFixed(0)} ms ` +
     `(${FREE_WITHIN_MS} are allowed); ${wrong.length} wrong`,
 );
 process.exitCode = wrong.length > 0 ? 1 : 0;
 
-function tell({ failpoint, starts, calls, freedMs, problems }: Crash): void {
+function tell({ failpoint, starts, calls, leased, freedMs, problems }: Crash): void {
   const words = `${failpoint.name}:${failpoint.time}`.padEnd(36);
-  console.log(`${words} starts ${starts}, calls ${calls}, free after ${freedMs.toFixed(0)} ms`);
+  console.log(`${words} starts ${starts}, calls ${calls}, leased ${leased}, free after ${freedMs.toFixed(0)} ms`);
   for (const problem of problems) console.log(`  WRONG: ${problem}`);
 }

@@ -137,6 +137,7 @@ async function deployHere(only: "edge" | "primary" | null = null): Promise<Deplo
     ...(await options()),
     only,
     strandPending: false,
+    acceptMisfits: false,
     onEvent: (event) => events.push(event),
     confirm: () => Promise.resolve(true),
   });

@@ -214,6 +214,8 @@ function rollback(to: Wanted): Operation {
         to: idOf(to),
         primary: { description: half.description, admin: half.admin()! },
         origin: edge.url,
+        acceptMisfits: false,
+        note: () => undefined,
         wait: () => Promise.resolve(),
       }),
     maySay: /^The version that served before may still serve\.$/,

@@ -146,6 +146,7 @@ async function deployHere(url = edge.url, more: Partial<DeployOptions> = {}): Pr
     region: null,
     url,
     strandPending: false,
+    acceptMisfits: false,
     colours: false,
     environment: { ...process.env, ...environment },
     wait: () => Promise.resolve(),
@@ -348,7 +349,11 @@ describe("radical deploy", () => {
     const listed = await listDeployments(cloud);
     expect(listed[0]).toMatchObject({ live: true, by: "ann@example.com", versions: [{ percentage: 100 }] });
     const options = { project: loaded, target, primary: null, region: null, url: null, environment };
-    const reached = await deployedPrimary(options, cloud);
+    const reached = {
+      ...(await deployedPrimary(options, cloud)),
+      acceptMisfits: false,
+      note: (): void => undefined,
+    };
     const { module: old, deployment } = listed.findLast(({ versions }) => versions.length === 1)!.versions[0]!;
     expect(old).not.toBe(listed[0]?.versions[0]?.module);
 
@@ -398,6 +403,39 @@ describe("radical deploy", () => {
     await expect(planRollback({ project: loaded, edge: cloud, to: null, ...reached, primary: other })).rejects.toThrow(
       /was made for another primary/,
     );
+  });
+
+  test("types that stored items may not fit are refused, planned or not, unless they are accepted", async () => {
+    const handlers = (type: string): string =>
+      HANDLERS(1)
+        .replace("count: i32 = 0;", `note: ${type};`)
+        .replaceAll(/counted\.count( \+= 1)?/g, "1");
+    const before = worker().versions.length;
+    // A field that is new, and one that is gone, fit.
+    await project.write("handlers/visits.ts", handlers('string = "new"'));
+    expect((await deployHere()).kind).toBe("done");
+    await visit("home");
+    await project.write("handlers/visits.ts", handlers("f64 = 0"));
+    const { code, stderr } = await run("deploy", "--plan");
+    expect(code).toBe(1);
+    expect(stderr).toContain("The stored data does not fit the types of this build:\n  visits[].note: string → f64\n");
+    expect(stderr).toContain("--accept-misfits");
+    await expect(deployHere()).rejects.toMatchObject({ code: "data_does_not_fit" });
+    // The field of an earlier build is in the items still.
+    await project.write(
+      "handlers/visits.ts",
+      HANDLERS(1)
+        .replace("count: i32 = 0;", 'count: string = "";')
+        .replaceAll(/counted\.count( \+= 1)?/g, "1"),
+    );
+    await expect(deployHere()).rejects.toMatchObject({
+      message: expect.stringContaining("visits[].count: i32 → string"),
+    });
+    expect(worker().versions).toHaveLength(before + 1);
+    const accepted = await run("deploy", "--plan", "--accept-misfits");
+    expect(accepted).toMatchObject({ code: 0, stderr: expect.stringContaining("Nothing was changed.") });
+    await project.write("handlers/visits.ts", HANDLERS(1));
+    expect((await deployHere()).kind).toBe("done");
   });
 
   test("plain wrangler deploy finds what was deployed", async () => {

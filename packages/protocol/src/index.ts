@@ -22,6 +22,7 @@ export * from "./radical-error.ts";
 export { DEFAULT_READ_LEASE_MS, MAX_READ_LEASE_MS } from "./read-lease-ms.ts";
 export { checkRedaction, redact, type RedactionQuestion, type RedactionSecrets } from "./redaction.ts";
 export * from "./signature.ts";
+export * from "./stored-types.ts";
 export * from "./terminal-text.ts";
 export * from "./trace-context.ts";
 export * from "./units.ts";

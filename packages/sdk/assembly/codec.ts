@@ -187,8 +187,14 @@ export class Writer {
   }
 }
 
-/** Reads values one after the other. Traps if the next one is not of the kind that is read. */
+/**
+ * Reads values one after the other. Traps if the next one is not of the kind that is read. The words of the trap name item,
+ * field, expected kind and found kind.
+ */
 export class Reader {
+  /** Table and key of the item that is read; both are empty for the arguments. */
+  private table: string = "";
+  private itemKey: string = "";
   private at: usize = 0;
   private stop: usize = 0;
   private keyStart: usize = 0;
@@ -199,6 +205,12 @@ export class Reader {
     /** Whether what is read was stored. Then records keep the fields that their classes do not know. */
     readonly stored: bool = false,
   ) {}
+
+  /** Says which item is read next, for the words of a trap. */
+  name(table: string, key: string): void {
+    this.table = table;
+    this.itemKey = key;
+  }
 
   /** Makes room for values of `length` bytes, and returns the address where they are expected. */
   expect(length: i32): usize {
@@ -211,7 +223,7 @@ export class Reader {
 
   /** Traps unless everything was read. */
   end(): void {
-    if (this.at != this.stop) throw new Error("malformed value: bytes after the end");
+    if (this.at != this.stop) this.refuse(this.at, "malformed value: bytes after the end");
   }
 
   /** Reads a null if one is next, and says whether it did. */
@@ -223,7 +235,7 @@ export class Reader {
 
   bool(): bool {
     const initial = this.initial();
-    if (initial != TRUE && initial != FALSE) throw new Error("malformed value: expected a boolean");
+    if (initial != TRUE && initial != FALSE) this.mismatch("a boolean");
     this.at++;
     return initial == TRUE;
   }
@@ -231,29 +243,31 @@ export class Reader {
   signed(min: i64, max: i64): i64 {
     const initial = this.initial();
     const negative = (initial & 0xe0) == NEGATIVE;
-    if (initial >= TEXT || (!negative && (initial & 0xe0) != UNSIGNED))
-      throw new Error("malformed value: expected an integer");
+    if (initial >= BYTES) this.mismatch("an integer");
     const argument = this.head();
     const value = negative ? ~(argument as i64) : (argument as i64);
-    if (argument > (i64.MAX_VALUE as u64) || value < min || value > max) throw new Error("stored integer out of range");
+    if (argument > (i64.MAX_VALUE as u64) || value < min || value > max)
+      this.outOfRange(min.toString(), max.toString(), negative ? value.toString() : argument.toString());
     return value;
   }
 
   unsigned(max: u64): u64 {
-    if ((this.initial() & 0xe0) != UNSIGNED) throw new Error("malformed value: expected an unsigned integer");
+    const initial = this.initial();
+    if (initial >= BYTES) this.mismatch("an integer");
     const value = this.head();
-    if (value > max) throw new Error("stored integer out of range");
+    if (initial >= NEGATIVE) this.outOfRange("0", max.toString(), (~(value as i64)).toString());
+    if (value > max) this.outOfRange("0", max.toString(), value.toString());
     return value;
   }
 
   /** A float; an integer too, so that a field may become a float later. */
   float(): f64 {
     const initial = this.initial();
-    if (initial < TEXT) {
+    if (initial < BYTES) {
       const argument = this.head();
       return (initial & 0xe0) == NEGATIVE ? -1.0 - (argument as f64) : (argument as f64);
     }
-    if (initial != FLOAT64) throw new Error("malformed value: expected a float");
+    if (initial != FLOAT64) this.mismatch("a number");
     this.need(9);
     const bits = bswap<u64>(load<u64>(this.at, 1));
     this.at += 9;
@@ -261,7 +275,7 @@ export class Reader {
   }
 
   text(): string {
-    if ((this.initial() & 0xe0) != TEXT) throw new Error("malformed value: expected text");
+    if ((this.initial() & 0xe0) != TEXT) this.mismatch("text");
     const length = this.head();
     this.need(length);
     const start = this.at;
@@ -271,7 +285,7 @@ export class Reader {
 
   /** A byte string, copied. */
   bytes(): ArrayBuffer {
-    if ((this.initial() & 0xe0) != BYTES) throw new Error("malformed value: expected bytes");
+    if ((this.initial() & 0xe0) != BYTES) this.mismatch("bytes");
     const length = this.head();
     this.need(length);
     const bytes = new ArrayBuffer(length as i32);
@@ -282,7 +296,7 @@ export class Reader {
 
   /** The length of an array whose elements follow. */
   array(): i32 {
-    if ((this.initial() & 0xe0) != ARRAY) throw new Error("malformed value: expected an array");
+    if ((this.initial() & 0xe0) != ARRAY) this.mismatch("an array");
     const length = this.head();
     this.need(length);
     return length as i32;
@@ -290,7 +304,7 @@ export class Reader {
 
   /** The number of pairs of a map that follow. */
   map(): i32 {
-    if ((this.initial() & 0xe0) != MAP) throw new Error("malformed value: expected a map");
+    if ((this.initial() & 0xe0) != MAP) this.mismatch("a record");
     const size = this.head();
     this.need(size);
     return size as i32;
@@ -299,7 +313,7 @@ export class Reader {
   /** Reads the key of the next pair of a map, for `keyIs`. */
   key(): void {
     const initial = this.initial();
-    if ((initial & 0xe0) != TEXT) throw new Error("malformed value: expected a key");
+    if ((initial & 0xe0) != TEXT) this.mismatch("the name of a field");
     let length: u64 = initial & 31;
     if (length < 24) this.at++;
     else length = this.head();
@@ -325,7 +339,9 @@ export class Reader {
 
   /** Skips one value, whatever it is. */
   skip(): void {
-    this.at = skipped(this.at, this.stop);
+    const end = skipped(this.at, this.stop);
+    if (end == 0) this.refuse(this.at, "malformed value");
+    this.at = end;
   }
 
   /**
@@ -356,7 +372,7 @@ export class Reader {
       this.at++;
       return info;
     }
-    if (info > 27) throw new Error("malformed value: reserved length");
+    if (info > 27) this.refuse(this.at, "malformed value: reserved length");
     const size = (1 as usize) << (info - 24);
     this.need(1 + size);
     const start = this.at + 1;
@@ -365,35 +381,109 @@ export class Reader {
   }
 
   private need(count: u64): void {
-    if (count > ((this.stop - this.at) as u64)) throw new Error("malformed value: unexpected end");
+    if (count > ((this.stop - this.at) as u64)) this.refuse(this.at, "malformed value: unexpected end");
+  }
+
+  /** Traps: the next value is not of the expected kind. */
+  private mismatch(expected: string): void {
+    this.refuse(this.at, "expected " + expected + ", found " + kindAt(this.at, this.stop));
+  }
+
+  /** Traps: the integer that was read last is not one of those. */
+  private outOfRange(min: string, max: string, found: string): void {
+    this.refuse(this.at - 1, "expected an integer from " + min + " to " + max + ", found " + found);
+  }
+
+  /** Traps with these words, and the place of the value that has a byte at `at`: `events/5c67, field sections[0].title: …`. */
+  refuse(at: usize, words: string): void {
+    const path = pathTo(changetype<usize>(this.buffer), this.stop, at);
+    const item = this.table.length == 0 ? "the arguments" : this.table + "/" + this.itemKey;
+    // Not thrown: a place in this file tells nothing.
+    abort(item + (path.length == 0 ? "" : ", field " + path) + ": " + words);
   }
 }
 
-/** Where the value ends that begins at `at`, whatever it is. */
+/** The kind of the value at an address, in words. */
+function kindAt(at: usize, stop: usize): string {
+  if (at >= stop) return "nothing";
+  const initial = load<u8>(at);
+  if (initial < BYTES) return "an integer";
+  if (initial < TEXT) return "bytes";
+  if (initial < ARRAY) return "text";
+  if (initial < MAP) return "an array";
+  if (initial <= (MAP | 31)) return "a record";
+  if (initial == TRUE || initial == FALSE) return "a boolean";
+  if (initial == NULL) return "null";
+  return initial == FLOAT64 ? "a float" : "no value";
+}
+
+/** The field that has a byte at `target`, in the value that begins at `at`: `sections[0].title`; empty for the value itself. */
+function pathTo(at: usize, stop: usize, target: usize): string {
+  let path = "";
+  while (at < target) {
+    const major = load<u8>(at) & 0xe0;
+    if (major != ARRAY && major != MAP) break;
+    at += headSize(at);
+    if (at > target) break;
+    // The bytes may be damaged there: a part without an end has the target.
+    for (let index = 0, isFound = false; !isFound; index++) {
+      const name = at;
+      if (major == MAP) {
+        at = skipped(at, stop);
+        if (at == 0 || at > target || (load<u8>(name) & 0xe0) != TEXT) return path;
+      }
+      const end = skipped(at, stop);
+      isFound = end == 0 || end > target;
+      if (!isFound) {
+        at = end;
+      } else if (major == ARRAY) {
+        path += "[" + index.toString() + "]";
+      } else {
+        const start = name + headSize(name);
+        path += (path.length == 0 ? "" : ".") + textAt(start, argumentOf(name) as usize);
+      }
+    }
+  }
+  return path;
+}
+
+/** The bytes of the head at `at`, which is whole. */
+function headSize(at: usize): usize {
+  const info = load<u8>(at) & 31;
+  return info < 24 ? 1 : 1 + ((1 as usize) << ((info - 24) as usize));
+}
+
+/** The argument of the head at `at`, which is whole. */
+function argumentOf(at: usize): u64 {
+  const info = load<u8>(at) & 31;
+  return info < 24 ? (info as u64) : argumentAt(at + 1, headSize(at) - 1);
+}
+
+/** Where the value ends that begins at `at`, whatever it is; 0 if it is malformed. */
 function skipped(at: usize, stop: usize): usize {
   // Items still to skip; containers add theirs.
   let pending: u64 = 1;
   do {
-    if (pending > ((stop - at) as u64)) throw new Error("malformed value: unexpected end");
+    if (pending > ((stop - at) as u64)) return 0;
     pending--;
     const initial = load<u8>(at++);
     let argument: u64 = initial & 31;
     if (argument >= 24) {
-      if (argument > 27) throw new Error("malformed value: reserved length");
+      if (argument > 27) return 0;
       const size = (1 as usize) << ((argument - 24) as usize);
-      if (size > stop - at) throw new Error("malformed value: unexpected end");
+      if (size > stop - at) return 0;
       argument = argumentAt(at, size);
       at += size;
     }
     const major = initial & 0xe0;
     if (major == TEXT || major == BYTES) {
-      if (argument > ((stop - at) as u64)) throw new Error("malformed value: unexpected end");
+      if (argument > ((stop - at) as u64)) return 0;
       at += argument as usize;
     } else if (major == ARRAY || major == MAP) {
-      if (argument > ((stop - at) as u64)) throw new Error("malformed value: unexpected end");
+      if (argument > ((stop - at) as u64)) return 0;
       pending += major == MAP ? argument << 1 : argument;
     } else if (major > MAP && initial != FLOAT64 && initial != NULL && initial != TRUE && initial != FALSE) {
-      throw new Error("malformed value: unsupported item");
+      return 0;
     }
   } while (pending > 0);
   return at;
@@ -430,12 +520,13 @@ function textAt(start: usize, length: usize): string {
 /** A reader that has come to its end. An instance is small, and in that of a read/write-set function nothing is freed. */
 let idle: Reader | null = null;
 
-/** Reads the item that the host holds for `take`. */
-export function takeValue<T>(length: i32): T {
+/** Reads the item of a table that the host holds for `take`. */
+export function takeValue<T>(length: i32, table: string, key: string): T {
   const used = idle;
   const reader = used == null ? new Reader(true) : used;
   // Decoding may read another item: initializers of fields are the developer's.
   idle = null;
+  reader.name(table, key);
   host.take(reader.expect(length));
   const value = decodeValue<T>(reader);
   reader.end();

@@ -29,7 +29,7 @@ export class Table<T> {
    */
   get(key: string): T | null {
     const length = host.get(this.name, key);
-    return length < 0 ? null : takeValue<T>(length);
+    return length < 0 ? null : takeValue<T>(length, this.name, key);
   }
 
   /** Stores `value` under `key`, in place of what was there. A new object has the fields of its class only. */

@@ -221,7 +221,7 @@ describe("handlers of every parameter and result type", () => {
     });
     const load = (value: Uint8Array): unknown => {
       const { outcome, result } = call(reading, new Map([["items/1", value]]), "load");
-      return outcome.kind === "trap" ? outcome.message.slice(0, "malformed value".length) : result;
+      return outcome.kind === "trap" ? /malformed value/.exec(outcome.message)?.[0] : result;
     };
     expect(load(bytes)).toBe(1);
     for (let length = 1; length < bytes.length; length++)
@@ -230,6 +230,77 @@ describe("handlers of every parameter and result type", () => {
     // Reserved lengths, indefinite ones, other simple values and floats.
     for (const initial of [0x1c, 0x5f, 0x7f, 0x9f, 0xbf, 0xf7, 0xf8, 0xf9, 0xfa, 0xff])
       expect(load(Uint8Array.of(0xa1, 0x61, 0x78, initial, 0, 0, 0, 0)), `${initial}`).toBe("malformed value");
+  });
+
+  test("a stored value that does not fit is told with table, key, field and kinds", () => {
+    const item = (write: (writer: CborWriter) => CborWriter): Uint8Array =>
+      write(new CborWriter().map(2).text("title").text("t").text("parts").array(2)).finish();
+    const part = (writer: CborWriter): CborWriter => writer.map(2).text("é").boolean(true).text("size");
+    const good = (writer: CborWriter): CborWriter => part(writer).integer(1);
+    const reading = build({
+      "handlers/a.ts": `import { Table } from "@radical/sdk";
+        class Part { size: u8 = 0; }
+        class Item { parts: Part[] = []; title: string = ""; }
+        const items = new Table<Item>("items");
+        const texts = new Table<string>("texts");
+        const ratios = new Table<f64[]>("ratios");
+        const signed = new Table<i8[]>("signed");
+        export function load(key: string): i32 {
+          const ratio = ratios.get(key), one = signed.get(key), text = texts.get(key);
+          if (ratio != null || one != null || text != null) return 0;
+          return items.get(key)!.parts.length;
+        }`,
+    });
+    const load = (unit: string, value: Uint8Array): unknown => {
+      const { outcome, result } = call(reading, new Map([[unit, value]]), "load", { key: "5c/67" });
+      return outcome.kind === "trap" ? outcome.message : result;
+    };
+    const items = "items/5c/67";
+    expect(
+      load(
+        items,
+        item((writer) => good(good(writer))),
+      ),
+    ).toBe(2);
+    expect(
+      load(
+        items,
+        item((writer) => part(good(writer)).text("x")),
+      ),
+    ).toBe(`${items}, field parts[1].size: expected an integer, found text`);
+    expect(
+      load(
+        items,
+        item((writer) => part(good(writer)).integer(256)),
+      ),
+    ).toBe(`${items}, field parts[1].size: expected an integer from 0 to 255, found 256`);
+    expect(
+      load(
+        items,
+        item((writer) => part(good(writer)).integer(-1)),
+      ),
+    ).toBe(`${items}, field parts[1].size: expected an integer from 0 to 255, found -1`);
+    expect(
+      load(
+        items,
+        item((writer) => good(writer).null()),
+      ),
+    ).toBe(`${items}, field parts[1]: expected a record, found null`);
+    expect(load(items, new CborWriter().map(1).text("title").float(1.5).finish())).toBe(
+      `${items}, field title: expected text, found a float`,
+    );
+    expect(load(items, new CborWriter().array(1).text("x").finish())).toBe(
+      `${items}: expected a record, found an array`,
+    );
+    expect(load("texts/5c/67", new CborWriter().integer(7).finish())).toBe(
+      "texts/5c/67: expected text, found an integer",
+    );
+    expect(load("ratios/5c/67", new CborWriter().array(2).integer(7).boolean(true).finish())).toBe(
+      "ratios/5c/67, field [1]: expected a number, found a boolean",
+    );
+    expect(load("signed/5c/67", new CborWriter().array(2).integer(-128).integer(-129).finish())).toBe(
+      "signed/5c/67, field [1]: expected an integer from -128 to 127, found -129",
+    );
   });
 
   test("abort ends the handler with its status, code and message", () => {

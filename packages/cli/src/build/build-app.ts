@@ -15,6 +15,7 @@ import { discoverSources } from "./discover-sources.ts";
 import { generateHandlerTypes } from "./handler-types.ts";
 import { generateOpenApi } from "./openapi.ts";
 import { findStaticFiles, type LeftOutFile, type StaticFile, type StaticFiles } from "./static-files.ts";
+import { withStoredTypes } from "./stored-types-section.ts";
 import { generateWorkerTypes } from "./worker-types.ts";
 
 export interface AppBuild {
@@ -215,14 +216,18 @@ export function plansOf({ handlers }: Analysis): Readonly<Record<string, Handler
 }
 
 function contentOf({ limits }: ResolvedConfig, report: BuildResult): ModuleContent {
-  const { handlers, wasm, rwWasm } = report;
+  const { handlers, wasm, rwWasm, records } = report;
   return {
     abi: abiOf(wasm, rwWasm),
     limits,
     handlers: Object.fromEntries(handlers.map(({ name, plan, tables }) => [name, { plan: plan.kind, tables }])),
-    wasm,
+    wasm: withStoredTypes(wasm, { tables: tableTypes(report), records }),
     rwWasm,
   };
+}
+
+function tableTypes({ tables }: BuildResult): Manifest["tables"] {
+  return Object.fromEntries(tables.map(({ name, type }) => [name, type]));
 }
 
 function manifestOf({ name, cache }: ResolvedConfig, report: BuildResult, content: ModuleContent): Manifest {
@@ -247,6 +252,6 @@ function manifestOf({ name, cache }: ResolvedConfig, report: BuildResult, conten
       ]),
     ),
     records: report.records,
-    tables: Object.fromEntries(report.tables.map((table) => [table.name, table.type])),
+    tables: tableTypes(report),
   };
 }

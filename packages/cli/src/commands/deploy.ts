@@ -54,6 +54,10 @@ const DEPLOY = {
       words: "where the deployment is reached, if no route and no workers.dev name says it",
     },
     strandPending: { kind: "flag", words: "change the primary though intents are pending at the one that serves" },
+    acceptMisfits: {
+      kind: "flag",
+      words: "deploy types that stored items may not fit: handlers that read such an item fail",
+    },
     json: { kind: "flag", words: "print the result as JSON" },
   },
   notes: `Checks the handlers, the credentials and the limits of both clouds, shows what would change, asks, and then: primary →
@@ -82,7 +86,7 @@ async function run(options: DeployOptions, signal: AbortSignal): Promise<void> {
   const terminal = createTerminal({ quiet: options.json });
   const project = await loadProject(options.project);
   const target = targetOfProject(project, options.env);
-  const { primary, region, only, url, strandPending } = options;
+  const { primary, region, only, url, strandPending, acceptMisfits } = options;
   if (options.emitTemplate)
     return print(JSON.stringify(await primaryTemplate({ project, target, primary, region }), null, 2));
   const startedAtMs = performance.now();
@@ -94,6 +98,7 @@ async function run(options: DeployOptions, signal: AbortSignal): Promise<void> {
     region,
     url,
     strandPending,
+    acceptMisfits,
     colours: terminal.colours,
     signal,
     onEvent: (event) => show(event, target, terminal),

@@ -48,6 +48,10 @@ const DEV = {
       words: "how much of what is sent between locations and primary is lost, and sent again",
     },
     reset: { kind: "flag", words: "delete data and caches of earlier runs first" },
+    acceptMisfits: {
+      kind: "flag",
+      words: "serve a build that stored items do not fit: handlers that read such an item fail",
+    },
     central: {
       kind: "flag",
       words: 'add a location "central" beside the primary that never speculates, to compare with',
@@ -110,6 +114,7 @@ async function dev(options: DevOptions): Promise<void> {
     ...port,
     locations,
     reset: options.reset,
+    acceptMisfits: options.acceptMisfits,
     host: options.host,
     central: options.central,
     watch: !options.noWatch,

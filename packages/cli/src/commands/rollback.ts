@@ -32,6 +32,10 @@ const ROLLBACK = {
       placeholder: "origin",
       words: "where the deployment is reached, if no route and no workers.dev name says it",
     },
+    acceptMisfits: {
+      kind: "flag",
+      words: "go back to types that stored items may not fit: handlers that read such an item fail",
+    },
     json: { kind: "flag", words: "print the result as JSON" },
   },
   notes: `The primary gets the module of that version again if it has collected it; then the version answers a request, and then it
@@ -53,11 +57,12 @@ async function rollback(options: RollbackOptions, signal: AbortSignal): Promise<
   const terminal = createTerminal({ quiet: options.json });
   const project = await loadProject(options.project);
   const target = targetOfProject(project, options.env);
-  const { id: to, primary, region, url } = options;
+  const { id: to, primary, region, url, acceptMisfits } = options;
   const planning = async (): Promise<readonly PlannedStep[]> => {
     const edge = await openEdge(project, target, process.env, signal);
     const reached = await deployedPrimary({ project, target, primary, region, url }, edge);
-    return planRollback({ project, edge, to, signal, ...reached });
+    const note = (words: string): void => terminal.note(terminal.style("dim", `  ${words}`));
+    return planRollback({ project, edge, to, acceptMisfits, note, signal, ...reached });
   };
   const planned = await unlessStopped(planning(), signal);
   showPlan(planned, terminal);

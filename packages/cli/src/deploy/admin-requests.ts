@@ -9,6 +9,7 @@ import {
 } from "@radical/protocol";
 import type { DeploymentKey } from "../local/deployment-key.ts";
 import { askPrimary, PrimaryError } from "../operate/ask-primary.ts";
+import { readModule } from "./module-store.ts";
 
 export interface AdminAddress {
   /** Origins: of the LVI servers of one storage, of which one leads, or of the relay in front of them. At least one. */
@@ -31,10 +32,25 @@ export async function registerModule(address: AdminAddress, module: ModuleHash, 
   await askLeader(address, "PUT", `${MODULES_PATH}${module}`, encodeModuleContent(content));
 }
 
-/** How many intents are durable and not applied yet, of all modules. Only a server that serves can say. */
+/** The modules that the server has, or that executions name. Only a server that serves can say. */
+export async function registeredModules(address: AdminAddress): Promise<ModuleList["modules"]> {
+  return ((await (await askLeader(address, "GET", MODULE_LIST_PATH)).json()) as ModuleList).modules;
+}
+
+/** Null: the server does not have it. Throws a CommandError for one of a release that this one does not run. */
+export async function moduleContent(address: AdminAddress, module: ModuleHash): Promise<ModuleContent | null> {
+  try {
+    const answer = await askLeader(address, "GET", `${MODULES_PATH}${module}/content`);
+    return readModule(new Uint8Array(await answer.arrayBuffer()));
+  } catch (error) {
+    if (error instanceof PrimaryError && error.answered === "not_found") return null;
+    throw error;
+  }
+}
+
+/** How many intents are durable and not applied yet, of all modules. */
 export async function pendingIntents(address: AdminAddress): Promise<number> {
-  const { modules } = (await (await askLeader(address, "GET", MODULE_LIST_PATH)).json()) as ModuleList;
-  return modules.reduce((sum, { pending }) => sum + pending, 0);
+  return (await registeredModules(address)).reduce((sum, { pending }) => sum + pending, 0);
 }
 
 /** Asks one server after the other until one leads: which one does is decided by the leadership, and may change at any time. */

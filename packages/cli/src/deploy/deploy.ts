@@ -1,10 +1,12 @@
 /** `radical deploy` as a function: checks → plan → confirm → steps, primary first. */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { AppBuild } from "../build/build-app.ts";
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
 import type { Project } from "../config/load-config.ts";
 import type { AdminAddress } from "./admin-requests.ts";
 import { awsDescription, awsHalf, awsPlaceOf } from "./aws-half.ts";
 import { type CheckedBuild, checkedBuild } from "./checks.ts";
+import { checkDeployedTypes } from "./deployed-types.ts";
 import { lookAtAccount } from "./edge/account-quotas.ts";
 import type { CloudflareApi } from "./edge/cloudflare-api.ts";
 import type { Account } from "./edge/credentials.ts";
@@ -48,6 +50,8 @@ export interface DeployOptions {
   readonly url: string | null;
   /** Whether intents may be left behind that are pending at a primary which is no longer used. */
   readonly strandPending: boolean;
+  /** Whether stored items may misfit the types of the build. */
+  readonly acceptMisfits: boolean;
   readonly colours: boolean;
   readonly environment?: NodeJS.ProcessEnv;
   readonly signal?: AbortSignal;
@@ -154,6 +158,8 @@ async function deployTo(
   const all = await unlessStopped(planSteps(steps), signal);
   const planned = all.filter(({ step }) => options.only === null || step.half === options.only);
   const changes = planned.flatMap((one) => one.changes);
+  if (options.only !== "primary" && !options.acceptMisfits)
+    await unlessStopped(checkTypes(options, build.app, opened, primary), signal);
   const classes = options.only === "primary" ? [] : edge.newClasses();
   const look = await unlessStopped(lookAtAccount(api, account.id, changes, classes), signal);
   for (const words of [...look.hints, unaskedNote(look)]) if (words !== null) onEvent({ kind: "note", words });
@@ -164,6 +170,25 @@ async function deployTo(
   if (!isEmpty && !(await unlessStopped(options.confirm(planned), signal))) return { kind: "declined", planned };
   const outcome = await applySteps(planned, { onEvent, ...(signal === undefined ? {} : { signal }) });
   return { ...outcome, planned, edge: edge.state() };
+}
+
+/** Nothing is stored at a primary that is still to be made. Throws a MisfitError. */
+async function checkTypes(
+  { project, onEvent }: DeployOptions,
+  { manifest }: AppBuild,
+  { versions }: OpenEdge,
+  primary: PrimaryHalf,
+): Promise<void> {
+  const admin = primary.admin();
+  if (admin === null) return;
+  await checkDeployedTypes({
+    admin,
+    project: project.root,
+    serving: (await versions.serving())?.record?.module ?? null,
+    module: manifest.module,
+    types: manifest,
+    note: (words) => onEvent({ kind: "note", words }),
+  });
 }
 
 /** The deployment that serves may have another primary, with intents that nobody would ask for any more. Throws a CommandError. */

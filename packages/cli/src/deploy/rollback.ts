@@ -5,7 +5,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { CommandError } from "../command-error.ts";
 import type { Project } from "../config/load-config.ts";
-import { type AdminAddress, hasModule, registerModule } from "./admin-requests.ts";
+import { storedTypesOf } from "../build/stored-types-section.ts";
+import { type AdminAddress, hasModule, moduleContent, registerModule } from "./admin-requests.ts";
+import { checkDeployedTypes } from "./deployed-types.ts";
 import { versionToServe } from "./deployments.ts";
 import { annotationsOf } from "./edge/deployment-record.ts";
 import type { OpenEdge } from "./edge/open-edge.ts";
@@ -22,6 +24,10 @@ export interface RollbackOptions {
   readonly primary: { readonly description: string; readonly admin: AdminAddress };
   /** For the smoke request; null: no host is known. */
   readonly origin: string | null;
+  /** Whether stored items may misfit the types of that version. */
+  readonly acceptMisfits: boolean;
+  /** Told what is not known. */
+  readonly note: (words: string) => void;
   readonly wait?: (ms: number) => Promise<void>;
   readonly signal?: AbortSignal;
 }
@@ -53,6 +59,19 @@ export async function planRollback(options: RollbackOptions): Promise<readonly P
       `the primary has collected the module ${record.module.slice(0, SHOWN)} of version ${id}, and it was not deployed from this machine`,
       "check out the sources of that deployment and run `radical deploy`",
     );
+  }
+  if (live.id !== id && !options.acceptMisfits) {
+    const types = storedTypesOf((content ?? (await moduleContent(primary.admin, record.module)))?.wasm ?? EMPTY);
+    const serving = live.record?.module ?? null;
+    if (types !== null)
+      await checkDeployedTypes({
+        admin: primary.admin,
+        project: project.root,
+        serving,
+        module: record.module,
+        types,
+        note: options.note,
+      });
   }
   const module: Step = {
     name: "module",
@@ -116,3 +135,4 @@ export async function planRollback(options: RollbackOptions): Promise<readonly P
 /** Hexadecimal digits of a hash, for people. */
 const SHOWN = 12;
 const STILL_SERVES = "What served before goes on serving.";
+const EMPTY = new Uint8Array();

@@ -12,7 +12,7 @@ import { ownOrigins } from "./own-primary.ts";
 import type { PrimaryState } from "./primary/primary-deployment.ts";
 import { type PlannedStep, type Step, planSteps } from "./steps.ts";
 
-type RotationOptions = Omit<DeployOptions, "only" | "strandPending" | "confirm" | "onEvent">;
+type RotationOptions = Omit<DeployOptions, "only" | "strandPending" | "acceptMisfits" | "confirm" | "onEvent">;
 
 export type Rotation =
   /** The primary is the developer's own, and so are its keys. */
@@ -66,6 +66,7 @@ function deployEdge(options: RotationOptions, isConfirmed: boolean): ReturnType<
     ...options,
     only: "edge",
     strandPending: false,
+    acceptMisfits: false,
     onEvent: () => undefined,
     confirm: () => Promise.resolve(isConfirmed),
   });

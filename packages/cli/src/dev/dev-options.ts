@@ -31,6 +31,8 @@ export interface DevOptions {
   readonly stateFolder?: string;
   /** Deletes data and caches first. */
   readonly reset?: boolean;
+  /** Serves builds whose types the stored data does not fit. */
+  readonly acceptMisfits?: boolean;
   /** Variables of the application's own Worker, before those of `.dev.vars`. */
   readonly vars?: Readonly<Record<string, string>>;
   /** Whether code frames have ANSI colours. */

@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { AppBuild } from "../build/build-app.ts";
 import { EntryError } from "../build/bundle-entry.ts";
 import { CommandError, messageOf } from "../command-error.ts";
+import { MisfitError } from "../data/misfits.ts";
 import type { BuildState } from "./build-state.ts";
 import type { DevEvent } from "./dev-events.ts";
 
@@ -16,7 +17,7 @@ export interface Built {
 }
 
 export interface SessionPorts {
-  /** `serving`: the module that serves meanwhile. Throws for what can't be built at all. */
+  /** `serving`: the module that serves meanwhile. Throws for what can't be built at all, or must not serve. */
   build(changed: readonly string[], serving: string | null): Promise<Built>;
   /** Saves are told from now on. Called once, after the first build. */
   watch(): void;
@@ -135,8 +136,9 @@ export class DevSession {
       this.#build = state;
       return app;
     } catch (error) {
-      // The first build may miss what only the developer can correct: the Worker of the application. All else is a fault.
-      if (isFirst && !(this.#isWatching && error instanceof EntryError)) this.end(error);
+      // The developer can correct the application's Worker, and types that stored data does not fit. All else is a fault.
+      const isCorrectable = error instanceof EntryError || error instanceof MisfitError;
+      if (isFirst && !(this.#isWatching && isCorrectable)) this.end(error);
       else this.#tell(error);
       return null;
     }

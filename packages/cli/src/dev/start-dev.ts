@@ -22,6 +22,7 @@ import { DevDeployment } from "./dev-deployment.ts";
 import { CENTRAL, type DevOptions } from "./dev-options.ts";
 import { DevSession } from "./dev-session.ts";
 import { RUNNING_FILE } from "./running-dev.ts";
+import { ServedTypes } from "./served-types.ts";
 
 export interface DevServer {
   readonly url: string;
@@ -76,17 +77,29 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
   closers.push(() => session.settled());
   closers.push(() => compiler.close());
   const builder = new Builder({ project, compiler, optimize: options.optimize === true, colours, onEvent });
+  const served = new ServedTypes({ stateFolder, acceptMisfits: options.acceptMisfits === true });
   const session: DevSession = new DevSession({
     ports: {
-      build: (changed, serving) => builder.build(changed, serving),
+      build: async (changed, serving) => {
+        const built = await builder.build(changed, serving);
+        if (built.app !== null) await served.check(built.app.manifest);
+        return built;
+      },
       watch: () => {
         const watcher = builder.watch((changed) => session.saved(changed));
         closers.push(() => watcher.close());
       },
       wait: () => deployment.wait(),
       prepare: (app) => deployment.prepare(app),
-      open: (app) => deployment.open(app),
-      reload: (app) => deployment.reload(app),
+      // It may store items as soon as it serves.
+      open: async (app) => {
+        await served.serves(app.manifest);
+        await deployment.open(app);
+      },
+      reload: async (app) => {
+        await served.serves(app.manifest);
+        await deployment.reload(app);
+      },
     },
     isWatching,
     onEvent,

@@ -112,6 +112,10 @@ export const CATALOGUE = {
   private_field: REFUSED,
   infinite_record: INVALID,
 
+  // Stores and changes of handlers
+  /** A change of a record that no put stores. */
+  unsaved_change: { severity: "warning", class: "invalid" },
+
   // What developers say about handlers in doc comments
   unknown_tag: INVALID,
   misplaced_tag: INVALID,

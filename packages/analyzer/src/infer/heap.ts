@@ -5,7 +5,7 @@
  *
  * A location is anything that can be defined and needed: a variable, a cell, a table, the draws of a call site.
  */
-import type { DrawSite, FieldDeclaration, FunctionDeclaration, Global, Local, Type } from "../lower/ir.ts";
+import type { Access, DrawSite, FieldDeclaration, FunctionDeclaration, Global, Local, Type } from "../lower/ir.ts";
 
 export class AbstractObject {
   readonly type: Type;
@@ -13,16 +13,24 @@ export class AbstractObject {
   readonly functionValue: FunctionDeclaration | null;
   /** Set for tables. */
   readonly table: TableLocation | null;
+  /** The read that has decoded it; null: it comes from elsewhere. */
+  readonly decodedBy: Access | null;
   /** A list that may have nothing at some index, where there should be an object or a text. */
   hasHoles = false;
   readonly #fields = new Map<FieldDeclaration, Cell>();
   /** Elements, keys and length of a container. */
   readonly content: Cell = { kind: "cell", field: null, targets: new Set() };
 
-  constructor(type: Type, functionValue: FunctionDeclaration | null = null, table: TableLocation | null = null) {
+  constructor(
+    type: Type,
+    functionValue: FunctionDeclaration | null = null,
+    table: TableLocation | null = null,
+    decodedBy: Access | null = null,
+  ) {
     this.type = type;
     this.functionValue = functionValue;
     this.table = table;
+    this.decodedBy = decodedBy;
   }
 
   cell(field: FieldDeclaration): Cell {

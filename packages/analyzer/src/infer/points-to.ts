@@ -7,6 +7,7 @@ import {
   nonNullable,
   operands,
   statementExpressions,
+  type Access,
   type Call,
   type ClassDeclaration,
   type Construction,
@@ -120,11 +121,13 @@ export class PointsTo {
   }
 
   /** A decoded structure of a type: one object per class and per path of a container, so that recursive records end. */
-  #decoded(site: object, type: Type, path: string): AbstractObject[] {
+  #decoded(site: Local | Access, type: Type, path: string): AbstractObject[] {
     const inner = nonNullable(type);
+    const made = (): AbstractObject =>
+      new AbstractObject(inner, null, null, "kind" in site && site.kind === "access" ? site : null);
     if (inner.kind === "class") {
       const known = this.#sites.get(site)?.has(inner.declaration) ?? false;
-      const object = this.#created(site, inner.declaration, () => new AbstractObject(inner));
+      const object = this.#created(site, inner.declaration, made);
       for (
         let declaration: ClassDeclaration | null = inner.declaration;
         declaration !== null;
@@ -143,7 +146,7 @@ export class PointsTo {
       return [object];
     }
     if (inner.kind === "library") {
-      const object = this.#created(site, path, () => new AbstractObject(inner));
+      const object = this.#created(site, path, made);
       for (const argument of inner.arguments)
         this.#include(object.content.targets, this.#decoded(site, argument, `${path}[]`));
       return [object];

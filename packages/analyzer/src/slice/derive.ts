@@ -9,6 +9,7 @@ import type { Derived, FrontEnd, HandlerDeclaration, PhaseProduct } from "../fro
 import { CostModel } from "../infer/cost.ts";
 import { PointsTo } from "../infer/points-to.ts";
 import { refuseUnknownValues } from "../infer/unknown-values.ts";
+import { unsavedChanges } from "../infer/unsaved-changes.ts";
 import { lowerHandler } from "../lower/lower-program.ts";
 import { printProgram } from "../lower/print-ir.ts";
 import { Refusal } from "../lower/refusal.ts";
@@ -64,6 +65,7 @@ function sliced(handler: HandlerDeclaration, { program: lowered, sources, explai
   verifySlice(lowered, plain.residual, plain.relevance);
   const broken =
     transformed === null ? null : problemOf(() => verifySlice(lowered, transformed.residual, transformed.relevance));
+  const unsaved = unsavedChanges(handler.name, lowered, pointsTo, sources);
   const handlerSteps = new CostModel(pointsTo.reached).function(lowered.handler);
   const sourceOf = ({ residual: { program, fields } }: Slice): string =>
     emitProgram(program, { fields, comment: `What ${handler.name} (${handler.file}) reads and writes.` });
@@ -84,6 +86,7 @@ function sliced(handler: HandlerDeclaration, { program: lowered, sources, explai
     steps: { handler: handlerSteps, readWriteSet: slice.steps },
     plain: other,
     diagnostics: [
+      ...unsaved,
       ...(broken === null ? [] : [withoutTransformations(handler, broken)]),
       ...slice.explanations
         .filter(({ kind }) => kind === "expense")

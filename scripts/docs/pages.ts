@@ -54,7 +54,7 @@ export function sections(): readonly Section[] {
     section("Concepts", "concepts/request", "concepts/guarantees", "concepts/failures", "analysis", "caches"),
     section(
       "How-to",
-      ...["editor", "auth", "tables", "log", "testing", "benchmark", "ci", "look-after", "rotate-keys"].map(
+      ...["editor", "auth", "tables", "log", "testing", "vite", "benchmark", "ci", "look-after", "rotate-keys"].map(
         (name) => `how-to/${name}`,
       ),
       "live-queries",

@@ -21,6 +21,7 @@ import { FactsCompiler } from "./parse/facts.ts";
 import { fromProgram } from "./parse/messages.ts";
 import { SyntaxTrees } from "./parse/syntax-trees.ts";
 import { analysisOf, type Analysis } from "./report.ts";
+import { abortCodesOf } from "./schema/abort-codes.ts";
 import { isSetFunction, readDirections, type Directions } from "./schema/directions.ts";
 import { extractSchema, rootsOf, type Schema } from "./schema/schema.ts";
 import { readTags, wrappingFunctions } from "./schema/tags.ts";
@@ -71,7 +72,8 @@ export function buildWith(
 
   const derived = verdictsOf(slicer, resolved, frontEnd(input, schema, directions), schema); // lower, infer, slice, emit
   const known = directedAccesses(resolved, request, sources, schema, directions); // slice
-  const analysis = analysisOf(found, schema, directions, derived, known);
+  const aborts = abortCodesOf(resolved, schema.handlers); // schema
+  const analysis = analysisOf(found, schema, directions, derived, known, aborts);
   onAnalyzed?.(analysis);
   if (input.modules === false) return { ...NOTHING, ...analysis };
 
@@ -81,7 +83,7 @@ export function buildWith(
   const rw = compileReadWriteSets(derived, [...directions.given.values()], schema, request, fallback); // codegen, modules
   found.push(...rw.diagnostics);
   if (hasErrors()) return failed();
-  return { ...analysisOf(found, schema, directions, rw.derived, known), wasm: f.wasm, rwWasm: rw.wasm };
+  return { ...analysisOf(found, schema, directions, rw.derived, known, aborts), wasm: f.wasm, rwWasm: rw.wasm };
 }
 
 export interface BuildInput {

@@ -4,6 +4,7 @@ import { sortDiagnostics, type Diagnostic, type Span } from "./diagnostics/diagn
 import type { AccessPattern, Derived, Explanation, PhaseProduct, Steps, Transformation } from "./front.ts";
 import { spanOfRange } from "./parse/span.ts";
 import type { Directions } from "./schema/directions.ts";
+import { documentationOf } from "./schema/documentation.ts";
 import { recordTypes, type HandlerSchema, type Schema } from "./schema/schema.ts";
 import type { KnownByHandler } from "./slice/directed-accesses.ts";
 import { NOT_KNOWN, type KnownAccesses } from "./slice/known-accesses.ts";
@@ -32,6 +33,10 @@ export interface HandlerReport {
   readonly readOnly: boolean;
   /** The tag `@speculative`, with which clients may see a result before its confirmation; null: there is none. */
   readonly speculative: Span | null;
+  /** The words of the handler's doc comment; null: there are none. */
+  readonly description: string | null;
+  /** The codes with which the handler may abort; null: not all of them are known. */
+  readonly abortCodes: readonly string[] | null;
   readonly reads: readonly AccessPattern[];
   readonly writes: readonly AccessPattern[];
   /** Every table that a run may touch; null: that is not known. */
@@ -71,6 +76,7 @@ export function analysisOf(
   directions: Directions,
   derived: ReadonlyMap<string, Derived>,
   known: KnownByHandler,
+  aborts: ReadonlyMap<string, readonly string[] | null>,
 ): Analysis {
   const ofVerdicts = [...derived.values()].flatMap((verdict) =>
     verdict.kind === "sliced" ? verdict.diagnostics : [verdict.reason],
@@ -79,7 +85,7 @@ export function analysisOf(
     ok: true,
     diagnostics: sortDiagnostics([...found, ...ofVerdicts]),
     handlers: schema.handlers.map((handler) =>
-      report(handler, directions, derived.get(handler.name), known.get(handler.name)),
+      report(handler, directions, derived.get(handler.name), known.get(handler.name), aborts.get(handler.name) ?? null),
     ),
     tables: schema.tables.map(({ name, type, declaration }) => ({
       name,
@@ -95,21 +101,30 @@ function report(
   directions: Directions,
   derived: Derived | undefined,
   known: KnownAccesses | undefined,
+  abortCodes: readonly string[] | null,
 ): HandlerReport {
-  const span = spanOfRange(handler.declaration.name.range);
+  const { range } = handler.declaration.name;
+  const span = spanOfRange(range);
+  const documentation = documentationOf(range.source.text, span.start);
   return {
     name: handler.name,
     file: span.file,
     line: span.line,
     span,
-    parameters: handler.parameters.map(({ name, type, optional, absent }) => ({
-      name,
-      type,
-      optional,
-      ...(absent === true ? { absent } : {}),
-    })),
+    parameters: handler.parameters.map(({ name, type, optional, absent }) => {
+      const description = documentation.parameters.get(name);
+      return {
+        name,
+        type,
+        optional,
+        ...(absent === true ? { absent } : {}),
+        ...(description === undefined ? {} : { description }),
+      };
+    }),
     result: handler.resultType,
     speculative: directions.speculative.get(handler.name) ?? null,
+    description: documentation.description,
+    abortCodes,
     ...planOf(handler, directions, derived, known),
   };
 }
@@ -119,7 +134,10 @@ function planOf(
   { given, nearStorage }: Directions,
   derived: Derived | undefined,
   known = NOT_KNOWN,
-): Omit<HandlerReport, "name" | "file" | "line" | "span" | "parameters" | "result" | "speculative"> {
+): Omit<
+  HandlerReport,
+  "name" | "file" | "line" | "span" | "parameters" | "result" | "speculative" | "description" | "abortCodes"
+> {
   const nothing = { transformations: [], explanations: [], rwSource: null, products: [] };
   const { steps: knownSteps, ...patterns } = known;
   const set = given.get(name);

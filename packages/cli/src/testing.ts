@@ -37,10 +37,10 @@ export interface CallOptions {
 }
 
 /** The answer to a call, whatever it is. */
-export interface Answer {
+export interface Answer<Result = unknown> {
   readonly status: number;
   /** What the handler returned; undefined if it did not. */
-  readonly result: unknown;
+  readonly result: Result | undefined;
   readonly error: { readonly code: string; readonly message: string; readonly hint: string } | undefined;
   readonly headers: Headers;
   /** `speculative`, `leased` or `near-storage`; null if nothing was executed. */
@@ -48,18 +48,46 @@ export interface Answer {
   readonly execution: string | null;
 }
 
-export interface TestApp extends DevServer {
+interface StartedApp extends DevServer {
   /** Everything that has happened so far. */
   readonly events: readonly DevEvent[];
   /** The folder with the storage, `data.sqlite`. */
   readonly stateFolder: string;
+}
+
+/** Calls of handlers of which no types are given. */
+interface UntypedCalls {
   /** Calls a handler; never throws for an error that is an answer. */
   call(handler: string, args?: unknown, options?: CallOptions): Promise<Answer>;
   /** The result of a call. Throws for any other answer. */
   result<T>(handler: string, args?: unknown, options?: CallOptions): Promise<T>;
 }
 
-export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
+/** Calls of handlers by the type `Handlers` of the generated client. */
+interface TypedCalls<Handlers> {
+  /** Calls a handler; never throws for an error that is an answer. */
+  call<Name extends keyof Handlers & string>(
+    handler: Name,
+    ...rest: CallArguments<Handlers[Name]>
+  ): Promise<Answer<ResultOf<Handlers[Name]>>>;
+  /** The result of a call. Throws for any other answer. */
+  result<Name extends keyof Handlers & string>(
+    handler: Name,
+    ...rest: CallArguments<Handlers[Name]>
+  ): Promise<ResultOf<Handlers[Name]>>;
+}
+
+type CallArguments<Handler> = Handler extends { readonly arguments: infer Arguments }
+  ? object extends Arguments
+    ? readonly [args?: Arguments, options?: CallOptions]
+    : readonly [args: Arguments, options?: CallOptions]
+  : never;
+type ResultOf<Handler> = Handler extends { readonly result: infer Result } ? Result : never;
+
+/** An application that runs. `Handlers`: the type of that name in the generated client; without it any call is taken. */
+export type TestApp<Handlers = never> = StartedApp & ([Handlers] extends [never] ? UntypedCalls : TypedCalls<Handlers>);
+
+export async function startTestApp<Handlers = never>(options: TestAppOptions = {}): Promise<TestApp<Handlers>> {
   const { project: folder = ".", locations = { near: 0, far: 0 }, vars, seeded = false, onEvent, ...rest } = options;
   const project = await loadProject(folder);
   const stateFolder = await mkdtemp(join(tmpdir(), "radical-test-"));
@@ -80,9 +108,9 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     });
     // What writes data is large: only who wants it waits for it.
     if (seeded) await (await import("./data/data-work.ts")).seedDev(project, stateFolder);
-    const call: TestApp["call"] = (handler, args, callOptions) =>
+    const call: UntypedCalls["call"] = (handler, args, callOptions) =>
       callHandler(server.url, handler, args ?? {}, callOptions ?? {});
-    return {
+    const app: StartedApp & UntypedCalls = {
       ...server,
       events,
       stateFolder,
@@ -98,6 +126,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
         await removeState();
       },
     };
+    return app as TestApp<Handlers>;
   } catch (error) {
     await removeState();
     throw new Error([...framesOf(events), String(error)].join("\n\n"), { cause: error });

@@ -15,6 +15,10 @@ export interface HandlerManifest {
   readonly readOnly: boolean;
   /** The handler has the tag `@speculative`: clients may see a result of it before its confirmation. */
   readonly speculative?: true;
+  /** The words of the handler's doc comment, in Markdown. */
+  readonly description?: string;
+  /** The codes with which the handler may abort; left out if not all of them are known. */
+  readonly abortCodes?: readonly string[];
   /** Where the handler is declared, relative to the project. */
   readonly file: string;
   readonly line: number;

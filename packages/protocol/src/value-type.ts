@@ -48,6 +48,8 @@ export interface Parameter {
   readonly optional: boolean;
   /** The parameter is declared as `name?: T`: the handler sees null if it is left out. */
   readonly absent?: true;
+  /** The words of the handler's doc comment for the parameter, in Markdown. */
+  readonly description?: string;
 }
 
 /** Inclusive bounds of the integer kinds. */

@@ -29,6 +29,8 @@ export interface Env extends CacheBindings {
   readonly RADICAL_NEAR_STORAGE_ONLY?: string;
   /** Most bytes of a request's body; 1 MiB if not set. */
   readonly RADICAL_MAX_BODY_BYTES?: string;
+  /** "1": pages of the machine itself may call, at any port. `radical dev` sets it. */
+  readonly RADICAL_LOOPBACK_ORIGINS?: string;
   /** Most streams of live queries of one isolate. */
   readonly RADICAL_MAX_STREAMS?: string;
   /** How often the caller of a stream is checked anew. */

@@ -36,7 +36,10 @@ export function bindRadical({
   let isolate: Isolate | null = null;
 
   return <Bindings>({ authenticate, cors: corsOptions }: RadicalOptions<Bindings> = {}) => {
-    const cors = new Cors(corsOptions ?? null);
+    const named = new Cors(corsOptions ?? null);
+    const besideDev = new Cors(corsOptions ?? null, true);
+    const corsOf = (bindings: Bindings): Cors =>
+      (bindings as Env).RADICAL_LOOPBACK_ORIGINS === "1" ? besideDev : named;
 
     const openFor = (bindings: Bindings, request: Request | null): Isolate => {
       isolate ??= openIsolate(manifest, bindings as Env);
@@ -78,6 +81,7 @@ export function bindRadical({
     /** A live query: its request lives as long as its client stays. */
     const stream = (bindings: Bindings, context: Context, request: Request): Promise<Response> => {
       const responding = Promise.withResolvers<Response>();
+      const cors = corsOf(bindings);
       context.waitUntil(
         (async () => {
           const one = newExchange(bindings, request);
@@ -121,6 +125,7 @@ export function bindRadical({
     };
 
     const fetch: Radical<Bindings>["fetch"] = async (request, env, context) => {
+      const cors = corsOf(env);
       if (cors.isPreflight(request)) return cors.preflight(request);
       if (wantsEvents(request)) return stream(env, context, request);
       const early = prefersSpeculative(request) ? new SpeculativeReply() : null;

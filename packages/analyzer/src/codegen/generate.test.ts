@@ -439,6 +439,8 @@ describe("handlers of every parameter and result type", () => {
     `);
     expect(built.handlers.find(({ name }) => name === "defaults")).toMatchInlineSnapshot(`
       {
+        "abortCodes": [],
+        "description": null,
         "explanations": [],
         "file": "handlers/all.ts",
         "line": 15,

@@ -238,16 +238,18 @@ function manifestOf({ name, cache }: ResolvedConfig, report: BuildResult, conten
     limits: content.limits,
     cache,
     handlers: Object.fromEntries(
-      report.handlers.map(({ name: handler, parameters, result, plan, readOnly, speculative, file, line }) => [
+      report.handlers.map(({ name: handler, plan, speculative, description, abortCodes, ...rest }) => [
         handler,
         {
-          parameters,
-          result,
+          parameters: rest.parameters,
+          result: rest.result,
           plan: plan.kind,
-          readOnly,
+          readOnly: rest.readOnly,
           ...(speculative === null ? {} : { speculative: true }),
-          file,
-          line,
+          ...(description === null ? {} : { description }),
+          ...(abortCodes === null ? {} : { abortCodes }),
+          file: rest.file,
+          line: rest.line,
         },
       ]),
     ),

@@ -36,8 +36,10 @@ const MANIFEST: Manifest = {
     follow: {
       ...at,
       speculative: true,
+      description: "Follows someone. A comment with */ in it\n\nand a paragraph.",
+      abortCodes: ["no_such_user", "self"],
       parameters: [
-        { name: "me", type: { kind: "string" }, optional: false },
+        { name: "me", type: { kind: "string" }, optional: false, description: "who follows" },
         { name: "since", type: { kind: "i64" }, optional: true },
       ],
       result: { kind: "bool" },
@@ -56,7 +58,12 @@ const MANIFEST: Manifest = {
       ],
       result: { kind: "array", element: { kind: "nullable", inner: { kind: "record", name: "Promise" } } },
     },
-    reset: { ...at, parameters: [{ name: "hard", type: { kind: "bool" }, optional: true }], result: null },
+    reset: {
+      ...at,
+      abortCodes: [],
+      parameters: [{ name: "hard", type: { kind: "bool" }, optional: true }],
+      result: null,
+    },
   },
 };
 
@@ -72,11 +79,12 @@ interface Live extends AsyncIterableIterator<unknown> {
   close(): void;
 }
 interface ClientModule {
-  createClient(options: object): Readonly<Record<"follow" | "post" | "matrix" | "reset", Call>> & {
+  createClient(options?: object): Readonly<Record<"follow" | "post" | "matrix" | "reset", Call>> & {
     readonly speculate: { readonly follow: (...args: Parameters<Call>) => Speculation };
     readonly live: { readonly matrix: (args?: unknown, options?: object) => Live };
   };
   readonly RadicalClientError: new () => Error;
+  abortCode(error: unknown, handler: string): string | null;
 }
 
 let folder: string;
@@ -85,7 +93,7 @@ const closers: (() => void)[] = [];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "radical-client-"));
-  await writeFile(join(folder, "package.json"), '{ "type": "module" }');
+  await writeFile(join(folder, "package.json"), '{ "type": "module", "imports": { "#radical": "./client.ts" } }');
   await writeFile(join(folder, "client.ts"), generateClient(MANIFEST));
   await writeFile(join(folder, "handlers.d.ts"), generateHandlerTypes(MANIFEST));
   client = (await import(/* @vite-ignore */ pathToFileURL(join(folder, "client.ts")).href)) as ClientModule;
@@ -100,7 +108,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 test("the generated files are strict TypeScript with the types of the handlers", async () => {
   await writeFile(
     join(folder, "use.ts"),
-    `import { createClient, type Post, type PostInput, type PromiseRecord, type Speculation } from "./client.ts";
+    `import { abortCode, createClient, type Post, type PostInput, type PromiseRecord, type Speculation } from "#radical";
 import type { Handlers } from "./handlers.d.ts";
 const client = createClient({ baseUrl: "http://localhost" });
 export const followed: Promise<boolean> = client.follow({ me: "ada" });
@@ -123,6 +131,21 @@ for await (const { kind, result: early } of speculation) if (kind === "corrected
 // @ts-expect-error a handler without the tag
 void client.speculate.post;
 export const result: Handlers["follow"]["result"] = true;
+export function words(error: unknown): string {
+  const code = abortCode(error, "follow");
+  switch (code) {
+    case "no_such_user":
+    case "self":
+      return code;
+    case null:
+      return "";
+  }
+}
+abortCode(null, "reset") satisfies null;
+export const anyCode: string | null = abortCode(null, "post");
+// @ts-expect-error a code that the handler does not have
+export const other: "gone" | null = abortCode(null, "follow");
+createClient();
 // @ts-expect-error an unknown parameter
 void client.follow({ me: "ada", you: "bob" });
 // @ts-expect-error a missing parameter
@@ -163,6 +186,66 @@ void client.follow({ me: 1 });
   ]).catch((error: unknown) => error as { readonly stdout: string });
   expect(stdout).toBe("");
 }, 60_000);
+
+test("a project's sources import it by its name, also as Node runs them", async () => {
+  await writeFile(join(folder, "use.mjs"), 'import { abortCode } from "#radical";\nconsole.log(typeof abortCode);\n');
+  const { stdout } = await promisify(execFile)(process.execPath, [join(folder, "use.mjs")]);
+  expect(stdout).toBe("function\n");
+});
+
+test("doc comments of handlers and parameters stand at their methods", () => {
+  const generated = generateClient(MANIFEST);
+  const comment = `  /**
+   * Follows someone. A comment with *\\/ in it
+   *
+   * and a paragraph.
+   *
+   * handlers/social.ts:3
+   */
+`;
+  expect(generated).toContain(`${comment}  follow(args: {\n    /** who follows */\n    readonly me: string;`);
+  expect(generated).toContain("  /** handlers/social.ts:3; reads only */\n  matrix(args?: {");
+  const { paths } = JSON.parse(generateOpenApi(MANIFEST)) as {
+    readonly paths: Readonly<Record<string, { readonly post: Readonly<Record<string, unknown>> }>>;
+  };
+  expect(paths["/api/follow"]?.post).toMatchObject({
+    summary: "Follows someone.",
+    description:
+      "Follows someone. A comment with */ in it\n\nand a paragraph.\n\nThe handler may abort with `no_such_user`, `self`.\n\nhandlers/social.ts:3",
+    requestBody: {
+      content: {
+        "application/json": { schema: { properties: { me: { type: "string", description: "who follows" } } } },
+      },
+    },
+  });
+  expect(paths["/api/post"]?.post).toMatchObject({ summary: "post", description: "handlers/social.ts:3" });
+});
+
+test("an abort gives its code, another error none; outside of a page an origin is needed", async () => {
+  const baseUrl = await serve((request, response) => {
+    const isAbort = request.url === "/api/follow";
+    response.writeHead(409, isAbort ? { "x-radical-path": "speculative" } : {});
+    response.end('{"error":{"code":"self","message":"m","hint":""}}');
+  });
+  const { follow, post } = client.createClient({ baseUrl });
+  const codeOf = (error: unknown): unknown => client.abortCode(error, "follow");
+  expect(await follow({ me: "ada" }).catch(codeOf)).toBe("self");
+  expect(await post({ post: { text: "" } }).catch(codeOf)).toBeNull();
+  expect(codeOf(new Error("self"))).toBeNull();
+  expect(() => client.createClient()).toThrow('createClient({ baseUrl: "http://localhost:8787" })');
+  vi.stubGlobal("location", new URL("https://social.example.com/home"));
+  try {
+    const urls: unknown[] = [];
+    const fetch = (url: unknown): Promise<Response> => {
+      urls.push(url);
+      return Promise.resolve(new Response('{"result":true}'));
+    };
+    expect(await client.createClient({ fetch }).follow({ me: "ada" })).toBe(true);
+    expect(urls).toEqual(["/api/follow"]);
+  } finally {
+    vi.unstubAllGlobals();
+  }
+});
 
 test("a call posts its arguments by name and gives the result", async () => {
   const seen: { readonly url: string | undefined; readonly body: unknown; readonly type: string | undefined }[] = [];

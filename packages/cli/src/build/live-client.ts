@@ -123,7 +123,7 @@ async function* liveResults(
       if (cause instanceof RadicalClientError) throw cause;
       const message = cause instanceof Error ? cause.message : String(cause);
       const hint = "is the application running, and is baseUrl its URL?";
-      failure = new RadicalClientError({ code: "network_error", status: 0, message, hint }, handler, "", cause);
+      failure = new RadicalClientError({ code: "network_error", status: 0, message, hint }, handler, "", { cause });
     } finally {
       clearTimeout(silent);
       closed.removeEventListener("abort", end);

@@ -10,7 +10,7 @@ import {
   type RecordType,
   type ValueType,
 } from "@radical/protocol";
-import { differingRecords, usedRecords } from "./typescript-types.ts";
+import { descriptionOf, differingRecords, usedRecords } from "./typescript-types.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 type Direction = "arguments" | "result";
@@ -53,7 +53,9 @@ export function generateOpenApi(manifest: Manifest): string {
 
   const objectOf = (fields: readonly Parameter[], direction: Direction): Schema => ({
     type: "object",
-    properties: Object.fromEntries(fields.map(({ name, type }) => [name, schemaOf(type, direction)])),
+    properties: Object.fromEntries(
+      fields.map((field) => [field.name, { ...schemaOf(field.type, direction), ...describedBy(field) }]),
+    ),
     required: fields
       .filter(({ optional, absent }) => absent !== true && (direction === "result" || !optional))
       .map(({ name }) => name),
@@ -72,8 +74,8 @@ export function generateOpenApi(manifest: Manifest): string {
     ];
   });
 
-  const queryParameter = ({ name, type, optional }: Parameter): Schema => {
-    const common = { name, in: "query", required: !optional && type.kind !== "nullable" };
+  const queryParameter = ({ name, type, optional, ...field }: Parameter): Schema => {
+    const common = { name, in: "query", required: !optional && type.kind !== "nullable", ...describedBy(field) };
     const plain = type.kind === "nullable" ? type.inner : type;
     const isText =
       plain.kind !== "record" && plain.kind !== "map" && (plain.kind !== "array" || isScalar(plain.element));
@@ -84,8 +86,12 @@ export function generateOpenApi(manifest: Manifest): string {
 
   const operationOf = (name: string, handler: HandlerManifest, method: "get" | "post"): Schema => ({
     operationId: method === "post" ? name : `${name}.get`,
-    summary: `${name}${handler.readOnly ? ", which only reads" : ""}`,
-    description: `${handler.file}:${handler.line}`,
+    summary: summaryOf(name, handler),
+    description: [
+      ...descriptionOf(handler),
+      ...abortWords(handler),
+      `${handler.file}:${handler.line}${handler.readOnly ? "; reads only" : ""}`,
+    ].join("\n\n"),
     parameters: [
       { $ref: "#/components/parameters/IdempotencyKey" },
       ...(isEarly(handler, method) ? [{ $ref: "#/components/parameters/Prefer" }] : []),
@@ -136,6 +142,24 @@ export function generateOpenApi(manifest: Manifest): string {
     components: { ...COMPONENTS, schemas: { ...ERROR_SCHEMA, ...Object.fromEntries(schemas) } },
   };
   return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+function describedBy({ description }: Pick<Parameter, "description">): Schema {
+  return description === undefined ? {} : { description };
+}
+
+/** The first sentence of the doc comment, else the name. */
+function summaryOf(name: string, { description, readOnly }: HandlerManifest): string {
+  const [paragraph = ""] = (description ?? "").split(/\n\s*\n/);
+  const sentence = /^.*?[.!?](?=\s|$)/s.exec(paragraph)?.[0] ?? paragraph;
+  if (sentence !== "") return sentence.replaceAll(/\s+/g, " ");
+  return `${name}${readOnly ? ", which only reads" : ""}`;
+}
+
+function abortWords({ abortCodes = [] }: HandlerManifest): readonly string[] {
+  return abortCodes.length === 0
+    ? []
+    : [`The handler may abort with ${abortCodes.map((code) => `\`${code}\``).join(", ")}.`];
 }
 
 /** A GET that accepts events is answered with the results as they change. */

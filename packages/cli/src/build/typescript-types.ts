@@ -20,7 +20,7 @@ export interface GeneratedTypes {
 const RESERVED = new Set(
   (
     "AbortSignal Answered Array AsyncGenerator AsyncIterable Client ClientOptions CallOptions Date Error ErrorBody ErrorFields Handlers HandlerName JSON Math Number Object Promise " +
-    "RadicalClientError Readonly Record RequestInit Response Set Speculation SpeculationEvent Symbol TextDecoder URL any bigint boolean crypto fetch never null number object " +
+    "RadicalClientError Readonly Record RequestInit Response Set Speculation SpeculationEvent Symbol TextDecoder TypeError URL abortCode any bigint boolean crypto fetch never null number object " +
     "setTimeout string symbol undefined unknown void"
   ).split(" "),
 );
@@ -60,7 +60,8 @@ export function generateTypes(manifest: Manifest): GeneratedTypes {
     fields
       .map((field) => {
         const mark = field.absent === true || (direction === "arguments" && field.optional) ? "?" : "";
-        return `${indent}readonly ${propertyName(field.name)}${mark}: ${typeOf(field.type, direction)};\n`;
+        const comment = field.description === undefined ? "" : docComment([field.description], indent);
+        return `${comment}${indent}readonly ${propertyName(field.name)}${mark}: ${typeOf(field.type, direction)};\n`;
       })
       .join("");
 
@@ -85,10 +86,12 @@ export function generateTypes(manifest: Manifest): GeneratedTypes {
     });
   const handlers = Object.entries(manifest.handlers).map(
     ([name, handler]) =>
-      `  /** ${handler.file}:${handler.line} */\n` +
+      docComment([...descriptionOf(handler), `${handler.file}:${handler.line}`], "  ") +
       `  readonly ${propertyName(name)}: {\n` +
       `    readonly arguments: ${argumentsOf(handler)};\n` +
       `    readonly result: ${resultOf(handler)};\n` +
+      `    /** Codes with which the handler may abort. */\n` +
+      `    readonly aborts: ${abortsOf(handler)};\n` +
       `  };\n`,
   );
   return {
@@ -99,6 +102,23 @@ export function generateTypes(manifest: Manifest): GeneratedTypes {
     argumentsOf,
     resultOf,
   };
+}
+
+/** A doc comment of these paragraphs, with its line's end. */
+export function docComment(paragraphs: readonly string[], indent: string): string {
+  // An end of a comment within the words would be one here too.
+  const lines = paragraphs.join("\n\n").replaceAll("*/", "*\\/").split("\n");
+  if (lines.length === 1) return `${indent}/** ${lines[0]} */\n`;
+  return `${indent}/**\n${lines.map((line) => `${indent} * ${line}`.trimEnd()).join("\n")}\n${indent} */\n`;
+}
+
+export function descriptionOf({ description }: HandlerManifest): readonly string[] {
+  return description === undefined ? [] : [description];
+}
+
+function abortsOf({ abortCodes }: HandlerManifest): string {
+  if (abortCodes === undefined) return "string";
+  return abortCodes.length === 0 ? "never" : abortCodes.map((code) => JSON.stringify(code)).join(" | ");
 }
 
 export function propertyName(name: string): string {

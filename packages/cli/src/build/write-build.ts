@@ -46,21 +46,26 @@ async function writeFiles({ root, config }: Project, app: AppBuild): Promise<rea
     await rename(`${path}.part`, path);
     written.push({ path: `${config.outDir}/${name}`, bytes: Buffer.byteLength(content) });
   }
-  await writeWorkerTypes({ root, config }, app);
+  await writeSources({ root, config }, app);
   return written;
 }
 
 /** Relative to the project: where editors and `tsc` find the types of `radical:worker`. */
 const WORKER_TYPES_FILE = ".radical/worker.d.ts";
+/** Likewise: the client that the import `#radical` of the templates' `package.json` leads to. */
+const CLIENT_FILE = ".radical/client.ts";
 
-/** Writes the types for the application's own Worker, if it has one and they have changed. Throws what the file system does. */
-export async function writeWorkerTypes({ root }: Project, { workerTypes }: AppBuild): Promise<void> {
-  if (workerTypes === null) return;
-  const path = join(root, WORKER_TYPES_FILE);
-  if ((await readFile(path, "utf8").catch(() => "")) === workerTypes) return;
+/** Writes what the project's own sources import, as far as it has changed. Throws what the file system does. */
+export async function writeSources({ root }: Project, { workerTypes, client }: AppBuild): Promise<void> {
+  await writeSource(join(root, CLIENT_FILE), client);
+  if (workerTypes !== null) await writeSource(join(root, WORKER_TYPES_FILE), workerTypes);
+}
+
+async function writeSource(path: string, text: string): Promise<void> {
+  if ((await readFile(path, "utf8").catch(() => "")) === text) return;
   await mkdir(dirname(path), { recursive: true });
   const part = `${path}.${process.pid}.part`;
-  await writeFile(part, workerTypes);
+  await writeFile(part, text);
   await rename(part, path);
 }
 

@@ -3,7 +3,7 @@ import { posix } from "node:path";
 import { type BuildOutcome, buildApp, countDiagnostics, framesOf, plansOf, sourceFolders } from "../build/build-app.ts";
 import { EntryError } from "../build/bundle-entry.ts";
 import type { AnalysisReport, Compiler } from "../build/compile.ts";
-import { writeWorkerTypes } from "../build/write-build.ts";
+import { writeSources } from "../build/write-build.ts";
 import { CONFIG_FILE, type Project } from "../config/load-config.ts";
 import { counted } from "../terminal/terminal.ts";
 import type { BuildState } from "./build-state.ts";
@@ -97,7 +97,7 @@ async function buildAndTell(
     onEvent({ event: "analyzed", plans: plansOf(analysis), ms: ms(), diagnostics, frames: told.untold(analysis) });
   };
   const outcome = await buildApp(project, compiler, { optimize, isReplaceable: true, colours, onAnalyzed });
-  if (outcome.app !== null) await writeWorkerTypes(project, outcome.app);
+  if (outcome.app !== null) await writeSources(project, outcome.app);
   const { app, report } = outcome;
   const { diagnostics } = report;
   const frames = told.untold(report);

@@ -22,6 +22,7 @@ import { CENTRAL, type DevOptions, type Link } from "./dev-options.ts";
 import { type FrontServer, startFrontServer } from "./front-server.ts";
 import { ShownExecutions } from "./handler-lines.ts";
 import { handlerLine, locationLine } from "./location-line.ts";
+import { isLoopbackName } from "./loopback.ts";
 import { removeRunning, writeRunning } from "./running-dev.ts";
 
 export interface DevDeploymentOptions extends Pick<
@@ -105,13 +106,13 @@ export class DevDeployment {
 
   /** Throws a CommandError for a Worker that can't be started. */
   async open(app: AppBuild): Promise<void> {
-    const { local, root, vars, record, signal, locations, onEvent } = this.#options;
+    const { local, root, host, vars, record, signal, locations, onEvent } = this.#options;
     const entryToken = randomUUID();
     const edge = await local.startEdge(
       {
         locations: locations.map((location) => this.#edgeLocation(location)),
         entryToken,
-        vars: { ...(await devVars(root)), ...vars },
+        vars: { ...(isLoopbackName(host) ? LOOPBACK : {}), ...(await devVars(root)), ...vars },
         routerWorker: await bundleOwnWorker("local/router.worker"),
         cacheFolder: join(local.folder, "cache"),
         isWipeable: true,
@@ -233,6 +234,9 @@ export class DevDeployment {
     };
   }
 }
+
+/** Only programs of this machine reach the port: pages that another one of them serves may call. */
+const LOOPBACK = { RADICAL_LOOPBACK_ORIGINS: "1" };
 
 /** Variables and secrets of the application's own Worker on this machine, as `.dev.vars` has them: `NAME=value` lines. */
 async function devVars(root: string): Promise<Readonly<Record<string, string>>> {

@@ -33,6 +33,23 @@ test.each<[CorsOptions | null, allowed: readonly (string | null)[], refused: rea
   expect(refused.filter((origin) => isAllowed(cors, origin))).toEqual([]);
 });
 
+test("beside radical dev, pages of the same machine may call from any port, and are named", () => {
+  const loopback = ["http://localhost:5173", "http://127.0.0.1:3000", "http://[::1]:8080", "https://app.localhost"];
+  const others = ["http://localhost.example.com", "http://1270.0.0.1.example", "null", "http://192.168.0.7:5173", ""];
+  for (const options of [null, { origins: [APP], credentials: true }]) {
+    const cors = new Cors(options, true);
+    expect(loopback.filter((origin) => !isAllowed(cors, origin))).toEqual([]);
+    expect(others.filter((origin) => isAllowed(cors, origin))).toEqual([]);
+    expect(loopback.filter((origin) => isAllowed(new Cors(options), origin))).toEqual([]);
+    expect(cors.headers(request(loopback[0]!))).toMatchObject({
+      "access-control-allow-origin": loopback[0],
+      vary: "origin",
+    });
+    expect(Object.keys(cors.headers(request(loopback[0]!)))).not.toContain("access-control-allow-credentials");
+    expect(cors.headers(request(others[0]!))).toEqual({ vary: "origin" });
+  }
+});
+
 test("what a page may read names its origin, and so does what caches may not mix up", () => {
   expect(new Cors(null).headers(request(OWN))).toEqual({});
   const named = new Cors({ origins: [APP], credentials: true });

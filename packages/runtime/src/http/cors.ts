@@ -41,10 +41,15 @@ const DEFAULT_MAX_AGE_SECONDS = 7_200;
 
 export class Cors {
   readonly #options: CorsOptions | null;
+  readonly #allowsLoopback: boolean;
 
-  /** Throws a TypeError for options that contradict each other, or an origin that is none. */
-  constructor(options: CorsOptions | null) {
+  /**
+   * Throws a TypeError for options that contradict each other, or an origin that is none. `allowsLoopback`: pages that the same
+   * machine serves may call, at any port.
+   */
+  constructor(options: CorsOptions | null, allowsLoopback = false) {
     this.#options = options;
+    this.#allowsLoopback = allowsLoopback;
     if (options === null) return;
     if (options.origins === "*") {
       if (options.credentials === true) throw new TypeError('cors: credentials need origins by name, not "*"');
@@ -92,8 +97,8 @@ export class Cors {
 
   /** The headers that let a page read the response to its request. */
   headers(request: Request): Readonly<Record<string, string>> {
-    const options = this.#options;
-    if (options === null) return {};
+    const options = this.#options ?? NO_OPTIONS;
+    if (this.#options === null && !this.#allowsLoopback) return {};
     const origin = request.headers.get("origin");
     const allowed =
       origin === null || !this.#allows(origin)
@@ -101,15 +106,27 @@ export class Cors {
         : {
             "access-control-allow-origin": options.origins === "*" ? "*" : origin,
             "access-control-expose-headers": EXPOSED_HEADERS.join(", "),
-            ...(options.credentials === true ? { "access-control-allow-credentials": "true" } : {}),
+            // A page beside `radical dev` gets no cookies unless it is named.
+            ...(options.credentials === true && options.origins.includes(origin)
+              ? { "access-control-allow-credentials": "true" }
+              : {}),
           };
     return options.origins === "*" ? allowed : { vary: "origin", ...allowed };
   }
 
   #allows(origin: string): boolean {
-    const origins = this.#options?.origins ?? [];
-    return origins === "*" || origins.includes(origin);
+    const { origins } = this.#options ?? NO_OPTIONS;
+    return origins === "*" || origins.includes(origin) || (this.#allowsLoopback && isLoopback(origin));
   }
+}
+
+const NO_OPTIONS: CorsOptions = { origins: [] };
+
+/** Names that browsers resolve to the machine that they run on. */
+function isLoopback(origin: string): boolean {
+  if (!URL.canParse(origin)) return false;
+  const { hostname } = new URL(origin);
+  return /^(?:localhost|.*\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname);
 }
 
 /** By host only: whoever ends TLS before the Worker changes the scheme. */

@@ -1,0 +1,33 @@
+/** Doc comments of handlers, for clients and their editors. */
+
+export interface Documentation {
+  /** Markdown, without tags; null: there is none. */
+  readonly description: string | null;
+  /** By name. */
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+const NONE: Documentation = { description: null, parameters: new Map() };
+const BETWEEN = /^(?:\s|\/\/[^\n]*\n|@[\w.]+(?:\([^)]*\))?|\b(?:export|default)\b)*\bfunction\s*$/;
+const PARAMETER = /^@param\s+(?:\{[^}]*\}\s*)?\[?([A-Za-z_$][\w$]*)[^\s\]]*\]?\s*(?:-\s*)?([\s\S]*)$/;
+
+/** `nameStart`: where the name of a function's declaration begins in the text of its file. */
+export function documentationOf(text: string, nameStart: number): Documentation {
+  const end = text.lastIndexOf("*/", nameStart);
+  if (end < 0 || !BETWEEN.test(text.slice(end + 2, nameStart))) return NONE;
+  const start = text.lastIndexOf("/*", end - 1);
+  if (!text.startsWith("/**", start) || start + 3 > end) return NONE;
+  const lines = text
+    .slice(start + 3, end)
+    .split(/\r?\n/)
+    .map((line) => line.replace(/^\s*\* ?/, "").trimEnd());
+  const comment = lines.join("\n").trim();
+  // A tag begins a line, and ends where the next one begins.
+  const [description = "", ...tags] = `\n${comment}`.split(/\n(?=[ \t]*@[A-Za-z])/);
+  const parameters = new Map<string, string>();
+  for (const tag of tags) {
+    const [, name, words] = PARAMETER.exec(tag.trim()) ?? [];
+    if (name !== undefined && words !== undefined && words.trim() !== "") parameters.set(name, words.trim());
+  }
+  return { description: description.trim() === "" ? null : description.trim(), parameters };
+}

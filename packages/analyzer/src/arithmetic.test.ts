@@ -290,6 +290,7 @@ describe("integer division", () => {
     "export function h(a: i32): i32 { return a / 2 + 1; }",
     "export function h(a: f64): f64 { return a / 2; }",
     "export function h(): f64 { return 60 / 2; }",
+    "export function h(): i32 { return (7 / 2) as i32; }",
     "export function h(): f64 { const all: f64 = 7 / 2; return all; }",
     "export function h(list: i32[]): i32 { return list[list.length / 2]; }",
     "export function h(a: i32): f64 { return (a / 2) % 3; }",
@@ -338,6 +339,7 @@ describe("tests whose answer is known", () => {
     "export function h(t: string): i32 { return t ? 1 : 2; }",
     "type Done = () => i32; function one(): i32 { return 1; } export function h(n: i32): bool { const list: (Done | null)[] = [null, one]; const found = list[n]; return found != null; }",
     'function same<T>(a: T, b: T): bool { return a == b; } function isNone<T>(a: T): bool { if (isReference<T>()) return a == null; return false; } export function h(a: i32): bool { return same<i32>(a, 3) || isNone<string>("a"); }',
+    "enum Color { Red, Blue } export function h(n: i32): bool { return n > 3 && 7 < Color.Blue; }",
     "const LEAST: u32 = 0; export function h(n: u32): bool { return n < LEAST; }",
   ])("%s is not", (code) => expect(said(code)).toEqual([]));
 });

@@ -269,7 +269,8 @@ function trappingOf(members: readonly string[]): readonly string[] {
     if (body === null) throw new Error(`${member} has no case`);
     return body;
   });
-  const handlers = bodies.map((body, index) => `export function h${index}(): void {\n${body}\n}`);
+  // A read/write-set function has no checks of overflow.
+  const handlers = bodies.map((body, index) => `/** @wrapping */ export function h${index}(): void {\n${body}\n}`);
   const build = buildWith(
     { ...buildInput({ "handlers/h.ts": HEAD + handlers.join("\n") }), optimize: false },
     { ...slicer, deriveReadWriteSets: () => [] },

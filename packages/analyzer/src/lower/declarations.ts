@@ -19,6 +19,8 @@ export interface Declarations {
   readonly facts: Facts;
   readonly program: as.Program;
   function(source: as.Function): FunctionDeclaration;
+  /** A function that calls the SDK's, for what uses that as a value; null: it can't be one. `span`: of the first use. */
+  sdkFunction(source: as.Function, span: Span): FunctionDeclaration | null;
   /** The functions that a call of this instance may reach: itself and its overrides. */
   callees(source: as.Function): FunctionDeclaration[];
   field(property: as.Property, span: Span): FieldDeclaration;

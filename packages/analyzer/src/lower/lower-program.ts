@@ -238,8 +238,52 @@ class Lowering implements Declarations {
     return declaration;
   }
 
+  sdkFunction(source: as.Function, span: Span): FunctionDeclaration | null {
+    const known = this.#functions.get(source);
+    if (known !== undefined) return known;
+    const result = this.type(source.signature.returnType, span);
+    const parameters = source.signature.parameterTypes.map((type, index): Local => ({
+      name: source.getParameterName(index),
+      type: this.type(type, span),
+      span,
+    }));
+    const value = this.#sdkCall(source.prototype.internalName, parameters, result, span);
+    if (value === null) return null;
+    const body: Statement =
+      result.kind === "void" ? { kind: "expression", expression: value, span } : { kind: "return", value, span };
+    const made = plainFunction(source.prototype.name, parameters, result, [body], span);
+    this.#functions.set(source, made);
+    return made;
+  }
+
+  /** A function value draws what no call has drawn: its site has no place. */
+  #sdkCall(name: string, parameters: readonly Local[], type: Type, span: Span): Expression | null {
+    switch (name) {
+      case `${SDK_LIBRARY}/index/random`:
+        return { kind: "draw", source: "random", site: this.#drawSiteAt(""), type, span };
+      case `${SDK_LIBRARY}/index/uuid`:
+        return { kind: "draw", source: "uuid", site: this.#drawSiteAt(""), type, span };
+      case `${SDK_LIBRARY}/index/now`:
+        return { kind: "now", type, span };
+      case `${SDK_LIBRARY}/index/caller`:
+        return { kind: "caller", type, span };
+      case `${SDK_LIBRARY}/index/abort`:
+        return {
+          kind: "abort",
+          arguments: parameters.map((local) => ({ kind: "local", local, type: local.type, span })),
+          type,
+          span,
+        };
+      default:
+        return null;
+    }
+  }
+
   drawSite(span: Span): DrawSite {
-    const place = drawPlace(span);
+    return this.#drawSiteAt(drawPlace(span));
+  }
+
+  #drawSiteAt(place: string): DrawSite {
     let site = this.#drawSites.get(place);
     if (site === undefined) this.#drawSites.set(place, (site = { kind: "draw-site", place }));
     return site;
@@ -310,22 +354,7 @@ class Lowering implements Declarations {
     body: readonly Statement[],
     span: Span,
   ): FunctionDeclaration {
-    const declaration: FunctionDeclaration = {
-      name,
-      kind: "function",
-      owner: null,
-      self: null,
-      parameters: parameters.map((local) => ({ local, defaultValue: null })),
-      result,
-      initializers: [],
-      body,
-      implicit: false,
-      operator: null,
-      overridable: false,
-      escapes: false,
-      isAbstract: false,
-      span,
-    };
+    const declaration = plainFunction(name, parameters, result, body, span);
     this.#made.push(declaration);
     return declaration;
   }
@@ -692,3 +721,28 @@ const NUMBERS: ReadonlyMap<TypeKind, NumberName> = new Map([
   [TypeKind.F32, "f32"],
   [TypeKind.F64, "f64"],
 ] as const);
+
+function plainFunction(
+  name: string,
+  parameters: readonly Local[],
+  result: Type,
+  body: readonly Statement[],
+  span: Span,
+): FunctionDeclaration {
+  return {
+    name,
+    kind: "function",
+    owner: null,
+    self: null,
+    parameters: parameters.map((local) => ({ local, defaultValue: null })),
+    result,
+    initializers: [],
+    body,
+    implicit: false,
+    operator: null,
+    overridable: false,
+    escapes: false,
+    isAbstract: false,
+    span,
+  };
+}

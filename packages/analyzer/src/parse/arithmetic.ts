@@ -290,6 +290,7 @@ export class Arithmetic {
         ? rangeOfType(own)
         : rangeOf(isFirst ? left : right, type, this.#known);
     const bound = rangeOf(isFirst ? right : left, type, this.#known);
+    if (isConstant(range)) return;
     const answer = isFirst ? decided(comparison, range, bound) : decided(comparison, bound, range);
     if (answer !== null) this.#find({ kind: "constant-test", node, answer, test: { kind: "range", range } });
   }
@@ -321,9 +322,16 @@ export class Arithmetic {
     return placeOf(node) !== null;
   }
 
-  /** A comparison with null, or a call, is compiled. */
+  /** A comparison with null, a cast or a call is compiled. */
   #look(node: as.Expression): void {
     switch (node.kind) {
+      case NodeKind.Assertion: {
+        // A cast of a division says that its whole part is meant.
+        const inner = withoutParentheses((node as as.AssertionExpression).expression);
+        const found = this.findings.findIndex((one) => one.kind === "constant-division" && one.node === inner);
+        if (found !== -1 && this.#compiler.currentType.isIntegerValue) this.findings.splice(found, 1);
+        return;
+      }
       case NodeKind.Binary: {
         const { operator, left, right } = node as as.BinaryExpression;
         if (!EQUALITY.has(operator)) return;

@@ -187,7 +187,7 @@ export class KeyPatterns {
       case "constant":
         if (expression.text === "null") return [];
         // A constant of the library has a name: `i32.MAX_VALUE`.
-        if (/^[A-Za-z]+\.\w+$/.test(expression.text)) return [valueOf(`= ${expression.text}`)];
+        if (/^[A-Za-z]\w*\.\w+$/.test(expression.text)) return [valueOf(`= ${expression.text}`)];
         return [literal(textOfConstant(expression.text))];
       case "local": {
         const { local } = expression;

@@ -12,6 +12,7 @@ const HEAD = `
   class Item { n: i32 = 0; }
   const items = new Table<Item>("items");
   const log = new Table<Item>("log");
+  /** @wrapping */
   function slow(text: string): i32 {
     let h = 7;
     for (let i = 0; i < 60000; i++) h = h * 31 + i + text.length;

@@ -542,7 +542,8 @@ function refuseDraws({ name, initializer, span }: Global): void {
       walkFunction(callee, check);
     }
   };
-  if (initializer !== null) walkExpression(initializer, check);
+  // A function value calls nothing.
+  if (initializer !== null && initializer.kind !== "function-value") walkExpression(initializer, check);
 }
 
 /** The statements as the update of a `for`; null: they are none, or not only expressions. */

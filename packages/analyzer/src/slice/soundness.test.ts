@@ -10,7 +10,7 @@ import { buildInput } from "../testing/library.ts";
 import { explore } from "../testing/oracle.ts";
 
 const SLOW =
-  "function slow(text: string): i32 { let h = 7; for (let i = 0; i < 30000; i++) { if (i > 9) break; h = h * 33 + text.charCodeAt(i % text.length); } return (h >> 5) & 3; }";
+  "/** @wrapping */ function slow(text: string): i32 { let h = 7; for (let i = 0; i < 30000; i++) { if (i > 9) break; h = h * 33 + text.charCodeAt(i % text.length); } return (h >> 5) & 3; }";
 
 test.each([
   [

@@ -10,6 +10,7 @@ const HEAD = `import { Table, abort, uuid } from "@radical/sdk";
 class Item { n: i32 = 0; s: string = ""; next: Item | null = null; list: string[] = []; }
 const A = new Table<Item>("A");
 const B = new Table<Item>("B");
+/** @wrapping */
 function slow(text: string): i32 { let h = 7; for (let i = 0; i < 30000; i++) { if (i > 9) break; h = h * 33 + text.charCodeAt(i % text.length); } return (h >> 5) & 3; }
 let count: i32 = 0;
 `;
@@ -230,7 +231,7 @@ describe("not where it would be wrong", () => {
       ],
       [
         "does not trap: division",
-        "export function h(a: string, n: i32): void { if (slow(a) > 1) A.get((7 / n).toString()); B.get(a); }",
+        "export function h(a: string, n: i32): void { if (slow(a) > 1) A.get(((7 / n) as i32).toString()); B.get(a); }",
       ],
       [
         "ends by itself: the loop around a dropped jump",

@@ -122,7 +122,10 @@ function place(at: string, n: i32): Place { return { at: clip(at), level: n > 2 
 function placeAt(at: string): Place { const found = P.get(key(at)); return found == null ? place(at, 1) : found; }
 function spotOf(p: Place): { tag: string; x?: i32 } { return p.spots.length > 0 ? p.spots[0] : { tag: "s" }; }
 function shape(n: i32, tag: string): Shape { return n % 3 == 0 ? new Circle(tag) : n % 3 == 1 ? new Square(tag) : new Ring(tag); }
+/** @wrapping */
 function slow(text: string): i32 { let h = 7; for (let i = 0; i < 5000; i++) h = (h ^ (text.length > 0 ? <i32>text.charCodeAt(i % text.length) : 1)) * 16777619; return (h >>> 13) & 255; }
+function orNull(node: Node | null): Node | null { return node; }
+function seven(): u8 { return 7; }
 function whoever(): string { const me = caller(); return me == null ? "k0" : me; }
 function textOf(text: string | null): string { return text == null ? "none" : clip(text); }
 function same<T>(value: T): T { return value; }

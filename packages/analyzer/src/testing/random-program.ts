@@ -547,8 +547,8 @@ class FunctionWriter {
       case "i32":
         return {
           arithmetic: () => `(${int()} ${random.pick(["+", "-", "*", "&", "|", "^"])} ${int()})`,
-          "constant-division": () => `(${int()} ${random.pick(["/", "%"])} ${random.pick(["3", "5", "-2"])})`,
-          "division-trap": () => (random.chance(0.07) ? `(7 ${random.pick(["/", "%"])} ${int()})` : null),
+          "constant-division": () => `((${int()} ${random.pick(["/", "%"])} ${random.pick(["3", "5", "-2"])}) as i32)`,
+          "division-trap": () => (random.chance(0.07) ? `((7 ${random.pick(["/", "%"])} ${int()}) as i32)` : null),
           "string-length": () => `${text()}.length`,
           "field-read": () => `${node()}.x`,
           "getter-call": () => `${node()}.twice`,
@@ -677,7 +677,7 @@ class FunctionWriter {
             `save<Item>(${this.value("Table<Item>", depth)}, ${text()}, item(${text()}, ${int()}, ${list()}))`,
           "array-includes": () => `${list()}.includes(${text()})`,
           "set-has": () => `${this.value("Set<string>", depth)}.has(${text()})`,
-          "null-test": () => `(${this.value("Node | null", depth)} == null)`,
+          "null-test": () => `(orNull(${this.value("Node | null", depth)}) == null)`,
           "slow-condition": () => `(slow(${text()}) ${random.pick(["> 100", "> 200", "== 3", "< 250"])})`,
           "slow-or-cheap": () =>
             random.pick([
@@ -712,7 +712,7 @@ class FunctionWriter {
       case "u8":
         return {
           narrowing: () => `(<u8>(${int()}))`,
-          "narrow-arithmetic": () => `(<u8>(${this.value("u8", depth)} ${random.pick(["+", "*", "-"])} <u8>7))`,
+          "narrow-arithmetic": () => `(<u8>(${this.value("u8", depth)} ${random.pick(["+", "*", "-"])} seven()))`,
           "narrow-field": () => this.on("Item | null", (name) => `(${name} != null ? ${name}!.tiny : <u8>4)`),
         };
       case "i64":

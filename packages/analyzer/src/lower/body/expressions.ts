@@ -79,7 +79,7 @@ export function lowerExpression(lowering: BodyLowering, node: as.Expression, exp
           message: "This function expression can't be followed yet.",
           primary: span,
         });
-      return lowering.functionValue(lambda, span);
+      return lowering.functionValue(lowering.declarations.function(lambda), lambda, span);
     }
     case NodeKind.Call:
       return lowerCall(lowering, inner as as.CallExpression);

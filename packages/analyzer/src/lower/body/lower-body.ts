@@ -197,8 +197,7 @@ export class BodyLowering {
     return { kind: "local", local: this.self, type: this.self.type, span };
   }
 
-  functionValue(source: as.Function, span: Span): Expression {
-    const declaration = this.declarations.function(source);
+  functionValue(declaration: FunctionDeclaration, source: as.Function, span: Span): Expression {
     declaration.escapes = true;
     const type: Type = {
       kind: "function",

@@ -39,7 +39,9 @@ export function lowerReference(
           ? (target as as.Function)
           : lowering.declarations.program.resolver.resolveFunction(target as as.FunctionPrototype, null);
       if (instance !== null && isApplication(sourcePath(instance)) && !instance.is(CommonFlags.Instance))
-        return lowering.functionValue(instance, span);
+        return lowering.functionValue(lowering.declarations.function(instance), instance, span);
+      const ofSdk = instance === null ? null : lowering.declarations.sdkFunction(instance, span);
+      if (ofSdk !== null) return lowering.functionValue(ofSdk, instance!, span);
       break;
     }
     case ElementKind.Property: {

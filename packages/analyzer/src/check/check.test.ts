@@ -47,10 +47,10 @@ describe("before the compiler", () => {
         function f(items: i32[]): void {
           for (const item of items) b();
           for (const key in items) b(); //! for_in_loop
-          [first, second] = items; //! destructuring
-          ({ length } = items); //! destructuring
+          [first, second] = items;
+          ({ length } = items);
           g(...items); //! spread
-          const copy = [...items, 1]; //! spread
+          const copy = [...items, 1];
           const n = items?.length;
           const m = n ?? 1;
           const isA = /a[/]b/.test("x"); //! regular_expression

@@ -28,13 +28,9 @@ const FORMS = {
     message: "there is no for…in loop",
     help: "count over an array, or over the keys of a map: const keys = map.keys(); for (let i = 0; i < keys.length; i++) …",
   },
-  destructuring: {
-    message: "A pattern on the left of an assignment is not supported.",
-    help: "Declare the parts, const [first, second] = pair; or assign them one by one.",
-  },
   spread: {
-    message: "there is no spread operator",
-    help: "join arrays with concat or push in a loop; pass arguments one by one",
+    message: "The arguments of this call can't be spread.",
+    help: "Pass the array itself: sum(numbers). Arrays are spread in literals and in push.",
   },
   regular_expression: {
     message: "there are no regular expressions",
@@ -175,14 +171,13 @@ function formAt(tokens: Tokens, index: number): FormCode | null {
       case "#":
         return isName(1) ? "private_name" : null;
       case "{":
-        if (startsPattern(tokens, index)) return "destructuring";
         return isObjectLiteral(tokens, index) && !isAlias(tokens, index - 1) && hasLiteralMember(tokens, index)
           ? "object_literal"
           : null;
       case "[":
         if (isIndexSignature(tokens, index)) return isMember(tokens, index) ? "index_signature" : null;
         if (isMemberName(tokens, index)) return "computed_name";
-        return startsPattern(tokens, index) ? "destructuring" : null;
+        return null;
       case ":": {
         const next = after();
         if (next === "asserts" && before?.text === ")" && isName(2)) return "assertion_signature";
@@ -202,7 +197,7 @@ function formAt(tokens: Tokens, index: number): FormCode | null {
         return after() === "this" && after(2) === ":" ? "this_parameter" : null;
       case "...":
         // `...rest: T[]` declares a rest parameter.
-        return (isName(1) && after(2) === ":") || isInPattern(tokens, index) ? null : "spread";
+        return (isName(1) && after(2) === ":") || isSpreadInLiteral(tokens, index) ? null : "spread";
       default:
         return null;
     }
@@ -377,27 +372,11 @@ function isTyped(tokens: Tokens, colon: number): boolean {
   );
 }
 
-/** `[a, b] = …` and `({ a } = …)` as statements. */
-function startsPattern(tokens: Tokens, open: number): boolean {
-  const before = tokens[open - 1];
-  const end = closing(tokens, open);
-  if (tokens[end + 1]?.text !== "=") return false;
-  // Not the type of `(string | null)[] = …`.
-  if (tokens[open]!.text === "[") return end > open + 1 && before?.text !== ")" && isStatementStart(before);
-  if (before?.text !== "(" || tokens[open - 2]?.kind === "name") return false;
-  // Not the first parameter of a function.
-  const behind = tokens[closing(tokens, open - 1) + 1]?.text;
-  return behind !== "=>" && behind !== ":";
-}
-
-/** Whether the token stands in the pattern of a declaration, a loop or a parameter: what follows its brackets shows it. */
-function isInPattern(tokens: Tokens, index: number): boolean {
-  for (let at = opener(tokens, index); at >= 0; at = opener(tokens, at)) {
-    const before = tokens[at - 1]?.text ?? "";
-    if (["let", "const", "var"].includes(before)) return true;
-    if (tokens[at]!.text !== "[" && tokens[at]!.text !== "{") return false;
-  }
-  return false;
+/** In a literal, in a pattern, or in a call of `push`: not in another call. */
+function isSpreadInLiteral(tokens: Tokens, index: number): boolean {
+  const open = opener(tokens, index);
+  if (open < 0) return false;
+  return tokens[open]!.text !== "(" || (tokens[open - 1]?.text === "push" && tokens[open - 2]?.text === ".");
 }
 
 /** `[key: string]: T` in a class or interface. */

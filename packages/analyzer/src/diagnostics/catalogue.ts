@@ -36,7 +36,6 @@ export const CATALOGUE = {
   try_statement: REFUSED,
   for_of_loop: REFUSED,
   for_in_loop: REFUSED,
-  destructuring: REFUSED,
   spread: REFUSED,
   optional_chaining: REFUSED,
   /** Code that can never be of use, where the developer surely meant something. */

@@ -10,6 +10,7 @@ import {
   BlockExpression,
   ChainExpression,
   NullishExpression,
+  RecordSpreadExpression,
   ResolvedTypeNode,
 } from "../forms-nodes.ts";
 import {
@@ -25,6 +26,15 @@ import {
 import { expandCallback, mayLoop, typeOfCallback, unknownIn } from "./callbacks.ts";
 import { expandForOf } from "./loops.ts";
 import { mistakeText, type FormMistake } from "./mistakes.ts";
+import {
+  expandArraySpread,
+  expandPatternAssignment,
+  expandPush,
+  expandRecordSpread,
+  maySpread,
+  typeOfArraySpread,
+  typeOfRecordSpread,
+} from "./spreads.ts";
 import { Typing } from "./typing.ts";
 
 /** The questions that an expansion may ask. */
@@ -140,8 +150,11 @@ export class Expander {
     if (node instanceof ChainExpression) return expandChain(expansion, node);
     if (node instanceof NullishExpression) return expandNullish(expansion, node);
     if (node instanceof AssignIfExpression) return expandAssignIf(expansion, node);
-    if (node instanceof as.CallExpression) return expandCallback(expansion, node);
-    if (node instanceof as.BinaryExpression) return expandComparison(expansion, node);
+    if (node instanceof RecordSpreadExpression) return expandRecordSpread(expansion, node);
+    if (node instanceof as.ArrayLiteralExpression) return expandArraySpread(expansion, node);
+    if (node instanceof as.CallExpression) return expandPush(expansion, node) ?? expandCallback(expansion, node);
+    if (node instanceof as.BinaryExpression)
+      return expandPatternAssignment(expansion, node) ?? expandComparison(expansion, node);
     if (node instanceof as.UnaryPrefixExpression) return expandNegation(expansion, node);
     return null;
   }
@@ -153,6 +166,8 @@ export class Expander {
     if (node instanceof NullishExpression) return typeOfNullish(expansion, node);
     if (node instanceof AssignIfExpression) return typeOfAssignIf(expansion, node);
     if (node instanceof BlockExpression) return this.#typeOfBlock(node, flow, context);
+    if (node instanceof RecordSpreadExpression) return typeOfRecordSpread(expansion, node);
+    if (node instanceof as.ArrayLiteralExpression) return typeOfArraySpread(expansion, node);
     if (node instanceof as.CallExpression) return typeOfCallback(expansion, node);
     // A comparison or negation is one, whatever it is expanded to.
     return undefined;
@@ -279,13 +294,14 @@ function isForm(node: as.Expression): boolean {
     node instanceof ChainExpression ||
     node instanceof NullishExpression ||
     node instanceof AssignIfExpression ||
+    node instanceof RecordSpreadExpression ||
     node instanceof BlockExpression
   );
 }
 
 function mayBeForm(node: as.Expression): boolean {
   if (node instanceof BlockExpression) return false;
-  if (isForm(node) || (node instanceof as.CallExpression && mayLoop(node))) return true;
+  if (isForm(node) || maySpread(node) || (node instanceof as.CallExpression && mayLoop(node))) return true;
   if (node.kind === NodeKind.Binary)
     return withoutParentheses((node as as.BinaryExpression).left) instanceof ChainExpression;
   if (node.kind !== NodeKind.UnaryPrefix) return false;

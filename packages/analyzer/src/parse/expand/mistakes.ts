@@ -37,6 +37,11 @@ const MISTAKES = {
     message: "This function gives a value on some of its paths only.",
     help: "Return a value at the end of the function too.",
   },
+  spread_of_base: {
+    code: "spread",
+    message: "A record whose class has derived classes can't be spread: its other fields are not known here.",
+    help: "Name the fields: { id: order.id, note: order.note }",
+  },
   unknown_form: {
     code: "type_error",
     message: "The type of this is not known.",

@@ -511,6 +511,63 @@ describe("maps of texts", () => {
   });
 });
 
+test("nullable numbers and entries stand in the forms that ask for null", () => {
+  const built = build(`
+    import { Table, abort } from "@radical/sdk";
+    type Part = { size?: number; count: i32; parts?: Part[] };
+    type Item = { id: string; part?: Part; left?: i32; marks: Record<string, number>; kind: "a" | "b" };
+    const items = new Table<Item>("items");
+    export function put(item: Item): void { items.put(item.id, item); }
+    export function held(id: string, time: number): boolean { const item = items.get(id)!; return (item.left ?? 0) < time; }
+    export function count(id: string): i32 | null { return items.get(id)?.part?.count; }
+    export function size(id: string): number { return items.get(id)?.part?.size ?? -1; }
+    export function mark(id: string, name: string): number {
+      const item = items.get(id) ?? abort(404, "no_item", "no item");
+      item.marks[name] = (item.marks[name] ?? 0) + 1;
+      item.left ??= 7;
+      items.put(id, item);
+      return item.marks[name] ?? -1;
+    }
+    export function sum(id: string): number {
+      let total = 0.0;
+      const marks = items.get(id)!.marks;
+      for (const name of marks.keys()) total += marks[name] ?? 0;
+      for (const part of items.get(id)?.part?.parts ?? []) total += part.size ?? 0;
+      return total;
+    }
+    export function most(limit?: number): number { const { length } = "abc"; return Math.min(limit ?? 20, length as f64); }
+    export function over(all: i32[], n: i32): i32 | null { return all.find((one) => one > n); }
+    function nameOf({ id, kind }: { id: string; kind: "a" | "b" }): string { return kind === "a" ? id : kind; }
+    export function named(id: string, kind: "a" | "b"): string { return nameOf({ id, kind }); }
+  `);
+  expect(isSliced(built)).toBe(true);
+  const items: Items = new Map();
+  call(built, items, "put", { item: { id: "x", marks: {}, kind: "a" } });
+  call(built, items, "put", {
+    item: {
+      id: "y",
+      part: { size: 2.5, count: 3, parts: [{ size: 1, count: 1 }, { count: 1 }] },
+      left: 9,
+      marks: { a: 2 },
+      kind: "b",
+    },
+  });
+  expect(call(built, items, "held", { id: "x", time: 1 }).result).toBe(true);
+  expect(call(built, items, "held", { id: "y", time: 1 }).result).toBe(false);
+  expect(call(built, items, "count", { id: "x" }).result).toBe(null);
+  expect(call(built, items, "count", { id: "y" }).result).toBe(3);
+  expect(call(built, items, "size", { id: "none" }).result).toBe(-1);
+  expect(call(built, items, "size", { id: "y" }).result).toBe(2.5);
+  expect(call(built, items, "mark", { id: "x", name: "a" }).result).toBe(1);
+  expect(call(built, items, "mark", { id: "x", name: "a" }).result).toBe(2);
+  expect(call(built, items, "held", { id: "x", time: 7 }).result).toBe(false);
+  expect(call(built, items, "sum", { id: "y" }).result).toBe(3);
+  expect(call(built, items, "most").result).toBe(3);
+  expect(call(built, items, "over", { all: [1, 0, 5, 7], n: 4 }).result).toBe(5);
+  expect(call(built, items, "over", { all: [0], n: 4 }).result).toBe(null);
+  expect(call(built, items, "named", { id: "q", kind: "b" }).result).toBe("b");
+});
+
 describe("values of every shape", () => {
   const built = build(`
     import { Table } from "@radical/sdk";

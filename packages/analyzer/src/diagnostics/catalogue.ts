@@ -37,7 +37,6 @@ export const CATALOGUE = {
   for_of_loop: REFUSED,
   for_in_loop: REFUSED,
   spread: REFUSED,
-  optional_chaining: REFUSED,
   /** Code that can never be of use, where the developer surely meant something. */
   dead_code: REFUSED,
   union_type: REFUSED,

@@ -15,7 +15,7 @@ export const explainCommand: Subcommand = subcommand(
     options: {
       code: { kind: "operand", optional: true, words: "as in error[code]" },
     },
-    examples: [["radical explain", "all of them, with a sentence each"], ["radical explain optional_chaining"]],
+    examples: [["radical explain", "all of them, with a sentence each"], ["radical explain dead_code"]],
   },
   ({ code }) => reported({ json: false }, async () => print(pageOf(code ?? INDEX))),
 );

@@ -5,6 +5,7 @@
 import { as, AssertionKind, CommonFlags, Token } from "../assemblyscript.ts";
 import { childrenOf, withoutParentheses } from "../children.ts";
 import { BlockExpression, ResolvedTypeNode } from "../forms-nodes.ts";
+import { nullableOf } from "../nullable-numbers.ts";
 import { zeroOf } from "./chains.ts";
 import type { Expansion } from "./expander.ts";
 import { alwaysReturns, captures, given, isOmitted, lambdaOf, resultOf, type Lambda, type Names } from "./lambda.ts";
@@ -132,7 +133,7 @@ export function typeOfCallback(expansion: Expansion, node: as.CallExpression): a
       return as.Type.i32;
     case "find":
     case "findLast":
-      return isReference(found) ? found.asNullable() : found;
+      return nullableOf(expansion.typing.program, found) ?? found;
     case "filter":
       return receiverType.nonNullableType;
     case "map":
@@ -307,13 +308,15 @@ class CallbackExpansion {
         );
       }
       case "find":
-      case "findLast":
-        if (!isReference(found)) return this.#expansion.tell("absent_value", where);
+      case "findLast": {
+        const nullable = nullableOf(this.#expansion.typing.program, found);
+        if (nullable === null) return null;
         return this.#loop(
-          variable(this.#result, nothing(where), found.asNullable()),
+          variable(this.#result, nothing(where), nullable),
           (value) => [this.#leaving(value!, again(this.#item))],
           { isBackward: method === "findLast", keepsItem: true },
         );
+      }
       case "reduce":
       case "reduceRight":
         return this.#reduce(method === "reduceRight");

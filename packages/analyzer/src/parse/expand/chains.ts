@@ -4,6 +4,7 @@
  */
 import { as, NodeKind, Token } from "../assemblyscript.ts";
 import { withoutParentheses } from "../children.ts";
+import { boxedType, nullableOf } from "../nullable-numbers.ts";
 import { BlockExpression, ChainExpression, type AssignIfExpression, type NullishExpression } from "../forms-nodes.ts";
 import type { Expansion } from "./expander.ts";
 import { isSimple, localOf, onAnother } from "./place.ts";
@@ -41,7 +42,7 @@ function restType({ typing, flow }: Expansion, { object, held, rest }: ChainExpr
 
 export function typeOfChain(expansion: Expansion, node: ChainExpression): as.Type | null {
   const type = restType(expansion, node);
-  return type !== null && isReference(type) ? type.asNullable() : type;
+  return type === null || type === as.Type.void ? type : (nullableOf(expansion.typing.program, type) ?? type);
 }
 
 /** The object of a chain under a name: its own if that is a variable, which the compiler then knows to be there. */
@@ -71,8 +72,13 @@ export function expandChain(expansion: Expansion, node: ChainExpression): as.Exp
   if (context === as.Type.void || type === as.Type.void)
     return new BlockExpression([...before, when(there, run(rest), range)], null, range);
   if (expansion.isCondition) return behind(before, binary(Token.Ampersand_Ampersand, there, rest, range), range);
-  if (!isReference(type)) return expansion.tell("absent_value", range);
-  return behind(before, choice(there, rest, nothing(range), range), range);
+  if (isReference(type)) return behind(before, choice(there, rest, nothing(range), range), range);
+  const nullable = nullableOf(typing.program, type);
+  if (nullable === null) return null;
+  // Alone, neither side says that the whole is a number or null.
+  const found = hidden("found", range.end, range);
+  const set = when(there, run(assigned(again(found), rest, range)), range);
+  return new BlockExpression([...before, variable(found, nothing(range), nullable), set], again(found), range);
 }
 
 function behind(before: as.Statement[], result: as.Expression, range: as.Range): as.Expression {
@@ -205,7 +211,7 @@ export function typeOfNullish(expansion: Expansion, { left, right }: NullishExpr
   const known = leftOf(expansion, left);
   if (known === null) return null;
   if (known.kind === "null") return typing.of(right, flow, context);
-  const there = known.type.nonNullableType;
+  const there = boxedType(known.type) ?? known.type.nonNullableType;
   const other = typing.of(right, flow, there);
   if (other === null || other === as.Type.void) return there;
   return as.Type.commonType(there, other, context);
@@ -293,7 +299,7 @@ function present(
 
 export function typeOfAssignIf({ typing, flow, context }: Expansion, node: AssignIfExpression): as.Type | null {
   const type = typing.of(node.target, flow, context);
-  return type !== null && node.operator === "??" ? type.nonNullableType : type;
+  return type !== null && node.operator === "??" ? (boxedType(type) ?? type.nonNullableType) : type;
 }
 
 export function expandAssignIf(expansion: Expansion, node: AssignIfExpression): as.Expression | null {
@@ -337,7 +343,7 @@ export function expandAssignIf(expansion: Expansion, node: AssignIfExpression): 
     operator === "??" ? isNull(read, range) : operator === "||" ? not(read, range) : read;
   // As a value of its own type: where the target may be null, the compiler would take the value for one that may be too.
   const given = hidden("value", at, value.range);
-  const give = constant(given, value, operator === "??" ? type.nonNullableType : type);
+  const give = constant(given, value, operator === "??" ? (boxedType(type) ?? type.nonNullableType) : type);
   if (context === as.Type.void) {
     const set = block([give, run(assigned(place(), again(given), range))], range);
     return new BlockExpression([...before, when(isWanted(place()), set, range)], null, range);

@@ -12,11 +12,6 @@ const MISTAKES = {
     message: "This is never null, so ?. tests nothing.",
     help: "Write a dot, or declare what may be absent as T | null.",
   },
-  absent_value: {
-    code: "optional_chaining",
-    message: "A number or bool behind ?. has no value where the object is null.",
-    help: "Say the value for that case: user?.age ?? 0",
-  },
   not_iterable: {
     code: "for_of_loop",
     message: "A for…of loop goes over arrays, typed arrays, strings, sets and maps.",

@@ -703,3 +703,49 @@ async function text(request: IncomingMessage): Promise<string> {
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString();
 }
+
+test("optional members, unions of texts and maps are what they are in TypeScript and OpenAPI", () => {
+  const manifest: Manifest = {
+    ...MANIFEST,
+    records: {
+      Seat: {
+        name: "Seat",
+        fields: [
+          { name: "label", type: { kind: "string" }, optional: false },
+          { name: "status", type: { kind: "string", oneOf: ["free", "held"] }, optional: false },
+          { name: "until", type: { kind: "f64" }, optional: true, absent: true },
+          { name: "prices", type: { kind: "map", value: { kind: "record", name: "Price" } }, optional: false },
+        ],
+      },
+      Price: { name: "Price", fields: [{ name: "cents", type: { kind: "i64" }, optional: false }] },
+    },
+    handlers: {
+      hold: {
+        ...at,
+        parameters: [
+          { name: "seat", type: { kind: "record", name: "Seat" }, optional: false },
+          { name: "note", type: { kind: "string" }, optional: true, absent: true },
+        ],
+        result: { kind: "array", element: { kind: "string", oneOf: ["yes", "no"] } },
+      },
+      show: { ...at, readOnly: true, parameters: [], result: { kind: "record", name: "Seat" } },
+    },
+  };
+  const types = generateHandlerTypes(manifest);
+  expect(types).toContain('readonly status: "free" | "held";');
+  expect(types).toContain("readonly until?: number;");
+  expect(types).toContain("readonly note?: string;");
+  expect(types).toContain("readonly prices: Readonly<Record<string, Price>>;");
+  expect(types).toContain("readonly prices: Readonly<Record<string, PriceInput>>;");
+  expect(types).toContain('readonly result: readonly ("yes" | "no")[];');
+  const { components } = JSON.parse(generateOpenApi(manifest)) as {
+    components: { schemas: Record<string, { properties: Record<string, unknown>; required: string[] }> };
+  };
+  const seat = components.schemas["Seat"]!;
+  expect(seat.required).toEqual(["label", "status", "prices"]);
+  expect(seat.properties["status"]).toEqual({ type: "string", enum: ["free", "held"] });
+  expect(seat.properties["prices"]).toEqual({
+    type: "object",
+    additionalProperties: { $ref: "#/components/schemas/Price" },
+  });
+});

@@ -151,3 +151,20 @@ test.each([
   expect(() => read(line, TYPES)).toThrow(ItemProblem);
   expect(() => read(line, TYPES)).toThrow(message);
 });
+
+test("null for an optional member is what an earlier build stored: the member is left out", () => {
+  const types: TableTypes = {
+    tables: { seats: { kind: "map", value: { kind: "array", element: { kind: "record", name: "Seat" } } } },
+    records: {
+      Seat: {
+        name: "Seat",
+        fields: [
+          { name: "label", type: { kind: "string" }, optional: false },
+          { name: "holder", type: { kind: "string" }, optional: true, absent: true },
+        ],
+      },
+    },
+  };
+  const item = read('{"table":"seats","key":"k","value":{"a":[{"label":"x","holder":null}]}}', types);
+  expect(itemToJson(item)).toBe('{"table":"seats","key":"k","value":{"a":[{"label":"x"}]}}');
+});

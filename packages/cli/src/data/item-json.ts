@@ -80,7 +80,8 @@ export function checkPlace(table: string, key: string, types: TableTypes): void 
 function encode(table: string, json: Json, types: TableTypes): Uint8Array {
   if (types === null) return encodeUntyped(json);
   const type = types.tables[table]!;
-  const encoded = encodeArguments([{ name: "value", type, optional: false }], types.records, { value: plain(json) });
+  const value = withoutNulls(plain(json), type, types.records);
+  const encoded = encodeArguments([{ name: "value", type, optional: false }], types.records, { value });
   if (encoded.kind === "problem") {
     const { code, message } = encoded.problem;
     throw new ItemProblem(`has a wrong value: ${message}${code === "unknown_argument" ? UNKNOWN_FIELD_HELP : ""}`);
@@ -90,6 +91,35 @@ function encode(table: string, json: Json, types: TableTypes): Uint8Array {
   reader.map();
   reader.text();
   return encoded.bytes.slice(encoded.bytes.length - reader.remaining);
+}
+
+/** The value without the optional members that are null: an earlier build has stored them so. */
+function withoutNulls(value: unknown, type: ValueType, records: RecordTypes): unknown {
+  switch (type.kind) {
+    case "array":
+      return Array.isArray(value) ? value.map((element) => withoutNulls(element, type.element, records)) : value;
+    case "nullable":
+      return value === null ? value : withoutNulls(value, type.inner, records);
+    case "map":
+      return ofEntries(value, (_key, held) => withoutNulls(held, type.value, records));
+    case "record": {
+      const fields = records[type.name]?.fields ?? [];
+      return ofEntries(value, (name, held) => {
+        const field = fields.find((known) => known.name === name);
+        if (field === undefined) return held;
+        return held === null && field.absent === true ? undefined : withoutNulls(held, field.type, records);
+      });
+    }
+    default:
+      return value;
+  }
+}
+
+/** An object whose values are made anew, without those that are undefined; another value as it is. */
+function ofEntries(value: unknown, make: (name: string, held: unknown) => unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const entries = Object.entries(value).map(([name, held]) => [name, make(name, held)] as const);
+  return Object.fromEntries(entries.filter(([, held]) => held !== undefined));
 }
 
 /** A value as it is written: 2 is an integer, 2.0 a float. Throws an ItemProblem. */

@@ -536,6 +536,9 @@ test("nullable numbers and entries stand in the forms that ask for null", () => 
       return total;
     }
     export function most(limit?: number): number { const { length } = "abc"; return Math.min(limit ?? 20, length as f64); }
+    export function constant(): Item {
+      return { id: "c", marks: {}, kind: "a" as const };
+    }
     export function over(all: i32[], n: i32): i32 | null { return all.find((one) => one > n); }
     function nameOf({ id, kind }: { id: string; kind: "a" | "b" }): string { return kind === "a" ? id : kind; }
     export function named(id: string, kind: "a" | "b"): string { return nameOf({ id, kind }); }
@@ -563,6 +566,7 @@ test("nullable numbers and entries stand in the forms that ask for null", () => 
   expect(call(built, items, "held", { id: "x", time: 7 }).result).toBe(false);
   expect(call(built, items, "sum", { id: "y" }).result).toBe(3);
   expect(call(built, items, "most").result).toBe(3);
+  expect(call(built, items, "constant").result).toEqual({ id: "c", marks: {}, kind: "a" });
   expect(call(built, items, "over", { all: [1, 0, 5, 7], n: 4 }).result).toBe(5);
   expect(call(built, items, "over", { all: [0], n: 4 }).result).toBe(null);
   expect(call(built, items, "named", { id: "q", kind: "b" }).result).toBe("b");

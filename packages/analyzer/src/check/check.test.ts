@@ -65,7 +65,7 @@ describe("before the compiler", () => {
           with (a) { b(); } //! old_statement
           n ||= 10n; //! bigint_literal
           const k: keyof User = a satisfies string; //! type_operator type_operator
-          const l = ["x"] as const; //! const_assertion
+          const l = ["x"] as const;
           import("./forms"); //! dynamic_import
         }
         class I { #count: i32 = 1; } //! private_name

@@ -63,7 +63,6 @@ const FIXES: Partial<Record<DiagnosticCode, FixOf>> = {
   old_statement: (place) =>
     place.text(0) === "debugger" ? { title: "Leave out debugger", edits: [place.leftOut(2)] } : null,
   void_operator: (place) => ({ title: "Leave out void", edits: [place.leftOut()] }),
-  const_assertion: (place) => ({ title: "Leave out as const", edits: [place.cutOff(2)] }),
   class_form: (place) =>
     ["override", "accessor"].includes(place.text(0))
       ? { title: `Leave out ${place.text(0)}`, edits: [place.leftOut()] }

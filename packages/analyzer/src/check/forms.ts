@@ -68,10 +68,6 @@ const FORMS = {
     message: "there are no computed names of members",
     help: "write the name itself; for names that are computed use a map: const ages = new Map<string, i32>();",
   },
-  const_assertion: {
-    message: "there is no as const",
-    help: "leave it out, or use const variables or an enum",
-  },
   private_name: {
     message: "there are no #private names",
     help: "write private: private count: i32 = 0;",
@@ -254,8 +250,6 @@ function formAt(tokens: Tokens, index: number): FormCode | null {
       return endsExpression(before) && isName(1) ? "type_operator" : null;
     case "keyof":
       return isName(1) && [":", "<", "|", "&", "=", "as"].includes(before?.text ?? "") ? "type_operator" : null;
-    case "as":
-      return after() === "const" ? "const_assertion" : null;
     case "await":
       return isName(1) ? "async_function" : null;
     case "function":

@@ -56,7 +56,6 @@ export const CATALOGUE = {
   lost_default: REFUSED,
   thrown_value: REFUSED,
   computed_name: REFUSED,
-  const_assertion: REFUSED,
   private_name: REFUSED,
   dynamic_import: REFUSED,
   old_statement: REFUSED,

@@ -3,7 +3,7 @@
  * It belongs to one function instance: a generic function has one for each of its instances. It is made once, as the
  * compiler compiles loops several times, and everything that reads the compiler's facts wants to see one tree.
  */
-import { as, Constraints, DiagnosticCode, NodeKind, ReportMode, Token } from "../assemblyscript.ts";
+import { as, AssertionKind, Constraints, DiagnosticCode, NodeKind, ReportMode, Token } from "../assemblyscript.ts";
 import { withoutParentheses } from "../children.ts";
 import {
   AssignIfExpression,
@@ -156,7 +156,8 @@ export class Expander {
     if (node instanceof as.BinaryExpression)
       return expandPatternAssignment(expansion, node) ?? expandComparison(expansion, node);
     if (node instanceof as.UnaryPrefixExpression) return expandNegation(expansion, node);
-    return null;
+    // The value of `value as const` is the value; types say nothing of constants.
+    return isConstAssertion(node) ? node.expression : null;
   }
 
   /** The type of a form; undefined: it is none. */
@@ -169,6 +170,7 @@ export class Expander {
     if (node instanceof RecordSpreadExpression) return typeOfRecordSpread(expansion, node);
     if (node instanceof as.ArrayLiteralExpression) return typeOfArraySpread(expansion, node);
     if (node instanceof as.CallExpression) return typeOfCallback(expansion, node);
+    if (isConstAssertion(node)) return this.#typing.of(node.expression, flow, context);
     // A comparison or negation is one, whatever it is expanded to.
     return undefined;
   }
@@ -295,8 +297,14 @@ function isForm(node: as.Expression): boolean {
     node instanceof NullishExpression ||
     node instanceof AssignIfExpression ||
     node instanceof RecordSpreadExpression ||
-    node instanceof BlockExpression
+    node instanceof BlockExpression ||
+    isConstAssertion(node)
   );
+}
+
+/** `value as const`. */
+function isConstAssertion(node: as.Expression): node is as.AssertionExpression {
+  return node instanceof as.AssertionExpression && node.assertionKind === AssertionKind.Const;
 }
 
 function mayBeForm(node: as.Expression): boolean {

@@ -199,6 +199,6 @@ export class LiveStreams {
   }
 }
 
-export function digestOf(outcome: Outcome): string {
+function digestOf(outcome: Outcome): string {
   return outcome.kind === "result" ? contentHash(outcome.value) : `${outcome.kind} ${outcome.code}`;
 }

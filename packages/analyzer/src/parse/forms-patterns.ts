@@ -32,7 +32,7 @@ export function heldBy({ range }: Pattern): as.IdentifierExpression {
   return identifier(`parts@${range.start}`, range);
 }
 
-export function isPattern(target: as.IdentifierExpression | Pattern): target is Pattern {
+function isPattern(target: as.IdentifierExpression | Pattern): target is Pattern {
   return !(target instanceof as.IdentifierExpression);
 }
 

@@ -80,7 +80,8 @@ const measured: readonly number[] = ROUND_TRIPS_MS.filter(
 );
 if (measured.length === 0) throw new Error(`--round-trips ${roundTrips}: none of ${ROUND_TRIPS_MS.join(", ")}`);
 if (gridOnly && coldOnly) throw new Error("nothing is left");
-if (measured.length < ROUND_TRIPS_MS.length && (!gridOnly || page)) throw new Error("--round-trips goes with --grid-only");
+if (measured.length < ROUND_TRIPS_MS.length && (!gridOnly || page))
+  throw new Error("--round-trips goes with --grid-only");
 
 const random = new Random(seed, 0.99);
 const loadBefore = loadavg()[0]!;

@@ -185,7 +185,7 @@ function asOwner(lowering: BodyLowering, object: Expression, callee: as.Function
   return { kind: "cast", operand: object, type: lowering.declarations.type(owner.type, span), span };
 }
 
-export function assign(target: AssignmentTarget, value: Expression, type: Type): Expression {
+function assign(target: AssignmentTarget, value: Expression, type: Type): Expression {
   return { kind: "assignment", target, operator: "", prefix: false, value, type, span: value.span };
 }
 

@@ -33,7 +33,7 @@ import {
 import { isReference } from "./typing.ts";
 
 /** Methods whose function may capture. */
-export const LOOPED_METHODS: ReadonlySet<string> = new Set([
+const LOOPED_METHODS: ReadonlySet<string> = new Set([
   "forEach",
   "map",
   "filter",

@@ -6,12 +6,12 @@ import type { Expansion } from "./expander.ts";
 import { access, again, assigned, call, constant, declared, element, hidden, run, slicedFrom } from "./syntax.ts";
 
 /** The value behind `...`; null: the node is another. */
-export function spreadIn(node: as.Expression): as.Expression | null {
+function spreadIn(node: as.Expression): as.Expression | null {
   if (!(node instanceof as.UnaryPrefixExpression) || node.operator !== Token.Dot_Dot_Dot) return null;
   return node.operand;
 }
 
-export function hasSpread(nodes: readonly as.Expression[]): boolean {
+function hasSpread(nodes: readonly as.Expression[]): boolean {
   return nodes.some((node) => spreadIn(node) !== null);
 }
 

@@ -449,7 +449,8 @@ describe("radical deploy", () => {
     // The bundle has paths in its comments.
     expect(version?.modules.filter(isWasm)).toEqual(before?.modules.filter(isWasm));
     expect(version?.modules.filter(isWasm)).toHaveLength(2);
-    expect(await visit("home")).toBeGreaterThan(300);
+    // It counts on from what the versions before it have stored.
+    expect(await visit("home")).toBeGreaterThan(200);
     expect(cloudflare.unknown).toEqual([]);
   });
 });

@@ -70,6 +70,7 @@ export function far(key: string): i32 {
 /**
  * Each comes to a limit if it is told to do enough; all of them read, so that a location may be stale.
  * @speculative
+ * @wrapping
  */
 export function burn(key: string, rounds: i32): i32 {
   let mixed = counts.has(key) ? 1 : 2;
@@ -77,6 +78,7 @@ export function burn(key: string, rounds: i32): i32 {
   return mixed;
 }
 
+/** @wrapping */
 function deep(levels: i32): i32 {
   return levels == 0 ? 0 : 1 + deep(levels - 1) * 3;
 }

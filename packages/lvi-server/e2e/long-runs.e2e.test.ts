@@ -86,14 +86,14 @@ test("an upgrade: pending intents of a module of ABI version 3 are completed, al
   const again = await start();
   const client = new TestClient(again.url, module);
   await client.register();
-  const newer = encodeModuleContent({ ...module.content, abi: 6 });
+  const newer = encodeModuleContent({ ...module.content, abi: 7 });
   const refused = await client.send("PUT", MODULES_PATH + module.hash, newer);
   expect([refused.status, await refused.json()]).toEqual([
     400,
     {
       error: {
         code: "malformed_message",
-        message: "the module has ABI version 6, and this release of Radical runs 3 to 5",
+        message: "the module has ABI version 7, and this release of Radical runs 3 to 6",
         hint: "a newer release has built it: upgrade this one, the primary before its locations",
       },
     },

@@ -155,6 +155,7 @@ const NOTHING: BuildResult = {
   handlers: [],
   tables: [],
   records: {},
+  named: {},
   wasm: new Uint8Array(),
   rwWasm: new Uint8Array(),
 };

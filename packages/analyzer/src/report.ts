@@ -1,5 +1,5 @@
 /** The analysis as it is told: what is known of each handler, and how. */
-import type { HandlerTables, Parameter, RecordTypes, ValueType } from "@radical/protocol";
+import type { HandlerTables, NamedTypes, Parameter, RecordTypes, ValueType } from "@radical/protocol";
 import { sortDiagnostics, type Diagnostic, type Span } from "./diagnostics/diagnostic.ts";
 import type { AccessPattern, Derived, Explanation, PhaseProduct, Steps, Transformation } from "./front.ts";
 import { spanOfRange } from "./parse/span.ts";
@@ -67,6 +67,8 @@ export interface Analysis {
   readonly handlers: readonly HandlerReport[];
   readonly tables: readonly TableReport[];
   readonly records: RecordTypes;
+  /** Enums and unions of texts that handlers take and return. */
+  readonly named: NamedTypes;
 }
 
 /** `found`: the diagnostics but those of the verdicts. */
@@ -93,6 +95,7 @@ export function analysisOf(
       span: spanOfRange(declaration.name.range),
     })),
     records: recordTypes(schema.records),
+    named: schema.named,
   };
 }
 

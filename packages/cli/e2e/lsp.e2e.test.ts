@@ -146,7 +146,7 @@ test("open, see what is wrong, write the accepted form, hover, end", async () =>
   });
   expect((hover as Hover).contents).toEqual({
     kind: "markdown",
-    value: "**read**: sliced, reads only\n\n```text\nreads  notes/{id}\n```",
+    value: "**read** reads only. Its location knows the items before it runs.\n\n```text\nreads  notes/{id}\n```",
   });
   expect(await client.end()).toBe(0);
 });

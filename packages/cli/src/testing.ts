@@ -78,10 +78,12 @@ interface TypedCalls<Handlers> {
 }
 
 type CallArguments<Handler> = Handler extends { readonly arguments: infer Arguments }
-  ? object extends Arguments
+  ? IsOptional<Arguments> extends true
     ? readonly [args?: Arguments, options?: CallOptions]
     : readonly [args: Arguments, options?: CallOptions]
   : never;
+/** A handler without parameters has a type of arguments with any name and no value. */
+type IsOptional<Arguments> = string extends keyof Arguments ? true : object extends Arguments ? true : false;
 type ResultOf<Handler> = Handler extends { readonly result: infer Result } ? Result : never;
 
 /** An application that runs. `Handlers`: the type of that name in the generated client; without it any call is taken. */

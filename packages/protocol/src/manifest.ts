@@ -4,7 +4,7 @@
 import type { CacheChoice } from "./cache-choice.ts";
 import type { ModuleHash } from "./ids.ts";
 import type { HandlerPlan, Limits } from "./module-content.ts";
-import type { Parameter, RecordTypes, ValueType } from "./value-type.ts";
+import type { NamedTypes, Parameter, RecordTypes, ValueType } from "./value-type.ts";
 
 export interface HandlerManifest {
   readonly parameters: readonly Parameter[];
@@ -33,6 +33,8 @@ export interface Manifest {
   readonly cache: CacheChoice;
   readonly handlers: Readonly<Record<string, HandlerManifest>>;
   readonly records: RecordTypes;
+  /** Those that handlers take and return. */
+  readonly named?: NamedTypes;
   /** Record type by table name. */
   readonly tables: Readonly<Record<string, ValueType>>;
   readonly testHooks?: TestHooks;

@@ -7,12 +7,18 @@ export type IntegerKind = "i8" | "u8" | "i16" | "u16" | "i32" | "u32" | "i64" | 
 
 export type ValueType =
   | { readonly kind: "bool" }
-  | { readonly kind: IntegerKind }
+  | {
+      readonly kind: IntegerKind;
+      /** The enum of which it is a value, by its name in {@link NamedTypes}. Values are not checked. */
+      readonly named?: string;
+    }
   | { readonly kind: "f32" | "f64" }
   | {
       readonly kind: "string";
       /** The texts that it may be; left out: any. */
       readonly oneOf?: readonly string[];
+      /** The name that the source gives to the union of these texts. */
+      readonly named?: string;
     }
   | { readonly kind: "array"; readonly element: ValueType }
   /** Of texts to values, in the order in which they were added: an object in JSON. */
@@ -20,9 +26,20 @@ export type ValueType =
   | { readonly kind: "nullable"; readonly inner: ValueType }
   | { readonly kind: "record"; readonly name: string };
 
+/** Enums and unions of texts, by the names that the source gives them. */
+export type NamedTypes = Readonly<Record<string, NamedType>>;
+
+/** `description`: the words of its doc comment, in Markdown. */
+export type NamedType = { readonly description?: string } & (
+  | { readonly kind: "enum"; readonly values: Readonly<Record<string, number>> }
+  | { readonly kind: "texts"; readonly texts: readonly string[] }
+);
+
 /** A record class: its fields in encoding order, inherited ones first. */
 export interface RecordType {
   readonly name: string;
+  /** The words of its doc comment, in Markdown. */
+  readonly description?: string;
   readonly fields: readonly Field[];
 }
 
@@ -36,6 +53,8 @@ export interface Field {
    * encoded. Null is not an argument for it. An item that was stored with null is read as absent.
    */
   readonly absent?: true;
+  /** The words of its doc comment, in Markdown. */
+  readonly description?: string;
 }
 
 /** Records by name; recursive types refer to each other by name. */

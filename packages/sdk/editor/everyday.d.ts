@@ -32,6 +32,7 @@ interface Array<T> {
   /** The last element for which the function holds; null: there is none. */
   findLast(predicate: (value: T, index: i32, array: T[]) => bool): T | null;
   entries(): IterableIterator<[i32, T]>;
+  push(...values: T[]): i32;
   flatMap<U>(mapped: (value: T, index: i32, array: T[]) => U[]): U[];
 }
 interface StaticArray<T> {

@@ -11,6 +11,11 @@ const CHANGES = [
   ["declare type Number = _Float;", "interface Number extends _Float {}"],
   // TypeScript finds the iterators of collections by this symbol (`everyday.d.ts`).
   ["readonly iterator: symbol;", "readonly iterator: unique symbol;"],
+  // The parts of a time have defaults.
+  [
+    "    month: i32,\n    day: i32,\n    hour: i32,\n    minute: i32,\n    second: i32,\n    millisecond: i32\n  ): i64;",
+    "    month?: i32,\n    day?: i32,\n    hour?: i32,\n    minute?: i32,\n    second?: i32,\n    millisecond?: i32\n  ): i64;",
+  ],
 ];
 
 let text = readFileSync(fileURLToPath(import.meta.resolve("assemblyscript/std/assembly/index.d.ts")), "utf8");

@@ -5,7 +5,7 @@
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import type { Diagnostic, Edit, Fix } from "../diagnostics/diagnostic.ts";
 import type { Finding, Test } from "../parse/arithmetic.ts";
-import { NodeKind, type as } from "../parse/assemblyscript.ts";
+import { NodeKind, Token, type as } from "../parse/assemblyscript.ts";
 import { withoutParentheses } from "../parse/children.ts";
 import { readableTypes, spanOfRange, textOf } from "../parse/span.ts";
 
@@ -51,7 +51,7 @@ function inWords(finding: Finding): Diagnostic {
     }
     case "missing-key": {
       const { message, help } = ACCESSES[finding.access];
-      return diagnostic("missing_key", { message, primary, help });
+      return diagnostic("missing_key", { message, primary, help, fix: asked(node, finding.access) });
     }
   }
 }
@@ -124,4 +124,16 @@ function divided({ left, right }: as.BinaryExpression, type: string): Fix {
     text: `(${operandText(operand)} as f64)`,
   });
   return { title: "Keep the fraction", edits: [cast(left), ...(/64|size/.test(type) ? [cast(right)] : [])] };
+}
+
+/** `ages.get(name) == null` asks the map whether it has the key. */
+function asked(node: as.Node, access: "key" | "index" | "element"): Fix | undefined {
+  if (access !== "key" || node.kind !== NodeKind.Binary) return undefined;
+  const { operator, left, right } = node as as.BinaryExpression;
+  const call = withoutParentheses(right.kind === NodeKind.Null ? left : right);
+  const [, map, key] = /^(.*)\.get(\(.*\))$/s.exec(textOf(call)) ?? [];
+  if (map === undefined || key === undefined || call.kind !== NodeKind.Call) return undefined;
+  const isAbsent = operator === Token.Equals_Equals || operator === Token.Equals_Equals_Equals;
+  const text = `${isAbsent ? "!" : ""}${map}.has${key}`;
+  return { title: `Write ${text}`, edits: [{ span: spanOfRange(node.range), text }] };
 }

@@ -113,6 +113,149 @@ const FIXES: readonly (readonly [code: DiagnosticCode, before: string, after: st
     '/** @nearStorage */\nexport function h(): string {\n  return "";\n}\n',
     '/** @nearstorage */\nexport function h(): string {\n  return "";\n}\n',
   ],
+  [
+    "unknown_tag",
+    "/** @wrap */\nexport function h(): i32 {\n  return 1;\n}\n",
+    "/** @wrapping */\nexport function h(): i32 {\n  return 1;\n}\n",
+  ],
+  [
+    "type_import",
+    'import { type Table, now } from "@radical/sdk";\nexport function h(): i64 {\n  return now();\n}\n',
+    'import { Table, now } from "@radical/sdk";\nexport function h(): i64 {\n  return now();\n}\n',
+  ],
+  [
+    "bigint_literal",
+    "export function h(n: i64): i64 {\n  return n + 1_000n;\n}\n",
+    "export function h(n: i64): i64 {\n  return n + 1_000;\n}\n",
+  ],
+  [
+    "bigint_literal",
+    "export function h(): i64 {\n  const large = 10n;\n  return large;\n}\n",
+    "export function h(): i64 {\n  const large: i64 = 10;\n  return large;\n}\n",
+  ],
+  [
+    "string_enum",
+    'enum State {\n  Open = "open",\n  Done = "done",\n}\nexport function h(s: State, all: State[]): State {\n  if (s == State.Open) return all[0];\n  return State.Done;\n}\n',
+    'type State = "open" | "done";\nexport function h(s: State, all: State[]): State {\n  if (s == "open") return all[0];\n  return "done";\n}\n',
+  ],
+  [
+    "local_declaration",
+    'import { now } from "@radical/sdk";\n\n/** Hello. */\nexport function h(): f64 {\n  class Point {\n    x: f64 = 0;\n  }\n  const at = now();\n  return new Point().x + (at as f64);\n}\n',
+    'import { now } from "@radical/sdk";\n\nclass Point {\n  x: f64 = 0;\n}\n\n/** Hello. */\nexport function h(): f64 {\n  const at = now();\n  return new Point().x + (at as f64);\n}\n',
+  ],
+  [
+    "local_declaration",
+    "export function h(): i32 {\n  const enum Kind {\n    A,\n    B,\n  }\n  return Kind.B;\n}\n",
+    "const enum Kind {\n  A,\n  B,\n}\n\nexport function h(): i32 {\n  return Kind.B;\n}\n",
+  ],
+  ...(
+    [
+      ["/^ann/.test(text)", 'text.startsWith("ann")'],
+      ["/\\.ts$/.test(text.trim() + text)", '(text.trim() + text).endsWith(".ts")'],
+      ["!/^ann$/.test(text)", '!(text == "ann")'],
+      ["/a b/.test(text)", 'text.includes("a b")'],
+      ['text.replace(/\\//g, "-") == ""', 'text.replaceAll("/", "-") == ""'],
+      ['text.replace(/a/, "b") == ""', 'text.replace("a", "b") == ""'],
+      ["text.split(/, /).length > 1", 'text.split(", ").length > 1'],
+    ] as const
+  ).map(
+    ([before, after]) =>
+      [
+        "regular_expression",
+        `export function h(text: string): bool {\n  return ${before};\n}\n`,
+        `export function h(text: string): bool {\n  return ${after};\n}\n`,
+      ] as const,
+  ),
+  [
+    "object_literal",
+    'class Box { width: i32 = 0; height: i32 = 0; }\nexport function h(): i32 {\n  const box: Box = { ["width"]: [1, 2].length, height: 1, };\n  return box.width;\n}\n',
+    "class Box { width: i32 = 0; height: i32 = 0; }\nexport function h(): i32 {\n  const box: Box = { width: [1, 2].length, height: 1, };\n  return box.width;\n}\n",
+  ],
+  [
+    "index_signature",
+    'export interface Ages {\n  [name: string]: i32[];\n}\nexport function h(ages: Ages): i32 {\n  const found = ages["ann"];\n  return found == null ? 0 : found[0];\n}\n',
+    'export type Ages = Record<string, i32[]>;\nexport function h(ages: Ages): i32 {\n  const found = ages["ann"];\n  return found == null ? 0 : found[0];\n}\n',
+  ],
+  [
+    "call_signature",
+    "interface Format {\n  (count: i32): string;\n}\nfunction show(format: Format): string {\n  return format(1);\n}\nexport function h(): string {\n  return show((count) => count.toString());\n}\n",
+    "type Format = (count: i32) => string;\nfunction show(format: Format): string {\n  return format(1);\n}\nexport function h(): string {\n  return show((count) => count.toString());\n}\n",
+  ],
+  [
+    "dead_code",
+    'export function h(name: string): string {\n  return (name ?? "nobody").trim();\n}\n',
+    "export function h(name: string): string {\n  return (name).trim();\n}\n",
+  ],
+  [
+    "dead_code",
+    "export function h(names: string[]): string {\n  return names?.[0];\n}\n",
+    "export function h(names: string[]): string {\n  return names[0];\n}\n",
+  ],
+  [
+    "dead_code",
+    "export function h(name: string): string {\n  return name?.trim();\n}\n",
+    "export function h(name: string): string {\n  return name.trim();\n}\n",
+  ],
+  [
+    "in_operator",
+    "export function h(name: string): bool {\n  const ages = new Map<string, i32>();\n  return name in ages;\n}\n",
+    "export function h(name: string): bool {\n  const ages = new Map<string, i32>();\n  return ages.has(name);\n}\n",
+  ],
+  [
+    "in_operator",
+    "export function h(name: string, ages: Record<string, i32>): bool {\n  return !(name in ages);\n}\n",
+    "export function h(name: string, ages: Record<string, i32>): bool {\n  return !(ages[name] != null);\n}\n",
+  ],
+  [
+    "map_entry",
+    "export function h(words: string[]): i32 {\n  const counts: Record<string, i32> = {};\n  for (let i = 0; i < words.length; i++) counts[words[i]]++;\n  return counts.size;\n}\n",
+    "export function h(words: string[]): i32 {\n  const counts: Record<string, i32> = {};\n  for (let i = 0; i < words.length; i++) counts[words[i]] = (counts[words[i]] ?? 0) + 1;\n  return counts.size;\n}\n",
+  ],
+  [
+    "map_entry",
+    'export function h(notes: Record<string, string>): string {\n  notes["a"] += "b" + "c";\n  return notes["a"] ?? "";\n}\n',
+    'export function h(notes: Record<string, string>): string {\n  notes["a"] = (notes["a"] ?? "") + ("b" + "c");\n  return notes["a"] ?? "";\n}\n',
+  ],
+  [
+    "overload_signature",
+    "function label(value: i32): string;\nfunction label(value: i32): string {\n  return value.toString();\n}\nexport function h(): string {\n  return label(1);\n}\n",
+    "function label(value: i32): string {\n  return value.toString();\n}\nexport function h(): string {\n  return label(1);\n}\n",
+  ],
+  [
+    "overload_signature",
+    "class Labels {\n  of(value: i32): string;\n  of(value: i32): string {\n    return value.toString();\n  }\n}\nexport function h(): string {\n  return new Labels().of(1);\n}\n",
+    "class Labels {\n  of(value: i32): string {\n    return value.toString();\n  }\n}\nexport function h(): string {\n  return new Labels().of(1);\n}\n",
+  ],
+  [
+    "constant_test",
+    "export function h(n: f64): bool {\n  return n !== NaN;\n}\n",
+    "export function h(n: f64): bool {\n  return !isNaN(n);\n}\n",
+  ],
+  [
+    "missing_key",
+    "export function h(name: string): bool {\n  const ages = new Map<string, i32>();\n  return ages.get(name) === null;\n}\n",
+    "export function h(name: string): bool {\n  const ages = new Map<string, i32>();\n  return !ages.has(name);\n}\n",
+  ],
+  [
+    "type_error",
+    "export function h(n: i32): string {\n  return n + 1;\n}\n",
+    "export function h(n: i32): string {\n  return `${n + 1}`;\n}\n",
+  ],
+  [
+    "unknown_type",
+    'class User { name: string = ""; }\nexport function h(user: Readonly<User>): string {\n  return user.name;\n}\n',
+    'class User { name: string = ""; }\nexport function h(user: User): string {\n  return user.name;\n}\n',
+  ],
+  [
+    "private_field",
+    'class User { private name: string = ""; }\nexport function h(user: User): i32 {\n  return 1;\n}\n',
+    'class User { name: string = ""; }\nexport function h(user: User): i32 {\n  return 1;\n}\n',
+  ],
+  [
+    "rest_parameter",
+    'export function h(...words: string[]): string {\n  return words.join(" ");\n}\n',
+    'export function h(words: string[]): string {\n  return words.join(" ");\n}\n',
+  ],
 ];
 
 test.each(FIXES)("%s: %j", (code, before, after) => {
@@ -145,6 +288,41 @@ describe("there is no fix", () => {
       "class A { #n: i32 = 1; }\nclass B { n: i32 = 1; }\nexport function h(): i32 {\n  return new B().n;\n}\n",
     ],
     ["a static field", "private_name", "class A { static #n: i32 = 1; }\nexport function h(): i32 {\n  return 1;\n}\n"],
+    [
+      "other files may import the enum",
+      "string_enum",
+      'export enum State { Open = "open" }\nexport function h(): string {\n  return State.Open;\n}\n',
+    ],
+    [
+      "the enum is used as a value",
+      "string_enum",
+      'enum State { Open = "open" }\nfunction all(states: State): i32 { return 1; }\nexport function h(): i32 {\n  return all(State);\n}\n',
+    ],
+    [
+      "the class uses a variable of its function",
+      "local_declaration",
+      "export function h(n: i32): i32 {\n  class A { n: i32 = n; }\n  return new A().n;\n}\n",
+    ],
+    [
+      "the file has the name of the class already",
+      "local_declaration",
+      "class A {}\nexport function h(n: i32): i32 {\n  class A { n: i32 = 1; }\n  return new A().n;\n}\n",
+    ],
+    [
+      "the regular expression has a choice",
+      "regular_expression",
+      "export function h(text: string): bool {\n  return /a|b/.test(text);\n}\n",
+    ],
+    [
+      "the key would be computed twice",
+      "map_entry",
+      'function key(): string { return "a"; }\nexport function h(ages: Record<string, i32>): void {\n  ages[key()]++;\n}\n',
+    ],
+    [
+      "a method that is not a field",
+      "object_literal",
+      'class A { n: i32 = 0; }\nexport function h(): i32 {\n  const a: A = { ["n"]: 1, m() { return 1; } };\n  return a.n;\n}\n',
+    ],
     ["a with statement", "old_statement", "export function h(a: string): void {\n  with (a) { }\n}\n"],
     [
       "a static block",

@@ -230,6 +230,7 @@ function formAt(tokens: Tokens, index: number): FormCode | null {
     case "declare":
       return isName(1) && isMember(tokens, index) ? "class_form" : null;
     case "export":
+      if (after() === "type" && after(2) === "{") return "type_import";
       return after() === "=" || (after() === "*" && after(2) === "as") ? "module_form" : null;
     case "static":
       return after() === "{" ? "class_form" : null;
@@ -241,6 +242,7 @@ function formAt(tokens: Tokens, index: number): FormCode | null {
       if (after() === "Date" && after(2) === "(" && after(3) === ")") return "nondeterministic";
       return after() === "." ? "meta_property" : null;
     case "type":
+      if (isName(1) && isImportList(tokens, opener(tokens, index))) return "type_import";
       return isName(1) && isStatementStart(before, "export") ? aliasForm(tokens, index) : null;
     case "debugger":
       return isStatementStart(before) && after() === ";" ? "old_statement" : null;
@@ -275,6 +277,11 @@ function formAt(tokens: Tokens, index: number): FormCode | null {
         ? "labeled_statement"
         : null;
   }
+}
+
+/** The braces of `import { … }` and `export { … }`; in `{ type as User }` the word is a name. */
+function isImportList(tokens: Tokens, open: number): boolean {
+  return open > 0 && tokens[open]!.text === "{" && ["import", "export"].includes(tokens[open - 1]!.text);
 }
 
 /** `async (…) =>`, not a call of a function named async. */

@@ -11,7 +11,7 @@ import { mayLoop } from "../parse/expand/callbacks.ts";
 import { lambdaOf } from "../parse/expand/lambda.ts";
 import { ObjectTypeNode, PredicateNode, TextsNode, partsOf } from "../parse/forms-types.ts";
 import { CLOSURE } from "../parse/messages.ts";
-import { spanOfRange } from "../parse/span.ts";
+import { spanOfRange, textOf } from "../parse/span.ts";
 
 interface Refusal {
   readonly code: DiagnosticCode;
@@ -72,6 +72,18 @@ const RENAMED: ReadonlyMap<string, string> = new Map([
   ["ReadonlyMap", "Map"],
   ["ReadonlySet", "Set"],
 ]);
+
+/** Types that say what a handler need not say of the type in them. */
+const NEEDLESS: ReadonlySet<string> = new Set(["Readonly", "Awaited"]);
+
+/** Undefined: nothing is certain to take the place of the name. */
+function renamed(text: string, range: as.Range, type: as.NamedTypeNode | null): Fix | undefined {
+  const [inner, ...others] = type?.typeArguments ?? [];
+  const isNeedless = NEEDLESS.has(text) && inner !== undefined && others.length === 0;
+  const name = isNeedless ? textOf(inner) : RENAMED.get(text);
+  if (name === undefined) return undefined;
+  return { title: `Write ${name}`, edits: [{ span: spanOfRange(isNeedless ? type!.range : range), text: name }] };
+}
 
 const TEMPLATE_TAG = {
   code: "template_tag",
@@ -157,7 +169,7 @@ class ScopeCheck {
         if (node instanceof ObjectTypeNode || node instanceof TextsNode || node instanceof PredicateNode)
           return this.#visitAll(partsOf(node), scope);
         const { name, typeArguments } = node as as.NamedTypeNode;
-        this.#use(name.identifier, scope);
+        this.#use(name.identifier, scope, node as as.NamedTypeNode);
         return this.#visitAll(typeArguments ?? [], scope);
       }
       case NodeKind.PropertyAccess:
@@ -261,7 +273,8 @@ class ScopeCheck {
     scope.locals.set(name.text, { start: name.range.start, isConstant });
   }
 
-  #use({ text, range }: as.IdentifierExpression, from: Scope): void {
+  /** `type`: the type that the name begins. */
+  #use({ text, range }: as.IdentifierExpression, from: Scope, type: as.NamedTypeNode | null = null): void {
     for (let scope: Scope | null = from; scope !== null; scope = scope.outer) {
       const local = scope.locals.get(text);
       if (local === undefined || local.start > range.start) continue;
@@ -271,10 +284,7 @@ class ScopeCheck {
     }
     const foreign = FOREIGN_NAMES.get(text);
     if (foreign === undefined) return;
-    const name = RENAMED.get(text);
-    const edits = [{ span: spanOfRange(range), text: name ?? "" }];
-    const fix = name === undefined ? undefined : { title: `Write ${name}`, edits };
-    this.#tell({ message: `cannot find name '${text}'`, ...foreign }, range, fix);
+    this.#tell({ message: `cannot find name '${text}'`, ...foreign }, range, renamed(text, range, type));
   }
 
   #tell({ code, message, help }: Refusal, range: as.Range, fix?: Fix): void {

@@ -144,7 +144,7 @@ const ASSIGNING: ReadonlySet<Token> = new Set([
 ]);
 
 /** The nodes around a range, from the file to the outermost expression that has exactly this range. */
-function pathTo({ source, start, end }: as.Range): as.Node[] {
+export function pathTo({ source, start, end }: as.Range): as.Node[] {
   const path: as.Node[] = [source];
   for (let node: as.Node | undefined = source; node !== undefined;) {
     node = childrenOf(node).find(({ range }) => range.source === source && range.start <= start && end <= range.end);

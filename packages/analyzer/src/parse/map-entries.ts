@@ -94,7 +94,7 @@ export class MapEntries {
     if (!ASSIGNMENTS.has(operator)) return null;
     const target = this.#entry(left);
     if (target === null) return null;
-    if (operator !== Token.Equals) return this.#refuse(range, "updates of entries of maps");
+    if (operator !== Token.Equals) return this.#refuseUpdate(range, target);
     if (context !== as.Type.void) return this.#refuse(range, "assignments to entries of maps inside of expressions");
     const set = as.Node.createIdentifierExpression("set", target.range);
     const callee = as.Node.createPropertyAccessExpression(target.expression, set, target.range);
@@ -104,7 +104,8 @@ export class MapEntries {
 
   #update({ operator, operand, range }: as.UnaryExpression): as.ExpressionRef | null {
     if (operator !== Token.Plus_Plus && operator !== Token.Minus_Minus) return null;
-    return this.#entry(operand) === null ? null : this.#refuse(range, "updates of entries of maps");
+    const target = this.#entry(operand);
+    return target === null ? null : this.#refuseUpdate(range, target);
   }
 
   /** The entry that an expression names; null: it names another thing. */
@@ -113,6 +114,15 @@ export class MapEntries {
     if (target.kind !== NodeKind.ElementAccess) return null;
     const access = target as as.ElementAccessExpression;
     return entriesOf(this.#typeOf(access.expression)) === null ? null : access;
+  }
+
+  #refuseUpdate(range: as.Range, { expression }: as.ElementAccessExpression): as.ExpressionRef {
+    const { value } = entriesOf(this.#typeOf(expression))!;
+    const isText = value.getClass() === this.#compiler.program.stringInstance;
+    return this.#refuse(
+      range,
+      `updates of entries of maps of ${value.isValue ? "numbers" : isText ? "texts" : "objects"}`,
+    );
   }
 
   #refuse(range: as.Range, what: string): as.ExpressionRef {

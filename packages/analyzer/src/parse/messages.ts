@@ -8,6 +8,7 @@ import type { Crash, LoadedProgram } from "./compile.ts";
 import { isDevelopers } from "./graft.ts";
 import { conversionHelp } from "./conversions.ts";
 import { mistakeIn } from "./expand/mistakes.ts";
+import { MAP_UPDATE, messageFix, NUMBER_AS_TEXT } from "./message-fixes.ts";
 import { readableTypes, spanOfRange } from "./span.ts";
 
 /** In place of the console. */
@@ -80,6 +81,7 @@ function convert(message: as.DiagnosticMessage, code: MessageCode, fallback: Fal
     primary: own ? spanOfRange(range) : relatedIsOwn ? spanOfRange(relatedRange) : fallback,
     related: own && relatedIsOwn ? [{ span: spanOfRange(relatedRange), label: "see here" }] : [],
     help: helpOf(known, text, range),
+    fix: own ? messageFix(known?.code ?? code, text, range) : undefined,
   });
 }
 
@@ -215,7 +217,7 @@ const KNOWN: readonly Known[] = [
     },
   },
   {
-    pattern: /^type '(?:bool|[iuf]\d+)' is not assignable to type 'string'$/,
+    pattern: NUMBER_AS_TEXT,
     help: (written) => {
       const name = /^[\w$.]+$/.test(written) ? written : "value";
       return `make it a text: \`\${${name}}\` or ${name}.toString()`;
@@ -240,7 +242,7 @@ const KNOWN: readonly Known[] = [
     help: "write map[key] = value; as a statement, and use the value",
   },
   {
-    pattern: /^not implemented: updates of entries of maps$/,
+    pattern: MAP_UPDATE,
     code: "map_entry",
     message: "an entry of a map may be absent, so it can't be updated",
     help: "read it first: const known = map[key]; map[key] = known == null ? 1 : known + 1;",

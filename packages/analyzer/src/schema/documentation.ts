@@ -1,4 +1,5 @@
-/** Doc comments of handlers, for clients and their editors. */
+/** Doc comments of handlers and types, for clients and their editors. */
+import type { as } from "../parse/assemblyscript.ts";
 
 export interface Documentation {
   /** Markdown, without tags; null: there is none. */
@@ -9,12 +10,24 @@ export interface Documentation {
 
 const NONE: Documentation = { description: null, parameters: new Map() };
 const BETWEEN = /^(?:\s|\/\/[^\n]*\n|@[\w.]+(?:\([^)]*\))?|\b(?:export|default)\b)*\bfunction\s*$/;
+/** Between a comment and the name of a type or of a field. */
+const BEFORE_NAME =
+  /^(?:\s|\/\/[^\n]*\n|@[\w.]+(?:\([^)]*\))?|\b(?:export|abstract|const|class|interface|enum|type|public|readonly)\b)*$/;
 const PARAMETER = /^@param\s+(?:\{[^}]*\}\s*)?\[?([A-Za-z_$][\w$]*)[^\s\]]*\]?\s*(?:-\s*)?([\s\S]*)$/;
 
 /** `nameStart`: where the name of a function's declaration begins in the text of its file. */
 export function documentationOf(text: string, nameStart: number): Documentation {
+  return documentationBefore(text, nameStart, BETWEEN);
+}
+
+/** The description of the type or field whose name stands at the range; null: there is none. */
+export function descriptionBefore({ source, start }: as.Range): string | null {
+  return documentationBefore(source.text, start, BEFORE_NAME).description;
+}
+
+function documentationBefore(text: string, nameStart: number, between: RegExp): Documentation {
   const end = text.lastIndexOf("*/", nameStart);
-  if (end < 0 || !BETWEEN.test(text.slice(end + 2, nameStart))) return NONE;
+  if (end < 0 || !between.test(text.slice(end + 2, nameStart))) return NONE;
   const start = text.lastIndexOf("/*", end - 1);
   if (!text.startsWith("/**", start) || start + 3 > end) return NONE;
   const lines = text

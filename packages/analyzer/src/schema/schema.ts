@@ -3,9 +3,9 @@
  * that both are made of. Types are the compiler's own resolution, so that aliases, inheritance and imports need no
  * second implementation.
  */
-import { isTableName, type Parameter, type RecordTypes, type ValueType } from "@radical/protocol";
+import { isTableName, type NamedTypes, type Parameter, type RecordTypes, type ValueType } from "@radical/protocol";
 import { diagnostic } from "../diagnostics/catalogue.ts";
-import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { spanOf, type Diagnostic, type Fix } from "../diagnostics/diagnostic.ts";
 import {
   type as,
   CommonFlags,
@@ -23,6 +23,8 @@ import { entriesOf } from "../parse/map-entries.ts";
 import { boxedType } from "../parse/nullable-numbers.ts";
 import { isNamelessShape } from "../parse/shapes.ts";
 import { copiedText, readableTypes, spanOfRange, textOf } from "../parse/span.ts";
+import { descriptionBefore } from "./documentation.ts";
+import { TypeNames } from "./named-types.ts";
 import { RecordNames } from "./record-names.ts";
 import { elementOf, textsOf, withoutAliases, type WrittenType } from "./written-types.ts";
 
@@ -63,6 +65,7 @@ export interface RecordField {
   readonly resolved: as.Type;
   /** Declared as `name?: T`: `type` is T, and `resolved` T | null. */
   readonly absent: boolean;
+  readonly declaration: as.FieldDeclaration;
   /** The class that declares it: the record's or one that it extends. */
   readonly owner: as.Class;
   readonly readonly: boolean;
@@ -85,6 +88,7 @@ export interface Schema {
   readonly tables: readonly TableSchema[];
   /** In order of first use. */
   readonly records: readonly RecordSchema[];
+  readonly named: NamedTypes;
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -109,19 +113,26 @@ export function extractSchema(program: as.Program, handlerFiles: readonly string
 /** The record types in the form that the manifest has. */
 export function recordTypes(records: readonly RecordSchema[]): RecordTypes {
   return Object.fromEntries(
-    records.map(({ name, fields }) => [
+    records.map(({ name, fields, class: found }) => [
       name,
       {
         name,
+        ...described(found.prototype.declaration),
         fields: fields.map((field) => ({
           name: field.name,
           type: field.type,
           optional: field.initializer !== null || field.type.kind === "nullable" || field.absent,
           ...(field.absent ? { absent: true as const } : {}),
+          ...described(field.declaration),
         })),
       },
     ]),
   );
+}
+
+function described({ name }: as.DeclarationStatement): { readonly description?: string } {
+  const description = descriptionBefore(name.range);
+  return description === null ? {} : { description };
 }
 
 /** The functions and classes from which a program with this schema is compiled. */
@@ -133,7 +144,7 @@ type Problem = readonly [
   code: Diagnostic["code"],
   range: as.Range,
   message: string,
-  details?: { readonly related?: Diagnostic["related"]; readonly help?: string },
+  details?: { readonly related?: Diagnostic["related"]; readonly help?: string; readonly fix?: Fix | undefined },
 ];
 
 class SchemaExtractor {
@@ -145,12 +156,14 @@ class SchemaExtractor {
   readonly #records = new Map<as.Class, RecordSchema | null>();
   readonly #diagnostics: Diagnostic[] = [];
   readonly #names: RecordNames;
+  readonly #typeNames: TypeNames;
 
   constructor(program: as.Program, options: SchemaOptions) {
     this.#program = program;
     this.#uniqueNames = options.uniqueNames;
     this.#isSetFunction = options.isSetFunction ?? (() => false);
     this.#names = new RecordNames(program);
+    this.#typeNames = new TypeNames(program);
   }
 
   finish(): Schema {
@@ -160,6 +173,7 @@ class SchemaExtractor {
       handlers: [...this.#handlers.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
       tables: [...this.#tables.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
       records,
+      named: this.#typeNames.named,
       diagnostics: this.#diagnostics,
     };
   }
@@ -220,6 +234,7 @@ class SchemaExtractor {
       if (node.parameterKind === ParameterKind.Rest) {
         this.#report("rest_parameter", node.range, `handler ${name} has a rest parameter`, {
           help: `take an array: ${node.name.text}: ${node.type.range.start < node.type.range.end ? textOf(node.type) : "string[]"}`,
+          fix: withoutFirst(node.range, /^\.\.\.\s*/, "Take an array"),
         });
         complete = false;
         return;
@@ -353,7 +368,10 @@ class SchemaExtractor {
       return inner === null ? null : { kind: "nullable", inner };
     }
     const number = NUMBERS.get(type.kind);
-    if (number !== undefined && !type.isReference) return number;
+    if (number !== undefined && !type.isReference) {
+      const named = number.kind === "i32" ? this.#typeNames.enumNamed(written) : undefined;
+      return named === undefined ? number : { kind: "i32", named };
+    }
     const boxed = boxedType(type);
     if (boxed !== null) return this.#valueType(boxed, written, place);
     const found = type.getClass();
@@ -385,7 +403,10 @@ class SchemaExtractor {
 
   #textType(written: WrittenType): ValueType | null {
     const texts = textsOf(this.#program, withoutAliases(this.#program, written));
-    if (texts.kind === "texts") return { kind: "string", oneOf: texts.texts };
+    if (texts.kind === "texts") {
+      const named = this.#typeNames.textsNamed(written, texts.texts);
+      return { kind: "string", oneOf: texts.texts, ...(named === undefined ? {} : { named }) };
+    }
     if (texts.kind === "any") return { kind: "string" };
     this.#report("union_type", texts.part.range, `${textOf(texts.part)} is not a union of texts`, {
       help: 'write the texts: type Status = "free" | "held"',
@@ -473,6 +494,7 @@ class SchemaExtractor {
         `field ${name} of record class ${record.name} is not public`,
         {
           help: "records are data that is stored and sent: make the field public, or keep it in a class of your own",
+          fix: withoutFirst(declaration.range, /^(private|protected)\s+/, "Make it public"),
         },
       );
       return null;
@@ -494,6 +516,7 @@ class SchemaExtractor {
       type,
       absent,
       resolved: property.type,
+      declaration,
       owner,
       readonly: member.is(CommonFlags.Readonly),
       initializer: initializerText(declaration, owner),
@@ -526,6 +549,15 @@ class SchemaExtractor {
   #report(...[code, range, message, details = {}]: Problem): void {
     this.#diagnostics.push(diagnostic(code, { message, primary: spanOfRange(range), ...details }));
   }
+}
+
+/** Leaves out what a node begins with. */
+function withoutFirst(range: as.Range, first: RegExp, title: string): Fix | undefined {
+  const { source, start } = range;
+  const found = first.exec(source.text.slice(start, range.end))?.[0];
+  if (found === undefined) return undefined;
+  const span = spanOf({ path: source.normalizedPath, text: source.text }, start, start + found.length);
+  return { title, edits: [{ span, text: "" }] };
 }
 
 const MAP = "~lib/map/Map";

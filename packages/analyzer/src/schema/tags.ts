@@ -107,7 +107,9 @@ function fixOf(name: string, { start }: Span, file: SourceFile): Fix | undefined
       ? "readwrite"
       : /^spec/i.test(name)
         ? "speculative"
-        : "refuse";
+        : /^wrap/i.test(name)
+          ? "wrapping"
+          : "refuse";
   if (name === spelled) return undefined;
   const span = spanOf(file, start, start + 1 + name.length);
   return { title: `Write @${spelled}`, edits: [{ span, text: `@${spelled}` }] };

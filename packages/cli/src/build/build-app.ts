@@ -254,6 +254,7 @@ function manifestOf({ name, cache }: ResolvedConfig, report: BuildResult, conten
       ]),
     ),
     records: report.records,
+    ...(Object.keys(report.named).length === 0 ? {} : { named: report.named }),
     tables: tableTypes(report),
   };
 }

@@ -11,6 +11,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { clientForPages, generateClient } from "./client.ts";
 import { generateHandlerTypes } from "./handler-types.ts";
 import { generateOpenApi } from "./openapi.ts";
+import { RESERVED } from "./typescript-types.ts";
+import { generateWorkerTypes } from "./worker-types.ts";
 
 const at = { plan: "sliced", readOnly: false, file: "handlers/social.ts", line: 3 } as const;
 const MANIFEST: Manifest = {
@@ -20,11 +22,18 @@ const MANIFEST: Manifest = {
   limits: DEFAULT_LIMITS,
   cache: { kind: "memory", memoryBytes: 0 },
   tables: {},
+  named: {
+    Sort: { kind: "enum", values: { Newest: 0, Dearest: 5 }, description: "How they are sorted." },
+    Status: { kind: "texts", texts: ["free", "held"] },
+    Live: { kind: "enum", values: { Yes: -1 } },
+    Unused: { kind: "texts", texts: ["none"] },
+  },
   records: {
     Post: {
       name: "Post",
+      description: "A post.",
       fields: [
-        { name: "text", type: { kind: "string" }, optional: false },
+        { name: "text", type: { kind: "string" }, optional: false, description: "Its words." },
         { name: "likes", type: { kind: "i32" }, optional: true },
         { name: "answers", type: { kind: "array", element: { kind: "record", name: "Post" } }, optional: true },
       ],
@@ -41,6 +50,13 @@ const MANIFEST: Manifest = {
       parameters: [
         { name: "me", type: { kind: "string" }, optional: false, description: "who follows" },
         { name: "since", type: { kind: "i64" }, optional: true },
+        { name: "sort", type: { kind: "i32", named: "Sort" }, optional: true },
+        { name: "live", type: { kind: "i32", named: "Live" }, optional: true },
+        {
+          name: "statuses",
+          type: { kind: "array", element: { kind: "string", oneOf: ["free", "held"], named: "Status" } },
+          optional: true,
+        },
       ],
       result: { kind: "bool" },
     },
@@ -108,11 +124,19 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 test("the generated files are strict TypeScript with the types of the handlers", async () => {
   await writeFile(
     join(folder, "use.ts"),
-    `import { abortCode, createClient, type Post, type PostInput, type PromiseRecord, type Speculation } from "#radical";
+    `import { abortCode, createClient, LiveType, type Post, type PostInput, Sort, type Status, type PromiseRecord, type Speculation } from "#radical";
 import type { Handlers } from "./handlers.d.ts";
 const client = createClient({ baseUrl: "http://localhost" });
 export const followed: Promise<boolean> = client.follow({ me: "ada" });
 export const since: Promise<boolean> = client.follow({ me: "ada", since: 2n ** 60n }, { idempotencyKey: "0" });
+const statuses: readonly Status[] = ["free"];
+export const sorted: Promise<boolean> = client.follow({ me: "ada", sort: Sort.Dearest, live: LiveType.Yes, statuses });
+const newest: 0 = Sort.Newest;
+export const sorts: readonly Sort[] = [newest, 5];
+// @ts-expect-error a value that the enum does not have
+void client.follow({ me: "ada", sort: 4 });
+// @ts-expect-error a text that the union does not have
+export const gone: Status = "gone";
 const input: PostInput = { text: "hello", answers: [{ text: "hi" }] };
 export const posted: Promise<Post | null> = client.post({ post: input });
 export const kept: Promise<readonly (PromiseRecord | null)[]> = client.matrix();
@@ -193,6 +217,16 @@ test("a project's sources import it by its name, also as Node runs them", async 
   expect(stdout).toBe("function\n");
 });
 
+test("names that the generated text has itself are not given to types of the application", () => {
+  const generated = `${generateClient(MANIFEST)}${generateWorkerTypes(MANIFEST)}`;
+  const own = Array.from(
+    generated.matchAll(/^(?: {2}(?!const ))?(?:export )?(?:async )?(?:function\*?|class|interface|type|const) (\w+)/gm),
+    ([, name = ""]) => name,
+  );
+  const ofApplication = ["Sort", "Status", "LiveType", "Post", "PostInput", "PromiseRecord"];
+  expect([...new Set(own)].filter((name) => !RESERVED.has(name) && !ofApplication.includes(name))).toEqual([]);
+});
+
 test("doc comments of handlers and parameters stand at their methods", () => {
   const generated = generateClient(MANIFEST);
   const comment = `  /**
@@ -205,6 +239,14 @@ test("doc comments of handlers and parameters stand at their methods", () => {
 `;
   expect(generated).toContain(`${comment}  follow(args: {\n    /** who follows */\n    readonly me: string;`);
   expect(generated).toContain("  /** handlers/social.ts:3; reads only */\n  matrix(args?: {");
+  expect(generated).toContain(
+    "/** How they are sorted. */\nexport const Sort = {\n  Newest: 0,\n  Dearest: 5,\n} as const;",
+  );
+  expect(generateHandlerTypes(MANIFEST)).toContain(
+    "/**\n * How they are sorted.\n *\n * `Newest: 0, Dearest: 5`\n */\nexport type Sort = 0 | 5;",
+  );
+  expect(generated).toContain("/** A post. */\nexport interface Post {\n  /** Its words. */\n  readonly text: string;");
+  expect(generated).not.toContain("Unused");
   const { paths } = JSON.parse(generateOpenApi(MANIFEST)) as {
     readonly paths: Readonly<Record<string, { readonly post: Readonly<Record<string, unknown>> }>>;
   };
@@ -663,7 +705,18 @@ test("the OpenAPI document of all these types is valid, and every reference lead
   expect(await validator.validate(document)).toEqual({ valid: true });
   expect(() => validator.resolveRefs()).not.toThrow();
   const { schemas } = document.components;
-  expect(Object.keys(schemas)).toEqual(["Radical.Error", "Post", "Post.Input", "Promise"]);
+  expect(Object.keys(schemas)).toEqual(["Radical.Error", "Sort", "Status", "Live", "Post", "Post.Input", "Promise"]);
+  expect(schemas["Sort"]).toEqual({
+    type: "integer",
+    enum: [0, 5],
+    "x-enum-varnames": ["Newest", "Dearest"],
+    description: "How they are sorted.",
+  });
+  expect(schemas["Status"]).toEqual({ type: "string", enum: ["free", "held"] });
+  expect(schemas["Post"]).toMatchObject({
+    description: "A post.",
+    properties: { text: { description: "Its words." } },
+  });
   expect([schemas["Post"]?.required, schemas["Post.Input"]?.required]).toEqual([
     ["text", "likes", "answers"],
     ["text"],

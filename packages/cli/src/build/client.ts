@@ -12,7 +12,7 @@ import { LIVE_CLIENT } from "./live-client.ts";
 import { descriptionOf, docComment, generateTypes, propertyName } from "./typescript-types.ts";
 
 export function generateClient(manifest: Manifest): string {
-  const { text, argumentsOf, resultOf } = generateTypes(manifest);
+  const { text, argumentsOf, resultOf } = generateTypes(manifest, { hasValues: true });
   const handlers = Object.entries(manifest.handlers);
   const methodOf = ([name, handler]: Named, returned: string, options = "CallOptions"): string => {
     const optional = handler.parameters.every((parameter) => parameter.optional) ? "?" : "";

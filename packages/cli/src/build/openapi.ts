@@ -6,11 +6,12 @@ import {
   type HandlerManifest,
   INTEGER_RANGES,
   type Manifest,
+  type NamedType,
   type Parameter,
   type RecordType,
   type ValueType,
 } from "@radical/protocol";
-import { descriptionOf, differingRecords, usedRecords } from "./typescript-types.ts";
+import { descriptionOf, differingRecords, usedTypes } from "./typescript-types.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 type Direction = "arguments" | "result";
@@ -20,11 +21,15 @@ export function generateOpenApi(manifest: Manifest): string {
   const nameOf = (record: string, direction: Direction): string =>
     direction === "arguments" && differing.has(record) ? `${record}.Input` : record;
 
+  /** Records have their names before them. */
+  const namedName = (name: string): string => (Object.hasOwn(manifest.records, name) ? `${name}.Type` : name);
+
   const schemaOf = (type: ValueType, direction: Direction): Schema => {
     switch (type.kind) {
       case "bool":
         return { type: "boolean" };
       case "string":
+        if (type.named !== undefined) return { $ref: `#/components/schemas/${namedName(type.named)}` };
         return { type: "string", ...(type.oneOf === undefined ? {} : { enum: type.oneOf }) };
       case "f32":
       case "f64":
@@ -45,14 +50,16 @@ export function generateOpenApi(manifest: Manifest): string {
       case "record":
         return { $ref: `#/components/schemas/${nameOf(type.name, direction)}` };
       default: {
+        if (type.named !== undefined) return { $ref: `#/components/schemas/${namedName(type.named)}` };
         const [minimum, maximum] = INTEGER_RANGES[type.kind];
         return { type: "integer", minimum: Number(minimum), maximum: Number(maximum) };
       }
     }
   };
 
-  const objectOf = (fields: readonly Parameter[], direction: Direction): Schema => ({
+  const objectOf = (fields: readonly Parameter[], direction: Direction, description?: string): Schema => ({
     type: "object",
+    ...(description === undefined ? {} : { description }),
     properties: Object.fromEntries(
       fields.map((field) => [field.name, { ...schemaOf(field.type, direction), ...describedBy(field) }]),
     ),
@@ -62,17 +69,26 @@ export function generateOpenApi(manifest: Manifest): string {
     ...(direction === "arguments" ? { additionalProperties: false } : {}),
   });
 
-  const used = usedRecords(manifest);
+  const used = usedTypes(manifest);
   const schemas = Object.values(manifest.records).flatMap((record: RecordType): [name: string, schema: Schema][] => {
     const isWhole = used.result.has(record.name) || (used.arguments.has(record.name) && !differing.has(record.name));
     const isInput = used.arguments.has(record.name) && differing.has(record.name);
     return [
-      ...(isWhole ? [[record.name, objectOf(record.fields, "result")] as [string, Schema]] : []),
+      ...(isWhole ? [[record.name, objectOf(record.fields, "result", record.description)] as [string, Schema]] : []),
       ...(isInput
-        ? [[nameOf(record.name, "arguments"), objectOf(record.fields, "arguments")] as [string, Schema]]
+        ? [
+            [nameOf(record.name, "arguments"), objectOf(record.fields, "arguments", record.description)] as [
+              string,
+              Schema,
+            ],
+          ]
         : []),
     ];
   });
+
+  const named = Object.entries(manifest.named ?? {})
+    .filter(([name]) => used.named.has(name))
+    .map(([name, type]) => [namedName(name), namedSchema(type)] as const);
 
   const queryParameter = ({ name, type, optional, ...field }: Parameter): Schema => {
     const common = { name, in: "query", required: !optional && type.kind !== "nullable", ...describedBy(field) };
@@ -139,9 +155,16 @@ export function generateOpenApi(manifest: Manifest): string {
         },
       ]),
     ),
-    components: { ...COMPONENTS, schemas: { ...ERROR_SCHEMA, ...Object.fromEntries(schemas) } },
+    components: { ...COMPONENTS, schemas: { ...ERROR_SCHEMA, ...Object.fromEntries([...named, ...schemas]) } },
   };
   return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+/** Generators of clients take the names of an enum's values from `x-enum-varnames`. */
+function namedSchema(type: NamedType): Schema {
+  if (type.kind === "texts") return { type: "string", enum: type.texts, ...describedBy(type) };
+  const [names, values] = [Object.keys(type.values), Object.values(type.values)];
+  return { type: "integer", enum: values, "x-enum-varnames": names, ...describedBy(type) };
 }
 
 function describedBy({ description }: Pick<Parameter, "description">): Schema {

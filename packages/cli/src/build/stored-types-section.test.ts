@@ -29,6 +29,36 @@ test("a program keeps the types of its tables, and stays a program", () => {
   expect(storedTypesOf(EMPTY)).toBeNull();
 });
 
+test("names of types and doc comments leave no trace", () => {
+  const shape = (named: boolean): StoredTypes => ({
+    tables: { seats: { kind: "record", name: "Seat" } },
+    records: {
+      Seat: {
+        name: "Seat",
+        ...(named ? { description: "A seat." } : {}),
+        fields: [
+          {
+            name: "sort",
+            type: {
+              kind: "map",
+              value: { kind: "nullable", inner: { kind: "i32", ...(named ? { named: "Sort" } : {}) } },
+            },
+            optional: false,
+            ...(named ? { description: "How it is sorted." } : {}),
+          },
+          {
+            name: "status",
+            type: { kind: "array", element: { kind: "string", oneOf: ["a"], ...(named ? { named: "Status" } : {}) } },
+            optional: true,
+            absent: true,
+          },
+        ],
+      },
+    },
+  });
+  expect(withStoredTypes(EMPTY, shape(true))).toEqual(withStoredTypes(EMPTY, shape(false)));
+});
+
 test("the order of declarations and records that no item holds leave no trace", () => {
   const { tables, records } = types(2);
   const more = { Arguments: { name: "Arguments", fields: [] }, Address: records["Address"]!, User: records["User"]! };

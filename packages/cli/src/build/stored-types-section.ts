@@ -3,7 +3,7 @@
  * module, and a later deployment asks for them. A host ignores custom sections (WebAssembly specification, section
  * 5.5.3).
  */
-import type { StoredTypes, ValueType } from "@radical/protocol";
+import type { RecordType, StoredTypes, ValueType } from "@radical/protocol";
 
 const NAME = "radical.tables";
 const HEADER_BYTES = 8;
@@ -62,11 +62,39 @@ function storedOnly({ tables, records }: StoredTypes): StoredTypes {
     }
   };
   for (const type of Object.values(tables)) visit(type);
+  /** Neither names of types nor comments change what is stored. */
+  const plain = (type: ValueType): ValueType => {
+    switch (type.kind) {
+      case "array":
+        return { kind: "array", element: plain(type.element) };
+      case "map":
+        return { kind: "map", value: plain(type.value) };
+      case "nullable":
+        return { kind: "nullable", inner: plain(type.inner) };
+      case "string":
+        return type.oneOf === undefined ? { kind: "string" } : { kind: "string", oneOf: type.oneOf };
+      case "record":
+        return type;
+      default:
+        return { kind: type.kind };
+    }
+  };
+  const plainRecord = ({ name, fields }: RecordType): RecordType => ({
+    name,
+    fields: fields.map(({ name: field, type, optional, absent }) => ({
+      name: field,
+      type: plain(type),
+      optional,
+      ...(absent === true ? { absent } : {}),
+    })),
+  });
   const sorted = <T>(entries: readonly [string, T][]): Readonly<Record<string, T>> =>
     Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
   return {
-    tables: sorted(Object.entries(tables)),
-    records: sorted(Object.entries(records).filter(([name]) => used.has(name))),
+    tables: sorted(Object.entries(tables).map(([name, type]) => [name, plain(type)])),
+    records: sorted(
+      Object.entries(records).flatMap(([name, record]) => (used.has(name) ? [[name, plainRecord(record)]] : [])),
+    ),
   };
 }
 

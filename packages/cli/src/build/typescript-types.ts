@@ -4,29 +4,34 @@
  * Numbers of every kind are `number`. A 64-bit integer may be sent as a `bigint` too; in a result one beyond 2^53 is
  * rounded by `JSON.parse`, so a handler that must keep all digits returns a string.
  */
-import type { Field, HandlerManifest, Manifest, Parameter, RecordType, ValueType } from "@radical/protocol";
+import type { Field, HandlerManifest, Manifest, NamedType, Parameter, RecordType, ValueType } from "@radical/protocol";
 
 /** Which way a value goes: fields with an initializer may be left out on the way in only. */
 type Direction = "arguments" | "result";
 
 export interface GeneratedTypes {
-  /** Interfaces of all records that handlers take or return, then `Handlers`. */
+  /** Interfaces of all records and named types that handlers take or return, then `Handlers`. */
   readonly text: string;
   readonly argumentsOf: (handler: HandlerManifest) => string;
   readonly resultOf: (handler: HandlerManifest) => string;
 }
 
-/** Record names that would hide what the generated text itself uses. */
-const RESERVED = new Set(
+/** Names that the generated text itself uses, so that types of the application can't have them there. */
+export const RESERVED: ReadonlySet<string> = new Set(
   (
-    "AbortSignal Answered Array AsyncGenerator AsyncIterable Client ClientOptions CallOptions Date Error ErrorBody ErrorFields Handlers HandlerName JSON Math Number Object Promise " +
-    "RadicalClientError Readonly Record RequestInit Response Set Speculation SpeculationEvent Symbol TextDecoder TypeError URL abortCode any bigint boolean crypto fetch never null number object " +
-    "setTimeout string symbol undefined unknown void"
+    "AbortController AbortSignal Answered Arguments Array AsyncGenerator AsyncIterable AsyncIterableIterator CallError CallOptions Calls Client ClientOptions Context CorsOptions Date Error ErrorFields " +
+    "HANDLERS HandlerName Handlers Headers JSON LIVE Live LiveEvent LiveOptions Math Number Object Promise READ_ONLY Radical RadicalClientError RadicalOptions Readonly Record Request RequestInit " +
+    "Response SILENT_MS SPECULATIVE STALE_MS Set Speculation SpeculationEvent String Symbol TextDecoder TypeError URL URLSearchParams abortCode any bigint boolean callHandler createClient " +
+    "createRadical crypto errorOf eventsOf fetch jsonOf lastOf linesOf liveResults location never newKey null number object openLive queryOf setTimeout speculate string symbol undefined " +
+    "unknown urlOf void wait wholeOf"
   ).split(" "),
 );
 
-export function generateTypes(manifest: Manifest): GeneratedTypes {
+/** `hasValues`: an enum is an object too, with its values by name. */
+export function generateTypes(manifest: Manifest, { hasValues = false } = {}): GeneratedTypes {
   const incomplete = differingRecords(manifest);
+  const isRecord = (name: string): boolean => Object.hasOwn(manifest.records, name);
+  const safeName = (name: string): string => (RESERVED.has(name) || isRecord(name) ? `${name}Type` : name);
   const recordName = (name: string, direction: Direction): string => {
     const safe = RESERVED.has(name) ? `${name}Record` : name;
     return direction === "arguments" && incomplete.has(name) ? `${safe}Input` : safe;
@@ -37,7 +42,8 @@ export function generateTypes(manifest: Manifest): GeneratedTypes {
       case "bool":
         return "boolean";
       case "string":
-        return type.oneOf === undefined ? "string" : type.oneOf.map((text) => JSON.stringify(text)).join(" | ");
+        if (type.oneOf === undefined) return "string";
+        return type.named === undefined ? unionOf(type.oneOf) : safeName(type.named);
       case "i64":
       case "u64":
         return direction === "arguments" ? "number | bigint" : "number";
@@ -51,8 +57,11 @@ export function generateTypes(manifest: Manifest): GeneratedTypes {
         return `${typeOf(type.inner, direction)} | null`;
       case "record":
         return recordName(type.name, direction);
-      default:
+      case "f32":
+      case "f64":
         return "number";
+      default:
+        return type.named === undefined ? "number" : safeName(type.named);
     }
   };
 
@@ -66,6 +75,7 @@ export function generateTypes(manifest: Manifest): GeneratedTypes {
       .join("");
 
   const interfaceOf = (record: RecordType, direction: Direction): string =>
+    (record.description === undefined ? "" : docComment([record.description], "")) +
     `export interface ${recordName(record.name, direction)} {\n${fieldsOf(record.fields, direction, "  ")}}\n`;
 
   const argumentsOf = (handler: HandlerManifest): string =>
@@ -75,7 +85,7 @@ export function generateTypes(manifest: Manifest): GeneratedTypes {
   const resultOf = (handler: HandlerManifest): string =>
     handler.result === null ? "null" : typeOf(handler.result, "result");
 
-  const used = usedRecords(manifest);
+  const used = usedTypes(manifest);
   const interfaces = Object.values(manifest.records)
     .filter(({ name }) => used.arguments.has(name) || used.result.has(name))
     .flatMap((record) => {
@@ -84,6 +94,9 @@ export function generateTypes(manifest: Manifest): GeneratedTypes {
         used.arguments.has(record.name) && incomplete.has(record.name) ? [interfaceOf(record, "arguments")] : [];
       return [...plain, ...input];
     });
+  const namedTypes = Object.entries(manifest.named ?? {})
+    .filter(([name]) => used.named.has(name))
+    .map(([name, type]) => namedTypeOf(safeName(name), type, hasValues));
   const handlers = Object.entries(manifest.handlers).map(
     ([name, handler]) =>
       docComment([...descriptionOf(handler), `${handler.file}:${handler.line}`], "  ") +
@@ -96,12 +109,30 @@ export function generateTypes(manifest: Manifest): GeneratedTypes {
   );
   return {
     text: [
+      ...namedTypes,
       ...interfaces,
       `/** What every handler takes and returns. */\nexport interface Handlers {\n${handlers.join("")}}\n`,
     ].join("\n"),
     argumentsOf,
     resultOf,
   };
+}
+
+function namedTypeOf(name: string, type: NamedType, hasValues: boolean): string {
+  const comment = type.description === undefined ? [] : [type.description];
+  if (type.kind === "texts")
+    return `${comment.map((words) => docComment([words], "")).join("")}export type ${name} = ${unionOf(type.texts)};\n`;
+  const values = Object.entries(type.values).map(([member, value]) => `${propertyName(member)}: ${value}`);
+  if (!hasValues) {
+    const numbers = [...new Set(Object.values(type.values))].join(" | ");
+    return `${docComment([...comment, `\`${values.join(", ")}\``], "")}export type ${name} = ${numbers || "never"};\n`;
+  }
+  const object = values.length === 0 ? "{}" : `{\n${values.map((value) => `  ${value},\n`).join("")}}`;
+  return `${comment.map((words) => docComment([words], "")).join("")}export const ${name} = ${object} as const;\nexport type ${name} = (typeof ${name})[keyof typeof ${name}];\n`;
+}
+
+function unionOf(texts: readonly string[]): string {
+  return texts.map((text) => JSON.stringify(text)).join(" | ");
 }
 
 /** A doc comment of these paragraphs, with its line's end. */
@@ -125,11 +156,13 @@ export function propertyName(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
 }
 
-/** Records that handlers take, and those that they return, also inside of others. */
-export function usedRecords(manifest: Manifest): {
+/** Records that handlers take, those that they return, also inside of others, and named types in all of these. */
+export function usedTypes(manifest: Manifest): {
   readonly arguments: ReadonlySet<string>;
   readonly result: ReadonlySet<string>;
+  readonly named: ReadonlySet<string>;
 } {
+  const named = new Set<string>();
   const collect = (types: readonly ValueType[]): ReadonlySet<string> => {
     const names = new Set<string>();
     const visit = (type: ValueType): void => {
@@ -139,7 +172,7 @@ export function usedRecords(manifest: Manifest): {
       else if (type.kind === "record" && !names.has(type.name)) {
         names.add(type.name);
         for (const field of manifest.records[type.name]?.fields ?? []) visit(field.type);
-      }
+      } else if ("named" in type && type.named !== undefined) named.add(type.named);
     };
     for (const type of types) visit(type);
     return names;
@@ -148,6 +181,7 @@ export function usedRecords(manifest: Manifest): {
   return {
     arguments: collect(handlers.flatMap(({ parameters }) => parameters.map(({ type }) => type))),
     result: collect(handlers.flatMap(({ result }) => (result === null ? [] : [result]))),
+    named,
   };
 }
 

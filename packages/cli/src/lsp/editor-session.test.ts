@@ -378,18 +378,25 @@ describe("hover", () => {
 
   test("a handler: what it reads and writes", async () => {
     const editor = await opened();
-    expect(hoverAt(editor, 8, 17)).toBe(
-      "**take**: sliced\n\n```text\nreads  items/{id}  dependent\nwrites items/{id}\n```",
+    expect(hoverAt(editor, 8, 17)).toBe(`**take** reads and writes. Its location knows the items before it runs.
+
+\`\`\`text
+reads  items/{id}  dependent
+writes items/{id}
+\`\`\`
+
+*dependent*: the value decides which other items the handler touches.`);
+    expect(hoverAt(editor, 16, 17)).toBe(
+      "**look** reads only. Its location knows the items before it runs.\n\n```text\nreads  items/{id}\n```",
     );
-    expect(hoverAt(editor, 16, 17)).toBe("**look**: sliced, reads only\n\n```text\nreads  items/{id}\n```");
     expect(hoverAt(editor, 9, 2)).toBe("");
     await editor.session.close();
   });
 
   test("an access, and a table", async () => {
     const editor = await opened();
-    expect(hoverAt(editor, 12, 4)).toBe("```text\ntake writes items/{id}\n```");
-    expect(hoverAt(editor, 6, 8)).toBe("**items**: a table\n\nRead by look, take.\n\nWritten by take.");
+    expect(hoverAt(editor, 12, 4)).toBe("```text\nwrites items/{id}\n```\n\nby take");
+    expect(hoverAt(editor, 6, 8)).toBe("**items** is a table.\n\n* read by look, take\n* written by take");
     await editor.session.close();
   });
 
@@ -397,7 +404,9 @@ describe("hover", () => {
     const editor = await opened();
     editor.type("handlers/shop.ts", `\n${BROKEN}`);
     await editor.session.settled();
-    expect(hoverAt(editor, 9, 17)).toMatch(/^\*\*take\*\*: sliced\n[^]*This is from before the last changes\.$/);
+    expect(hoverAt(editor, 9, 17)).toMatch(
+      /^\*\*take\*\* reads and writes\.[^]*This is from before the last changes\.$/,
+    );
     await editor.session.close();
   });
 
@@ -405,7 +414,7 @@ describe("hover", () => {
     const editor = await opened(
       `${SHOP}\n/** @nearstorage */\nexport function near(id: string): bool {\n  return items.has(id);\n}\n`,
     );
-    expect(hoverAt(editor, 21, 17)).toMatch(/^\*\*near\*\*: near storage, reads only\n[^]*by your choice/);
+    expect(hoverAt(editor, 21, 17)).toMatch(/^\*\*near\*\* reads only\. The primary runs it, by your choice/);
     await editor.session.close();
   });
 });

@@ -1,6 +1,5 @@
 /** Texts that an editor shows of a handler, of an access and of a table, as Markdown. */
-import type { AccessPattern, Analysis, HandlerReport, Span, TableReport } from "@radical/analyzer";
-import { PLAN_WORDS } from "../build/build-app.ts";
+import type { AccessPattern, Analysis, HandlerReport, PlanReport, Span, TableReport } from "@radical/analyzer";
 
 export interface Shown {
   readonly markdown: string;
@@ -19,68 +18,92 @@ export function shownAt(analysis: Analysis, file: string, offset: number): Shown
 
 /** Says what a handler reads and writes, and how that is known. */
 export function handlerWords({ name, plan, readOnly, reads, writes, transformations }: HandlerReport): string {
-  const lines = [`**${name}**: ${PLAN_WORDS[plan.kind]}${readOnly ? ", reads only" : ""}`];
-  const accesses = [...accessLines("reads", reads), ...accessLines("writes", writes)];
-  lines.push(accesses.length === 0 ? "It reads and writes nothing." : fenced(accesses));
-  switch (plan.kind) {
-    case "sliced":
-      break;
-    case "recorded":
-      lines.push(`The location runs the handler before it asks the primary: ${plan.reason.message}.`);
-      break;
-    case "given":
-      lines.push(`The function ${plan.function.name} says what it reads and writes.`);
-      break;
-    case "near-storage":
-      lines.push("The primary runs it, by your choice.");
-  }
-  for (const { kind, words, steps } of transformations)
-    lines.push(`${kind}: ${words}. This saves about ${steps.toLocaleString("en")} steps.`);
-  return lines.join("\n\n");
+  const rows = [...rowsOf("reads", reads), ...rowsOf("writes", writes)];
+  const isDependent = rows.some(({ dependent }) => dependent);
+  const does = rows.length === 0 ? "touches no table" : readOnly ? "reads only" : "reads and writes";
+  return [
+    `**${name}** ${does}. ${planWords(plan)}`,
+    ...(plan.kind === "recorded" ? [`> ${plan.reason.message}`] : []),
+    ...(rows.length === 0 ? [] : [fenced(rows)]),
+    ...(isDependent ? ["*dependent*: the value decides which other items the handler touches."] : []),
+    ...transformations.map(
+      ({ kind, words, steps }) => `*${kind}*: ${words}. This saves about ${steps.toLocaleString("en")} steps.`,
+    ),
+  ].join("\n\n");
 }
 
-/** Accesses with the same pattern are one line. */
-function accessLines(label: string, accesses: readonly AccessPattern[]): readonly string[] {
+function planWords(plan: PlanReport): string {
+  switch (plan.kind) {
+    case "sliced":
+      return "Its location knows the items before it runs.";
+    case "given":
+      return `The function ${plan.function.name} names the items.`;
+    case "recorded":
+      return "Its location runs it before it asks the primary, since the items are not known:";
+    case "near-storage":
+      return "The primary runs it, by your choice.";
+  }
+}
+
+interface Row {
+  readonly label: string;
+  readonly pattern: string;
+  readonly dependent: boolean;
+}
+
+/** Accesses with the same pattern are one row; those on which others depend come first. */
+function rowsOf(label: string, accesses: readonly AccessPattern[]): readonly Row[] {
   const dependent = new Set(accesses.filter((access) => access.dependent).map(({ pattern }) => pattern));
-  return [...new Set(accesses.map(({ pattern }) => pattern))].map(
-    (pattern) => `${label.padEnd(6)} ${pattern}${dependent.has(pattern) ? "  dependent" : ""}`,
+  return [...new Set(accesses.map(({ pattern }) => pattern))]
+    .map((pattern) => ({ label, pattern, dependent: dependent.has(pattern) }))
+    .toSorted((a, b) => Number(b.dependent) - Number(a.dependent));
+}
+
+/** Longer patterns push the word behind them out of its column. */
+const MOST_PATTERN_WIDTH = 40;
+
+function fenced(rows: readonly Row[]): string {
+  const width = Math.max(...rows.map(({ pattern }) => (pattern.length > MOST_PATTERN_WIDTH ? 0 : pattern.length)));
+  const lines = rows.map(({ label, pattern, dependent }) =>
+    `${label.padEnd(6)} ${pattern.padEnd(width)}${dependent ? "  dependent" : ""}`.trimEnd(),
   );
+  return ["```text", ...lines, "```"].join("\n");
 }
 
 function tableWords({ name }: TableReport, handlers: readonly HandlerReport[]): string {
   const using = (kind: "reads" | "writes"): string =>
-    handlers
-      .filter((handler) => handler.tables?.[kind].includes(name) === true)
-      .map((handler) => handler.name)
-      .join(", ") || "no handler";
+    namesOf(handlers.filter(({ tables }) => tables?.[kind].includes(name) === true).map((handler) => handler.name));
   const unknown = handlers.filter(({ tables }) => tables === null).map((handler) => handler.name);
   return [
-    `**${name}**: a table`,
-    `Read by ${using("reads")}.`,
-    `Written by ${using("writes")}.`,
-    ...(unknown.length === 0 ? [] : [`The tables of ${unknown.join(", ")} are not known.`]),
+    `**${name}** is a table.`,
+    `* read by ${using("reads")}\n* written by ${using("writes")}`,
+    ...(unknown.length === 0 ? [] : [`The tables of ${namesOf(unknown)} are not known.`]),
   ].join("\n\n");
 }
 
-/** The innermost access there, as each handler makes it. */
+function namesOf(handlers: readonly string[]): string {
+  return handlers.join(", ") || "no handler";
+}
+
+/** The innermost access there, with the handlers that make it. */
 function accessAt({ handlers }: Analysis, isHere: (span: Span) => boolean): Shown | null {
   const found = handlers.flatMap((handler) =>
-    (["reads", "writes"] as const).flatMap((kind) =>
-      handler[kind].filter(({ span }) => isHere(span)).map((access) => ({ handler: handler.name, kind, access })),
+    (["reads", "writes"] as const).flatMap((label) =>
+      handler[label].filter(({ span }) => isHere(span)).map((access) => ({ handler: handler.name, label, access })),
     ),
   );
   const length = ({ access: { span } }: (typeof found)[number]): number => span.end - span.start;
   const span = found.toSorted((a, b) => length(a) - length(b))[0]?.access.span;
   if (span === undefined) return null;
-  const lines = found
-    .filter(({ access }) => access.span.start === span.start && access.span.end === span.end)
-    .map(
-      ({ handler, kind, access: { pattern, dependent } }) =>
-        `${handler} ${kind} ${pattern}${dependent ? "  dependent" : ""}`,
-    );
-  return { markdown: fenced([...new Set(lines)]), span };
-}
-
-function fenced(lines: readonly string[]): string {
-  return ["```text", ...lines, "```"].join("\n");
+  const byRow = new Map<string, { readonly row: Row; readonly handlers: Set<string> }>();
+  for (const { handler, label, access } of found) {
+    if (access.span.start !== span.start || access.span.end !== span.end) continue;
+    const { pattern, dependent } = access;
+    const key = JSON.stringify([label, pattern, dependent]);
+    const known = byRow.get(key) ?? { row: { label, pattern, dependent }, handlers: new Set() };
+    byRow.set(key, known);
+    known.handlers.add(handler);
+  }
+  const parts = [...byRow.values()].map(({ row, handlers: by }) => `${fenced([row])}\n\nby ${namesOf([...by])}`);
+  return { markdown: parts.join("\n\n"), span };
 }

@@ -1,6 +1,6 @@
 /**
  * The rule for English of CONTRIBUTING.md, as far as a program can see it: words, openings and the length of a sentence,
- * in Markdown and in the comments of sources.
+ * in Markdown, in the comments of sources and in the words of diagnostics.
  *
  * Every file is held to the rule, but those of `english-debts.json`, which are older: there each has the number of its
  * findings, which may only sink. `pnpm english --write` writes the numbers that are true now.
@@ -10,7 +10,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { parseSync } from "oxc-parser";
+import { parseSync, Visitor } from "oxc-parser";
+
+/** @typedef {import("oxc-parser").Expression} Expression */
 
 const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const DEBTS = "scripts/english-debts.json";
@@ -20,7 +22,7 @@ const MOST_WORDS = 25;
 
 /** Texts that are not ours, or that code writes, or that show what is wrong. */
 const LEFT_OUT =
-  /(^|\/)(node_modules|dist|golden|fixtures|\.toolchain)\/|^benchmarks\/|^docs\/(diagnostics|pictures)\/|CHANGELOG|LICENSE|check-english|^packages\/sdk\/editor\//;
+  /(^|\/)(node_modules|dist|golden|fixtures|\.toolchain)\/|^benchmarks\/|^docs\/pictures\/|CHANGELOG|LICENSE|check-english|^packages\/sdk\/editor\//;
 
 /**
  * @typedef {object} Passage
@@ -62,10 +64,10 @@ const RULES = [
   },
 ];
 
-/** @param {string} sentence */
+/** The number of words. A list of code counts as one. @param {string} sentence */
 function wordsOf(sentence) {
   return sentence
-    .replaceAll(/`[^`]*`/g, "code")
+    .replaceAll(/`[^`]*`(?:, `[^`]*`)*/g, "code")
     .split(/\s+/)
     .filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
 }
@@ -180,10 +182,60 @@ function commentsOf(file, source) {
   return merged.flatMap(({ line, text }) => passagesOf(text.replace(/^\/\/ ?/, ""), line, true));
 }
 
+/** Sources whose properties `message` and `help` are shown to developers. */
+const DIAGNOSTICS = /^packages\/analyzer\/src\/(?!testing\/).*(?<!\.test)\.ts$/;
+
+/**
+ * The words of the diagnostics in a source. Computed parts are an ellipsis.
+ * @param {string} file @param {string} source @returns {Passage[]}
+ */
+function diagnosticsOf(file, source) {
+  /** @type {Passage[]} */
+  const passages = [];
+  /** @param {Expression} value */
+  const visit = (value) => {
+    switch (value.type) {
+      case "ConditionalExpression":
+        visit(value.consequent);
+        visit(value.alternate);
+        break;
+      case "ArrowFunctionExpression":
+        if (value.body.type !== "BlockStatement") visit(value.body);
+        break;
+      default: {
+        const text = textOf(value);
+        const line = source.slice(0, value.start).split("\n").length;
+        if (text !== null) passages.push({ line, text, isComment: false });
+      }
+    }
+  };
+  new Visitor({
+    Property({ key, value }) {
+      if (key.type === "Identifier" && (key.name === "message" || key.name === "help"))
+        visit(/** @type {Expression} */ (value));
+    },
+  }).visit(parseSync(file, source, { sourceType: "module" }).program);
+  return passages;
+}
+
+/** The text of a literal; null: the expression is something else. @param {Expression} node @returns {string | null} */
+function textOf(node) {
+  if (node.type === "TemplateLiteral") return node.quasis.map(({ value }) => value.cooked).join("…");
+  return node.type === "Literal" && typeof node.value === "string" ? node.value : null;
+}
+
+/** @param {Passage} passage @returns {Finding[]} */
+function formOf({ line, text }) {
+  return /^[\p{Lu}`…]/u.test(text) && /[.…]$/.test(text)
+    ? []
+    : [{ line, sentence: text, words: "begin with a capital, and end with a full stop" }];
+}
+
 /** @param {string} file @param {string} text @returns {Finding[]} */
 export function findingsOf(file, text) {
   const passages = file.endsWith(".md") ? passagesOf(text) : commentsOf(file, text);
-  return passages.flatMap((passage) => findingsIn(passage));
+  const shown = DIAGNOSTICS.test(file) ? diagnosticsOf(file, text) : [];
+  return [...[...passages, ...shown].flatMap((passage) => findingsIn(passage)), ...shown.flatMap(formOf)];
 }
 
 /**

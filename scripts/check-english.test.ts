@@ -30,6 +30,7 @@ describe("Markdown", () => {
     ["code and quoted words", 'A message says "it is no file", and `is no file` too.'],
     ["a block of code", "```\nWhat is no sentence.\n```"],
     ["a link counts as its words", `[${"word ".repeat(10)}](https://example.com/a-b-c) ends here.`],
+    ["a list of code", `${"`a_code`, ".repeat(26)}\`b\`.`],
     ["no longer", "A leader is no longer needed, and its version is no newer."],
     ["a thing that does not exist", "There is no record."],
     ["a cell with a list in parts", `| ${TWENTY_FIVE.slice(0, -1)}; ${TWENTY_FIVE} |`],
@@ -53,6 +54,34 @@ describe("comments", () => {
   test("nothing: rulers, diagrams, directives and anchors of variants", () => {
     const source = `// ── What is here ──────\n// oxlint-disable-next-line a -- what is no reason\n// variant: what-is-no-sentence\n/**\n * A picture:\n *\n *    what ─── is no ──→ sentence\n */\n`;
     expect(found("a.ts", source)).toEqual([]);
+  });
+});
+
+describe("diagnostics", () => {
+  const file = "packages/analyzer/src/check/forms.ts";
+
+  test("their words are whole sentences, wherever they are made", () => {
+    const source = [
+      'const A = { message: "there is no JSON", help: "Use a record." };',
+      "const B = { message: `the ${a} is wrong.`, help: isA ? `Write ${a}.` : 'write b' };",
+      'const C = { help: (text: string) => "Who asks is answered.", message: "A task is no promise." };',
+    ].join("\n");
+    const form = "begin with a capital, and end with a full stop";
+    expect(found(file, source)).toEqual([
+      "3: begin with the name of the thing",
+      '3: write "is not a", or "has no"',
+      `1: ${form}`,
+      `2: ${form}`,
+      `2: ${form}`,
+    ]);
+  });
+
+  test("nothing: other properties, other files, and sentences that begin or end with a computed part", () => {
+    expect(found(file, "const a = { title: 'a', message: `${what} is wrong.`, help: `Write it: ${more}` };")).toEqual(
+      [],
+    );
+    expect(found("packages/cli/src/a.ts", "const a = { message: 'a' };")).toEqual([]);
+    expect(found("packages/analyzer/src/check/a.test.ts", "const a = { message: 'a' };")).toEqual([]);
   });
 });
 

@@ -53,7 +53,7 @@ const ERRORS: Readonly<Record<ErrorCode, Words>> = {
   },
   unknown_handler: { cause: "There is no handler of this name.", remedy: "Call one that the hint lists." },
   not_found: {
-    cause: "The path is no handler, no file and no route of the application.",
+    cause: "The path is not a handler, a file or a route of the application.",
     remedy: "Handlers are at `/api/<name>`.",
   },
   method_not_allowed: {
@@ -65,7 +65,7 @@ const ERRORS: Readonly<Record<ErrorCode, Words>> = {
     remedy: "Send less; [Limits](limits.md) has the numbers.",
   },
   malformed_message: {
-    cause: "The primary got bytes that are no message of a version it knows.",
+    cause: "The primary got bytes that are not a message of a version that it knows.",
     remedy: "Bring the primary to the version of the locations first.",
   },
   module_mismatch: {
@@ -106,7 +106,7 @@ const ERRORS: Readonly<Record<ErrorCode, Words>> = {
   },
   primary_unreachable: {
     cause:
-      "The primary did not answer in time, its server stopped meanwhile, or it did not take the location's request: its signature, its form or its time. The location's log says which.",
+      "The primary did not answer in time, or its server stopped meanwhile. Or it refused the signature, the form or the time of the location's request. The location's log says which.",
     remedy: "Repeat with the same `Idempotency-Key`: whether it happened is not known, and it happens once.",
   },
   primary_busy: {

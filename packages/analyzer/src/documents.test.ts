@@ -24,9 +24,9 @@ test.each([
   expect(examples).not.toEqual([]);
   for (const code of examples) {
     const result = await buildApplication({ ...buildInput({ "handlers/example.ts": code }), optimize: false });
-    // Where a transformation is refused, the expensive part that stays is told of.
+    // Where a transformation is refused, a diagnostic names the expensive part that stays.
     expect(result.diagnostics.filter(({ code: name }) => name !== "expensive_read_write_set")).toEqual([]);
-    // What is not sliced says so by a tag.
+    // Each handler that is not sliced has a tag.
     expect(result.handlers.filter(({ plan }) => plan.kind === "recorded")).toEqual([]);
   }
 });

@@ -11,7 +11,7 @@ const paces = new Table<Pace>("paces");
 const log = new Table<string>("log");
 function stepOf(name: string): i32 { const pace = paces.get(name); return pace == null ? 0 : pace.step; }
 `;
-/** Where there is no pace, it goes on for ever. */
+/** A loop that goes on forever where there is no pace. */
 const WALK = "let rounds = 0; for (let i = 0; i < 10; i += stepOf_) rounds++; log.has(rounds.toString());";
 
 const build = buildWith(

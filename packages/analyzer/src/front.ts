@@ -1,5 +1,5 @@
 /**
- * What the front half of the analyzer hands to the slicer, and what it gets back.
+ * The border between the front half of the analyzer and the slicer: the program that goes in, and the verdicts that come out.
  */
 import type { Diagnostic, SourceFile, Span } from "./diagnostics/diagnostic.ts";
 import type { HandlerTables } from "@radical/protocol";
@@ -43,7 +43,7 @@ export interface FrontEnd {
 /** One access of a handler. */
 export interface AccessPattern {
   readonly table: string;
-  /** What it accesses, in words: `timelines/{me}`; see `slice/key-patterns.ts`. */
+  /** The accessed items in words: `timelines/{me}`; see `slice/key-patterns.ts`. */
   readonly pattern: string;
   /** Source text of the key expression. */
   readonly source: string;
@@ -62,11 +62,11 @@ export type TransformationKind = (typeof TRANSFORMATIONS)[number];
 
 export interface Transformation {
   readonly kind: TransformationKind;
-  /** What was given up: the condition, the ranking. */
+  /** Place of the condition or ranking that was given up. */
   readonly span: Span;
-  /** What was done, and why. */
+  /** Says what the transformation does, and why. */
   readonly words: string;
-  /** What makes it expensive, what is said for it, what is left out. */
+  /** Places of the expensive part, of the accesses in its place, and of the parts that are left out. */
   readonly related: readonly { readonly span: Span; readonly label: string }[];
   /** Estimated steps saved. */
   readonly steps: number;

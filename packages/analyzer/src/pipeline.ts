@@ -1,9 +1,9 @@
 /**
- * The build of an application on one screen: each line of `buildWith` is a phase, in the order in which they run, and
- * the comment beside it names its folder.
+ * The build of an application on one screen. Each line of `buildWith` is a phase, in the order in which they run, and the
+ * comment beside it names its folder.
  *
- * The analysis ends with all that can be said about the handlers, and the modules follow from it. Each phase works on
- * what the phases before it gave, and a phase that finds errors is the last.
+ * The analysis ends with the complete report about the handlers, and the modules follow from it. Each phase works on the
+ * results of the phases before it, and a phase that finds errors is the last.
  */
 import { DEFAULT_LIMITS, type LeastLevel } from "@radical/protocol";
 import { checkSources } from "./check/check-sources.ts";
@@ -65,7 +65,7 @@ export function buildWith(
   resolved.module?.drop();
   const uses = checkUses(resolved, schema.tables, fallback); // check
   found.push(...checkTexts(resolved));
-  // What has no place in the developer's files follows from what they use.
+  // Messages without a place in the developer's files follow from the names that these use.
   const problems = fromProgram(resolved, fallback);
   found.push(...uses, ...problems.filter(({ primary }) => uses.length === 0 || primary !== fallback));
   if (hasErrors()) return failed();
@@ -143,9 +143,9 @@ function requestOf(input: BuildInput, trees: SyntaxTrees): CompileRequest {
 
 function noHandlers(fallback: Span): Diagnostic {
   return diagnostic("no_handlers", {
-    message: "there are no handlers",
+    message: "The application has no handlers.",
     primary: fallback,
-    help: "a handler is an exported function of a file in handlers/: export function hello(name: string): string { … }",
+    help: "Export a function from a file in `handlers/`: `export function hello(name: string): string { … }`.",
   });
 }
 
@@ -160,7 +160,7 @@ const NOTHING: BuildResult = {
   rwWasm: new Uint8Array(),
 };
 
-/** What the slicer gets to see: no handlers whose sets come from elsewhere. */
+/** The input of the slicer: no handlers whose sets come from elsewhere. */
 function frontEnd(
   { sources, explain = false, emitIr = false }: BuildInput,
   schema: Schema,

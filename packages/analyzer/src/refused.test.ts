@@ -1,5 +1,6 @@
 /**
- * What ANALYSIS.md says of refusals is exact: what it lists is refused, and whatever the analyzer can refuse is listed.
+ * The list of refusals in ANALYSIS.md is exact: the analyzer refuses all that it lists, and it lists all that the analyzer
+ * can refuse.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

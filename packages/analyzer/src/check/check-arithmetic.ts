@@ -1,6 +1,6 @@
 /**
- * Words for what the compiler found about numbers and tests (`parse/arithmetic.ts`): forms that mean something else than they
- * seem to.
+ * Words for the findings of `parse/arithmetic.ts` about numbers and tests: forms that mean something else than they seem
+ * to.
  */
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import type { Diagnostic, Edit, Fix } from "../diagnostics/diagnostic.ts";
@@ -20,12 +20,12 @@ function inWords(finding: Finding): Diagnostic {
     case "constant-overflow": {
       const { value, type } = finding;
       return diagnostic("constant_overflow", {
-        message: `the result is ${value}, which does not fit into ${type}`,
+        message: `The result of this expression is ${value}, which does not fit into its type, ${type}.`,
         primary,
         help:
           value >= -(2n ** 63n) && value < 2n ** 63n && type !== "i64"
-            ? `an i64 holds it: begin with (${firstOf(node)} as i64), or declare the constant as i64: const LIMIT: i64 = ${textOf(node)}`
-            : `an f64 holds it nearly: begin with (${firstOf(node)} as f64)`,
+            ? `An i64 holds it. Begin with \`(${firstOf(node)} as i64)\`, or declare the constant with its type: \`const LIMIT: i64 = ${textOf(node)};\`.`
+            : `An f64 holds it nearly. Begin with \`(${firstOf(node)} as f64)\`.`,
         fix: value >= -(2n ** 63n) && value < 2n ** 63n && type !== "i64" ? widened(node) : undefined,
       });
     }
@@ -33,17 +33,17 @@ function inWords(finding: Finding): Diagnostic {
       const { left, right } = node as as.BinaryExpression;
       const [dividend, divisor] = [operandText(left), textOf(right)];
       return diagnostic("integer_division", {
-        message: `a division of integers cuts the fraction, before the result becomes a ${finding.into}`,
+        message: `A division of integers cuts the fraction, before its result becomes a ${finding.into}.`,
         primary,
-        help: `for the fraction write (${dividend} as f64) / ${divisor}; for the whole part say so: (${textOf(node)}) as ${finding.type}`,
+        help: `For the fraction write \`(${dividend} as f64) / ${divisor}\`. For the whole part write \`(${textOf(node)}) as ${finding.type}\`.`,
         fix: divided(node as as.BinaryExpression, finding.type),
       });
     }
     case "constant-division":
       return diagnostic("integer_division", {
-        message: `${textOf(node)} is ${finding.quotient}: a division of integers cuts the fraction`,
+        message: `The result of \`${textOf(node)}\` is ${finding.quotient}, because a division of integers cuts the fraction.`,
         primary,
-        help: `for the fraction write a number with a point: ${firstOf(node)}.0; for the whole part write ${finding.quotient}`,
+        help: `For the fraction write a number with a point: \`${firstOf(node)}.0\`. For the whole part write \`${finding.quotient}\`.`,
       });
     case "constant-test": {
       const { message, help } = testInWords(finding.test, finding.answer);
@@ -60,36 +60,36 @@ function testInWords(test: Test, answer: boolean): { readonly message: string; r
   switch (test.kind) {
     case "null":
       return {
-        message: `this test is always ${answer}: a value of type ${readableTypes(test.type)} is never null`,
-        help: "remove the test; a value that may be missing has a type with | null",
+        message: `This test is always ${answer}, because a value of type ${readableTypes(test.type)} is never null.`,
+        help: "Remove the test. If the value can be missing, give it a type with `| null`.",
       };
     case "not-a-number":
       return {
-        message: `${test.name} is always ${answer} here: an ${test.type} is always a whole number`,
+        message: `The test \`${test.name}\` is always ${answer}, because a value of type ${test.type} is always a whole number.`,
         help: test.isTime
-          ? "remove the test; Date.fromString ends the handler as a trap if the text is not a date"
-          : "remove the test; to find out whether a text is a number, parse it: isNaN(parseFloat(text))",
+          ? "Remove the test. `Date.fromString` ends the handler as a trap if the text is not a date."
+          : "Remove the test. To find out whether a text is a number, parse it: `isNaN(parseFloat(text))`.",
       };
     case "range":
       return {
-        message: `this comparison is always ${answer}: the value is from ${test.range.min} to ${test.range.max}`,
-        help: "compare with a number that the value can pass, or give the value a type that reaches further",
+        message: `This comparison is always ${answer}, because the value is from ${test.range.min} to ${test.range.max}.`,
+        help: "Compare with a number that the value can pass, or give the value a type that reaches further.",
       };
   }
 }
 
 const ACCESSES = {
   key: {
-    message: "Map.get ends the handler as a trap if the key is missing: this test comes too late",
-    help: "ask before: ages.has(name) ? ages.get(name) : 0",
+    message: "This test comes too late, because `Map.get` ends the handler as a trap if the key is missing.",
+    help: "Ask before: `ages.has(name) ? ages.get(name) : 0`.",
   },
   index: {
-    message: "an index behind the end ends the handler as a trap: this test comes too late",
-    help: "ask before: index < list.length",
+    message: "This test comes too late, because an index behind the end ends the handler as a trap.",
+    help: "Ask before: `index < list.length`.",
   },
   element: {
-    message: "taking an element of an empty array ends the handler as a trap: this test comes too late",
-    help: "ask before: list.length > 0",
+    message: "This test comes too late, because taking an element of an empty array ends the handler as a trap.",
+    help: "Ask before: `list.length > 0`.",
   },
 } as const;
 

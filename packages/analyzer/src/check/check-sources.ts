@@ -1,6 +1,6 @@
 /**
- * The checks that come before the compiler: the files that the handlers reach are looked at one by one, so that
- * whatever is wrong with one of them hides nothing in the others.
+ * The checks that come before the compiler. They take the files that the handlers reach one by one, so that a mistake in one
+ * file hides nothing in the others.
  */
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import { spanOf, type Diagnostic, type Fix, type SourceFile } from "../diagnostics/diagnostic.ts";
@@ -49,7 +49,7 @@ export function checkSources(
   return diagnostics;
 }
 
-/** What a text shows by itself. */
+/** The findings in a text by itself. */
 interface Looks {
   readonly text: string;
   /** Code that is nested too deeply; then there is no tree, and nothing else is looked for. */
@@ -135,23 +135,23 @@ function checkImport(
   if (text === SDK) return null;
   if (text.startsWith(`${SDK}/`)) {
     return diagnostic("sdk_internal", {
-      message: `${text} is internal to the SDK`,
+      message: `The file ${JSON.stringify(text)} is internal to the SDK, and can change without notice.`,
       primary,
-      help: `import { Table, abort, caller, now, random, uuid } from "${SDK}"`,
+      help: `Import from the SDK itself: \`import { Table, abort, caller, now, random, uuid } from "${SDK}";\`.`,
     });
   }
   if (!text.startsWith(".")) {
     return diagnostic("package_import", {
-      message: `handlers can't import ${JSON.stringify(text)}`,
+      message: `A handler can't import ${JSON.stringify(text)}, because packages of npm are not compiled to WebAssembly.`,
       primary,
-      help: `handlers import ${SDK} and the application's own files by relative path; packages of npm are not compiled to WebAssembly`,
+      help: `Write the function in a file of your own, and import that by its relative path. The only package that handlers import is \`${SDK}\`.`,
     });
   }
   if (fileAt(internalPath, byPath) !== undefined) return null;
   return diagnostic("import_not_found", {
-    message: `there is no file ${internalPath}.ts`,
+    message: `The imported file ${internalPath}.ts does not exist.`,
     primary,
-    help: "the path is relative to the importing file, without extension",
+    help: 'Write the path relative to this file, without an extension: `import { User } from "../lib/models";`.',
     fix: withoutExtension(specifier),
   });
 }
@@ -174,18 +174,18 @@ function checkNames(source: as.Source): Diagnostic[] {
     if (name.text.startsWith(RESERVED_PREFIX)) {
       found.push(
         diagnostic("reserved_name", {
-          message: `${name.text} is a reserved name`,
+          message: `The name ${name.text} is reserved: names that start with ${RESERVED_PREFIX} belong to the code of the build.`,
           primary: spanOfRange(name.range),
-          help: `choose a name that does not start with ${RESERVED_PREFIX}`,
+          help: "Choose a name that starts otherwise.",
         }),
       );
     }
     if ((flags & CommonFlags.Declare) !== 0) {
       found.push(
         diagnostic("host_import", {
-          message: `handlers can't declare functions or variables of the host: ${name.text}`,
+          message: `A handler can't declare ${name.text}, because the host has no functions and variables but those of the SDK.`,
           primary: spanOfRange(name.range),
-          help: "write the function in the application",
+          help: "Write the function in a file of the application.",
         }),
       );
     }

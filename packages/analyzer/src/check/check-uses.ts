@@ -1,13 +1,14 @@
 /**
- * The checks that need the compiler's own resolution: what the developer's code really calls, whatever its name.
+ * The checks that need the compiler's own resolution: they see which functions the developer's code calls, whatever their
+ * names are.
  */
 import { ASSEMBLYSCRIPT_ABORT, HOST_FUNCTIONS, HOST_NAMESPACE, type HostFunction } from "@radical/protocol";
 import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
 import { spanOf, type Diagnostic, type Span } from "../diagnostics/diagnostic.ts";
+import { ENVIRONMENT_HELP, LOG_HELP, REGULAR_EXPRESSION } from "../diagnostics/words.ts";
 import { type as, CommonFlags, ElementKind } from "../parse/assemblyscript.ts";
 import { nameOf, SDK_LIBRARY, type CallSite, type CompiledProgram, type RadicalCompiler } from "../parse/compile.ts";
 import { isDevelopers } from "../parse/graft.ts";
-import { LOG_HELP } from "../parse/messages.ts";
 import { spanOfRange, textOf } from "../parse/span.ts";
 import type { TableSchema } from "../schema/schema.ts";
 import { checkArithmetic } from "./check-arithmetic.ts";
@@ -20,43 +21,45 @@ interface Refusal {
   readonly help: string;
 }
 
-const ENVIRONMENT_HELP =
-  "a handler sees its arguments, its tables and the recorded environment: now(), caller(), random() and uuid() of @radical/sdk";
-
 const GIVEN_SET_ONLY: Refusal = {
   code: "given_set_only",
-  message: "touch, willPut and willDelete are for read/write-set functions",
-  help: "a handler reads and writes: get, has, put, delete. A function that says what a handler touches has the tag /** @readwrite <handler> */",
+  message: "Only a read/write-set function calls `touch`, `willPut` and `willDelete`.",
+  help: "In a handler, call `get`, `has`, `put` or `delete`. For a read/write-set function, write the tag `/** @readwrite <handler> */` before it.",
 };
 
-/** What a foreign import comes from, by the start of its name. */
+/** The refusals of foreign imports, by the start of their names. */
 const IMPORTS: readonly (readonly [prefix: string, refusal: Refusal])[] = [
   [
     "env.seed",
     {
       code: "nondeterministic",
-      message: "handlers can't use Math.random(): the primary could not repeat it",
-      help: 'import { random } from "@radical/sdk": random() is drawn once and recorded',
+      message: "A handler can't call `Math.random()`, because a second run of the execution would draw another number.",
+      help: 'Write `random()`, with `import { random } from "@radical/sdk"`. Its draw is the same in each run of the execution.',
     },
   ],
   [
     "env.Date.",
     {
       code: "nondeterministic",
-      message: "handlers can't read the clock: the primary could not repeat it",
-      help: 'import { now } from "@radical/sdk": now() is the recorded time of the execution in milliseconds',
+      message: "A handler can't read the clock, because a second run of the execution would read another time.",
+      help: 'Write `now()`, with `import { now } from "@radical/sdk"`. This is the recorded time of the execution in milliseconds.',
     },
   ],
   [
     "env.performance.",
-    { code: "nondeterministic", message: "handlers can't read the clock", help: "time a handler from outside" },
+    {
+      code: "nondeterministic",
+      message: "A handler can't read the clock, because a second run of the execution would read another time.",
+      help: "Measure the time of a handler where you call it.",
+    },
   ],
   [
     "env.crypto.",
     {
       code: "nondeterministic",
-      message: "handlers can't use the platform's randomness: the primary could not repeat it",
-      help: 'import { random, uuid } from "@radical/sdk": they are drawn once and recorded',
+      message:
+        "A handler can't use the platform's randomness, because a second run of the execution would draw otherwise.",
+      help: 'Write `random()` or `uuid()`, with `import { random, uuid } from "@radical/sdk"`. Their draws are the same in each run of the execution.',
     },
   ],
   [
@@ -75,30 +78,37 @@ const IMPORTS: readonly (readonly [prefix: string, refusal: Refusal])[] = [
       help: LOG_HELP,
     },
   ],
-  ["env.process.", { code: "nondeterministic", message: "there is no process in handlers", help: ENVIRONMENT_HELP }],
+  [
+    "env.process.",
+    {
+      code: "nondeterministic",
+      message: "Handlers have no `process`, because they run on several machines.",
+      help: ENVIRONMENT_HELP,
+    },
+  ],
   [`${HOST_NAMESPACE}.`, GIVEN_SET_ONLY],
 ];
 
 const RAW_MEMORY: Refusal = {
   code: "unsafe_memory",
-  message: "handlers can't use raw memory",
-  help: "use classes, arrays and strings: addresses are not the same in every run",
+  message: "A handler can't use raw memory, because addresses are not the same in every run.",
+  help: "Use classes, arrays and strings.",
 };
 const FLOAT_BITS: Refusal = {
   code: "float_bits",
-  message: "handlers can't look at the bits of floats: not a number has different ones on different machines",
-  help: "compute with the numbers; to hash one, use its toString()",
+  message: "A handler can't look at the bits of a float, because NaN has other bits on other machines.",
+  help: "Compute with the number itself. To hash it, hash its text: `value.toString()`.",
 };
 const UNREACHABLE: Refusal = {
   code: "unsafe_memory",
-  message: "handlers can't use unreachable()",
-  help: 'abort(status, code, message), or throw new Error("…")',
+  message: "A handler can't call `unreachable()`.",
+  help: 'End the handler with `abort(status, code, message)` or `throw new Error("…")`.',
 };
 
 const THROWN: Refusal = {
   code: "thrown_value",
-  message: "only an error or a text can be thrown",
-  help: 'abort(404, "no_user", "There is no user ann.") answers with a status, a code and a message; throw new Error("…") ends as a trap',
+  message: "Only an error or a text can be thrown.",
+  help: 'To answer with an error, write `abort(404, "no_user", "There is no user ann.")`. For a mistake of the handler itself, write `throw new Error("…")`.',
 };
 
 /** AssemblyScript's builtins that are refused, by name. */
@@ -115,20 +125,13 @@ const BUILTINS: readonly (readonly [names: RegExp, refusal: Refusal])[] = [
 
 /** Functions of AssemblyScript's library that are refused, by internal name. */
 const LIBRARY: readonly (readonly [names: RegExp, refusal: Refusal])[] = [
-  [
-    /^~lib\/regexp\//,
-    {
-      code: "regular_expression",
-      message: "there are no regular expressions",
-      help: "use the methods of strings: indexOf, includes, startsWith, split, charCodeAt",
-    },
-  ],
+  [/^~lib\/regexp\//, REGULAR_EXPRESSION],
   [/^~lib\/dataview\/DataView#setFloat(32|64)$/, FLOAT_BITS],
   [/^~lib\/typedarray\/Float(32|64)Array\.wrap$/, FLOAT_BITS],
   [/^~lib\/math\/NativeMathf?\.signbit$/, FLOAT_BITS],
 ];
 
-/** Calls of the runtime by its own names; the compiler makes others, which are no one's. */
+/** Calls of the runtime by its own names. The compiler makes other calls, which no developer wrote. */
 const RUNTIME_CALL = /^(__[a-z]+\(|heap\.|memory\.|atomic\.)/;
 
 export function checkUses(
@@ -159,7 +162,7 @@ function checkImports(
       const full = `${module}.${name}`;
       const refusal = IMPORTS.find(([prefix]) => full.startsWith(prefix))?.[1] ?? {
         code: "host_import",
-        message: `handlers can't use ${full} of the host`,
+        message: `A handler can't use \`${full}\`, because the host has no functions and variables but those of the SDK.`,
         help: ENVIRONMENT_HELP,
       };
       const primary = originOf(element, compiler) ?? mentionOf(full, program) ?? fallback;
@@ -195,7 +198,7 @@ function originOf(element: as.Element, compiler: RadicalCompiler): Span | null {
   return null;
 }
 
-/** Where the developer names a value of the host: nothing calls it. */
+/** The place where the developer names a value of the host that nothing calls. */
 function mentionOf(full: string, program: as.Program): Span | null {
   const [owner = "", member = ""] = full.split(".").slice(-2);
   for (const source of program.sources.filter(isDevelopers)) {
@@ -256,6 +259,6 @@ function isTableConstructor(called: as.Function): boolean {
 
 const TABLE: Refusal = {
   code: "table_not_constant",
-  message: "a table is a constant at the top of a file, with a literal name",
-  help: 'const users = new Table<User>("users");',
+  message: "This table is not a constant at the top of a file with a literal name, so the build does not know it.",
+  help: 'Declare it outside of functions: `const users = new Table<User>("users");`.',
 };

@@ -288,10 +288,10 @@ describe("what the compiler resolves", () => {
     expect(findings(result.diagnostics)).toEqual(annotations(types));
     expect(result.diagnostics.map(({ message }) => message)).toMatchInlineSnapshot(`
       [
-        "type 'i32' is not assignable to type 'string'",
-        "type 'User | null' is not assignable to type 'User'",
-        "type '<object>' is not assignable to type 'auto'",
-        "cannot find name 'nope'",
+        "Type 'i32' is not assignable to type 'string'.",
+        "Type 'User | null' is not assignable to type 'User'.",
+        "This object literal has no type: its place does not say which record it is.",
+        "Cannot find name 'nope'.",
       ]
     `);
   });
@@ -310,12 +310,12 @@ describe("rendering", () => {
         .map((found) => renderDiagnostic(found, sources, { color: false }))
         .join("\n\n"),
     ).toMatchInlineSnapshot(`
-      "error[try_statement]: handlers can't catch errors
+      "error[try_statement]: A handler can't catch errors, because an error ends the whole handler and undoes its writes.
        --> handlers/a.ts:2:2
         |
       2 | 	try { a(); } catch (e) {}
         | 	^^^
-        = help: test what could fail before it does; end the whole handler with abort(status, code, message)"
+        = help: Test for the failure beforehand: \`if (n == 0) return 0;\`. To answer with an error, call \`abort(status, code, message)\`."
     `);
   });
 
@@ -327,7 +327,7 @@ describe("rendering", () => {
     const { sources } = buildInput(duplicates);
     const [found] = built(duplicates).diagnostics;
     expect(renderDiagnostic(found!, sources, { color: false })).toMatchInlineSnapshot(`
-      "error[duplicate_handler]: there are two handlers named a
+      "error[duplicate_handler]: Two handlers have the name a, and a call names no file: POST /api/a.
        --> handlers/b.ts:1:17
         |
       1 | export function a(): void {}
@@ -336,7 +336,7 @@ describe("rendering", () => {
         |
       3 | export function a(): void {}
         |                 ^ the other one
-        = help: names of handlers are unique in the application: POST /api/<handler> has no file in it"
+        = help: Rename one of them."
     `);
     const colored = renderDiagnostic(found!, sources, { color: true });
     expect(colored).toContain("\u001b[1;31merror[duplicate_handler]\u001b[0m");

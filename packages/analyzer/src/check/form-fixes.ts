@@ -1,6 +1,6 @@
 /**
  * The rewrites of refused forms that are mechanical: each makes the accepted form of its diagnostic's help, and means the
- * same. They work on tokens, so that whatever else is wrong with a file hinders none.
+ * same. They work on tokens, so that other mistakes in a file hinder none.
  */
 import type { DiagnosticCode } from "../diagnostics/catalogue.ts";
 import { spanOf, type Edit, type Fix, type SourceFile } from "../diagnostics/diagnostic.ts";
@@ -19,7 +19,7 @@ class Place {
     this.index = index;
   }
 
-  /** Of the token so many places behind this one. */
+  /** Text of the token so many places behind this one. */
   text(distance: number): string {
     return this.tokens[this.index + distance]?.text ?? "";
   }
@@ -33,12 +33,12 @@ class Place {
     return { span: spanOf(this.file, start, end), text };
   }
 
-  /** Of so many tokens from this one. */
+  /** Puts a text in place of so many tokens from this one. */
   replaced(count: number, text: string): Edit {
     return this.edit(this.tokens[this.index]!.start, this.tokens[this.index + count - 1]!.end, text);
   }
 
-  /** So many tokens, with the space that divides them from the next one. */
+  /** Removes so many tokens, with the space that divides them from the next one. */
   leftOut(count = 1): Edit {
     const { start } = this.tokens[this.index]!;
     const { end } = this.tokens[this.index + count - 1]!;
@@ -52,7 +52,7 @@ class Place {
     return this.file.text.slice(this.tokens[from]!.start, this.tokens[to]!.end);
   }
 
-  /** So many tokens, with the space that divides them from the one before. */
+  /** Removes so many tokens, with the space that divides them from the one before. */
   cutOff(count: number): Edit {
     const { end } = this.tokens[this.index + count - 1]!;
     return this.edit(this.tokens[this.index - 1]?.end ?? 0, end, "");
@@ -105,7 +105,7 @@ const FIXES: Partial<Record<DiagnosticCode, FixOf>> = {
   },
 };
 
-/** Null: there is no rewrite that is certain. */
+/** The rewrite of the form at the token; null: none is certain. */
 export function formFix(
   code: DiagnosticCode,
   file: SourceFile,
@@ -115,7 +115,7 @@ export function formFix(
   return FIXES[code]?.(new Place(file, tokens, index)) ?? null;
 }
 
-/** Of a whole function: what it awaits is there at once, so the awaits in it go with the word. */
+/** Rewrites a whole function: a value that it awaits is there at once, so the awaits in it go with the word. */
 function withoutAsync(place: Place): Fix | null {
   const { tokens, index } = place;
   let open = index + 1;
@@ -133,7 +133,7 @@ function withoutAsync(place: Place): Fix | null {
   return { title: "Leave out async, await and Promise", edits: [place.leftOut(), ...result.edits, ...awaits] };
 }
 
-/** Of a result type `Promise<T>` only T; another one stays. Null: it has no end. */
+/** Keeps only T of a result type `Promise<T>`, and any other type whole. Null: the type has no end. */
 function promised(place: Place, start: number): { readonly edits: readonly Edit[]; readonly end: number } | null {
   const { tokens } = place;
   if (tokens[start]?.text !== "Promise" || tokens[start + 1]?.text !== "<") return { edits: [], end: start };
@@ -148,7 +148,7 @@ function promised(place: Place, start: number): { readonly edits: readonly Edit[
   return null;
 }
 
-/** All uses of the name in the file, unless it has a field of that name without the hash, too. */
+/** Rewrites all uses of the name in the file, unless it also has a field of that name without the hash. */
 function withPrivate({ file, tokens, index }: Place): Fix | null {
   const name = tokens[index + 1]!.text;
   const edits: Edit[] = [];

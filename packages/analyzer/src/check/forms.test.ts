@@ -6,7 +6,7 @@ import { buildInput } from "../testing/library.ts";
 const HEAD =
   'import { Table, random } from "@radical/sdk";\nclass Item { n: i32 = 0; s: string = ""; }\nconst items = new Table<Item>("items");\n';
 
-/** What a TypeScript developer would write, and the codes that it gets; none: AssemblyScript has it. */
+/** Forms that a TypeScript developer would write, and the codes that each gets. A form without codes is accepted. */
 const FORMS: readonly (readonly [source: string, codes: readonly string[]])[] = [
   ["export function h(a: string): void { void items.get(a); }", ["void_operator"]],
   ["export function h(a: string): void { ; items.get(a); }", []],

@@ -3,6 +3,7 @@
  */
 import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
 import { spanOf, type Diagnostic, type SourceFile } from "../diagnostics/diagnostic.ts";
+import { LOCAL_DECLARATION, REGULAR_EXPRESSION, TUPLE } from "../diagnostics/words.ts";
 import { formFix } from "./form-fixes.ts";
 import { nested, type NestedToken, type ScannedToken } from "./scanner.ts";
 
@@ -13,124 +14,117 @@ interface Form {
 
 const FORMS = {
   async_function: {
-    message: "handlers are not async",
-    help: "read and write tables directly: const user = users.get(name). Nothing is awaited, and all of it is one transaction",
+    message: "A handler can't be async, because it never waits: a table gives its items directly.",
+    help: "Leave out `async`, `await` and `Promise`: `const user = users.get(name);`. The whole handler is one transaction.",
   },
   generator_function: {
-    message: "there are no generators",
-    help: "return an array, or pass a function that is called for each value",
+    message: "Handlers have no generators.",
+    help: "Return an array, or take a function and call it for each value: `each: (value: i32) => void`.",
   },
   try_statement: {
-    message: "handlers can't catch errors",
-    help: "test what could fail before it does; end the whole handler with abort(status, code, message)",
+    message: "A handler can't catch errors, because an error ends the whole handler and undoes its writes.",
+    help: "Test for the failure beforehand: `if (n == 0) return 0;`. To answer with an error, call `abort(status, code, message)`.",
   },
   for_in_loop: {
-    message: "there is no for…in loop",
-    help: "count over an array, or over the keys of a map: const keys = map.keys(); for (let i = 0; i < keys.length; i++) …",
+    message: "Handlers have no `for … in` loop, because the names of an object's fields are not there when it runs.",
+    help: "Loop over an array, or over the keys of a map: `for (const key of map.keys()) …`.",
   },
   spread: {
     message: "The arguments of this call can't be spread.",
-    help: "Pass the array itself: sum(numbers). Arrays are spread in literals and in push.",
+    help: "Pass the array itself: `sum(numbers)`. An array can be spread in a literal and in `push`.",
   },
-  regular_expression: {
-    message: "there are no regular expressions",
-    help: "use the methods of strings: indexOf, includes, startsWith, split, charCodeAt",
-  },
+  regular_expression: REGULAR_EXPRESSION,
   labeled_statement: {
-    message: "there are no labels",
-    help: "put the loops into a function of their own and return from it",
+    message: "Handlers have no labels.",
+    help: "Put the loops into a function of their own, and leave both with `return`.",
   },
   type_import: {
-    message: "there is no import type",
-    help: 'import { User } from "../lib/models"',
+    message: "Handlers have no `import type`, because types and values are imported alike.",
+    help: 'Leave out `type`: `import { User } from "../lib/models";`.',
   },
   delete_operator: {
-    message: "there is no delete operator",
-    help: "delete items with users.delete(key), entries with map.delete(key); a nullable field is set to null",
+    message: "Handlers have no `delete` operator, because an object has the same fields for as long as it exists.",
+    help: "Set an optional field to null: `user.nickname = null;`. Delete an item with `users.delete(key)`, and an entry with `map.delete(key)`.",
   },
   bigint_literal: {
-    message: "there are no bigints",
-    help: "use i64 or u64: const large: i64 = 10;",
+    message: "Handlers have no bigints.",
+    help: "Write a whole number of 64 bits: `const large: i64 = 10;`.",
   },
   type_operator: {
-    message: "there are no operators on types",
-    help: "write the type itself: a class, a number type, bool, string or an array",
+    message: "Handlers have no operators on types.",
+    help: "Write out the resulting type: a record, a type of numbers, `bool`, `string` or an array.",
   },
   assertion_signature: {
-    message: "there are no assertion signatures: what a function proves stays in it",
-    help: "test where it is needed: if (user == null) abort(404, …); behind it user is not null",
+    message: "Handlers have no assertion signatures, because a call does not change the type of its arguments.",
+    help: "Test the value where you use it: `if (user == null) abort(404, …);`. After this line `user` is not null.",
   },
   symbol: {
-    message: "there are no symbols",
-    help: "use a text or the number of an enum; a loop over a collection counts",
+    message: "Handlers have no symbols.",
+    help: "Use a text or a member of an enum. For your own collection, write a method that returns an array, and loop over that.",
   },
   computed_name: {
-    message: "there are no computed names of members",
-    help: "write the name itself; for names that are computed use a map: const ages = new Map<string, i32>();",
+    message: "The name of a member can't be computed, because the members of a class are fixed when it is compiled.",
+    help: "Write the name itself. For computed names use a map: `const ages = new Map<string, i32>();`.",
   },
   private_name: {
-    message: "there are no #private names",
-    help: "write private: private count: i32 = 0;",
+    message: "Handlers have no names with `#`.",
+    help: "Write `private` instead: `private count: i32 = 0;`.",
   },
   dynamic_import: {
-    message: "there is no import()",
-    help: 'import at the top of the file: import { User } from "../lib/models"',
+    message: "Handlers have no `import()`, because the build compiles all files together.",
+    help: 'Import at the top of the file: `import { User } from "../lib/models";`.',
   },
   old_statement: {
-    message: "there are no debugger and with statements",
-    help: "leave it out",
+    message: "Handlers have no `debugger` and `with` statements.",
+    help: 'Leave the statement out. To see how a handler runs, write `log("…")` with the `log` of `@radical/sdk`.',
   },
-  tuple_type: {
-    message: "there are no tuples",
-    help: "write a class with a field for each part",
-  },
+  tuple_type: TUPLE,
   unknown_decorator: {
-    message: "there are no decorators of your own",
-    help: "call the function yourself; AssemblyScript has @inline, @final, @operator and a few more",
+    message: "Handlers can't have decorators of your own.",
+    help: "Call the function yourself. AssemblyScript has a few decorators: `@inline`, `@final` and `@operator` are among them.",
   },
   nondeterministic: {
-    message: "handlers can't read the clock: the primary could not repeat it",
-    help: 'import { now } from "@radical/sdk": new Date(now()) is the recorded time of the execution',
+    message: "A handler can't read the clock, because a second run of the execution would read another time.",
+    help: 'Write `new Date(now())`, with `import { now } from "@radical/sdk"`. This is the recorded time of the execution.',
   },
   void_operator: {
-    message: "there is no void operator",
-    help: "call the function as a statement of its own: save(user);",
+    message: "Handlers have no `void` operator.",
+    help: "Call the function as a statement of its own: `save(user);`.",
   },
   object_literal: {
-    message: "object literals have fields with values only: no accessors, methods or computed names",
-    help: "write a class with the method, and construct it with new",
+    message: "An object literal can only give values to fields. It has no accessors, methods or computed names.",
+    help: "Write a class with the method, and construct it: `new Box(2)`.",
   },
   index_signature: {
-    message: "there are no index signatures",
-    help: "use a map: const ages = new Map<string, i32>();",
+    message: "Handlers have no index signatures, because the fields of an object are fixed when it is compiled.",
+    help: "Use a map: `const ages: Record<string, i32> = {};`.",
   },
   string_enum: {
-    message: "enums have numbers only",
-    help: 'use constants: export const OPEN: string = "open"; or enum numbers, and Kind[value] for their names',
+    message: "A member of an enum is a number, and can't be a text.",
+    help: 'Write a union of texts: `type State = "open" | "done";`. Or leave the texts out: `State[value]` is the name of a member.',
   },
-  local_declaration: {
-    message: "classes, enums, interfaces and namespaces are declared at the top of a file",
-    help: "move it out of the function",
-  },
+  local_declaration: LOCAL_DECLARATION,
   this_parameter: {
-    message: "there are no this parameters",
-    help: "write a method, or pass the object as a parameter of another name",
+    message: "A function can't have a parameter named `this`.",
+    help: "Write a method, or give the parameter another name.",
   },
   class_form: {
-    message: "there are no static blocks, accessor and declare fields, override modifiers and using declarations",
-    help: "give static fields their values where they are declared, write get and set, and leave override out",
+    message:
+      "Handlers have no static blocks, `accessor` and `declare` fields, `override` modifiers and `using` declarations.",
+    help: "Give a static field its value where it is declared: `static most: i32 = 10;`. Write `get` and `set` for `accessor`, and leave out `override`.",
   },
   module_form: {
-    message: "there are no module declarations, export =, export * as and import = require()",
-    help: 'export { User } from "./models"; import { User } from "../lib/models"',
+    message:
+      "A file exports and imports by name. It has no module declarations, `export =`, `export * as` and `import = require()`.",
+    help: 'Write `export { User } from "./models";` and `import { User } from "../lib/models";`.',
   },
   meta_property: {
-    message: "there is no new.target and no import.meta",
-    help: "leave it out",
+    message: "Handlers have no `new.target` and no `import.meta`, because they run the same wherever they are loaded.",
+    help: "Leave it out. If a function needs to know its caller, pass that as an argument.",
   },
   call_signature: {
-    message: "there are no call and construct signatures",
-    help: "write a function type, (count: i32) => string, or a function that makes the object",
+    message: "A type can't have call and construct signatures.",
+    help: "Write a function type: `type Format = (count: i32) => string;`. For a construct signature, take a function that makes the object.",
   },
 } as const satisfies Partial<Record<DiagnosticCode, Form>>;
 
@@ -138,10 +132,10 @@ type FormCode = keyof typeof FORMS;
 
 type Tokens = readonly NestedToken[];
 
-/** A file with more of them is told of the first ones. */
+/** The most diagnostics of these forms for one file: the first ones. */
 const MOST_FORMS = 200;
 
-/** What of these forms is in a file with these tokens, in order. */
+/** The diagnostics for the forms in a file with these tokens, in order. */
 export function checkForms(file: SourceFile, scanned: readonly ScannedToken[]): Diagnostic[] {
   const tokens = nested(scanned);
   const found: Diagnostic[] = [];
@@ -291,7 +285,7 @@ function isAsyncArrow(tokens: Tokens, index: number): boolean {
   return behind === "=>" || behind === ":";
 }
 
-/** Whether a block follows the parentheses that open at the index: no call. */
+/** Whether a block follows the parentheses that open at the index, so that they are not a call. */
 function endsInBlock(tokens: Tokens, open: number): boolean {
   return tokens[closing(tokens, open) + 1]?.text === "{";
 }
@@ -315,7 +309,7 @@ function isStatementStart(before: ScannedToken | undefined, modifier?: string): 
   return before === undefined || before.text === modifier || [";", "{", "}", ")"].includes(before.text);
 }
 
-/** Those of AssemblyScript. */
+/** The decorators of AssemblyScript. */
 const DECORATORS: ReadonlySet<string> = new Set(
   "global operator unmanaged sealed final inline external builtin lazy unsafe".split(" "),
 );
@@ -416,7 +410,7 @@ function isObjectLiteral(tokens: Tokens, open: number): boolean {
   return before !== undefined && (before.text === "return" || ["=", "(", ",", "[", "?"].includes(before.text));
 }
 
-/** Whether a member of an object literal is no field. */
+/** Whether a member of an object literal is something else than a field. */
 function hasLiteralMember(tokens: Tokens, open: number): boolean {
   return membersOf(tokens, open).some((at) => {
     const [first, second, third] = [tokens[at], tokens[at + 1], tokens[at + 2]];
@@ -456,7 +450,7 @@ function isAlias(tokens: Tokens, sign: number): boolean {
   return false;
 }
 
-/** What a type alias stands for, if that is a form that there is not. */
+/** The form that a type alias stands for, if handlers don't have it. */
 function aliasForm(tokens: Tokens, index: number): FormCode | null {
   let at = index + 2;
   while (at < tokens.length && tokens[at]!.text !== "=" && tokens[at]!.text !== ";") at++;

@@ -1,6 +1,6 @@
 /**
- * How deep the code of a file is nested. The compiler and the analyzer walk syntax trees recursively: a tree without
- * limit would end them by a stack overflow, which has no place in the source.
+ * The depth to which the code of a file is nested. The compiler and the analyzer walk syntax trees recursively. A tree
+ * without limit would end them by a stack overflow, which has no place in the source.
  */
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import { spanOf, type Diagnostic, type SourceFile } from "../diagnostics/diagnostic.ts";
@@ -9,7 +9,7 @@ import { childrenOf } from "../parse/children.ts";
 import { spanOfRange } from "../parse/span.ts";
 import type { ScannedToken } from "./scanner.ts";
 
-/** Of a large file, most comes behind the place. */
+/** Length of the beginning that is tried first: most of a large file comes behind the place. */
 const FIRST_TRIED = 16_384;
 
 /** Levels of the syntax tree; the stack of Node's main thread is enough for half as many again. */
@@ -28,8 +28,8 @@ export function checkBrackets(file: SourceFile, tokens: readonly ScannedToken[])
 }
 
 /**
- * Where a parser overflows the stack. It does not say so itself, but it does not overflow before it has come there: the
- * shortest beginning of the file that is too much ends at the place. `overflows`: whether a text is too much.
+ * The place where a parser overflows the stack. The parser does not name it, but overflows only when it has come there.
+ * So the shortest beginning of the file that overflows ends at the place. `overflows`: whether a text does.
  */
 export function overflowPlace(file: SourceFile, overflows: (text: string) => boolean): Diagnostic {
   const { length } = file.text;
@@ -47,7 +47,7 @@ export function overflowPlace(file: SourceFile, overflows: (text: string) => boo
   return tooDeep(spanOf(file, fits, tooMuch));
 }
 
-/** A place that is too deep: of a long sum, one of its first terms. */
+/** The diagnostic for a place that is too deep, which is one of the first terms of a long sum; null: there is none. */
 export function checkNesting(source: as.Source): Diagnostic | null {
   const waiting: { readonly node: as.Node; readonly level: number }[] = [{ node: source, level: 0 }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -60,8 +60,8 @@ export function checkNesting(source: as.Source): Diagnostic | null {
 
 function tooDeep(primary: Diagnostic["primary"]): Diagnostic {
   return diagnostic("nested_too_deeply", {
-    message: `this code is nested in more than ${MOST_LEVELS} levels of expressions and statements`,
+    message: `This code is nested in more than ${MOST_LEVELS} levels of expressions and statements.`,
     primary,
-    help: "take it apart: a long sum in several statements or a loop, inner blocks as functions, values in an array",
+    help: "Take it apart: a long sum into several statements or a loop, inner blocks into functions, values into an array.",
   });
 }

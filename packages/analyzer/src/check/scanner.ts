@@ -1,7 +1,7 @@
 /**
- * Splits a source file into tokens, as TypeScript would. AssemblyScript's parser stops at the first form it does not
- * have, often at a place that says nothing; on tokens such forms are found by name, all of them, whatever else is
- * wrong with the file.
+ * Splits a source file into tokens, as TypeScript would. AssemblyScript's parser stops at the first form that it does not
+ * have, often at a place that says nothing. On tokens all such forms are found by name, whatever else is wrong with the
+ * file.
  */
 
 export interface ScannedToken {
@@ -15,7 +15,7 @@ export interface ScannedToken {
 export interface NestedToken extends ScannedToken {
   /** The bracket that it stands in; -1: none. */
   readonly opener: number;
-  /** Of an opening bracket: the one that closes it, or behind the last token if none does. Null: it opens none. */
+  /** The bracket that closes this opening one, or the end of the tokens if none does. Null: it is not an opening bracket. */
   closer: number | null;
 }
 

@@ -1,10 +1,11 @@
 /**
- * The names that a file uses, looked up in its scopes: those of TypeScript and of platforms that handlers don't have, and
- * those that a function inside a function would have to capture. What is certain without types is refused here; the
- * compiler resolves the rest.
+ * The names that a file uses, looked up in its scopes. This check refuses names of TypeScript and of platforms that
+ * handlers don't have, and names that an inner function would have to capture. It refuses what is certain without types.
+ * The compiler resolves the rest.
  */
 import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
 import type { Diagnostic, Fix } from "../diagnostics/diagnostic.ts";
+import { REGULAR_EXPRESSION } from "../diagnostics/words.ts";
 import { as, CommonFlags, NodeKind } from "../parse/assemblyscript.ts";
 import { childrenOf } from "../parse/children.ts";
 import { mayLoop } from "../parse/expand/callbacks.ts";
@@ -25,38 +26,41 @@ interface Foreign extends Omit<Refusal, "message"> {
   readonly message?: string;
 }
 
+const PLATFORM_HELP =
+  "Handlers have `@radical/sdk` and AssemblyScript's library: numbers, `String`, `Array`, `Map`, `Set`, `Math`, `Date` and typed arrays.";
+
 /** Names that nobody declares. */
 const FOREIGN: readonly Foreign[] = [
-  { code: "any_type", names: "any", message: "there is no type any", help: "write the type that the value has" },
+  {
+    code: "any_type",
+    names: "any",
+    message: "Handlers have no `any`, because the compiler must know the type of each value.",
+    help: "Write the type that the value has.",
+  },
   {
     code: "unknown_type",
     names:
       "unknown object bigint undefined null never Partial Readonly Required ReturnType Awaited Promise ReadonlySet ReadonlyMap",
-    help: "types are bool, i8 … u64, f32, f64, string, arrays, classes, T | null and void; absent is null",
+    help: "Handlers have `bool`, `i8` … `u64`, `f32`, `f64`, `number`, `string`, arrays, records, classes, `T | null` and `void`. A missing value is `null`.",
   },
   {
     code: "json_not_available",
     names: "JSON",
-    message: "there is no JSON in handlers",
-    help: "take, return and store record classes: they are encoded for you",
+    message: "Handlers have no `JSON`, because Radical encodes and decodes records itself.",
+    help: "Take, return and store records. Declare a parameter with the type of the data in place of parsing it.",
   },
-  {
-    code: "regular_expression",
-    names: "RegExp",
-    message: "there are no regular expressions",
-    help: "use the methods of strings: indexOf, includes, startsWith, split, charCodeAt",
-  },
+  { ...REGULAR_EXPRESSION, names: "RegExp" },
   {
     code: "nondeterministic",
     names:
       "setTimeout setInterval setImmediate clearTimeout clearInterval queueMicrotask fetch globalThis window self document navigator require module Buffer URL URLSearchParams TextEncoder TextDecoder Headers Request Response WebSocket XMLHttpRequest EventTarget AbortController WebAssembly",
-    help: "handlers have @radical/sdk and AssemblyScript's library, nothing of a platform",
+    help: PLATFORM_HELP,
   },
   {
     code: "platform_name",
     names:
       "arguments eval structuredClone escape unescape BigInt Proxy Reflect WeakMap WeakSet WeakRef FinalizationRegistry SharedArrayBuffer AggregateError EvalError ReferenceError Intl ReadonlyArray Pick Omit Iterable Iterator",
-    help: "handlers have @radical/sdk and AssemblyScript's library: numbers, String, Array, Map, Set, Math, Date, typed arrays",
+    help: PLATFORM_HELP,
   },
 ];
 
@@ -87,18 +91,19 @@ function renamed(text: string, range: as.Range, type: as.NamedTypeNode | null): 
 
 const TEMPLATE_TAG = {
   code: "template_tag",
-  message: "there are no tags of templates",
-  help: "call the function with its values: label(`${count} items`)",
+  message: "A template can't have a tag.",
+  help: 'Call the function with the text: `label(count + " items")`.',
 } as const;
 
 /** The compiler makes such a function of the type that is expected, which has no values. */
 const LOST_DEFAULT = {
   code: "lost_default",
-  message: "the default value is lost here: where a function type is expected, that type makes the function",
-  help: "declare the function with a name, and give its name",
+  message:
+    "The default value of this parameter is lost: a function in this place is compiled with the parameters of the expected type.",
+  help: "Declare the function with a name, and pass that name.",
 } as const;
 
-/** A file with more of them is told of the first ones. */
+/** The most diagnostics about names for one file: the first ones. */
 const MOST_NAMES = 200;
 
 interface Local {
@@ -107,7 +112,7 @@ interface Local {
   readonly isConstant: boolean;
 }
 
-/** What a block or the parameters of a function declare. */
+/** The declarations of a block, or of the parameters of a function. */
 interface Scope {
   readonly outer: Scope | null;
   /** The function it belongs to; null at the top of a file. */
@@ -115,7 +120,7 @@ interface Scope {
   readonly locals: Map<string, Local>;
 }
 
-/** What is wrong with the names in a file that parses. */
+/** The diagnostics about the names in a file that parses. */
 export function checkScopes(source: as.Source): Diagnostic[] {
   return new ScopeCheck().check(source);
 }
@@ -130,7 +135,7 @@ class ScopeCheck {
     return this.#found;
   }
 
-  /** What is declared at once for a whole block: all but variables, which are declared where they stand. */
+  /** Declares the names that hold in a whole block: all but variables, which are declared where they stand. */
   #declareAll(statements: readonly as.Statement[], scope: Scope): void {
     const declare = ({ text, range }: as.IdentifierExpression): void => {
       scope.locals.set(text, { start: scope.owner === null ? 0 : range.start, isConstant: true });
@@ -247,7 +252,7 @@ class ScopeCheck {
     if (body !== null) this.#visit(body, scope);
   }
 
-  /** Of an expression from which no type is expected: a function is what it says itself. */
+  /** Visits an expression from which no type is expected, so that a function in it has its own types. */
   #own(expression: as.Expression, scope: Scope): void {
     const inner = expression instanceof as.ParenthesizedExpression ? expression.expression : expression;
     if (inner.kind === NodeKind.Function) this.#function((inner as as.FunctionExpression).declaration, scope);
@@ -284,7 +289,7 @@ class ScopeCheck {
     }
     const foreign = FOREIGN_NAMES.get(text);
     if (foreign === undefined) return;
-    this.#tell({ message: `cannot find name '${text}'`, ...foreign }, range, renamed(text, range, type));
+    this.#tell({ message: `Handlers have no name \`${text}\`.`, ...foreign }, range, renamed(text, range, type));
   }
 
   #tell({ code, message, help }: Refusal, range: as.Range, fix?: Fix): void {

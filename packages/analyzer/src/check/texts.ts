@@ -1,6 +1,7 @@
 /**
  * Texts that are written where the type is a union of texts: each has to be one of them. The compiler knows such a type as
- * `string`, so this follows the types as they are written. A text that is computed is checked when it is stored, sent or answered.
+ * `string`, so this check follows the types as they are written. A computed text is checked when it is stored, sent or
+ * answered.
  */
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
@@ -193,9 +194,9 @@ class TextCheck {
     const listed = known.texts.map((text) => JSON.stringify(text)).join(", ");
     this.found.push(
       diagnostic("unknown_text", {
-        message: `${JSON.stringify(value)} is not one of ${listed}`,
+        message: `The text ${JSON.stringify(value)} is not one of the type's texts: ${listed}.`,
         primary: spanOfRange(node.range),
-        help: "write one of them, or add this text to the type",
+        help: "Write one of them, or add this text to the type.",
       }),
     );
   }

@@ -1,8 +1,8 @@
 /**
- * The code that is added to the developer's: for each record class its encoding and decoding, for each handler a
- * wrapper that reads the arguments, calls it and hands over the result, and the entry file that exports the wrappers.
+ * The code that the build adds to the developer's. Each record class gets its encoding and decoding. Each handler gets a
+ * wrapper that reads the arguments, calls it and hands over the result. The entry file exports the wrappers.
  *
- * It enters as grafts (see parse/graft.ts). Names are `__radical…`, which the developer's may not be.
+ * The code enters as grafts (see `parse/graft.ts`). Its names are `__radical…`, which the developer's may not be.
  */
 import type { as } from "../parse/assemblyscript.ts";
 import { CODEC_LIBRARY } from "../parse/compile.ts";
@@ -20,7 +20,7 @@ import type { ValueType } from "@radical/protocol";
 /** Path of the generated entry file. */
 export const ENTRY_FILE = `entry${GENERATED_SUFFIX}`;
 
-/** What generated code uses of the SDK's codec, under names that are not the developer's. */
+/** The parts of the SDK's codec that generated code uses, under names that are not the developer's. */
 const CODEC_NAMES = [
   "Reader",
   "UnknownFields",

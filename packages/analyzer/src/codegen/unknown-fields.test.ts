@@ -103,7 +103,7 @@ describe("a build whose classes lack fields", () => {
         expect(call(built, items, "star", { key: "k" }).outcome.kind).toBe("result");
     }
     expect(byOld).toEqual(byYoung);
-    // What is compared is what was there, with what was changed.
+    // The item has its old fields, with the changed ones.
     expect(call(young, byOld, "load", { key: "k" }).result).toMatchObject({
       ...POST,
       stars: 3,

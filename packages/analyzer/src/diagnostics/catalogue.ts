@@ -1,6 +1,6 @@
 /**
- * The catalogue of diagnostics. Codes are permanent: they are what tests assert, users search for and documentation
- * is filed under. One that is no longer made is not used again.
+ * The catalogue of diagnostics. Codes are permanent: tests assert them, users search for them, and pages of the
+ * documentation have their names. A code that is no longer made is not used again.
  */
 import type { Diagnostic, DiagnosticClass, Fix, Span } from "./diagnostic.ts";
 
@@ -37,7 +37,7 @@ export const CATALOGUE = {
   for_of_loop: REFUSED,
   for_in_loop: REFUSED,
   spread: REFUSED,
-  /** Code that can never be of use, where the developer surely meant something. */
+  /** Code that is never used, where the developer surely meant something. */
   dead_code: REFUSED,
   union_type: REFUSED,
   tuple_type: REFUSED,
@@ -78,13 +78,13 @@ export const CATALOGUE = {
   unknown_decorator: REFUSED,
   platform_name: REFUSED,
 
-  // Numbers and tests that do not mean what they seem to
+  // Numbers and tests with another meaning than they seem to have
   constant_overflow: INVALID,
   integer_division: INVALID,
   constant_test: INVALID,
   missing_key: INVALID,
 
-  // What handlers may not use
+  // Names that handlers may not use
   json_not_available: REFUSED,
   nondeterministic: REFUSED,
   console_not_available: REFUSED,
@@ -113,7 +113,7 @@ export const CATALOGUE = {
   /** A change of a record that no put stores. */
   unsaved_change: { severity: "warning", class: "invalid" },
 
-  // What developers say about handlers in doc comments
+  // Tags in doc comments of handlers
   unknown_tag: INVALID,
   misplaced_tag: INVALID,
   unknown_given_handler: INVALID,

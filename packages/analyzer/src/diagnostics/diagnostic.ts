@@ -1,5 +1,5 @@
 /**
- * Diagnostics: what is wrong with the developer's sources, as data. They are collected, never thrown.
+ * Diagnostics: mistakes in the developer's sources, as data. They are collected, never thrown.
  */
 import type { DiagnosticCode } from "./catalogue.ts";
 
@@ -16,7 +16,7 @@ export interface Span {
   /** Offsets in UTF-16 units; `end` is exclusive. */
   readonly start: number;
   readonly end: number;
-  /** Of `start`; both count from 1. */
+  /** Line of `start`; `line` and `column` count from 1. */
   readonly line: number;
   readonly column: number;
 }
@@ -36,25 +36,25 @@ export interface Diagnostic {
   readonly code: DiagnosticCode;
   readonly severity: "error" | "warning" | "info";
   readonly class: DiagnosticClass;
-  /** One sentence: what, in the developer's terms. */
+  /** Says what is wrong and why, in the developer's terms: sentences with a capital and a full stop, code in backticks. */
   readonly message: string;
   readonly primary: Span;
   readonly related: readonly { readonly span: Span; readonly label: string }[];
-  /** The accepted form. */
+  /** Says what to do, and shows the accepted form, in the same style. */
   readonly help?: string;
   /** Makes the accepted form, where a mechanical rewrite does. */
   readonly fix?: Fix;
 }
 
-/** A change of the sources by which a mistake is gone, and which means what the developer meant. */
+/** A change of the sources that removes a mistake and keeps the developer's meaning. */
 export interface Fix {
-  /** Says what it does: "Leave out async". */
+  /** Says what the fix does: "Leave out async". */
   readonly title: string;
-  /** They don't overlap. */
+  /** Edits that don't overlap. */
   readonly edits: readonly Edit[];
 }
 
-/** Puts the text in place of what is there; an empty span is an insertion. */
+/** Puts the text in place of the span's own; an empty span is an insertion. */
 export interface Edit {
   readonly span: Span;
   readonly text: string;
@@ -69,7 +69,7 @@ export function spanOf(file: SourceFile, start: number, end: number): Span {
   return { file: file.path, start, end, line: line + 1, column: start - starts[line]! + 1 };
 }
 
-/** Of the text that was asked for last: spans are made file by file, and there may be many. */
+/** The line starts of the last text: spans are made file by file, and there may be many. */
 let lastLines: { readonly text: string; readonly starts: readonly number[] } = { text: "", starts: [0] };
 
 function lineStartsOf(text: string): readonly number[] {

@@ -13,8 +13,8 @@ const INDEX = "README.md";
 const CODES = Object.keys(CATALOGUE) as readonly DiagnosticCode[];
 
 /**
- * What no source of a page's length brings about: mistakes of ours, guards behind which there is nothing that we know
- * of, and code that is nested too deeply.
+ * Codes that no source of a page's length brings about: our own mistakes, guards against unknown cases, and code that is
+ * nested too deeply.
  */
 const WITHOUT_EXAMPLE = new Set<DiagnosticCode>([
   "nested_too_deeply",
@@ -57,7 +57,7 @@ test("the index has the first sentence of each", async () => {
     const [, sentence = ""] = /^# .*\n\n(.*?[.:])(?:\s|$)/.exec(pageOf(code)) ?? [];
     return `* [${code}](${code}.md): ${sentence.replace(/:$/, ".")}\n`;
   });
-  const text = `# Diagnostics\n\nWhat the analyzer says about handlers, by code. \`radical explain <code>\` shows a page in the terminal.\n\n${lines.join("")}`;
+  const text = `# Diagnostics\n\nThe diagnostics of the analyzer about handlers, by code. \`radical explain <code>\` shows a page in the terminal.\n\n${lines.join("")}`;
   await expect(text).toMatchFileSnapshot(`${FOLDER}${INDEX}`);
 });
 

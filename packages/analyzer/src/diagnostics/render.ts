@@ -1,7 +1,7 @@
 /**
  * Diagnostics for a terminal:
  *
- *     error[try_statement]: handlers can't catch errors
+ *     error[try_statement]: A handler can't catch errors.
  *       --> handlers/social.ts:12:3
  *        |
  *     12 |   try {

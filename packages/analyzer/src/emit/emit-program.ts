@@ -1,6 +1,6 @@
 /**
- * Prints a program of the IR as one self-contained AssemblyScript file: imports, tables and other globals, the handler,
- * the functions it reaches, the classes it uses. Everything has a name of its own, whatever file it came from.
+ * Prints a program of the IR as one self-contained AssemblyScript file. It has imports, tables and other globals, the
+ * handler, the functions that it reaches, and the classes that it uses. Everything has a name of its own, also across files.
  */
 import {
   statementExpressions,

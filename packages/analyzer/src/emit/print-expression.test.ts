@@ -136,7 +136,7 @@ function shape(tree: Expression): string {
   }
 }
 
-/** The same of what the compiler's parser made of the printed text. */
+/** The shape of the tree that the compiler's parser makes of the printed text. */
 function parsedShape(node: as.Expression): string {
   const inner = withoutParentheses(node);
   const list = (parts: readonly as.Expression[]): string => parts.map(parsedShape).join(" ");

@@ -71,7 +71,7 @@ function print(expression: Expression, printer: Printer): [text: string, strengt
   const type = (inner: Type): string => printType(inner, (declaration) => printer.className(declaration));
   switch (expression.kind) {
     case "constant":
-      // `1.toString()` is no syntax.
+      // `1.toString()` is not valid syntax.
       return [
         expression.text,
         expression.text.startsWith("-") ? UNARY : /^\d/.test(expression.text) ? POSTFIX : PRIMARY,

@@ -3,8 +3,8 @@
  * what is expensive; it decides about speed only, never about what f^rw says.
  *
  * - An expression takes 1 step and what its operands take; a call, also what the most expensive callee takes.
- * - A loop takes what a round takes, as often as it counts to a constant (written there, or passed through parameters,
- *   constants and arithmetic); where it does not, `UNKNOWN_TRIPS` times. The smallest known bound counts.
+ * - A loop that counts to a constant takes the steps of a round as often. The constant is written there, or passed through
+ *   parameters, constants and arithmetic. Other loops take `UNKNOWN_TRIPS` rounds. The smallest known bound counts.
  * - A function that calls itself takes `RECURSION_COST`.
  * - A member of the library takes what its class takes (`libraryCost`); callbacks run `UNKNOWN_TRIPS` times, those of
  *   `sort` four times as often.

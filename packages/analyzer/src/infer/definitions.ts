@@ -13,7 +13,7 @@ import type { Location } from "./heap.ts";
 import type { PointsTo } from "./points-to.ts";
 import type { Relevance } from "./relevance.ts";
 
-/** What is known of a handler: the two results of inference. */
+/** The two results of inference about a handler. */
 export interface Inferred {
   readonly relevance: Relevance;
   readonly pointsTo: PointsTo;
@@ -36,7 +36,7 @@ export function calleesOf(expression: Expression, pointsTo: PointsTo): readonly 
   }
 }
 
-/** What the expression itself and its callees define; not what its operands do. */
+/** The locations that the expression itself and its callees define, without those of its operands. */
 export function definedBy(expression: Expression, { relevance, pointsTo }: Inferred): Location[] {
   if (expression.kind === "access") return relevance.stored.has(expression) ? pointsTo.tablesOf(expression.table) : [];
   if (!relevance.kept.has(expression) && !relevance.needed.has(expression)) return [];

@@ -1,7 +1,7 @@
 /**
- * Which values may hang on something expensive: a forward taint from loops and calls that are estimated to be
- * expensive, through definitions, containers, parameters, results and the branches that decide about them. It is
- * insensitive to order and only proposes the conditions that may be worth leaving out: proposing too much costs time.
+ * The values that may depend on something expensive. A forward taint starts at loops and calls that are estimated to be
+ * expensive. It goes through definitions, containers, parameters, results and the branches that decide about them. It is
+ * insensitive to order, and only proposes the conditions that may be worth leaving out: proposing too much costs time.
  */
 import {
   operands,
@@ -20,7 +20,7 @@ import { countingOf } from "./loops.ts";
 import { calleesOf } from "./definitions.ts";
 import type { PointsTo } from "./points-to.ts";
 
-/** What decides whether code runs, or is computed. */
+/** A condition that decides whether code runs, or a loop that decides how often. */
 type Decider = Expression | LoopStatement;
 
 /** Where expense comes from, with its estimate. */

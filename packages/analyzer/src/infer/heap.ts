@@ -1,7 +1,7 @@
 /**
- * The abstract heap. An object stands for everything that one place in the source creates: a `new`, a literal, a
- * result of the library, a record decoded by one `get`. A cell is one field of such an object, or the whole content
- * of a container.
+ * The abstract heap. An object stands for everything that one place in the source creates. Such a place is a `new`, a
+ * literal, a result of the library, or a `get` that decodes a record. A cell is one field of such an object, or the whole
+ * content of a container.
  *
  * A location is anything that can be defined and needed: a variable, a cell, a table, the draws of a call site.
  */
@@ -48,7 +48,7 @@ export interface Cell {
   readonly kind: "cell";
   /** Null: the content of a container. */
   readonly field: FieldDeclaration | null;
-  /** What the cell may refer to. */
+  /** The objects that the cell may refer to. */
   readonly targets: Set<AbstractObject>;
 }
 

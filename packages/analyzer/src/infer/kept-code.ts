@@ -1,6 +1,6 @@
 /**
- * What a piece of the program does in f^rw, as far as relevance keeps it: which locations it defines, whether it may
- * leave, trap, or go on forever. It is asked of code that f^rw may run where f would not.
+ * The effects of a piece of the program in f^rw, as far as relevance keeps it. They are the locations that it defines, and
+ * whether it may leave, trap, or go on forever. Rules ask for them of code that f^rw may run where f would not.
  */
 import {
   decodedInitializers,
@@ -124,7 +124,7 @@ export class KeptCode {
     if (!relevance.kept.has(expression) && !relevance.needed.has(expression)) return;
     // variant: trap-traps
     if (mayTrap(expression) && !this.#isKnownElement(expression)) this.traps = true;
-    // Whoever is given the elements of a list takes a hole for an object.
+    // A callback that gets the elements of a list takes a hole for an object.
     if (expression.kind === "library" && expression.receiver !== null && calleesOf(expression, pointsTo).length > 0)
       this.traps ||= mayHaveHoles(expression.receiver, pointsTo);
     // variant: abort-leaves

@@ -8,7 +8,7 @@ import type { Location, SharedLocation } from "./heap.ts";
 export class Numbering {
   readonly #numbers = new Map<Location, number>();
   readonly #locations: Location[] = [];
-  /** Those that are no variables. */
+  /** Locations other than variables. */
   readonly shared = new LocationSet(this);
 
   of(location: Location): number {

@@ -19,7 +19,7 @@ import type { PointsTo } from "./points-to.ts";
 
 export interface Counting {
   readonly counter: Local;
-  /** What is added in each round. */
+  /** The number that each round adds. */
   readonly step: number;
   /** `<`, `<=`, `>`, `>=`: counter on the left. */
   readonly operator: string;

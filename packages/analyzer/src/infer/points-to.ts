@@ -136,7 +136,7 @@ export class PointsTo {
         for (const field of declaration.fields) {
           const { targets } = object.cell(field);
           if (!known) this.#include(targets, this.#decoded(site, field.type, `${declaration.name}.${field.name}`));
-          // What the field holds if the item has no such key.
+          // The field has its initial value if the item has no such key.
           if (field.initializer !== null) {
             this.decodedInitializers.add(field.initializer);
             this.#include(targets, this.#evaluate(field.initializer));

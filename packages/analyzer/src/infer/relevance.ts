@@ -1,14 +1,18 @@
 /**
- * Backward relevance: what of a handler decides which items it touches.
+ * Backward relevance: the part of a handler that decides which items it touches.
  *
- * The roots are the storage accesses: they are kept, with their keys. Walking backward from them, a definition is kept
- * if its location is live after it, an expression's value is needed if something kept uses it, a jump is kept if
- * leaving it out would run something kept, and a branch or loop is kept if anything inside is. Variables are killed by
- * assignment; cells, globals and tables never are (one abstract cell stands for many).
+ * The roots are the storage accesses: they are kept, with their keys. Walking backward from them:
  *
- * Calls are summarized (`Summary`): the union over all calls of what is live after them goes in, what the body uses
- * and which definitions it keeps comes out. All sets only grow; the functions are walked in turns until nothing
- * changes, and a function's turn is left out if nothing has changed that its last walk read.
+ * - A definition is kept if its location is live after it.
+ * - The value of an expression is needed if something kept uses it.
+ * - A jump is kept if leaving it out would run something kept.
+ * - A branch or loop is kept if anything inside is.
+ *
+ * Assignment kills a variable. It kills no cells, globals and tables, because one abstract cell stands for many.
+ *
+ * Calls are summarized (`Summary`). The union of the locations that are live after all calls goes in. The uses of the body
+ * and the definitions that it keeps come out. All sets only grow. The functions are walked in turns until nothing changes.
+ * A function's turn is left out if nothing has changed that its last walk read.
  */
 import {
   decodedInitializers,
@@ -36,13 +40,13 @@ import { endsByTrapOnly } from "./loops.ts";
 import type { PointsTo } from "./points-to.ts";
 import { mayTrap } from "./traps.ts";
 
-/** What matters at a place of the program, looking forward. */
+/** The locations that matter at a place of the program, looking forward. */
 export interface Point {
   readonly live: Pick<LocationSet, "has">;
   readonly accessFollows: boolean;
 }
 
-/** What was found at a place that was asked for. */
+/** The findings at a place that was asked for. */
 export interface Observation {
   /** Right behind it. */
   readonly behind: Point;
@@ -52,7 +56,7 @@ export interface Observation {
   readonly continuing: Point;
 }
 
-/** What the slice keeps. */
+/** The parts that the slice keeps. */
 export interface Relevance {
   /** Expressions whose value is needed: kept whole. */
   readonly needed: ReadonlySet<Expression>;
@@ -77,13 +81,13 @@ export interface Relevance {
   readonly causes: Causes;
   /** Null: never reached. */
   observed(place: Statement | Expression): Observation | null;
-  /** What matters behind the calls of a function. */
+  /** The locations that matter behind the calls of a function. */
   exitOf(declaration: FunctionDeclaration): Point;
-  /** What a call of the function defines, as far as it is kept. */
+  /** The locations that a call of the function defines, as far as it is kept. */
   effectsOf(declaration: FunctionDeclaration): CalleeEffects;
 }
 
-/** What an expression is evaluated for, and what a variable, a cell or the result of a function is read by. */
+/** The purpose of an expression, and the reader of a variable, a cell or the result of a function. */
 export type Causes = ReadonlyMap<Expression | Location | FunctionDeclaration, Cause>;
 
 /** The expression or statement around; a parameter, for its arguments. */
@@ -122,7 +126,7 @@ interface Summary {
   readonly callers: Set<FunctionDeclaration>;
 }
 
-/** What is known at one point of a function, looking forward. */
+/** The knowledge at one point of a function, looking forward. */
 class State {
   readonly live: LocationSet;
   accessFollows: boolean;
@@ -187,7 +191,7 @@ class Analysis implements Relevance {
   #changed = false;
   readonly #firstCauses = new Map<Expression | Location | FunctionDeclaration, Cause>();
   readonly causes: Causes = this.#firstCauses;
-  /** What is being visited. */
+  /** The node that is being visited. */
   #cause: Cause | null = null;
 
   /** The function being walked and its state after return. */
@@ -246,7 +250,7 @@ class Analysis implements Relevance {
 
   // ── Bookkeeping ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** What only the function itself reads that is being walked, and what nothing reads. */
+  /** Adds to a set that only the walked function reads, or that nothing reads. */
   #add<T extends Expression | Statement | Local | Global>(set: Set<T>, item: T): void {
     if (set.has(item)) return;
     set.add(item);
@@ -258,7 +262,7 @@ class Analysis implements Relevance {
     this.#pending.add(declaration);
   }
 
-  /** What the function and those that call it read. */
+  /** Walks the function and its callers again, which read a set that has grown. */
   #pendCallers(declaration: FunctionDeclaration): void {
     this.#pend(declaration);
     for (const caller of this.#summaryOf(declaration).callers) this.#pend(caller);
@@ -267,7 +271,7 @@ class Analysis implements Relevance {
   #addField(field: FieldDeclaration): void {
     if (this.fields.has(field)) return;
     this.fields.add(field);
-    // Whoever constructs, encodes or decodes it.
+    // Any function may construct, encode or decode it.
     for (const declaration of this.#pointsTo.reached) this.#pend(declaration);
   }
 

@@ -1,6 +1,6 @@
 /**
- * Each member that counts as quiet is run with hostile operands: none of them may trap, and none is on the list that is
- * not run here.
+ * Each member that counts as quiet runs with hostile operands, and may not trap. None is on the list of members that do not
+ * run here.
  */
 import { expect, test } from "vitest";
 import { libraryMember } from "../lower/library.ts";
@@ -20,7 +20,7 @@ const STRINGS = [
   ..."99999999999999999999999999|\\uD800|\\uDC00\\uD800|\\uD83D\\uDE00|\\u0130\\u00DF|\\u0391\\u03A3".split("|"),
 ];
 
-/** What a variable of a statement ranges over: type and values. */
+/** The type and the values of the variables in statements. */
 const VARIABLES: Readonly<Record<string, { readonly type: string; readonly values: string }>> = {
   ...each("i j", "i32", casts("i32", INTEGERS)),
   ...each("x y", "f64", casts("f64", FLOATS)),
@@ -71,7 +71,7 @@ const LISTS: readonly Lists[] = [
   { element: "i32[]", elements: ["[]", "[1, 2]"], hasHoles: false },
 ];
 
-/** What makes the lists of each kind, by number. */
+/** The functions that make the lists of each kind, by number. */
 const MAKERS = LISTS.map(({ element, elements, hasHoles }, kind) => {
   const all = elements.map((value) => `<${element}>(${value})`);
   const long = Array.from({ length: 70 }, (_, at) => all[(at * 7) % all.length]!);
@@ -148,7 +148,7 @@ const ARRAY_CASES: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Whoever calls back with elements is taken to trap if there are holes: that is asked where the list is known. */
+/** Members that call back with elements count as trapping if there are holes: that is asked where the list is known. */
 const CALLING_BACK: ReadonlyMap<string, string> = new Map(
   Object.entries({
     sort: ORDERS.map((order) => `l.sort((a, b) => ${order})`).join("; "),

@@ -1,6 +1,6 @@
 /**
  * Which operations of the language and its library never trap, whatever their operands: all that f^rw may run where f
- * itself would not have. What is not listed may trap. (Memory, stack, and keys that no store takes are the host's to
+ * itself would not have. Operations that are not listed may trap. (Memory, stack, and keys that no store takes are the host's to
  * judge: there f^rw gives no set at all.)
  */
 import { nonNullable, type Expression, type LibraryCall, type Type } from "../lower/ir.ts";

@@ -1,13 +1,13 @@
 /**
- * Refuses a handler that uses a function, an object, a container or a table of which points-to knows nothing. What stands
- * behind such a value would be missing in f^rw without a sign.
+ * Refuses a handler that uses a function, an object, a container or a table of which points-to knows nothing. The accesses
+ * of such a value would be missing in f^rw without a sign.
  *
- * An expression may refer to nothing for a reason: it is null, it takes an element of an empty list, or it is given what
- * refers to nothing itself. Each expression is asked for its own reason only, since what it is given is asked too. The
- * flow of values is found here anew and not taken from points-to, so that neither hides a gap of the other.
+ * An expression may refer to nothing for a reason. It is null, it takes an element of an empty list, or it gets a value
+ * that refers to nothing itself. Each expression is asked for its own reason only, since the values that it gets are asked
+ * too. The flow of values is found here anew and not taken from points-to, so that neither hides a gap of the other.
  *
- * An empty container is no reason for a function: which functions are stored there is just what may have been overlooked.
- * It is one if the program has no function of so many parameters as a value.
+ * An empty container is not a reason for a function, because the analysis may have overlooked the functions that are stored
+ * there. It is a reason if the program has no function of so many parameters as a value.
  */
 import {
   nonNullable,
@@ -98,14 +98,14 @@ class Flow {
       const inner = nonNullable(type);
       if (inner.kind !== "function")
         throw new Refusal("not_sliced_unknown_value", {
-          message: "The analyzer knows no object that this can refer to.",
+          message: "The analyzer knows no object that this can refer to, because none is stored where it comes from.",
           primary: span,
         });
       if (this.#parameterCounts.has(inner.parameters.length))
         throw new Refusal("not_sliced_unknown_value", {
-          message: "The analyzer knows no function that this can refer to: none is stored where it comes from.",
+          message: "The analyzer knows no function that this can refer to, because none is stored where it comes from.",
           primary: span,
-          help: "Store a function there, or remove what uses it.",
+          help: "Store a function there, or remove the call.",
         });
     }
   }
@@ -214,7 +214,7 @@ class Flow {
     );
   }
 
-  /** Whatever is written to the field is nothing, or written to another object. */
+  /** Whether all values that are written to the field are nothing, or go to another object. */
   #holdsNothing({ object, field }: FieldRead): boolean {
     const objects = this.#pointsTo.of(object);
     const own = (this.#assigned.get(field) ?? []).filter((assignment) =>

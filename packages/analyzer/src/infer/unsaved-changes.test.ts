@@ -76,13 +76,13 @@ export function change(k: string): bool { const u = users.get(k); if (u == null)
     expect(more).toEqual([]);
     expect(told).toMatchObject({
       severity: "warning",
-      message: "The change of user.name is lost, since rename never puts that record",
+      message: "The change of user.name is lost, because rename never puts that record.",
       primary: { line: 9 },
       related: [
         { span: { line: 8 }, label: "the record is read here" },
         { span: { line: 10 }, label: "this change is lost too" },
       ],
-      help: "store the record behind its changes: users.put(id, user); or leave the change out",
+      help: "Store the record after its changes: `users.put(id, user);`. Or leave the change out.",
     });
   });
 
@@ -91,7 +91,7 @@ export function change(k: string): bool { const u = users.get(k); if (u == null)
       export function keeps(k: string): void { const u = users.get(k)!; bump(u); users.put(k, u); }
       export function loses(k: string): void { const u = users.get(k)!; bump(u); }`);
     expect(told.map(({ message }) => message)).toEqual([
-      "The change of user.visits is lost, since loses never puts that record",
+      "The change of user.visits is lost, because loses never puts that record.",
     ]);
   });
 });

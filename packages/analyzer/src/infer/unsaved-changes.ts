@@ -317,15 +317,15 @@ function warning(
   const record = variableOf(change.target, read, pointsTo);
   const isSayable = record !== null && [table, key].every((text) => text !== "" && text.length <= LONGEST);
   return diagnostic("unsaved_change", {
-    message: `The change of ${what !== "" && what.length <= LONGEST ? what : "the record"} is lost, since ${handler} never puts that record`,
+    message: `The change of ${what !== "" && what.length <= LONGEST ? what : "the record"} is lost, because ${handler} never puts that record.`,
     primary: change.span,
     related: [
       { span: read.span, label: "the record is read here" },
       ...more.slice(0, MOST_RELATED).map(({ span }) => ({ span, label: "this change is lost too" })),
     ],
     help: isSayable
-      ? `store the record behind its changes: ${table}.put(${key}, ${record}); or leave the change out`
-      : "store the record behind its changes with put, or leave the change out",
+      ? `Store the record after its changes: \`${table}.put(${key}, ${record});\`. Or leave the change out.`
+      : "Store the record after its changes with `put`, or leave the change out.",
   });
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the pinned compiler has, asked at run time: a syntax node, operator, literal, assertion or element that appears
- * with a new version fails here until there is a handler that uses it and is followed, or a source that is refused.
+ * The syntax nodes, operators, literals, assertions and elements of the pinned compiler, asked at run time. One that appears
+ * with a new version fails here, until the analyzer follows a handler that uses it, or refuses a source with it.
  */
 import { describe, expect, test } from "vitest";
 import { AssertionKind, ElementKind, LiteralKind, NodeKind, OperatorKind, Token } from "../parse/assemblyscript.ts";

@@ -1,9 +1,9 @@
 /**
  * The typed, AssemblyScript-free representation that every phase after `lower` works on.
  *
- * It is structured (a tree of statements, no jumps but `break`, `continue`, `return` and the end of the execution) and
+ * It is structured: a tree of statements, without jumps but `break`, `continue`, `return` and the end of the execution. It is
  * monomorphic: a generic function or class appears once per instance, with concrete types. Every declaration is an
- * object; identity is meaning, names are only proposals for the printed source. Expressions list their operands in the
+ * object. Identity is meaning, and names are only proposals for the printed source. Expressions list their operands in the
  * order in which AssemblyScript evaluates them (`operands`).
  */
 import type { Span } from "../diagnostics/diagnostic.ts";
@@ -263,7 +263,7 @@ export interface FieldRead {
   readonly type: Type;
   readonly span: Span;
 }
-/** A unary or binary operator, or a pure function of the language: no effects, result is no reference. */
+/** A unary or binary operator, or a pure function of the language: without effects, and its result is not a reference. */
 export interface Operation {
   readonly kind: "operation";
   readonly operator: string;
@@ -422,7 +422,7 @@ export interface Access {
 /** A call of `random` or `uuid` in the source: its draws are counted apart from all others. */
 export interface DrawSite {
   readonly kind: "draw-site";
-  /** What the host knows it by: `file:line:column`. */
+  /** The name by which the host knows it: `file:line:column`. */
   readonly place: string;
 }
 /** Takes the next draw of its site. */

@@ -30,7 +30,7 @@ function exported(): Exported[] {
       }
       case NodeKind.FunctionDeclaration: {
         const declaration = statement as as.FunctionDeclaration;
-        // Of the functions in a namespace in a namespace the owner is the inner one, unless that is no name of its own.
+        // The inner one of two namespaces owns their functions, unless it has no name of its own.
         const isOwn =
           libraryMember(owner, declaration.name.text) !== null || refusedMember(owner, declaration.name.text);
         found.push({ owner: isOwn ? owner : name, name: declaration.name.text });

@@ -1,6 +1,6 @@
 /**
- * What the members of AssemblyScript's library do to the heap. The library itself works on raw memory and is never
- * analyzed; a member without an entry here is refused, never guessed.
+ * The effects of the members of AssemblyScript's library on the heap. The library itself works on raw memory and is never
+ * analyzed. A member without an entry here is refused, never guessed.
  *
  * A container has one content: elements, keys, values and length together. Views (`Uint8Array.wrap`, `subarray`,
  * `DataView`) are the same object as the buffer they look at. Strings and numbers have no content.
@@ -199,7 +199,7 @@ const COMPILE_TIME = "it is a question about the source, which is another in a r
 const VECTORS = "it is a vector instruction";
 const HOST = "what it gives is not the same in every run";
 
-/** Members without an entry on purpose, and why: `owner.*` for whole classes and namespaces. */
+/** Members without an entry on purpose, with the reasons: `owner.*` for whole classes and namespaces. */
 const REFUSED: ReadonlyMap<string, string> = new Map([
   ...entries(
     "Atomics.* atomic.* memory.* memory.atomic.* heap.* table.* inline.* i32.atomic.* i64.atomic.* i32.atomic.rmw.* i32.atomic.rmw8.* i32.atomic.rmw16.* i64.atomic.rmw.* i64.atomic.rmw8.* i64.atomic.rmw16.* i64.atomic.rmw32.* i31.*",
@@ -243,7 +243,7 @@ function entries(names: string, reason: string): (readonly [string, string])[] {
   return names.split(" ").map((name) => [name, reason]);
 }
 
-/** Why a member has no model; null: it was not thought of. */
+/** The reason why a member has no model; null: nobody thought of it. */
 export function refusedMember(owner: string, name: string): string | null {
   return REFUSED.get(`${owner}.${name}`) ?? REFUSED.get(`${owner}.*`) ?? null;
 }

@@ -69,7 +69,7 @@ export function substituted(expression: Expression, values: ReadonlyMap<Local, E
     }
     if (inner.kind === "assignment" && inner.target.kind === "local" && values.has(inner.target.local))
       throw new Refusal("not_sliced_syntax", {
-        message: "An initial value that assigns a parameter can't be followed.",
+        message: "The analyzer can't follow a default value that assigns a parameter.",
         primary: inner.span,
         help: "Assign it in the body of the function.",
       });

@@ -55,8 +55,8 @@ export function lowerHandler(application: ResolvedApplication, handler: as.Funct
 }
 
 /**
- * The same for what is only told to people: what has no rule is an operation `?` without operands, a statement or body
- * without a rule is empty, and functions may say what they touch.
+ * Lowers a function whose accesses are only shown to developers. An expression without a rule is an operation `?` without
+ * operands. A statement or body without a rule is empty. Functions may say which items they touch.
  */
 export function lowerAsKnown(application: ResolvedApplication, start: as.Function): Program {
   return new Lowering(application, true).run(start);
@@ -74,7 +74,7 @@ class Lowering implements Declarations {
   readonly #sources = new Map<ClassDeclaration, as.Class>();
   /** Functions that are made for what an expression of the IR can't say. */
   readonly #made: FunctionDeclaration[] = [];
-  /** What runs before the handler without a rule for it. */
+  /** Units that run before the handler and have no rule. */
   readonly #refused = new Map<Unit, Refusal>();
   #sharedState: SharedState | null = null;
   readonly #drawSites = new Map<string, DrawSite>();
@@ -104,7 +104,7 @@ class Lowering implements Declarations {
       lowerBody(this, next.source, next.declaration);
   }
 
-  /** What runs before the handler, in order: the globals that it mentions and all that may change something. */
+  /** The units that run before the handler, in order: the globals that it mentions and all units that may change something. */
   #initialization(): Global[] {
     const { units } = this.facts;
     const done = new Map<Unit, Global>();
@@ -166,7 +166,7 @@ class Lowering implements Declarations {
       }
       case "enum":
         throw new Refusal("not_sliced_module_code", {
-          message: `A value of the enum ${unit.enumeration.name} that is computed when the module starts can't be followed.`,
+          message: `The analyzer can't follow a value of the enum ${unit.enumeration.name} that is computed when the module starts.`,
           primary: span,
           help: "Give it a number, or use a constant.",
         });
@@ -390,7 +390,7 @@ class Lowering implements Declarations {
     // Before its fields, as they may refer to it.
     this.#classes.set(source, declaration);
     this.#sources.set(declaration, source);
-    // What an interface declares as a field is a pair of accessors.
+    // A field of an interface is a pair of accessors.
     if (isInterface) return declaration;
     for (const field of ownFields(source)) {
       fields.push({
@@ -525,9 +525,9 @@ class Lowering implements Declarations {
     if (signature !== null) {
       if (signature.thisType !== null) {
         throw new Refusal("not_sliced_method_value", {
-          message: "A method used as a value can't be followed yet.",
+          message: "The analyzer can't follow a method that is used as a value.",
           primary: span,
-          help: "Use a function.",
+          help: "Declare a function at the top of the file, and use that.",
         });
       }
       return {
@@ -542,7 +542,7 @@ class Lowering implements Declarations {
     if (source.kind === TypeKind.Void) return VOID;
     if (source.kind === TypeKind.Bool) return BOOL;
     throw new Refusal("not_sliced_type", {
-      message: `Values of type ${source.toString()} can't be followed yet.`,
+      message: `The analyzer can't follow values of type ${source.toString()} yet.`,
       primary: span,
       help: "Use numbers, booleans, strings, arrays, maps and classes.",
     });
@@ -564,9 +564,9 @@ class Lowering implements Declarations {
       return { kind: "library", name, arguments: typeArguments };
     }
     throw new Refusal("not_sliced_library", {
-      message: `What the class ${name} does can't be followed yet.`,
+      message: `The analyzer can't follow the class ${name} yet.`,
       primary: span,
-      help: "Use arrays, Map, Set, typed arrays and your own classes.",
+      help: "Use arrays, `Map`, `Set`, typed arrays and your own classes.",
     });
   }
 
@@ -611,7 +611,7 @@ class Lowering implements Declarations {
         expression.kind === "indirect-call"
       ) {
         throw new Refusal("not_sliced_module_code", {
-          message: `The initial value of ${name} has an effect that can't be followed yet.`,
+          message: `The analyzer can't follow the initial value of ${name}, because computing it has an effect.`,
           primary: span,
           related: [{ span: expression.span, label: "the effect" }],
           help: "Do this inside the handler.",
@@ -635,7 +635,7 @@ class Lowering implements Declarations {
   }
 }
 
-/** What a lowering has declared at one moment. */
+/** The declarations of a lowering at one moment. */
 interface Declared {
   readonly functions: ReadonlyMap<as.Function, FunctionDeclaration>;
   readonly classes: ReadonlyMap<as.Class, ClassDeclaration>;

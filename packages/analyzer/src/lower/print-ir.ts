@@ -1,6 +1,6 @@
 /**
- * A program of the IR as stable text, for tests and for people who work on the analyzer: one line per statement,
- * expressions as nested terms with the names of their kinds. Declarations of the same name are told apart by number.
+ * A program of the IR as stable text, for tests and for people who work on the analyzer. A statement is a line. Expressions
+ * are nested terms with the names of their kinds. Declarations of the same name are told apart by number.
  */
 import {
   nestedStatements,
@@ -208,7 +208,7 @@ class IrPrinter {
     return this.#parts?.kept.has(expression) === true ? "*" : "";
   }
 
-  /** What an expression is besides its operands. */
+  /** The text of an expression besides its operands. */
   #own(expression: Expression): string {
     switch (expression.kind) {
       case "constant":

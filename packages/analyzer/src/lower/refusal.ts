@@ -1,6 +1,10 @@
-/** How a phase says "I have no rule for this": the handler is then not sliced. Caught at the phase's border. */
+/** A phase throws it where it has no rule: the handler is then not sliced. `slice/derive.ts` catches it. */
 import { diagnostic, type DiagnosticCode, type DiagnosticDetails } from "../diagnostics/catalogue.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+
+/** For a form that has no better advice. */
+const HELP =
+  "The handler works, but not at the speed of its location. Write this in another form, or write the set yourself: `/** @readwrite <handler> */`.";
 
 export class Refusal extends Error {
   readonly diagnostic: Diagnostic;
@@ -8,6 +12,6 @@ export class Refusal extends Error {
   constructor(code: DiagnosticCode, details: DiagnosticDetails) {
     super(details.message);
     this.name = "Refusal";
-    this.diagnostic = diagnostic(code, details);
+    this.diagnostic = diagnostic(code, { help: HELP, ...details });
   }
 }

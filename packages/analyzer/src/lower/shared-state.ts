@@ -1,10 +1,10 @@
 /**
- * What a handler can notice of an initial value or module statement that has no rule.
+ * The effects of an initial value or module statement without a rule that a handler can notice.
  *
- * Everything that runs before the handlers is a *unit*. A unit can change its own global, the globals it mentions (in
- * the functions that it may call, too), and the objects that hang on them. Objects get from one global to another only
- * through units that mention both. So a handler notices a unit if it makes an access, or if the handler's slice keeps
- * a global that is connected with the unit by mentions.
+ * Everything that runs before the handlers is a *unit*. A unit can change its own global, the globals that it mentions, and
+ * the objects that are reachable from them. It mentions the globals of the functions that it may call, too. Objects get
+ * from one global to another only through units that mention both. So a handler notices a unit that makes an access. It also
+ * notices a unit that mentions connect with a global of the handler's slice.
  */
 import { type as, CommonFlags, ElementKind } from "../parse/assemblyscript.ts";
 import { SDK_LIBRARY } from "../parse/compile.ts";
@@ -54,7 +54,7 @@ export class SharedState {
   }
 
   #add(facts: NodeFacts, mentions: Mentions, functions: Set<as.Function>): void {
-    // Who is called is not known here.
+    // The called function is not known here.
     if (facts.indirect !== undefined) mentions.anything = true;
     const { target } = facts;
     if (

@@ -90,7 +90,7 @@ test("a program as text", () => {
   `);
 });
 
-// What the verifier must notice. Programs are changed in place and changed back.
+// Mistakes that the verifier must notice. Programs are changed in place and changed back.
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 

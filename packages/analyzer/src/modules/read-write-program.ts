@@ -9,6 +9,7 @@
 import { ENTRY_FILE, generateCode, loadingEntry } from "../codegen/generate.ts";
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
+import { LONGER_HELP, SLOWER_HELP } from "../diagnostics/words.ts";
 import { checkUses } from "../check/check-uses.ts";
 import type { Derived } from "../front.ts";
 import {
@@ -69,16 +70,16 @@ export function compileReadWriteSets(
   return { wasm: attempt.wasm, derived, diagnostics: wrong };
 }
 
-/** The verdict, or the first of what it falls back to that compiles by itself. */
+/** The verdict, or the first of its fallbacks that compiles by itself. */
 function compiling(verdict: Sliced, schema: Schema, base: CompileRequest): Derived {
   const { wasm, problem } = compileTogether([verdict], [], base);
   if (wasm !== null) return verdict;
   const { plain } = verdict;
   if (plain?.kind !== "sliced") return notCompiled(verdict, schema, problem);
   const warning = diagnostic("sliced_without_transformations", {
-    message: `the read/write-set function of ${verdict.handler} does without transformations: with them it does not compile: ${problem}`,
+    message: `The read/write-set function of ${verdict.handler} goes without transformations, because it does not compile with them: ${problem}.`,
     primary: spanOfRange(schema.handlers.find(({ name }) => name === verdict.handler)!.declaration.name.range),
-    help: "this is not your mistake; the handler works, but finding its set takes longer",
+    help: LONGER_HELP,
   });
   return compiling({ ...plain, diagnostics: [...plain.diagnostics, warning] }, schema, base);
 }
@@ -169,7 +170,13 @@ function checkGivenSets(
       });
       if (set === undefined) continue;
       const [message, help] = effect;
-      diagnostics.push(diagnostic("given_set_effect", { message: `${set.name} ${message}`, primary, help }));
+      diagnostics.push(
+        diagnostic("given_set_effect", {
+          message: `The read/write-set function ${set.name} ${message}.`,
+          primary,
+          help,
+        }),
+      );
     }
   }
   return diagnostics;
@@ -179,19 +186,28 @@ const SDK_INDEX = `${SDK_LIBRARY}/index`;
 
 /** The effects that a given set itself may not have, by the function called. A function that it shares with handlers may. */
 const EFFECTS: ReadonlyMap<string, readonly [message: string, help: string]> = new Map([
-  [`${SDK_INDEX}/Table#put`, ["only says what the handler writes", "table.willPut(key)"]],
-  [`${SDK_INDEX}/Table#delete`, ["only says what the handler deletes", "table.willDelete(key)"]],
-  [`${SDK_INDEX}/abort`, ["can't abort: it has said all that it says", "return"]],
+  [
+    `${SDK_INDEX}/Table#put`,
+    ["can't write: it only says which items the handler writes", "Write `table.willPut(key)`."],
+  ],
+  [
+    `${SDK_INDEX}/Table#delete`,
+    ["can't delete: it only says which items the handler deletes", "Write `table.willDelete(key)`."],
+  ],
+  [`${SDK_INDEX}/abort`, ["can't abort: it only says which items the handler touches", "Write `return;`."]],
   [
     `${SDK_INDEX}/random`,
     [
-      "draws another number than the handler",
-      "draw in a function that both call: a draw belongs to the place of its call",
+      "draws another number than the handler, because a draw belongs to the place of its call",
+      "Draw in a function that both call.",
     ],
   ],
   [
     `${SDK_INDEX}/uuid`,
-    ["draws another id than the handler", "draw in a function that both call: a draw belongs to the place of its call"],
+    [
+      "draws another id than the handler, because a draw belongs to the place of its call",
+      "Draw in a function that both call.",
+    ],
   ],
 ]);
 
@@ -207,9 +223,9 @@ function problemOf(crash: unknown, messages: readonly as.DiagnosticMessage[]): s
 function notCompiled(verdict: Sliced, schema: Schema, problem: string): Derived {
   const handler = schema.handlers.find(({ name }) => name === verdict.handler)!;
   const reason = diagnostic("read_write_set_not_compiled", {
-    message: `${verdict.handler} runs in record mode: its read/write-set function does not compile: ${problem}`,
+    message: `The handler ${verdict.handler} runs in record mode, because its read/write-set function does not compile: ${problem}.`,
     primary: spanOfRange(handler.declaration.name.range),
-    help: "this is not your mistake; the handler works, but not at the speed of its location",
+    help: SLOWER_HELP,
   });
   const { products, readOnly, reads, writes, tables } = verdict;
   const steps = { ...verdict.steps, readWriteSet: null };

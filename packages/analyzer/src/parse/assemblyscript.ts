@@ -1,6 +1,6 @@
 /**
  * The one importer of the AssemblyScript compiler. Its internals are not a documented API, so the version is pinned
- * exactly and checked: f, f^rw and the analysis must all come from the same compiler.
+ * exactly and checked. *f*, *f^rw* and the analysis must all come from the same compiler.
  *
  * The compiler's enums are ambient `const enum`s in its typings but objects at run time; they are re-exported here
  * as both. Numbers of enum members change between versions: never write them down.

@@ -1,6 +1,6 @@
 import { as, NodeKind } from "./assemblyscript.ts";
 
-/** Whatever nodes the node holds, whichever kind it has, in the order of its fields. */
+/** All nodes in the fields of a node of any kind, in the order of the fields. */
 export function childrenOf(node: as.Node): as.Node[] {
   const children: as.Node[] = [];
   for (const value of Object.values(node) as unknown[]) {

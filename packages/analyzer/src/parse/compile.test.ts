@@ -63,7 +63,7 @@ test("a crash of the compiler is a diagnostic at the function it was in, and lea
   expect(fromCrash(crash!, spanOf({ path: PATH, text: TEXT }, 0, 0))).toMatchObject({
     code: "compiler_crash",
     class: "internal",
-    message: "the AssemblyScript compiler crashed in remove: no luck",
+    message: "The AssemblyScript compiler crashed in remove: no luck",
     primary: { file: PATH, line: 2 },
   });
   expect(base.trees.get(PATH, TEXT, "entry")).not.toBe(tree);
@@ -89,7 +89,7 @@ test("a crash in a helper names the handler too", () => {
   const { crash } = compileWith(loaded, (program) => new Crashing(program, roots));
   expect(crash?.handler?.declaration.name.text ?? null).toBe("add");
   expect(fromCrash(crash!, spanOf({ path: PATH, text }, 0, 0))).toMatchObject({
-    message: "the AssemblyScript compiler crashed in helper, compiled for handler add: no luck",
+    message: "The AssemblyScript compiler crashed in helper, compiled for handler add: no luck",
     primary: { file: PATH, line: 1 },
   });
 });

@@ -42,8 +42,8 @@ const START_EXPORT = "_start";
 const PAGE_BYTES = 65_536;
 
 /**
- * What memory begins with, unless the texts of a program need more. An instance whose memory grew is not used again, and the memory of all others is overwritten
- * after each run: enough for most handlers, and no more.
+ * The first size of memory, unless the texts of a program need more. It is enough for most handlers, and no more. An instance
+ * whose memory grew is not used again, and the memory of all others is overwritten after each run.
  */
 const INITIAL_PAGES = { incremental: 4, stub: 1 } as const;
 
@@ -91,7 +91,7 @@ export interface Crash {
 }
 
 export interface CompiledProgram<Compiler extends RadicalCompiler = RadicalCompiler> extends LoadedProgram {
-  /** Null if there were errors. Whoever gets it emits or drops it. */
+  /** Null if there were errors. Its receiver has to emit or drop it. */
   readonly module: CompiledModule | null;
   /** Null if the program did not load, or the compiler could not be made. */
   readonly compiler: Compiler | null;
@@ -222,7 +222,7 @@ interface CompilerInternals {
   ensureRuntimeFunction(instance: as.Function): object;
   makeFieldInitializationInConstructor(created: as.Class, statements: as.ExpressionRef[]): void;
   ensureVarargsStub(original: as.Function): as.Function;
-  /** What function values call. */
+  /** The functions that function values call. */
   readonly functionTable: as.Function[];
 }
 
@@ -233,8 +233,8 @@ const DRAWS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The compiler, taught that the SDK's `abort` does not return and that a draw is counted by the place of its call, and
- * writing down who calls what.
+ * The compiler with three additions. It knows that the SDK's `abort` does not return. It counts a draw by the place of its
+ * call. It writes down the callers of each function.
  */
 export class RadicalCompiler extends as.Compiler {
   /** The handler that is compiled, with all that it calls; null: others do not know. */
@@ -275,7 +275,7 @@ export class RadicalCompiler extends as.Compiler {
     super(program);
     this.arithmetic = new Arithmetic(this, arithmetic);
     this.expander = new Expander(this);
-    // What the check of the shadow stack says. The compiler asks for these strings when memory is laid out already, so
+    // The message of the check of the shadow stack. The compiler asks for these strings when memory is laid out already, so
     // that they would be missing in it.
     this.ensureStaticString("stack overflow");
     this.ensureStaticString(as.Source.native.normalizedPath);
@@ -300,10 +300,10 @@ export class RadicalCompiler extends as.Compiler {
   }
 
   /**
-   * A constructor gives the fields their values before anything else. The compiler leaves that out where it sees no use
-   * of `this`, and sees none in a `switch`, or under another condition, of a constructor that always throws. Of a derived
-   * class that is its `super()`'s to do. Generated fields begin as zero, as the memory of a new object does: constructors
-   * spend nothing on them.
+   * A constructor gives the fields their values before anything else. The compiler leaves that out where it sees no use of
+   * `this`. In a constructor that always throws, it sees no use in a `switch` or under another condition. For a derived
+   * class, `super()` has to do it. Generated fields begin as zero, as the memory of a new object does: constructors spend
+   * nothing on them.
    */
   #initializeFields(internals: CompilerInternals): void {
     const compileFunctionBody = internals.compileFunctionBody.bind(this);
@@ -333,8 +333,8 @@ export class RadicalCompiler extends as.Compiler {
   }
 
   /**
-   * A `throw` ends with the message of what is thrown. The compiler takes the first argument of what is constructed for
-   * the message, and evaluates nothing else: that is right for the errors of the library only.
+   * A `throw` ends with the message of the thrown error. The compiler takes the first argument of a construction for the
+   * message, and evaluates nothing else. That is right for the errors of the library only.
    */
   #throwValues(internals: CompilerInternals): void {
     const compileThrowStatement = internals.compileThrowStatement.bind(this);

@@ -5,31 +5,31 @@
 import { NodeKind, Token, type as } from "./assemblyscript.ts";
 import { childrenOf } from "./children.ts";
 
-/** Of `value`, the expression at `range`. */
+/** Help for the value of the expression at `range`, whose type `from` does not fit the type `to` of its place. */
 export function conversionHelp(range: as.Range, from: string, to: string): string {
-  if (to === "bool") return "compare the number: value != 0";
+  if (to === "bool") return "Compare the number: `value != 0`.";
   const place = placeOf(range);
   if (place.kind === "whole")
     return isFloat(from)
-      ? `${place.name} is a whole number: round the value, Math.floor(value) as ${to}`
-      : `${place.name} is an ${to}: value as ${to} is right if the value fits into it`;
+      ? `${place.name} is a whole number. Round the value: \`Math.floor(value) as ${to}\`.`
+      : `${place.name} has the type ${to}. If the value fits into it, write \`value as ${to}\`.`;
   const type = keeping(from, to);
-  const exact = to === "f64" ? "; value as f64 is exact up to 2^53" : "";
+  const exact = to === "f64" ? " Or write `value as f64`, which is exact up to 2^53." : "";
   switch (place.kind) {
     case "variable":
-      return `declare the variable as ${type}, which keeps the value: let ${place.name}: ${type} = 0${exact}`;
+      return `Declare the variable as ${type}, which keeps the value: \`let ${place.name}: ${type} = 0;\`.${exact}`;
     case "declaration":
-      return `declare it as ${type}, which keeps the value: ${place.name}: ${type}${exact}`;
+      return `Declare it as ${type}, which keeps the value: \`${place.name}: ${type}\`.${exact}`;
     case "field":
-      return `declare the field as ${type}, which keeps the value: ${place.name}: ${type} = 0${exact}`;
+      return `Declare the field as ${type}, which keeps the value: \`${place.name}: ${type} = 0;\`.${exact}`;
     case "parameter":
-      return `declare the parameter of ${place.name} as ${type}, which keeps the value${exact}`;
+      return `Declare the parameter of \`${place.name}\` as ${type}, which keeps the value.${exact}`;
     case "elements":
-      return `declare the elements as ${type}, which keeps the value${exact}`;
+      return `Declare the elements as ${type}, which keeps the value.${exact}`;
     case "result":
-      return `give the function the result type ${type}, which keeps the value${exact}`;
+      return `Give the function the result type ${type}, which keeps the value.${exact}`;
     case "other":
-      return `declare what takes the value as ${type}, which keeps it${exact}`;
+      return `Declare the place of this value as ${type}, which keeps it.${exact}`;
   }
 }
 
@@ -78,15 +78,15 @@ function placeOf(range: as.Range): Place {
       return right === node && ASSIGNING.has(operator) ? targetOf(left) : OTHER;
     }
     case NodeKind.ElementAccess:
-      return { kind: "whole", name: "an index" };
+      return { kind: "whole", name: "An index" };
     case NodeKind.Literal:
       return literalPlace(around, node);
     case NodeKind.New:
       return /^(Date|Array|StaticArray|ArrayBuffer|DataView|[A-Z][a-z]+\d+(Clamped)?Array)$/.test(
         (around as as.NewExpression).typeName.identifier.text,
       )
-        ? { kind: "whole", name: "the argument" }
-        : { kind: "parameter", name: "the constructor" };
+        ? { kind: "whole", name: "The argument" }
+        : { kind: "parameter", name: "constructor" };
     case NodeKind.Call:
       return argumentPlace((around as as.CallExpression).expression);
     default:
@@ -100,7 +100,7 @@ function targetOf(left: as.Expression): Place {
       return { kind: "variable", name: (left as as.IdentifierExpression).text };
     case NodeKind.PropertyAccess: {
       const name = (left as as.PropertyAccessExpression).property.text;
-      return name === "length" ? { kind: "whole", name: "a length" } : { kind: "field", name };
+      return name === "length" ? { kind: "whole", name: "A length" } : { kind: "field", name };
     }
     case NodeKind.ElementAccess:
       return { kind: "elements" };
@@ -119,11 +119,11 @@ function literalPlace(literal: as.Node, value: as.Node): Place {
 function argumentPlace(callee: as.Expression): Place {
   if (callee.kind === NodeKind.Identifier) {
     const { text } = callee as as.IdentifierExpression;
-    return text === "abort" ? { kind: "whole", name: "a status" } : { kind: "parameter", name: text };
+    return text === "abort" ? { kind: "whole", name: "A status" } : { kind: "parameter", name: text };
   }
   if (callee.kind !== NodeKind.PropertyAccess) return OTHER;
   const name = (callee as as.PropertyAccessExpression).property.text;
-  if (TAKES_INDEXES.test(name)) return { kind: "whole", name: `the argument of ${name}` };
+  if (TAKES_INDEXES.test(name)) return { kind: "whole", name: `The argument of \`${name}\`` };
   return TAKES_ELEMENTS.test(name) ? { kind: "elements" } : { kind: "parameter", name };
 }
 

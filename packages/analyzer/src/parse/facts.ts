@@ -1,5 +1,5 @@
 /**
- * What the AssemblyScript compiler resolved, written down while it compiles.
+ * The resolution of the AssemblyScript compiler, written down while it compiles.
  *
  * Types, overloads, generic instances, accessors and static branches exist only during a compilation. Observing that
  * one compilation gives exactly the compiler's own answers; there is no second type checker that could be wrong.
@@ -12,11 +12,11 @@ import { CODEC_LIBRARY, nameOf, RadicalCompiler } from "./compile.ts";
 import type { Expander } from "./expand/expander.ts";
 import { isGenerated } from "./graft.ts";
 
-/** What is known about one syntax node inside one function instance. */
+/** The facts about one syntax node inside one function instance. */
 export interface NodeFacts {
   /** Type of the expression before it is converted to what its context wants. */
   type?: as.Type;
-  /** What a name, property or callee refers to. */
+  /** The element that a name, property or callee refers to. */
   target?: as.Element;
   /** Function instances called on behalf of the node: callee, overloads, accessors, `toString` of template parts. */
   calls?: as.Function[];
@@ -44,7 +44,7 @@ export type Unit =
 const NOTHING: NodeFacts = {};
 
 export class Facts {
-  /** What runs before any handler, in order. */
+  /** The units that run before any handler, in order. */
   readonly units: Unit[] = [];
   readonly #byFunction = new Map<as.Function, Map<as.Node, NodeFacts>>();
   readonly #anywhere = new Map<as.Node, NodeFacts>();
@@ -157,7 +157,7 @@ interface CompilerInternals {
   ensureConstructor(owner: as.Class, node: as.Node): as.Function;
 }
 
-/** What is compiled though no code calls it: clients call handlers, and decoding makes records. */
+/** Elements that are compiled though no code calls them: clients call handlers, and decoding makes records. */
 export interface Roots {
   readonly handlers: readonly as.Function[];
   readonly records: readonly as.Class[];
@@ -197,7 +197,7 @@ function compileRoots(compiler: CompilerInternals, { handlers, records }: Roots)
 
 /**
  * Records may only ever be decoded, never constructed: then nothing compiles the initializers of their fields, which
- * the slicer needs. What is wrong with a constructor that nobody calls is not reported.
+ * the slicer needs. Mistakes in a constructor that nobody calls are not reported.
  */
 function compileConstructor(compiler: CompilerInternals, owner: as.Class, node: as.Node): void {
   if (owner.constructorInstance?.is(CommonFlags.Compiled) === true) return;
@@ -225,7 +225,7 @@ function skipLibrary(compiler: CompilerInternals): void {
 export function isSkipped(instance: as.Function): boolean {
   const { source } = instance.declaration.range;
   if (!source.isLibrary) return false;
-  // Whoever calls a constructor wants to know which fields it has set.
+  // The caller of a constructor wants to know which fields it has set.
   if (instance.is(CommonFlags.Constructor)) return false;
   // The codec uses what is generated only after the analysis.
   if (source.internalPath === CODEC_LIBRARY) return true;
@@ -235,14 +235,14 @@ export function isSkipped(instance: as.Function): boolean {
   return ![...(instance.contextualTypeArguments?.values() ?? [])].some(mentionsApplication);
 }
 
-/** What of the library reaches functions of the host, and the SDK. */
+/** Parts of the library that reach functions of the host, and the SDK. */
 const MAY_IMPORT =
   /^~lib\/((builtins|console|crypto|date|performance|process|bindings\/.*|@radical\/.*)\/|math\/NativeMathf?\.(random|seedRandom)$)/;
 
 /**
- * What handlers use most, and what is long, of what has types of the developer's: it reaches no function of the host but
- * those of tables, which every handler may use, and comes back to the developer's code by function values only, which are
- * compiled where they are made.
+ * Parts of the library that handlers use most, or that are long, among those with types of the developer's. They reach no
+ * function of the host but those of tables, which every handler may use. They come back to the developer's code by function
+ * values only, which are compiled where they are made.
  */
 const COMES_BACK_TO_NOTHING =
   /^~lib\/(@radical\/sdk\/index\/Table#(get|put|has|delete)|array\/Array#(__[gs]et|[gs]et:length|push|slice|map|filter)|util\/sort\/(SORT|insertionSort|extendRunRight|mergeRuns))$/;
@@ -351,7 +351,7 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
       case NodeKind.ElementAccess:
         lookUp(node);
         if (node.kind === NodeKind.ElementAccess) {
-          // An enum is no value: nothing compiles it.
+          // An enum is not a value: nothing compiles it.
           const container = withoutParentheses((node as as.ElementAccessExpression).expression);
           if (container.kind === NodeKind.Identifier || container.kind === NodeKind.PropertyAccess) lookUp(container);
         }

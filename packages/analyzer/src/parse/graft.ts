@@ -1,7 +1,7 @@
 /**
- * Generated code enters as *grafts*: it is parsed from a text of its own and its statements and class members are
- * added to a copy of the developer's syntax tree. So every node of the developer's keeps its exact line and column, in
- * diagnostics, in run-time assertions and for the slicer.
+ * Generated code enters as *grafts*. It is parsed from a text of its own. A copy of the developer's syntax tree gets its
+ * statements and class members. So every node of the developer's keeps its exact line and column, in diagnostics, in
+ * run-time assertions and for the slicer.
  */
 import { type as, NodeKind } from "./assemblyscript.ts";
 import type { SyntaxTrees } from "./syntax-trees.ts";

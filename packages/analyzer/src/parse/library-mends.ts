@@ -1,14 +1,14 @@
 /**
  * Mistakes in AssemblyScript's library, mended line by line, in the pinned version. Most write or read past the end of a
- * buffer: what is there depends on what ran before, so that the same handler could do two things. The others answer
- * something for what has no answer.
+ * buffer. The bytes there depend on earlier runs, so that the same handler could do two things. The others give a result
+ * where there is none.
  */
 interface Mend {
   readonly wrong: string;
   readonly right: string;
 }
 
-/** Behind the library's code, whose lines stay where they are. Whatever is accepted, the library reads as it is meant. */
+/** Behind the library's code, whose lines stay where they are. The library reads each accepted text as it is meant. */
 const CHECK_DATE = `
 // @ts-ignore: decorator
 @lazy let _at: i32;

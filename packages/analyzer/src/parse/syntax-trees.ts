@@ -1,11 +1,11 @@
 /**
- * Syntax trees, parsed once for each text: most of what a build reads is AssemblyScript's library and the SDK, and of
- * the application only what was edited differs from the build before. Of the library most functions are never called, and
- * most tables of numbers never used, so the body of a function and the elements of a long array are parsed when somebody
+ * Syntax trees, parsed once for each text. Most texts of a build are AssemblyScript's library and the SDK, and only the
+ * edited texts of the application differ from the build before. Most functions of the library are never called, and most of
+ * its tables of numbers never used. So the body of a function and the elements of a long array are parsed when somebody
  * looks at them.
  *
- * The compiler reads trees and changes nothing in them, so that any number of programs, one after the other, share
- * them (`syntax-trees.test.ts` holds it to that). Whoever wants to add to a tree copies it (`graft.ts`).
+ * The compiler reads trees and changes nothing in them (`syntax-trees.test.ts` holds it to that). So any number of
+ * programs, one after the other, share them. Code that adds to a tree copies it first (`graft.ts`).
  */
 import { as } from "./assemblyscript.ts";
 import { FormsParser } from "./forms-parser.ts";
@@ -16,7 +16,7 @@ export interface SyntaxTree {
   readonly source: as.Source;
   /** The parser's. */
   readonly messages: readonly as.DiagnosticMessage[];
-  /** What the file imports or re-exports, in order of first mention. */
+  /** The imports and re-exports of the file, in order of first mention. */
   readonly imports: readonly TreeImport[];
   readonly shapes: FileShapes;
 }

@@ -16,9 +16,9 @@ export interface GivenSet {
   /** Path of its file. */
   readonly file: string;
   readonly name: string;
-  /** Of its name. */
+  /** Place of its name. */
   readonly span: Span;
-  /** Of its whole declaration. */
+  /** Place of its whole declaration. */
   readonly declaration: Span;
   /** Source text of its declaration. */
   readonly source: string;
@@ -27,9 +27,9 @@ export interface GivenSet {
 export interface Directions {
   /** By handler. */
   readonly given: ReadonlyMap<string, GivenSet>;
-  /** Where it was said, by handler. */
+  /** Places of the tags, by handler. */
   readonly nearStorage: ReadonlyMap<string, Span>;
-  /** Likewise. */
+  /** Places of the tags, by handler. */
   readonly speculative: ReadonlyMap<string, Span>;
   /** By handler. */
   readonly refused: ReadonlyMap<string, ReadonlySet<TransformationKind>>;
@@ -39,7 +39,7 @@ export interface Directions {
 /** The name under which the generated client has the handlers that are tagged. */
 const CLIENT_GROUP = "speculate";
 
-/** Whether a function is the read/write-set function of some handler: then it is no handler itself. */
+/** Whether a function is the read/write-set function of some handler, and so not a handler itself. */
 export function isSetFunction({ functions }: Tags, { name }: as.FunctionDeclaration): boolean {
   const { start, source } = name.range;
   return functions.some(
@@ -73,7 +73,8 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
       }
       if (tag.kind === "wrapping") continue;
       const handler = handlerAt(tagged);
-      if (handler === undefined) diagnostics.push(misplaced(tag, `stands before ${tagged.name}, which is no handler`));
+      if (handler === undefined)
+        diagnostics.push(misplaced(tag, `stands before ${tagged.name}, which is not a handler`));
       else if (tag.kind === "nearstorage") nearStorage.set(handler.name, tag.span);
       else if (tag.kind === "speculative") speculative.set(handler.name, tag.span);
       else refused.set(handler.name, new Set([...(refused.get(handler.name) ?? []), ...tag.transformations]));
@@ -84,10 +85,10 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
     if (span === undefined) continue;
     diagnostics.push(
       diagnostic("misplaced_tag", {
-        message: `${handler} runs near storage, where nobody asks for its set`,
+        message: `The handler ${handler} runs near storage, where its read/write set is not used.`,
         primary: span,
-        related: [{ span: set.span, label: "the set that it is given" }],
-        help: "remove one of the two tags",
+        related: [{ span: set.span, label: "its read/write-set function" }],
+        help: "Remove one of the two tags.",
       }),
     );
   }
@@ -96,10 +97,10 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
     if (namesake !== undefined) {
       diagnostics.push(
         diagnostic("misplaced_tag", {
-          message: `the client has ${CLIENT_GROUP}.${handler} for ${handler}, and a handler has the name ${CLIENT_GROUP}`,
+          message: `The client would have ${CLIENT_GROUP}.${handler} for ${handler}, but a handler has the name ${CLIENT_GROUP}.`,
           primary: span,
           related: [{ span: spanOfRange(namesake.declaration.name.range), label: "the handler of that name" }],
-          help: `give that handler another name, or remove @speculative from ${handler}`,
+          help: `Give that handler another name, or remove @speculative from ${handler}.`,
         }),
       );
     }
@@ -107,10 +108,10 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
     if (near === undefined) continue;
     diagnostics.push(
       diagnostic("misplaced_tag", {
-        message: `${handler} runs near storage, where its result is never there before its confirmation`,
+        message: `The handler ${handler} runs near storage, so a client never sees its result before its confirmation.`,
         primary: span,
         related: [{ span: near, label: "the tag that keeps it near storage" }],
-        help: "remove one of the two tags",
+        help: "Remove one of the two tags.",
       }),
     );
   }
@@ -119,10 +120,10 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
 
 function second(found: GivenSet, other: GivenSet): Diagnostic {
   return diagnostic("duplicate_given_set", {
-    message: `handler ${found.handler} has two read/write-set functions`,
+    message: `The handler ${found.handler} has two read/write-set functions.`,
     primary: found.span,
     related: [{ span: other.span, label: "the other one" }],
-    help: "keep one of them",
+    help: "Keep one of them.",
   });
 }
 
@@ -139,9 +140,9 @@ function givenSet(
   const handler = schema.handlers.find((candidate) => candidate.name === tag.handler);
   if (handler === undefined) {
     return diagnostic("unknown_given_handler", {
-      message: `there is no handler ${tag.handler}`,
+      message: `The handler ${tag.handler} does not exist.`,
       primary: tag.span,
-      help: `the handlers are: ${schema.handlers.map((one) => one.name).join(", ")}`,
+      help: `Name one of the handlers: ${schema.handlers.map((one) => one.name).join(", ")}.`,
     });
   }
   const wrong = (primary: Span, message: string): Diagnostic =>
@@ -149,34 +150,35 @@ function givenSet(
       message,
       primary,
       related: [{ span: spanOfRange(handler.declaration.name.range), label: "the handler" }],
-      help: `its parameters are some of the handler's, with name, type and default: function ${name}(${signatureOf(handler)}): void { … }`,
+      help: `Give it parameters of the handler, with their names, types and defaults: \`function ${name}(${signatureOf(handler)}): void { … }\`.`,
     });
-  if ((declaration.typeParameters?.length ?? 0) > 0) return wrong(span, `${name} has type parameters`);
+  if ((declaration.typeParameters?.length ?? 0) > 0)
+    return wrong(span, `The read/write-set function ${name} has type parameters, and its handler has none.`);
   const instance = program.resolver.resolveFunction(
     element as as.FunctionPrototype,
     null,
     new Map(),
     ReportMode.Report,
   );
-  // The compiler has said what does not resolve.
-  if (instance === null) return wrong(span, `the types of ${name} do not resolve`);
+  // The compiler has reported the type that does not resolve.
+  if (instance === null) return wrong(span, `The types of ${name} are not known.`);
   const { returnType, parameterTypes } = instance.signature;
   if (returnType.kind !== TypeKind.Void) {
     return wrong(
       spanOfRange(declaration.signature.returnType.range),
-      `${name} returns a value, for which there is no use`,
+      `The read/write-set function ${name} returns a value, but its calls of \`touch\`, \`willPut\` and \`willDelete\` are its result.`,
     );
   }
   for (const [index, parameter] of declaration.signature.parameters.entries()) {
     const same = handler.parameters.find((candidate) => candidate.name === parameter.name.text);
     const at = spanOfRange(parameter.range);
-    if (same === undefined) return wrong(at, `handler ${handler.name} has no parameter ${parameter.name.text}`);
+    if (same === undefined) return wrong(at, `The handler ${handler.name} has no parameter ${parameter.name.text}.`);
     if (!same.resolved.equals(parameterTypes[index]!))
-      return wrong(at, `parameter ${same.name} is of another type in handler ${handler.name}`);
+      return wrong(at, `The parameter ${same.name} has another type in handler ${handler.name}.`);
     const theirs = declarationOf(handler, same.name)?.initializer ?? null;
     const ours = parameter.initializer;
     if ((theirs === null ? null : textOf(theirs)) !== (ours === null ? null : textOf(ours)))
-      return wrong(at, `parameter ${same.name} has another default in handler ${handler.name}`);
+      return wrong(at, `The parameter ${same.name} has another default in handler ${handler.name}.`);
   }
   const range = spanOfRange(declaration.range);
   return { handler: handler.name, file, name, span, declaration: range, source: textOf(declaration) };

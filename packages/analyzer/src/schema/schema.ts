@@ -1,5 +1,5 @@
 /**
- * What the application declares: its handlers with their parameters and results, its tables, and the record classes
+ * The declarations of an application: its handlers with their parameters and results, its tables, and the record classes
  * that both are made of. Types are the compiler's own resolution, so that aliases, inheritance and imports need no
  * second implementation.
  */
@@ -94,11 +94,11 @@ export interface Schema {
 
 export interface SchemaOptions {
   /**
-   * Whether the names of tables and records are unique in the program: so in an application, but not among its
+   * Whether the names of tables and records are unique in the program. They are in an application. They are not among its
    * read/write-set functions, each of which declares its own.
    */
   readonly uniqueNames: boolean;
-  /** What is exported and yet no handler. */
+  /** Whether an exported function is not a handler, but a read/write-set function. */
   readonly isSetFunction?: (declaration: as.FunctionDeclaration) => boolean;
 }
 
@@ -189,9 +189,14 @@ class SchemaExtractor {
       } else if (element.kind === ElementKind.Global) {
         const { initializer, name: variable } = (element as as.Global).declaration as as.VariableDeclaration;
         if (initializer?.kind !== NodeKind.Function) continue;
-        this.#report("handler_not_function", variable.range, `${name} is a variable, not a handler`, {
-          help: `declare it as a function: export function ${name}(…): … { … }`,
-        });
+        this.#report(
+          "handler_not_function",
+          variable.range,
+          `The exported variable ${name} holds a function, and is not a handler.`,
+          {
+            help: `Declare it as a function: \`export function ${name}(…): … { … }\`.`,
+          },
+        );
       }
     }
   }
@@ -200,42 +205,62 @@ class SchemaExtractor {
     const declaration = prototype.declaration as as.FunctionDeclaration;
     const at = declaration.name.range;
     if (name === "default") {
-      this.#report("invalid_handler_name", at, "a handler can't be a default export", {
-        help: `export it by name: export function ${declaration.name.text === "" ? "post" : declaration.name.text}(…)`,
-      });
+      this.#report(
+        "invalid_handler_name",
+        at,
+        "A handler can't be a default export, because clients call it by its name.",
+        {
+          help: `Export it by name: \`export function ${declaration.name.text === "" ? "post" : declaration.name.text}(…)\`.`,
+        },
+      );
       return;
     }
     if (!/^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(name) || name === "memory" || name in Object.prototype) {
-      this.#report("invalid_handler_name", at, `${name} can't be the name of a handler`, {
-        help: "a name has letters, digits and _, starts with a letter, is at most 64 long, and is not `memory` or a member of every JavaScript object",
+      this.#report("invalid_handler_name", at, `A handler can't have the name ${name}.`, {
+        help: "Choose a name of at most 64 letters, digits and `_` that starts with a letter. It can't be `memory`, or a member of every JavaScript object.",
       });
       return;
     }
     const other = this.#handlers.get(name);
     if (other !== undefined) {
-      this.#report("duplicate_handler", at, `there are two handlers named ${name}`, {
-        related: [{ span: spanOfRange(other.declaration.name.range), label: "the other one" }],
-        help: "names of handlers are unique in the application: POST /api/<handler> has no file in it",
-      });
+      this.#report(
+        "duplicate_handler",
+        at,
+        `Two handlers have the name ${name}, and a call names no file: POST /api/${name}.`,
+        {
+          related: [{ span: spanOfRange(other.declaration.name.range), label: "the other one" }],
+          help: "Rename one of them.",
+        },
+      );
       return;
     }
     if (declaration.typeParameters !== null && declaration.typeParameters.length > 0) {
-      this.#report("generic_handler", at, `handler ${name} has type parameters`, {
-        help: "clients send values of definite types: write one handler for each type, and share a generic helper",
-      });
+      this.#report(
+        "generic_handler",
+        at,
+        `The handler ${name} has type parameters, but clients send values of definite types.`,
+        {
+          help: "Write one handler for each type. They can share a generic function.",
+        },
+      );
       return;
     }
     const instance = this.#program.resolver.resolveFunction(prototype, null, new Map(), ReportMode.Report);
-    // The compiler has said what does not resolve.
+    // The compiler has reported the type that does not resolve.
     if (instance === null) return;
     const parameters: HandlerParameter[] = [];
     let complete = true;
     declaration.signature.parameters.forEach((node, index) => {
       if (node.parameterKind === ParameterKind.Rest) {
-        this.#report("rest_parameter", node.range, `handler ${name} has a rest parameter`, {
-          help: `take an array: ${node.name.text}: ${node.type.range.start < node.type.range.end ? textOf(node.type) : "string[]"}`,
-          fix: withoutFirst(node.range, /^\.\.\.\s*/, "Take an array"),
-        });
+        this.#report(
+          "rest_parameter",
+          node.range,
+          `The handler ${name} has a rest parameter, but its arguments have names.`,
+          {
+            help: `Take an array: \`${node.name.text}: ${node.type.range.start < node.type.range.end ? textOf(node.type) : "string[]"}\`.`,
+            fix: withoutFirst(node.range, /^\.\.\.\s*/, "Take an array"),
+          },
+        );
         complete = false;
         return;
       }
@@ -246,7 +271,7 @@ class SchemaExtractor {
         { node: node.type, scope: prototype },
         {
           range: node.type.range,
-          what: `parameter ${node.name.text} of handler ${name}`,
+          what: `The parameter ${node.name.text} of handler ${name}`,
           path: [name, node.name.text],
         },
       );
@@ -270,7 +295,7 @@ class SchemaExtractor {
       resultType = this.#valueType(
         result,
         { node, scope: prototype },
-        { range: node.range, what: `the result of handler ${name}`, path: [name, "result"] },
+        { range: node.range, what: `The result of handler ${name}`, path: [name, "result"] },
       );
       if (resultType === null) complete = false;
     }
@@ -306,19 +331,19 @@ class SchemaExtractor {
     const element = this.#program.resolver.resolveTypeName(typeName, null, file, ReportMode.Swallow);
     if (element?.internalName !== `${SDK_LIBRARY}/index/Table`) return;
     const nameNode = args[0];
-    // What is not declared as a table has to be is refused where it is constructed.
+    // `check/check-uses.ts` refuses other tables where they are constructed.
     if (nameNode === undefined || !isStringLiteral(nameNode) || (declaration.flags & CommonFlags.Const) === 0) return;
     const name = nameNode.value;
     if (!isTableName(name)) {
-      this.#report("invalid_table_name", nameNode.range, `${JSON.stringify(name)} can't be the name of a table`, {
-        help: "a name has letters, digits, _ and -, starts with a letter or _, and is at most 64 long",
+      this.#report("invalid_table_name", nameNode.range, `A table can't have the name ${JSON.stringify(name)}.`, {
+        help: "Choose a name of at most 64 letters, digits, `_` and `-` that starts with a letter or `_`.",
       });
       return;
     }
     const argument = typeArguments?.[0];
     if (argument === undefined) {
-      this.#report("missing_type", made.range, `table ${name} does not say what it holds`, {
-        help: `give the type of its items: new Table<User>("${name}")`,
+      this.#report("missing_type", made.range, `The table ${name} has no type for its items.`, {
+        help: `Write the type: \`new Table<User>("${name}")\`.`,
       });
       return;
     }
@@ -327,28 +352,38 @@ class SchemaExtractor {
     const written = { node: argument, scope: file };
     const type = this.#valueType(resolved, written, {
       range: argument.range,
-      what: `the items of table ${name}`,
+      what: `The items of table ${name}`,
       path: singular([name]),
     });
     if (type === null) return;
     if (hasTexts(type)) {
-      this.#report("unsupported_type", argument.range, `the items of table ${name} can't be ${textOf(argument)}`, {
-        help: "store texts of a union in the field of a record, where they are checked",
-      });
+      this.#report(
+        "unsupported_type",
+        argument.range,
+        `The items of table ${name} can't be of type ${textOf(argument)}, because Radical checks texts of a union in records only.`,
+        {
+          help: "Store the text in a field of a record.",
+        },
+      );
       return;
     }
     if (type.kind !== "record" && type.kind !== "string" && type.kind !== "array" && type.kind !== "map") {
-      this.#report("unsupported_type", argument.range, `the items of table ${name} can't be ${textOf(argument)}`, {
-        help: "an item is a record, a string, an array or a map, so that get can answer null for an absent one",
-      });
+      this.#report(
+        "unsupported_type",
+        argument.range,
+        `The items of table ${name} can't be of type ${textOf(argument)}, because a table gives null for an absent item.`,
+        {
+          help: "Store a record, a string, an array or a map.",
+        },
+      );
       return;
     }
     const other = this.#tables.get(name);
     if (other !== undefined) {
       if (!this.#uniqueNames) return;
-      this.#report("duplicate_table", nameNode.range, `table ${name} is declared twice`, {
+      this.#report("duplicate_table", nameNode.range, `The table ${name} is declared twice.`, {
         related: [{ span: spanOfRange(other.declaration.range), label: "declared here" }],
-        help: "export the table from one file and import it in the others",
+        help: "Export the table from one file, and import it in the others.",
       });
       return;
     }
@@ -408,8 +443,8 @@ class SchemaExtractor {
       return { kind: "string", oneOf: texts.texts, ...(named === undefined ? {} : { named }) };
     }
     if (texts.kind === "any") return { kind: "string" };
-    this.#report("union_type", texts.part.range, `${textOf(texts.part)} is not a union of texts`, {
-      help: 'write the texts: type Status = "free" | "held"',
+    this.#report("union_type", texts.part.range, `The type ${textOf(texts.part)} is not a union of texts.`, {
+      help: 'Write the texts: `type Status = "free" | "held";`.',
     });
     return null;
   }
@@ -417,10 +452,16 @@ class SchemaExtractor {
   #unsupported({ range, what }: Place, type: as.Type): null {
     const name = type.toString();
     const instead = INSTEAD.find(([pattern]) => pattern.test(name))?.[1];
-    this.#report("unsupported_type", range, `${what} can't be of type ${readableTypes(name)}`, {
-      help:
-        instead ?? "accepted are bool, i8 … u64, f32, f64, string, arrays, maps of texts, nullable values and records",
-    });
+    this.#report(
+      "unsupported_type",
+      range,
+      `${what} can't be of type ${readableTypes(name)}, because such a value can't be sent or stored.`,
+      {
+        help:
+          instead ??
+          "Use `bool`, `i8` … `u64`, `f32`, `f64`, `string`, an array, a map of texts, a record, or one of them with `| null`.",
+      },
+    );
     return null;
   }
 
@@ -443,15 +484,25 @@ class SchemaExtractor {
     for (let base: as.Class | null = found; base !== null && isOwn(base); base = base.base) {
       const { name } = base.prototype.declaration;
       if (base.prototype.parent.kind !== ElementKind.File) {
-        return refuse("nested_record", name.range, `record class ${name.text} is not declared at the top of a file`, {
-          help: "declare it there, outside of namespaces",
-        });
+        return refuse(
+          "nested_record",
+          name.range,
+          `The record class ${name.text} is not declared at the top of a file.`,
+          {
+            help: "Declare it there, outside of namespaces.",
+          },
+        );
       }
       if (base.typeArguments !== null && base.typeArguments.length > 0) {
-        return refuse("generic_record", range, `${what} can't be of the generic class ${name.text}`, {
-          related: [{ span: spanOfRange(name.range), label: "declared here" }],
-          help: "write a class without type parameters",
-        });
+        return refuse(
+          "generic_record",
+          range,
+          `${what} can't be of the generic class ${name.text}, because clients and tables have definite types.`,
+          {
+            related: [{ span: spanOfRange(name.range), label: "declared here" }],
+            help: "Write a class without type parameters.",
+          },
+        );
       }
     }
     const name = isNamelessShape(declaration) ? this.#names.nameOf(place.path) : prototype.name;
@@ -460,10 +511,10 @@ class SchemaExtractor {
       return refuse(
         "duplicate_record",
         declaration.name.range,
-        `there are two record classes named ${prototype.name}`,
+        `Two record classes have the name ${prototype.name}, and clients see records by name.`,
         {
           related: [{ span: spanOfRange(namesake.class.prototype.declaration.name.range), label: "the other one" }],
-          help: "rename one of them: clients see records by name",
+          help: "Rename one of them.",
         },
       );
     }
@@ -491,9 +542,9 @@ class SchemaExtractor {
       this.#report(
         "private_field",
         declaration.name.range,
-        `field ${name} of record class ${record.name} is not public`,
+        `The field ${name} of record class ${record.name} is not public, but records are stored and sent.`,
         {
-          help: "records are data that is stored and sent: make the field public, or keep it in a class of your own",
+          help: "Make the field public, or keep the value in a class that is not a record.",
           fix: withoutFirst(declaration.range, /^(private|protected)\s+/, "Make it public"),
         },
       );
@@ -506,7 +557,7 @@ class SchemaExtractor {
       { node: declaration.type, scope: owner },
       {
         range: declaration.type?.range ?? declaration.name.range,
-        what: `field ${name} of record class ${record.name}`,
+        what: `The field ${name} of record class ${record.name}`,
         path: [record.name, name],
       },
     );
@@ -538,9 +589,9 @@ class SchemaExtractor {
       this.#report(
         "infinite_record",
         record.class.prototype.declaration.name.range,
-        `a ${record.name} contains a ${record.name} without end`,
+        `A record ${record.name} always contains another ${record.name}, so none can be made.`,
         {
-          help: `make a field optional, nullable (${record.name} | null) or an array`,
+          help: `Make the field optional, nullable (\`${record.name} | null\`) or an array.`,
         },
       );
     }
@@ -565,7 +616,7 @@ const MAP = "~lib/map/Map";
 /** Where a type is used. */
 interface Place {
   readonly range: as.Range;
-  /** In words: `parameter post of handler publish`. */
+  /** In words that begin a sentence: `The parameter post of handler publish`. */
   readonly what: string;
   /** The names on the way to it: that of the handler or record, and of its part. */
   readonly path: readonly string[];
@@ -619,15 +670,15 @@ const NUMBERS: ReadonlyMap<as.TypeKind, ValueType> = new Map<as.TypeKind, ValueT
   [TypeKind.F64, { kind: "f64" }],
 ]);
 
-/** What to write in place of types that can't cross the boundary. */
+/** Help for types that can't cross the boundary. */
 const INSTEAD: readonly (readonly [type: RegExp, help: string])[] = [
-  [/\/(Map|Record)</, "the keys of a map are texts: Record<string, T>, or Map<string, T>"],
-  [/\/Set</, "use an array, or a map: Record<string, bool>"],
-  [/\/Date$/, "use i64: milliseconds since the epoch, as now() gives"],
-  [/\/StaticArray</, "use an array: T[]"],
-  [/(Array|ArrayBuffer|DataView)$/, "use an array of numbers: u8[]"],
-  [/^[iu]size$/, "use i32 or i64: the client's numbers have a definite size"],
-  [/=>/, "functions can't be sent; send data"],
+  [/\/(Map|Record)</, "Use texts for the keys of the map: `Record<string, T>`, or `Map<string, T>`."],
+  [/\/Set</, "Use an array, or a map: `Record<string, bool>`."],
+  [/\/Date$/, "Use an `i64` with the milliseconds since the epoch, as `now()` gives them."],
+  [/\/StaticArray</, "Use an array: `T[]`."],
+  [/(Array|ArrayBuffer|DataView)$/, "Use an array of numbers: `u8[]`."],
+  [/^[iu]size$/, "Use `i32` or `i64`, which have a definite size."],
+  [/=>/, "Send data instead of a function."],
 ];
 
 function isStringLiteral(node: as.Expression): node is as.StringLiteralExpression {

@@ -1,6 +1,6 @@
 /**
- * Tags: what a developer tells the analyzer in the doc comment of a function, where an editor for TypeScript would
- * not let decorators stand.
+ * Tags, by which a developer directs the analyzer in the doc comment of a function. An editor for TypeScript would not let
+ * decorators stand there.
  *
  *     /** @readwrite homepage *\/    the function is the read/write-set function of handler `homepage`
  *     /** @nearstorage *\/           the handler runs near storage by choice
@@ -24,7 +24,7 @@ export type Tag =
 export interface TaggedFunction {
   readonly file: string;
   readonly name: string;
-  /** Of its name. */
+  /** Place of its name. */
   readonly span: Span;
   readonly tags: readonly Tag[];
 }
@@ -35,9 +35,9 @@ export interface Tags {
 }
 
 const ACCEPTED =
-  "the tags are @readwrite <handler>, @nearstorage, @speculative, @wrapping, and @refuse union|dropped-guard|widening|all";
+  "Write one of the tags `@readwrite <handler>`, `@nearstorage`, `@speculative`, `@wrapping` and `@refuse union|dropped-guard|widening|all`.";
 
-/** What is one of the tags, or was meant to be one. */
+/** A tag, or a word that was meant to be one. */
 const TAG =
   /(?<=^[ \t]*\/?\*{0,2}[ \t]*)@((?:near[-_]?storage|read[-_]?write|refuse|speculat(?:ive|e|ion)|wrap(?:ping|around)?)s?\b)([^\n]*)/gim;
 
@@ -57,7 +57,7 @@ export function readTags(sources: readonly SourceFile[]): Tags {
         const isLast = !gap.slice(comment.index + comment[0].length).includes("/**");
         const wraps = tags.every(({ kind }) => kind === "wrapping");
         const name = isLast ? (functionAt(tokens, index) ?? (wraps ? memberAt(tokens, index) : null)) : null;
-        if (name === null) diagnostics.push(...tags.map((tag) => misplaced(tag, "stands before no function")));
+        if (name === null) diagnostics.push(...tags.map((tag) => misplaced(tag, "does not stand before a function")));
         else functions.push({ file: file.path, name: name.text, span: spanOf(file, name.start, name.end), tags });
       }
     });
@@ -68,14 +68,14 @@ export function readTags(sources: readonly SourceFile[]): Tags {
 /** The diagnostic for a tag where it means nothing. */
 export function misplaced({ kind, span }: Tag, why: string): Diagnostic {
   return diagnostic("misplaced_tag", {
-    message: `@${kind} ${why}`,
+    message: `The tag @${kind} ${why}.`,
     primary: span,
     help:
       kind === "readwrite"
-        ? "write it in the doc comment of a function at the top of a file: /** @readwrite homepage */"
+        ? "Write it in the doc comment of a function at the top of a file: `/** @readwrite homepage */`."
         : kind === "wrapping"
-          ? "write it in the doc comment of a function or method: /** @wrapping */"
-          : `write it in the doc comment of a handler: /** @${kind}${kind === "refuse" ? " union" : ""} */`,
+          ? "Write it in the doc comment of a function or method: `/** @wrapping */`."
+          : `Write it in the doc comment of a handler: \`/** @${kind}${kind === "refuse" ? " union" : ""} */\`.`,
   });
 }
 
@@ -99,7 +99,7 @@ function tagsIn(comment: string, offset: number, file: SourceFile, diagnostics: 
   return found;
 }
 
-/** The same tag as it is spelled. */
+/** Spells the tag correctly. */
 function fixOf(name: string, { start }: Span, file: SourceFile): Fix | undefined {
   const spelled = /^near/i.test(name)
     ? "nearstorage"
@@ -115,26 +115,26 @@ function fixOf(name: string, { start }: Span, file: SourceFile): Fix | undefined
   return { title: `Write @${spelled}`, edits: [{ span, text: `@${spelled}` }] };
 }
 
-/** The tag, or what is wrong with it. */
+/** The tag, or the mistake in it. */
 function tagOf(name: string, words: readonly string[], span: Span): Tag | string {
   switch (name) {
     case "readwrite":
-      if (words.length !== 1) return "@readwrite names one handler";
+      if (words.length !== 1) return "The tag @readwrite needs the name of one handler.";
       return { kind: "readwrite", handler: words[0]!, span };
     case "nearstorage":
     case "speculative":
     case "wrapping":
-      if (words.length !== 0) return `@${name} stands alone`;
+      if (words.length !== 0) return `The tag @${name} has no arguments.`;
       return { kind: name, span };
     case "refuse": {
-      if (words.length === 0) return "@refuse names transformations";
+      if (words.length === 0) return "The tag @refuse needs the names of transformations.";
       const unknown = words.find((word) => word !== "all" && !TRANSFORMATIONS.some((known) => known === word));
-      if (unknown !== undefined) return `there is no transformation ${unknown}`;
+      if (unknown !== undefined) return `The transformation ${unknown} does not exist.`;
       const transformations = TRANSFORMATIONS.filter((known) => words.includes(known) || words.includes("all"));
       return { kind: "refuse", transformations, span };
     }
     default:
-      return `there is no tag @${name}`;
+      return `The tag @${name} does not exist.`;
   }
 }
 

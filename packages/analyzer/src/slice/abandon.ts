@@ -3,7 +3,7 @@
  *
  *     if (slow(x)) { A; return; } else { B }   →   { slow(x); { A } { B } }
  *
- * What remains of the condition are its effects. Jumps that leave a side are dropped: after it comes the other one.
+ * The effects of the condition remain. Jumps that leave a side are dropped: after it comes the other one.
  * Whether the result may stand for the original is decided by the rules in `unions.ts`.
  */
 import {
@@ -27,14 +27,14 @@ import { wholeLoop, type Ranking, type Widened } from "./widening.ts";
 
 export type Branch = IfStatement | SwitchStatement | Logical | Conditional;
 
-/** What may be done. */
+/** A rewriting that may be done. */
 export type Option = Branch | Ranking;
 
 /** A branch both of whose sides run. */
 export interface Abandoned {
   readonly branch: Branch;
   readonly owner: FunctionDeclaration;
-  /** What stands for the branch. */
+  /** The statement or expression in place of the branch. */
   whole: BlockStatement | Sequence;
   /** In the order in which they run. */
   sides: readonly (BlockStatement | Expression)[];
@@ -88,7 +88,7 @@ export class Abandoning {
     const end = this.#around.length === 0 ? -1 : statements.findIndex((statement) => this.#endsInDropped(statement));
     const guard = statements[end];
     if (guard?.kind !== "if") return statements.map((statement) => this.#statement(statement));
-    // What stands behind `if (…) return;` is its other side: without the jump that must be said.
+    // The code behind `if (…) return;` is its other side, which has to be said once the jump is gone.
     const rest = statements.slice(end + 1);
     const { consequent, alternative, span } = guard;
     const after = (side: readonly Statement[]): readonly Statement[] =>

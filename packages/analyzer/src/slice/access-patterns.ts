@@ -5,7 +5,7 @@ import type { PointsTo } from "../infer/points-to.ts";
 import type { Access } from "../lower/ir.ts";
 import type { KeyPatterns } from "./key-patterns.ts";
 
-/** What a handler reads and writes, in words. */
+/** The reads and writes of a handler, in words. */
 export interface AccessPatterns {
   /** Nothing is written. */
   readonly readOnly: boolean;

@@ -1,10 +1,10 @@
 /**
- * Copies of statements: what stands at two places of a program must be two objects, because every later phase tells
- * statements and expressions apart by identity. Variables and declarations stay the same.
+ * Copies of statements. Code at two places of a program must be two objects, because every later phase tells statements and
+ * expressions apart by identity. Variables and declarations stay the same.
  */
 import type { AssignmentTarget, Expression, Statement } from "../lower/ir.ts";
 
-/** `copied` learns of each expression and its copy. What `replace` gives for an expression stands in its place. */
+/** `copied` learns of each expression and its copy. The result of `replace` for an expression stands in its place. */
 export class Copier {
   readonly #copied: (original: Expression, copy: Expression) => void;
   readonly #replace: (original: Expression) => Expression | null;

@@ -1,6 +1,6 @@
 /**
- * What was derived in the last build. Most edits change few handlers: a handler whose IR is what it was, with the same
- * source text at the same places, has the same read/write set, since nothing else goes into it.
+ * The derivations of the last build. Most edits change few handlers. Nothing but the IR and the source text at its places goes
+ * into a read/write set. So a handler with the same IR and texts has the same set.
  */
 import type { Span, SourceFile } from "../diagnostics/diagnostic.ts";
 import type { Derived, HandlerDeclaration } from "../front.ts";
@@ -51,8 +51,8 @@ function isLike(left: Subject, right: Subject): boolean {
 }
 
 /**
- * Whether two structures of plain data can't be told apart: equal values in equal places, and what is one object in
- * the one is one object in the other.
+ * Whether two structures of plain data can't be told apart. They have equal values in equal places. Places with one object
+ * in the one have one object in the other.
  */
 class Likeness {
   /** Of the objects met so far: one to one. */
@@ -75,7 +75,7 @@ class Likeness {
     if (counterpart !== undefined || this.#lefts.has(right)) return counterpart === right;
     this.#rights.set(left, right);
     this.#lefts.set(right, left);
-    // What belongs to the language and not to a program: types without parts, members of the library.
+    // Types without parts and members of the library belong to the language, and not to a program.
     if (left === right) return true;
     if (Array.isArray(left))
       return (

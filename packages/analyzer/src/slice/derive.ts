@@ -4,6 +4,7 @@
  */
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { LONGER_HELP, SLOWER_HELP } from "../diagnostics/words.ts";
 import { emitProgram } from "../emit/emit-program.ts";
 import type { Derived, FrontEnd, HandlerDeclaration, PhaseProduct } from "../front.ts";
 import { CostModel } from "../infer/cost.ts";
@@ -96,10 +97,12 @@ function sliced(handler: HandlerDeclaration, { program: lowered, sources, explai
   return transformed === null || broken !== null ? verdict(plain, null) : verdict(transformed, verdict(plain, null));
 }
 
-/** The accesses of which the analyzer does not know what they hang on. */
+/** The accesses whose keys depend on values that the analyzer does not know. */
 function notKnown({ reads, writes }: AccessPatterns): Diagnostic["related"] {
   const unknown = [...reads, ...writes].filter(({ pattern }) => /\{\?\}|^\?/.test(pattern));
-  return unknown.slice(0, MOST_RELATED).map(({ span }) => ({ span, label: "this key hangs on what is not known" }));
+  return unknown
+    .slice(0, MOST_RELATED)
+    .map(({ span }) => ({ span, label: "this key depends on a value that the analyzer does not know" }));
 }
 
 const MOST_RELATED = 3;
@@ -107,21 +110,21 @@ const MOST_RELATED = 3;
 function crash(handler: HandlerDeclaration, thrown: unknown): Diagnostic {
   const words = thrown instanceof Error ? thrown.message : String(thrown);
   return diagnostic("analyzer_crash", {
-    message: `${handler.name} runs in record mode: the analysis failed: ${words}`,
+    message: `The handler ${handler.name} runs in record mode, because its analysis failed: ${words}.`,
     primary: spanOfRange(handler.declaration.name.range),
-    help: "this is not your mistake; the handler works, but not at the speed of its location",
+    help: SLOWER_HELP,
   });
 }
 
 function withoutTransformations({ name, declaration }: HandlerDeclaration, problem: string): Diagnostic {
   return diagnostic("sliced_without_transformations", {
-    message: `the read/write-set function of ${name} does without transformations: ${problem}`,
+    message: `The read/write-set function of ${name} goes without transformations, because the analyzer refuses it with them: ${problem}.`,
     primary: spanOfRange(declaration.name.range),
-    help: "this is not your mistake; the handler works, but finding its set takes longer",
+    help: LONGER_HELP,
   });
 }
 
-/** What an action throws, in words; null: nothing. */
+/** The error that an action throws, in words; null: none. */
 function problemOf(action: () => void): string | null {
   try {
     action();

@@ -1,6 +1,6 @@
 /**
- * Why f^rw does what it does: from an expensive loop or call that it keeps, a recursion, a read whose value it needs, or
- * any line that it keeps, step by step to the access that hangs on it.
+ * Explanations of f^rw. Each starts at an expensive loop or call that f^rw keeps, a recursion, a read whose value it needs,
+ * or any line that it keeps. It goes step by step to the access that depends on it.
  */
 import {
   nestedStatements,
@@ -26,13 +26,13 @@ type Node = Expression | Statement | Location | FunctionDeclaration;
 
 const LONGEST_CHAIN = 16;
 
-/** What the developer is told of the expensive parts. */
+/** The diagnostic about an expensive part. */
 export function expenseDiagnostic(handler: string, { what, span, chain }: Explanation): Diagnostic {
   return diagnostic("expensive_read_write_set", {
-    message: `the read/write-set function of ${handler} ${what}`,
+    message: `The read/write-set function of ${handler} ${what}.`,
     primary: span,
     related: chain.map((step) => ({ span: step.span, label: step.words })),
-    help: "make keys of what is cheap to know, or let the handler run near storage: /** @nearstorage */",
+    help: "Make the keys of values that are cheap to compute, or let the handler run near storage: `/** @nearstorage */`.",
   });
 }
 
@@ -130,7 +130,7 @@ export class Explainer {
     return new KeptCode(this.#inferred, [...callee.initializers, ...callee.body]).accesses;
   }
 
-  /** What is kept, line by line: of each line the first that something else hangs on, or else what it does itself. */
+  /** The kept lines: each with the first part that something else depends on, or else with its own effect. */
   lines(): Explanation[] {
     const lines = new Map<string, Explanation>();
     const note = (span: Statement["span"], what: string, chain: Chain): void => {
@@ -251,7 +251,7 @@ export class Explainer {
         case "switch": {
           const decided = firstAccess(nestedStatements(node));
           tell("decides about what follows", node.kind === "loop" ? headOf(node) : conditionOf(node).span);
-          if (decided !== null) tell("this access hangs on it", decided.span);
+          if (decided !== null) tell("this access depends on it", decided.span);
           return null;
         }
         default:

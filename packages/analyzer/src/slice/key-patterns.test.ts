@@ -9,7 +9,7 @@ function build(files: Readonly<Record<string, string>>): BuildResult {
   return buildWith({ ...buildInput(files), optimize: false }, slicer);
 }
 
-/** What `radical analyze` shows of the sets. */
+/** The sets as `radical analyze` shows them. */
 function shown({ handlers }: BuildResult): string {
   return handlers
     .map(({ name, reads, writes }) => {

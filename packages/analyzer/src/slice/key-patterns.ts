@@ -29,7 +29,7 @@ import {
 } from "../lower/ir.ts";
 import { UNKNOWN } from "../lower/body/lower-body.ts";
 
-/** What an expression may be. `record`: made here. `values`: a container made here. */
+/** The value of an expression. `record`: made here. `values`: a container made here. */
 type Description =
   | { readonly kind: "text"; readonly parts: readonly Part[] }
   | { readonly kind: "value"; readonly value: Value }
@@ -44,7 +44,7 @@ interface Value {
   readonly whole: string | null;
 }
 
-/** What is known about the locals of the functions that were entered on the way. */
+/** The values of the locals of the functions that were entered on the way, as far as they are known. */
 type Scope = ReadonlyMap<Local, { readonly expression: Expression; readonly scope: Scope }>;
 
 const NOWHERE: Scope = new Map();
@@ -58,9 +58,9 @@ const DEEPEST = 32;
 export class KeyPatterns {
   readonly #sources: ReadonlyMap<string, string>;
   readonly #parameters: ReadonlySet<Local>;
-  /** What is assigned to a local; for parameters, by all calls. */
+  /** The values that are assigned to a local; for parameters, by all calls. */
   readonly #definitions = new Map<Local, Expression[]>();
-  /** What is put into the container that a local holds. */
+  /** The values that are put into the container that a local holds. */
   readonly #contents = new Map<Local, Expression[]>();
   /** The keys of the map that a local holds. */
   readonly #keys = new Map<Local, Expression[]>();

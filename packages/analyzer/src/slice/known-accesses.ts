@@ -1,11 +1,11 @@
 /**
- * What is known of the accesses of a function that has no slice: a handler in record mode or near storage, a given set.
- * People are told of it. Its tables, which become a part of the module, count on nothing but the compiler: of every call
- * that the function may reach, the table must be named there.
+ * The known accesses of a function that has no slice: a handler in record mode or near storage, or a given set. Developers
+ * see them. Its tables become a part of the module, and count on the compiler alone: every call that the function may reach
+ * must name its table.
  *
- * The function is lowered as far as there are rules; what has none becomes *unknown*, `{?}` in a key. Accesses that are
- * lost on the way are found among the calls that the compiler resolved, in all that the function may reach: of these
- * only the table is known, if it is named there.
+ * The function is lowered as far as there are rules. Code without a rule becomes *unknown*, `{?}` in a key. Accesses that
+ * are lost on the way are found among the calls that the compiler resolved, in all code that the function may reach. Only
+ * the table of such an access is known, if the call names it.
  */
 import type { AccessPattern, FrontEnd } from "../front.ts";
 import { CostModel } from "../infer/cost.ts";

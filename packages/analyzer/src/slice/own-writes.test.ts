@@ -1,5 +1,5 @@
 /**
- * A handler sees what it wrote: reading that is no access. A slice says so only where its writes are certain.
+ * A handler sees its own writes, and reading one is not an access. A slice counts on that only where its writes are certain.
  */
 import { expect, test } from "vitest";
 import { buildWith } from "../pipeline.ts";

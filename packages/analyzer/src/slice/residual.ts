@@ -37,8 +37,8 @@ export interface Residual {
 }
 
 /**
- * `exact`: up to where the handler ends, the slice says exactly the writes that the handler makes, in the same order, so
- * a read of what it said to write is the handler's read of its own write.
+ * `exact`: up to the handler's end, the slice says exactly the writes that the handler makes, in the same order. So a read
+ * of an item that it said to write is the handler's read of its own write.
  */
 export function buildResidual(
   program: Program,
@@ -387,7 +387,7 @@ class Builder {
 
   // ── Effects ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** What remains of an expression whose value nobody needs. */
+  /** The effects of an expression whose value nobody needs. */
   #effects(expression: Expression): Statement[] {
     const relevance = this.#relevance;
     const whole = (): Statement[] => [
@@ -528,7 +528,7 @@ function refuseDraws({ name, initializer, span }: Global): void {
   const check = (expression: Expression): void => {
     if (expression.kind === "draw")
       throw new Refusal("not_sliced_module_code", {
-        message: `What is read or written hangs on a draw in the initial value of ${name}.`,
+        message: `The keys of this handler depend on a draw in the initial value of ${name}, which every handler draws anew.`,
         primary: span,
         related: [{ span: expression.span, label: "the draw" }],
         help: "Draw inside the handler.",

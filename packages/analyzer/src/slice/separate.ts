@@ -131,7 +131,7 @@ export class Separation {
     const inner = body === statement.body ? statement : { ...statement, body };
     if (statement.form === "do" || condition === null || !this.#expense.of(condition)) return inner;
     const conjuncts = conjunctsOf(condition);
-    // What counts is needed to know that the loop ends.
+    // The part that counts is needed to know that the loop ends.
     const counts = (conjunct: Expression): boolean => countingOf({ ...statement, condition: conjunct }) !== null;
     const first = conjuncts.findIndex((conjunct) => this.#expense.of(conjunct) && !counts(conjunct));
     if (first === -1) return inner;

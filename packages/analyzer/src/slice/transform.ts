@@ -1,9 +1,9 @@
 /**
- * From a handler to its slice: the plain one, or one of a program that says more than the handler touches, where that
- * saves much of the work.
+ * From a handler to its slice. That is the plain slice, or one that says more than the handler touches, where that saves
+ * much of the work.
  *
- * Conditions that hang on something expensive are taken apart (`separate.ts`) and all given up at first. What breaks a
- * rule is taken back. Then each is tried without (*give-back*): it stays given up only if that saves an expensive
+ * Conditions that depend on something expensive are taken apart (`separate.ts`) and all given up at first. A condition whose
+ * loss breaks a rule is taken back. Then each is tried without (*give-back*): it stays given up only if that saves an expensive
  * amount of estimated work. The plain slice stays at hand: it is used should the other not compile.
  */
 import {
@@ -210,12 +210,12 @@ function describe(union: Abandoned, candidate: Candidate, steps: number, expense
       : [{ span: origin.span, label: `expensive: about ${origin.steps.toLocaleString("en")} steps` }]),
     ...(kind === "dropped-guard"
       ? union.dropped.map((jump) => ({ span: jump.place.span, label: "this end is left out" }))
-      : accessesOf(union.sides).map((access) => ({ span: access.span, label: "said whatever the condition is" }))),
+      : accessesOf(union.sides).map((access) => ({ span: access.span, label: "in the set in either case" }))),
   ];
   const words =
     kind === "dropped-guard"
-      ? "an early end is left out: its condition is expensive"
-      : "the accesses of both sides are made: the condition is expensive";
+      ? "An early end is left out, because its condition is expensive."
+      : "The set has the accesses of both sides, because the condition is expensive.";
   return { kind, span, words, related, steps, makesWriter: makesWriter(union, candidate) };
 }
 
@@ -238,7 +238,7 @@ function describeWidening(widened: Widened, candidate: Candidate, steps: number)
   return {
     kind: "widening",
     span: widened.ranking.span,
-    words: "all candidates are accessed, not only the best: ranking them is expensive",
+    words: "The set has the accesses of all candidates, not only of the best, because ranking them is expensive.",
     related: Array.from(widened.loops.keys(), (loop) => ({
       span: loop.condition?.span ?? loop.span,
       label: "visits all elements",

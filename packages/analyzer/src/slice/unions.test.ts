@@ -533,7 +533,7 @@ describe("what is kept is explained", () => {
     const origin = expect.stringMatching(/^expensive: about [\d,]+ steps$/);
     expect(
       related("export function h(a: string): void { const good = slow(a) > 1; if (good) A.get(a); else B.get(a); }"),
-    ).toEqual([origin, "said whatever the condition is", "said whatever the condition is"]);
+    ).toEqual([origin, "in the set in either case", "in the set in either case"]);
     expect(related("export function h(a: string): void { if (slow(a) > 1) return; A.get(a); }")).toEqual([
       origin,
       "this end is left out",
@@ -581,7 +581,7 @@ export function h(all: string[]): void {
     expect(told(false)).toEqual(["expense"]);
   });
 
-  test("every line that is kept, and no other, with what hangs on it", () => {
+  test("every line that is kept, and no other, with the access that depends on it", () => {
     const { handlers } = built(`export function h(a: string, n: i32): i32 {
   const key = a + "x";
   const shown = a + "y";
@@ -595,7 +595,7 @@ export function h(all: string[]): void {
     expect(lines.map(({ what, span, chain }) => [span.line - LINES, what, chain.at(-1)?.words ?? ""])).toEqual([
       [2, "computes what is needed", "key of this access"],
       [4, "decides", "decides about what follows"],
-      [5, "repeats", "this access hangs on it"],
+      [5, "repeats", "this access depends on it"],
       [6, "says an access", ""],
     ]);
   });

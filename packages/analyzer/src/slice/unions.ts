@@ -1,5 +1,5 @@
 /**
- * Unions: a branch whose condition is expensive, while the keys of the accesses in its sides don't hang on it. f^rw
+ * Unions: the condition of a branch is expensive, but the keys of the accesses in its sides don't depend on it. Then *f^rw*
  * makes the accesses of both sides. An early end with an expensive condition (`if (slow(x)) return;`) is the case
  * where one side only ends: it is left out, a *dropped guard*.
  *
@@ -26,11 +26,11 @@ import type { Abandoned, DroppedJump } from "./abandon.ts";
 /** Code that f^rw may run where f does not, and the point from where on both agree. */
 export interface Extra {
   readonly code: KeptCode;
-  /** What matters when both agree; null: f has ended, nothing matters. */
+  /** The point where both agree again; null: f has ended, nothing matters. */
   readonly rejoin: Point | null;
   /** Whether accesses of f come after it. */
   readonly accessFollows: boolean;
-  /** A jump of it that ends there too is no deviation. */
+  /** Whether a jump of the code ends there too, and so does not deviate. */
   readonly mayLeave: (jump: Statement) => boolean;
 }
 
@@ -79,7 +79,7 @@ export function brokenRuleOfExtra(extra: Extra, candidate: Candidate): Rule | nu
   return null;
 }
 
-/** What the branch decides is no value: not its own, not the result of the function it returns from. */
+/** Nobody needs a value that the branch decides: neither its own, nor the result of the function it returns from. */
 function valueIsNotNeeded(union: Abandoned, candidate: Candidate): boolean {
   const { relevance } = candidate;
   if (union.whole.kind === "sequence" && relevance.needed.has(union.whole)) return false;
@@ -104,17 +104,17 @@ function doesNotLeave({ code, rejoin, mayLeave }: Extra): boolean {
   return rejoin === null || (!code.stops && code.leaving.every((jump) => mayLeave(jump)));
 }
 
-/** Nor may it trap before f's next accesses. */
+/** Extra code does not trap before f's next accesses. */
 function doesNotTrap({ code, rejoin, accessFollows }: Extra): boolean {
   return rejoin === null || !accessFollows || !code.traps;
 }
 
-/** What ends a loop of extra code in f may be the very condition that was given up. */
+/** Extra code ends by itself, because in f the condition that was given up may be the one that ends a loop of it. */
 function endsByItself({ code }: Extra): boolean {
   return !code.endless;
 }
 
-/** Likewise for recursion. */
+/** Extra code does not recur, for the same reason. */
 function doesNotRecur({ code }: Extra, { recursive }: Candidate): boolean {
   for (const callee of code.callees) if (recursive.has(callee)) return false;
   return true;
@@ -169,7 +169,7 @@ function* extrasOf(union: Abandoned, candidate: Candidate): Iterable<Extra> {
 
 const never = (): boolean => false;
 
-/** What runs behind a dropped jump until its target. */
+/** The code that runs behind a dropped jump until its target. */
 function* behindJump(jump: DroppedJump, owner: FunctionDeclaration, candidate: Candidate): Iterable<Extra> {
   const { relevance, pointsTo } = candidate;
   const { target } = jump;

@@ -1,5 +1,6 @@
 /** The slicer at the border of the build: each handler gets a verdict, whatever the slicer does. */
 import { diagnostic } from "../diagnostics/catalogue.ts";
+import { SLOWER_HELP } from "../diagnostics/words.ts";
 import type { Derived, FrontEnd, Slicer } from "../front.ts";
 import type { CompiledProgram } from "../parse/compile.ts";
 import type { FactsCompiler } from "../parse/facts.ts";
@@ -35,9 +36,9 @@ export function verdictsOf(
 
 function refused(handler: HandlerSchema, words: string, { steps, ...known }: KnownAccesses): Derived {
   const reason = diagnostic("analyzer_crash", {
-    message: `${handler.name} runs in record mode: ${words}`,
+    message: `The handler ${handler.name} runs in record mode, because ${words}.`,
     primary: spanOfRange(handler.declaration.name.range),
-    help: "this is not your mistake; the handler works, but not at the speed of its location",
+    help: SLOWER_HELP,
   });
   return {
     kind: "refused",

@@ -1,6 +1,6 @@
 /**
- * What a slice must say whatever it leaves out, checked on every slice that is made: all accesses of the functions
- * that it still has, values of puts only where they are read again, no field that its classes lack.
+ * Checks every slice for three properties. It makes all accesses of the functions that it still has. It has values of puts
+ * only where they are read again. It has no field that its classes lack.
  */
 import { MalformedProgram, verifyProgram } from "../lower/verify-ir.ts";
 import { walkExpression, walkFunction, type Expression, type FunctionDeclaration, type Program } from "../lower/ir.ts";

@@ -6,12 +6,12 @@
  *       accounts.get(best[i].author);                                    accounts.get(best[i].author);
  *
  * Where the ranking is expensive, all candidates are accessed instead: the order and the limits go, and with them
- * whatever only they needed. It is right because the rounds have nothing to do with each other: whichever elements f
- * visits in whichever order, visiting all of them makes the same accesses and more.
+ * whatever only they needed. It is right because the rounds have nothing to do with each other. *f* visits some elements in
+ * some order, and visiting all of them makes the same accesses and more.
  *
- * What a ranking concerns is found by the objects: *ranked lists* are those that are sorted, *selections* those that
- * `slice`, `filter` and `map` make of them, in whichever function they are. In f^rw a ranked list has f's elements in
- * another order, a selection has them and more.
+ * The lists of a ranking are found by the objects, in all functions. *Ranked lists* are those that are sorted. *Selections*
+ * are those that `slice`, `filter` and `map` make of them. In f^rw a ranked list has f's elements in another order, and a
+ * selection has them and more.
  */
 import {
   BOOL,
@@ -57,7 +57,7 @@ export interface Ranking {
 /** A widening that was made. */
 export interface Widened {
   readonly ranking: Ranking;
-  /** What the loops became, with the variable whose elements they visit. */
+  /** The rewritten loops, with the variable whose elements they visit. */
   readonly loops: Map<LoopStatement, Local>;
 }
 
@@ -147,8 +147,8 @@ function comparesOnly(sort: LibraryCall, plain: Relevance, pointsTo: PointsTo): 
 }
 
 /**
- * The element that each round of `for (let i = …; …; i++)` starts with, where the bounds have no effects: an index of
- * f's that is none ends the round before its first access.
+ * The element that each round of `for (let i = …; …; i++)` starts with, where the bounds have no effects. In *f* a round
+ * with an index out of range ends before its first access.
  */
 function firstElement(loop: LoopStatement, isList: (receiver: Expression) => boolean): Element | null {
   const counting = countingOf(loop);
@@ -188,7 +188,7 @@ function isElement(expression: Expression, counter: Local, list: Local | null): 
   return index?.kind === "local" && index.local === counter;
 }
 
-/** What is evaluated first, and in any case: the element, or anything with an effect. */
+/** The part that is evaluated first, and in any case: the element, or anything with an effect. */
 function startsWith(expression: Expression, isWanted: (part: Expression) => boolean): "element" | "effect" | "nothing" {
   if (isWanted(expression)) return "element";
   const parts =
@@ -284,7 +284,7 @@ export function widenedWrites(widened: Widened, candidate: Candidate): boolean {
   );
 }
 
-/** What `forEach`, `map` and `filter` call with the elements. */
+/** The functions that `forEach`, `map` and `filter` call with the elements. */
 function callbacksOf({ ranking }: Widened, candidate: Candidate): Set<FunctionDeclaration> {
   const callbacks = new Set<FunctionDeclaration>();
   for (const part of keptExpressions(candidate))
@@ -298,8 +298,8 @@ function touches(expression: Expression | null, { lists }: Pick<Ranking, "lists"
 }
 
 /**
- * Whatever else reads a ranked list sees how many elements it has, or whether one is among them, but never an order.
- * Whatever else reads a selection takes each of its elements.
+ * Other code that reads a ranked list sees the number of its elements, or whether one is among them, but never an order.
+ * Other code that reads a selection takes each of its elements.
  */
 function orderIsNotRead({ ranking, loops }: Widened, candidate: Candidate): boolean {
   const { relevance, pointsTo } = candidate;
@@ -354,7 +354,7 @@ function rankIsNotRead(widened: Widened, candidate: Candidate): boolean {
   return true;
 }
 
-/** What f^rw evaluates or does, anywhere. */
+/** All expressions that f^rw evaluates. */
 function keptExpressions({ program, pointsTo, relevance }: Candidate): Expression[] {
   const initial: Expression[] = [];
   for (const { initializer } of [...program.globals, ...relevance.fields])

@@ -19,7 +19,7 @@ export function annotations(files: Readonly<Record<string, string>>): string[] {
     .toSorted();
 }
 
-/** The same of diagnostics. */
+/** File, line and code of diagnostics, as annotations have them. */
 export function findings(diagnostics: readonly Diagnostic[]): string[] {
   return diagnostics.map(({ code, primary }) => `${primary.file}:${primary.line} ${code}`).toSorted();
 }

@@ -1,6 +1,6 @@
 /**
- * For the benchmark of read/write-set functions: what each handler of the applications is called with, on stores as
- * large as those of the design (a fan-out of 150 followers, a timeline of 32 posts, a front page of 100 stories, …).
+ * For the benchmark of read/write-set functions: the calls of each handler of the applications. The stores are as large as
+ * those of the design. They have a fan-out of 150 followers, a timeline of 32 posts, a front page of 100 stories, ….
  */
 import { readFileSync } from "node:fs";
 
@@ -224,7 +224,7 @@ const template: BenchmarkApplication = {
 
 const SESSIONS = { [TOKEN]: { token: TOKEN, name: "ada", since: 1_700_000_000_000 } };
 
-/** What a template begins with, and a session. */
+/** The first items of a template, and a session. */
 function seedOf(name: string): Record<string, Record<string, unknown>> {
   const text = readFileSync(new URL(`../../../../templates/${name}/seed.ndjson`, import.meta.url), "utf8");
   const items: Record<string, Record<string, unknown>> = { sessions: SESSIONS };

@@ -1,7 +1,7 @@
 /**
- * `pnpm bench:rw`: what read/write-set functions cost beside their handlers, in this process, warm: for each handler of
- * the fixtures and the template, the accesses, the time of f and of f^rw (a whole run by the host, items in memory), and
- * both modules.
+ * `pnpm bench:rw`: the cost of read/write-set functions beside their handlers, in this process, warm. For each handler of
+ * the fixtures and the template it measures the accesses, the times of *f* and *f^rw*, and the sizes of both modules. A time
+ * is that of a whole run by the host, with the items in memory.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * For the benchmark of read/write-set functions: the same host in workerd. Its clocks stand still while it executes, so what
- * is timed, from outside, is a request that runs a function many times, beside one that does not run it.
+ * For the benchmark of read/write-set functions: the same host in workerd. Its clocks stand still while it executes. So
+ * the benchmark times two requests from outside: one runs a function many times, and the other does not run it.
  */
 import type { BuildResult } from "../pipeline.ts";
 import type { BenchmarkRequest, BenchmarkStore } from "./benchmark.worker.ts";

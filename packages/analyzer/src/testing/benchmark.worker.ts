@@ -2,7 +2,7 @@
 import { commitId, entryOf, type Entry, type UnitId } from "@radical/protocol";
 import { deriveAccessSet, type HandlerModule } from "@radical/wasm-host";
 
-/** What it runs on. */
+/** The module and the items of a benchmark. */
 export interface BenchmarkStore extends Pick<HandlerModule, "hash" | "limits"> {
   /** Values by unit; as all bytes here, in hexadecimal digits. */
   readonly items: Readonly<Record<string, string>>;

@@ -1,9 +1,9 @@
 /**
- * For tests: the same executions in Node and in workerd must show the same: reads, writes, outcome, fuel. The programs are
- * the templates, one that meets every limit, and random ones; what they run on is random too.
+ * For tests: an execution in Node and in workerd must have the same reads, writes, outcome and fuel. The programs are the
+ * templates, one that meets every limit, and random ones. Their items are random too.
  *
- * Each execution also runs with less than it needs: some fuel of what it used, and little stack, so that every program is cut
- * off in the midst of what it does.
+ * Each execution also runs with less than it needs: a part of the fuel that it used, and little stack. So every program is
+ * cut off in the middle of its work.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ export interface DifferentialProgram {
   readonly exploration: Pick<Exploration, "strings" | "integers" | "keys">;
   /** Stores for each handler, with up to three calls on each. */
   readonly runs: number;
-  /** What none of its handlers needs more of, unless it is to run out. */
+  /** Fuel that is enough for each of its handlers, unless one is meant to run out. */
   readonly fuel: number;
 }
 
@@ -138,7 +138,7 @@ function modulesOf(programs: readonly DifferentialProgram[]): Readonly<Record<st
   );
 }
 
-/** What the executions of a program show here, each on the items that the calls before it left. */
+/** Runs the executions of a program here, each on the items that the calls before it left. */
 function performInNode(
   { name, build, exploration, runs, fuel }: DifferentialProgram,
   seed: number,

@@ -1,6 +1,6 @@
 /**
- * The differential test's executions, as both hosts perform them: this module runs in Node and, as a Worker, in workerd. What
- * an execution shows is written down as text, to be compared.
+ * The differential test's executions, as both hosts perform them. This module runs in Node and, as a Worker, in workerd. It
+ * writes the results of an execution down as text, to be compared.
  */
 import {
   commitId,

@@ -14,12 +14,12 @@ export interface FuzzFailure {
   readonly seed: number;
   /** The handler concerned; null: the program as a whole. */
   readonly handler: string | null;
-  /** What went wrong, the same for the same mistake: a code of a diagnostic, or words with the unit left out. */
+  /** The mistake in the same words each time: a code of a diagnostic, or an error with the unit left out. */
   readonly mistake: string;
   readonly message: string;
 }
 
-/** What the programs of some seeds came to; adds up. */
+/** Counts of the results of programs, which add up. */
 export interface FuzzCounts {
   programs: number;
   handlers: number;
@@ -67,7 +67,7 @@ export function emptyReport(): FuzzReport {
   };
 }
 
-/** What one exploration of a random program consists of. */
+/** The calls and items of one exploration of a random program. */
 function exploration(seed: number, handlers: readonly string[], runs: number): Exploration {
   return {
     strings: KEY_TEXTS,

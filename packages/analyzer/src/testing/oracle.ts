@@ -1,7 +1,7 @@
 /**
- * For tests: the soundness of read/write-set functions, by execution. On the same items, what f touches must be
- * within what f^rw said, and f^rw must come to the same set when it learns the items in rounds, as at a location. So
- * must record mode, where f itself says what it touches.
+ * For tests: the soundness of read/write-set functions, by execution. On the same items, the units that *f* touches must be
+ * in the set of *f^rw*. *f^rw* must come to the same set when it learns the items in rounds, as at a location. So must record
+ * mode, where the set comes from *f* itself.
  *
  * Random calls run one after the other on one store, so that later calls find what earlier ones wrote. Then they run
  * again in the other order, and the last of them in an instance that has never run: nothing may be different.
@@ -37,7 +37,7 @@ import type { SourceFile } from "../diagnostics/diagnostic.ts";
 import type { BuildResult } from "../pipeline.ts";
 import { moduleOf, snapshotOf, type Items } from "./run.ts";
 
-/** What is known of a handler's set. */
+/** The known properties of a handler's set. */
 interface Known {
   readonly kind: "sliced" | "given" | "recorded";
   /** A slice without transformations: it makes f's accesses, and ends where f does or goes on behind a trap of f's. */
@@ -91,9 +91,10 @@ function asNew(module: HandlerModule): HandlerModule {
 }
 
 /**
- * Compares f^rw with f on the items. Throws an error that names the unit if f^rw missed one. It gives a set wherever f
- * makes accesses that a store takes; only if it says more than f touches, or has gone on behind the end of f, it may fail
- * at such an access of its own. (What uses up memory or stack where f does not is a mistake.)
+ * Compares f^rw with f on the items. Throws an error that names the unit if f^rw missed one. f^rw gives a set wherever f
+ * makes accesses that a store takes. It may fail at an access of its own that no store takes. It makes such an access only
+ * where it says more than f touches, or has gone on behind the end of f. Using up memory or stack where f does not is a
+ * mistake.
  */
 function compareRuns(
   module: HandlerModule,
@@ -146,8 +147,8 @@ function expectWithinTables(handler: string, tables: HandlerTables | null, { rea
 }
 
 /**
- * Whether f ended by a trap that f^rw leaves out, and f^rw came behind that place: before it failed, it had said all that
- * f touched, in f's order. An abort and a `throw` are never left out where accesses follow.
+ * Whether f ended by a trap that f^rw leaves out, and f^rw came behind that place. Then f^rw had said all units that f
+ * touched, in f's order, before it failed. An abort and a `throw` are never left out where accesses follow.
  */
 function hasPassed(
   module: HandlerModule,
@@ -319,7 +320,7 @@ export interface RandomCall {
   readonly draw: number;
 }
 
-/** What a store begins with, and calls of these handlers. */
+/** The first items of a store, and calls of these handlers. */
 export function arbitraryHistory(
   build: BuildResult,
   handlers: readonly string[],

@@ -17,7 +17,7 @@ export interface Extra {
   calls: number;
   /** Units that were said and not touched, where the handler came to its result. */
   reads: number;
-  /** Of those the ones that the handler may have written before: it sees its own write. */
+  /** Reads of units that the handler may have written before: it sees its own write. */
   ownReads: number;
   writes: number;
 }

@@ -1,8 +1,8 @@
 /**
  * For tests: random applications that stress the slicer. They alias objects through variables, fields, containers and
- * globals, mutate them through helpers, methods and callbacks, read what they wrote, jump out of nested loops, hide
- * accesses and draws in conditions and arguments, hang branches on expensive values, draw, abort, throw and trap. They
- * are type-correct and always end. Same seed, same program.
+ * globals. They mutate them through helpers, methods and callbacks, and read their own writes. They jump out of nested
+ * loops, and hide accesses and draws in conditions and arguments. Their branches depend on expensive values. They draw,
+ * abort, throw and trap. They are type-correct and always end. The same seed gives the same program.
  */
 import { Random as SeededRandom } from "@radical/history";
 import { PRELUDE } from "./random-prelude.ts";
@@ -307,7 +307,7 @@ class FunctionWriter {
       const on = table();
       const other = table();
       const found = random.name();
-      // What it wrote itself is not there for the set: only what is read first can be read to go on.
+      // The set does not have its own writes: only an item that is read first can be read to go on.
       const first = [
         [
           "given-dependent-read",

@@ -1,6 +1,6 @@
 /**
- * For benchmarks: an application of 30 handlers in several files, made of those in `fixtures/`: a social network, hotels
- * and a forum, and as many of the collection of constructs as are missing.
+ * For benchmarks: an application of 30 handlers in several files, made of those in `fixtures/`. They are a social network,
+ * hotels and a forum, and as many of the collection of constructs as are missing.
  */
 import { fixture } from "./fixtures.ts";
 
@@ -20,7 +20,7 @@ export function thirtyHandlers(): Readonly<Record<string, string>> {
   let exported = Object.entries(others)
     .filter(([path]) => path.startsWith("handlers/"))
     .reduce((sum, [, text]) => sum + (text.match(HANDLER)?.length ?? 0), 0);
-  // What is not exported is no handler: clients can't call it, and it is not compiled.
+  // A function that is not exported is not a handler: clients can't call it, and it is not compiled.
   files["handlers/constructs.ts"] = rest.replaceAll(HANDLER, (match) => (exported++ < HANDLERS ? match : "function"));
   return files;
 }

@@ -27,7 +27,7 @@ export function handlerWords({ name, plan, readOnly, reads, writes, transformati
     ...(rows.length === 0 ? [] : [fenced(rows)]),
     ...(isDependent ? ["*dependent*: the value decides which other items the handler touches."] : []),
     ...transformations.map(
-      ({ kind, words, steps }) => `*${kind}*: ${words}. This saves about ${steps.toLocaleString("en")} steps.`,
+      ({ kind, words, steps }) => `*${kind}*: ${words} This saves about ${steps.toLocaleString("en")} steps.`,
     ),
   ].join("\n\n");
 }

@@ -63,7 +63,8 @@ export function allArguments(
     walkExpression(value, (expression) => {
       if (expression.kind === "local" && own.has(expression.local))
         throw new Refusal("not_sliced_syntax", {
-          message: "A call of the base constructor whose default values hang on other arguments can't be followed.",
+          message:
+            "The analyzer can't follow this call of the base constructor, because a default value depends on another argument.",
           primary: span,
           related: [{ span: value.span, label: "the default value" }],
           help: "Pass all arguments.",

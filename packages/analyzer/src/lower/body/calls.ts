@@ -24,7 +24,10 @@ export function lowerConstruction(lowering: BodyLowering, node: as.NewExpression
   const callee = facts.calls?.find((candidate) => candidate.is(CommonFlags.Constructor));
   const instance = callee?.getBoundClassOrInterface() ?? facts.type?.getClass() ?? null;
   if (instance === null)
-    throw new Refusal("not_sliced_syntax", { message: "This construction can't be followed yet.", primary: span });
+    throw new Refusal("not_sliced_syntax", {
+      message: "The analyzer can't follow this construction yet.",
+      primary: span,
+    });
   const type = lowering.declarations.type(instance.type, span);
   if (type.kind === "class" && callee !== undefined) {
     const { declaration } = type;
@@ -64,9 +67,9 @@ function lowerNewTable(lowering: BodyLowering, node: as.NewExpression, type: Typ
     (name as as.LiteralExpression).literalKind !== LiteralKind.String
   ) {
     throw new Refusal("not_sliced_table_value", {
-      message: "A table that is not declared at module level can't be followed.",
+      message: "The analyzer can't follow a table that is not a constant at the top of a file.",
       primary: span,
-      help: 'Declare it outside of functions: `const users = new Table<User>("users");`',
+      help: 'Declare it outside of functions: `const users = new Table<User>("users");`.',
     });
   }
   return { kind: "new-table", name: (name as as.StringLiteralExpression).value, type, span };
@@ -155,7 +158,7 @@ function resolvedCallee(lowering: BodyLowering, node: as.CallExpression, calleeN
     );
   if (callee === undefined)
     throw new Refusal("not_sliced_syntax", {
-      message: "What this calls can't be followed yet.",
+      message: "The analyzer can't follow this call yet, because it does not know the function.",
       primary: spanOf(node),
     });
   return callee;

@@ -24,7 +24,7 @@ export function lowerAssertion(lowering: BodyLowering, node: as.AssertionExpress
     default:
       break;
   }
-  throw new Refusal("not_sliced_syntax", { message: "This assertion can't be followed yet.", primary: span });
+  throw new Refusal("not_sliced_syntax", { message: "The analyzer can't follow this assertion yet.", primary: span });
 }
 
 /** The compiler knows `typeof` from the type; the operand is evaluated for its effects. */
@@ -44,9 +44,9 @@ export function lowerTypeOf(lowering: BodyLowering, node: as.Expression, span: S
     inner.kind === NodeKind.This || inner.kind === NodeKind.Identifier || inner.kind === NodeKind.PropertyAccess;
   if (!isNamed)
     throw new Refusal("not_sliced_syntax", {
-      message: "`typeof` of a computed value can't be followed.",
+      message: "The analyzer can't follow the `typeof` of a computed value.",
       primary: span,
-      help: "Store it in a variable first.",
+      help: "Put the value into a variable first.",
     });
   const operand = lowering.expression(inner);
   const text = constant(typeName(operand.type));

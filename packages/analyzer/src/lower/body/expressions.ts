@@ -54,7 +54,10 @@ export function lowerExpression(lowering: BodyLowering, node: as.Expression, exp
       const { expression } = inner as as.InstanceOfExpression;
       const tested = lowering.factsOf(inner).writtenType;
       if (tested === undefined)
-        throw new Refusal("not_sliced_type", { message: "This type test can't be followed yet.", primary: span });
+        throw new Refusal("not_sliced_type", {
+          message: "The analyzer can't follow this test of a type yet.",
+          primary: span,
+        });
       return {
         kind: "instance-of",
         operand: lowering.expression(expression),
@@ -76,7 +79,7 @@ export function lowerExpression(lowering: BodyLowering, node: as.Expression, exp
       const { lambda } = lowering.factsOf(inner);
       if (lambda === undefined)
         throw new Refusal("not_sliced_syntax", {
-          message: "This function expression can't be followed yet.",
+          message: "The analyzer can't follow this function expression yet.",
           primary: span,
         });
       return lowering.functionValue(lowering.declarations.function(lambda), lambda, span);
@@ -84,6 +87,9 @@ export function lowerExpression(lowering: BodyLowering, node: as.Expression, exp
     case NodeKind.Call:
       return lowerCall(lowering, inner as as.CallExpression);
     default:
-      throw new Refusal("not_sliced_syntax", { message: "This expression can't be followed yet.", primary: span });
+      throw new Refusal("not_sliced_syntax", {
+        message: "The analyzer can't follow this expression yet.",
+        primary: span,
+      });
   }
 }

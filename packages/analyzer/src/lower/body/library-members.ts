@@ -45,9 +45,9 @@ export function hiddenCalls(
       element.kind === "table"
     )
       throw new Refusal("not_sliced_library", {
-        message: `${member.name}() on an array of objects can't be followed yet.`,
+        message: `The analyzer can't follow ${member.name}() on an array of objects yet.`,
         primary: span,
-        help: "Turn the elements into text first, with map().",
+        help: "Make texts of the elements first: `.map<string>((each) => each.name)`.",
       });
     return [];
   }
@@ -58,7 +58,7 @@ export function hiddenCalls(
     const equal = lowering.declarations.operator(element.declaration, OperatorKind.Eq);
     if (equal === null) return [];
     throw new Refusal("not_sliced_operator_overload", {
-      message: `Objects of ${element.declaration.name} as keys can't be followed: which of several equal ones is found hangs on their addresses.`,
+      message: `The analyzer can't follow objects of ${element.declaration.name} as keys, because their addresses decide which of several equal keys is found.`,
       primary: span,
       related: [{ span: spanOf(equal.declaration.name), label: "makes different objects equal" }],
       help: "Use a text or a number made of the object as the key.",
@@ -85,7 +85,7 @@ function hiddenOperator(
   if (source === null) return [];
   if (!source.is(CommonFlags.Instance))
     throw new Refusal("not_sliced_operator_overload", {
-      message: `The static operator of ${owner.name} that ${member} calls can't be followed yet.`,
+      message: `The analyzer can't follow the static operator of ${owner.name} that ${member} calls.`,
       primary: span,
       related: [{ span: spanOf(source.declaration.name), label: "the operator" }],
       help: "Declare the operator as a method, without `static`.",
@@ -101,7 +101,7 @@ export function unknownMember(owner: string, name: string, span: Span): Refusal 
   const reason = refusedMember(owner, name);
   const why = reason === null ? " yet" : `: ${reason}`;
   return new Refusal("not_sliced_library", {
-    message: `What ${shown} does can't be followed${why}.`,
+    message: `The analyzer can't follow ${shown}${why}.`,
     primary: span,
     help: "Use other members of the library, or a function of your own.",
   });

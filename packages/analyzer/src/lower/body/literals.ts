@@ -57,9 +57,9 @@ export function lowerLiteral(
       return lowerObjectLiteral(lowering, node as as.ObjectLiteralExpression, expected);
     default:
       throw new Refusal("not_sliced_syntax", {
-        message: "This literal can't be followed yet.",
+        message: "The analyzer can't follow this literal yet.",
         primary: span,
-        help: "Construct an object with `new` and assign its fields.",
+        help: "Construct an object with `new`, and assign its fields.",
       });
   }
 }
@@ -69,7 +69,7 @@ function lowerHole(type: Type | undefined, span: Span): Expression {
   const text = type === undefined || type.kind === "string" ? null : zeroText(type);
   if (type === undefined || text === null)
     throw new Refusal("not_sliced_syntax", {
-      message: "A hole in an array of objects can't be followed: there is no value for it.",
+      message: "The analyzer can't follow a hole in an array of objects, because there is no value for it.",
       primary: span,
       help: "Write out all elements.",
     });
@@ -90,9 +90,9 @@ function lowerObjectLiteral(
   const constructor = instance?.constructorInstance ?? null;
   if (type?.kind !== "class" || instance === null || constructor === null)
     throw new Refusal("not_sliced_syntax", {
-      message: "The class of this object literal is not known.",
+      message: "The analyzer does not know the class of this object literal.",
       primary: span,
-      help: "Construct an object with `new` and assign its fields.",
+      help: "Construct an object with `new`, and assign its fields.",
     });
   const created: Expression = {
     kind: "construction",
@@ -107,7 +107,7 @@ function lowerObjectLiteral(
     const property = member?.kind === ElementKind.PropertyPrototype ? (member as as.PropertyPrototype).instance : null;
     if (property?.isField !== true)
       throw new Refusal("not_sliced_syntax", {
-        message: `An object literal that sets ${name.text} through an accessor can't be followed.`,
+        message: `The analyzer can't follow an object literal that sets ${name.text} through an accessor.`,
         primary: spanOf(name),
         help: "Set it in a statement of its own.",
       });
@@ -146,7 +146,7 @@ function lowerTemplatePart(lowering: BodyLowering, node: as.Expression): Express
     .calls?.find((callee) => callee.prototype.name === "toString");
   if (toString === undefined)
     throw new Refusal("not_sliced_syntax", {
-      message: "This value in a template can't be followed yet.",
+      message: "The analyzer can't follow this value in a template yet.",
       primary: part.span,
     });
   return methodCall(lowering, toString, part, [], part.span, false);

@@ -174,7 +174,7 @@ export class BodyLowering {
     if (type !== undefined) return this.declarations.type(type, spanOf(node));
     if (expected !== undefined) return expected;
     throw new Refusal("not_sliced_syntax", {
-      message: "The type of this expression is not known.",
+      message: "The analyzer does not know the type of this expression.",
       primary: spanOf(node),
     });
   }
@@ -190,7 +190,7 @@ export class BodyLowering {
   thisValue(span: Span): Expression {
     if (this.self === null)
       throw new Refusal("not_sliced_syntax", {
-        message: "The initial value of a field can't be followed if it uses `this`.",
+        message: "The analyzer can't follow the initial value of a field that uses `this`.",
         primary: span,
         help: "Give the field its value in the constructor.",
       });

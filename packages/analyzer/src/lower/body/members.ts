@@ -61,7 +61,7 @@ export function lowerReference(
       break;
   }
   throw new Refusal("not_sliced_syntax", {
-    message: "What this name refers to can't be followed yet.",
+    message: "The analyzer can't follow this name yet.",
     primary: span,
   });
 }

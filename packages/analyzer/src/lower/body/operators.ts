@@ -14,7 +14,7 @@ export function lowerUnary(lowering: BodyLowering, node: as.UnaryExpression, exp
   if (node.operator === Token.TypeOf) return lowerTypeOf(lowering, node.operand, span);
   const operator = UNARY_OPERATORS.get(node.operator);
   if (operator === undefined)
-    throw new Refusal("not_sliced_syntax", { message: "This operator can't be followed yet.", primary: span });
+    throw new Refusal("not_sliced_syntax", { message: "The analyzer can't follow this operator yet.", primary: span });
   const type = lowering.typeOf(node, expected);
   // The compiler takes the sign of a literal for a part of it.
   const operand = lowering.expression(node.operand, type);
@@ -50,7 +50,7 @@ export function lowerBinary(lowering: BodyLowering, node: as.BinaryExpression): 
   }
   const text = BINARY_OPERATORS.get(operator);
   if (text === undefined)
-    throw new Refusal("not_sliced_syntax", { message: "This operator can't be followed yet.", primary: span });
+    throw new Refusal("not_sliced_syntax", { message: "The analyzer can't follow this operator yet.", primary: span });
   const left = lowering.expression(node.left);
   const right = lowering.expression(node.right);
   const overloaded = binaryOverload(lowering, node, left, right, text);

@@ -53,7 +53,10 @@ export function lowerPlace(lowering: BodyLowering, node: as.Expression): Place {
     }
     return accessorPlace(lowering, property, null, false, span);
   }
-  throw new Refusal("not_sliced_syntax", { message: "An assignment to this can't be followed yet.", primary: span });
+  throw new Refusal("not_sliced_syntax", {
+    message: "The analyzer can't follow an assignment to this yet.",
+    primary: span,
+  });
 }
 
 function simplePlace(target: Extract<AssignmentTarget, { kind: "local" | "global" }>, type: Type, span: Span): Place {
@@ -128,7 +131,7 @@ function accessorPlace(
   const { getterInstance: getter, setterInstance: setter } = property;
   if (setter === null)
     throw new Refusal("not_sliced_syntax", {
-      message: "An assignment to this can't be followed yet.",
+      message: "The analyzer can't follow an assignment to this yet.",
       primary: span,
     });
   const type = lowering.declarations.type(setter.signature.parameterTypes[0]!, span);
@@ -138,7 +141,7 @@ function accessorPlace(
     target: null,
     read: ([given]) => {
       if (getter === null)
-        throw new Refusal("not_sliced_syntax", { message: "What this reads can't be followed yet.", primary: span });
+        throw new Refusal("not_sliced_syntax", { message: "The analyzer can't follow this read yet.", primary: span });
       return methodCall(lowering, getter, given ?? null, [], span, viaSuper);
     },
     write: ([given], value, used) => {

@@ -43,7 +43,10 @@ export function lowerStatement(lowering: BodyLowering, node: as.Statement): Stat
     case NodeKind.TypeDeclaration:
       return [];
     default:
-      throw new Refusal("not_sliced_syntax", { message: "This statement can't be followed yet.", primary: span });
+      throw new Refusal("not_sliced_syntax", {
+        message: "The analyzer can't follow this statement yet.",
+        primary: span,
+      });
   }
 }
 
@@ -54,7 +57,7 @@ function lowerReturn(lowering: BodyLowering, node: as.ReturnStatement): Statemen
     if (withoutParentheses(value).kind === NodeKind.This)
       return [{ kind: "return", value: lowering.thisValue(span), span }];
     throw new Refusal("not_sliced_syntax", {
-      message: "A constructor that returns another object can't be followed: who calls `new` gets that one.",
+      message: "The analyzer can't follow a constructor that returns another object.",
       primary: span,
       help: "Return `this`, or use a static method that returns the object.",
     });

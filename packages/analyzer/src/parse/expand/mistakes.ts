@@ -1,46 +1,46 @@
-/** Forms that are written where they have no meaning, or in a way that has none yet, each with the form to write. */
+/** Forms that are written where they have no meaning, each with the form to write. */
 import type { DiagnosticCode } from "../../diagnostics/catalogue.ts";
 
 const MISTAKES = {
   never_null: {
     code: "dead_code",
-    message: "This is never used: the value before it is never null.",
-    help: "Leave it out, or declare what may be absent as T | null.",
+    message: "This is never used, because the value before it is never null.",
+    help: "Leave it out. If the value before it can be missing, give that a type with `| null`.",
   },
   never_null_chain: {
     code: "dead_code",
-    message: "This is never null, so ?. tests nothing.",
-    help: "Write a dot, or declare what may be absent as T | null.",
+    message: "This is never null, so `?.` tests nothing.",
+    help: "Write a dot. If the value can be missing, give it a type with `| null`.",
   },
   not_iterable: {
     code: "for_of_loop",
-    message: "A for…of loop goes over arrays, typed arrays, strings, sets and maps.",
-    help: "Give the object a method that returns an array.",
+    message: "A `for … of` loop goes over arrays, typed arrays, strings, sets and maps, and this is none of them.",
+    help: "Give the object a method that returns an array, and loop over that.",
   },
   map_without_parts: {
     code: "for_of_loop",
-    message: "A for…of loop over a map has two names.",
-    help: "for (const [key, value] of map) { … }; for one of them write map.keys() or map.values()",
+    message: "A `for … of` loop over a map takes two names, because each entry has a key and a value.",
+    help: "Write `for (const [key, value] of map) …`. For the keys alone, loop over `map.keys()`; for the values alone, over `map.values()`.",
   },
   changed_while_looping: {
     code: "for_of_loop",
-    message: "A for…of loop can't change the set or map that it goes over.",
-    help: "Go over a copy: for (const key of map.keys()) collects first. Change the map behind the loop.",
+    message: "A `for … of` loop can't change the set or map that it goes over.",
+    help: "Collect the changes in an array, and make them after the loop. Or loop over a copy: `for (const key of map.keys()) …`.",
   },
   callback_without_value: {
     code: "closure",
-    message: "This function gives a value on some of its paths only.",
+    message: "This function returns a value on some of its paths only.",
     help: "Return a value at the end of the function too.",
   },
   spread_of_base: {
     code: "spread",
-    message: "A record whose class has derived classes can't be spread: its other fields are not known here.",
-    help: "Name the fields: { id: order.id, note: order.note }",
+    message: "This record can't be spread: its class has derived classes, whose fields are not known here.",
+    help: "Name the fields: `{ id: order.id, note: order.note }`.",
   },
   unknown_form: {
     code: "type_error",
-    message: "The type of this is not known.",
-    help: "Write it into a variable with a type first.",
+    message: "The type of this expression is not known.",
+    help: "Put the value into a variable with a type first: `const total: f64 = …;`.",
   },
 } as const satisfies Readonly<
   Record<string, { readonly code: DiagnosticCode; readonly message: string; readonly help: string }>

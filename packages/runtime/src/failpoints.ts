@@ -14,6 +14,7 @@ export const FAILPOINTS = {
   "edge.request-sent": "the LVI request is on its way",
   "edge.replied": "the LVI reply has come, and the execution has not heard it",
   "edge.speculated": "f has run, and the execution has not heard it",
+  "edge.shown": "the client was shown a result, and its answer is not known",
   "edge.answer-unsent": "the outcome is settled, and the client was not told",
   "edge.answered": "the client was told; neither the followup nor the writes for the cache have left",
   "edge.followup-unsent": "the client was told, the followup has not left",

@@ -139,7 +139,11 @@ export function run(execution: ExecutionMachine, surroundings: Surroundings): Ru
         return ran;
       },
     },
-    show,
+    show: (result) => {
+      show(result);
+      // From here on the execution hears nothing.
+      void failpoint?.reach("edge.shown");
+    },
     answer: (answer, verdict, settled) => {
       answering.resolve({ answer, verdict });
       const stopped = failpoint?.reach("edge.answered") ?? null;

@@ -385,8 +385,17 @@ export class Deployment {
     return locations.kill();
   }
 
-  /** One attempt, as soon as there are locations; null: no answer. Without a key read leases may answer it. */
-  async call(handler: string, args: unknown, location: string, idempotencyKey: string | null): Promise<Reply | null> {
+  /**
+   * One attempt, as soon as there are locations; null: no answer. Without a key read leases may answer it. `early`: a result
+   * before its confirmation is asked for. It does not count as an answer.
+   */
+  async call(
+    handler: string,
+    args: unknown,
+    location: string,
+    idempotencyKey: string | null,
+    early = false,
+  ): Promise<Reply | null> {
     const url = await this.#url.promise;
     try {
       const response = await fetch(`${url}/api/${handler}`, {
@@ -396,8 +405,10 @@ export class Deployment {
           "content-type": "application/json",
           [LOCATION_HEADER]: location,
           ...(idempotencyKey === null ? {} : { "idempotency-key": idempotencyKey }),
+          ...(early ? { prefer: "speculative" } : {}),
         },
       });
+      if (response.headers.has("preference-applied")) return lastLineOf(await response.text());
       const body = (await response.json()) as Omit<Reply, "status" | "path">;
       return { ...body, status: response.status, path: response.headers.get("x-radical-path") };
     } catch {
@@ -428,4 +439,21 @@ export interface Reply {
   readonly result?: unknown;
   readonly error?: { readonly code: string; readonly message: string };
   readonly path: string | null;
+}
+
+/** The answer of a stream; null: it has none. */
+function lastLineOf(stream: string): Reply | null {
+  type LineOfStream = Partial<{
+    readonly speculative: { readonly result: unknown };
+    readonly confirmed: true;
+    readonly corrected: { readonly result: unknown };
+    readonly failed: { readonly status: number; readonly code: string; readonly message: string };
+    readonly path: string | null;
+  }>;
+  const lines = stream.split("\n").filter((line) => line !== "");
+  const [first, last] = [lines[0], lines.at(-1)].map((line) => JSON.parse(line ?? "{}") as LineOfStream);
+  const path = last?.path ?? null;
+  if (last?.confirmed === true) return { status: 200, result: first?.speculative?.result, path };
+  if (last?.corrected !== undefined) return { status: 200, result: last.corrected.result, path };
+  return last?.failed === undefined ? null : { status: last.failed.status, error: last.failed, path };
 }

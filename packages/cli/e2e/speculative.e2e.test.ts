@@ -2,7 +2,7 @@
  * Results before their confirmation in `radical dev`, through all of its parts: the client for pages, the one port and workerd.
  * The link to the primary holds requests.
  */
-import { LVI_PATH } from "@radical/protocol";
+import { type Health, HEALTH_PATH, LVI_PATH } from "@radical/protocol";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type TestApp, startTestApp } from "../src/testing.ts";
@@ -58,6 +58,19 @@ async function publish(): Promise<string> {
   return id;
 }
 
+type Shown = NonNullable<Health["shown"]>;
+
+/** The verdicts that the location near has counted. */
+async function shownSoFar(): Promise<Shown> {
+  const health = (await (await fetch(app.url + HEALTH_PATH)).json()) as Health;
+  return health.shown!;
+}
+
+/** Settles when the location has counted one more of these. */
+async function counted(verdict: string, before: Shown): Promise<void> {
+  await expect.poll(shownSoFar, SOON).toEqual({ ...before, [verdict]: before[verdict]! + 1 });
+}
+
 /** Holds LVI requests until released. */
 function hold(): () => void {
   const released = Promise.withResolvers<void>();
@@ -70,12 +83,14 @@ function hold(): () => void {
 
 test("the first result is there while nothing has reached the primary; the answer follows", async () => {
   const id = await publish();
+  const before = await shownSoFar();
   const release = hold();
   const speculation = client.speculate.like({ token, id });
   expect(await speculation.first).toBe(1);
   release();
   expect(await speculation.confirmed).toBe(1);
   expect((await client.timeline({ token })).find((post) => post.id === id)?.likes).toBe(1);
+  await counted("confirmed", before);
 });
 
 test("a stream that breaks off after its first line is repeated, and the call has happened once", async () => {
@@ -101,23 +116,29 @@ test("a result on a stale cache is corrected", async () => {
   const id = await publish();
   const other = await app.result<{ token: string }>("register", { name: "yan", password: "correct horse" });
   expect(await app.result("like", { token: other.token, id }, { location: "far" })).toBe(1);
+  const before = await shownSoFar();
   const events: unknown[] = [];
   for await (const event of client.speculate.like({ token, id })) events.push(event);
   expect(events).toEqual([
     { kind: "speculative", result: 1 },
     { kind: "corrected", result: 2 },
   ]);
+  await counted("corrected", before);
 });
 
 test("a result of which nothing becomes has the error of the call", async () => {
   const follow = async (): Promise<string | null> => (await app.call("follow", { token, name: "ada" })).path;
   await expect.poll(follow, SOON).toBe("speculative");
   await app.result("logout", { token }, { location: "far" });
+  const before = await shownSoFar();
   const speculation = client.speculate.unfollow({ token, name: "ada" });
   expect(await speculation.first).toEqual(expect.any(Number));
   await expect(speculation.confirmed).rejects.toMatchObject({ code: "not_logged_in", status: 401 });
   // The log has the path and the status of the answer, as of every request.
   const lines = (): unknown[] =>
     app.events.filter((event) => event.event === "request" && event.handler === "unfollow");
-  await expect.poll(lines, SOON).toMatchObject([{ path: "near-storage", reason: "stale", status: 401 }]);
+  await expect
+    .poll(lines, SOON)
+    .toMatchObject([{ path: "near-storage", reason: "stale", status: 401, verdict: "failed" }]);
+  await counted("failed", before);
 });

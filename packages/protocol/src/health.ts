@@ -16,4 +16,6 @@ export interface Health {
   readonly primaryMs: number;
   /** Calls that the isolate of this answer has answered, by `x-radical-path`. A location has several isolates. An older one does not say. */
   readonly answered?: Readonly<Record<string, number>>;
+  /** Results that this isolate has shown before their answers, by the verdict of the answer. An older one does not say. */
+  readonly shown?: Readonly<Record<string, number>>;
 }

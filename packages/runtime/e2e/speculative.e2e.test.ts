@@ -82,6 +82,7 @@ test("the result of the run is there while the primary has not replied; then it 
     status: 200,
     path: "speculative",
     reason: "valid",
+    verdict: "confirmed",
   });
 });
 

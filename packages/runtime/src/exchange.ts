@@ -58,6 +58,8 @@ export class Exchange {
   #lines: LogLine[] = [];
   /** The client may be shown a result before the reply, which then is the last line of a stream. */
   #streams = false;
+  /** It was shown one. */
+  #hasShown = false;
 
   constructor(
     manifest: Manifest,
@@ -119,7 +121,10 @@ export class Exchange {
       lane,
       failpoint,
       timings: this.#timings,
-      show: (result) => early?.show(speculativeLine(result, toldExecution(identity.executionId)), this.#earlyHeaders),
+      show: (result) => {
+        this.#hasShown = true;
+        early?.show(speculativeLine(result, toldExecution(identity.executionId)), this.#earlyHeaders);
+      },
       warn: (event, message) => this.#warn(event === "wrote_on_get" ? "error" : "warn", event, message),
       fault: (error) => this.#warn("error", "internal_error", describe(error)),
     });
@@ -154,7 +159,7 @@ export class Exchange {
   fail(error: unknown): Told {
     const reply = replyOfError(error);
     if (reply.code === "internal_error") this.#warn("error", "internal_error", describe(error));
-    return this.#reply(reply, null, "failed", null);
+    return this.#reply(reply, null, this.#hasShown ? "failed" : null, null);
   }
 
   /** The subrequests that it has made so far. */
@@ -165,7 +170,7 @@ export class Exchange {
   /** Writes to the log how it was replied. */
   report(): void {
     for (const line of this.#lines.splice(0)) {
-      if (line.event === "request" && line.path !== null) countAnswer(line.path);
+      if (line.event === "request") countAnswer(line.path, line.verdict);
       this.#log(line);
     }
   }
@@ -185,6 +190,7 @@ export class Exchange {
       status: reply.status,
       path: reply.path,
       reason,
+      verdict,
       code: reply.code,
       ms,
       fuel: this.#timings.fuel,

@@ -14,7 +14,7 @@ import {
   RadicalError,
   SEED_BYTES,
 } from "@radical/protocol";
-import { answeredSoFar } from "./answered.ts";
+import { answersSoFar } from "./answered.ts";
 import { placeOf, type Whereabouts } from "./cache/place.ts";
 import type { Answered } from "./core/effects.ts";
 import { hex } from "./hex.ts";
@@ -53,7 +53,7 @@ async function answer(request: Request, env: HealthEnv, { application, module }:
       deployment: deploymentOf(env),
       location,
       primaryMs: Math.round(performance.now() - startedAtMs),
-      answered: answeredSoFar(),
+      ...answersSoFar(),
     };
     return Response.json(health, { headers: { "cache-control": "no-store" } });
   } catch (error) {

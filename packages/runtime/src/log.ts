@@ -1,6 +1,6 @@
 /** The reports of a location: one line per request, the lines that handlers log, and warnings for the operator. */
 import type { LogLineLevel } from "@radical/protocol";
-import type { ExecutionPath, PathReason, WarningCode } from "./core/effects.ts";
+import type { ExecutionPath, PathReason, Verdict, WarningCode } from "./core/effects.ts";
 
 export type LogLine =
   | {
@@ -16,6 +16,8 @@ export type LogLine =
       readonly path: ExecutionPath | null;
       /** Why the execution took its path; null if it did not come to an outcome. */
       readonly reason: PathReason | null;
+      /** On the result that its client was shown before the answer; null: none was shown. */
+      readonly verdict: Verdict | null;
       /** Code of the error, null for a result. */
       readonly code: string | null;
       /** Milliseconds by phase: rw, cache, lvi, f, total. */

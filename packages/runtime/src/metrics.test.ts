@@ -12,6 +12,7 @@ const LINE: LogLine = {
   status: 200,
   path: "near-storage",
   reason: "hot",
+  verdict: "corrected",
   code: null,
   ms: { rw: 0.1, cache: 1, lvi: 74, total: 75.5 },
   fuel: 1_234,
@@ -29,7 +30,7 @@ test("each request is a data point, in the columns that the documentation names"
   expect(points).toEqual([
     {
       indexes: ["follow"],
-      blobs: ["IE", "follow", "near-storage", "hot", ""],
+      blobs: ["IE", "follow", "near-storage", "hot", "", "corrected"],
       doubles: [200, 75.5, 0.1, 1, 74, 0, 1_234],
     },
   ]);

@@ -17,11 +17,11 @@ export function withMetrics(log: Log, dataset: AnalyticsEngineDataset | undefine
 
 /** The columns are part of the interface: docs/http.md. Later ones are added at the end. */
 function dataPointOf(line: RequestLine): AnalyticsEngineDataPoint {
-  const { handler, location, path, reason, code, status, ms, fuel } = line;
+  const { handler, location, path, reason, verdict, code, status, ms, fuel } = line;
   return {
     // The key of sampling when there is too much.
     indexes: [handler ?? ""],
-    blobs: [location, handler ?? "", path ?? "", reason ?? "", code ?? ""],
+    blobs: [location, handler ?? "", path ?? "", reason ?? "", code ?? "", verdict ?? ""],
     doubles: [status, ms["total"] ?? 0, ...PHASES.map((phase) => ms[phase] ?? 0), fuel ?? 0],
   };
 }

@@ -30,3 +30,15 @@ test.each([
   const words = devLine({ event: "server_log", line }, createTerminal({ quiet: true }));
   expect(words).toBe(shown === null ? null : `! LVI server: ${shown}`);
 });
+
+test.each([
+  [null, "valid", "200"],
+  ["confirmed", "valid", "200"],
+  ["corrected", "stale", "200  stale, shown result corrected"],
+  ["failed", "valid", "200  shown result failed"],
+] as const)("a request tells of a result that was shown too early: %s", (verdict, reason, shown) => {
+  const ids = { execution: "e", trace: null, code: null, fuel: null } as const;
+  const line = { event: "request", level: "info", location: "VA", handler: "like", status: 200, ...ids } as const;
+  const words = devLine({ ...line, path: "speculative", ms: {}, reason, verdict }, createTerminal({ quiet: true }));
+  expect(words?.split(" ms  ")[1]).toBe(shown);
+});

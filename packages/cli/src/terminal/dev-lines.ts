@@ -118,7 +118,7 @@ const PATH_STYLES: Readonly<Record<Path, Style>> = {
 /** Reasons that say nothing besides their path. */
 const PLAIN_REASONS: readonly RequestLine["reason"][] = [null, "valid", "unchanged"];
 
-/** Handler, location, path, then where the time went in milliseconds, the status, and why it took longer than it may. */
+/** Handler, location, path, then where the time went in milliseconds, and the status. Then why it took longer than it may, and whether an early result was wrong. */
 function requestLine(line: RequestLine, { style }: Terminal): string {
   const path =
     line.path === null ? "-".padEnd(PATH_WIDTH) : style(PATH_STYLES[line.path], line.path.padEnd(PATH_WIDTH));
@@ -128,8 +128,12 @@ function requestLine(line: RequestLine, { style }: Terminal): string {
   });
   const status =
     line.status < 400 ? String(line.status) : style("red", terminalText(`${line.status} ${line.code ?? ""}`));
-  const reason = PLAIN_REASONS.includes(line.reason) ? "" : `  ${style("dim", terminalText(line.reason ?? ""))}`;
-  return `${terminalText(line.handler ?? "-").padEnd(14)} ${terminalText(line.location).padEnd(8)} ${path}  ${times.join("  ")} ms  ${status}${reason}`;
+  const notes = [
+    ...(PLAIN_REASONS.includes(line.reason) ? [] : [terminalText(line.reason ?? "")]),
+    ...(line.verdict === "corrected" || line.verdict === "failed" ? [`shown result ${line.verdict}`] : []),
+  ];
+  const why = notes.length === 0 ? "" : `  ${style("dim", notes.join(", "))}`;
+  return `${terminalText(line.handler ?? "-").padEnd(14)} ${terminalText(line.location).padEnd(8)} ${path}  ${times.join("  ")} ms  ${status}${why}`;
 }
 
 const LEVEL_STYLES: Readonly<Record<HandlerLine["level"], Style>> = {

@@ -23,6 +23,8 @@ export interface RoundTrip {
   readonly primaryMs: number;
   /** Calls that the isolate which was reached has answered, by their path; null: it is an older one. */
   readonly answered: Health["answered"] | null;
+  /** Results that it has shown before their answers, by what became of them; null: it is an older one. */
+  readonly shown: Health["shown"] | null;
 }
 
 export interface EdgeLook {
@@ -49,8 +51,8 @@ export async function lookAtEdge(
   const roundTrips: RoundTrip[] = [];
   for (const look of looks) {
     if ("health" in look) {
-      const { location, module, primaryMs, answered = null } = look.health;
-      roundTrips.push({ location, module, primaryMs, answered });
+      const { location, module, primaryMs, answered = null, shown = null } = look.health;
+      roundTrips.push({ location, module, primaryMs, answered, shown });
       if (primaryMs > SLOW_MS) locations.push(slow(location, primaryMs));
       if (isMissing(module)) hashes.push(notRegistered(`the location ${location} runs`, module));
     } else (look.isModule ? hashes : locations).push(look.problem);

@@ -1,7 +1,7 @@
 /**
  * The streams of live queries in a Worker. Each belongs to a request, and does everything in it: the platform ties inputs and
  * outputs to the request that began them. Another request leaves it what is to be done, and wakes it. A request that can't be
- * woken looks for itself from time to time.
+ * woken finds it with its next tick.
  */
 import { RadicalError } from "@radical/protocol";
 import type { LiveEffect, LiveEvent, LiveMessage, LiveRun, RunManner, SubscriberId } from "./core/live-queries.ts";
@@ -12,9 +12,10 @@ import { hex } from "./hex.ts";
 import type { Isolate } from "./isolate.ts";
 import { LocationWork, now } from "./worker-ports.ts";
 
-/** How often a request looks whether there is something to do, if nobody can wake it. */
-const LOOK_MS = 1_000;
 const DIGEST_BYTES = 16;
+
+/** The bytes of a message that many streams send. */
+const encoded = new WeakMap<LiveMessage, Uint8Array>();
 
 export interface StreamInput extends Omit<CallInput, "identity" | "live"> {
   /** The last state that the client knows, by its id. */
@@ -97,13 +98,11 @@ export class Stream {
       this.#end();
     });
     this.#listen();
-    while (!this.#isOver) {
-      const effects = this.#effects;
-      this.#effects = [];
-      for (const effect of effects) this.#perform(effect);
-      if (this.#isOver || this.#effects.length > 0) continue;
+    for (;;) {
+      this.#performAll();
+      if (this.#isOver) break;
       this.#waking = Promise.withResolvers<void>();
-      await Promise.race([this.#waking.promise, scheduler.wait(LOOK_MS)]);
+      await this.#waking.promise;
     }
     // Others hear of changes by this request until the next one listens.
     await this.#work.finished();
@@ -122,6 +121,14 @@ export class Stream {
   /** It listens for its isolate when the request before it has done so for long enough. */
   #listen(): void {
     this.#work.tell({ kind: "free", location: this.#location, atMs: now() });
+  }
+
+  #performAll(): void {
+    while (this.#effects.length > 0 && !this.#isOver) {
+      const effects = this.#effects;
+      this.#effects = [];
+      for (const effect of effects) this.#perform(effect);
+    }
   }
 
   #perform(effect: LiveEffect): void {
@@ -157,7 +164,7 @@ export class Stream {
 
   async #send(message: LiveMessage): Promise<void> {
     try {
-      await this.#writer.write(new TextEncoder().encode(eventOf(message)));
+      await this.#writer.write(bytesOf(message));
     } catch {
       // It is closed, which is heard of there.
       return;
@@ -167,6 +174,7 @@ export class Stream {
 
   async #tick({ dueAtMs, waitMs }: Extract<LiveEffect, { kind: "tick" }>): Promise<void> {
     await scheduler.wait(waitMs);
+    this.#performAll();
     if (this.#isOver) return;
     this.#listen();
     if (this.#input.isReplaced()) return this.#retire(null);
@@ -202,6 +210,12 @@ export class Stream {
     const why = reply === null ? null : { status: reply.status, body: reply.body };
     this.#tell({ kind: "retired", subscriber: this.#id, reply: why, atMs: now() });
   }
+}
+
+function bytesOf(message: LiveMessage): Uint8Array {
+  let bytes = encoded.get(message);
+  if (bytes === undefined) encoded.set(message, (bytes = new TextEncoder().encode(eventOf(message))));
+  return bytes;
 }
 
 async function runOf({ status, body, headers, footprint }: Told): Promise<LiveRun> {

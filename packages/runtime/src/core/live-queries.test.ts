@@ -540,6 +540,29 @@ describe("cut off", () => {
     expect(isolate.running.size).toBe(0);
   });
 
+  test("a session that was in doubt for a moment costs one run, and not another one when it proves to live", () => {
+    const { isolate } = settled({ proofMs: 3_000, pollMs: 60_000 });
+    isolate.isCutOff = true;
+    isolate.pass(3_400);
+    isolate.ran("1", [A]);
+    isolate.isCutOff = false;
+    isolate.pass(30_000);
+    expect(isolate.running.size).toBe(0);
+    isolate.changed(A);
+    expect(isolate.running.size).toBe(1);
+  });
+
+  test("nor does one that proves to live while that run is under way", () => {
+    const { isolate } = settled({ proofMs: 3_000 });
+    isolate.isCutOff = true;
+    isolate.pass(3_400);
+    isolate.isCutOff = false;
+    isolate.pass(1_000);
+    isolate.ran("1", [A]);
+    isolate.pass(60_000);
+    expect(isolate.running.size).toBe(0);
+  });
+
   test("runs that fail are repeated after a wait that doubles", () => {
     const { isolate } = settled({ backoffMs: 250, longestBackoffMs: 1_000 });
     isolate.changed(A);

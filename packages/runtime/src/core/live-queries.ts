@@ -381,7 +381,8 @@ export class LiveQueries {
     // variant: session-over
     for (const query of this.#queries.values()) {
       if (query.running !== null) query.running.isCutOff = true;
-      else this.#wake(query, nowMs, freshAtMs);
+      // A session that was in doubt, and lives, has told of every change: its id is never given twice.
+      else if (session === null || query.state?.session !== session) this.#wake(query, nowMs, freshAtMs);
     }
     this.#session = session;
   }
@@ -586,7 +587,11 @@ export class LiveQueries {
     query.freshAtMs = query.ranAtMs;
     query.isStale = false;
     const isLeased = takesLeases && !query.isPolled && session === null && this.#session !== null;
-    if (isCutOff || isLeased || [...woken].some((unit) => !isWhole || this.#hasRead(query, unit)))
+    if (
+      (isCutOff && !this.#isCovered(query)) ||
+      isLeased ||
+      [...woken].some((unit) => !isWhole || this.#hasRead(query, unit))
+    )
       query.dueAtMs = nowMs;
     else if (!this.#isCovered(query)) query.dueAtMs ??= query.ranAtMs + this.#bounds.pollMs;
     for (const subscriber of query.subscribers) this.#tell(subscriber, nowMs);

@@ -1,47 +1,31 @@
 /** The application as its members meet it: over HTTP, at two locations. */
 import { fileURLToPath } from "node:url";
 import { type TestApp, startTestApp } from "@radical/cli/testing";
+import type { Handlers, StoryPage } from "#radical";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-interface Story {
-  readonly id: string;
-  readonly title: string;
-  readonly score: number;
-  readonly comments: number;
-}
-interface Comment {
-  readonly id: string;
-  readonly html: string;
-  readonly depth: number;
-  readonly score: number;
-}
-interface Page {
-  readonly story: Story;
-  readonly comments: Comment[];
-}
-
-let app: TestApp;
+let app: TestApp<Handlers>;
 
 beforeAll(async () => {
-  app = await startTestApp({ project: fileURLToPath(new URL("..", import.meta.url)), seeded: true });
+  app = await startTestApp<Handlers>({ project: fileURLToPath(new URL("..", import.meta.url)), seeded: true });
 });
 afterAll(() => app?.stop());
 
 /** A member of this name, logged in. */
 async function join(name: string): Promise<string> {
-  return (await app.result<{ token: string }>("register", { name, password: "correct horse" })).token;
+  return (await app.result("register", { name, password: "correct horse" })).token;
 }
 
 function post(token: string, title: string): Promise<string> {
-  return app.result<string>("post", { token, title, text: "Text." });
+  return app.result("post", { token, title, text: "Text." });
 }
 
-function view(story: string): Promise<Page> {
-  return app.result<Page>("view", { story }, { location: "far" });
+function view(story: string): Promise<StoryPage> {
+  return app.result("view", { story }, { location: "far" });
 }
 
 async function karma(name: string): Promise<number> {
-  return (await app.result<{ karma: number }>("member", { name })).karma;
+  return (await app.result("member", { name })).karma;
 }
 
 test("votes count once for each member, whatever they change their mind to, wherever they are", async () => {
@@ -58,8 +42,8 @@ test("votes count once for each member, whatever they change their mind to, wher
   for (const token of voters) await app.result("interact", { token, story, vote: "up" });
   expect((await view(story)).story.score).toBe(5);
   expect(await karma("author")).toBe(5);
-  await app.result("interact", { token: voters[0], story, vote: "none" });
-  expect(await app.result("interact", { token: voters[1], story, vote: "down" })).toBe(2);
+  await app.result("interact", { token: voters[0]!, story, vote: "none" });
+  expect(await app.result("interact", { token: voters[1]!, story, vote: "down" })).toBe(2);
   expect(await karma("author")).toBe(2);
   // Voting for oneself counts for the story and earns nothing.
   expect(await app.result("interact", { token: author, story, vote: "up" })).toBe(3);
@@ -69,7 +53,7 @@ test("votes count once for each member, whatever they change their mind to, wher
 test("comments that come at once at two locations are all there, each under what it answers", async () => {
   const token = await join("talker");
   const story = await post(token, "A long talk");
-  const top = await app.result<string>("comment", { token, story, text: "first" });
+  const top = await app.result("comment", { token, story, text: "first" });
   await Promise.all(
     Array.from({ length: 6 }, (_, i) =>
       app.result(
@@ -90,10 +74,10 @@ test("comments that come at once at two locations are all there, each under what
 test("the comment of which more is certain comes first", async () => {
   const token = await join("asker");
   const story = await post(token, "Which is better?");
-  const one = await app.result<string>("comment", { token, story, text: "one vote" });
-  const nine = await app.result<string>("comment", { token, story, text: "three votes" });
+  const one = await app.result("comment", { token, story, text: "one vote" });
+  const nine = await app.result("comment", { token, story, text: "three votes" });
   const voters = await Promise.all(["w-1", "w-2", "w-3", "w-4"].map(join));
-  await app.result("interact", { token: voters[0], story, comment: one, vote: "up" });
+  await app.result("interact", { token: voters[0]!, story, comment: one, vote: "up" });
   for (const voter of voters.slice(0, 3)) {
     await app.result("interact", { token: voter, story, comment: nine, vote: "up" });
   }
@@ -105,7 +89,7 @@ test("comments are at most eight deep", async () => {
   const story = await post(token, "Turtles");
   let parent = "";
   for (let depth = 0; depth < 8; depth++) {
-    parent = await app.result<string>("comment", { token, story, text: `${depth}`, parent });
+    parent = await app.result("comment", { token, story, text: `${depth}`, parent });
   }
   expect(await app.call("comment", { token, story, text: "8", parent })).toMatchObject({
     status: 409,
@@ -116,19 +100,19 @@ test("comments are at most eight deep", async () => {
 
 test("a new story with a vote is above the old ones, and markup is text", async () => {
   const token = await join("newcomer");
-  const story = await app.result<string>("post", { token, title: "News", text: "<script>alert(1)</script>" });
+  const story = await app.result("post", { token, title: "News", text: "<script>alert(1)</script>" });
   await app.result("interact", { token, story, vote: "up" });
-  const front = await app.result<Story[]>("homepage", { fresh: true });
+  const front = await app.result("homepage", { fresh: true });
   expect(front.map(({ title }) => title).indexOf("News")).toBeLessThan(
     front.map(({ title }) => title).indexOf("Notes on the Analytical Engine"),
   );
-  expect((await app.result<{ html: string }>("view", { story })).html).toContain("&lt;script&gt;");
+  expect((await app.result("view", { story })).html).toContain("&lt;script&gt;");
 });
 
 test("votes and comments lift a story, and age lets it sink", async () => {
   const token = await join("ranker");
   const titles = async (): Promise<string[]> => {
-    const front = await app.result<Story[]>("homepage", { fresh: true }, { location: "far" });
+    const front = await app.result("homepage", { fresh: true }, { location: "far" });
     return front.flatMap(({ id, title }) => (id.startsWith("2000") ? [title.slice(0, 12)] : []));
   };
   // Votes in favour, minutes and comments of the seed: 21, 7, 7, 8, 5 votes, posted at 6, 8, 2, 4 and 0 o'clock.
@@ -146,9 +130,9 @@ test("votes and comments lift a story, and age lets it sink", async () => {
 test("a new story is on the front page at once, and the front page shows what is on the stories' own pages", async () => {
   const token = await join("writer");
   const story = await post(token, "Hot off the press");
-  const front = await app.result<Story[]>("homepage", {}, { location: "far" });
+  const front = await app.result("homepage", {}, { location: "far" });
   expect(front.map(({ id }) => id)).toContain(story);
-  for (const shown of await app.result<Story[]>("homepage", { fresh: true }))
+  for (const shown of await app.result("homepage", { fresh: true }))
     expect((await view(shown.id)).story).toEqual(shown);
 });
 

@@ -1,36 +1,25 @@
 /** The application as its guests meet it: over HTTP, at two locations. */
 import { fileURLToPath } from "node:url";
 import { type TestApp, startTestApp } from "@radical/cli/testing";
+import type { Handlers, HotelPage, HotelView } from "#radical";
 import { afterAll, beforeAll, expect, test } from "vitest";
-
-interface Hotel {
-  readonly id: string;
-  readonly reviews: number;
-  readonly cents: number;
-  readonly km: number;
-  readonly freeRooms: number;
-}
-interface Booking {
-  readonly id: string;
-  readonly room: number;
-}
 
 const ZURICH = { latitude: 47.3769, longitude: 8.5417 };
 
-let app: TestApp;
+let app: TestApp<Handlers>;
 
 beforeAll(async () => {
-  app = await startTestApp({ project: fileURLToPath(new URL("..", import.meta.url)), seeded: true });
+  app = await startTestApp<Handlers>({ project: fileURLToPath(new URL("..", import.meta.url)), seeded: true });
 });
 afterAll(() => app?.stop());
 
 /** A guest of this name, logged in. */
 async function join(name: string): Promise<string> {
-  return (await app.result<{ token: string }>("register", { name, password: "correct horse" })).token;
+  return (await app.result("register", { name, password: "correct horse" })).token;
 }
 
-function search(arrival: string, count = 1): Promise<Hotel[]> {
-  return app.result<Hotel[]>("search", { ...ZURICH, arrival, count, limit: 50 });
+function search(arrival: string, count = 1): Promise<readonly HotelView[]> {
+  return app.result("search", { ...ZURICH, arrival, count, limit: 50 });
 }
 
 test("a search finds the hotels near a place, and no others", async () => {
@@ -44,7 +33,7 @@ test("a search finds the hotels near a place, and no others", async () => {
   ]);
   for (const { km } of found) expect(km).toBeLessThanOrEqual(11);
   const nearest = found.toSorted((a, b) => a.km - b.km).slice(0, 2);
-  const two = await app.result<Hotel[]>("search", { ...ZURICH, arrival: "2099-05-01", count: 1, limit: 2 });
+  const two = await app.result("search", { ...ZURICH, arrival: "2099-05-01", count: 1, limit: 2 });
   expect(two.toSorted((a, b) => a.km - b.km)).toEqual(nearest);
   expect(await app.result("search", { latitude: 0, longitude: -180, arrival: "2099-05-01", count: 1 })).toEqual([]);
 });
@@ -61,7 +50,7 @@ test("more guests than rooms at once, at two locations: each room is booked once
       return app.call("book", { token, hotel: hotel.id, arrival, count: 3 }, { location });
     }),
   );
-  const rooms = answers.flatMap(({ result }) => (result === undefined ? [] : [(result as Booking).room]));
+  const rooms = answers.flatMap(({ result }) => (result === undefined ? [] : [result.room]));
   expect(rooms).toHaveLength(hotel.freeRooms);
   expect(new Set(rooms).size).toBe(hotel.freeRooms);
   const refused = answers.flatMap(({ error }) => (error === undefined ? [] : [error.code]));
@@ -72,21 +61,20 @@ test("more guests than rooms at once, at two locations: each room is booked once
 test("a cancelled room is free again, and only its guest can cancel", async () => {
   const [guest, other] = [await join("guest"), await join("other")];
   const hotel = "lisbon-miradouro";
-  const booking = await app.result<Booking>("book", { token: guest, hotel, arrival: "2099-12-30", count: 4 });
+  const booking = await app.result("book", { token: guest, hotel, arrival: "2099-12-30", count: 4 });
   expect(await app.result("myBookings", { token: guest }, { location: "far" })).toEqual([booking]);
   expect((await app.call("cancel", { token: other, booking: booking.id })).error?.code).toBe("no_such_booking");
   await app.result("cancel", { token: guest, booking: booking.id }, { location: "far" });
   expect(await app.result("myBookings", { token: guest })).toEqual([]);
   expect((await app.call("cancel", { token: guest, booking: booking.id })).status).toBe(404);
-  const again = await app.result<Booking>("book", { token: other, hotel, arrival: "2100-01-02", count: 1 });
+  const again = await app.result("book", { token: other, hotel, arrival: "2100-01-02", count: 1 });
   expect(again.room).toBe(booking.room);
 });
 
 test("a second review takes the place of the first", async () => {
   const token = await join("critic");
   const hotel = "kyoto-gion-lane";
-  const page = async (): Promise<{ hotel: Hotel; reviews: { guest: string; stars: number }[] }> =>
-    app.result("hotel", { id: hotel }, { location: "far" });
+  const page = async (): Promise<HotelPage> => app.result("hotel", { id: hotel }, { location: "far" });
   const before = (await page()).hotel.reviews;
   for (const stars of [1, 5]) {
     expect(await app.result("review", { token, hotel, stars, text: "" })).toBe(before + 1);
@@ -96,8 +84,8 @@ test("a second review takes the place of the first", async () => {
 });
 
 test("recommendations are in the order asked for", async () => {
-  const by = (order: string): Promise<Hotel[]> =>
-    app.result<Hotel[]>("recommend", { city: "Lisbon", by: order, latitude: 38.7223, longitude: -9.1393 });
+  const by = (order: string): Promise<readonly HotelView[]> =>
+    app.result("recommend", { city: "Lisbon", by: order, latitude: 38.7223, longitude: -9.1393 });
   const cents = (await by("cheapest")).map((hotel) => hotel.cents);
   expect(cents).toEqual(cents.toSorted((a, b) => a - b));
   const km = (await by("nearest")).map((hotel) => hotel.km);
@@ -109,7 +97,7 @@ test("recommendations are in the order asked for", async () => {
 
 test("attractions are near, and of the kind asked for", async () => {
   const hotel = "kyoto-kamo-ryokan";
-  const museums = await app.result<{ kind: string }[]>("attractions", { hotel, kind: "museum" });
+  const museums = await app.result("attractions", { hotel, kind: "museum" });
   expect(museums.map(({ kind }) => kind)).toEqual(["museum", "museum"]);
   expect(await app.result("attractions", { hotel })).toHaveLength(5);
 });

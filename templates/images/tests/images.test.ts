@@ -1,38 +1,23 @@
 /** The application as people use it: over HTTP, at two locations. */
 import { fileURLToPath } from "node:url";
 import { type TestApp, startTestApp } from "@radical/cli/testing";
+import type { Handlers, ImagePage } from "#radical";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-interface Image {
-  readonly id: number;
-  readonly tags: string[];
-  readonly score: number;
-  readonly favourites: number;
-}
-interface Page {
-  readonly images: Image[];
-  readonly next: number;
-}
-interface ImagePage {
-  readonly image: Image;
-  readonly tags: { readonly tag: string; readonly count: number }[];
-  readonly comments: { readonly html: string }[];
-}
-
-let app: TestApp;
+let app: TestApp<Handlers>;
 
 beforeAll(async () => {
-  app = await startTestApp({ project: fileURLToPath(new URL("..", import.meta.url)), seeded: true });
+  app = await startTestApp<Handlers>({ project: fileURLToPath(new URL("..", import.meta.url)), seeded: true });
 });
 afterAll(() => app?.stop());
 
 /** Somebody of this name, logged in. */
 async function join(name: string): Promise<string> {
-  return (await app.result<{ token: string }>("register", { name, password: "correct horse" })).token;
+  return (await app.result("register", { name, password: "correct horse" })).token;
 }
 
 function upload(token: string, tags: string[], location = "near"): Promise<number> {
-  return app.result<number>("upload", { token, url: "/pictures/cat.svg", width: 160, height: 120, tags }, { location });
+  return app.result("upload", { token, url: "/pictures/cat.svg", width: 160, height: 120, tags }, { location });
 }
 
 /** The numbers of the images on all pages of a search. */
@@ -40,7 +25,7 @@ async function search(tags: string[], limit = 50): Promise<number[]> {
   const found: number[] = [];
   let before = 0;
   do {
-    const page: Page = await app.result<Page>("search", { tags, before, limit }, { location: "far" });
+    const page: Handlers["search"]["result"] = await app.result("search", { tags, before, limit }, { location: "far" });
     found.push(...page.images.map(({ id }) => id));
     before = page.next;
   } while (before !== 0);
@@ -48,7 +33,7 @@ async function search(tags: string[], limit = 50): Promise<number[]> {
 }
 
 function look(id: number, location = "far"): Promise<ImagePage> {
-  return app.result<ImagePage>("image", { id }, { location });
+  return app.result("image", { id }, { location });
 }
 
 const other = (i: number): string => (i % 2 === 0 ? "near" : "far");
@@ -83,8 +68,8 @@ test("a tag counts the images that have it, whatever is tagged and untagged at o
   const pages = await Promise.all(images.map((id) => look(id)));
   const tagged = pages.filter(({ image }) => image.tags.includes("shared")).map(({ image }) => image.id);
   expect(await search(["shared"])).toEqual(tagged.toSorted((a, b) => b - a));
-  await app.result("tag", { token, image: images[0], tags: ["shared"] });
-  const { tags } = await look(images[0] as number);
+  await app.result("tag", { token, image: images[0]!, tags: ["shared"] });
+  const { tags } = await look(images[0]!);
   expect(tags.find(({ tag }) => tag === "shared")?.count).toBe((await search(["shared"])).length);
   expect(tags.find(({ tag }) => tag === "extra")?.count).toBe(3);
   expect(new Set(tags.map(({ tag }) => tag)).size).toBe(tags.length);
@@ -93,7 +78,7 @@ test("a tag counts the images that have it, whatever is tagged and untagged at o
 test("a favourite counts once for each person, from wherever it comes", async () => {
   const people = ["f-1", "f-2", "f-3"];
   const tokens = await Promise.all(people.map(join));
-  const image = await upload(tokens[0] as string, ["loved"]);
+  const image = await upload(tokens[0]!, ["loved"]);
   await Promise.all(
     tokens.flatMap((token) =>
       ["near", "far"].map((location) => app.result("favourite", { token, image }, { location })),
@@ -101,17 +86,17 @@ test("a favourite counts once for each person, from wherever it comes", async ()
   );
   expect((await look(image)).image.favourites).toBe(3);
   await Promise.all(
-    ["near", "far"].map((location) => app.result("unfavourite", { token: tokens[0], image }, { location })),
+    ["near", "far"].map((location) => app.result("unfavourite", { token: tokens[0]!, image }, { location })),
   );
   expect((await look(image)).image.favourites).toBe(2);
   expect(await search(["fav:f-1"])).toEqual([]);
   expect(await search(["loved", "fav:f-2"])).toEqual([image]);
-  expect(await app.result<Page>("favourites", { name: "f-3" })).toMatchObject({ images: [{ id: image }], next: 0 });
+  expect(await app.result("favourites", { name: "f-3" })).toMatchObject({ images: [{ id: image }], next: 0 });
 });
 
 test("everybody has one vote", async () => {
   const tokens = await Promise.all(["v-1", "v-2"].map(join));
-  const image = await upload(tokens[0] as string, ["voted"]);
+  const image = await upload(tokens[0]!, ["voted"]);
   await Promise.all(
     tokens.flatMap((token) =>
       [1, -1, 1].map((value, i) => app.result("vote", { token, image, value }, { location: other(i) })),
@@ -119,26 +104,26 @@ test("everybody has one vote", async () => {
   );
   await Promise.all(tokens.map((token) => app.result("vote", { token, image, value: 1 })));
   expect((await look(image)).image.score).toBe(2);
-  expect(await app.result("vote", { token: tokens[0], image, value: 0 })).toBe(1);
+  expect(await app.result("vote", { token: tokens[0]!, image, value: 0 })).toBe(1);
 });
 
 test("a pool keeps its order, with each image once", async () => {
   const token = await join("curator");
   const images = await Promise.all(Array.from({ length: 4 }, () => upload(token, ["pooled"])));
-  const id = await app.result<string>("createPool", { token, name: "Four" });
+  const id = await app.result("createPool", { token, name: "Four" });
   await Promise.all(
     images.flatMap((image) =>
       ["near", "far"].map((location) => app.result("addToPool", { token, pool: id, image }, { location })),
     ),
   );
   const order = async (): Promise<number[]> =>
-    (await app.result<Page>("pool", { id }, { location: "far" })).images.map((image) => image.id);
+    (await app.result("pool", { id }, { location: "far" })).images.map((image) => image.id);
   const before = await order();
   expect(before.toSorted((a, b) => a - b)).toEqual(images.toSorted((a, b) => a - b));
-  const last = before[3] as number;
+  const last = before[3]!;
   await app.result("addToPool", { token, pool: id, image: last, at: 0 });
   expect(await order()).toEqual([last, ...before.slice(0, 3)]);
-  await app.result("removeFromPool", { token, pool: id, image: before[0] });
+  await app.result("removeFromPool", { token, pool: id, image: before[0]! });
   expect(await order()).toEqual([last, ...before.slice(1, 3)]);
 });
 
@@ -155,7 +140,7 @@ test("another word for a tag means the tag, in tagging and in searching", async 
     ["grey", "feline", "word_taken"],
     ["unused", "unused", "same_word"],
     ["-x", "grey", "bad_tag"],
-  ]) {
+  ] as const) {
     expect((await app.call("alias", { token, word, tag })).error?.code).toBe(code);
   }
 });

@@ -1,24 +1,20 @@
 /** The application as its users meet it: over HTTP, at two locations. */
 import { fileURLToPath } from "node:url";
 import { type TestApp, startTestApp } from "@radical/cli/testing";
+import type { Handlers } from "#radical";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-interface Note {
-  readonly id: string;
-  readonly text: string;
-}
-
-let app: TestApp;
+let app: TestApp<Handlers>;
 
 beforeAll(async () => {
-  app = await startTestApp({ project: fileURLToPath(new URL("..", import.meta.url)) });
+  app = await startTestApp<Handlers>({ project: fileURLToPath(new URL("..", import.meta.url)) });
 });
 afterAll(() => app?.stop());
 
 test("a note that is added at one location is listed at another", async () => {
-  const note = await app.result<Note>("addNote", { text: "buy milk" });
+  const note = await app.result("addNote", { text: "buy milk" });
   expect(await app.result("listNotes", {}, { location: "far" })).toEqual([note]);
-  const second = await app.result<Note>("addNote", { text: "drink milk" }, { location: "far" });
+  const second = await app.result("addNote", { text: "drink milk" }, { location: "far" });
   expect(await app.result("listNotes")).toEqual([second, note]);
   expect(await app.result("listNotes", { limit: 1 })).toEqual([second]);
 
@@ -38,7 +34,7 @@ test("no count is lost, wherever it is made", async () => {
 });
 
 test("a repeat with the same key counts once", async () => {
-  const before = await app.result<number>("count");
+  const before = await app.result("count");
   const key = { idempotencyKey: crypto.randomUUID() };
   for (const location of ["near", "near", "far"]) {
     expect(await app.result("increment", {}, { ...key, location })).toBe(before + 1);

@@ -12,7 +12,7 @@ export function setSession(value) {
 }
 
 /** The application's handlers. The build makes the client; its calls go to the page's own origin. */
-export const client = createClient({ baseUrl: "" });
+export const client = createClient();
 
 /** Calls a handler. Throws the error of the answer: its `message` is for the reader, its `code` for the page. */
 export async function call(handler, args = {}) {
@@ -38,6 +38,8 @@ export function form(fields, label, submit) {
     h(properties.type === "textarea" ? "textarea" : "input", {
       name,
       required: true,
+      // For those who hear the page.
+      ariaLabel: properties.placeholder,
       ...(properties.type === "textarea" ? { placeholder: properties.placeholder } : properties),
     }),
   );

@@ -1,5 +1,6 @@
 /** Lines that handlers log, through `radical dev` and `radical tail`: each once, and none of a run that was thrown away. */
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { ChildProcess } from "node:child_process";
@@ -11,6 +12,7 @@ import { handlerLine } from "../src/dev/location-line.ts";
 import { askPrimary, linesOf } from "../src/operate/ask-primary.ts";
 import { primaryAddress } from "../src/operate/primary-address.ts";
 import type { TailLine } from "../src/operate/tail/tail-line.ts";
+import { eventsOf } from "./event-stream.ts";
 import {
   createProject,
   radical,
@@ -21,7 +23,7 @@ import {
 } from "./radical-process.ts";
 
 const CONFIG = (more = ""): string =>
-  `export default { name: "notes", dev: { locations: { near: 0, far: 40 } }${more} };\n`;
+  `export default { name: "notes", dev: { locations: { near: 0, far: 40, remote: 400 } }${more} };\n`;
 const HANDLERS = (word: string): string => `import { abort, log, Table } from "@radical/sdk";
 
 export class Note {
@@ -41,6 +43,15 @@ export function read(key: string, call: string): string {
   const note = notes.get(key);
   log(\`\${call} reads\`);
   return note == null ? "" : note.text;
+}
+
+/** @speculative */
+export function add(key: string, call: string): string {
+  const note = notes.get(key);
+  const before = note == null ? "" : note.text;
+  log(\`\${call} finds [\${before}]\`);
+  notes.put(key, { text: before + "+" });
+  return before + "+";
 }
 
 export function refuse(call: string): void {
@@ -164,6 +175,38 @@ test("a read that a lease answers: told by its location", async () => {
   for (const id of asked) await lines(id, [`near info: ${id} reads`]);
 });
 
+/** The last line of the reply to a call of which a result may be shown before: there is time for it at a remote location. */
+async function early(args: unknown, location: string): Promise<unknown> {
+  const headers = { "content-type": "application/json", "x-radical-location": location, prefer: "speculative" };
+  const response = await fetch(`${dev.url}/api/add`, { method: "POST", headers, body: JSON.stringify(args) });
+  return JSON.parse((await response.text()).trimEnd().split("\n").at(-1) ?? "");
+}
+
+test("a result that is shown before its confirmation: its lines are told after it, and only if it was right", async () => {
+  await call("write", { key: "s", text: "s0" });
+  await early({ key: "s", call: "s1" }, "near");
+  await lines("s1", ["near info: s1 finds [s0]"]);
+  // The location has seen no item there.
+  expect(await early({ key: "s", call: "s2" }, "remote")).toMatchObject({ corrected: { result: "s0++" } });
+  await lines("s2", ["remote info: s2 finds [s0+]"]);
+});
+
+test("a live query: told once for each run that gave a result", async () => {
+  await call("write", { key: "l", text: "l0" });
+  const live = eventsOf(`${dev.url}/api/read?key=l&call=q1`, { "x-radical-location": "far" });
+  const next = async (): Promise<unknown> => (await live.next()).value?.data;
+  expect(await next()).toEqual({ result: "l0" });
+  await lines("q1", ["far info: q1 reads"]);
+  await call("write", { key: "l", text: "l1" });
+  expect(await next()).toEqual({ result: "l1" });
+  await lines("q1", ["far info: q1 reads", "far info: q1 reads"]);
+  await live.return();
+  // Nobody listens anymore.
+  await call("write", { key: "l", text: "l2" });
+  await lines("l2", ["near info: l2 replaces l1", "near debug: l2 done"]);
+  await lines("q1", ["far info: q1 reads", "far info: q1 reads"]);
+});
+
 test("executions that abort or trap are told of, too", async () => {
   expect((await call("refuse", { call: "x1" })).status).toBe(409);
   expect((await call("trap", { call: "x2" }, "far")).status).toBe(500);
@@ -244,6 +287,27 @@ test("a recorded execution has its lines, and replay shows them beside those of 
     0,
     ["- info   d1 replaces nothing", "+ info   d1 overwrites nothing", "  debug  d1 done", ""],
   ]);
+});
+
+test("the record of a call whose first result was wrong has the lines of the run that counted", async () => {
+  await call("write", { key: "w", text: "w0" });
+  const folder = await mkdtemp(join(tmpdir(), "radical-records-"));
+  try {
+    const records = join(folder, "records.jsonl");
+    const child = spawnRadical(["record", "--output", records, "--count", "1", "--handler", "add"], {
+      cwd: project.folder,
+    });
+    const closed = new Promise((resolve) => child.once("close", resolve));
+    let told = "";
+    child.stderr!.on("data", (chunk: Buffer) => (told += chunk.toString()));
+    await expect.poll(() => told.includes("recording "), SOON).toBe(true);
+    expect(await early({ key: "w", call: "w1" }, "remote")).toMatchObject({ corrected: { result: "w0+" } });
+    expect(await closed).toBe(0);
+    const { stdout } = await radical(["replay", records, "--log"], { cwd: project.folder });
+    expect(stdout.split("\n").slice(1)).toEqual(["  info   w1 finds [w0]", ""]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
 
 test("an application that is silent logs nothing", async () => {

@@ -153,19 +153,21 @@ describe("types that are records", () => {
     expect(
       problems(`function f<T>(x: { one: T }): T { return x.one; }
       export function h(): string { return f<string>({ one: "a" }); }`),
-    ).toEqual(["1: object_type: an object type without a name can't mention a type parameter"]);
+    ).toEqual(["1: object_type: An object type without a name can't mention a type parameter."]);
     expect(
       problems(`type Compared = {
         name: string;
         compare(other: string): i32;
       };
       export function h(): void {}`),
-    ).toEqual(["3: object_type: an object type has no methods: it is the type of a record"]);
+    ).toEqual([
+      "3: object_type: An object type can't have methods, because it is the type of a record, and records are data.",
+    ]);
     expect(
       problems(`export function h(): { a: i32; b: i32 } {
         return { a: 1, c: 2 };
       }`),
-    ).toEqual(["2: type_error: property 'c' does not exist on type '{ a, b }'"]);
+    ).toEqual(["2: type_error: Property 'c' does not exist on type '{ a, b }'."]);
   });
 });
 
@@ -353,7 +355,7 @@ describe("nullable numbers", () => {
     expect(
       problems(`function f(a: f64): f64 { return a; }
       export function h(a?: number): number { return f(a); }`),
-    ).toEqual(["2: type_error: type 'f64 | null' is not assignable to type 'f64'"]);
+    ).toEqual(["2: type_error: This value can be null, and its place can't take null."]);
   });
 });
 
@@ -419,7 +421,9 @@ describe("unions of texts", () => {
       problems(`import { Table } from "@radical/sdk";
       const all = new Table<("a" | "b")[]>("all");
       export function h(): void { all.delete("a"); }`),
-    ).toEqual(['2: unsupported_type: the items of table all can\'t be ("a" | "b")[]']);
+    ).toEqual([
+      '2: unsupported_type: The items of table all can\'t be of type ("a" | "b")[], because Radical checks texts of a union in records only.',
+    ]);
   });
 });
 
@@ -505,7 +509,7 @@ describe("maps of texts", () => {
 
   test("what is under no text, or under one of a union, is told", () => {
     expect(problems("export function h(map: Record<i32, string>): void {}")).toEqual([
-      "1: unsupported_type: parameter map of handler h can't be of type Record<i32,string>",
+      "1: unsupported_type: The parameter map of handler h can't be of type Record<i32,string>, because such a value can't be sent or stored.",
     ]);
     expect(problems('export function h(map: Record<"a" | "b", string>): void {}')).toHaveLength(1);
   });
@@ -655,7 +659,8 @@ test("a text that is written is one of its type", () => {
       }`),
   ).toEqual(
     [3, 4, 4, 5, 6, 6, 6, 7, 8, 8, 8, 10, 11].map(
-      (line, index) => `${line}: unknown_text: "lost${index + 1}" is not one of "free", "held"`,
+      (line, index) =>
+        `${line}: unknown_text: The text "lost${index + 1}" is not one of the type's texts: "free", "held".`,
     ),
   );
 });

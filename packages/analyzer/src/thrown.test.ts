@@ -122,6 +122,6 @@ test("an error that may be null is tested first", () => {
   const source = `${HEAD}export function h(n: i32): i32 { const error: Error | null = n > 1 ? new Error("m") : null; if (n > 0) throw error; return 1; }`;
   const { diagnostics } = buildWith(buildInput({ "handlers/a.ts": source }), slicer);
   expect(diagnostics.map(({ code, help }) => [code, help?.split(":")[0]])).toEqual([
-    ["type_error", "test for null first"],
+    ["type_error", "Test for null first"],
   ]);
 });

@@ -289,7 +289,7 @@ describe("what the compiler resolves", () => {
     expect(result.diagnostics.map(({ message }) => message)).toMatchInlineSnapshot(`
       [
         "Type 'i32' is not assignable to type 'string'.",
-        "Type 'User | null' is not assignable to type 'User'.",
+        "This value can be null, and its place can't take null.",
         "This object literal has no type: its place does not say which record it is.",
         "Cannot find name 'nope'.",
       ]

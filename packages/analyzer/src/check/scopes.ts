@@ -3,9 +3,8 @@
  * handlers don't have, and names that an inner function would have to capture. It refuses what is certain without types.
  * The compiler resolves the rest.
  */
-import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
+import { diagnostic } from "../diagnostics/catalogue.ts";
 import type { Diagnostic, Fix } from "../diagnostics/diagnostic.ts";
-import { REGULAR_EXPRESSION } from "../diagnostics/words.ts";
 import { as, CommonFlags, NodeKind } from "../parse/assemblyscript.ts";
 import { childrenOf } from "../parse/children.ts";
 import { mayLoop } from "../parse/expand/callbacks.ts";
@@ -13,60 +12,7 @@ import { lambdaOf } from "../parse/expand/lambda.ts";
 import { ObjectTypeNode, PredicateNode, TextsNode, partsOf } from "../parse/forms-types.ts";
 import { CLOSURE } from "../parse/messages.ts";
 import { spanOfRange, textOf } from "../parse/span.ts";
-
-interface Refusal {
-  readonly code: DiagnosticCode;
-  readonly message: string;
-  readonly help: string;
-}
-
-/** Names, separated by spaces; without a message each is one that can't be found. */
-interface Foreign extends Omit<Refusal, "message"> {
-  readonly names: string;
-  readonly message?: string;
-}
-
-const PLATFORM_HELP =
-  "Handlers have `@radical/sdk` and AssemblyScript's library: numbers, `String`, `Array`, `Map`, `Set`, `Math`, `Date` and typed arrays.";
-
-/** Names that nobody declares. */
-const FOREIGN: readonly Foreign[] = [
-  {
-    code: "any_type",
-    names: "any",
-    message: "Handlers have no `any`, because the compiler must know the type of each value.",
-    help: "Write the type that the value has.",
-  },
-  {
-    code: "unknown_type",
-    names:
-      "unknown object bigint undefined null never Partial Readonly Required ReturnType Awaited Promise ReadonlySet ReadonlyMap",
-    help: "Handlers have `bool`, `i8` … `u64`, `f32`, `f64`, `number`, `string`, arrays, records, classes, `T | null` and `void`. A missing value is `null`.",
-  },
-  {
-    code: "json_not_available",
-    names: "JSON",
-    message: "Handlers have no `JSON`, because Radical encodes and decodes records itself.",
-    help: "Take, return and store records. Declare a parameter with the type of the data in place of parsing it.",
-  },
-  { ...REGULAR_EXPRESSION, names: "RegExp" },
-  {
-    code: "nondeterministic",
-    names:
-      "setTimeout setInterval setImmediate clearTimeout clearInterval queueMicrotask fetch globalThis window self document navigator require module Buffer URL URLSearchParams TextEncoder TextDecoder Headers Request Response WebSocket XMLHttpRequest EventTarget AbortController WebAssembly",
-    help: PLATFORM_HELP,
-  },
-  {
-    code: "platform_name",
-    names:
-      "arguments eval structuredClone escape unescape BigInt Proxy Reflect WeakMap WeakSet WeakRef FinalizationRegistry SharedArrayBuffer AggregateError EvalError ReferenceError Intl ReadonlyArray Pick Omit Iterable Iterator",
-    help: PLATFORM_HELP,
-  },
-];
-
-const FOREIGN_NAMES: ReadonlyMap<string, Foreign> = new Map(
-  FOREIGN.flatMap((foreign) => foreign.names.split(" ").map((name) => [name, foreign] as const)),
-);
+import { FOREIGN_NAMES, type ForeignName } from "./foreign-names.ts";
 
 /** Names that only have to be written in another way, wherever they stand. */
 const RENAMED: ReadonlyMap<string, string> = new Map([
@@ -289,10 +235,10 @@ class ScopeCheck {
     }
     const foreign = FOREIGN_NAMES.get(text);
     if (foreign === undefined) return;
-    this.#tell({ message: `Handlers have no name \`${text}\`.`, ...foreign }, range, renamed(text, range, type));
+    this.#tell(foreign, range, renamed(text, range, type));
   }
 
-  #tell({ code, message, help }: Refusal, range: as.Range, fix?: Fix): void {
+  #tell({ code, message, help }: ForeignName, range: as.Range, fix?: Fix): void {
     this.#found.push(diagnostic(code, { message, primary: spanOfRange(range), help, fix }));
   }
 }

@@ -75,7 +75,7 @@ function convert(message: as.DiagnosticMessage, code: MessageCode, fallback: Fal
     mistakeIn(text) ??
     (isTuple(message) ? { pattern: /^/, ...TUPLE } : KNOWN.find(({ pattern }) => pattern.test(text)));
   return diagnostic(known?.code ?? code, {
-    message: known?.message ?? sentence(text),
+    message: known?.message ?? sentence(text.replace(CONVERSION, CONVERSION_WORDS)),
     primary: own ? spanOfRange(range) : relatedIsOwn ? spanOfRange(relatedRange) : fallback,
     related: own && relatedIsOwn ? [{ span: spanOfRange(relatedRange), label: "see here" }] : [],
     help: helpOf(known, text, range),
@@ -88,9 +88,12 @@ function helpOf(known: Known | undefined, text: string, range: as.Range | null):
   return typeof help === "function" ? help(range === null ? "" : textAt(range), known!.pattern.exec(text)!) : help;
 }
 
+const CONVERSION = /^conversion from type '(\w+)' to '(\w+)' requires an explicit cast$/;
+const CONVERSION_WORDS = "a value of type $1 does not become $2 by itself, because that can change it";
+
 /** Undefined: the message is about something else. */
 function helpOfConversion(text: string, range: as.Range): string | undefined {
-  const [, from, to] = /^conversion from type '(\w+)' to '(\w+)' requires an explicit cast$/.exec(text) ?? [];
+  const [, from, to] = CONVERSION.exec(text) ?? [];
   return from === undefined || to === undefined ? undefined : conversionHelp(range, from, to);
 }
 
@@ -128,15 +131,23 @@ export const CLOSURE = {
   help: "Write it in the call: `numbers.filter((n) => n > limit)`. Or declare it at the top of the file, and pass the values that it needs.",
 } as const satisfies Known;
 
+/** Longest source text that a help repeats. */
+const LONGEST = 40;
+
 /** The compiler learns from a test of a variable only, and not of a field. */
 function nullHelp(written: string): string {
-  const field = /^[\w$.]*\.([\w$]+)$/.exec(written)?.[1];
-  return field === undefined
-    ? "Test for null first: `if (user == null) abort(404, …);`. After this line `user` is not null."
-    : `Put the field into a variable, and test that: \`const ${field} = ${written}; if (${field} == null) abort(404, …);\`. After this line \`${field}\` is not null.`;
+  const [, field] = /^[\w$.]*\.([\w$]+)$/.exec(written) ?? [];
+  if (field !== undefined)
+    return `Put the field into a variable, and test that: \`const ${field} = ${written}; if (${field} == null) abort(404, …);\`. After this line \`${field}\` is not null.`;
+  if (/^[\w$]+$/.test(written))
+    return `Test for null first: \`if (${written} == null) abort(404, …);\`. After this line \`${written}\` is not null.`;
+  const value = written.length <= LONGEST && !written.includes("\n") ? written : "…";
+  return `Put the value into a variable, and test that: \`const found = ${value}; if (found == null) abort(404, …);\`. Or give a value in place of null: \`${value} ?? …\`.`;
 }
 
 function callHelp(written: string): string {
+  if (/\.entries\b/.test(written))
+    return "Write `for (const [key, value] of map) …`. Or loop over `map.keys()` or `map.values()`, which are arrays.";
   if (/^String\b/.test(written)) return "Make a text of it: `value.toString()`.";
   if (/^Number\b/.test(written))
     return "Parse a text with `parseFloat(text)` or `i32.parse(text)`. Give a number another type with `value as f64`.";
@@ -188,6 +199,7 @@ const KNOWN: readonly Known[] = [
   {
     pattern: /^optional (properties are not supported|parameter must have an initializer)/,
     code: "optional_member",
+    message: "This member can't be optional.",
     help: "Only a field or a parameter can be optional: `nickname?: string`.",
   },
   {
@@ -246,11 +258,14 @@ const KNOWN: readonly Known[] = [
   {
     pattern: /^index signature is missing in type/,
     code: "index_signature",
+    message:
+      "A field can't be read or written by a computed name, because the fields of an object are fixed when it is compiled.",
     help: "Read a field by its name: `user.name`. For computed names use a map: `const ages: Record<string, i32> = {};`.",
   },
   {
     pattern: /^module '.*' has no exported member 'default'$/,
     code: "module_form",
+    message: "Handlers have no default imports, because files import and export by name.",
     help: 'Export by name, and write `import { User } from "../lib/models";`.',
   },
   {
@@ -268,6 +283,8 @@ const KNOWN: readonly Known[] = [
   {
     pattern: /^property '.*' does not exist on type '(crypto|performance|process)'$/,
     code: "nondeterministic",
+    message:
+      "A handler can't use a member of the platform, because each run of an execution must have the same result.",
     help: ENVIRONMENT_HELP,
   },
   {
@@ -283,6 +300,7 @@ const KNOWN: readonly Known[] = [
   {
     pattern: /^feature '.*' is not enabled$/,
     code: "unsafe_memory",
+    message: "A handler can't use this feature of WebAssembly, because its runs must be the same on every machine.",
     help: "Use classes, arrays and strings.",
   },
   {
@@ -317,6 +335,11 @@ const KNOWN: readonly Known[] = [
     help: "Write the type. Parameters, results and fields have one: `name: string`.",
   },
   { pattern: /^object is possibly 'null'$/, help: nullHelp },
+  {
+    pattern: /^type '(.+) \| null' is not assignable to type '\1'$/,
+    message: "This value can be null, and its place can't take null.",
+    help: nullHelp,
+  },
   { pattern: /\| null' is not assignable to type/, help: nullHelp },
   { pattern: /has no initializer and is not assigned/, help: 'Give the field an initial value: `name: string = "";`.' },
 ];

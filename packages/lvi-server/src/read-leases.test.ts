@@ -640,6 +640,29 @@ describe("a grant", () => {
     expect(numbered(jp)).toEqual([]);
   });
 
+  test("is taken back when it pays no more, before somebody waits for it", () => {
+    const [jp, ie] = [world.listening("JP"), world.listening("IE")];
+    world.read(jp, A);
+    // The other units of the table are written more than they are read.
+    world.read(ie, B);
+    for (let time = 0; time < 10; time++) {
+      world.write("DE", [B]);
+      world.heard(ie);
+      world.stored();
+      world.followUp([B]);
+      world.applied();
+    }
+    expect(numbered(jp)).toEqual([`1 lease ${A}`]);
+    world.pass(1_000);
+    world.heard(jp);
+    expect(numbered(jp)).toEqual([`1 lease ${A}`, `2 revoke ${A}`]);
+    world.heard(jp);
+    world.replies.length = 0;
+    world.write("DE", [A]);
+    world.stored();
+    expect(world.replies).toEqual(["write valid"]);
+  });
+
   test("goes to a session that lacks what its location has, when it reads it", () => {
     const jp = world.listening("JP");
     const other = world.listening("JP", "two");

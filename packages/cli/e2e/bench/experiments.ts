@@ -167,9 +167,14 @@ const EQUAL = { requestsOf: withEqualShares, zipf: 0 } as const;
 type Requests = Readonly<Partial<Record<System, number>>>;
 
 /** All systems are asked during the same time, warm-up included; those with the most requests so often a second. */
-function loads(context: BenchContext, requests: Requests, arrivalsPerSecond: number): readonly Load[] {
+function loads(
+  context: BenchContext,
+  requests: Requests,
+  arrivalsPerSecond: number,
+  warmUpRequests = context.warmUpRequests,
+): readonly Load[] {
   const entries = Object.entries(requests) as [System, number][];
-  const all = (count: number): number => context.requests(count) + context.warmUpRequests;
+  const all = (count: number): number => context.requests(count) + warmUpRequests;
   const most = Math.max(...entries.map(([, count]) => all(count)));
   return entries.map(([system, count]) => ({
     system,
@@ -179,11 +184,16 @@ function loads(context: BenchContext, requests: Requests, arrivalsPerSecond: num
 }
 
 /** The same with as many arrivals as keep the processors as busy as they may be, if a request takes so long. */
-function shared(context: BenchContext, requests: Requests, meanMs: number): readonly Load[] {
+function shared(
+  context: BenchContext,
+  requests: Requests,
+  meanMs: number,
+  warmUpRequests = context.warmUpRequests,
+): readonly Load[] {
   const counts = Object.values(requests);
   const sum = counts.reduce((all, count) => all + count, 0) * PAPER_LOCATIONS.length;
   const durationS = (sum * meanMs) / (1_000 * UTILIZATION * CORES);
-  return loads(context, requests, Math.max(...counts) / durationS);
+  return loads(context, requests, Math.max(...counts) / durationS, warmUpRequests);
 }
 
 /** At the paper's times of execution. */
@@ -205,9 +215,14 @@ function atOwnSpeed(context: BenchContext, application: string, requests: Reques
   const handlers = PAPER_TABLE[application] ?? {};
   const logins = mix === "equal" ? 1 / Object.keys(handlers).length : (handlers["login"]?.share ?? 0);
   const meanMs = OVERHEAD_MS + (handlers["login"] === undefined ? 0 : logins * LOGIN_MS);
-  return context.plan(application, "native", shared(context, requests, meanMs), {
+  if (mix === "paper")
+    return context.plan(application, "native", shared(context, requests, meanMs), { parameters: { mix } });
+  // Leases follow what is read and written with a delay of a minute, and a mix of readers has come before.
+  const warmUpRequests = context.requests(60);
+  return context.plan(application, "native", shared(context, requests, meanMs, warmUpRequests), {
     parameters: { mix },
-    ...(mix === "equal" ? EQUAL : {}),
+    warmUpRequests,
+    ...EQUAL,
   });
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { FadingCount, leaseDistance, leftOf } from "./lease-policy.ts";
+import { FadingCount, keepMost, leaseDistance, leftOf } from "./lease-policy.ts";
 
 const NEAR = { rttMs: 10, reads: 10 };
 const FAR = { rttMs: 100, reads: 10 };
@@ -21,13 +21,13 @@ describe("the distance within which leases are worth it", () => {
 });
 
 describe("a count of late events", () => {
-  test("halves in two minutes", () => {
+  test("halves in a minute", () => {
     const count = new FadingCount();
     count.add(8, 1_000);
     count.add(8, 1_000);
     expect(count.at(1_000)).toBe(16);
-    expect(count.at(121_000)).toBeCloseTo(8);
-    expect(count.at(361_000)).toBeCloseTo(2);
+    expect(count.at(61_000)).toBeCloseTo(8);
+    expect(count.at(181_000)).toBeCloseTo(2);
   });
 
   test("has of events over a time the part that is left of them", () => {
@@ -35,5 +35,17 @@ describe("a count of late events", () => {
     for (let second = 1; second <= 240; second++) count.add(1, second * 1_000);
     expect(count.at(240_000) / 240).toBeCloseTo(leftOf(240_000), 2);
     expect(leftOf(0)).toBe(1);
+  });
+
+  test("keeps its ratio to another when both have had more events than are to count", () => {
+    const [reads, writes, others] = [new FadingCount(), new FadingCount(), new FadingCount()];
+    reads.add(30, 0);
+    writes.add(10, 0);
+    others.add(4, 0);
+    keepMost(40, 0, [reads, writes], () => [others]);
+    expect([reads.at(0), writes.at(0), others.at(0)]).toEqual([30, 10, 4]);
+    reads.add(40, 0);
+    keepMost(40, 0, [reads, writes], () => [others]);
+    expect([reads.at(0), writes.at(0), others.at(0)]).toEqual([17.5, 2.5, 1]);
   });
 });

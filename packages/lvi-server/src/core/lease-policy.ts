@@ -6,8 +6,15 @@
 export interface LeasePolicy {
   /** A unit is taken to be written as often as those units of its table that somebody reads, over so many reads. */
   readonly priorReads: number;
+  /** Most reads and writes of a unit that count, and of a table; most reads under the leases of a table that have ended. */
+  readonly unitEvents: number;
+  readonly tableEvents: number;
+  readonly leaseEvents: number;
   /** After a look that found no gain, the unit is not looked at for so long. */
   readonly lookAgainMs: number;
+  /** So many leases of a location are looked at again at once, and how often. */
+  readonly reviewed: number;
+  readonly reviewMs: number;
   /** A location that let a lease run out while somebody waited gets none for so long. The time doubles each time, up to the most. */
   readonly backoffMs: number;
   readonly mostBackoffMs: number;
@@ -17,7 +24,12 @@ export interface LeasePolicy {
 
 export const DEFAULT_LEASE_POLICY: LeasePolicy = {
   priorReads: 4,
+  unitEvents: 32,
+  tableEvents: 256,
+  leaseEvents: 2_048,
   lookAgainMs: 1_000,
+  reviewed: 256,
+  reviewMs: 1_000,
   backoffMs: 30_000,
   mostBackoffMs: 600_000,
   slowMs: 1_000,
@@ -45,17 +57,21 @@ export function leaseDistance(readers: readonly UnitReader[], writes: number): n
 }
 
 /** The time in which a count halves. */
-const HALF_LIFE_MS = 120_000;
+const HALF_LIFE_MS = 60_000;
 /** A shorter time is as none: a power is dearer than all else of a count. */
 const GRAIN_MS = 1_000;
 
-/** A count of late events: it halves every two minutes. */
+/** A count of late events: it halves every minute. */
 export class FadingCount {
   #value = 0;
   #atMs = -Infinity;
 
   add(events: number, nowMs: number): void {
     this.#value = this.at(nowMs) + events;
+  }
+
+  scale(by: number): void {
+    this.#value *= by;
   }
 
   at(nowMs: number): number {
@@ -66,6 +82,20 @@ export class FadingCount {
     }
     return this.#value;
   }
+}
+
+/**
+ * Counts of which only the ratios matter keep at most so many events together. So a new habit soon outweighs an old one where much
+ * happens. `together`: those that are counted; `others`: those that fade with them.
+ */
+export function keepMost(
+  most: number,
+  nowMs: number,
+  together: readonly FadingCount[],
+  others: () => readonly FadingCount[] = () => [],
+): void {
+  const all = together.reduce((sum, count) => sum + count.at(nowMs), 0);
+  if (all > most) for (const count of [...together, ...others()]) count.scale(most / 2 / all);
 }
 
 /** The part of events that is left of them when they came at an even pace over the time until now. */

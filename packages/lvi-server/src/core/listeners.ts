@@ -289,6 +289,7 @@ export class Listeners {
     const { hasBegun } = session;
     this.leases.served(session, served, nowMs);
     this.#hear(session, n, nowMs);
+    this.leases.review(session, nowMs);
     // It misses changes of units that it reads: its isolate is to ask for another one, and to read anew.
     const isToEnd = session.isToEnd || session.isDeaf(nowMs);
     if (isToEnd && !session.isBound) {

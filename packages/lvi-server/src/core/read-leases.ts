@@ -20,7 +20,7 @@ import {
   type Version,
   type Write,
 } from "@radical/protocol";
-import { FadingCount, leaseDistance, type LeasePolicy, leftOf, type UnitReader } from "./lease-policy.ts";
+import { FadingCount, keepMost, leaseDistance, type LeasePolicy, leftOf, type UnitReader } from "./lease-policy.ts";
 import type { Access } from "./lock-table.ts";
 import type { Session, Sessions, SessionsOfLocation, Revocation } from "./sessions.ts";
 
@@ -89,9 +89,19 @@ interface Counts {
   readonly writes: FadingCount;
 }
 
+/**
+ * A read is answered by leases only if all its units are leased. So a lease is worth the part of its unit's reads for which the
+ * others were leased too. The leases that ended of late say how large that part is.
+ */
+interface TableCounts extends Counts {
+  /** Reads under these leases, by the unit's share: those that leases answered, and those that asked the primary. */
+  readonly answered: FadingCount;
+  readonly asked: FadingCount;
+}
+
 /** A unit that somebody reads. Others are not counted: how often they are written says nothing about leases. */
 interface UnitCount extends Counts {
-  readonly table: Counts;
+  readonly table: TableCounts;
   /** By location. */
   readonly uses: Map<string, Use>;
 }
@@ -101,6 +111,8 @@ interface Use {
   readonly reads: FadingCount;
   /** The part that it had of its last read: see `LEAST_WEIGHT`. */
   share: number;
+  /** Reads that asked the primary while the unit was leased, since another was not. They count once its lease ends. */
+  asked: FadingCount;
   /** Its last lease was revoked, and nobody has decided on the next one. */
   wasLeased: boolean;
   lookAgainAtMs: number;
@@ -118,6 +130,9 @@ interface Place {
   readonly location: string;
   /** In the order in which they were granted. */
   readonly leased: Map<UnitId, Version>;
+  /** Goes round the leases: see `review`. */
+  review: MapIterator<UnitId>;
+  reviewedAtMs: number;
   refusedUntilMs: number;
   backoffMs: number;
   readonly waits: Waits;
@@ -143,7 +158,7 @@ export class ReadLeases {
   readonly #places = new Map<string, Place>();
   #counts = new Map<UnitId, UnitCount>();
   #olderCounts = new Map<UnitId, UnitCount>();
-  readonly #tables = new Map<string, Counts>();
+  readonly #tables = new Map<string, TableCounts>();
   #isEnding = false;
   readonly counts: LeaseCounts = { granted: 0, revoked: 0, lapsed: 0 };
 
@@ -180,17 +195,15 @@ export class ReadLeases {
       return { unit, count, weight: LEAST_WEIGHT + this.#writesPerRead(count, term.nowMs) };
     });
     const all = weighed.reduce((sum, { weight }) => sum + weight, 0);
-    let missing: UnitId[] | null = null;
+    const missing = units.map(({ unit }) => unit).filter((unit) => !place.leased.has(unit));
     for (const { unit, count, weight } of weighed) {
       const use = useOf(count, place);
       use.share = weight / all;
-      use.reads.add(use.share, term.nowMs);
-      count.reads.add(1, term.nowMs);
-      count.table.reads.add(1, term.nowMs);
-      if (!place.leased.has(unit)) (missing ??= []).push(unit);
+      this.#countReads(count, use, 1, term.nowMs);
+      if (missing.length > 0 && place.leased.has(unit)) use.asked.add(use.share, term.nowMs);
     }
     if (term.nowMs < place.refusedUntilMs) return;
-    if (missing !== null) {
+    if (missing.length > 0) {
       for (const unit of missing) {
         // variant: grant-wanted
         if (this.#ground.isWanted(unit)) return;
@@ -243,9 +256,8 @@ export class ReadLeases {
       const use = count?.uses.get(place.location);
       if (count === undefined || use === undefined) continue;
       const left = reads * leftOf(nowMs - (session.held.get(unit)?.sinceMs ?? nowMs));
-      use.reads.add(left * use.share, nowMs);
-      count.reads.add(left, nowMs);
-      count.table.reads.add(left, nowMs);
+      this.#countReads(count, use, left, nowMs);
+      this.#countLease(count.table, left * use.share, 0, nowMs);
     }
   }
 
@@ -288,9 +300,36 @@ export class ReadLeases {
     const surplus = place.leased.size - this.#bounds.unitsOfLocation;
     if (surplus <= 0) return;
     const oldest = [...place.leased.keys()].slice(0, surplus + Math.ceil(this.#bounds.unitsOfLocation / 16));
-    for (const unit of oldest) this.#endAt(place, unit);
+    this.#takeBack(at, place, oldest, nowMs);
+  }
+
+  /**
+   * Leases of the session's location that pay no more are taken back, before somebody waits for them: some of them at a time. Where half
+   * of them go, the next ones are looked at with the next message.
+   */
+  review(session: Session, nowMs: number): void {
+    const { at } = session;
+    const place = this.#places.get(at.location);
+    if (place === undefined || nowMs - place.reviewedAtMs < this.#policy.reviewMs) return;
+    const paysNoMore: UnitId[] = [];
+    const count = Math.min(this.#policy.reviewed, place.leased.size);
+    for (let looked = 0; looked < count; looked++) {
+      let next = place.review.next();
+      if (next.done === true) next = (place.review = place.leased.keys()).next();
+      if (next.done === true) break;
+      if (!this.#pays(at, place, next.value, nowMs)) paysNoMore.push(next.value);
+    }
+    if (paysNoMore.length < count / 2) place.reviewedAtMs = nowMs;
+    this.#takeBack(at, place, paysNoMore, nowMs);
+  }
+
+  #takeBack(at: SessionsOfLocation, place: Place, units: readonly UnitId[], nowMs: number): void {
+    for (const unit of units) {
+      this.#countAsked(place, unit, nowMs);
+      this.#endAt(place, unit);
+    }
     for (const session of at.sessions) {
-      const held = oldest.filter((unit) => session.held.get(unit)?.revocation === null);
+      const held = units.filter((unit) => session.held.get(unit)?.revocation === null);
       if (held.length > 0) this.#revokeFrom(session, held, nowMs);
     }
   }
@@ -309,7 +348,7 @@ export class ReadLeases {
       // variant: exclusive-revokes
       if (mode !== "exclusive") continue;
       for (const [unit, holders] of this.#holders.overlapping(wanted)) {
-        for (const place of holders.places) this.#revokeAt(place, unit);
+        for (const place of holders.places) this.#revokeAt(place, unit, nowMs);
         for (const session of holders.sessions) {
           const holding = session.held.get(unit);
           if (holding === undefined) continue;
@@ -332,7 +371,8 @@ export class ReadLeases {
   }
 
   /** No session of the location gets the unit any more, before its writer has ended. */
-  #revokeAt(place: Place, unit: UnitId): void {
+  #revokeAt(place: Place, unit: UnitId, nowMs: number): void {
+    this.#countAsked(place, unit, nowMs);
     this.#endAt(place, unit);
     const use = this.#usedAt(place, unit);
     if (use !== undefined) use.wasLeased = true;
@@ -487,6 +527,34 @@ export class ReadLeases {
     return holdings === this.#holdings ? null : `${holdings} units are held, and ${this.#holdings} counted`;
   }
 
+  #countReads(count: UnitCount, use: Use, reads: number, nowMs: number): void {
+    use.reads.add(reads * use.share, nowMs);
+    count.reads.add(reads, nowMs);
+    count.table.reads.add(reads, nowMs);
+    this.#keepMost(count, nowMs);
+  }
+
+  /** The location's lease ends. */
+  #countAsked(place: Place, unit: UnitId, nowMs: number): void {
+    const count = this.#counted(unit);
+    const use = count?.uses.get(place.location);
+    if (count === undefined || use === undefined) return;
+    this.#countLease(count.table, 0, use.asked.at(nowMs), nowMs);
+    use.asked = new FadingCount();
+  }
+
+  #countLease({ answered, asked }: TableCounts, byLeases: number, byThePrimary: number, nowMs: number): void {
+    answered.add(byLeases, nowMs);
+    asked.add(byThePrimary, nowMs);
+    keepMost(this.#policy.leaseEvents, nowMs, [answered, asked]);
+  }
+
+  #keepMost({ reads, writes, table, uses }: UnitCount, nowMs: number): void {
+    const { unitEvents, tableEvents } = this.#policy;
+    keepMost(unitEvents, nowMs, [reads, writes], () => Array.from(uses.values(), (use) => use.reads));
+    keepMost(tableEvents, nowMs, [table.reads, table.writes]);
+  }
+
   /**
    * An execution waits once for all units that it writes, so they share the cost. Units that were leased have all of it. Others
    * have the part that they would have if all were leased.
@@ -498,6 +566,7 @@ export class ReadLeases {
       const part = 1 / (this.#revoked.has(unit) ? revoked : read.length);
       count.writes.add(part, nowMs);
       count.table.writes.add(part, nowMs);
+      this.#keepMost(count, nowMs);
     }
   }
 
@@ -509,13 +578,14 @@ export class ReadLeases {
     const use = useOf(count, place);
     if (at.rttMs === null || nowMs < use.lookAgainAtMs) return false;
     const { writes, table, uses } = count;
+    const worth = this.#answeredPart(table, nowMs);
     const readers: UnitReader[] = [];
     for (const [location, { reads, wasLeased }] of uses) {
       const other = this.#places.get(location);
       const rttMs = this.#sessions.at(location)?.rttMs ?? null;
       if (other === undefined || rttMs === null || nowMs < other.refusedUntilMs) continue;
       const isHolder = other.leased.has(unit) || wasLeased;
-      readers.push({ rttMs, reads: reads.at(nowMs) * (isHolder ? 1 : NEWCOMER) });
+      readers.push({ rttMs, reads: reads.at(nowMs) * worth * (isHolder ? 1 : NEWCOMER) });
     }
     const doesPay = at.rttMs <= leaseDistance(readers, writes.at(nowMs) + this.#prior(table, nowMs));
     if (!doesPay) {
@@ -528,6 +598,12 @@ export class ReadLeases {
   /** The writes that a unit of the table has over `priorReads`. */
   #prior({ reads, writes }: Counts, nowMs: number): number {
     return (this.#policy.priorReads * writes.at(nowMs)) / Math.max(1, reads.at(nowMs));
+  }
+
+  /** The part of a leased unit's reads that leases answer. One read counts for yes, so that a table can show it again. */
+  #answeredPart({ answered, asked }: TableCounts, nowMs: number): number {
+    const known = answered.at(nowMs) + 1;
+    return known / (known + asked.at(nowMs));
   }
 
   #writesPerRead({ reads, writes, table }: UnitCount, nowMs: number): number {
@@ -545,6 +621,8 @@ export class ReadLeases {
     place = {
       location,
       leased: new Map(),
+      review: new Map<UnitId, Version>().keys(),
+      reviewedAtMs: -Infinity,
       refusedUntilMs: -Infinity,
       backoffMs: this.#policy.backoffMs,
       waits: { revocations: 0, waitedMs: 0, longestWaitMs: 0, lapsed: 0 },
@@ -577,12 +655,17 @@ export class ReadLeases {
     return count;
   }
 
-  #tableOf(unit: UnitId): Counts {
+  #tableOf(unit: UnitId): TableCounts {
     const name = unit.slice(0, unit.indexOf("/"));
     let table = this.#tables.get(name);
     if (table !== undefined) return table;
     if (this.#tables.size >= this.#bounds.counted) this.#tables.clear();
-    table = { reads: new FadingCount(), writes: new FadingCount() };
+    table = {
+      reads: new FadingCount(),
+      writes: new FadingCount(),
+      answered: new FadingCount(),
+      asked: new FadingCount(),
+    };
     this.#tables.set(name, table);
     return table;
   }
@@ -591,7 +674,7 @@ export class ReadLeases {
 function useOf({ uses }: UnitCount, { location }: Place): Use {
   let use = uses.get(location);
   if (use !== undefined) return use;
-  use = { reads: new FadingCount(), share: 1, wasLeased: false, lookAgainAtMs: -Infinity };
+  use = { reads: new FadingCount(), share: 1, asked: new FadingCount(), wasLeased: false, lookAgainAtMs: -Infinity };
   uses.set(location, use);
   return use;
 }

@@ -1,4 +1,4 @@
-/** What read leases save and cost in virtual time, beside the same requests without them. */
+/** Savings and costs of read leases in virtual time, beside the same requests without them. */
 import type { Random } from "@radical/history";
 import { present, type UnitId, unitId } from "@radical/protocol";
 import { describe, expect, test } from "vitest";

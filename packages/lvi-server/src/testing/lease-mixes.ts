@@ -1,6 +1,6 @@
 /**
- * Reads and writes of five locations in virtual time, by the real listeners and their policy: what leases save and cost, without a
- * machine that is quiet. A request's time is its round trip, its waits for writers, and the waits of writers for holders.
+ * Reads and writes of five locations in virtual time, by the real listeners and their policy. They show savings and costs of leases on
+ * any machine. A request's time is its round trip, its waits for writers, and the waits of writers for holders.
  * Nothing else takes time, and every validation succeeds.
  */
 import { Random } from "@radical/history";
@@ -73,7 +73,7 @@ export class LeaseMixes {
   readonly #isOn: boolean;
   readonly #listeners: Listeners;
   readonly #locations: readonly Location[];
-  /** What happens next, in order. */
+  /** Future events, in order. */
   readonly #agenda: { readonly atMs: number; readonly act: () => void }[] = [];
   #nowMs = 0;
   /** Requests that wait for units that somebody writes, in the order in which they came. */

@@ -175,7 +175,7 @@ test("a read that a lease answers: told by its location", async () => {
   for (const id of asked) await lines(id, [`near info: ${id} reads`]);
 });
 
-/** The last line of the reply to a call of which a result may be shown before: there is time for it at a remote location. */
+/** The last line of a reply. A result may stand before it: at a remote location there is time for one. */
 async function early(args: unknown, location: string): Promise<unknown> {
   const headers = { "content-type": "application/json", "x-radical-location": location, prefer: "speculative" };
   const response = await fetch(`${dev.url}/api/add`, { method: "POST", headers, body: JSON.stringify(args) });

@@ -31,6 +31,7 @@ test.each<[ValueType, unknown]>([
   [{ kind: "array", element: { kind: "i32" } }, [1, 2, 3]],
   [{ kind: "nullable", inner: { kind: "string" } }, null],
   [{ kind: "nullable", inner: { kind: "string" } }, "a"],
+  [{ kind: "tuple", elements: [{ kind: "string" }, { kind: "i32" }] }, ["a", 1]],
   [
     { kind: "record", name: "Post" },
     { text: "a", tags: ["b"], parent: { text: "c" } },
@@ -63,6 +64,8 @@ describe("problems name the parameter", () => {
     ["null", { kind: "string" }, { x: null }, "invalid_argument", "x"],
     ["lone surrogate", { kind: "string" }, { x: "\ud800" }, "invalid_argument", "x"],
     ["array element", { kind: "array", element: { kind: "i32" } }, { x: [1, "a"] }, "invalid_argument", "x[1]"],
+    ["tuple of another length", { kind: "tuple", elements: [{ kind: "i32" }] }, { x: [1, 2] }, "invalid_argument", "x"],
+    ["part of a tuple", { kind: "tuple", elements: [{ kind: "i32" }] }, { x: ["a"] }, "invalid_argument", "x[0]"],
     ["nested field", { kind: "record", name: "Post" }, { x: { text: 1 } }, "invalid_argument", "x.text"],
     ["missing field", { kind: "record", name: "Post" }, { x: {} }, "missing_argument", "x.text"],
     ["unknown field", { kind: "record", name: "Post" }, { x: { text: "a", z: 1 } }, "unknown_argument", "x.z"],

@@ -149,6 +149,20 @@ function writeValue(
         writeValue(writer, type.element, records, element, `${path}[${index}]`, depth + 1),
       );
       break;
+    case "tuple":
+      if (!Array.isArray(json)) throw wrongType(type, json, path);
+      if (json.length !== type.elements.length)
+        throw new Problem(
+          "invalid_argument",
+          path,
+          `"${path}" must have ${type.elements.length} values, not ${json.length}`,
+          `send ${formatValueType(type)}`,
+        );
+      writer.array(json.length);
+      type.elements.forEach((element, index) =>
+        writeValue(writer, element, records, json[index], `${path}[${index}]`, depth + 1),
+      );
+      break;
     case "map": {
       if (!isObject(json)) throw wrongType(type, json, path);
       // JavaScript puts names that are integers first, whatever their order in the text was.

@@ -78,6 +78,10 @@ class TableComparison implements StoredTypesComparison {
     if (after.kind === "nullable") this.compare(before.kind === "nullable" ? before.inner : before, after.inner, path);
     else if (before.kind === "array" && after.kind === "array")
       this.compare(before.element, after.element, `${path}[]`);
+    else if (before.kind === "tuple" && after.kind === "array")
+      before.elements.forEach((element, index) => this.compare(element, after.element, `${path}[${index}]`));
+    else if (before.kind === "tuple" && after.kind === "tuple" && before.elements.length === after.elements.length)
+      before.elements.forEach((element, index) => this.compare(element, after.elements[index]!, `${path}[${index}]`));
     else if (before.kind === "map" && after.kind === "map") this.compare(before.value, after.value, `${path}[]`);
     else if (before.kind === "record" && after.kind === "record") this.#fields(before.name, after.name, path);
     else if (!isReadAs(before, after))
@@ -113,6 +117,8 @@ function isReadAs(before: ValueType, after: ValueType): boolean {
     case "record":
     case "nullable":
       return before.kind === after.kind;
+    case "tuple":
+      return false;
     case "f32":
       return after.kind === "f32" || after.kind === "f64";
     case "f64":
@@ -131,6 +137,7 @@ function rangeOf(type: ValueType): readonly [min: bigint, max: bigint] | null {
     case "bool":
     case "string":
     case "array":
+    case "tuple":
     case "map":
     case "record":
     case "nullable":
@@ -202,6 +209,17 @@ function problemOf(reader: CborReader, type: ValueType, records: RecordTypes, pa
         if (found !== null) return found;
       }
       return null;
+    case "tuple": {
+      if (reader.peek() !== "array") return mismatch("an array");
+      const length = reader.array();
+      if (length !== type.elements.length)
+        return { path, words: `expected ${type.elements.length} values, found ${length}` };
+      for (const [index, element] of type.elements.entries()) {
+        const found = problemOf(reader, element, records, `${path}[${index}]`);
+        if (found !== null) return found;
+      }
+      return null;
+    }
     case "map":
       if (reader.peek() !== "map") return mismatch("a record");
       for (let left = reader.map(); left > 0; left--) {

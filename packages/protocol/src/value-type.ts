@@ -21,6 +21,8 @@ export type ValueType =
       readonly named?: string;
     }
   | { readonly kind: "array"; readonly element: ValueType }
+  /** An array of so many values in JSON, each of a type of its own. */
+  | { readonly kind: "tuple"; readonly elements: readonly ValueType[] }
   /** Of texts to values, in the order in which they were added: an object in JSON. */
   | { readonly kind: "map"; readonly value: ValueType }
   | { readonly kind: "nullable"; readonly inner: ValueType }
@@ -92,6 +94,8 @@ export function formatValueType(type: ValueType): string {
       const element = formatValueType(type.element);
       return element.includes(" | ") ? `(${element})[]` : `${element}[]`;
     }
+    case "tuple":
+      return `[${type.elements.map(formatValueType).join(", ")}]`;
     case "map":
       return `Record<string, ${formatValueType(type.value)}>`;
     case "nullable":

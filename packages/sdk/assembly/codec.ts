@@ -302,6 +302,13 @@ export class Reader {
     return length as i32;
   }
 
+  /** Begins an array of so many elements. Traps for another length. */
+  tuple(length: i32): void {
+    const start = this.at;
+    const found = this.array();
+    if (found != length) this.refuse(start, "expected " + length.toString() + " values, found " + found.toString());
+  }
+
   /** The number of pairs of a map that follow. */
   map(): i32 {
     if ((this.initial() & 0xe0) != MAP) this.mismatch("a record");

@@ -33,7 +33,16 @@ interface Array<T> {
   findLast(predicate: (value: T, index: i32, array: T[]) => bool): T | null;
   entries(): IterableIterator<[i32, T]>;
   push(...values: T[]): i32;
+  /** Of `for…of` and spread. */
+  keys(): IterableIterator<i32>;
   flatMap<U>(mapped: (value: T, index: i32, array: T[]) => U[]): U[];
+}
+declare namespace Array {
+  /** The values of a collection as a list, or what a function makes of each. */
+  function from<T>(values: Iterable<T>): T[];
+  function from<T, U>(values: Iterable<T>, made: (value: T, index: i32) => U): U[];
+  /** A list of a length: the function makes each element of its index. */
+  function from<U>(values: { length: number }, made: (none: null, index: i32) => U): U[];
 }
 interface StaticArray<T> {
   [Symbol.iterator](): IterableIterator<T>;

@@ -3,7 +3,7 @@
  */
 import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
 import { spanOf, type Diagnostic, type SourceFile } from "../diagnostics/diagnostic.ts";
-import { LOCAL_DECLARATION, REGULAR_EXPRESSION, TUPLE } from "../diagnostics/words.ts";
+import { LOCAL_DECLARATION, REGULAR_EXPRESSION } from "../diagnostics/words.ts";
 import { formFix } from "./form-fixes.ts";
 import { nested, type NestedToken, type ScannedToken } from "./scanner.ts";
 
@@ -29,10 +29,6 @@ const FORMS = {
     message: "Handlers have no `for … in` loop, because the names of an object's fields are not there when it runs.",
     help: "Loop over an array, or over the keys of a map: `for (const key of map.keys()) …`.",
   },
-  spread: {
-    message: "The arguments of this call can't be spread.",
-    help: "Pass the array itself: `sum(numbers)`. An array can be spread in a literal and in `push`.",
-  },
   regular_expression: REGULAR_EXPRESSION,
   labeled_statement: {
     message: "Handlers have no labels.",
@@ -41,10 +37,6 @@ const FORMS = {
   type_import: {
     message: "Handlers have no `import type`, because types and values are imported alike.",
     help: 'Leave out `type`: `import { User } from "../lib/models";`.',
-  },
-  delete_operator: {
-    message: "Handlers have no `delete` operator, because an object has the same fields for as long as it exists.",
-    help: "Set an optional field to null: `user.nickname = null;`. Delete an item with `users.delete(key)`, and an entry with `map.delete(key)`.",
   },
   bigint_literal: {
     message: "Handlers have no bigints.",
@@ -78,7 +70,6 @@ const FORMS = {
     message: "Handlers have no `debugger` and `with` statements.",
     help: 'Leave the statement out. To see how a handler runs, write `log("…")` with the `log` of `@radical/sdk`.',
   },
-  tuple_type: TUPLE,
   unknown_decorator: {
     message: "Handlers can't have decorators of your own.",
     help: "Call the function yourself. AssemblyScript has a few decorators: `@inline`, `@final` and `@operator` are among them.",
@@ -173,7 +164,6 @@ function formAt(tokens: Tokens, index: number): FormCode | null {
         if (next === "asserts" && before?.text === ")" && isName(2)) return "assertion_signature";
         if (next === "symbol" && isTyped(tokens, index)) return "symbol";
         if (tokens[index + 1]?.kind === "number" && isTyped(tokens, index)) return "type_operator";
-        if (next === "[" && isTyped(tokens, index)) return "tuple_type";
         if (next === "unique" && after(2) === "symbol") return "type_operator";
         if (next === "typeof" && isTyped(tokens, index)) return "type_operator";
         if (next === "new" && isTyped(tokens, index)) return "call_signature";
@@ -185,9 +175,6 @@ function formAt(tokens: Tokens, index: number): FormCode | null {
         return isName(1) && !DECORATORS.has(after()) ? "unknown_decorator" : null;
       case "(":
         return after() === "this" && after(2) === ":" ? "this_parameter" : null;
-      case "...":
-        // `...rest: T[]` declares a rest parameter.
-        return (isName(1) && after(2) === ":") || isSpreadInLiteral(tokens, index) ? null : "spread";
       default:
         return null;
     }
@@ -198,8 +185,6 @@ function formAt(tokens: Tokens, index: number): FormCode | null {
       return after() === "function" || (isName(1) && after(2) !== "=") || isAsyncArrow(tokens, index)
         ? "async_function"
         : null;
-    case "delete":
-      return isName(1) && isStatementStart(before) ? "delete_operator" : null;
     case "yield":
       return isStatementStart(before) && after() !== "=" && after() !== "(" ? "generator_function" : null;
     case "void":
@@ -365,13 +350,6 @@ function isTyped(tokens: Tokens, colon: number): boolean {
   return (
     open >= 0 && tokens[open]!.text === "(" && ["{", "=>", ":"].includes(tokens[closing(tokens, open) + 1]?.text ?? "")
   );
-}
-
-/** In a literal, in a pattern, or in a call of `push`: not in another call. */
-function isSpreadInLiteral(tokens: Tokens, index: number): boolean {
-  const open = opener(tokens, index);
-  if (open < 0) return false;
-  return tokens[open]!.text !== "(" || (tokens[open - 1]?.text === "push" && tokens[open - 2]?.text === ".");
 }
 
 /** `[key: string]: T` in a class or interface. */

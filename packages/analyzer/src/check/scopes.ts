@@ -6,7 +6,8 @@
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import type { Diagnostic, Fix } from "../diagnostics/diagnostic.ts";
 import { as, CommonFlags, NodeKind } from "../parse/assemblyscript.ts";
-import { childrenOf } from "../parse/children.ts";
+import { childrenOf, withoutParentheses } from "../parse/children.ts";
+import { isArrayFrom } from "../parse/expand/array-from.ts";
 import { mayLoop } from "../parse/expand/callbacks.ts";
 import { lambdaOf } from "../parse/expand/lambda.ts";
 import { ObjectTypeNode, PredicateNode, TextsNode, partsOf } from "../parse/forms-types.ts";
@@ -165,10 +166,13 @@ class ScopeCheck {
         const { expression, typeArguments, args } = node as as.CallExpression;
         this.#own(expression, scope);
         this.#visitAll(typeArguments ?? [], scope);
-        const looped = mayLoop(node as as.CallExpression) ? lambdaOf(args[0]) : null;
+        const looped = loopedIn(node as as.CallExpression);
         // Its body is compiled where the call stands.
-        if (looped !== null) this.#function(looped.node.declaration, scope, scope.owner);
-        return this.#visitAll(looped === null ? args : args.slice(1), scope);
+        if (looped !== null) this.#function(looped.declaration, scope, scope.owner);
+        return this.#visitAll(
+          args.filter((argument) => withoutParentheses(argument) !== looped),
+          scope,
+        );
       }
       case NodeKind.Function: {
         const { declaration } = node as as.FunctionExpression;
@@ -241,6 +245,12 @@ class ScopeCheck {
   #tell({ code, message, help }: ForeignName, range: as.Range, fix?: Fix): void {
     this.#found.push(diagnostic(code, { message, primary: spanOfRange(range), help, fix }));
   }
+}
+
+/** The function in a call that is the body of a loop; null: there is none. */
+function loopedIn(node: as.CallExpression): as.FunctionExpression | null {
+  if (!mayLoop(node) && !isArrayFrom(node)) return null;
+  return lambdaOf(node.args[isArrayFrom(node) ? 1 : 0])?.node ?? null;
 }
 
 /** Whether the compiler may know the value of an expression: there is nothing in it that only a run tells. */

@@ -15,6 +15,7 @@ import {
   type RecordSchema,
   type Schema,
 } from "../schema/schema.ts";
+import { partsOfTuple } from "../parse/tuples.ts";
 import type { ValueType } from "@radical/protocol";
 
 /** Path of the generated entry file. */
@@ -96,6 +97,10 @@ class Generator {
         return `${this.#type(file, type.nonNullableType, value.inner)} | null`;
       case "array":
         return `Array<${this.#type(file, type.getClass()!.typeArguments![0]!, value.element)}>`;
+      case "tuple": {
+        const parts = value.elements.map((part, index) => this.#type(file, partsOfTuple(type)![index]!, part));
+        return `[${parts.join(", ")}]`;
+      }
       case "map":
         return `${type.getClass()!.prototype.name}<string, ${this.#type(file, type.getClass()!.typeArguments![1]!, value.value)}>`;
       case "record": {
@@ -322,6 +327,11 @@ function textChecks(type: ValueType, value: string, what: string, depth: number)
       if (inner === "") return "";
       return `{ const ${values} = ${value}.values(); for (let ${index} = 0; ${index} < ${values}.length; ${index}++) { const ${element} = ${values}[${index}]; ${inner}} } `;
     }
+    case "tuple": {
+      const tuple = `tuple${depth}`;
+      const parts = type.elements.map((part, index) => textChecks(part, `${tuple}[${index}]`, what, depth + 1));
+      return parts.every((part) => part === "") ? "" : `{ const ${tuple} = ${value}; ${parts.join("")}} `;
+    }
     case "nullable": {
       const some = `some${depth}`;
       const inner = textChecks(type.inner, some, what, depth + 1);
@@ -370,6 +380,7 @@ function placeholder(type: ValueType, text: string): string {
     case "array":
     case "map":
     case "record":
+    case "tuple":
       return `changetype<${text}>(0)`;
     case "nullable":
       return "null";

@@ -23,8 +23,9 @@ import { invocation, type Items, moduleOf, snapshotOf } from "../testing/run.ts"
 
 /** A type with its records in it. */
 type Shape =
-  | Exclude<ValueType, { readonly kind: "array" | "map" | "nullable" | "record" }>
+  | Exclude<ValueType, { readonly kind: "array" | "map" | "nullable" | "record" | "tuple" }>
   | { readonly kind: "array" | "nullable"; readonly inner: Shape }
+  | { readonly kind: "tuple"; readonly parts: readonly Shape[] }
   | { readonly kind: "record"; readonly fields: Readonly<Record<string, Shape>> };
 
 const SCALARS = ["bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "string"] as const;
@@ -36,6 +37,7 @@ const { shape, record: recordShape } = fc.letrec<{ readonly shape: Shape; readon
     { depthSize: "small", maxDepth: 3 },
     scalar,
     tie("shape").map((inner) => ({ kind: "array", inner }) as const),
+    fc.array(tie("shape"), { minLength: 1, maxLength: 3 }).map((parts) => ({ kind: "tuple", parts }) as const),
     tie("record").map((inner) => ({ kind: "nullable", inner }) as const),
     fc.constant({ kind: "nullable", inner: { kind: "string" } } as const),
     tie("record"),
@@ -58,7 +60,9 @@ function changed(from: Shape): fc.Arbitrary<Shape> {
           }))
         : from.kind === "record"
           ? changedRecord(from)
-          : fc.constant(from);
+          : from.kind === "tuple"
+            ? changedTuple(from.parts)
+            : fc.constant(from);
   const nullable: fc.Arbitrary<Shape> =
     from.kind === "string" || from.kind === "record" || from.kind === "array"
       ? fc.constant({ kind: "nullable", inner: from })
@@ -69,6 +73,14 @@ function changed(from: Shape): fc.Arbitrary<Shape> {
     { weight: 6, arbitrary: inside },
     { weight: 1, arbitrary: shape },
     { weight: 1, arbitrary: nullable },
+  );
+}
+
+function changedTuple([first, ...others]: readonly Shape[]): fc.Arbitrary<Shape> {
+  return fc.oneof(
+    changed(first!).map((part): Shape => ({ kind: "tuple", parts: [part, ...others] })),
+    fc.constant<Shape>({ kind: "tuple", parts: [first!, first!, ...others] }),
+    fc.constant<Shape>({ kind: "array", inner: first! }),
   );
 }
 
@@ -101,6 +113,8 @@ function storedTypes(shapes: readonly Shape[]): StoredTypes {
         return { kind: "array", element: typeOf(of.inner) };
       case "nullable":
         return { kind: "nullable", inner: typeOf(of.inner) };
+      case "tuple":
+        return { kind: "tuple", elements: of.parts.map(typeOf) };
       case "record": {
         const fields = Object.entries(of.fields).map(([field, inner]) => ({
           name: field,
@@ -159,6 +173,8 @@ function valueOf(of: Shape): fc.Arbitrary<unknown> {
       return fc.constantFrom(0.1, -2, 2 ** 40, -(2 ** 60));
     case "array":
       return fc.array(valueOf(of.inner), { minLength: 1, maxLength: 2 });
+    case "tuple":
+      return fc.tuple(...of.parts.map(valueOf));
     case "nullable":
       return fc.option(valueOf(of.inner), { freq: 3 });
     case "record":
@@ -186,6 +202,8 @@ function isSame(stored: unknown, read: unknown, after: Shape): boolean {
   if (after.kind === "nullable") return stored === null ? read === null : isSame(stored, read, after.inner);
   if (after.kind === "array")
     return (stored as unknown[]).every((one, index) => isSame(one, (read as unknown[])[index], after.inner));
+  if (after.kind === "tuple")
+    return after.parts.every((part, index) => isSame((stored as unknown[])[index], (read as unknown[])[index], part));
   if (after.kind === "record")
     return Object.entries(after.fields).every(([field, inner]) => {
       const one = (stored as Readonly<Record<string, unknown>>)[field];
@@ -239,6 +257,8 @@ function formatShape(of: Shape): string {
   switch (of.kind) {
     case "array":
       return `(${formatShape(of.inner)})[]`;
+    case "tuple":
+      return `[${of.parts.map(formatShape).join(", ")}]`;
     case "nullable":
       return `${formatShape(of.inner)} | null`;
     case "record":

@@ -13,12 +13,6 @@ export const REGULAR_EXPRESSION = {
   help: "Use the methods of strings: `indexOf`, `includes`, `startsWith`, `split`, `charCodeAt`.",
 } as const satisfies Words;
 
-export const TUPLE = {
-  code: "tuple_type",
-  message: "Handlers have no tuples.",
-  help: "Write a record with a field for each part: `type Point = { x: f64; y: f64 };`.",
-} as const satisfies Words;
-
 export const LOCAL_DECLARATION = {
   code: "local_declaration",
   message: "Classes, enums, interfaces and namespaces are declared at the top of a file.",

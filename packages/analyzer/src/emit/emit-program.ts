@@ -63,7 +63,9 @@ class Emitter implements Printer {
       globals.join("\n"),
       `export ${this.#topLevelFunction(program.handler)}`,
       ...helpers.map((declaration) => this.#topLevelFunction(declaration)),
-      ...inBaseOrder([...this.#classes]).map((declaration) => this.#class(declaration)),
+      ...inBaseOrder([...this.#classes].filter(({ kind }) => kind !== "tuple")).map((declaration) =>
+        this.#class(declaration),
+      ),
     ];
     return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
   }
@@ -168,7 +170,8 @@ class Emitter implements Printer {
 
   #fieldsOf(declaration: ClassDeclaration): FieldDeclaration[] {
     const { fields } = this.#options;
-    return declaration.fields.filter((field) => fields === null || fields.has(field));
+    // The type of a tuple has all of its parts.
+    return declaration.fields.filter((field) => fields === null || declaration.kind === "tuple" || fields.has(field));
   }
 
   // ── Names ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,5 +1,14 @@
 /** Expressions as AssemblyScript source, with the parentheses they need and no others. */
-import type { AssignmentTarget, ClassDeclaration, Expression, FunctionDeclaration, Global, Type } from "../lower/ir.ts";
+import type {
+  AssignmentTarget,
+  ClassDeclaration,
+  Expression,
+  FieldDeclaration,
+  FunctionDeclaration,
+  Global,
+  Type,
+} from "../lower/ir.ts";
+import { tupleClass } from "../parse/tuples.ts";
 import { printType } from "./print-type.ts";
 
 /** Names of declarations, and how function bodies are printed. */
@@ -81,7 +90,7 @@ function print(expression: Expression, printer: Printer): [text: string, strengt
     case "global":
       return [printer.globalName(expression.global), PRIMARY];
     case "field":
-      return [`${at(expression.object, PRIMARY, printer)}.${expression.field.name}`, PRIMARY];
+      return [`${at(expression.object, PRIMARY, printer)}${member(expression.field)}`, PRIMARY];
     case "operation": {
       const [left, right] = expression.operands;
       if (left === undefined) throw new Error("an operation has operands");
@@ -131,8 +140,13 @@ function print(expression: Expression, printer: Printer): [text: string, strengt
       return call(expression, printer);
     case "indirect-call":
       return [`${at(expression.callee, PRIMARY, printer)}(${list(expression.arguments)})`, PRIMARY];
-    case "construction":
-      return [`new ${printer.className(expression.declaration)}(${list(expression.arguments)})`, PRIMARY];
+    case "construction": {
+      const { declaration } = expression;
+      // Its parts are assigned one by one.
+      if (declaration.kind === "tuple")
+        return [`new ${tupleClass(declaration.fields.map((field) => type(field.type)))}()`, PRIMARY];
+      return [`new ${printer.className(declaration)}(${list(expression.arguments)})`, PRIMARY];
+    }
     case "library": {
       const { member, receiver, typeArguments } = expression;
       const generics = typeArguments.length === 0 ? "" : `<${typeArguments.map(type).join(", ")}>`;
@@ -206,6 +220,10 @@ function binary(operator: string, left: Expression, right: Expression, printer: 
   return [`${first} ${operator} ${second}`, strength];
 }
 
+function member(field: FieldDeclaration): string {
+  return field.owner.kind === "tuple" ? `[${field.owner.fields.indexOf(field)}]` : `.${field.name}`;
+}
+
 function assignmentTarget(target: AssignmentTarget, printer: Printer): string {
   switch (target.kind) {
     case "local":
@@ -213,7 +231,7 @@ function assignmentTarget(target: AssignmentTarget, printer: Printer): string {
     case "global":
       return printer.globalName(target.global);
     case "field":
-      return `${at(target.object, PRIMARY, printer)}.${target.field.name}`;
+      return `${at(target.object, PRIMARY, printer)}${member(target.field)}`;
     case "element":
       return `${at(target.container, PRIMARY, printer)}[${at(target.index, LOOSEST, printer)}]`;
   }

@@ -10,8 +10,11 @@ export function printType(type: Type, className: (declaration: ClassDeclaration)
       return type.kind;
     case "number":
       return type.name;
-    case "class":
-      return className(type.declaration);
+    case "class": {
+      const { declaration } = type;
+      if (declaration.kind !== "tuple") return className(declaration);
+      return `[${declaration.fields.map((field) => print(field.type)).join(", ")}]`;
+    }
     case "library": {
       const [element] = type.arguments;
       // The compiler can't parse `((…) | null)[]` of functions.

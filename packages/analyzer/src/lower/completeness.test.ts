@@ -20,7 +20,7 @@ const NODES: Readonly<Record<string, Coverage>> = {
   Source: { part: "the file" },
   NamedType: { part: "a type" },
   FunctionType: { part: "a type" },
-  TupleType: { refused: "export function h(p: [i32, i32]): void {}", code: "tuple_type" },
+  TupleType: { followed: "const t: [i32, string] = [n, a]; items.get(t[1]);" },
   TypeName: { part: "a type" },
   TypeParameter: { part: "a declaration" },
   Parameter: { part: "a declaration" },

@@ -104,7 +104,8 @@ export interface FieldDeclaration {
 
 export interface ClassDeclaration {
   readonly name: string;
-  readonly kind: "class" | "interface";
+  /** A tuple has a field for each part, and is not printed: its type is. */
+  readonly kind: "class" | "interface" | "tuple";
   readonly base: ClassDeclaration | null;
   /** Directly implemented; those that an interface extends are its `base`. */
   readonly interfaces: readonly ClassDeclaration[];
@@ -498,7 +499,7 @@ export function decodedInitializers(
     declaration !== null;
     declaration = declaration.base
   )
-    fields.push(...declaration.fields.filter(hasField));
+    fields.push(...declaration.fields.filter((field) => declaration?.kind === "tuple" || hasField(field)));
   return fields.flatMap(({ type: held, initializer }) => [
     ...(initializer === null ? [] : [initializer]),
     ...decodedInitializers(held, hasField, seen),

@@ -37,7 +37,10 @@ export function linearize(declaration: FunctionDeclaration): void {
 
 /** The statements of a function with these parameters; the same if nothing has to be taken out. */
 export function linearized(body: readonly Statement[], parameters: readonly Local[] = []): readonly Statement[] {
-  if (!contains(body)) return body;
+  if (!contains(body)) {
+    renameHidden(body, parameters);
+    return body;
+  }
   const linearizer = new Linearizer(body);
   const inOrder = linearizer.statements(body);
   const statements = linearizer.splitConditions ? withKnownNulls(inOrder) : inOrder;
@@ -443,14 +446,46 @@ function mapExpressions(statement: Statement, map: (expression: Expression) => E
   }
 }
 
+/** Variables that the developer did not write. */
+const HIDDEN = new WeakSet<Local>();
+
+/** Says of a variable that the developer did not write it: its name may be another's. */
+export function hide(local: Local): Local {
+  HIDDEN.add(local);
+  return local;
+}
+
 /** Gives each variable a name of its own: those that stood in scopes of their own share one now. */
 function rename(statements: readonly Statement[], parameters: readonly Local[]): void {
-  const taken = new Set(parameters.map(({ name }) => name));
-  walkStatements(statements, (statement) => {
-    if (statement.kind !== "variable") return;
-    const { local } = statement;
+  const kept = parameters.filter((local) => !HIDDEN.has(local));
+  const others = [...parameters.filter((local) => HIDDEN.has(local)), ...variablesOf(statements)];
+  renameApart(others, kept);
+}
+
+/** Gives each variable that the developer did not write a name of its own. All others stay in their scopes. */
+function renameHidden(statements: readonly Statement[], parameters: readonly Local[]): void {
+  const all = [...parameters, ...variablesOf(statements)];
+  const hidden = all.filter((local) => HIDDEN.has(local));
+  if (hidden.length > 0)
+    renameApart(
+      hidden,
+      all.filter((local) => !HIDDEN.has(local)),
+    );
+}
+
+function renameApart(locals: readonly Local[], others: readonly Local[]): void {
+  const taken = new Set(others.map(({ name }) => name));
+  for (const local of locals) {
     const proposed = local.name;
     for (let number = 2; taken.has(local.name); number++) local.name = `${proposed}_${number}`;
     taken.add(local.name);
+  }
+}
+
+function variablesOf(statements: readonly Statement[]): Local[] {
+  const found: Local[] = [];
+  walkStatements(statements, (statement) => {
+    if (statement.kind === "variable") found.push(statement.local);
   });
+  return found;
 }

@@ -17,6 +17,7 @@ import type { Facts, Unit } from "../parse/facts.ts";
 import { boxedType } from "../parse/nullable-numbers.ts";
 import { titledShapes } from "../parse/shapes.ts";
 import { drawPlace, readableTypes } from "../parse/span.ts";
+import { isTupleClass } from "../parse/tuples.ts";
 import type { Span } from "../diagnostics/diagnostic.ts";
 import {
   BOOL,
@@ -37,6 +38,7 @@ import {
   type Type,
 } from "./ir.ts";
 import { CONTAINERS } from "./library.ts";
+import { isMaker } from "./body/literals.ts";
 import { lowerBody, lowerInitializer, lowerModuleStatement } from "./body/lower-body.ts";
 import type { Declarations } from "./declarations.ts";
 import { isApplication, sourcePath, spanOf } from "./nodes.ts";
@@ -378,9 +380,10 @@ class Lowering implements Declarations {
       source.base !== null && !source.prototype.implicitlyExtendsObject ? this.class(source.base, span) : null;
     const fields: FieldDeclaration[] = [];
     const isInterface = source.kind === ElementKind.Interface;
+    const isTuple = isTupleClass(source);
     const declaration: ClassDeclaration = {
-      name: printableName(source.prototype.name, source.typeArguments),
-      kind: isInterface ? "interface" : "class",
+      name: printableName(isTuple ? "Tuple" : source.prototype.name, source.typeArguments),
+      kind: isInterface ? "interface" : isTuple ? "tuple" : "class",
       base,
       interfaces: [...(source.interfaces ?? [])].map((implemented) => this.class(implemented, span)),
       fields,
@@ -657,7 +660,9 @@ function changesSomething(expression: Expression, owner: FunctionDeclaration | n
   const { target } = expression;
   if (target.kind === "local") return false;
   const object = target.kind === "field" ? target.object : null;
-  return !(owner?.kind === "constructor" && object?.kind === "local" && object.local === owner.self);
+  if (owner === null || object?.kind !== "local") return true;
+  const made = isMaker(owner) ? owner.parameters[0]?.local : owner.kind === "constructor" ? owner.self : null;
+  return object.local !== made;
 }
 
 // ── Names ────────────────────────────────────────────────────────────────────────────────────────────────────────────

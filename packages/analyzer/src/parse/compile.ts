@@ -20,6 +20,7 @@ import {
 } from "./assemblyscript.ts";
 import { Arithmetic, type ArithmeticRules } from "./arithmetic.ts";
 import { withoutParentheses } from "./children.ts";
+import { restLiteral } from "./expand/arguments.ts";
 import { Expander } from "./expand/expander.ts";
 import { BlockExpression } from "./forms-nodes.ts";
 import { grafted, isDevelopers, isGenerated, type Graft } from "./graft.ts";
@@ -29,6 +30,7 @@ import { BOXED_FILE, NullableNumbers, resolveNullableNumbers, type Original } fr
 import { declareShapes, nameAliases, type Declared, type ShapedSource } from "./shapes.ts";
 import { drawPlace, originOf, spanOfRange } from "./span.ts";
 import type { SyntaxTrees, TreeImport, TreeKind } from "./syntax-trees.ts";
+import { isTupleClass, TUPLES_FILE } from "./tuples.ts";
 
 /** Where the SDK appears to the compiler; handlers import it as `@radical/sdk`. */
 export const SDK_LIBRARY = "~lib/@radical/sdk";
@@ -208,6 +210,7 @@ export interface CallSite {
 }
 
 interface CompilerInternals {
+  adjustArgumentsForRestParams(args: as.Expression[], signature: as.Signature, node: as.Node): as.Expression[];
   /** `end`: of the texts and arrays that are written in the source, a 64-bit integer. */
   initDefaultMemory(end: object): void;
   compileCallExpressionBuiltin(
@@ -294,6 +297,13 @@ export class RadicalCompiler extends as.Compiler {
       this.builtinCalls.push({ name: prototype.name, site: this.#site(call) });
       return original(prototype, call, context);
     };
+    // One literal for each call, however often it is compiled: what is in it may be a form.
+    const packArguments = internals.adjustArgumentsForRestParams.bind(this);
+    internals.adjustArgumentsForRestParams = (args, signature, node) => {
+      const rest = signature.parameterTypes.length - 1;
+      const literal = signature.hasRest ? restLiteral(args, rest) : null;
+      return literal === null ? packArguments(args, signature, node) : [...args.slice(0, rest), literal];
+    };
     this.#initializeFields(internals);
     this.#throwValues(internals);
     this.#fillInDefaults(internals);
@@ -325,10 +335,11 @@ export class RadicalCompiler extends as.Compiler {
       initializeFields(created, statements);
       for (const [name, member] of generated) members!.set(name, member);
     };
-    // The fields of a record that is declared by its shape have no initializers: a literal gives them their values.
+    // The fields of a tuple, and of a record that is declared by its shape, have no initializers: a literal gives them their
+    // values.
     const checkFieldInitialization = internals.checkFieldInitialization.bind(this);
     internals.checkFieldInitialization = (created, node) => {
-      if (node.kind !== NodeKind.Literal) checkFieldInitialization(created, node);
+      if (node.kind !== NodeKind.Literal && !isTupleClass(created)) checkFieldInitialization(created, node);
     };
   }
 
@@ -651,7 +662,8 @@ function addSources(program: as.Program, request: CompileRequest): Declared["ali
   add(`~lib/${runtime}`, stdlib.get(runtime)!, "entry");
   add(request.entry, sources.get(request.entry)!, "entry");
   // No file imports these: the compiler uses them by itself.
-  for (const path of [BOXED_FILE, ENTRIES_FILE]) add(`${SDK_LIBRARY}/${path}`, request.sdk.get(path)!, "module");
+  for (const path of [BOXED_FILE, ENTRIES_FILE, TUPLES_FILE])
+    add(`${SDK_LIBRARY}/${path}`, request.sdk.get(path)!, "module");
   // The list grows as it is read.
   for (const { internalPath, node } of waiting) {
     if (added.has(internalPath)) continue;

@@ -5,6 +5,7 @@
  */
 import {
   as,
+  AssertionKind,
   CommonFlags,
   DiagnosticCode,
   IdentifierHandling,
@@ -13,7 +14,7 @@ import {
   Precedence,
   Token,
 } from "./assemblyscript.ts";
-import { identifier, nothing } from "./expand/syntax.ts";
+import { assigned, identifier, nothing } from "./expand/syntax.ts";
 import {
   AssignIfExpression,
   BlockExpression,
@@ -100,6 +101,18 @@ export class FormsParser extends TypesParser {
       tokenizer.next();
       return this.#recordSpread(tokenizer);
     }
+    if (token === Token.OpenBrace && isAssigned(tokenizer.source.text, tokenizer.pos)) {
+      tokenizer.next();
+      return this.#assignedRecord(tokenizer);
+    }
+    if (token === Token.Delete) {
+      tokenizer.next();
+      const { tokenPos } = tokenizer;
+      const operand = this.parseExpression(tokenizer, Precedence.UnaryPrefix);
+      return operand === null
+        ? null
+        : as.Node.createUnaryPrefixExpression(Token.Delete, operand, tokenizer.range(tokenPos, tokenizer.pos));
+    }
     const start = super.parseExpressionStart(tokenizer);
     // There is one kind of nothing.
     if (start?.kind === NodeKind.Identifier && (start as as.IdentifierExpression).text === "undefined")
@@ -127,6 +140,39 @@ export class FormsParser extends TypesParser {
       return this.#expected("}", tokenizer.range(tokenizer.pos));
     }
     return new RecordSpreadExpression(parts, tokenizer.range(start, tokenizer.pos));
+  }
+
+  /** `{ a, b: c = 1, d = 2 }` on the left of an assignment, behind the brace. A default is an assignment to its target. */
+  #assignedRecord(tokenizer: as.Tokenizer): as.Expression | null {
+    const start = tokenizer.tokenPos;
+    const names: as.IdentifierExpression[] = [];
+    const values: as.Expression[] = [];
+    while (!tokenizer.skip(Token.CloseBrace)) {
+      if (!tokenizer.skipIdentifier(IdentifierHandling.Always))
+        return this.#expected("name of a member", tokenizer.range(tokenizer.pos));
+      const name = as.Node.createIdentifierExpression(tokenizer.readIdentifier(), tokenizer.range());
+      const isNamed = tokenizer.skip(Token.Colon);
+      const isRecord = isNamed && tokenizer.skip(Token.OpenBrace);
+      const target = isRecord
+        ? this.#assignedRecord(tokenizer)
+        : isNamed
+          ? this.parseExpression(tokenizer, WITHOUT_COMMA)
+          : identifier(name.text, name.range);
+      if (target === null) return null;
+      const value = tokenizer.skip(Token.Equals) ? this.#withDefault(tokenizer, target) : target;
+      if (value === null) return null;
+      names.push(name);
+      values.push(value);
+      if (tokenizer.skip(Token.Comma)) continue;
+      if (tokenizer.skip(Token.CloseBrace)) break;
+      return this.#expected("}", tokenizer.range(tokenizer.pos));
+    }
+    return as.Node.createObjectLiteralExpression(names, values, tokenizer.range(start, tokenizer.pos));
+  }
+
+  #withDefault(tokenizer: as.Tokenizer, target: as.Expression): as.Expression | null {
+    const initial = this.parseExpression(tokenizer, WITHOUT_COMMA);
+    return initial === null ? null : assigned(target, initial, tokenizer.range(target.range.start, tokenizer.pos));
   }
 
   /** Goes on behind an operand. */
@@ -235,6 +281,9 @@ export class FormsParser extends TypesParser {
       return this.#expected("=", tokenizer.range(tokenizer.pos));
     }
     const range = tokenizer.range(pattern.range.start, tokenizer.pos);
+    // The pattern takes the values apart: they need no common type.
+    if (type === null && pattern.kind === "array" && initializer?.kind === NodeKind.Literal)
+      initializer = as.Node.createAssertionExpression(AssertionKind.Const, initializer, null, initializer.range);
     const held: CommonFlags = (flags & ~CommonFlags.Let) | CommonFlags.Const;
     const declaration = as.Node.createVariableDeclaration(heldBy(pattern), decorators, held, type, initializer, range);
     PATTERNS.set(declaration, pattern);
@@ -406,6 +455,14 @@ function hasSpread(text: string, at: number): boolean {
   }
   return false;
 }
+
+/** Whether the brace at a place opens a pattern on the left of an assignment. */
+function isAssigned(text: string, at: number): boolean {
+  const end = closed(text, text.indexOf("{", at));
+  return end !== null && ASSIGNED.test(text.slice(end, end + 200));
+}
+
+const ASSIGNED = /^\s*=(?![=>])/;
 
 /** Brackets, spreads, and what may contain some that are none. */
 const BRACKETS = /[{}[\]()]|\.\.\.|\/\/.*|\/\*[^]*?\*\/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\[^])*`/g;

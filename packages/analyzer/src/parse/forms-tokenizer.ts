@@ -42,6 +42,9 @@ export function teachForms(tokenizer: as.Tokenizer): void {
         if (text.startsWith("?", pos)) return took(1, FormToken.QuestionQuestion);
         CHAIN.lastIndex = pos;
         return CHAIN.test(text) ? took(1, FormToken.QuestionDot) : token;
+      case Token.Of:
+        // It is a name wherever a loop does not go on behind its variable.
+        return isBehindVariable(text, pos - "of".length) ? token : took(-"of".length, Token.Identifier);
       case Token.Bar_Bar:
         return text.startsWith("=", pos) ? took(1, FormToken.BarBarEquals) : token;
       case Token.Ampersand_Ampersand:
@@ -51,3 +54,19 @@ export function teachForms(tokenizer: as.Tokenizer): void {
     }
   };
 }
+
+/** Whether a variable stands before a place, as it does before the `of` of a loop: `const x `, `{ a } `, `list[0] `. */
+function isBehindVariable(text: string, at: number): boolean {
+  const before = VARIABLE.exec(text.slice(Math.max(0, at - MOST_SEEN), at));
+  return before !== null && !BEFORE_NAMES.has(before[1] ?? "");
+}
+
+const VARIABLE = /(?:([\w$]+)|[\]}])\s*$/;
+/** Characters before a place; longer names are cut. */
+const MOST_SEEN = 100;
+/** Words that a name may follow. */
+const BEFORE_NAMES: ReadonlySet<string> = new Set(
+  "const let var function class enum namespace type return throw case else do in typeof void delete new as static get set public private protected readonly".split(
+    " ",
+  ),
+);

@@ -1,6 +1,6 @@
 /**
  * The syntax of types as TypeScript has it, on top of the compiler's parser. It adds object types, unions of texts, and
- * optional members and parameters. It adds `{ [key: string]: T }`, `T | undefined`, and `x is T` as a result.
+ * optional members and parameters. It adds `{ [key: string]: T }`, `T | undefined`, tuples, and `x is T` as a result.
  *
  * Each form becomes nodes that the compiler knows, with the developer's ranges. `shapes.ts` declares the records that
  * object types stand for.
@@ -14,6 +14,7 @@ import {
   ParameterKind,
   Token,
 } from "./assemblyscript.ts";
+import { MOST_PARTS, tupleNode } from "./tuples.ts";
 
 /** `{ name: string; age?: number }`. Its name is given when the file is parsed to the end. */
 export class ObjectTypeNode extends as.NamedTypeNode {
@@ -154,6 +155,8 @@ export class TypesParser extends as.Parser {
         return this.#parenthesizedType(tokenizer, suppressErrors);
       case Token.OpenBrace:
         return this.#objectType(tokenizer);
+      case Token.OpenBracket:
+        return this.#tupleType(tokenizer, suppressErrors);
       case Token.Readonly: {
         tokenizer.next();
         const start = tokenizer.tokenPos;
@@ -211,8 +214,13 @@ export class TypesParser extends as.Parser {
   #namedType(tokenizer: as.Tokenizer, suppressErrors: boolean): as.TypeNode | null {
     tokenizer.next();
     const start = tokenizer.tokenPos;
+    const told = this.diagnostics.length;
     const name = this.parseTypeName(tokenizer);
-    if (name === null) return null;
+    if (name === null) {
+      // `count < (limits.get(key) ?? 0)` has no type behind the sign.
+      if (suppressErrors) this.diagnostics.length = told;
+      return null;
+    }
     if (name.next === null && tokenizer.peek() === Token.Is && !tokenizer.peekOnNewLine()) {
       tokenizer.next();
       const tested = this.parseType(tokenizer, true, suppressErrors);
@@ -232,6 +240,42 @@ export class TypesParser extends as.Parser {
     }
     const range = tokenizer.range(start, tokenizer.pos);
     return as.Node.createNamedType(name, parameters, false, range);
+  }
+
+  /** `[A, B]`, also with names for the parts. */
+  #tupleType(tokenizer: as.Tokenizer, suppressErrors: boolean): as.TypeNode | null {
+    tokenizer.next();
+    const start = tokenizer.tokenPos;
+    const parts: as.TypeNode[] = [];
+    let isFixed = true;
+    while (!tokenizer.skip(Token.CloseBracket)) {
+      if (tokenizer.skip(Token.Dot_Dot_Dot)) isFixed = false;
+      if (!this.#skipPartName(tokenizer)) isFixed = false;
+      const part = this.parseType(tokenizer, true, suppressErrors);
+      if (part === null) return null;
+      parts.push(part);
+      if (tokenizer.skip(Token.Question)) isFixed = false;
+      if (tokenizer.skip(Token.Comma)) continue;
+      if (tokenizer.skip(Token.CloseBracket)) break;
+      if (!suppressErrors) this.error(EXPECTED, tokenizer.range(tokenizer.pos), "]");
+      return null;
+    }
+    const range = tokenizer.range(start, tokenizer.pos);
+    const isTuple = isFixed && parts.length > 0 && parts.length <= MOST_PARTS;
+    if (!isTuple && !suppressErrors) this.error(DiagnosticCode.Not_implemented_0, range, "such parts of tuples");
+    return tupleNode(parts.slice(0, MOST_PARTS), range);
+  }
+
+  /** Skips `name:` in front of a part. False: the name says that the part is optional. */
+  #skipPartName(tokenizer: as.Tokenizer): boolean {
+    const state = tokenizer.mark();
+    if (tokenizer.skipIdentifier(IdentifierHandling.Always)) {
+      tokenizer.readIdentifier();
+      if (tokenizer.skip(Token.Colon)) return true;
+      if (tokenizer.skip(Token.Question) && tokenizer.skip(Token.Colon)) return false;
+    }
+    tokenizer.reset(state);
+    return true;
   }
 
   /** `{ a: T; readonly b?: U }`, or `{ [key: string]: T }`, which is a map. */

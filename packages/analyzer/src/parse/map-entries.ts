@@ -99,7 +99,7 @@ export class MapEntries {
     const set = as.Node.createIdentifierExpression("set", target.range);
     const callee = as.Node.createPropertyAccessExpression(target.expression, set, target.range);
     const call = as.Node.createCallExpression(callee, null, [target.elementExpression, right], range);
-    return this.#compiler.compileExpression(call, as.Type.void);
+    return this.#compiler.compileExpression(call, as.Type.void, Constraints.ConvImplicit);
   }
 
   #update({ operator, operand, range }: as.UnaryExpression): as.ExpressionRef | null {

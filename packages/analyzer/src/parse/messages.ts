@@ -3,7 +3,7 @@
  */
 import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
-import { ENVIRONMENT_HELP, LOCAL_DECLARATION, LOG_HELP, REGULAR_EXPRESSION, TUPLE } from "../diagnostics/words.ts";
+import { ENVIRONMENT_HELP, LOCAL_DECLARATION, LOG_HELP, REGULAR_EXPRESSION } from "../diagnostics/words.ts";
 import { as } from "./assemblyscript.ts";
 import type { Crash, LoadedProgram } from "./compile.ts";
 import { isDevelopers } from "./graft.ts";
@@ -11,6 +11,7 @@ import { conversionHelp } from "./conversions.ts";
 import { mistakeIn } from "./expand/mistakes.ts";
 import { MAP_UPDATE, messageFix, NUMBER_AS_TEXT } from "./message-fixes.ts";
 import { readableTypes, spanOfRange } from "./span.ts";
+import { MOST_PARTS } from "./tuples.ts";
 
 /** The place of messages that have none in the developer's files. */
 type Fallback = Span;
@@ -71,9 +72,7 @@ function convert(message: as.DiagnosticMessage, code: MessageCode, fallback: Fal
   const text = readable(message.message);
   const own = range !== null && isDevelopers(range.source);
   const relatedIsOwn = relatedRange !== null && isDevelopers(relatedRange.source);
-  const known: Known | undefined =
-    mistakeIn(text) ??
-    (isTuple(message) ? { pattern: /^/, ...TUPLE } : KNOWN.find(({ pattern }) => pattern.test(text)));
+  const known: Known | undefined = mistakeIn(text) ?? KNOWN.find(({ pattern }) => pattern.test(text));
   return diagnostic(known?.code ?? code, {
     message: known?.message ?? sentence(text.replace(CONVERSION, CONVERSION_WORDS)),
     primary: own ? spanOfRange(range) : relatedIsOwn ? spanOfRange(relatedRange) : fallback,
@@ -113,10 +112,6 @@ export interface Known {
   readonly message?: string;
   /** `written`: the text at the place. */
   readonly help: string | ((written: string, found: RegExpExecArray) => string);
-}
-
-function isTuple({ message, range }: as.DiagnosticMessage): boolean {
-  return message === "Type expected." && range !== null && textAt(range) === "[";
 }
 
 function textAt(range: as.Range): string {
@@ -175,6 +170,24 @@ const KNOWN: readonly Known[] = [
     code: "object_type",
     message: "An object type without a name can't mention a type parameter.",
     help: "Give it a name and a type parameter of its own, `type Page<T> = { items: T[] };`, and write `Page<T>`.",
+  },
+  {
+    pattern: /^not implemented: such parts of tuples$/,
+    code: "tuple_type",
+    message: `A tuple has 1 to ${MOST_PARTS} parts. No part is optional or stands for several values.`,
+    help: "Write a part that can be null, `[string, f64 | null]`, or a record or array.",
+  },
+  {
+    pattern: /^index signature is missing in type '\[/,
+    code: "tuple_type",
+    message: "The number of a tuple's part can't be computed, because each part has a type of its own.",
+    help: "Write the number: `pair[0]`. For a computed number use an array.",
+  },
+  {
+    pattern: /^not implemented: Spread operator$/,
+    code: "spread",
+    message: "This can't be spread here, because nothing takes a changing number of values.",
+    help: "Spread an array in a literal, in `push` or for a rest parameter, and a record in a literal.",
   },
   {
     pattern: /^not implemented: Regular expressions$/,

@@ -4,6 +4,7 @@
 import type { Span } from "../diagnostics/diagnostic.ts";
 import type { as } from "./assemblyscript.ts";
 import { readableShapes } from "./shapes.ts";
+import { readableTuples } from "./tuples.ts";
 
 export function spanOfRange(range: as.Range): Span {
   const { source, start, end } = range;
@@ -50,7 +51,7 @@ export function textOf(node: as.Node): string {
 
 /** The compiler's words with types as the developer writes them: `string` for `~lib/string/String`. */
 export function readableTypes(text: string): string {
-  return readableShapes(text)
+  return readableTuples(readableShapes(text))
     .replaceAll(/(?:~lib\/)?@radical\/sdk\/boxed\/Boxed<(\w+)>/g, "$1")
     .replaceAll(/(?:~lib\/)?@radical\/sdk\/entries\/Record</g, "Record<")
     .replaceAll("~lib/@radical/sdk/index/", "")

@@ -23,6 +23,7 @@ import { entriesOf } from "../parse/map-entries.ts";
 import { boxedType } from "../parse/nullable-numbers.ts";
 import { isNamelessShape } from "../parse/shapes.ts";
 import { copiedText, readableTypes, spanOfRange, textOf } from "../parse/span.ts";
+import { partsOfTuple } from "../parse/tuples.ts";
 import { descriptionBefore } from "./documentation.ts";
 import { TypeNames } from "./named-types.ts";
 import { RecordNames } from "./record-names.ts";
@@ -430,10 +431,23 @@ class SchemaExtractor {
         });
         return held === null ? null : { kind: "map", value: held };
       }
+      const parts = partsOfTuple(type);
+      if (parts !== null) return this.#tuple(parts, written, place);
       const record = this.#record(found, place);
       return record === null ? null : { kind: "record", name: record.name };
     }
     return this.#unsupported(place, type);
+  }
+
+  #tuple(parts: readonly as.Type[], written: WrittenType, place: Place): ValueType | null {
+    const elements: ValueType[] = [];
+    for (const [index, part] of parts.entries()) {
+      const path = [...place.path, `part${index + 1}`];
+      const element = this.#valueType(part, elementOf(this.#program, written, index), { ...place, path });
+      if (element === null) return null;
+      elements.push(element);
+    }
+    return { kind: "tuple", elements };
   }
 
   #textType(written: WrittenType): ValueType | null {
@@ -459,7 +473,7 @@ class SchemaExtractor {
       {
         help:
           instead ??
-          "Use `bool`, `i8` … `u64`, `f32`, `f64`, `string`, an array, a map of texts, a record, or one of them with `| null`.",
+          "Use `bool`, `i8` … `u64`, `f32`, `f64`, `string`, an array, a tuple, a map of texts, a record, or one of them with `| null`.",
       },
     );
     return null;
@@ -578,12 +592,14 @@ class SchemaExtractor {
   #refuseInfiniteRecords(records: readonly RecordSchema[]): void {
     const byName = new Map(records.map((record) => [record.name, record]));
     const contains = (from: RecordSchema, wanted: RecordSchema, seen: Set<RecordSchema>): boolean =>
-      from.fields.some((field) => {
-        const next = field.type.kind === "record" && !field.absent ? byName.get(field.type.name) : undefined;
-        if (next === undefined || seen.has(next)) return false;
-        seen.add(next);
-        return next === wanted || contains(next, wanted, seen);
-      });
+      from.fields
+        .flatMap((field) => (field.absent ? [] : alwaysIn(field.type)))
+        .some((name) => {
+          const next = byName.get(name);
+          if (next === undefined || seen.has(next)) return false;
+          seen.add(next);
+          return next === wanted || contains(next, wanted, seen);
+        });
     for (const record of records) {
       if (!contains(record, record, new Set())) continue;
       this.#report(
@@ -629,6 +645,12 @@ function singular(path: readonly string[]): readonly string[] {
   );
 }
 
+/** The names of the records that every value of a type contains. */
+function alwaysIn(type: ValueType): readonly string[] {
+  if (type.kind === "tuple") return type.elements.flatMap(alwaysIn);
+  return type.kind === "record" ? [type.name] : [];
+}
+
 /** Whether texts outside of records are of a union, so that nothing checks them where they are stored. */
 function hasTexts(type: ValueType): boolean {
   switch (type.kind) {
@@ -638,6 +660,8 @@ function hasTexts(type: ValueType): boolean {
       return hasTexts(type.element);
     case "map":
       return hasTexts(type.value);
+    case "tuple":
+      return type.elements.some(hasTexts);
     case "nullable":
       return hasTexts(type.inner);
     default:

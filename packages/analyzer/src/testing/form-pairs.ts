@@ -49,6 +49,11 @@ function known(at: string): i32 { const one = seen.get(at); return one == null ?
 function few(n: i32): i32 { return n & 3; }
 function inside(at: i32, length: i32): bool { return at >= 0 && at < length; }
 function absentItem(): Item | null { return null; }
+class Two { first: i32 = 0; second: string = ""; }
+function pairOf(n: i32, text: string): [i32, string] { trace = clip(trace + "2"); return [n, text]; }
+function twoOf(n: i32, text: string): Two { trace = clip(trace + "2"); const two = new Two(); two.first = n; two.second = text; return two; }
+function sumOf(first: i32, ...more: i32[]): i32 { trace = clip(trace + "r"); let all = first; for (let i = 0; i < more.length; i++) all += more[i] * (i + 1); return all & 1023; }
+function sumIn(first: i32, more: i32[]): i32 { trace = clip(trace + "r"); let all = first; for (let i = 0; i < more.length; i++) all += more[i] * (i + 1); return all & 1023; }
 function presentItem(): Item | null { return new Item(); }
 function absentBox(): Box | null { return null; }
 function absentText(): string | null { return null; }
@@ -467,6 +472,64 @@ class PairWriter {
           value: result,
         };
       },
+      "tuple-part": () => {
+        const [number, text] = [this.#value("i32", depth), this.#value("string", depth)];
+        const [first, two] = [this.#name("f"), this.#name("two")];
+        const isFirst = this.#random.chance(0.5);
+        if (this.#plain)
+          return {
+            kind: isFirst ? "i32" : "string",
+            short: `([${number.short}, ${text.short}] as [i32, string])[${isFirst ? 0 : 1}]`,
+            before: [
+              ...number.before,
+              `const ${first} = ${number.value};`,
+              ...text.before,
+              `const ${two} = new Two(); ${two}.first = ${first}; ${two}.second = ${text.value};`,
+            ],
+            value: `${two}.${isFirst ? "first" : "second"}`,
+          };
+        return {
+          kind: isFirst ? "i32" : "string",
+          short: `pairOf(${number.short}, ${text.short})[${isFirst ? 0 : 1}]`,
+          before: [
+            ...number.before,
+            `const ${first} = ${number.value};`,
+            ...text.before,
+            `const ${two} = twoOf(${first}, ${text.value});`,
+          ],
+          value: `${two}.${isFirst ? "first" : "second"}`,
+        };
+      },
+      "rest-call": () => {
+        if (this.#plain) return null;
+        const [first, last] = [this.#value("i32", depth), this.#value("i32", depth)];
+        const [held, list] = [this.#name("f"), this.#name("list")];
+        return {
+          kind: "i32",
+          short: `sumOf(${first.short}, ...limits, ${last.short})`,
+          before: [
+            ...first.before,
+            `const ${held} = ${first.value}; const ${list} = limits.slice();`,
+            ...last.before,
+            `${list}.push(${last.value});`,
+          ],
+          value: `sumIn(${held}, ${list})`,
+        };
+      },
+      "max-of-list": () => {
+        const first = this.#value("i32", depth);
+        const [result, index] = [this.#name("r"), this.#name("i")];
+        return {
+          kind: "i32",
+          short: `(Math.max(${first.short}, ...limits) as i32)`,
+          before: [
+            `let ${result}: f64 = -Infinity;`,
+            ...first.before,
+            `${result} = Math.max(${result}, ${first.value}); for (let ${index} = 0; ${index} < limits.length; ${index}++) ${result} = Math.max(${result}, limits[${index}]);`,
+          ],
+          value: `(${result} as i32)`,
+        };
+      },
       "assign-value": () => {
         if (this.#plain || !this.#inHandler) return null;
         const other = this.#value("string", depth);
@@ -594,6 +657,50 @@ class PairWriter {
           `${map} const keys = map.keys(); const values = map.values(); for (let ${index}j = 0; ${index}j < keys.length; ${index}j++) { const ${name} = keys[${index}j]; const ${name}v = values[${index}j]; ${body(`const old = total; ${before.join(" ")} total = old + (${name}v + ${value});`)} }`,
         ]);
       },
+      "list-of-length": () => {
+        const length = this.#number(1);
+        const list = this.#name("list");
+        return both(
+          `const ${list} = Array.from({ length: few(${length.short}) }, (_, ${index}) => { if (${index} == 1) return count; return ${index} + ${short}; }); for (const ${name} of ${list}) total += ${name};`,
+          [
+            ...length.before,
+            `const end = few(${length.value}); const ${list}: i32[] = []; for (let ${index} = 0; ${index} < end; ${index}++) { if (${index} == 1) { ${list}.push(count); continue; } ${before.join(" ")} ${list}.push(${index} + ${value}); }`,
+            `for (let ${index} = 0; ${index} < ${list}.length; ${index}++) { const ${name} = ${list}[${index}]; total += ${name}; }`,
+          ],
+        );
+      },
+      "list-of-set": () => {
+        const set = `const set = new Set<string>(); for (let ${index} = 0; ${index} < many.length; ${index}++) set.add(many[${index}]);`;
+        const list = this.#name("list");
+        return both(
+          `{ ${set} const ${list} = Array.from(set, (${name}) => { items.has(key(${name})); return ${name} + total.toString(); }); trace = clip(trace + ${list}.join("")); }`,
+          [
+            `${set} const ${list}: string[] = []; const all = set.values(); for (let ${index}j = 0; ${index}j < all.length; ${index}j++) { const ${name} = all[${index}j]; items.has(key(${name})); ${list}.push(${name} + total.toString()); } trace = clip(trace + ${list}.join(""));`,
+          ],
+        );
+      },
+      "list-of-some": () => {
+        const list = this.#name("list");
+        const all = `const all: (Item | null)[] = []; for (let ${index} = 0; ${index} < many.length; ${index}++) all.push(items.get(key(many[${index}])));`;
+        return both(
+          `{ ${all} const ${list} = all.filter((one) => one != null); for (const ${name} of ${list}) { total += ${name}.n; ${name}.n = ${short}; seen.has(near(${name}.n)); } }`,
+          [
+            `${all} const ${list}: Item[] = []; for (let ${index}j = 0; ${index}j < all.length; ${index}j++) { const one = all[${index}j]; if (one != null) ${list}.push(one); }`,
+            `for (let ${index}j = 0; ${index}j < ${list}.length; ${index}j++) { const ${name} = ${list}[${index}j]; total += ${name}.n; ${before.join(" ")} ${name}.n = ${value}; seen.has(near(${name}.n)); }`,
+          ],
+        );
+      },
+      "delete-entry": () => {
+        const other = this.#value("string", 1);
+        return both(
+          `const ${name}: Record<string, i32> = {}; for (let ${index} = 0; ${index} < many.length; ${index}++) ${name}[many[${index}]] = ${index}; delete ${name}[${other.short}]; total += ${name}.size;`,
+          [
+            `const ${name} = new Map<string, i32>(); for (let ${index} = 0; ${index} < many.length; ${index}++) ${name}.set(many[${index}], ${index});`,
+            ...other.before,
+            `${name}.delete(${other.value}); total += ${name}.size;`,
+          ],
+        );
+      },
       "loop-over-keys": () =>
         both(`for (const ${name} of ages.keys()) { total += ages.get(${name}); }`, [
           `const keys = ages.keys(); for (let ${index} = 0; ${index} < keys.length; ${index}++) { total += ages.get(keys[${index}]); }`,
@@ -672,6 +779,53 @@ class PairWriter {
         both(`const [${p}, ...${q}] = limits; total += ${p} + ${q}.length;`, [
           `const ${p} = limits[0]; const ${q} = limits.slice(1); total += ${p} + ${q}.length;`,
         ]),
+      "pattern-assigned": () =>
+        both(
+          `let ${p} = "", ${q} = 0; ({ name: ${p} = ${other.short}, n: ${q} } = shared); trace = clip(trace + ${p}); total += ${q};`,
+          [
+            `let ${p} = ""; let ${q} = 0; const whole = shared; const ${s} = whole.name; if (${s} != null) { ${p} = ${s}; } else { ${other.before.join(" ")} ${p} = ${other.value}; } ${q} = whole.n; trace = clip(trace + ${p}); total += ${q};`,
+          ],
+        ),
+      "tuple-pattern": () => {
+        const number = this.#number(1);
+        return both(
+          `const [${p}, ${q}] = pairOf(${number.short}, ${other.short}); total += ${p}; trace = clip(trace + ${q});`,
+          [
+            ...number.before,
+            `const ${r} = ${number.value};`,
+            ...other.before,
+            `const ${s} = twoOf(${r}, ${other.value}); total += ${s}.first; trace = clip(trace + ${s}.second);`,
+          ],
+        );
+      },
+      "tuple-assigned": () => {
+        const [number, more] = [this.#number(1), this.#number(1)];
+        return both(
+          `const ${p}: [i32, string] = [${number.short}, ${other.short}]; ${p}[0] += ${more.short}; ${p}[1] += "p"; total += ${p}[0]++; items.has(key(${p}[1])); total += ${p}[0];`,
+          [
+            ...number.before,
+            `const ${p} = new Two(); ${p}.first = ${number.value};`,
+            ...other.before,
+            `${p}.second = ${other.value}; const ${q} = ${p}.first;`,
+            ...more.before,
+            `${p}.first = ${q} + ${more.value}; ${p}.second += "p"; total += ${p}.first++; items.has(key(${p}.second)); total += ${p}.first;`,
+          ],
+        );
+      },
+      "tuple-list": () => {
+        const number = this.#number(1);
+        const loop = (body: string): string => `for (let ${r} = 0; ${r} < many.length; ${r}++) { ${body} }`;
+        return both(
+          `const ${p}: [i32, string][] = []; ${loop(`${p}.push([${number.short}, many[${r}]]);`)} for (const [${q}, ${s}] of ${p}) { total += ${q}; items.has(key(${s})); }`,
+          [
+            `const ${p}: Two[] = [];`,
+            loop(
+              `${number.before.join(" ")} const two = new Two(); two.first = ${number.value}; two.second = many[${r}]; ${p}.push(two);`,
+            ),
+            `for (let ${q} = 0; ${q} < ${p}.length; ${q}++) { const ${s} = ${p}[${q}]; total += ${s}.first; items.has(key(${s}.second)); }`,
+          ],
+        );
+      },
       "pattern-default": () =>
         both(`const { name: ${p} = ${other.short} } = shared; trace = clip(trace + ${p});`, [
           `const whole = shared; const ${s} = whole.name; let ${p} = ""; if (${s} != null) { ${p} = ${s}; } else { ${other.before.join(" ")} ${p} = ${other.value}; } trace = clip(trace + ${p});`,

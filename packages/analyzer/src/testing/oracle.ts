@@ -439,6 +439,8 @@ function withMore(type: ValueType, records: RecordTypes, value: unknown): unknow
       return value === null ? null : withMore(type.inner, records, value);
     case "array":
       return (value as readonly unknown[]).map((element) => withMore(type.element, records, element));
+    case "tuple":
+      return (value as readonly unknown[]).map((part, index) => withMore(type.elements[index]!, records, part));
     case "map":
       return Object.fromEntries(
         Object.entries(value as object).map(([key, held]) => [key, withMore(type.value, records, held)]),
@@ -482,6 +484,8 @@ export function arbitraryJson(
       return depth <= 0
         ? fc.constant([])
         : fc.array(arbitraryJson(type.element, records, pools, depth - 1), { maxLength: 5 });
+    case "tuple":
+      return fc.tuple(...type.elements.map((element) => arbitraryJson(element, records, pools, depth - 1)));
     case "map":
       return depth <= 0
         ? fc.constant({})

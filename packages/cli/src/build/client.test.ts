@@ -757,7 +757,7 @@ async function text(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-test("optional members, unions of texts and maps are what they are in TypeScript and OpenAPI", () => {
+test("optional members, unions of texts, maps and tuples are what they are in TypeScript and OpenAPI", () => {
   const manifest: Manifest = {
     ...MANIFEST,
     records: {
@@ -768,6 +768,11 @@ test("optional members, unions of texts and maps are what they are in TypeScript
           { name: "status", type: { kind: "string", oneOf: ["free", "held"] }, optional: false },
           { name: "until", type: { kind: "f64" }, optional: true, absent: true },
           { name: "prices", type: { kind: "map", value: { kind: "record", name: "Price" } }, optional: false },
+          {
+            name: "best",
+            type: { kind: "tuple", elements: [{ kind: "string" }, { kind: "record", name: "Price" }] },
+            optional: false,
+          },
         ],
       },
       Price: { name: "Price", fields: [{ name: "cents", type: { kind: "i64" }, optional: false }] },
@@ -790,15 +795,23 @@ test("optional members, unions of texts and maps are what they are in TypeScript
   expect(types).toContain("readonly note?: string;");
   expect(types).toContain("readonly prices: Readonly<Record<string, Price>>;");
   expect(types).toContain("readonly prices: Readonly<Record<string, PriceInput>>;");
+  expect(types).toContain("readonly best: readonly [string, Price];");
+  expect(types).toContain("readonly best: readonly [string, PriceInput];");
   expect(types).toContain('readonly result: readonly ("yes" | "no")[];');
   const { components } = JSON.parse(generateOpenApi(manifest)) as {
     components: { schemas: Record<string, { properties: Record<string, unknown>; required: string[] }> };
   };
   const seat = components.schemas["Seat"]!;
-  expect(seat.required).toEqual(["label", "status", "prices"]);
+  expect(seat.required).toEqual(["label", "status", "prices", "best"]);
   expect(seat.properties["status"]).toEqual({ type: "string", enum: ["free", "held"] });
   expect(seat.properties["prices"]).toEqual({
     type: "object",
     additionalProperties: { $ref: "#/components/schemas/Price" },
+  });
+  expect(seat.properties["best"]).toEqual({
+    type: "array",
+    prefixItems: [{ type: "string" }, { $ref: "#/components/schemas/Price" }],
+    minItems: 2,
+    maxItems: 2,
   });
 });

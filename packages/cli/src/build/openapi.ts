@@ -43,6 +43,11 @@ export function generateOpenApi(manifest: Manifest): string {
       }
       case "array":
         return { type: "array", items: schemaOf(type.element, direction) };
+      case "tuple": {
+        const { length } = type.elements;
+        const prefixItems = type.elements.map((element) => schemaOf(element, direction));
+        return { type: "array", prefixItems, minItems: length, maxItems: length };
+      }
       case "map":
         return { type: "object", additionalProperties: schemaOf(type.value, direction) };
       case "nullable":
@@ -93,8 +98,7 @@ export function generateOpenApi(manifest: Manifest): string {
   const queryParameter = ({ name, type, optional, ...field }: Parameter): Schema => {
     const common = { name, in: "query", required: !optional && type.kind !== "nullable", ...describedBy(field) };
     const plain = type.kind === "nullable" ? type.inner : type;
-    const isText =
-      plain.kind !== "record" && plain.kind !== "map" && (plain.kind !== "array" || isScalar(plain.element));
+    const isText = isScalar(plain) || (plain.kind === "array" && isScalar(plain.element));
     const schema = schemaOf(plain, "arguments");
     // A list is given by repeating its name.
     return isText ? { ...common, schema } : { ...common, content: { "application/json": { schema } } };
@@ -204,7 +208,7 @@ const FORMATS = { i64: "int64", u64: "uint64" } as const;
 const FLOAT_FORMATS = { f32: "float", f64: "double" } as const;
 
 function isScalar({ kind }: ValueType): boolean {
-  return kind !== "array" && kind !== "map" && kind !== "record" && kind !== "nullable";
+  return kind !== "array" && kind !== "tuple" && kind !== "map" && kind !== "record" && kind !== "nullable";
 }
 
 const ERROR_SCHEMA = {

@@ -54,6 +54,7 @@ function storedOnly({ tables, records }: StoredTypes): StoredTypes {
   const used = new Set<string>();
   const visit = (type: ValueType): void => {
     if (type.kind === "array") visit(type.element);
+    else if (type.kind === "tuple") type.elements.forEach(visit);
     else if (type.kind === "map") visit(type.value);
     else if (type.kind === "nullable") visit(type.inner);
     else if (type.kind === "record" && !used.has(type.name)) {
@@ -67,6 +68,8 @@ function storedOnly({ tables, records }: StoredTypes): StoredTypes {
     switch (type.kind) {
       case "array":
         return { kind: "array", element: plain(type.element) };
+      case "tuple":
+        return { kind: "tuple", elements: type.elements.map(plain) };
       case "map":
         return { kind: "map", value: plain(type.value) };
       case "nullable":

@@ -51,6 +51,8 @@ export function generateTypes(manifest: Manifest, { hasValues = false } = {}): G
         const element = typeOf(type.element, direction);
         return `readonly ${element.includes(" ") ? `(${element})` : element}[]`;
       }
+      case "tuple":
+        return `readonly [${type.elements.map((element) => typeOf(element, direction)).join(", ")}]`;
       case "map":
         return `Readonly<Record<string, ${typeOf(type.value, direction)}>>`;
       case "nullable":
@@ -167,6 +169,7 @@ export function usedTypes(manifest: Manifest): {
     const names = new Set<string>();
     const visit = (type: ValueType): void => {
       if (type.kind === "array") visit(type.element);
+      else if (type.kind === "tuple") type.elements.forEach(visit);
       else if (type.kind === "map") visit(type.value);
       else if (type.kind === "nullable") visit(type.inner);
       else if (type.kind === "record" && !names.has(type.name)) {
@@ -195,6 +198,8 @@ export function differingRecords(manifest: Manifest): ReadonlySet<string> {
         return true;
       case "array":
         return differs(type.element);
+      case "tuple":
+        return type.elements.some(differs);
       case "map":
         return differs(type.value);
       case "nullable":

@@ -134,6 +134,22 @@ test("what comes as bytes is a value of its table too", () => {
   }
 });
 
+test("a tuple has all of its values", () => {
+  const place = { kind: "tuple", elements: [{ kind: "string" }, { kind: "record", name: "Seat" }] } as const;
+  const types: TableTypes = {
+    tables: { places: { kind: "array", element: place } },
+    records: {
+      Seat: { name: "Seat", fields: [{ name: "holder", type: { kind: "string" }, optional: true, absent: true }] },
+    },
+  };
+  const line = (parts: unknown): string => JSON.stringify({ table: "places", key: "k", value: [parts] });
+  expect(itemToJson(read(line(["a", { holder: null }]), types))).toBe(line(["a", {}]));
+  expect(() => read(line(["a"]), types)).toThrow('"value[0]" must have 2 values, not 1');
+  const bytes = value((writer) => writer.array(1).array(1).text("a"));
+  const stored = JSON.stringify({ table: "places", key: "k", cbor: Buffer.from(bytes).toString("base64") });
+  expect(() => read(stored, types)).toThrow('"value[0]" must have 2 values, not 1');
+});
+
 test.each([
   ["[]", /no JSON object/],
   ['{"table":"users"}', /no "key"/],

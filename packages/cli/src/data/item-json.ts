@@ -98,6 +98,12 @@ function withoutNulls(value: unknown, type: ValueType, records: RecordTypes): un
   switch (type.kind) {
     case "array":
       return Array.isArray(value) ? value.map((element) => withoutNulls(element, type.element, records)) : value;
+    case "tuple":
+      if (!Array.isArray(value)) return value;
+      return value.map((held: unknown, index) => {
+        const element = type.elements[index];
+        return element === undefined ? held : withoutNulls(held, element, records);
+      });
     case "nullable":
       return value === null ? value : withoutNulls(value, type.inner, records);
     case "map":

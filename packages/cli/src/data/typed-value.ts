@@ -30,6 +30,15 @@ function problem(reader: CborReader, type: ValueType, records: RecordTypes, path
       }
       return null;
     }
+    case "tuple": {
+      const length = reader.array();
+      if (length !== type.elements.length) return `"${path}" must have ${type.elements.length} values, not ${length}`;
+      for (const [index, element] of type.elements.entries()) {
+        const found = problem(reader, element, records, `${path}[${index}]`);
+        if (found !== null) return found;
+      }
+      return null;
+    }
     case "map": {
       const keys = new Set<string>();
       for (let left = reader.map(); left > 0; left--) {
@@ -98,6 +107,7 @@ const KINDS: Readonly<Record<Exclude<ValueType["kind"], "nullable">, CborKind>> 
   f64: "float",
   string: "text",
   array: "array",
+  tuple: "array",
   map: "map",
   record: "map",
 };

@@ -42,6 +42,7 @@ function valueOf(name: string, type: ValueType, texts: readonly string[]): unkno
     case "bool":
       if (text !== "true" && text !== "false") throw wrong(name, type, text, "send true or false");
       return text === "true";
+    case "tuple":
     case "map":
     case "record":
       return jsonOf(name, type, text);

@@ -2,6 +2,7 @@
 import { type as, ParameterKind } from "../../parse/assemblyscript.ts";
 import type { Span } from "../../diagnostics/diagnostic.ts";
 import { withoutParentheses } from "../../parse/children.ts";
+import { restLiteral } from "../../parse/expand/arguments.ts";
 import { walkExpression, type Expression, type Local, type Statement, type Type } from "../ir.ts";
 import { spanOf } from "../nodes.ts";
 import { Refusal } from "../refusal.ts";
@@ -19,15 +20,15 @@ export function packedArguments(
   const restType = signature.parameterTypes.at(-1);
   if (!signature.hasRest || nodes.length < count || restType === undefined)
     return nodes.map((node) => lowering.expression(node));
+  const before = nodes.slice(0, count - 1).map((node) => lowering.expression(node));
   const rest = nodes.slice(count - 1);
   const span = spanOf(rest[0]!);
   const type = lowering.declarations.type(restType, span);
+  const literal = restLiteral(nodes, count - 1);
+  if (literal !== null) return [...before, lowering.expression(literal, type)];
   const element = elementType(type) ?? undefined;
   const elements = rest.map((node) => lowering.expression(node, element));
-  return [
-    ...nodes.slice(0, count - 1).map((node) => lowering.expression(node)),
-    { kind: "array", elements, type, span },
-  ];
+  return [...before, { kind: "array", elements, type, span }];
 }
 
 /** The value of a parameter that a call leaves out. It sees the parameters before it, and `this`. */

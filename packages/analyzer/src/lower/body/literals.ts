@@ -11,6 +11,7 @@ import {
   zeroText,
   type AssignmentTarget,
   type Expression,
+  type FunctionDeclaration,
   type Statement,
   type Type,
 } from "../ir.ts";
@@ -115,9 +116,10 @@ function lowerObjectLiteral(
   });
   const values = node.values.map((value, index) => lowering.expression(value, fields[index]?.type));
   if (fields.length === 0) return created;
+  const name = `${type.declaration.name}_of`;
   // A value's own type may be narrower than the field's, as that of `null` is.
   const inputs = values.map((value, index) => typed(value, fields[index]!.type));
-  return lowering.made(`${type.declaration.name}_of`, [created, ...inputs], type, span, ([object, ...rest]) => [
+  const literal = lowering.made(name, [created, ...inputs], type, span, ([object, ...rest]) => [
     ...fields.map((field, index): Statement => {
       const value = rest[index]!;
       const target: AssignmentTarget = { kind: "field", object: object!, field };
@@ -134,6 +136,16 @@ function lowerObjectLiteral(
     }),
     { kind: "return", value: object!, span },
   ]);
+  if (literal.kind === "call") for (const callee of literal.callees) MAKERS.add(callee);
+  return literal;
+}
+
+/** The functions that give new objects their fields. */
+const MAKERS = new WeakSet<FunctionDeclaration>();
+
+/** Whether a function gives a new object, its first argument, the fields of a literal. */
+export function isMaker(declaration: FunctionDeclaration): boolean {
+  return MAKERS.has(declaration);
 }
 
 /** A part of a template; objects are turned into text by their own `toString`. */

@@ -10,7 +10,7 @@ import { withoutParentheses } from "../../parse/children.ts";
 import type { NodeFacts } from "../../parse/facts.ts";
 import type { Declarations } from "../declarations.ts";
 import { STRING, type Expression, type FunctionDeclaration, type Local, type Statement, type Type } from "../ir.ts";
-import { linearize, linearized } from "../linearize.ts";
+import { hide, linearize, linearized } from "../linearize.ts";
 import { spanOf } from "../nodes.ts";
 import { Refusal } from "../refusal.ts";
 import { lowerExpression } from "./expressions.ts";
@@ -102,6 +102,7 @@ export class BodyLowering {
   addLocal(name: string, type: Type, node: as.Node): Local {
     // The purpose of a name that the developer did not write stands before an `@`.
     const local: Local = { name: name.replace(/@.*/, ""), type, span: spanOf(node) };
+    if (name.includes("@")) hide(local);
     this.#scopes.at(-1)?.set(name, local);
     return local;
   }

@@ -5,10 +5,23 @@
 import { as, AssertionKind, CommonFlags, Token } from "../assemblyscript.ts";
 import { childrenOf, withoutParentheses } from "../children.ts";
 import { BlockExpression, ResolvedTypeNode } from "../forms-nodes.ts";
-import { nullableOf } from "../nullable-numbers.ts";
+import { PredicateNode } from "../forms-types.ts";
+import { boxedType, nullableOf } from "../nullable-numbers.ts";
+import { isArrayFrom, lengthIn } from "./array-from.ts";
 import { zeroOf } from "./chains.ts";
 import type { Expansion } from "./expander.ts";
-import { alwaysReturns, captures, given, isOmitted, lambdaOf, resultOf, type Lambda, type Names } from "./lambda.ts";
+import {
+  alwaysReturns,
+  captures,
+  given,
+  isOmitted,
+  lambdaOf,
+  mentions,
+  provesThere,
+  resultOf,
+  type Lambda,
+  type Names,
+} from "./lambda.ts";
 import {
   access,
   again,
@@ -65,11 +78,37 @@ interface Callback {
   /** Where the name of the method stands. */
   readonly at: number;
   readonly where: as.Range;
-  /** Of a set or map: what the loop goes over is not the receiver. */
-  readonly owner: "array" | "Set" | "Map";
+  /** Of a set or map: what the loop goes over is not the receiver. Of a length: there is nothing but an index. */
+  readonly owner: "array" | "Set" | "Map" | "length";
 }
 
-function callbackOf({ typing, flow }: Expansion, node: as.CallExpression): Callback | null {
+function callbackOf(expansion: Expansion, node: as.CallExpression): Callback | null {
+  return isArrayFrom(node) ? callbackOfLength(node) : callbackOfMethod(expansion, node);
+}
+
+/** `Array.from({ length: n }, (_, index) => …)`. */
+function callbackOfLength(node: as.CallExpression): Callback | null {
+  const length = lengthIn(node);
+  const lambda = lambdaOf(node.args[1]);
+  if (length === null || lambda === null) return null;
+  const [first] = lambda.parameters;
+  // There are no elements that it could be given.
+  if (first !== undefined && mentions(lambda, first.name.text)) return null;
+  const { range } = (withoutParentheses(node.expression) as as.PropertyAccessExpression).property;
+  return {
+    method: "map",
+    receiver: length,
+    receiverType: as.Type.i32,
+    element: as.Type.i32,
+    lambda,
+    call: node,
+    at: range.start,
+    where: range,
+    owner: "length",
+  };
+}
+
+function callbackOfMethod({ typing, flow }: Expansion, node: as.CallExpression): Callback | null {
   const callee = withoutParentheses(node.expression);
   if (!(callee instanceof as.PropertyAccessExpression)) return null;
   const { property, expression: receiver } = callee;
@@ -100,8 +139,11 @@ function callbackOf({ typing, flow }: Expansion, node: as.CallExpression): Callb
 }
 
 /** Whether AssemblyScript has no way to compile the call. */
-function isNeeded({ flow }: Expansion, { method, lambda, call: node, owner }: Callback): boolean {
+function isNeeded(expansion: Expansion, callback: Callback): boolean {
+  const { flow } = expansion;
+  const { method, lambda, call: node, owner } = callback;
   if (MISSING.has(method) || owner !== "array" || captures(lambda, flow)) return true;
+  if (method === "filter" && keptElement(expansion, callback) !== callback.element) return true;
   if (!GENERIC.has(method) || node.typeArguments !== null) return false;
   const { parameters, result, body } = lambda;
   return parameters.some(({ type }) => isOmitted(type)) || (result === null && body.kind === "statements");
@@ -132,10 +174,14 @@ export function typeOfCallback(expansion: Expansion, node: as.CallExpression): a
     case "findLastIndex":
       return as.Type.i32;
     case "find":
-    case "findLast":
-      return nullableOf(expansion.typing.program, found) ?? found;
-    case "filter":
-      return receiverType.nonNullableType;
+    case "findLast": {
+      const kept = keptElement(expansion, callback);
+      return nullableOf(expansion.typing.program, kept) ?? kept;
+    }
+    case "filter": {
+      const kept = keptElement(expansion, callback);
+      return kept === found ? receiverType.nonNullableType : arrayOf(typing.program, kept);
+    }
     case "map":
     case "flatMap": {
       const made = madeElement(expansion, callback);
@@ -169,6 +215,7 @@ function arrayOf(program: as.Program, type: as.Type): as.Type | null {
 
 /** The parameters of a function with what they are given: the element, its index, the whole. */
 function namesOf({ lambda, receiverType, element: found, owner }: Callback, from = 0): Names {
+  if (owner === "length") return lambda.parameters.slice(1).map(({ name }) => [name, as.Type.i32] as const);
   const index =
     owner === "Map"
       ? (receiverType.getClass()!.typeArguments![0] ?? as.Type.i32)
@@ -179,13 +226,20 @@ function namesOf({ lambda, receiverType, element: found, owner }: Callback, from
   return lambda.parameters.slice(from).map(({ name }, at) => [name, types[at] ?? as.Type.i32] as const);
 }
 
+/** The type of the elements for which the function holds: `(e): e is T => …` says it, and `(e) => e != null` does. */
+function keptElement(expansion: Expansion, { lambda, element: found }: Callback): as.Type {
+  const { result } = lambda;
+  if (result instanceof PredicateNode) return expansion.resolve(result.tested) ?? found;
+  return result === null && provesThere(lambda, found) ? (boxedType(found) ?? found.nonNullableType) : found;
+}
+
 /** The type of the elements that `map` and `flatMap` make. */
 function madeElement(expansion: Expansion, callback: Callback): as.Type | null {
   const { typing, context } = expansion;
   const { lambda, call: node, method } = callback;
   const wanted = context === as.Type.auto || context === as.Type.void ? null : typing.containerOf(context);
   const wantedElement = wanted?.prototype.name === "Array" ? (wanted.typeArguments?.[0] ?? null) : null;
-  const [type] = node.typeArguments ?? [];
+  const type = node.typeArguments?.at(-1);
   if (type !== undefined) return expansion.resolve(type);
   const wantedOfBody = method === "map" ? wantedElement : context;
   const found = resultOf(expansion, lambda, namesOf(callback), wantedOfBody ?? as.Type.auto);
@@ -222,6 +276,8 @@ function accumulated(expansion: Expansion, callback: Callback): as.Type | null {
 /** Null: the call is none of these, or something in it has no type. */
 export function expandCallback(expansion: Expansion, node: as.CallExpression): as.Expression | null {
   const callback = callbackOf(expansion, node);
+  if (callback === null && lengthIn(node) !== null)
+    return expansion.tell("from_length", node.args.at(-1)?.range ?? node.range);
   if (callback === null || !isNeeded(expansion, callback)) return null;
   const { method, lambda } = callback;
   const { body } = lambda;
@@ -259,7 +315,8 @@ class CallbackExpansion {
   }
 
   expand(): as.Expression | null {
-    const { method, where, element: found, owner } = this.#callback;
+    const { method, where, owner } = this.#callback;
+    if (owner === "length") return this.#overLength();
     if (owner !== "array") return this.#overCollection();
     const result = (): as.Expression => again(this.#result);
     switch (method) {
@@ -287,8 +344,8 @@ class CallbackExpansion {
       }
       case "filter":
         return this.#loop(
-          newArray(this.#result, found),
-          (value) => [when(value!, run(call(result(), "push", [again(this.#item)], where)), where)],
+          newArray(this.#result, keptElement(this.#expansion, this.#callback)),
+          (value) => [when(value!, run(call(result(), "push", [this.#kept()], where)), where)],
           { keepsItem: true },
         );
       case "some":
@@ -309,11 +366,12 @@ class CallbackExpansion {
       }
       case "find":
       case "findLast": {
-        const nullable = nullableOf(this.#expansion.typing.program, found);
+        const kept = keptElement(this.#expansion, this.#callback);
+        const nullable = nullableOf(this.#expansion.typing.program, kept);
         if (nullable === null) return null;
         return this.#loop(
           variable(this.#result, nothing(where), nullable),
-          (value) => [this.#leaving(value!, again(this.#item))],
+          (value) => [this.#leaving(value!, this.#kept())],
           { isBackward: method === "findLast", keepsItem: true },
         );
       }
@@ -323,6 +381,18 @@ class CallbackExpansion {
       default:
         return null;
     }
+  }
+
+  /** The element of the round, of the type that the function has proved. */
+  #kept(): as.Expression {
+    const { element: found, where } = this.#callback;
+    const kept = keptElement(this.#expansion, this.#callback);
+    const item = again(this.#item);
+    if (kept === found) return item;
+    const isThere = kept === (boxedType(found) ?? found.nonNullableType);
+    return isThere
+      ? as.Node.createAssertionExpression(AssertionKind.NonNull, item, null, where)
+      : as.Node.createAssertionExpression(AssertionKind.As, item, new ResolvedTypeNode(kept, where), where);
   }
 
   /** Ends the loop with a result, if the condition holds. */
@@ -424,6 +494,45 @@ class CallbackExpansion {
     return new BlockExpression(statements, null, range);
   }
 
+  /** `Array.from({ length: n }, …)`: so many rounds, each with its index. */
+  #overLength(): as.Expression | null {
+    const { where, call: node, receiver, at, lambda } = this.#callback;
+    const { range } = node;
+    const made = madeElement(this.#expansion, this.#callback);
+    if (made === null) return null;
+    if (made === as.Type.void) return this.#expansion.tell("callback_without_value", lambda.node.range);
+    const index = (): as.IdentifierExpression => again(this.#index);
+    const round = this.#round(
+      (value) => [run(call(again(this.#result), "push", [value!], where))],
+      { skips: 1 },
+      { item: index, position: index, whole: index },
+    );
+    if (round === null) return null;
+    const length = hidden("length", at, receiver.range);
+    const { typing, flow } = this.#expansion;
+    const isWhole = typing.of(receiver, flow)?.isIntegerValue === true;
+    const whole = isWhole
+      ? receiver
+      : as.Node.createAssertionExpression(
+          AssertionKind.As,
+          receiver,
+          new ResolvedTypeNode(as.Type.i32, receiver.range),
+          receiver.range,
+        );
+    const loop = as.Node.createForStatement(
+      variable(this.#index, integer(0, where)),
+      counting(binary(Token.LessThan, index(), again(length), where)),
+      counting(as.Node.createUnaryPrefixExpression(Token.Plus_Plus, index(), where)),
+      block(round, range),
+      range,
+    );
+    return new BlockExpression(
+      [constant(length, whole), newArray(this.#result, made), loop],
+      again(this.#result),
+      range,
+    );
+  }
+
   /** The statements of a round. */
   #round(
     consume: Consume,
@@ -475,10 +584,11 @@ class CallbackExpansion {
 
   /** The type of the function's results. */
   #returned(skips: number): as.Type | null {
-    const { lambda } = this.#callback;
+    const { lambda, owner } = this.#callback;
     const names = namesOf(this.#callback, skips);
     const [first] = lambda.parameters;
-    if (skips === 0 || first === undefined) return resultOf(this.#expansion, lambda, names, as.Type.auto);
+    if (skips === 0 || first === undefined || owner === "length")
+      return resultOf(this.#expansion, lambda, names, as.Type.auto);
     const type = accumulated(this.#expansion, this.#callback);
     return type === null ? null : resultOf(this.#expansion, lambda, [[first.name, type], ...names], type);
   }

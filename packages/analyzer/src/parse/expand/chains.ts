@@ -30,6 +30,7 @@ import {
   variable,
   when,
 } from "./syntax.ts";
+import { fieldIn } from "./tuples.ts";
 import { isNullable, isReference } from "./typing.ts";
 
 // ------------------------------------------------------------------------------------------------------------- a?.b
@@ -330,7 +331,12 @@ export function expandAssignIf(expansion: Expansion, node: AssignIfExpression): 
     }
     case NodeKind.ElementAccess: {
       const { expression, elementExpression } = target as as.ElementAccessExpression;
+      const field = fieldIn(expansion, target as as.ElementAccessExpression);
       const object = held(expression, "object");
+      if (field !== null) {
+        place = () => access(object(), field, target.range);
+        break;
+      }
       const index = held(elementExpression, "index");
       place = () => element(object(), index(), target.range);
       break;

@@ -5,6 +5,7 @@
  */
 import { as, AssertionKind, Constraints, DiagnosticCode, NodeKind, ReportMode, Token } from "../assemblyscript.ts";
 import { withoutParentheses } from "../children.ts";
+import { partsOfTuple } from "../tuples.ts";
 import {
   AssignIfExpression,
   BlockExpression,
@@ -13,6 +14,8 @@ import {
   RecordSpreadExpression,
   ResolvedTypeNode,
 } from "../forms-nodes.ts";
+import { expandArguments, mayPack, typeOfExtreme } from "./arguments.ts";
+import { expandArrayFrom, isArrayFrom, lengthIn, typeOfArrayFrom } from "./array-from.ts";
 import {
   expandAssignIf,
   expandChain,
@@ -24,6 +27,7 @@ import {
   typeOfNullish,
 } from "./chains.ts";
 import { expandCallback, mayLoop, typeOfCallback, unknownIn } from "./callbacks.ts";
+import { expandDelete, isDelete } from "./deletes.ts";
 import { expandForOf } from "./loops.ts";
 import { mistakeText, type FormMistake } from "./mistakes.ts";
 import {
@@ -35,6 +39,7 @@ import {
   typeOfArraySpread,
   typeOfRecordSpread,
 } from "./spreads.ts";
+import { expandConstant, expandPart, expandTuple, mayBePart, typeOfConstant, typeOfPart } from "./tuples.ts";
 import { Typing } from "./typing.ts";
 
 /** The questions that an expansion may ask. */
@@ -91,7 +96,7 @@ export class Expander {
 
   /** The tree for an expression; null: it is not a form. */
   expression(node: as.Expression, context: as.Type, constraints: Constraints): as.Expression | null {
-    if (!mayBeForm(node)) return null;
+    if (!mayBeForm(node, context)) return null;
     const flow = this.#compiler.currentFlow;
     const known = this.madeOf(flow.sourceFunction, node);
     if (known !== null) return known;
@@ -151,13 +156,25 @@ export class Expander {
     if (node instanceof NullishExpression) return expandNullish(expansion, node);
     if (node instanceof AssignIfExpression) return expandAssignIf(expansion, node);
     if (node instanceof RecordSpreadExpression) return expandRecordSpread(expansion, node);
-    if (node instanceof as.ArrayLiteralExpression) return expandArraySpread(expansion, node);
-    if (node instanceof as.CallExpression) return expandPush(expansion, node) ?? expandCallback(expansion, node);
+    if (node instanceof as.ArrayLiteralExpression)
+      return isTuple(expansion.context) ? expandTuple(expansion, node) : expandArraySpread(expansion, node);
+    if (mayBePart(node)) {
+      const part = expandPart(expansion, node);
+      if (part !== null) return part;
+    }
+    if (node instanceof as.CallExpression)
+      return (
+        expandPush(expansion, node) ??
+        expandCallback(expansion, node) ??
+        expandArrayFrom(expansion, node) ??
+        expandArguments(expansion, node)
+      );
     if (node instanceof as.BinaryExpression)
       return expandPatternAssignment(expansion, node) ?? expandComparison(expansion, node);
-    if (node instanceof as.UnaryPrefixExpression) return expandNegation(expansion, node);
+    if (node instanceof as.UnaryPrefixExpression)
+      return isDelete(node) ? expandDelete(expansion, node) : expandNegation(expansion, node);
     // The value of `value as const` is the value; types say nothing of constants.
-    return isConstAssertion(node) ? node.expression : null;
+    return isConstAssertion(node) ? (expandConstant(expansion, node) ?? node.expression) : null;
   }
 
   /** The type of a form; undefined: it is none. */
@@ -168,9 +185,16 @@ export class Expander {
     if (node instanceof AssignIfExpression) return typeOfAssignIf(expansion, node);
     if (node instanceof BlockExpression) return this.#typeOfBlock(node, flow, context);
     if (node instanceof RecordSpreadExpression) return typeOfRecordSpread(expansion, node);
-    if (node instanceof as.ArrayLiteralExpression) return typeOfArraySpread(expansion, node);
-    if (node instanceof as.CallExpression) return typeOfCallback(expansion, node);
-    if (isConstAssertion(node)) return this.#typing.of(node.expression, flow, context);
+    if (node instanceof as.ArrayLiteralExpression)
+      return isTuple(context) ? context.nonNullableType : typeOfArraySpread(expansion, node);
+    if (node instanceof as.ElementAccessExpression) return typeOfPart(expansion, node);
+    if (isDelete(node)) return as.Type.bool;
+    if (node instanceof as.CallExpression)
+      return isArrayFrom(node) && lengthIn(node) === null
+        ? typeOfArrayFrom(expansion, node)
+        : (typeOfExtreme(node) ?? typeOfCallback(expansion, node));
+    if (isConstAssertion(node))
+      return typeOfConstant(expansion, node.expression) ?? this.#typing.of(node.expression, flow, context);
     // A comparison or negation is one, whatever it is expanded to.
     return undefined;
   }
@@ -211,7 +235,7 @@ export class Expander {
     const resolveExpression = resolver.resolveExpression.bind(resolver);
     resolver.resolveExpression = (node, flow, context = as.Type.auto, mode = ReportMode.Report) => {
       const inner = withoutParentheses(node);
-      const type = isForm(inner) || mayBeForm(inner) ? this.#typeOf(inner, flow, context) : undefined;
+      const type = isForm(inner) || mayBeForm(inner, context) ? this.#typeOf(inner, flow, context) : undefined;
       if (type === undefined) return resolveExpression(node, flow, context, mode);
       if (type === null && mode === ReportMode.Report) this.#report(inner, flow, context);
       return type;
@@ -219,7 +243,7 @@ export class Expander {
     const lookupExpression = resolver.lookupExpression.bind(resolver);
     resolver.lookupExpression = (node, flow, context = as.Type.auto, mode = ReportMode.Report) => {
       const inner = withoutParentheses(node);
-      if (!isForm(inner) && !(mayBeForm(inner) && this.#typeOf(inner, flow, context) !== undefined))
+      if (!isForm(inner) && !(mayBeForm(inner, context) && this.#typeOf(inner, flow, context) !== undefined))
         return lookupExpression(node, flow, context, mode);
       const type = resolver.resolveExpression(inner, flow, context, mode);
       resolver.currentThisExpression = null;
@@ -307,9 +331,15 @@ function isConstAssertion(node: as.Expression): node is as.AssertionExpression {
   return node instanceof as.AssertionExpression && node.assertionKind === AssertionKind.Const;
 }
 
-function mayBeForm(node: as.Expression): boolean {
+function isTuple(type: as.Type): boolean {
+  return partsOfTuple(type) !== null;
+}
+
+function mayBeForm(node: as.Expression, context: as.Type): boolean {
   if (node instanceof BlockExpression) return false;
-  if (isForm(node) || maySpread(node) || (node instanceof as.CallExpression && mayLoop(node))) return true;
+  if (mayBePart(node) || (node instanceof as.ArrayLiteralExpression && isTuple(context))) return true;
+  if (isForm(node) || maySpread(node) || isDelete(node)) return true;
+  if (node instanceof as.CallExpression) return mayLoop(node) || isArrayFrom(node) || mayPack(node);
   if (node.kind === NodeKind.Binary)
     return withoutParentheses((node as as.BinaryExpression).left) instanceof ChainExpression;
   if (node.kind !== NodeKind.UnaryPrefix) return false;

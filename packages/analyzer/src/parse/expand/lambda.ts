@@ -1,6 +1,7 @@
 /** Functions that are written where they are used: what they use of the variables around them, and what they give. */
-import { as, CommonFlags, NodeKind, ReportMode } from "../assemblyscript.ts";
+import { as, CommonFlags, NodeKind, ReportMode, Token } from "../assemblyscript.ts";
 import { childrenOf, withoutParentheses } from "../children.ts";
+import { boxedType } from "../nullable-numbers.ts";
 import type { Expansion } from "./expander.ts";
 import { block, when } from "./syntax.ts";
 
@@ -53,6 +54,46 @@ export function captures({ node }: Lambda, flow: as.Flow): boolean {
     found ||= local !== null && !local.is(CommonFlags.Inlined);
   });
   return found;
+}
+
+/** Whether the body of a function mentions a name. */
+export function mentions({ body }: Lambda, name: string): boolean {
+  let found = false;
+  for (const node of body.kind === "value" ? [body.value] : body.statements)
+    visitNames(node, (one, isDeclared) => (found ||= one === name && !isDeclared));
+  return found;
+}
+
+/** Whether a function holds for all values of its parameter but null: `(e) => e != null`, and `(e) => !!e` of objects. */
+export function provesThere({ parameters, body }: Lambda, type: as.Type): boolean {
+  const [first] = parameters;
+  const value = body.kind === "value" ? body.value : onlyReturned(body.statements);
+  if (first === undefined || value === null || !type.isNullableReference) return false;
+  const isFirst = (node: as.Expression): boolean => {
+    const inner = withoutParentheses(node);
+    return inner instanceof as.IdentifierExpression && inner.text === first.name.text;
+  };
+  const test = withoutParentheses(value);
+  if (test instanceof as.BinaryExpression) {
+    const { operator, left, right } = test;
+    const isTest = operator === Token.Exclamation_Equals || operator === Token.Exclamation_Equals_Equals;
+    const isNull = (node: as.Expression): boolean => withoutParentheses(node).kind === NodeKind.Null;
+    return isTest && ((isFirst(left) && isNull(right)) || (isNull(left) && isFirst(right)));
+  }
+  // Empty texts and zeros are false too.
+  const isObject = boxedType(type) === null && type.getClass()?.prototype.name !== "String";
+  const negated = isObject ? negatedIn(test) : null;
+  const named = negated === null ? null : negatedIn(negated);
+  return named !== null && isFirst(named);
+}
+
+function onlyReturned([only, ...others]: readonly as.Statement[]): as.Expression | null {
+  return only instanceof as.ReturnStatement && others.length === 0 ? only.value : null;
+}
+
+function negatedIn(node: as.Expression): as.Expression | null {
+  const inner = withoutParentheses(node);
+  return inner instanceof as.UnaryPrefixExpression && inner.operator === Token.Exclamation ? inner.operand : null;
 }
 
 /** The names in a node that are variables, and those that it declares. */

@@ -6,6 +6,7 @@ import { as, CommonFlags, NodeKind, Token } from "../assemblyscript.ts";
 import { childrenOf, withoutParentheses } from "../children.ts";
 import { declarationsOf, heldBy, type Pattern } from "../forms-patterns.ts";
 import { patternOf } from "../forms-parser.ts";
+import { tupleOf } from "../tuples.ts";
 import type { Expansion } from "./expander.ts";
 import { pathOf } from "./place.ts";
 import {
@@ -36,7 +37,8 @@ type Source =
   /** The keys and values of a map. */
   | { readonly kind: "entries"; readonly map: as.Expression }
   /** The indexes and elements of an array. */
-  | { readonly kind: "indexed"; readonly list: as.Expression };
+  | { readonly kind: "indexed"; readonly list: as.Expression }
+  | { readonly kind: "indexes"; readonly list: as.Expression };
 
 export function expandForOf(expansion: Expansion, node: as.ForOfStatement): as.Statement | null {
   const { iterable, body, range } = node;
@@ -61,8 +63,8 @@ export function expandForOf(expansion: Expansion, node: as.ForOfStatement): as.S
     case "text":
       return overText(source.text, target, inner, at, range);
     case "entries": {
-      const pair = pairOf(target);
-      if (pair === null) return expansion.tell("map_without_parts", node.variable.range);
+      const pair = pairOf(expansion, target, source, at);
+      if (pair === null) return null;
       const map = hidden("map", at, where);
       const values = hidden("values", at, where);
       return block(
@@ -81,11 +83,16 @@ export function expandForOf(expansion: Expansion, node: as.ForOfStatement): as.S
       );
     }
     case "indexed": {
-      const pair = pairOf(target);
-      if (pair === null) return expansion.tell("map_without_parts", node.variable.range);
+      const pair = pairOf(expansion, target, source, at);
+      if (pair === null) return null;
       const parts = pair(again(index), element(again(list), again(index), where));
       return block([constant(list, source.list), counted(index, list, [...parts, ...inner], range)], range);
     }
+    case "indexes":
+      return block(
+        [constant(list, source.list), counted(index, list, [...given(target, again(index)), ...inner], range)],
+        range,
+      );
   }
 }
 
@@ -142,6 +149,7 @@ function sourceOf({ typing, flow }: Expansion, iterable: as.Expression): Source 
       const name = typing.containerOf(typing.of(owner, flow))?.prototype.name ?? "";
       if (property.text === "entries" && name === "Map") return { kind: "entries", map: owner };
       if (property.text === "entries" && ARRAYS.test(name)) return { kind: "indexed", list: owner };
+      if (property.text === "keys" && ARRAYS.test(name)) return { kind: "indexes", list: owner };
       // An array is its own list of values.
       if (property.text === "values" && ARRAYS.test(name)) return { kind: "list", list: owner };
     }
@@ -154,6 +162,41 @@ function sourceOf({ typing, flow }: Expansion, iterable: as.Expression): Source 
   if (name === "Map") return { kind: "entries", map: iterable };
   if (name === "Set") return { kind: "list", list: call(iterable, "values", [], iterable.range) };
   return null;
+}
+
+/** The type of the values that a loop or spread goes over; null: the expression has none. */
+export function iteratedType(expansion: Expansion, iterable: as.Expression): as.Type | null {
+  const { typing, flow } = expansion;
+  const source = sourceOf(expansion, iterable);
+  switch (source?.kind) {
+    case "list":
+      return typing.of(element(source.list, 0, iterable.range), flow);
+    case "text":
+      return typing.of(source.text, flow);
+    case "entries":
+    case "indexed":
+      return entryType(expansion, source);
+    case "indexes":
+      return as.Type.i32;
+    case undefined:
+      return null;
+  }
+}
+
+/** The tuple that an entry is. */
+function entryType({ typing, flow }: Expansion, source: Source): as.Type | null {
+  switch (source.kind) {
+    case "entries": {
+      const [key, value] = typing.containerOf(typing.of(source.map, flow))?.typeArguments ?? [];
+      return key === undefined || value === undefined ? null : tupleOf(typing.program, [key, value]);
+    }
+    case "indexed": {
+      const value = typing.of(element(source.list, 0, source.list.range), flow);
+      return value === null ? null : tupleOf(typing.program, [as.Type.i32, value]);
+    }
+    default:
+      return null;
+  }
 }
 
 // -------------------------------------------------------------------------------------------------------------- names
@@ -193,11 +236,16 @@ function declarations(pattern: Pattern, held: as.IdentifierExpression, flags: Co
   return all.length === 0 ? [] : [as.Node.createVariableStatement(null, all, pattern.range)];
 }
 
-/** Gives values to the two parts of `[key, value]`; null: the target has no two parts. */
-function pairOf(target: Target): ((first: as.Expression, second: as.Expression) => as.Statement[]) | null {
-  if (target.kind !== "pattern" || target.pattern.kind !== "array") return null;
+/** Gives a key and a value to the two parts of `[key, value]`, or as a tuple; null: their type is not known. */
+function pairOf(
+  expansion: Expansion,
+  target: Target,
+  source: Source,
+  at: number,
+): ((first: as.Expression, second: as.Expression) => as.Statement[]) | null {
+  if (target.kind !== "pattern" || target.pattern.kind !== "array") return asTuple(expansion, target, source, at);
   const { elements, rest } = target.pattern;
-  if (rest !== null || elements.length > 2) return null;
+  if (rest !== null || elements.length > 2) return asTuple(expansion, target, source, at);
   return (first, second) =>
     [first, second].flatMap((value, index) => {
       const part = elements[index] ?? null;
@@ -206,6 +254,17 @@ function pairOf(target: Target): ((first: as.Expression, second: as.Expression) 
       const held = heldBy(part.target);
       return [constant(held, value), ...declarations(part.target, held, target.flags)];
     });
+}
+
+function asTuple(expansion: Expansion, target: Target, source: Source, at: number): ReturnType<typeof pairOf> {
+  const type = entryType(expansion, source);
+  if (type === null) return null;
+  return (first, second) => {
+    const { range } = first;
+    const entry = hidden("entry", at, range);
+    const literal = as.Node.createArrayLiteralExpression([first, second], range);
+    return [constant(entry, literal, type), ...given(target, again(entry))];
+  };
 }
 
 // ------------------------------------------------------------------------------------------------------------ changes

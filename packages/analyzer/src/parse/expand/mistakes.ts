@@ -17,15 +17,30 @@ const MISTAKES = {
     message: "A `for … of` loop goes over arrays, typed arrays, strings, sets and maps, and this is none of them.",
     help: "Give the object a method that returns an array, and loop over that.",
   },
-  map_without_parts: {
-    code: "for_of_loop",
-    message: "A `for … of` loop over a map takes two names, because each entry has a key and a value.",
-    help: "Write `for (const [key, value] of map) …`. For the keys alone, loop over `map.keys()`; for the values alone, over `map.values()`.",
-  },
   changed_while_looping: {
     code: "for_of_loop",
     message: "A `for … of` loop can't change the set or map that it goes over.",
     help: "Collect the changes in an array, and make them after the loop. Or loop over a copy: `for (const key of map.keys()) …`.",
+  },
+  tuple_spread: {
+    code: "tuple_type",
+    message: "A tuple can't be spread, because each part has a type of its own.",
+    help: "Write the parts: `[pair[0], pair[1]]`.",
+  },
+  delete_operand: {
+    code: "delete_operator",
+    message: "Only an optional member and an entry of a `Record` can be deleted.",
+    help: "Declare the member as `name?: string`. Set a nullable field to null. Maps and tables have a method: `ages.delete(name)`.",
+  },
+  spread_argument: {
+    code: "spread",
+    message: "This call can't spread its arguments, because the function takes a fixed number of them.",
+    help: "Pass the array itself, `sum(numbers)`, or declare a rest parameter: `function sum(...numbers: i32[])`.",
+  },
+  from_length: {
+    code: "closure",
+    message: "The elements of a list with a given length come from a function in the call, which uses the index only.",
+    help: "Write `Array.from({ length: 3 }, (_, index) => index * 2)`.",
   },
   callback_without_value: {
     code: "closure",
@@ -36,6 +51,16 @@ const MISTAKES = {
     code: "spread",
     message: "This record can't be spread: its class has derived classes, whose fields are not known here.",
     help: "Name the fields: `{ id: order.id, note: order.note }`.",
+  },
+  tuple_part: {
+    code: "tuple_type",
+    message: "The tuple has no such part, because its parts begin with 0.",
+    help: "Write the number of a part: the first one is `pair[0]`.",
+  },
+  tuple_literal: {
+    code: "tuple_type",
+    message: "This literal has another number of parts than the tuple.",
+    help: 'Write each part: `const pair: [string, f64] = ["ann", 1];`.',
   },
   unknown_form: {
     code: "type_error",

@@ -2,41 +2,36 @@
 import { as, CommonFlags, ElementKind, NodeKind, Token } from "../assemblyscript.ts";
 import { withoutParentheses } from "../children.ts";
 import { BlockExpression, NullishExpression, ResolvedTypeNode, type RecordSpreadExpression } from "../forms-nodes.ts";
+import { partsOfTuple } from "../tuples.ts";
 import type { Expansion } from "./expander.ts";
+import { iteratedType } from "./loops.ts";
 import { access, again, assigned, call, constant, declared, element, hidden, run, slicedFrom } from "./syntax.ts";
 
 /** The value behind `...`; null: the node is another. */
-function spreadIn(node: as.Expression): as.Expression | null {
+export function spreadIn(node: as.Expression): as.Expression | null {
   if (!(node instanceof as.UnaryPrefixExpression) || node.operator !== Token.Dot_Dot_Dot) return null;
   return node.operand;
 }
 
-function hasSpread(nodes: readonly as.Expression[]): boolean {
+export function hasSpread(nodes: readonly as.Expression[]): boolean {
   return nodes.some((node) => spreadIn(node) !== null);
 }
 
 // --------------------------------------------------------------------------------------------------------------- arrays
 
-function elementOf(
-  { typing, flow, context }: Expansion,
-  { elementExpressions }: as.ArrayLiteralExpression,
-): as.Type | null {
+function elementOf(expansion: Expansion, { elementExpressions }: as.ArrayLiteralExpression): as.Type | null {
+  const { typing, flow, context } = expansion;
   const wanted = typing.containerOf(context === as.Type.void ? null : context);
   if (wanted?.prototype.name === "Array") return wanted.typeArguments?.[0] ?? null;
   let all: as.Type | null = null;
   for (const node of elementExpressions) {
     const spread = spreadIn(node);
-    const type = spread === null ? typing.of(node, flow) : spreadElement(typing.of(spread, flow), typing);
+    const type = spread === null ? typing.of(node, flow) : iteratedType(expansion, spread);
     if (type === null) return null;
     all = all === null ? type : as.Type.commonType(all, type, as.Type.auto);
     if (all === null) return null;
   }
   return all;
-}
-
-function spreadElement(type: as.Type | null, typing: Expansion["typing"]): as.Type | null {
-  if (typing.isText(type)) return type;
-  return typing.containerOf(type)?.typeArguments?.[0] ?? null;
 }
 
 export function typeOfArraySpread(expansion: Expansion, node: as.ArrayLiteralExpression): as.Type | null {
@@ -49,21 +44,30 @@ export function typeOfArraySpread(expansion: Expansion, node: as.ArrayLiteralExp
 export function expandArraySpread(expansion: Expansion, node: as.ArrayLiteralExpression): as.Expression | null {
   const { typing, flow } = expansion;
   const { range, elementExpressions } = node;
+  for (const part of elementExpressions) {
+    const spread = spreadIn(part);
+    if (spread !== null && partsOfTuple(typing.of(spread, flow)) !== null)
+      return expansion.tell("tuple_spread", part.range);
+  }
   const found = elementOf(expansion, node);
   if (found === null) return null;
   const at = range.start;
   const all = hidden("all", at, range);
   const [first, ...others] = elementExpressions as [as.Expression, ...as.Expression[]];
   const copied = spreadIn(first);
-  const copiedType = copied === null ? null : typing.of(copied, flow);
-  const isCopy =
-    copied !== null &&
-    typing.containerOf(copiedType)?.prototype.name === "Array" &&
-    typing.containerOf(copiedType)?.typeArguments?.[0] === found;
-  const start = isCopy ? call(copied, "slice", [], first.range) : emptyArray(found, range);
+  const container = copied === null ? null : typing.containerOf(typing.of(copied, flow));
+  const copying = COPYING.get(container?.prototype.name ?? "");
+  const isCopy = copied !== null && copying !== undefined && container?.typeArguments?.[0] === found;
+  const start = isCopy ? call(copied, copying, [], first.range) : emptyArray(found, range);
   const added = (isCopy ? others : elementExpressions).map((part) => pushing(all, part, at));
   return new BlockExpression([constant(all, start), ...added], again(all), range);
 }
+
+/** The methods that give a list of its own, by container. */
+const COPYING: ReadonlyMap<string, string> = new Map([
+  ["Array", "slice"],
+  ["Set", "values"],
+]);
 
 function emptyArray(type: as.Type, range: as.Range): as.Expression {
   const name = as.Node.createSimpleTypeName("Array", range);

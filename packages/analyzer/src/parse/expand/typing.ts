@@ -1,5 +1,6 @@
 /** The compiler's answers that an expansion hangs on. None of them reports anything. */
 import { as, ReportMode } from "../assemblyscript.ts";
+import { isTupleClass } from "../tuples.ts";
 
 export class Typing {
   readonly program: as.Program;
@@ -39,10 +40,10 @@ export class Typing {
     return this.of(node, inner, context);
   }
 
-  /** The class of the library that a value is of, null left aside: `Array`, `Map`, `String`. */
+  /** The class of the library that a value is of, null left aside: `Array`, `Map`, `String`. A tuple is of none. */
   containerOf(type: as.Type | null): as.Class | null {
     const found = type?.getClass() ?? null;
-    return found !== null && found.declaration.range.source.isLibrary ? found : null;
+    return found !== null && found.declaration.range.source.isLibrary && !isTupleClass(found) ? found : null;
   }
 
   isText(type: as.Type | null): boolean {

@@ -2,13 +2,14 @@
  * The build of an application on one screen. Each line of `buildWith` is a phase, in the order in which they run, and the
  * comment beside it names its folder.
  *
- * The analysis ends with the complete report about the handlers, and the modules follow from it. Each phase works on the
- * results of the phases before it, and a phase that finds errors is the last.
+ * The analysis ends with the complete report about the handlers, and the modules follow from it. The phases up to the types
+ * go on after mistakes, so that one build tells all of them. The others work on sources without mistakes.
  */
 import { DEFAULT_LIMITS, type LeastLevel } from "@radical/protocol";
 import { checkSources } from "./check/check-sources.ts";
 import { checkTexts } from "./check/texts.ts";
 import { checkUses } from "./check/check-uses.ts";
+import { withoutConsequences } from "./check/consequences.ts";
 import { ENTRY_FILE, loadingEntry } from "./codegen/generate.ts";
 import { sdkWithLevel } from "./codegen/log-level.ts";
 import { diagnostic } from "./diagnostics/catalogue.ts";
@@ -38,37 +39,27 @@ export function buildWith(
   const { sources, handlerFiles } = input;
   const fallback = startOf(input);
   const request = requestOf(input, trees);
-  const found: Diagnostic[] = [];
-  const failed = (): BuildResult => ({ ...NOTHING, diagnostics: sortDiagnostics(found) });
-  const hasErrors = (): boolean => found.some(({ severity }) => severity === "error");
 
-  found.push(...checkSources(sources, handlerFiles, trees)); // check
-  if (hasErrors()) return failed();
-
-  const loaded = loadProgram({ ...request, shadowStack: false }); // parse
-  found.push(...fromProgram(loaded, fallback));
-  if (hasErrors()) return failed();
-
+  const { tooDeep, mistakes } = checkSources(sources, handlerFiles, trees); // check
+  if (tooDeep) return failedWith(mistakes);
+  const loaded = loadProgram({ ...request, shadowStack: false, allMistakes: true }); // parse
   const tags = readTags(sources); // schema
   const schema = extractSchema(loaded.program, handlerFiles, {
     uniqueNames: true,
     isSetFunction: (declaration) => isSetFunction(tags, declaration),
   });
   const directions = readDirections(loaded.program, schema, tags);
-  found.push(...schema.diagnostics, ...directions.diagnostics, ...fromProgram(loaded, fallback));
-  if (schema.handlers.length === 0 && !hasErrors()) found.push(noHandlers(fallback));
-  if (hasErrors()) return failed();
-
   const wrapping = wrappingFunctions(tags);
   const wraps = { overflow: "wraps", wrapping } as const;
   const resolved = compileWith(loaded, (program) => new FactsCompiler(program, rootsOf(schema), wraps)); // parse
   resolved.module?.drop();
-  const uses = checkUses(resolved, schema.tables, fallback); // check
-  found.push(...checkTexts(resolved));
-  // Messages without a place in the developer's files follow from the names that these use.
-  const problems = fromProgram(resolved, fallback);
-  found.push(...uses, ...problems.filter(({ primary }) => uses.length === 0 || primary !== fallback));
-  if (hasErrors()) return failed();
+  const uses = checkUses(resolved, [...schema.tables, ...schema.brokenTables], fallback); // check
+  const texts = checkTexts(resolved);
+  const told = fromProgram(resolved, fallback);
+  const compiled = [...told, ...schema.diagnostics, ...directions.diagnostics, ...noHandlers(schema, fallback)];
+  const places = { sources: loaded.program.sources, fallback };
+  const found = withoutConsequences({ checked: mistakes, compiled, used: [...uses, ...texts] }, places);
+  if (hasErrors(found)) return failedWith(found);
 
   const derived = verdictsOf(slicer, resolved, frontEnd(input, schema, directions), schema); // lower, infer, slice, emit
   const known = directedAccesses(resolved, request, sources, schema, directions); // slice
@@ -78,12 +69,11 @@ export function buildWith(
   if (input.modules === false) return { ...NOTHING, ...analysis };
 
   const f = compileHandlers(schema, { ...request, arithmetic: { overflow: "traps", wrapping } }, fallback); // codegen, modules
-  found.push(...f.diagnostics);
-  if (hasErrors()) return failed();
+  if (hasErrors(f.diagnostics)) return failedWith([...found, ...f.diagnostics]);
   const rw = compileReadWriteSets(derived, [...directions.given.values()], schema, request, fallback); // codegen, modules
-  found.push(...rw.diagnostics);
-  if (hasErrors()) return failed();
-  return { ...analysisOf(found, schema, directions, rw.derived, known, aborts), wasm: f.wasm, rwWasm: rw.wasm };
+  const all = [...found, ...f.diagnostics, ...rw.diagnostics];
+  if (hasErrors(all)) return failedWith(all);
+  return { ...analysisOf(all, schema, directions, rw.derived, known, aborts), wasm: f.wasm, rwWasm: rw.wasm };
 }
 
 export interface BuildInput {
@@ -141,12 +131,23 @@ function requestOf(input: BuildInput, trees: SyntaxTrees): CompileRequest {
   };
 }
 
-function noHandlers(fallback: Span): Diagnostic {
-  return diagnostic("no_handlers", {
-    message: "The application has no handlers.",
-    primary: fallback,
-    help: "Export a function from a file in `handlers/`: `export function hello(name: string): string { … }`.",
-  });
+function hasErrors(found: readonly Diagnostic[]): boolean {
+  return found.some(({ severity }) => severity === "error");
+}
+
+function failedWith(found: readonly Diagnostic[]): BuildResult {
+  return { ...NOTHING, diagnostics: sortDiagnostics(found) };
+}
+
+function noHandlers({ handlers }: Schema, fallback: Span): Diagnostic[] {
+  if (handlers.length > 0) return [];
+  return [
+    diagnostic("no_handlers", {
+      message: "The application has no handlers.",
+      primary: fallback,
+      help: "Export a function from a file in `handlers/`: `export function hello(name: string): string { … }`.",
+    }),
+  ];
 }
 
 const NOTHING: BuildResult = {

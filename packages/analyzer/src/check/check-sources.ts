@@ -16,22 +16,30 @@ import { checkScopes } from "./scopes.ts";
 
 const SDK = "@radical/sdk";
 
+export interface SourceCheck {
+  readonly mistakes: readonly Diagnostic[];
+  /** Code is nested so deeply that the phases behind this one can't bear it. */
+  readonly tooDeep: boolean;
+}
+
 /** Checks the handler files and all that they import. */
 export function checkSources(
   sources: readonly SourceFile[],
   handlerFiles: readonly string[],
   trees: SyntaxTrees,
-): Diagnostic[] {
+): SourceCheck {
   const byPath = new Map(sources.map((file) => [file.path, file]));
   const waiting = [...handlerFiles];
   const seen = new Set(waiting);
   const diagnostics: Diagnostic[] = [];
+  let tooDeep = false;
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     const file = byPath.get(path);
     if (file === undefined) continue;
     const { deep, forms } = lookedAt(file, trees);
     if (deep !== null) {
       diagnostics.push(deep);
+      tooDeep = true;
       continue;
     }
     const { source, messages } = trees.get(file.path, file.text);
@@ -46,7 +54,7 @@ export function checkSources(
       waiting.push(found);
     }
   }
-  return diagnostics;
+  return { mistakes: diagnostics, tooDeep };
 }
 
 /** The findings in a text by itself. */

@@ -136,7 +136,7 @@ const RUNTIME_CALL = /^(__[a-z]+\(|heap\.|memory\.|atomic\.)/;
 
 export function checkUses(
   { program, compiler }: Pick<CompiledProgram, "program" | "compiler">,
-  tables: readonly TableSchema[],
+  tables: readonly Pick<TableSchema, "declaration">[],
   fallback: Span,
   kind: HostFunction["program"] = "both",
 ): Diagnostic[] {
@@ -214,7 +214,7 @@ function mentionOf(full: string, program: as.Program): Span | null {
 
 function checkCalls(
   compiler: RadicalCompiler,
-  tables: readonly TableSchema[],
+  tables: readonly Pick<TableSchema, "declaration">[],
   kind: HostFunction["program"],
 ): Diagnostic[] {
   const found: Diagnostic[] = [];

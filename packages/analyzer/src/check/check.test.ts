@@ -16,7 +16,7 @@ type Files = Readonly<Record<string, string>>;
 
 function checked(files: Files): Diagnostic[] {
   const { sources, handlerFiles } = buildInput(files);
-  return checkSources(sources, handlerFiles, new SyntaxTrees());
+  return [...checkSources(sources, handlerFiles, new SyntaxTrees()).mistakes];
 }
 
 function built(files: Files): BuildResult {

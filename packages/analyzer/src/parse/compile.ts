@@ -29,6 +29,7 @@ import { ENTRIES_FILE, MapEntries, resolveMapEntries } from "./map-entries.ts";
 import { BOXED_FILE, NullableNumbers, resolveNullableNumbers, type Original } from "./nullable-numbers.ts";
 import { declareShapes, nameAliases, type Declared, type ShapedSource } from "./shapes.ts";
 import { drawPlace, originOf, spanOfRange } from "./span.ts";
+import { standInForTypes } from "./stand-ins.ts";
 import type { SyntaxTrees, TreeImport, TreeKind } from "./syntax-trees.ts";
 import { isTupleClass, TUPLES_FILE } from "./tuples.ts";
 
@@ -65,6 +66,11 @@ export interface CompileRequest {
   /** 0 to 3, as in `asc -O…`. */
   readonly optimizeLevel: 0 | 1 | 2 | 3;
   readonly memoryPages: number;
+  /**
+   * Default false; with it, the compiler goes on after errors to find all mistakes. The parser's errors in the developer's
+   * files are left out, since the check of the sources tells them.
+   */
+  readonly allMistakes?: boolean;
   /** Where the sources are parsed, and stay for the next request. */
   readonly trees: SyntaxTrees;
   /** Default: it wraps, everywhere. */
@@ -117,7 +123,8 @@ export function loadProgram(request: CompileRequest): LoadedProgram {
   resolveMapEntries(program);
   try {
     const aliases = addSources(program, request);
-    if (!hasErrors(program)) as.initializeProgram(program);
+    if (request.allMistakes === true) standInForTypes(program);
+    if (request.allMistakes === true || !hasErrors(program)) as.initializeProgram(program);
     nameAliases(program, aliases);
   } catch (error) {
     request.trees.clear();
@@ -143,7 +150,8 @@ export function compileWith<Compiler extends RadicalCompiler>(
   createCompiler: (program: as.Program) => Compiler,
 ): CompiledProgram<Compiler> {
   const { program, request } = loaded;
-  if (!loaded.ok) return { ...loaded, module: null, compiler: null };
+  if (!loaded.ok && (request.allMistakes !== true || loaded.crash !== null))
+    return { ...loaded, module: null, compiler: null };
   let compiler: Compiler | null = null;
   let module: CompiledModule | null = null;
   try {
@@ -651,7 +659,7 @@ function addSources(program: as.Program, request: CompileRequest): Declared["ali
     if (added.has(source.internalPath)) return;
     added.add(source.internalPath);
     files.push({ source, shapes });
-    program.diagnostics.push(...messages);
+    if (request.allMistakes !== true || path.startsWith("~lib/")) program.diagnostics.push(...messages);
     waiting.push(...imports);
   };
   for (const [path, text] of stdlib) {
@@ -670,6 +678,11 @@ function addSources(program: as.Program, request: CompileRequest): Declared["ali
     const found = lookUp(internalPath, request);
     if (found !== null) {
       add(found.path, found.text, "module");
+      continue;
+    }
+    if (request.allMistakes === true) {
+      // The check of the sources tells it. Without any file the compiler would stop here.
+      add(`${internalPath}.ts`, "", "module");
       continue;
     }
     added.add(internalPath);

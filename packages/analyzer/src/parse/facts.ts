@@ -5,7 +5,7 @@
  * one compilation gives exactly the compiler's own answers; there is no second type checker that could be wrong.
  * A node without facts was never compiled: it is dead in that function instance.
  */
-import { as, CommonFlags, ElementKind, NodeKind, ReportMode, Token } from "./assemblyscript.ts";
+import { as, CommonFlags, ElementKind, FlowFlags, NodeKind, ReportMode, Token } from "./assemblyscript.ts";
 import type { ArithmeticRules } from "./arithmetic.ts";
 import { withoutParentheses } from "./children.ts";
 import { CODEC_LIBRARY, nameOf, RadicalCompiler } from "./compile.ts";
@@ -330,6 +330,7 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
   compiler.compileStatement = (statement) => {
     if (!isObserved(statement)) return original.compileStatement(statement);
     const known = here(statement);
+    if (statement.kind === NodeKind.Try) return compileTry(compiler, statement as as.TryStatement);
     const result = original.compileStatement(statement);
     noteExpansion(statement, known);
     if (statement.kind === NodeKind.Variable) {
@@ -469,6 +470,22 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
     if (!DECLARATIONS.has(statement.kind) && statement.kind !== NodeKind.Empty)
       note({ kind: "statement", node: statement, owner: compiler.currentFlow.sourceFunction }, statement);
   };
+}
+
+/** The check of the sources refuses `try`. The mistakes inside are told in the same build. */
+function compileTry(compiler: CompilerInternals, statement: as.TryStatement): as.ExpressionRef {
+  const flow = compiler.currentFlow;
+  const [body, caught] = [statement.bodyStatements, statement.catchStatements ?? []].map((statements) => {
+    const inner = flow.fork();
+    compiler.currentFlow = inner;
+    for (const each of statements) if (!inner.is(FlowFlags.Terminates)) compiler.compileStatement(each);
+    return inner;
+  });
+  flow.inheritAlternatives(body!, caught!);
+  compiler.currentFlow = flow;
+  for (const each of statement.finallyStatements ?? [])
+    if (!flow.is(FlowFlags.Terminates)) compiler.compileStatement(each);
+  return compiler.module.unreachable();
 }
 
 /** Whether an enum value is computed of numbers and other values alone. */

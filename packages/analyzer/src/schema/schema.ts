@@ -86,7 +86,11 @@ export interface RecordSchema {
 
 export interface Schema {
   readonly handlers: readonly HandlerSchema[];
+  /** Handlers with a mistake in their declaration, by exported name; null: there is nothing to compile. */
+  readonly broken: ReadonlyMap<string, as.Function | null>;
   readonly tables: readonly TableSchema[];
+  /** Tables with a mistake in their declaration. */
+  readonly brokenTables: readonly Pick<TableSchema, "declaration">[];
   /** In order of first use. */
   readonly records: readonly RecordSchema[];
   readonly named: NamedTypes;
@@ -137,8 +141,12 @@ function described({ name }: as.DeclarationStatement): { readonly description?: 
 }
 
 /** The functions and classes from which a program with this schema is compiled. */
-export function rootsOf({ handlers, records }: Schema): Roots {
-  return { handlers: handlers.map(({ instance }) => instance), records: records.map((record) => record.class) };
+export function rootsOf({ handlers, broken, records }: Schema): Roots {
+  const instances = [...handlers.map(({ instance }) => instance), ...broken.values()];
+  return {
+    handlers: instances.filter((instance) => instance !== null),
+    records: records.map((record) => record.class),
+  };
 }
 
 type Problem = readonly [
@@ -153,7 +161,9 @@ class SchemaExtractor {
   readonly #uniqueNames: boolean;
   readonly #isSetFunction: (declaration: as.FunctionDeclaration) => boolean;
   readonly #handlers = new Map<string, HandlerSchema>();
+  readonly #broken = new Map<string, as.Function | null>();
   readonly #tables = new Map<string, TableSchema>();
+  readonly #brokenTables: Pick<TableSchema, "declaration">[] = [];
   readonly #records = new Map<as.Class, RecordSchema | null>();
   readonly #diagnostics: Diagnostic[] = [];
   readonly #names: RecordNames;
@@ -172,6 +182,8 @@ class SchemaExtractor {
     if (this.#uniqueNames) this.#refuseInfiniteRecords(records);
     return {
       handlers: [...this.#handlers.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+      broken: this.#broken,
+      brokenTables: this.#brokenTables,
       tables: [...this.#tables.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
       records,
       named: this.#typeNames.named,
@@ -247,6 +259,7 @@ class SchemaExtractor {
       return;
     }
     const instance = this.#program.resolver.resolveFunction(prototype, null, new Map(), ReportMode.Report);
+    this.#broken.set(name, instance);
     // The compiler has reported the type that does not resolve.
     if (instance === null) return;
     const parameters: HandlerParameter[] = [];
@@ -301,6 +314,7 @@ class SchemaExtractor {
       if (resultType === null) complete = false;
     }
     if (!complete) return;
+    this.#broken.delete(name);
     const declaredIn = declaration.range.source.normalizedPath;
     this.#handlers.set(name, {
       name,
@@ -334,6 +348,8 @@ class SchemaExtractor {
     const nameNode = args[0];
     // `check/check-uses.ts` refuses other tables where they are constructed.
     if (nameNode === undefined || !isStringLiteral(nameNode) || (declaration.flags & CommonFlags.Const) === 0) return;
+    const broken = { declaration };
+    this.#brokenTables.push(broken);
     const name = nameNode.value;
     if (!isTableName(name)) {
       this.#report("invalid_table_name", nameNode.range, `A table can't have the name ${JSON.stringify(name)}.`, {
@@ -388,6 +404,7 @@ class SchemaExtractor {
       });
       return;
     }
+    this.#brokenTables.splice(this.#brokenTables.indexOf(broken), 1);
     this.#tables.set(name, {
       name,
       type,

@@ -1,6 +1,6 @@
 /**
- * What of TypeScript handlers can't use, with what they use instead: the lines by which the two examples on the page of
- * each diagnostic differ. Tests of the analyzer hold these pages to what it does.
+ * The forms of TypeScript that handlers can't use, with the forms in their place. They are the lines by which the two
+ * examples on the page of each diagnostic differ. Tests of the analyzer hold these pages to its behaviour.
  */
 import { CATALOGUE, type DiagnosticCode } from "../../packages/analyzer/src/diagnostics/catalogue.ts";
 import { readPage } from "./pages.ts";
@@ -25,7 +25,7 @@ function exampleOf(page: string, heading: string): readonly string[] | null {
   return code.length === 0 ? null : code;
 }
 
-/** What is only in the first (`-`) and only in the second (`+`), in order, each after the line that both have before it. */
+/** The lines of the first text only (`-`) and of the second only (`+`), in order. Each stands after the common line before it. */
 function differenceOf(before: readonly string[], after: readonly string[]): readonly string[] {
   const common = longestCommon(before, after);
   const lines: string[] = [];

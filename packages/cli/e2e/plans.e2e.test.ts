@@ -174,7 +174,7 @@ describe("what the command says", () => {
       /^link {2}sliced .*\n {2}writes links\/\{from\}.*\n {2}cost .*\n {2}every line that it keeps:\n.*links\.put/m,
     );
     expect(stdout).toMatch(/^visit {2}record mode .*\n {2}reads {2}counts\/\{\?\}/m);
-    expect(stdout).toMatch(/\^ this key hangs on what is not known$/m);
+    expect(stdout).toMatch(/\^ this key depends on a value that the analyzer does not know$/m);
     expect(stdout).toContain("the request leaves when the handler has run");
     expect(stdout).toContain("more: radical explain not_sliced_library");
   });

@@ -24,9 +24,14 @@ function pageOf(code: string): string {
   const folder = diagnosticPages();
   const names = readdirSync(folder).map((name) => name.replace(/\.md$/, ""));
   if (!names.includes(code)) {
-    throw new CommandError("unknown_diagnostic", `there is no diagnostic "${code}"`, "radical explain lists them all", {
-      exitCode: EXIT_USAGE,
-    });
+    throw new CommandError(
+      "unknown_diagnostic",
+      `The diagnostic "${code}" does not exist.`,
+      "Run radical explain for a list of them.",
+      {
+        exitCode: EXIT_USAGE,
+      },
+    );
   }
   return readFileSync(new URL(`${code}.md`, folder), "utf8").trimEnd();
 }

@@ -44,6 +44,10 @@ declare namespace Array {
   /** A list of a length: the function makes each element of its index. */
   function from<U>(values: { length: number }, made: (none: null, index: i32) => U): U[];
 }
+interface IMath<T> {
+  max(...values: T[]): T;
+  min(...values: T[]): T;
+}
 interface StaticArray<T> {
   [Symbol.iterator](): IterableIterator<T>;
 }

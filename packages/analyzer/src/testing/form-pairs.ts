@@ -781,7 +781,7 @@ class PairWriter {
         ]),
       "pattern-assigned": () =>
         both(
-          `let ${p} = "", ${q} = 0; ({ name: ${p} = ${other.short}, n: ${q} } = shared); trace = clip(trace + ${p}); total += ${q};`,
+          `let ${p}: string | null = "", ${q} = 0; ({ name: ${p} = ${other.short}, n: ${q} } = shared); if (${p} != null) trace = clip(trace + ${p}); total += ${q};`,
           [
             `let ${p} = ""; let ${q} = 0; const whole = shared; const ${s} = whole.name; if (${s} != null) { ${p} = ${s}; } else { ${other.before.join(" ")} ${p} = ${other.value}; } ${q} = whole.n; trace = clip(trace + ${p}); total += ${q};`,
           ],

@@ -136,6 +136,60 @@ test("the trap says the place", () => {
   });
 });
 
+describe("an i64 that meets an f64", () => {
+  const text = `import { Table, now } from "@radical/sdk";
+type Offer = { until: number; changedAt?: number };
+const offers = new Table<Offer>("offers");
+export function sum(a: i64, b: f64): f64 { return a > b ? a : a + b; }
+export function place(a: i64): f64 {
+  return a;
+}
+export function renew(id: string): number {
+  const offer = offers.get(id) ?? { until: 0 };
+  const at = now();
+  if (offer.until < at) offer.until = at + 60_000;
+  offer.changedAt = at;
+  offers.put(id, offer);
+  return offers.has(offer.until.toString()) ? 0 : offer.until;
+}`;
+  const built = build(text);
+
+  test("becomes one", () => {
+    expect(built.diagnostics).toEqual([]);
+    expect(call(built, new Map(), "sum", { a: 3, b: 0.5 }).result).toBe(3);
+    expect(call(built, new Map(), "sum", { a: -3, b: 0.5 }).result).toBe(-2.5);
+    expect(call(built, new Map(), "place", { a: String(2n ** 53n) }).result).toBe(2 ** 53);
+    expect(call(built, new Map(), "place", { a: String(-(2n ** 53n)) }).result).toBe(-(2 ** 53));
+    expect(call(built, new Map(), "renew", { id: "a" }).result).toBe(1_700_000_060_000);
+  });
+
+  test("ends the handler where it would become another number", () => {
+    for (const a of [2n ** 53n + 1n, -(2n ** 53n) - 1n])
+      expect(call(built, new Map(), "place", { a: String(a) }).outcome).toMatchObject({
+        code: "integer_overflow",
+        message: expect.stringContaining("handlers/a.ts:6:10"),
+      });
+  });
+
+  test("decides about a key in the read/write-set function too", () => {
+    const invoked = invocation(built, "renew", { id: "a" });
+    const derived = deriveAccessSet(moduleOf(built), invoked, snapshotOf(new Map()));
+    expect(derived.kind === "derived" && [...derived.set.reads]).toHaveLength(2);
+  });
+});
+
+test("a parameter without a type has that of its default value", () => {
+  const built =
+    build(`class Page { part(kind = "all", least = -1.5): string { return kind + (least < 0 ? "-" : "+"); } }
+export function list(limit = 20, by = "name", then = by, isDown = true): string {
+  return new Page().part(by) + then + (isDown ? "down" : "up") + (limit * 3).toString();
+}`);
+  expect(built.diagnostics).toEqual([]);
+  expect(built.handlers[0]!.parameters.map(({ type }) => type.kind)).toEqual(["i32", "string", "string", "bool"]);
+  expect(call(built, new Map(), "list").result).toBe("name-namedown60");
+  expect(call(built, new Map(), "list", { limit: 9, by: "age", isDown: false }).result).toBe("age-ageup27");
+});
+
 test("unsigned integers wrap around", () => {
   const built = build("export function mix(n: u32): u32 { return n * 31 + 7; }");
   expect(call(built, new Map(), "mix", { n: 4_000_000_000 }).result).toBe(

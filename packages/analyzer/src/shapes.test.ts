@@ -37,6 +37,45 @@ function isSliced({ handlers }: BuildResult): boolean {
 }
 
 describe("types that are records", () => {
+  test("they are spread, in the order in which the parts are written", () => {
+    const built = build(`
+      import { Table } from "@radical/sdk";
+      type Page = { id: string; tags: string[]; views: i32; note?: string; rank?: number };
+      type Head = { id: string; views: i32 };
+      const pages = new Table<Page>("pages");
+      function renamed(page: Page): string { page.views = 100; page.id = "z"; return "new"; }
+      export function change(id: string, tag: string): Page {
+        const page: Page = { id, tags: ["a", tag], views: 1, rank: 2 };
+        const head: Head = { id: "head", views: 7 };
+        const next: Page = { note: "before", ...page, id: renamed(page), tags: page.tags.filter((one) => one != tag), ...head };
+        pages.put(next.id, { ...next, id: next.id + "!" });
+        return { ...next, rank: null };
+      }
+      export function read(id: string): Page | null { return pages.get(id); }`);
+    expect(isSliced(built)).toBe(true);
+    const items: Items = new Map();
+    expect(call(built, items, "change", { id: "x", tag: "b" }).result).toEqual({
+      id: "head",
+      tags: ["a"],
+      views: 7,
+      note: "before",
+    });
+    expect(call(built, items, "read", { id: "head" }).result).toEqual({
+      id: "head!",
+      tags: ["a"],
+      views: 7,
+      note: "before",
+      rank: 2,
+    });
+  });
+
+  test("a literal without a field says which one", () => {
+    const [problem] = problems(
+      `type P = { x: i32; s: string }; type Q = { x: i32 }; export function h(p: Q): P { return { ...p }; }`,
+    );
+    expect(problem).toBe("1: type_error: This literal has no value for s, which P requires.");
+  });
+
   test("type aliases and interfaces of object types are records with their name", () => {
     const built = build(`
       import { Table } from "@radical/sdk";

@@ -1,6 +1,6 @@
 /**
- * Arithmetic that ends the handler where the result does not fit. Internal: the build compiles `*` of 64 bits and `**` of
- * handlers as calls of these, with the place of the operator.
+ * Arithmetic that ends the handler where the result does not fit. Internal: the build compiles `*` of 64 bits, `**` and
+ * conversions of handlers as calls of these, with the place.
  */
 import { overflow } from "./host";
 
@@ -25,4 +25,10 @@ export function power(base: i64, exponent: i64, bits: i32, file: string, line: i
   const most: i64 = i64.MAX_VALUE >> (64 - bits);
   if (result > most || result < -most - 1) overflow(file, line, column);
   return result;
+}
+
+/** The number, which an `f64` has exactly. */
+export function exact(value: i64, file: string, line: i32, column: i32): i64 {
+  if (value > 9007199254740992 || value < -9007199254740992) overflow(file, line, column);
+  return value;
 }

@@ -165,12 +165,12 @@ class Mistakes {
   #follows(found: Diagnostic, path: readonly as.Node[]): boolean {
     const { primary, message } = found;
     // Of forms that are refused.
-    if (/'override' modifier/.test(message) || (/^duplicate identifier/.test(message) && hasOverloads(path)))
+    if (/'override' modifier/.test(message) || (/^duplicate identifier/i.test(message) && hasOverloads(path)))
       return true;
     if (this.#told.length === 0) return false;
     if (this.isNear(found, path)) return true;
     const around = functionAround(path);
-    if (/must return a value/.test(message) && around !== null && this.#holes.some((hole) => contains(around, hole)))
+    if (/must return a value/i.test(message) && around !== null && this.#holes.some((hole) => contains(around, hole)))
       return true;
     const { names, members } = subjectOf(path);
     if ([...members].some((member) => this.#lostMembers.has(member))) return true;

@@ -17,7 +17,7 @@ import {
   type Operator,
   type OverflowHost,
 } from "./overflow.ts";
-import { isConstant, rangeOf, rangeOfType, type Known, type Range } from "./ranges.ts";
+import { isConstant, isWithin, rangeOf, rangeOfType, type Known, type Range } from "./ranges.ts";
 import { originOf, textOf } from "./span.ts";
 
 /** The compiler, as far as it is asked. */
@@ -273,6 +273,13 @@ export class Arithmetic {
     }
   }
 
+  /** An i64 that is to be an f64, as numbers of TypeScript are: the run ends if that number is another. */
+  exact(value: as.ExpressionRef, node: as.Node): as.ExpressionRef {
+    if (!this.#traps || !this.#isChecked(node) || isWithin(rangeOf(value, as.Type.i64, this.#known), EXACT))
+      return value;
+    return this.#compiler.checkedCall("exact", [value], node);
+  }
+
   // ---------------------------------------------------------------------------------------------------------------- tests
 
   /** `left comparison right` is made. */
@@ -491,6 +498,9 @@ export class Arithmetic {
 }
 
 const NUMBER_TESTS = /^~lib\/number\/(?:F(?:32|64)\.)?(isNaN|isFinite|isInteger|isSafeInteger)$/;
+
+/** The integers that an f64 has. */
+const EXACT: Range = { min: -(2n ** 53n), max: 2n ** 53n };
 
 const EQUALITY: ReadonlySet<Token> = new Set([
   Token.Equals_Equals,

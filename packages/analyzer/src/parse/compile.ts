@@ -20,6 +20,7 @@ import {
 } from "./assemblyscript.ts";
 import { Arithmetic, type ArithmeticRules } from "./arithmetic.ts";
 import { withoutParentheses } from "./children.ts";
+import "./common-types.ts";
 import { restLiteral } from "./expand/arguments.ts";
 import { Expander } from "./expand/expander.ts";
 import { BlockExpression } from "./forms-nodes.ts";
@@ -27,6 +28,7 @@ import { grafted, isDevelopers, isGenerated, type Graft } from "./graft.ts";
 import { mended } from "./library-mends.ts";
 import { ENTRIES_FILE, MapEntries, resolveMapEntries } from "./map-entries.ts";
 import { BOXED_FILE, NullableNumbers, resolveNullableNumbers, type Original } from "./nullable-numbers.ts";
+import type { CheckedFunction } from "./overflow.ts";
 import { declareShapes, nameAliases, type Declared, type ShapedSource } from "./shapes.ts";
 import { drawPlace, originOf, spanOfRange } from "./span.ts";
 import { standInForTypes } from "./stand-ins.ts";
@@ -269,7 +271,9 @@ export class RadicalCompiler extends as.Compiler {
     },
     convertExpression: (expression, from, to, explicit, node) => {
       this.arithmetic.noteConversion(from, to, node);
-      return super.convertExpression(expression, from, to, explicit, node);
+      if (explicit || from !== as.Type.i64 || to !== as.Type.f64 || node.range.source.isLibrary)
+        return super.convertExpression(expression, from, to, explicit, node);
+      return super.convertExpression(this.arithmetic.exact(expression, node), from, to, true, node);
     },
     makeCallDirect: (...given) => super.makeCallDirect(...given),
   };
@@ -562,7 +566,7 @@ export class RadicalCompiler extends as.Compiler {
   }
 
   /** A call of a function that ends the run if its result does not fit. */
-  checkedCall(name: "multiply" | "power", operands: readonly as.ExpressionRef[], node: as.Node): as.ExpressionRef {
+  checkedCall(name: CheckedFunction, operands: readonly as.ExpressionRef[], node: as.Node): as.ExpressionRef {
     const checked = this.#compiledFunction(`arithmetic/${name}`);
     return this.module.call(checked.internalName, [...operands, ...this.#placeOperands(node)], as.Type.i64.toRef());
   }

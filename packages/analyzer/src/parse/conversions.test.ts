@@ -27,9 +27,9 @@ test.each([
   ["total *= price;", "price", "Declare the variable as f64, which keeps the value: `let total: f64 = 0;`."],
   ["u.age = now() - 5;", "now() - 5", "Declare the field as i64, which keeps the value: `age: i64 = 0;`."],
   [
-    "u.at = now();",
-    "now()",
-    "Declare the field as i64, which keeps the value: `at: i64 = 0;`. Or write `value as f64`, which is exact up to 2^53.",
+    "u.at = now() as u64;",
+    "now() as u64",
+    "Declare the field as u64, which keeps the value: `at: u64 = 0;`. Or write `value as f64`, which is exact up to 2^53.",
   ],
   ["u.small += small;", "small", "Declare the field as i32, which keeps the value: `small: i32 = 0;`."],
   ["u.part = small;", "small", "Declare the field as f64, which keeps the value: `part: f64 = 0;`."],
@@ -64,6 +64,13 @@ test.each([
   const [first] = diagnostics;
   expect(first).toMatchObject({ code: "type_error", help });
   expect(text.slice(first!.primary.start, first!.primary.end)).toBe(place);
+});
+
+test("the declaration of a variable that takes another number is shown beside it", () => {
+  const { diagnostics, text } = build("let sum = 0; if (big > 1) { sum += price; }");
+  const [found] = diagnostics.flatMap(({ related }) => related);
+  expect(found).toMatchObject({ label: "declared here" });
+  expect(text.slice(found!.span.start, found!.span.end)).toBe("sum");
 });
 
 test("what is advised compiles, and keeps the value", () => {

@@ -33,6 +33,20 @@ export function conversionHelp(range: as.Range, from: string, to: string): strin
   }
 }
 
+/** The name in the declaration of the variable that takes the value at `range`; null: something else takes it. */
+export function declarationOf(range: as.Range): as.Range | null {
+  const place = placeOf(range);
+  if (place.kind !== "variable") return null;
+  for (const around of pathTo(range).toReversed()) {
+    const declarations = childrenOf(around).flatMap((node) =>
+      node.kind === NodeKind.Variable ? childrenOf(node) : [],
+    );
+    const found = declarations.find((node) => (node as as.VariableDeclaration).name.text === place.name);
+    if (found !== undefined) return (found as as.VariableDeclaration).name.range;
+  }
+  return null;
+}
+
 type Place =
   | { readonly kind: "declaration" | "variable" | "field" | "parameter" | "whole"; readonly name: string }
   | { readonly kind: "elements" | "result" | "other" };

@@ -14,6 +14,7 @@ import {
   Precedence,
   Token,
 } from "./assemblyscript.ts";
+import { typeDefaults } from "./default-types.ts";
 import { assigned, identifier, nothing } from "./expand/syntax.ts";
 import {
   AssignIfExpression,
@@ -319,7 +320,9 @@ export class FormsParser extends TypesParser {
     decorators: as.DecoratorNode[] | null,
     start: number,
   ): as.FunctionDeclaration | null {
-    return this.#withParts(super.parseFunction(tokenizer, flags, decorators, start));
+    const declaration = super.parseFunction(tokenizer, flags, decorators, start);
+    if (declaration !== null) typeDefaults(declaration);
+    return this.#withParts(declaration);
   }
 
   override parseFunctionExpression(tokenizer: as.Tokenizer): as.FunctionExpression | null {
@@ -330,8 +333,9 @@ export class FormsParser extends TypesParser {
 
   override parseClassMember(tokenizer: as.Tokenizer, parent: as.ClassDeclaration): as.Node | null {
     const member = super.parseClassMember(tokenizer, parent);
-    if (member instanceof as.FunctionDeclaration) this.#withParts(member);
-    return member;
+    if (!(member instanceof as.FunctionDeclaration)) return member;
+    typeDefaults(member);
+    return this.#withParts(member);
   }
 
   /** The function, whose body begins with the parts of its parameters. */

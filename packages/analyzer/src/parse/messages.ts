@@ -7,7 +7,7 @@ import { ENVIRONMENT_HELP, LOCAL_DECLARATION, LOG_HELP, REGULAR_EXPRESSION } fro
 import { as } from "./assemblyscript.ts";
 import type { Crash, LoadedProgram } from "./compile.ts";
 import { isDevelopers } from "./graft.ts";
-import { conversionHelp } from "./conversions.ts";
+import { conversionHelp, declarationOf } from "./conversions.ts";
 import { mistakeIn } from "./expand/mistakes.ts";
 import { MAP_UPDATE, messageFix, NUMBER_AS_TEXT } from "./message-fixes.ts";
 import { readableTypes, spanOfRange } from "./span.ts";
@@ -73,13 +73,21 @@ function convert(message: as.DiagnosticMessage, code: MessageCode, fallback: Fal
   const own = range !== null && isDevelopers(range.source);
   const relatedIsOwn = relatedRange !== null && isDevelopers(relatedRange.source);
   const known: Known | undefined = mistakeIn(text) ?? KNOWN.find(({ pattern }) => pattern.test(text));
+  const declared = own && CONVERSION.test(text) ? declarationOf(range) : null;
+  const related = declared ?? (own && relatedIsOwn ? relatedRange : null);
   return diagnostic(known?.code ?? code, {
-    message: known?.message ?? sentence(text.replace(CONVERSION, CONVERSION_WORDS)),
+    message: wordsOf(known, text),
     primary: own ? spanOfRange(range) : relatedIsOwn ? spanOfRange(relatedRange) : fallback,
-    related: own && relatedIsOwn ? [{ span: spanOfRange(relatedRange), label: "see here" }] : [],
+    related:
+      related === null ? [] : [{ span: spanOfRange(related), label: declared === null ? "see here" : "declared here" }],
     help: helpOf(known, text, range),
     fix: own ? messageFix(known?.code ?? code, text, range) : undefined,
   });
+}
+
+function wordsOf(known: Known | undefined, text: string): string {
+  const message = known?.message ?? sentence(text.replace(CONVERSION, CONVERSION_WORDS));
+  return typeof message === "function" ? message(known!.pattern.exec(text)!) : message;
 }
 
 function helpOf(known: Known | undefined, text: string, range: as.Range | null): string | undefined {
@@ -109,7 +117,7 @@ function sentence(text: string): string {
 export interface Known {
   readonly pattern: RegExp;
   readonly code?: DiagnosticCode;
-  readonly message?: string;
+  readonly message?: string | ((found: RegExpExecArray) => string);
   /** `written`: the text at the place. */
   readonly help: string | ((written: string, found: RegExpExecArray) => string);
 }
@@ -325,6 +333,19 @@ const KNOWN: readonly Known[] = [
   {
     pattern: /^property '.*' does not exist on type 'Object'$/,
     help: "The two sides of `? :` have no common type. Write the type of the variable: `const ids: string[] = …;`.",
+  },
+  {
+    pattern: /^property '(.*)' is missing in type '<object>' but required in type '(.*)'$/,
+    message: ([, field, type]) => `This literal has no value for ${field}, which ${type} requires.`,
+    help: (_, [, field]) => `Write the field: \`{ ${field}: … }\`. Or declare that it may be absent: \`${field}?: T\`.`,
+  },
+  {
+    pattern: /^expression cannot be represented by a type$/,
+    message: "The type of this is not known.",
+    help: (written) =>
+      written.startsWith("{")
+        ? "Write the type of the result: `(seat): Place => ({ row: seat.row })`, with `type Place = { row: string };`."
+        : "Write it into a variable with a type first.",
   },
   {
     pattern: /^type '<object>' is not assignable/,

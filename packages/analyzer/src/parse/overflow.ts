@@ -12,6 +12,9 @@ import { combined, isWithin, rangeOf, rangeOfType, type Known, type Range } from
 
 export type Operator = "+" | "-" | "*";
 
+/** A function of `sdk/assembly/arithmetic.ts`. */
+export type CheckedFunction = "exact" | "multiply" | "power";
+
 /** The part of the compiler that makes checks. */
 export interface OverflowHost {
   readonly module: as.Module;
@@ -19,8 +22,8 @@ export interface OverflowHost {
   ensureSmallIntegerWrap(expression: as.ExpressionRef, type: as.Type): as.ExpressionRef;
   /** A call of the host that ends the run; as a statement. */
   overflowAt(node: as.Node): as.ExpressionRef;
-  /** A call of a function of `sdk/assembly/arithmetic.ts`, with the place of the node behind the operands. */
-  checkedCall(name: "multiply" | "power", operands: readonly as.ExpressionRef[], node: as.Node): as.ExpressionRef;
+  /** A call of such a function, with the place of the node behind the operands. */
+  checkedCall(name: CheckedFunction, operands: readonly as.ExpressionRef[], node: as.Node): as.ExpressionRef;
 }
 
 const PLAIN_I32 = { "+": "AddI32", "-": "SubI32", "*": "MulI32" } as const;

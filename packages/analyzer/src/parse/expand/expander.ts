@@ -106,7 +106,8 @@ export class Expander {
       isCondition: context === as.Type.bool && (constraints & CONVERSIONS) === 0,
     });
     if (made !== null) return this.#keep(flow.sourceFunction, node, made);
-    if (!isForm(node)) {
+    const isUnknown = node instanceof as.CallExpression && this.#typeOf(node, flow, context) === null;
+    if (!isForm(node) && !isUnknown) {
       if (this.#errors() === before) return null;
       return this.#keep(flow.sourceFunction, node, new BlockExpression([], null, node.range));
     }

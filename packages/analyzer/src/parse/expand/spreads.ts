@@ -2,10 +2,23 @@
 import { as, CommonFlags, ElementKind, NodeKind, Token } from "../assemblyscript.ts";
 import { withoutParentheses } from "../children.ts";
 import { BlockExpression, NullishExpression, ResolvedTypeNode, type RecordSpreadExpression } from "../forms-nodes.ts";
+import { isOptionalMember } from "../forms-types.ts";
 import { partsOfTuple } from "../tuples.ts";
 import type { Expansion } from "./expander.ts";
 import { iteratedType } from "./loops.ts";
-import { access, again, assigned, call, constant, declared, element, hidden, run, slicedFrom } from "./syntax.ts";
+import {
+  access,
+  again,
+  assigned,
+  call,
+  constant,
+  declared,
+  element,
+  hidden,
+  identifier,
+  run,
+  slicedFrom,
+} from "./syntax.ts";
 
 /** The value behind `...`; null: the node is another. */
 export function spreadIn(node: as.Expression): as.Expression | null {
@@ -129,33 +142,54 @@ export function maySpread(node: as.Expression): boolean {
   );
 }
 
-/** A new record with the fields of others: those that the type of the others says. */
+/**
+ * A new record with the fields of others: those that the type of the others says. All values are there before the record
+ * is made, since a field of a type has no value to begin with.
+ */
 export function expandRecordSpread(expansion: Expansion, node: RecordSpreadExpression): as.Expression | null {
   const { typing, flow } = expansion;
   const { range, parts } = node;
   const type = recordType(expansion, node);
   const made = type?.getClass() ?? null;
   if (made === null || type === null) return null;
-  const record = hidden("record", range.start, range);
-  const values: as.Statement[] = [];
+  const statements: as.Statement[] = [];
   const fields = fieldsOf(made);
-  for (const { name, value } of parts) {
+  const values = new Map<string, { readonly name: as.IdentifierExpression; readonly held: as.IdentifierExpression }>();
+  for (const [index, { name, value }] of parts.entries()) {
     const where = value.range;
     if (name !== null) {
-      values.push(run(assigned(access(again(record), name.text, name.range), value, where)));
+      const held = hidden("field", where.start, where);
+      statements.push(constant(held, value, fields.get(name.text)?.type ?? null));
+      values.set(name.text, { name, held });
       continue;
     }
     const source = typing.of(value, flow)?.getClass() ?? null;
     if (source === null) return null;
     if (hasDerived(source)) return expansion.tell("spread_of_base", where);
-    const held = hidden("spread", where.start, where);
-    values.push(constant(held, value));
-    for (const field of fieldsOf(source))
-      if (fields.includes(field))
-        values.push(run(assigned(access(again(record), field, where), access(again(held), field, where), where)));
+    const spread = hidden("spread", where.start, where);
+    statements.push(constant(spread, value));
+    const given = new Set(parts.slice(index + 1).map((part) => part.name?.text));
+    for (const [field, { isOptional }] of fieldsOf(source)) {
+      const wanted = fields.get(field);
+      if (wanted === undefined || given.has(field)) continue;
+      const held = hidden(`spread_${field}`, where.start, where);
+      const read = access(again(spread), field, where);
+      const before = isOptional ? values.get(field) : undefined;
+      // A member that is absent leaves the value before it.
+      const kept =
+        before === undefined ? read : new NullishExpression(read, again(before.held), where.start, where, true);
+      statements.push(constant(held, kept, wanted.type));
+      values.set(field, { name: identifier(field, where), held });
+    }
   }
-  const created = as.Node.createObjectLiteralExpression([], [], range);
-  return new BlockExpression([constant(record, created, type), ...values], again(record), range);
+  const record = hidden("record", range.start, range);
+  const found = [...values.values()];
+  const created = as.Node.createObjectLiteralExpression(
+    found.map(({ name }) => name),
+    found.map(({ held }) => again(held)),
+    range,
+  );
+  return new BlockExpression([...statements, constant(record, created, type)], again(record), range);
 }
 
 /** Whether an object of the class may have fields that the class does not have. */
@@ -166,11 +200,24 @@ function hasDerived({ prototype }: as.Class): boolean {
   return false;
 }
 
-function fieldsOf(owner: as.Class): string[] {
-  return [...(owner.members ?? [])].flatMap(([name, member]) => {
-    const property = member.kind === ElementKind.PropertyPrototype ? (member as as.PropertyPrototype).instance : null;
-    return property?.isField === true && !property.is(CommonFlags.Static) ? [name] : [];
-  });
+interface Field {
+  readonly type: as.Type;
+  readonly isOptional: boolean;
+}
+
+/** By name. */
+function fieldsOf(owner: as.Class): ReadonlyMap<string, Field> {
+  const fields = new Map<string, Field>();
+  for (const [name, member] of owner.members ?? []) {
+    if (member.kind !== ElementKind.PropertyPrototype) continue;
+    const { instance, fieldDeclaration } = member as as.PropertyPrototype;
+    if (instance?.isField !== true || instance.is(CommonFlags.Static)) continue;
+    fields.set(name, {
+      type: instance.type,
+      isOptional: fieldDeclaration !== null && isOptionalMember(fieldDeclaration),
+    });
+  }
+  return fields;
 }
 
 // ---------------------------------------------------------------------------------------------------------- assignments

@@ -252,6 +252,21 @@ const FIXES: readonly (readonly [code: DiagnosticCode, before: string, after: st
     'class User { name: string = ""; }\nexport function h(user: User): i32 {\n  return 1;\n}\n',
   ],
   [
+    "handler_not_function",
+    "/** Adds. */\nexport const h = (a: i32, b: i32 = 1): i32 => a + b;\nexport function g(): i32 {\n  return 1;\n}\n",
+    "/** Adds. */\nexport function h(a: i32, b: i32 = 1): i32 {\n  return a + b;\n}\nexport function g(): i32 {\n  return 1;\n}\n",
+  ],
+  [
+    "handler_not_function",
+    "export const h = (a: i32): string[] => {\n  return [`${a}`];\n};\nexport function g(): i32 {\n  return 1;\n}\n",
+    "export function h(a: i32): string[] {\n  return [`${a}`];\n}\nexport function g(): i32 {\n  return 1;\n}\n",
+  ],
+  [
+    "type_error",
+    'export function h(text: string): i32 {\n  const all = [];\n  for (const word of text.split(" ")) all.push(word);\n  return all.length;\n}\n',
+    'export function h(text: string): i32 {\n  const all: string[] = [];\n  for (const word of text.split(" ")) all.push(word);\n  return all.length;\n}\n',
+  ],
+  [
     "rest_parameter",
     'export function h(...words: string[]): string {\n  return words.join(" ");\n}\n',
     'export function h(words: string[]): string {\n  return words.join(" ");\n}\n',

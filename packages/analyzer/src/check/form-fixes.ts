@@ -169,8 +169,9 @@ function withPrivate({ file, tokens, index }: Place): Fix | null {
 function withoutBigint(place: Place): Fix | null {
   const digits = place.text(0).slice(0, -1);
   if (!isOf64Bits(digits)) return null;
+  const behind = place.file.text.slice(place.tokens[place.index]!.end);
   const isConstant =
-    ["const", "let"].includes(place.text(-3)) && place.text(-1) === "=" && [";", ","].includes(place.text(1));
+    ["const", "let"].includes(place.text(-3)) && place.text(-1) === "=" && /^[ \t]*(?:[;,\n\r]|$)/.test(behind);
   const typed = isConstant ? [place.at(place.index - 2).replaced(1, `${place.text(-2)}: i64`)] : [];
   return { title: `Write ${digits}`, edits: [...typed, place.replaced(1, digits)] };
 }

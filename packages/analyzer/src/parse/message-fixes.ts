@@ -11,6 +11,8 @@ import { spanOfRange, textOf } from "./span.ts";
 
 /** The compiler's words about a number in the place of a text. */
 export const NUMBER_AS_TEXT = /^type '(?:bool|[iuf]\d+)' is not assignable to type 'string'$/;
+/** The compiler's words about an element of a list that begins empty, whose type it does not know. */
+export const EMPTY_LIST = /^type '(?<type>.*)' is not assignable to type '[iu]size'$/;
 /** The words of `map-entries.ts` about `counts[word] += 1`. */
 export const MAP_UPDATE = /^not implemented: updates of entries of maps of (?<values>\w+)$/;
 
@@ -28,7 +30,7 @@ export function messageFix(code: DiagnosticCode, words: string, range: as.Range)
     case "constant_test":
       return /'NaN'/.test(words) ? withIsNaN(range) : undefined;
     case "type_error":
-      return NUMBER_AS_TEXT.test(words) ? asText(range) : undefined;
+      return NUMBER_AS_TEXT.test(words) ? asText(range) : withElements(range, EMPTY_LIST.exec(words)?.groups?.["type"]);
     default:
       return undefined;
   }
@@ -173,4 +175,18 @@ function withIsNaN(range: as.Range): Fix | undefined {
 function asText(range: as.Range): Fix | undefined {
   const written = range.source.text.slice(range.start, range.end);
   return /[`\n]/.test(written) ? undefined : replaced("Make it a text", spanOfRange(range), `\`\${${written}}\``);
+}
+
+/** A list that begins empty gets the type of its first element where it is declared. */
+function withElements(range: as.Range, type: string | undefined): Fix | undefined {
+  const call = pathTo(range).findLast((node) => node.kind === NodeKind.Call) as as.CallExpression | undefined;
+  const list = /^([\w]+)\.push$/.exec(call === undefined ? "" : textOf(call.expression))?.[1];
+  if (list === undefined || type === undefined || !/^[\w.]+(\[\])*$/.test(type)) return undefined;
+  const { text } = range.source;
+  const declared = [
+    ...text.slice(0, range.start).matchAll(new RegExp(`\\b(?:const|let)\\s+${list}(?=\\s*=\\s*\\[\\s*\\])`, "g")),
+  ].at(-1);
+  if (declared === undefined) return undefined;
+  const at = declared.index + declared[0].length;
+  return replaced(`Make it a list of ${type}`, piece(range, at, at), `: ${type}[]`);
 }

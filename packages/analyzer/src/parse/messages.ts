@@ -9,7 +9,7 @@ import type { Crash, LoadedProgram } from "./compile.ts";
 import { isDevelopers } from "./graft.ts";
 import { conversionHelp, declarationOf } from "./conversions.ts";
 import { mistakeIn } from "./expand/mistakes.ts";
-import { MAP_UPDATE, messageFix, NUMBER_AS_TEXT } from "./message-fixes.ts";
+import { EMPTY_LIST, MAP_UPDATE, messageFix, NUMBER_AS_TEXT } from "./message-fixes.ts";
 import { readableTypes, spanOfRange } from "./span.ts";
 import { MOST_PARTS } from "./tuples.ts";
 
@@ -250,7 +250,7 @@ const KNOWN: readonly Known[] = [
   },
   {
     // The type of a list that begins empty.
-    pattern: /^type '(.*)' is not assignable to type '[iu]size'$/,
+    pattern: EMPTY_LIST,
     message: "The type of the list's elements is not known, because the list begins empty.",
     help: (_, [, type]) => `Write the type of the list where you declare it: \`const all: ${type}[] = [];\`.`,
   },

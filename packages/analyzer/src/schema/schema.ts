@@ -5,7 +5,7 @@
  */
 import { isTableName, type NamedTypes, type Parameter, type RecordTypes, type ValueType } from "@radical/protocol";
 import { diagnostic } from "../diagnostics/catalogue.ts";
-import { spanOf, type Diagnostic, type Fix } from "../diagnostics/diagnostic.ts";
+import { spanOf, type Diagnostic, type Fix, type Span } from "../diagnostics/diagnostic.ts";
 import {
   type as,
   CommonFlags,
@@ -200,7 +200,8 @@ class SchemaExtractor {
         if (this.#isSetFunction(prototype.declaration as as.FunctionDeclaration)) continue;
         this.#addHandler(name, path, prototype);
       } else if (element.kind === ElementKind.Global) {
-        const { initializer, name: variable } = (element as as.Global).declaration as as.VariableDeclaration;
+        const declaration = (element as as.Global).declaration as as.VariableDeclaration;
+        const { initializer, name: variable } = declaration;
         if (initializer?.kind !== NodeKind.Function) continue;
         this.#report(
           "handler_not_function",
@@ -208,6 +209,7 @@ class SchemaExtractor {
           `The exported variable ${name} holds a function, and is not a handler.`,
           {
             help: `Declare it as a function: \`export function ${name}(…): … { … }\`.`,
+            fix: asFunction(declaration, initializer as as.FunctionExpression),
           },
         );
       }
@@ -633,6 +635,33 @@ class SchemaExtractor {
   #report(...[code, range, message, details = {}]: Problem): void {
     this.#diagnostics.push(diagnostic(code, { message, primary: spanOfRange(range), ...details }));
   }
+}
+
+/** An arrow function as a function; undefined: its result has no type, or the variable is not a constant. */
+function asFunction(
+  { name, type, range }: as.VariableDeclaration,
+  { declaration }: as.FunctionExpression,
+): Fix | undefined {
+  const { signature, body } = declaration;
+  const { source } = range;
+  const { text } = source;
+  const piece = (start: number, end: number): Span => spanOf({ path: source.normalizedPath, text }, start, end);
+  const constant = /\bconst\s+$/.exec(text.slice(0, name.range.start));
+  const { start: resultStart, end: resultEnd } = signature.returnType.range;
+  if (constant === null || type !== null || body === null) return undefined;
+  const arrow = /^\s*=>\s*/.exec(text.slice(resultEnd, body.range.start));
+  const open = text.indexOf("(", name.range.end);
+  if (resultStart >= resultEnd || arrow === null || open < 0 || open > signature.range.end) return undefined;
+  const isBlock = body.kind === NodeKind.Block;
+  const end = body.range.end + (/^\s*;/.exec(text.slice(body.range.end))?.[0].length ?? 0);
+  const value = text.slice(body.range.start, body.range.end).replace(/;$/, "");
+  return {
+    title: `Make ${name.text} a function`,
+    edits: [
+      { span: piece(constant.index, open), text: `function ${name.text}` },
+      { span: piece(resultEnd, end), text: isBlock ? ` ${value}` : ` {\n  return ${value};\n}` },
+    ],
+  };
 }
 
 /** Leaves out what a node begins with. */

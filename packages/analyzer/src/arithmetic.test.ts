@@ -227,10 +227,24 @@ test("a function with the tag @wrapping wraps around, with its lambdas; those th
   expect(call(built, new Map(), "through", { n: 2_000_000_000 }).outcome).toMatchObject({ code: "integer_overflow" });
 });
 
-test("@wrapping before something else is refused", () => {
-  expect(said("/** @wrapping */\nexport class A { n: i32 = 0; }\nexport function h(): i32 { return 1; }")).toEqual([
-    "misplaced_tag: @wrapping",
-  ]);
+describe("@wrapping before something else is refused", () => {
+  test.each([
+    "/** @wrapping */\nexport class A { n: i32 = 0; }\nexport function h(): i32 { return 1; }",
+    "function f(): void {}\nexport function h(): i32 { /** @wrapping */\n f(); return 1; }",
+    "/** @wrapping */\nconst LIMIT: i32 = 7; export function h(): i32 { return LIMIT; }",
+    "export function h(n: i32): i32 { let m = 0;\n/** @wrapping */\nm = n; return m; }",
+  ])("%s", (code) => expect(said(code)).toEqual(["misplaced_tag: @wrapping"]));
+});
+
+test("a function inside a function has the tag for itself", () => {
+  const built = build(`export function h(n: i32): i32 {
+    /** @wrapping */
+    const twice = (m: i32): i32 => m * 2;
+    return n > 0 ? twice(n) : n * 2;
+  }`);
+  expect(built.diagnostics).toEqual([]);
+  expect(call(built, new Map(), "h", { n: 2_000_000_000 }).result).toBe(-294_967_296);
+  expect(call(built, new Map(), "h", { n: -2_000_000_000 }).outcome).toMatchObject({ code: "integer_overflow" });
 });
 
 test("a read/write-set function goes on where its handler traps", () => {
@@ -334,13 +348,16 @@ describe("integer division", () => {
     ["export function h(a: i64): string { return `${a / 100} euro`; }", "a / 100"],
     ["export function h(a: i32): string { return `${-(a / 100)}`; }", "a / 100"],
     ["export function h(a: i32): string { return (a / 100).toString(); }", "a / 100"],
+    ["export function h(a: i32): string { const euros = a / 100; return `${euros}`; }", "a / 100"],
+    ["export function h(a: i32): f64 { let half = a / 2; for (;;) { half++; return half; } }", "a / 2"],
     ["const HALF = 1 / 2; export function h(a: f64): f64 { return a * HALF; }", "1 / 2"],
   ])("%s is refused", (code, place) => expect(said(code)).toEqual([`integer_division: ${place}`]));
 
   test.each([
     "export function h(a: i32, b: i32): f64 { return ((a + b) as f64) / 2; }",
     "export function h(a: i32): string { return `${(a / 100) as i32}`; }",
-    "export function h(a: i32): string { const euros = a / 100; return `${euros}`; }",
+    "export function h(a: i32): string { const euros: i32 = a / 100; return `${euros}`; }",
+    "export function h(a: i32): i32 { const euros = a / 100; return euros; }",
     "export function h(a: i32): i32 { return a / 2 + 1; }",
     "export function h(a: f64): f64 { return a / 2; }",
     "export function h(): f64 { return 60 / 2; }",

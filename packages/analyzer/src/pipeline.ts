@@ -54,11 +54,11 @@ export function buildWith(
   const resolved = compileWith(loaded, (program) => new FactsCompiler(program, rootsOf(schema), wraps)); // parse
   resolved.module?.drop();
   const uses = checkUses(resolved, [...schema.tables, ...schema.brokenTables], fallback); // check
-  const texts = checkTexts(resolved);
+  const texts = checkTexts(resolved); // check
   const told = fromProgram(resolved, fallback);
   const compiled = [...told, ...schema.diagnostics, ...directions.diagnostics, ...noHandlers(schema, fallback)];
   const places = { sources: loaded.program.sources, fallback };
-  const found = withoutConsequences({ checked: mistakes, compiled, used: [...uses, ...texts] }, places);
+  const found = withoutConsequences({ checked: mistakes, compiled, used: [...uses, ...texts.found] }, places);
   if (hasErrors(found)) return failedWith(found);
 
   const derived = verdictsOf(slicer, resolved, frontEnd(input, schema, directions), schema); // lower, infer, slice, emit
@@ -68,7 +68,8 @@ export function buildWith(
   onAnalyzed?.(analysis);
   if (input.modules === false) return { ...NOTHING, ...analysis };
 
-  const f = compileHandlers(schema, { ...request, arithmetic: { overflow: "traps", wrapping } }, fallback); // codegen, modules
+  const checked = { arithmetic: { overflow: "traps", wrapping }, texts: texts.computed } as const;
+  const f = compileHandlers(schema, { ...request, ...checked }, fallback); // codegen, modules
   if (hasErrors(f.diagnostics)) return failedWith([...found, ...f.diagnostics]);
   const rw = compileReadWriteSets(derived, [...directions.given.values()], schema, request, fallback); // codegen, modules
   const all = [...found, ...f.diagnostics, ...rw.diagnostics];

@@ -30,3 +30,8 @@ export function isSame<T>(left: Boxed<T> | null, right: Boxed<T> | null): bool {
 export function isDifferent<T>(left: Boxed<T> | null, right: Boxed<T> | null): bool {
   return !isSame<T>(left, right);
 }
+
+/** Whether it counts as true in a condition: it is not null, not zero, and not "not a number". */
+export function isTrue<T>(value: Boxed<T> | null): bool {
+  return value !== null && !!value.value;
+}

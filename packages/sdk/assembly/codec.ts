@@ -88,7 +88,16 @@ export class Writer {
   constructor(
     /** Whether what is written is stored. Then records keep the fields that their classes do not know. */
     readonly stores: bool = false,
+    /** Of the item that is stored, for the words of a trap. */
+    private table: string = "",
+    private itemKey: string = "",
   ) {}
+
+  /** Traps: the text at `path` is none of those that its type has. */
+  refuseText(path: string, expected: string): void {
+    const value = this.stores ? this.table + "/" + this.itemKey : "the result";
+    abort(value + (path.length == 0 ? "" : ", field " + path) + ": " + foreignText(expected));
+  }
 
   /** Address of the first byte; valid until the next write. */
   get start(): usize {
@@ -210,6 +219,11 @@ export class Reader {
   name(table: string, key: string): void {
     this.table = table;
     this.itemKey = key;
+  }
+
+  /** Address of the next value. */
+  get next(): usize {
+    return this.at;
   }
 
   /** Makes room for values of `length` bytes, and returns the address where they are expected. */
@@ -401,9 +415,17 @@ export class Reader {
     this.refuse(this.at - 1, "expected an integer from " + min + " to " + max + ", found " + found);
   }
 
-  /** Traps with these words, and the place of the value that has a byte at `at`: `events/5c67, field sections[0].title: …`. */
-  refuse(at: usize, words: string): void {
-    const path = pathTo(changetype<usize>(this.buffer), this.stop, at);
+  /** Traps: a text in the field that was read last is none of those that its type has. `inside`: its way there, `[3]`. */
+  refuseText(inside: string, expected: string): void {
+    this.refuse(this.keyStart + this.keyLength, foreignText(expected), inside);
+  }
+
+  /**
+   * Traps with these words, and the place of the value that has a byte at `at`: `events/5c67, field sections[0].title: …`.
+   * `inside`: the way from there.
+   */
+  refuse(at: usize, words: string, inside: string = ""): void {
+    const path = pathTo(changetype<usize>(this.buffer), this.stop, at) + inside;
     const item = this.table.length == 0 ? "the arguments" : this.table + "/" + this.itemKey;
     // Not thrown: a place in this file tells nothing.
     abort(item + (path.length == 0 ? "" : ", field " + path) + ": " + words);
@@ -541,9 +563,8 @@ export function takeValue<T>(length: i32, table: string, key: string): T {
   return value;
 }
 
-/** Traps: a text is none of those that its type has. */
-export function refuseText(what: string, expected: string): void {
-  throw new Error("malformed value: field " + what + ": expected " + expected + ", found another text");
+function foreignText(expected: string): string {
+  return "expected " + expected + ", found another text";
 }
 
 /** Writes a value by its static type. */
@@ -584,8 +605,9 @@ export function encodeMap<K, V>(writer: Writer, map: Map<K, V>): void {
 
 export function decodeMap<K, V>(reader: Reader, map: Map<K, V>): void {
   for (let pairs = reader.map(); pairs > 0; pairs--) {
+    const at = reader.next;
     const key = changetype<K>(reader.text());
-    if (map.has(key)) throw new Error("malformed value: a map has a key twice");
+    if (map.has(key)) reader.refuse(at, "the key " + changetype<string>(key) + " is there twice");
     map.set(key, decodeValue<V>(reader));
   }
 }

@@ -34,7 +34,7 @@ export class Table<T> {
 
   /** Stores `value` under `key`, in place of what was there. A new object has the fields of its class only. */
   put(key: string, value: T): void {
-    const writer = new Writer(true);
+    const writer = new Writer(true, this.name, key);
     encodeValue<T>(writer, value);
     host.put(this.name, key, writer.start, writer.length);
   }

@@ -3,7 +3,7 @@
  * to.
  */
 import { diagnostic } from "../diagnostics/catalogue.ts";
-import type { Diagnostic, Edit, Fix } from "../diagnostics/diagnostic.ts";
+import { spanOf, type Diagnostic, type Edit, type Fix } from "../diagnostics/diagnostic.ts";
 import type { Finding, Test } from "../parse/arithmetic.ts";
 import { NodeKind, Token, type as } from "../parse/assemblyscript.ts";
 import { withoutParentheses } from "../parse/children.ts";
@@ -51,8 +51,27 @@ function inWords(finding: Finding): Diagnostic {
     }
     case "missing-key": {
       const { message, help } = ACCESSES[finding.access];
-      return diagnostic("missing_key", { message, primary, help, fix: asked(node, finding.access) });
+      const isDefault = finding.isDefault && finding.access !== "element";
+      return diagnostic("missing_key", {
+        message,
+        primary,
+        help: isDefault ? `Write \`??\` in place of \`||\`: \`${textOf(node)} ?? 0\`.` : help,
+        fix: isDefault ? asNullish(node) : asked(node, finding.access),
+      });
     }
+    case "nullable-typeof":
+      return diagnostic("constant_test", {
+        message: "The answer of `typeof` is the same if this value is null, so it tells nothing.",
+        primary,
+        help: `Compare with null: \`${textOf((node as as.UnaryPrefixExpression).operand)} != null\`.`,
+      });
+    case "sort-order":
+      return diagnostic("sort_order", {
+        message: "Without a function, TypeScript sorts numbers by their texts, so that 10 comes before 9.",
+        primary,
+        help: `Say the order: \`${textOf((node as as.CallExpression).expression)}(${BY_NUMBER})\`.`,
+        fix: ordered(node as as.CallExpression),
+      });
   }
 }
 
@@ -81,7 +100,7 @@ function testInWords(test: Test, answer: boolean): { readonly message: string; r
 const ACCESSES = {
   key: {
     message: "This test comes too late, because `Map.get` ends the handler as a trap if the key is missing.",
-    help: "Ask before: `ages.has(name) ? ages.get(name) : 0`.",
+    help: "Ask before: `if (!ages.has(name)) …`.",
   },
   index: {
     message: "This test comes too late, because an index behind the end ends the handler as a trap.",
@@ -92,6 +111,23 @@ const ACCESSES = {
     help: "Ask before: `list.length > 0`.",
   },
 } as const;
+
+const BY_NUMBER = "(a, b) => a - b";
+
+/** A function that compares, as the argument of a call that has none. */
+function ordered({ range }: as.CallExpression): Fix {
+  const source = { path: range.source.normalizedPath, text: range.source.text };
+  return { title: "Sort by number", edits: [{ span: spanOf(source, range.end - 1, range.end - 1), text: BY_NUMBER }] };
+}
+
+/** `??` in place of the `||` behind an expression. */
+function asNullish({ range }: as.Node): Fix | undefined {
+  const operator = /^\s*\|\|/.exec(range.source.text.slice(range.end))?.[0];
+  if (operator === undefined) return undefined;
+  const end = range.end + operator.length;
+  const source = { path: range.source.normalizedPath, text: range.source.text };
+  return { title: "Write ??", edits: [{ span: spanOf(source, end - 2, end), text: "??" }] };
+}
 
 /** The text of an expression that a cast follows. */
 function operandText(expression: as.Expression): string {

@@ -1,7 +1,7 @@
 /**
- * Texts that are written where the type is a union of texts: each has to be one of them. The compiler knows such a type as
- * `string`, so this check follows the types as they are written. A computed text is checked when it is stored, sent or
- * answered.
+ * Texts where the type is a union of texts: each has to be one of them. The compiler knows such a type as `string`, so this
+ * check follows the types as they are written. It checks a text that is written there. The handler checks a computed text as
+ * it runs, unless the types show that it is right.
  */
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
@@ -11,17 +11,24 @@ import type { CompiledProgram } from "../parse/compile.ts";
 import { isDevelopers } from "../parse/graft.ts";
 import type { Facts, FactsCompiler, NodeFacts } from "../parse/facts.ts";
 import { TextsNode } from "../parse/forms-types.ts";
+import { entriesOf } from "../parse/map-entries.ts";
 import { spanOfRange } from "../parse/span.ts";
 import { elementOf, textsOf, withoutAliases, type WrittenType } from "../schema/written-types.ts";
 
-/** The mistakes in the texts of the code that was compiled. */
-export function checkTexts({ program, compiler }: CompiledProgram<FactsCompiler>): Diagnostic[] {
-  if (compiler === null) return [];
+export interface Texts {
+  /** The mistakes. */
+  readonly found: readonly Diagnostic[];
+  /** The expressions whose values the handler checks, with the texts that they may have. */
+  readonly computed: ReadonlyMap<as.Node, readonly string[]>;
+}
+
+/** Checks the texts of the code that was compiled. */
+export function checkTexts({ program, compiler }: CompiledProgram<FactsCompiler>): Texts {
   const sources = program.sources.filter((source) => isDevelopers(source));
-  if (!sources.some((source) => mentionsTexts(source))) return [];
+  if (compiler === null || !sources.some((source) => mentionsTexts(source))) return { found: [], computed: new Map() };
   const check = new TextCheck(program, compiler.facts);
   for (const source of sources) check.file(source);
-  return check.found;
+  return check;
 }
 
 function mentionsTexts(node: as.Node): boolean {
@@ -31,8 +38,9 @@ function mentionsTexts(node: as.Node): boolean {
 /** The types of names, as far as they are written. */
 type Names = Map<string, WrittenType | null>;
 
-class TextCheck {
+class TextCheck implements Texts {
   readonly found: Diagnostic[] = [];
+  readonly computed = new Map<as.Node, readonly string[]>();
   readonly #program: as.Program;
   readonly #facts: Facts;
   #names: readonly Names[] = [];
@@ -80,17 +88,17 @@ class TextCheck {
         const { name, type, initializer } = node as as.VariableDeclaration;
         const written = type === null ? (initializer === null ? null : this.#typeOf(initializer)) : this.#written(type);
         this.#names.at(-1)!.set(name.text, written);
-        if (initializer !== null && type !== null) this.#expect(initializer, written);
+        if (initializer !== null && type !== null) this.#become(initializer, written);
         break;
       }
       case NodeKind.FieldDeclaration: {
         const { type, initializer } = node as as.FieldDeclaration;
-        if (initializer !== null) this.#expect(initializer, this.#written(type));
+        if (initializer !== null) this.#become(initializer, this.#written(type));
         break;
       }
       case NodeKind.Return: {
         const { value } = node as as.ReturnStatement;
-        if (value !== null) this.#expect(value, this.#result);
+        if (value !== null) this.#become(value, this.#result);
         break;
       }
       case NodeKind.Switch: {
@@ -101,11 +109,17 @@ class TextCheck {
       }
       case NodeKind.Binary: {
         const { operator, left, right } = node as as.BinaryExpression;
-        if (operator === Token.Equals) this.#expect(right, this.#typeOf(left));
+        if (operator === Token.Equals) this.#become(right, this.#typeOf(left));
+        else if (operator === Token.Plus_Equals) this.#compute(node, this.#typeOf(left));
         else if (COMPARISONS.has(operator)) {
           this.#expect(right, this.#typeOf(left));
           this.#expect(left, this.#typeOf(right));
         }
+        break;
+      }
+      case NodeKind.Assertion: {
+        const { expression, toType } = node as as.AssertionExpression;
+        this.#become(expression, this.#written(toType));
         break;
       }
       case NodeKind.Call:
@@ -135,10 +149,10 @@ class TextCheck {
         const written = this.#written(parameter.type);
         this.#names.at(-1)!.set(parameter.name.text, written);
         if (parameter.initializer === null) continue;
-        this.#expect(parameter.initializer, written);
+        this.#become(parameter.initializer, written);
         this.#visit(parameter.initializer);
       }
-      if (body?.kind === NodeKind.Expression) this.#expect((body as as.ExpressionStatement).expression, this.#result);
+      if (body?.kind === NodeKind.Expression) this.#become((body as as.ExpressionStatement).expression, this.#result);
       if (body !== null) this.#visit(body);
     });
     this.#result = outer;
@@ -146,7 +160,15 @@ class TextCheck {
 
   #call({ expression, args }: as.CallExpression): void {
     const callee = this.#callee(expression);
-    if (callee !== null) this.#given(args, callee, callee);
+    if (callee === null) return;
+    this.#given(args, callee, callee);
+    const inner = withoutParentheses(expression);
+    const argument = STORING.get(callee.internalName);
+    if (argument === undefined || inner.kind !== NodeKind.PropertyAccess) return;
+    const container = this.#typeOf((inner as as.PropertyAccessExpression).expression);
+    if (container === null) return;
+    const element = elementOf(this.#program, container, argument);
+    for (const stored of args.slice(argument)) this.#become(stored, element);
   }
 
   #callee(expression: as.Expression): as.FunctionPrototype | null {
@@ -159,7 +181,7 @@ class TextCheck {
     const { parameters } = callee.functionTypeNode;
     args.forEach((argument, index) => {
       const parameter = parameters[index];
-      if (parameter !== undefined) this.#expect(argument, { node: parameter.type, scope });
+      if (parameter !== undefined) this.#become(argument, { node: parameter.type, scope });
     });
   }
 
@@ -168,11 +190,36 @@ class TextCheck {
     node.names.forEach(({ text }, index) => {
       const member = made?.getMember(text);
       if (member?.kind === ElementKind.PropertyPrototype)
-        this.#expect(node.values[index]!, declared(member as as.PropertyPrototype));
+        this.#become(node.values[index]!, declared(member as as.PropertyPrototype));
     });
   }
 
-  /** Checks the texts of an expression whose value becomes one of the type. */
+  /** Checks an expression whose value becomes one of the type. */
+  #become(expression: as.Expression, wanted: WrittenType | null): void {
+    this.#expect(expression, wanted);
+    this.#compute(expression, wanted);
+  }
+
+  /** Has the handler check the value of an expression, unless it is surely one of the texts. */
+  #compute(expression: as.Expression, wanted: WrittenType | null): void {
+    if (wanted === null) return;
+    const known = textsOf(this.#program, withoutAliases(this.#program, wanted));
+    if (known.kind !== "texts") return;
+    const node = withoutParentheses(expression);
+    if (node.kind === NodeKind.Ternary) {
+      const { ifThen, ifElse } = node as as.TernaryExpression;
+      this.#compute(ifThen, wanted);
+      return this.#compute(ifElse, wanted);
+    }
+    // One that is written was checked.
+    if (node.kind === NodeKind.Null || isWrittenText(node)) return;
+    const own = this.#typeOf(node);
+    const texts = own === null ? null : textsOf(this.#program, withoutAliases(this.#program, own));
+    if (texts?.kind === "texts" && texts.texts.every((text) => known.texts.includes(text))) return;
+    this.computed.set(node, known.texts);
+  }
+
+  /** Checks the texts that are written in an expression, where those of the type are wanted. */
   #expect(expression: as.Expression, wanted: WrittenType | null): void {
     if (wanted === null) return;
     const node = withoutParentheses(expression);
@@ -220,8 +267,10 @@ class TextCheck {
         return target?.kind === ElementKind.Property ? declared((target as as.Property).prototype) : null;
       }
       case NodeKind.ElementAccess: {
-        const list = this.#typeOf((node as as.ElementAccessExpression).expression);
-        return list === null ? null : elementOf(this.#program, list, 0);
+        const { expression: container } = node as as.ElementAccessExpression;
+        const written = this.#typeOf(container);
+        const isMap = entriesOf(this.#factsOf(container).type ?? null) !== null;
+        return written === null ? null : elementOf(this.#program, written, isMap ? 1 : 0);
       }
       case NodeKind.Call: {
         const callee = this.#callee((node as as.CallExpression).expression);
@@ -236,6 +285,18 @@ class TextCheck {
     }
   }
 }
+
+function isWrittenText(node: as.Expression): boolean {
+  return node.kind === NodeKind.Literal && (node as as.LiteralExpression).literalKind === LiteralKind.String;
+}
+
+/** Methods that store what they are given, with the first argument that they store. It has the type argument of that index. */
+const STORING: ReadonlyMap<string, number> = new Map([
+  ["~lib/array/Array#push", 0],
+  ["~lib/array/Array#unshift", 0],
+  ["~lib/set/Set#add", 0],
+  ["~lib/map/Map#set", 1],
+]);
 
 /** The type that a field, or what an accessor reads, is declared with. */
 function declared({ fieldDeclaration, getterPrototype, parent }: as.PropertyPrototype): WrittenType | null {

@@ -29,7 +29,6 @@ const CODEC_NAMES = [
   "decodeValue",
   "encodeValue",
   "readArguments",
-  "refuseText",
   "respond",
   "setField",
   "zeroValue",
@@ -131,7 +130,8 @@ class Generator {
       const pair =
         `writer.text(${JSON.stringify(field.name)});\n` +
         `      ${RESERVED_PREFIX}_encodeValue<${types[index]}>(writer, ${value});`;
-      const checked = `${this.#textChecks(field, value)}${pair}`;
+      const path = JSON.stringify(`${record.name}.${field.name}`);
+      const checked = `${this.#textChecks(field, value, "writer", path)}${pair}`;
       return field.absent ? `    if (${value} !== null) {\n      ${checked}\n    }\n` : `    ${checked}\n`;
     });
     const counted =
@@ -149,7 +149,7 @@ class Generator {
       (field, index) =>
         `if (reader.keyIs(${JSON.stringify(field.name)})) {\n` +
         `        ${this.#assignment(record, field, types[index]!, `${RESERVED_PREFIX}_decodeValue<${types[index]}>(reader)`)}\n` +
-        `        ${this.#textChecks(field, `this.${field.name}`)}\n` +
+        `        ${this.#textChecks(field, `this.${field.name}`, "reader", '""')}\n` +
         `        ${markSeen(index)}\n      } else `,
     );
     const otherwise = this.#writes
@@ -184,9 +184,8 @@ class Generator {
       : this.#type(file, resolved, type);
   }
 
-  /** Statements that trap unless the texts in a value are those of its type. */
-  #textChecks({ name, type, absent }: RecordField | HandlerParameter, value: string): string {
-    return textChecks(absent === true ? { kind: "nullable", inner: type } : type, value, name, 0);
+  #textChecks({ type, absent = false }: RecordField, value: string, by: "reader" | "writer", path: string): string {
+    return textChecks(absent ? { kind: "nullable", inner: type } : type, value, by, path, 0);
   }
 
   /** Adds the field for what a record's class does not know. The class and those that it extends have it once. */
@@ -243,7 +242,7 @@ class Generator {
       answer =
         handler.resultType === null
           ? `${answer}${writer}  writer.null();\n`
-          : `  const result = ${call};\n  ${textChecks(handler.resultType, "result", "result", 0)}\n${writer}  ${RESERVED_PREFIX}_encodeValue<${this.#type(entry, handler.result, handler.resultType)}>(writer, result);\n`;
+          : `  const result = ${call};\n${writer}  ${textChecks(handler.resultType, "result", "writer", '""', 0)}\n  ${RESERVED_PREFIX}_encodeValue<${this.#type(entry, handler.result, handler.resultType)}>(writer, result);\n`;
       answer += `  ${RESERVED_PREFIX}_respond(writer);\n`;
     }
     entry.statement(
@@ -306,35 +305,40 @@ class GeneratedFile {
   }
 }
 
-/** Statements that trap unless the texts in a value are those of its type. Records check their own. */
-function textChecks(type: ValueType, value: string, what: string, depth: number): string {
+/**
+ * Statements that trap unless the texts in a value are those of its type. Records check their own. `by` is the name of the
+ * reader or writer, and `path` an expression for the way to the value.
+ */
+function textChecks(type: ValueType, value: string, by: "reader" | "writer", path: string, depth: number): string {
   switch (type.kind) {
     case "string": {
       if (type.oneOf === undefined) return "";
       const isOne = type.oneOf.map((text) => `${value} == ${JSON.stringify(text)}`).join(" || ");
       const expected = type.oneOf.map((text) => JSON.stringify(text)).join(" or ");
-      return `if (!(${isOne})) ${RESERVED_PREFIX}_refuseText(${JSON.stringify(what)}, ${JSON.stringify(expected)}); `;
+      return `if (!(${isOne})) ${by}.refuseText(${path}, ${JSON.stringify(expected)}); `;
     }
     case "array": {
       const [list, index, element] = [`list${depth}`, `index${depth}`, `element${depth}`];
-      const inner = textChecks(type.element, element, what, depth + 1);
+      const inner = textChecks(type.element, element, by, `${path} + "[" + ${index}.toString() + "]"`, depth + 1);
       if (inner === "") return "";
       return `{ const ${list} = ${value}; for (let ${index} = 0; ${index} < ${list}.length; ${index}++) { const ${element} = ${list}[${index}]; ${inner}} } `;
     }
     case "map": {
-      const [values, index, element] = [`values${depth}`, `index${depth}`, `element${depth}`];
-      const inner = textChecks(type.value, element, what, depth + 1);
+      const [keys, values, index, element] = [`keys${depth}`, `values${depth}`, `index${depth}`, `element${depth}`];
+      const inner = textChecks(type.value, element, by, `${path} + "." + ${keys}[${index}]`, depth + 1);
       if (inner === "") return "";
-      return `{ const ${values} = ${value}.values(); for (let ${index} = 0; ${index} < ${values}.length; ${index}++) { const ${element} = ${values}[${index}]; ${inner}} } `;
+      return `{ const ${keys} = ${value}.keys(); const ${values} = ${value}.values(); for (let ${index} = 0; ${index} < ${values}.length; ${index}++) { const ${element} = ${values}[${index}]; ${inner}} } `;
     }
     case "tuple": {
       const tuple = `tuple${depth}`;
-      const parts = type.elements.map((part, index) => textChecks(part, `${tuple}[${index}]`, what, depth + 1));
+      const parts = type.elements.map((part, index) =>
+        textChecks(part, `${tuple}[${index}]`, by, `${path} + "[${index}]"`, depth + 1),
+      );
       return parts.every((part) => part === "") ? "" : `{ const ${tuple} = ${value}; ${parts.join("")}} `;
     }
     case "nullable": {
       const some = `some${depth}`;
-      const inner = textChecks(type.inner, some, what, depth + 1);
+      const inner = textChecks(type.inner, some, by, path, depth + 1);
       return inner === "" ? "" : `{ const ${some} = ${value}; if (${some} !== null) { ${inner}} } `;
     }
     default:

@@ -83,6 +83,7 @@ export const CATALOGUE = {
   integer_division: INVALID,
   constant_test: INVALID,
   missing_key: INVALID,
+  sort_order: INVALID,
 
   // Names that handlers may not use
   json_not_available: REFUSED,
@@ -98,6 +99,7 @@ export const CATALOGUE = {
   generic_handler: REFUSED,
   handler_not_function: INVALID,
   rest_parameter: REFUSED,
+  pattern_parameter: REFUSED,
   missing_type: INVALID,
   unsupported_type: REFUSED,
   invalid_table_name: INVALID,

@@ -6,7 +6,7 @@
  */
 import { isCounting } from "./expand/syntax.ts";
 import { as, ElementKind, NodeKind, ReportMode, Token } from "./assemblyscript.ts";
-import { childrenOf, withoutParentheses } from "./children.ts";
+import { withoutParentheses } from "./children.ts";
 import { isDevelopers, isGenerated } from "./graft.ts";
 import {
   checkedArithmetic,
@@ -19,6 +19,7 @@ import {
 } from "./overflow.ts";
 import { isConstant, isWithin, rangeOf, rangeOfType, type Known, type Range } from "./ranges.ts";
 import { originOf, textOf } from "./span.ts";
+import { functionsNamedAt, type FunctionRange } from "./wrapping.ts";
 
 /** The compiler, as far as it is asked. */
 export interface ArithmeticCompiler extends OverflowHost {
@@ -58,6 +59,10 @@ export type Finding = { readonly node: as.Node } & (
   | { readonly kind: "constant-test"; readonly answer: boolean; readonly test: Test }
   /** A test whether something is there, of a value whose access traps if it is not. */
   | { readonly kind: "missing-key"; readonly access: "key" | "index" | "element"; readonly isDefault: boolean }
+  /** `typeof` of a value that may be null: JavaScript says "object" of null. */
+  | { readonly kind: "nullable-typeof" }
+  /** `list.sort()` of numbers: JavaScript sorts them by their texts. */
+  | { readonly kind: "sort-order" }
 );
 
 type Comparison = "<" | "<=" | ">" | ">=" | "==" | "!=";
@@ -85,9 +90,11 @@ export class Arithmetic {
   readonly #countingLoops = new WeakMap<as.Statement, { readonly loop: CountingLoop | null }>();
   /** Divisions of integers that may leave a rest. */
   readonly #divisions = new Set<as.Node>();
+  /** Variables that begin with such a division, with the division. One whose type is written says that the whole part is meant. */
+  readonly #quotients = new Map<as.Local, as.Node>();
   readonly #found = new Map<as.Node, Set<Finding["kind"]>>();
   /** Ranges of the functions that wrap, by path. */
-  #wrapping: ReadonlyMap<string, readonly (readonly [start: number, end: number])[]> | null = null;
+  #wrapping: ReadonlyMap<string, readonly FunctionRange[]> | null = null;
 
   constructor(compiler: ArithmeticCompiler, rules: ArithmeticRules) {
     this.#compiler = compiler;
@@ -236,6 +243,16 @@ export class Arithmetic {
     this.#divisions.add(node);
   }
 
+  /** A statement that declares variables is compiled. */
+  noteVariables({ declarations }: as.VariableStatement): void {
+    if (this.#traps) return;
+    for (const { name, type, initializer } of declarations) {
+      const division = type === null && initializer !== null ? this.#divisionIn(initializer) : null;
+      const local = division === null ? null : this.#compiler.currentFlow.lookupLocal(name.text);
+      if (local !== null) this.#quotients.set(local, division!);
+    }
+  }
+
   /** An integer becomes a float or a text. */
   noteConversion(from: as.Type, to: as.Type | "text", node: as.Node): void {
     if (this.#traps || !from.isIntegerValue || (to !== "text" && !to.isFloatValue)) return;
@@ -267,6 +284,10 @@ export class Arithmetic {
       case NodeKind.Ternary: {
         const { ifThen, ifElse } = node as as.TernaryExpression;
         return this.#divisionIn(ifThen) ?? this.#divisionIn(ifElse);
+      }
+      case NodeKind.Identifier: {
+        const local = this.#compiler.currentFlow.lookupLocal((node as as.IdentifierExpression).text);
+        return local === null ? null : (this.#quotients.get(local) ?? null);
       }
       default:
         return null;
@@ -339,6 +360,12 @@ export class Arithmetic {
         if (found !== -1 && this.#compiler.currentType.isIntegerValue) this.findings.splice(found, 1);
         return;
       }
+      case NodeKind.UnaryPrefix: {
+        const { operator, operand } = node as as.UnaryPrefixExpression;
+        const type = operator === Token.TypeOf ? this.#typeOf(operand, as.Type.auto) : null;
+        if (type?.isNullableReference !== true || !this.#isJudged(node)) return;
+        return this.#find({ kind: "nullable-typeof", node });
+      }
       case NodeKind.Binary: {
         const { operator, left, right } = node as as.BinaryExpression;
         if (!EQUALITY.has(operator)) return;
@@ -357,6 +384,7 @@ export class Arithmetic {
           const { expression: object, property } = callee as as.PropertyAccessExpression;
           const type = property.text === "toString" ? this.#typeOf(object, as.Type.auto) : null;
           if (type !== null) this.noteConversion(type, "text", object);
+          if (args.length === 0 && property.text === "sort") this.#lookAtSort(node, object);
         }
         const [value] = args;
         if (value === undefined || !/\bis(NaN|Finite|Integer|SafeInteger)$/.test(textOf(expression))) return;
@@ -371,6 +399,12 @@ export class Arithmetic {
       default:
         return;
     }
+  }
+
+  #lookAtSort(node: as.Node, list: as.Expression): void {
+    const owner = this.#typeOf(list, as.Type.auto)?.getClass();
+    if (owner?.prototype.name !== "Array" || !this.#isJudged(node)) return;
+    if (!owner.typeArguments![0]!.isReference) this.#find({ kind: "sort-order", node });
   }
 
   #findNeverNull(node: as.Node, tested: as.Expression, type: as.Type, answer: boolean, isDefault: boolean): void {
@@ -563,31 +597,17 @@ function decided(comparison: Comparison, left: Range, right: Range): boolean | n
   }
 }
 
-/** Where the declarations of functions stand whose names begin there; with their lambdas. */
+/** Where the functions that wrap stand, by path; with the functions that are written in them. */
 function wrappingRanges(
   program: as.Program,
   names: ArithmeticRules["wrapping"],
-): ReadonlyMap<string, readonly (readonly [number, number])[]> {
-  const ranges = new Map<string, [number, number][]>();
-  for (const source of program.sources) {
-    const starts = new Set(names.filter(({ file }) => file === source.normalizedPath).map(({ start }) => start));
-    if (starts.size === 0) continue;
-    const found: [number, number][] = [];
-    const visit = (node: as.Node): void => {
-      const name = (node as { readonly name?: as.Node }).name;
-      if (name instanceof as.Node && starts.has(name.range.start)) found.push([node.range.start, node.range.end]);
-      else if (HOLDS_FUNCTIONS.has(node.kind)) childrenOf(node).forEach(visit);
-    };
-    source.statements.forEach(visit);
-    ranges.set(source.normalizedPath, found);
-  }
-  return ranges;
+): ReadonlyMap<string, readonly FunctionRange[]> {
+  const paths = new Set(names.map(({ file }) => file));
+  return new Map(
+    program.sources.flatMap((source) => {
+      if (!paths.has(source.normalizedPath)) return [];
+      const starts = new Set(names.filter(({ file }) => file === source.normalizedPath).map(({ start }) => start));
+      return [[source.normalizedPath, [...functionsNamedAt(source, starts).values()]] as const];
+    }),
+  );
 }
-
-/** Nodes below which functions, methods and constants with functions are declared. */
-const HOLDS_FUNCTIONS: ReadonlySet<NodeKind> = new Set([
-  NodeKind.ClassDeclaration,
-  NodeKind.NamespaceDeclaration,
-  NodeKind.ExportDefault,
-  NodeKind.Variable,
-]);

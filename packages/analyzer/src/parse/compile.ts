@@ -10,6 +10,7 @@ import {
   CommonFlags,
   Constraints,
   ElementKind,
+  ExpressionId,
   FlowFlags,
   NodeKind,
   OperatorKind,
@@ -27,7 +28,7 @@ import { BlockExpression } from "./forms-nodes.ts";
 import { grafted, isDevelopers, isGenerated, type Graft } from "./graft.ts";
 import { mended } from "./library-mends.ts";
 import { ENTRIES_FILE, MapEntries, resolveMapEntries } from "./map-entries.ts";
-import { BOXED_FILE, NullableNumbers, resolveNullableNumbers, type Original } from "./nullable-numbers.ts";
+import { BOXED_FILE, boxedType, NullableNumbers, resolveNullableNumbers, type Original } from "./nullable-numbers.ts";
 import type { CheckedFunction } from "./overflow.ts";
 import { declareShapes, nameAliases, type Declared, type ShapedSource } from "./shapes.ts";
 import { drawPlace, originOf, spanOfRange } from "./span.ts";
@@ -77,6 +78,8 @@ export interface CompileRequest {
   readonly trees: SyntaxTrees;
   /** Default: it wraps, everywhere. */
   readonly arithmetic?: ArithmeticRules;
+  /** Expressions whose values trap unless they are one of these texts. */
+  readonly texts?: ReadonlyMap<as.Node, readonly string[]>;
 }
 
 const WRAPPING: ArithmeticRules = { overflow: "wraps", wrapping: [] };
@@ -143,7 +146,8 @@ export function loadProgram(request: CompileRequest): LoadedProgram {
 
 /** Compiles, but optimizes and emits nothing yet. Bad sources and crashes of the compiler are answers, not exceptions. */
 export function compileProgram(loaded: LoadedProgram): CompiledProgram {
-  return compileWith(loaded, (program) => new RadicalCompiler(program, loaded.request.arithmetic));
+  const { arithmetic, texts } = loaded.request;
+  return compileWith(loaded, (program) => new RadicalCompiler(program, arithmetic, texts));
 }
 
 /** The same with a compiler that does more. */
@@ -286,8 +290,15 @@ export class RadicalCompiler extends as.Compiler {
   /** Gives everyday forms of TypeScript as trees of AssemblyScript. */
   readonly expander: Expander;
 
-  constructor(program: as.Program, arithmetic: ArithmeticRules = WRAPPING) {
+  readonly #texts: ReadonlyMap<as.Node, readonly string[]>;
+
+  constructor(
+    program: as.Program,
+    arithmetic: ArithmeticRules = WRAPPING,
+    texts: ReadonlyMap<as.Node, readonly string[]> = new Map(),
+  ) {
     super(program);
+    this.#texts = texts;
     this.arithmetic = new Arithmetic(this, arithmetic);
     this.expander = new Expander(this);
     // The message of the check of the shadow stack. The compiler asks for these strings when memory is laid out already, so
@@ -453,6 +464,12 @@ export class RadicalCompiler extends as.Compiler {
     contextualType: as.Type,
     constraints: as.Constraints = Constraints.None,
   ): as.ExpressionRef {
+    const value = this.#compileForm(expression, contextualType, constraints);
+    const texts = this.#texts.get(withoutParentheses(expression));
+    return texts === undefined ? value : this.#oneOf(texts, value, expression);
+  }
+
+  #compileForm(expression: as.Expression, contextualType: as.Type, constraints: as.Constraints): as.ExpressionRef {
     const form = withoutParentheses(expression);
     if (form instanceof BlockExpression) return this.expander.block(form, contextualType, constraints);
     const made = this.expander.expression(form, contextualType, constraints);
@@ -475,6 +492,7 @@ export class RadicalCompiler extends as.Compiler {
     if (made !== null) return this.compileStatement(made);
     const isHeard = this.arithmetic.beginStatement(statement);
     const result = super.compileStatement(statement);
+    if (statement instanceof as.VariableStatement) this.arithmetic.noteVariables(statement);
     if (isHeard) this.arithmetic.endStatement();
     return result;
   }
@@ -531,6 +549,8 @@ export class RadicalCompiler extends as.Compiler {
   }
 
   override makeEq(left: as.ExpressionRef, right: as.ExpressionRef, type: as.Type, node: as.Node): as.ExpressionRef {
+    if (boxedType(type) !== null && this.arithmetic.isOfDeveloper(node) && !isNullOf(left, right))
+      return this.#nullableNumbers.isSame(left, right, type, node);
     this.arithmetic.noteComparison("==", left, right, type);
     return super.makeEq(left, right, type, node);
   }
@@ -542,6 +562,8 @@ export class RadicalCompiler extends as.Compiler {
 
   override makeIsTrueish(expression: as.ExpressionRef, type: as.Type, node: as.Node): as.ExpressionRef {
     this.arithmetic.noteCondition(type, node);
+    if (boxedType(type) !== null && this.arithmetic.isOfDeveloper(node))
+      return this.#nullableNumbers.isTrue(expression, type, node);
     if (!this.arithmetic.isText(type) || !this.arithmetic.isOfDeveloper(node))
       return super.makeIsTrueish(expression, type, node);
     // The compiler calls an empty text true, but not in `!text`.
@@ -551,6 +573,31 @@ export class RadicalCompiler extends as.Compiler {
     this.currentType = outer;
     const i32 = as.Type.i32.toRef();
     return this.module.unary(UnaryOp.EqzI32, this.module.call(not.internalName, [expression], i32));
+  }
+
+  /** The value, if it is null or one of these texts; else the run ends. */
+  #oneOf(texts: readonly string[], value: as.ExpressionRef, node: as.Node): as.ExpressionRef {
+    const { currentType: type, module } = this;
+    if (!this.arithmetic.isText(type)) return value;
+    const equal = this.program.stringInstance.lookupOverload(OperatorKind.Eq)!;
+    this.compileFunction(equal);
+    const { index } = this.currentFlow.getTempLocal(type);
+    const get = (): as.ExpressionRef => module.local_get(index, type.toRef());
+    const i32 = as.Type.i32.toRef();
+    const isOne = texts.reduce(
+      (before, text) =>
+        module.if(before, module.i32(1), module.call(equal.internalName, [get(), this.ensureStaticString(text)], i32)),
+      module.unary(UnaryOp.EqzI32, get()),
+    );
+    const expected = texts.map((text) => JSON.stringify(text)).join(" or ");
+    const words = this.ensureStaticString(`expected ${expected}, found another text`);
+    const refused = this.makeStaticAbort(words, node);
+    this.currentType = type;
+    return module.block(
+      null,
+      [module.local_set(index, value, false), module.if(module.unary(UnaryOp.EqzI32, isOne), refused), get()],
+      type.toRef(),
+    );
   }
 
   override makeToString(expression: as.ExpressionRef, type: as.Type, node: as.Node): as.ExpressionRef {
@@ -640,6 +687,13 @@ export class RadicalCompiler extends as.Compiler {
   #site(node: as.Node): CallSite {
     return { caller: this.currentFlow.sourceFunction, node };
   }
+}
+
+/** Whether one side of a comparison is the constant null. */
+function isNullOf(left: as.ExpressionRef, right: as.ExpressionRef): boolean {
+  return [left, right].some(
+    (side) => as.getExpressionId(side) === ExpressionId.Const && as.getConstValueI32(side) === 0,
+  );
 }
 
 /** Internal name of a function without type arguments: `~lib/@radical/sdk/index/Table#get`. */

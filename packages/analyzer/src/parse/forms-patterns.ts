@@ -32,6 +32,11 @@ export function heldBy({ range }: Pattern): as.IdentifierExpression {
   return identifier(`parts@${range.start}`, range);
 }
 
+/** Whether a pattern stands in place of the name. */
+export function isPatternName({ text }: as.IdentifierExpression): boolean {
+  return text.startsWith("parts@");
+}
+
 function isPattern(target: as.IdentifierExpression | Pattern): target is Pattern {
   return !(target instanceof as.IdentifierExpression);
 }

@@ -12,6 +12,7 @@ export const BOXED_FILE = "boxed.ts";
 const BOXED = "~lib/@radical/sdk/boxed/Boxed";
 const IS_SAME = "~lib/@radical/sdk/boxed/isSame";
 const IS_DIFFERENT = "~lib/@radical/sdk/boxed/isDifferent";
+const IS_TRUE = "~lib/@radical/sdk/boxed/isTrue";
 
 /** The number or boolean in a box, also in one that may be null; null: the type is another one. */
 export function boxedType(type: as.Type): as.Type | null {
@@ -159,6 +160,25 @@ export class NullableNumbers {
     const { memoryOffset } = this.#compiler.resolver.resolveProperty(member)!;
     this.#compiler.currentType = held;
     return this.#compiler.module.load(held.byteSize, held.isSignedIntegerValue, box, held.toRef(), memoryOffset);
+  }
+
+  /** As a condition, null is false, and so are 0, "not a number" and false. */
+  isTrue(box: as.ExpressionRef, type: as.Type, node: as.Node): as.ExpressionRef {
+    return this.#call(IS_TRUE, [box], type, node);
+  }
+
+  isSame(left: as.ExpressionRef, right: as.ExpressionRef, type: as.Type, node: as.Node): as.ExpressionRef {
+    return this.#call(IS_SAME, [left, right], type, node);
+  }
+
+  /** A call of one of the functions beside the class, whose result is a bool. The type of the expression around it stays. */
+  #call(name: string, operands: as.ExpressionRef[], type: as.Type, node: as.Node): as.ExpressionRef {
+    const { program, resolver, currentType } = this.#compiler;
+    const prototype = program.elementsByName.get(name) as as.FunctionPrototype;
+    const called = resolver.resolveFunction(prototype, [boxedType(type)!])!;
+    const made = this.#original.makeCallDirect(called, operands, node);
+    this.#compiler.currentType = currentType;
+    return made;
   }
 
   /** A comparison in which a side may be null; null: it is none. */

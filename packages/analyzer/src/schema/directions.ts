@@ -7,6 +7,7 @@ import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import type { TransformationKind } from "../front.ts";
 import { type as, ElementKind, ReportMode, TypeKind } from "../parse/assemblyscript.ts";
 import { spanOfRange, textOf } from "../parse/span.ts";
+import { functionsNamedAt } from "../parse/wrapping.ts";
 import type { HandlerSchema, Schema } from "./schema.ts";
 import { misplaced, type Tag, type TaggedFunction, type Tags } from "./tags.ts";
 
@@ -71,7 +72,11 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
         }
         continue;
       }
-      if (tag.kind === "wrapping") continue;
+      if (tag.kind === "wrapping") {
+        if (!isFunction(program, tagged))
+          diagnostics.push(misplaced(tag, `stands before ${tagged.name}, which is not a function`));
+        continue;
+      }
       const handler = handlerAt(tagged);
       if (handler === undefined)
         diagnostics.push(misplaced(tag, `stands before ${tagged.name}, which is not a handler`));
@@ -116,6 +121,13 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
     );
   }
   return { given, nearStorage, speculative, refused, diagnostics };
+}
+
+/** Whether a function is declared where the tags say that one is. */
+function isFunction({ sources }: as.Program, { file, span }: TaggedFunction): boolean {
+  const source = sources.find(({ normalizedPath }) => normalizedPath === file);
+  // Of a file that no handler reaches, nothing is said.
+  return source === undefined || functionsNamedAt(source, new Set([span.start])).has(span.start);
 }
 
 function second(found: GivenSet, other: GivenSet): Diagnostic {

@@ -18,6 +18,7 @@ import {
 } from "../parse/assemblyscript.ts";
 import { SDK_LIBRARY } from "../parse/compile.ts";
 import type { Roots } from "../parse/facts.ts";
+import { isPatternName } from "../parse/forms-patterns.ts";
 import { isOptionalMember, isOptionalParameter } from "../parse/forms-types.ts";
 import { entriesOf } from "../parse/map-entries.ts";
 import { boxedType } from "../parse/nullable-numbers.ts";
@@ -277,6 +278,15 @@ class SchemaExtractor {
             fix: withoutFirst(node.range, /^\.\.\.\s*/, "Take an array"),
           },
         );
+        complete = false;
+        return;
+      }
+      if (isPatternName(node.name)) {
+        const pattern = textOf(node.name);
+        this.#report("pattern_parameter", node.name.range, `A parameter of handler ${name} has no name.`, {
+          help: `Clients send arguments by name. Write \`input\` in its place, and in the body \`const ${pattern} = input;\`.`,
+          fix: namedParameter(declaration, node.name),
+        });
         complete = false;
         return;
       }
@@ -671,6 +681,20 @@ function withoutFirst(range: as.Range, first: RegExp, title: string): Fix | unde
   if (found === undefined) return undefined;
   const span = spanOf({ path: source.normalizedPath, text: source.text }, start, start + found.length);
   return { title, edits: [{ span, text: "" }] };
+}
+
+/** Gives a parameter a name, and takes it apart in the body. */
+function namedParameter({ range, body }: as.FunctionDeclaration, name: as.IdentifierExpression): Fix | undefined {
+  const file = { path: range.source.normalizedPath, text: range.source.text };
+  if (body?.kind !== NodeKind.Block || /\binput\b/.test(file.text.slice(range.start, range.end))) return undefined;
+  const inside = body.range.start + 1;
+  return {
+    title: "Name the parameter",
+    edits: [
+      { span: spanOfRange(name.range), text: "input" },
+      { span: spanOf(file, inside, inside), text: `\n  const ${textOf(name)} = input;` },
+    ],
+  };
 }
 
 const MAP = "~lib/map/Map";

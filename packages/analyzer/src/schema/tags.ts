@@ -41,11 +41,14 @@ const ACCEPTED =
 const TAG =
   /(?<=^[ \t]*\/?\*{0,2}[ \t]*)@((?:near[-_]?storage|read[-_]?write|refuse|speculat(?:ive|e|ion)|wrap(?:ping|around)?)s?\b)([^\n]*)/gim;
 
+/** The beginning of a tag, perhaps in a comment behind code. */
+const MAY_HAVE_TAGS = /@(?:near|read|refuse|speculat|wrap)/i;
+
 export function readTags(sources: readonly SourceFile[]): Tags {
   const functions: TaggedFunction[] = [];
   const diagnostics: Diagnostic[] = [];
   for (const file of sources) {
-    if (file.text.search(TAG) === -1) continue;
+    if (!MAY_HAVE_TAGS.test(file.text)) continue;
     const tokens = scan(file.text);
     tokens.forEach((token, index) => {
       const gapStart = tokens[index - 1]?.end ?? 0;

@@ -25,7 +25,7 @@ const texts = new Table<string>("texts");
 class Seen { n: i32 = 0; constructor(n: i32 = 0) { this.n = n; } }
 const seen = new Table<Seen>("seen");
 class Box {
-  n: i32 = 2; flag: bool = false; name: string | null = null; item: Item | null = null; list: i32[] = [1, 2, 3];
+  n: i32 = 2; flag: bool = false; name?: string; item: Item | null = null; list: i32[] = [1, 2, 3];
   bump(by: i32): i32 { this.n = (this.n + by) & 63; trace += "b"; return this.n; }
   itself(): Box | null { trace += "i"; return this.n % 3 == 0 ? null : this; }
   label(): string { return "l" + this.n.toString(); }

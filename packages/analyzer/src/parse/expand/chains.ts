@@ -6,6 +6,7 @@ import { as, NodeKind, Token } from "../assemblyscript.ts";
 import { withoutParentheses } from "../children.ts";
 import { boxedType, nullableOf } from "../nullable-numbers.ts";
 import { BlockExpression, ChainExpression, type AssignIfExpression, type NullishExpression } from "../forms-nodes.ts";
+import { isOptionalMember } from "../forms-types.ts";
 import type { Expansion } from "./expander.ts";
 import { isSimple, localOf, onAnother } from "./place.ts";
 import {
@@ -195,23 +196,23 @@ function leftOf(expansion: Expansion, node: as.Expression): Left | null {
         return { kind: "entry", map, key, type };
     }
   }
-  if (isNullable(type)) return { kind: "nullable", type };
   if (inner.kind === NodeKind.ElementAccess) {
     const { expression: list, elementExpression: index } = inner as as.ElementAccessExpression;
     const owner = typing.of(list, flow);
     if (owner !== null && !isNullable(owner) && ARRAYS.test(typing.containerOf(owner)?.prototype.name ?? ""))
       return { kind: "element", list, index, type };
   }
-  return { kind: "never", type };
+  return isNullable(type) ? { kind: "nullable", type } : { kind: "never", type };
 }
 
 const ARRAYS = /^(Static|(Int|Uint|Float)\d+(Clamped)?)?Array$/;
 
-export function typeOfNullish(expansion: Expansion, { left, right }: NullishExpression): as.Type | null {
+export function typeOfNullish(expansion: Expansion, { left, right, isDefault }: NullishExpression): as.Type | null {
   const { typing, flow, context } = expansion;
   const known = leftOf(expansion, left);
   if (known === null) return null;
   if (known.kind === "null") return typing.of(right, flow, context);
+  if (isDefault && known.kind === "element" && isNullable(known.type)) return known.type;
   const there = boxedType(known.type) ?? known.type.nonNullableType;
   const other = typing.of(right, flow, there);
   if (other === null || other === as.Type.void) return there;
@@ -230,6 +231,10 @@ export function expandNullish(expansion: Expansion, node: NullishExpression): as
     case "never":
       return isDefault ? left : expansion.tell("never_null", right.range);
     case "nullable": {
+      if (isDefault && !isOptional(expansion, left)) {
+        expansion.tell("default_for_null", right.range);
+        return left;
+      }
       if (ends) {
         const found = hidden("found", at, left.range);
         const statements = [constant(found, left), when(isNull(again(found), range), run(right), range)];
@@ -258,15 +263,9 @@ export function expandNullish(expansion: Expansion, node: NullishExpression): as
       const statements = [constant(map, known.map), constant(key, known.key)];
       const isKnown = call(again(map), "has", [again(key)], range);
       const found = call(again(map), "get", [again(key)], left.range);
-      if (!isNullable(known.type)) return present(statements, isKnown, found, right, ends, range);
-      const value = hidden("found", at, left.range);
-      const ask = constant(value, choice(isKnown, found, nothing(range), range), known.type);
-      if (ends) {
-        const stop = when(isNull(again(value), range), run(right), range);
-        return new BlockExpression([...statements, ask, stop], again(value), range);
-      }
-      const chosen = choice(isThere(again(value), range), again(value), right, range);
-      return new BlockExpression([...statements, ask], chosen, range);
+      return isNullable(known.type)
+        ? presentOrNull(statements, isKnown, found, node, known.type, ends)
+        : present(statements, isKnown, found, right, ends, range);
     }
     case "element": {
       const list = hidden("list", at, known.list.range);
@@ -278,9 +277,40 @@ export function expandNullish(expansion: Expansion, node: NullishExpression): as
         counting(binary(Token.LessThan, again(index), access(again(list), "length", range), range)),
         range,
       );
-      return present(statements, isKnown, element(again(list), again(index), left.range), right, ends, range);
+      const found = element(again(list), again(index), left.range);
+      if (!isNullable(known.type)) return present(statements, isKnown, found, right, ends, range);
+      if (!isDefault) return presentOrNull(statements, isKnown, found, node, known.type, ends);
+      // An element that is there may be null, and stays so.
+      const value = hidden("found", at, left.range);
+      const given = constant(value, choice(isKnown, found, right, range), known.type);
+      return new BlockExpression([...statements, given], again(value), range);
     }
   }
+}
+
+/** Whether an expression is an optional member: null there means that it is absent. */
+function isOptional({ typing, flow }: Expansion, node: as.Expression): boolean {
+  const declaration = typing.fieldOf(node, flow);
+  return declaration !== null && isOptionalMember(declaration);
+}
+
+/** The value that is there and is not null, else the right side; `ends`: the right side ends the handler. */
+function presentOrNull(
+  statements: as.Statement[],
+  isKnown: as.Expression,
+  found: as.Expression,
+  { left, right, at, range }: NullishExpression,
+  type: as.Type,
+  ends: boolean,
+): as.Expression {
+  const value = hidden("found", at, left.range);
+  const ask = constant(value, choice(isKnown, found, nothing(range), range), type);
+  if (ends) {
+    const stop = when(isNull(again(value), range), run(right), range);
+    return new BlockExpression([...statements, ask, stop], again(value), range);
+  }
+  const chosen = choice(isThere(again(value), range), again(value), right, range);
+  return new BlockExpression([...statements, ask], chosen, range);
 }
 
 /** The value that is there, else the right side; `ends`: the right side ends the handler. */

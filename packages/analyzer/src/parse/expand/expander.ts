@@ -30,6 +30,7 @@ import { expandCallback, mayLoop, typeOfCallback, unknownIn } from "./callbacks.
 import { expandDelete, isDelete } from "./deletes.ts";
 import { expandForOf } from "./loops.ts";
 import { mistakeText, type FormMistake } from "./mistakes.ts";
+import { expandSearch, maySearch } from "./searches.ts";
 import {
   expandArraySpread,
   expandPatternAssignment,
@@ -41,6 +42,7 @@ import {
 } from "./spreads.ts";
 import { expandConstant, expandPart, expandTuple, mayBePart, typeOfConstant, typeOfPart } from "./tuples.ts";
 import { Typing } from "./typing.ts";
+import { expandUpdate, mayUpdate } from "./updates.ts";
 
 /** The questions that an expansion may ask. */
 export interface Expansion {
@@ -168,12 +170,18 @@ export class Expander {
         expandPush(expansion, node) ??
         expandCallback(expansion, node) ??
         expandArrayFrom(expansion, node) ??
-        expandArguments(expansion, node)
+        expandArguments(expansion, node) ??
+        expandSearch(expansion, node)
       );
     if (node instanceof as.BinaryExpression)
-      return expandPatternAssignment(expansion, node) ?? expandComparison(expansion, node);
+      return (
+        expandPatternAssignment(expansion, node) ?? expandComparison(expansion, node) ?? expandUpdate(expansion, node)
+      );
     if (node instanceof as.UnaryPrefixExpression)
-      return isDelete(node) ? expandDelete(expansion, node) : expandNegation(expansion, node);
+      return isDelete(node)
+        ? expandDelete(expansion, node)
+        : (expandNegation(expansion, node) ?? expandUpdate(expansion, node));
+    if (node instanceof as.UnaryPostfixExpression) return expandUpdate(expansion, node);
     // The value of `value as const` is the value; types say nothing of constants.
     return isConstAssertion(node) ? (expandConstant(expansion, node) ?? node.expression) : null;
   }
@@ -339,8 +347,8 @@ function isTuple(type: as.Type): boolean {
 function mayBeForm(node: as.Expression, context: as.Type): boolean {
   if (node instanceof BlockExpression) return false;
   if (mayBePart(node) || (node instanceof as.ArrayLiteralExpression && isTuple(context))) return true;
-  if (isForm(node) || maySpread(node) || isDelete(node)) return true;
-  if (node instanceof as.CallExpression) return mayLoop(node) || isArrayFrom(node) || mayPack(node);
+  if (isForm(node) || maySpread(node) || isDelete(node) || mayUpdate(node)) return true;
+  if (node instanceof as.CallExpression) return mayLoop(node) || isArrayFrom(node) || mayPack(node) || maySearch(node);
   if (node.kind === NodeKind.Binary)
     return withoutParentheses((node as as.BinaryExpression).left) instanceof ChainExpression;
   if (node.kind !== NodeKind.UnaryPrefix) return false;

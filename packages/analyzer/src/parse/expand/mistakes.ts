@@ -12,6 +12,11 @@ const MISTAKES = {
     message: "This is never null, so `?.` tests nothing.",
     help: "Write a dot. If the value can be missing, give it a type with `| null`.",
   },
+  default_for_null: {
+    code: "dead_code",
+    message: "This default is never used, because the member is never absent, and null is a value.",
+    help: 'Write `??` for a value in place of null: `const note = order.note ?? ""`. Or declare the member as optional: `note?: string`.',
+  },
   not_iterable: {
     code: "for_of_loop",
     message: "A `for … of` loop goes over arrays, typed arrays, strings, sets and maps, and this is none of them.",

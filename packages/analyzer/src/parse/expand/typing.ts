@@ -1,5 +1,5 @@
 /** The compiler's answers that an expansion hangs on. None of them reports anything. */
-import { as, ReportMode } from "../assemblyscript.ts";
+import { as, ElementKind, ReportMode } from "../assemblyscript.ts";
 import { isTupleClass } from "../tuples.ts";
 
 export class Typing {
@@ -26,6 +26,16 @@ export class Typing {
     const element = this.#resolver.lookupExpression(node, flow, as.Type.auto, ReportMode.Swallow);
     const own = element !== null && "type" in element ? (element.type as as.Type) : null;
     return own?.nonNullableType === type ? own : type;
+  }
+
+  /** The declaration of the field that an expression names; null: it is another expression. */
+  fieldOf(node: as.Expression, flow: as.Flow): as.FieldDeclaration | null {
+    const { diagnostics } = this.program;
+    const reported = diagnostics.length;
+    const found = this.#resolver.lookupExpression(node, flow, as.Type.auto, ReportMode.Swallow);
+    diagnostics.length = reported;
+    if (found?.kind === ElementKind.PropertyPrototype) return (found as as.PropertyPrototype).fieldDeclaration;
+    return found?.kind === ElementKind.Property ? (found as as.Property).prototype.fieldDeclaration : null;
   }
 
   /** The type of an expression that also sees these names. */

@@ -3,8 +3,8 @@ import { diagnostic, type DiagnosticCode, type DiagnosticDetails } from "../diag
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 
 /** For a form that has no better advice. */
-const HELP =
-  "The handler works, but not at the speed of its location. Write this in another form, or write the set yourself: `/** @readwrite <handler> */`.";
+const OTHER_FORM = "Write this in another form, or write the set yourself: `/** @readwrite <handler> */`.";
+const UNTIL_THEN = "Until then the handler works, but not at the speed of its location.";
 
 export class Refusal extends Error {
   readonly diagnostic: Diagnostic;
@@ -12,6 +12,6 @@ export class Refusal extends Error {
   constructor(code: DiagnosticCode, details: DiagnosticDetails) {
     super(details.message);
     this.name = "Refusal";
-    this.diagnostic = diagnostic(code, { help: HELP, ...details });
+    this.diagnostic = diagnostic(code, { ...details, help: `${details.help ?? OTHER_FORM} ${UNTIL_THEN}` });
   }
 }

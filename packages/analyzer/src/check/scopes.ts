@@ -6,9 +6,7 @@
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import type { Diagnostic, Fix } from "../diagnostics/diagnostic.ts";
 import { as, CommonFlags, NodeKind } from "../parse/assemblyscript.ts";
-import { childrenOf, withoutParentheses } from "../parse/children.ts";
-import { isArrayFrom } from "../parse/expand/array-from.ts";
-import { mayLoop } from "../parse/expand/callbacks.ts";
+import { childrenOf } from "../parse/children.ts";
 import { lambdaOf } from "../parse/expand/lambda.ts";
 import { ObjectTypeNode, PredicateNode, TextsNode, partsOf } from "../parse/forms-types.ts";
 import { CLOSURE } from "../parse/messages.ts";
@@ -166,13 +164,13 @@ class ScopeCheck {
         const { expression, typeArguments, args } = node as as.CallExpression;
         this.#own(expression, scope);
         this.#visitAll(typeArguments ?? [], scope);
-        const looped = loopedIn(node as as.CallExpression);
-        // Its body is compiled where the call stands.
-        if (looped !== null) this.#function(looped.declaration, scope, scope.owner);
-        return this.#visitAll(
-          args.filter((argument) => withoutParentheses(argument) !== looped),
-          scope,
-        );
+        for (const argument of args) {
+          const lambda = lambdaOf(argument);
+          // It may be compiled where the call stands, or with the variables that it uses; else the compiler refuses it.
+          if (lambda === null) this.#visit(argument, scope);
+          else this.#function(lambda.node.declaration, scope, scope.owner);
+        }
+        return;
       }
       case NodeKind.Function: {
         const { declaration } = node as as.FunctionExpression;
@@ -221,7 +219,11 @@ class ScopeCheck {
 
   #variable({ name, type, initializer, flags }: as.VariableDeclaration, scope: Scope): void {
     if (type !== null) this.#visit(type, scope);
-    if (initializer !== null && type === null) this.#own(initializer, scope);
+    const lambda =
+      scope.owner !== null && (flags & CommonFlags.Const) !== 0 ? lambdaOf(initializer ?? undefined) : null;
+    // A constant may be called, and passed on: the compiler refuses all else.
+    if (lambda !== null) this.#function(lambda.node.declaration, scope, scope.owner);
+    else if (initializer !== null && type === null) this.#own(initializer, scope);
     else if (initializer !== null) this.#visit(initializer, scope);
     if (scope.owner === null) return;
     const isConstant = (flags & CommonFlags.Const) !== 0 && (initializer === null || mayBeKnown(initializer));
@@ -245,12 +247,6 @@ class ScopeCheck {
   #tell({ code, message, help }: ForeignName, range: as.Range, fix?: Fix): void {
     this.#found.push(diagnostic(code, { message, primary: spanOfRange(range), help, fix }));
   }
-}
-
-/** The function in a call that is the body of a loop; null: there is none. */
-function loopedIn(node: as.CallExpression): as.FunctionExpression | null {
-  if (!mayLoop(node) && !isArrayFrom(node)) return null;
-  return lambdaOf(node.args[isArrayFrom(node) ? 1 : 0])?.node ?? null;
 }
 
 /** Whether the compiler may know the value of an expression: there is nothing in it that only a run tells. */

@@ -668,9 +668,10 @@ function changesSomething(expression: Expression, owner: FunctionDeclaration | n
 // ── Names ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function printableName(name: string, typeArguments: readonly as.Type[] | null): string {
-  // The compiler calls accessors `get:name` and `set:name`.
+  // The compiler calls accessors `get:name` and `set:name`. Of a name that the developer did not write, the purpose stands before an `@`.
   const base = titledShapes(name)
     .replace(/^[gs]et:/, "")
+    .replace(/@.*/, "")
     .replace(/[^A-Za-z0-9_$]+/g, "_");
   if (typeArguments === null || typeArguments.length === 0) return base;
   const suffix = typeArguments.map((argument) =>

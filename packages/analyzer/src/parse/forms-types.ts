@@ -15,6 +15,7 @@ import {
   Token,
 } from "./assemblyscript.ts";
 import { MOST_PARTS, tupleNode } from "./tuples.ts";
+import { written } from "./written.ts";
 
 /** `{ name: string; age?: number }`. Its name is given when the file is parsed to the end. */
 export class ObjectTypeNode extends as.NamedTypeNode {
@@ -111,7 +112,7 @@ export class TypesParser extends as.Parser {
     if (parameter === null || parameter.parameterKind !== ParameterKind.Optional || parameter.initializer !== null)
       return parameter;
     parameter.type.isNullable = true;
-    parameter.initializer = as.Node.createNullExpression(parameter.name.range);
+    parameter.initializer = written(as.Node.createNullExpression(parameter.name.range), "null");
     OPTIONAL_PARAMETERS.add(parameter);
     return parameter;
   }

@@ -8,8 +8,8 @@ import { as } from "./assemblyscript.ts";
 import type { Crash, LoadedProgram } from "./compile.ts";
 import { isDevelopers } from "./graft.ts";
 import { conversionHelp, declarationOf } from "./conversions.ts";
-import { mistakeIn } from "./expand/mistakes.ts";
 import { EMPTY_LIST, MAP_UPDATE, messageFix, NUMBER_AS_TEXT } from "./message-fixes.ts";
+import { CLOSURE_KEPT, mistakeIn } from "./expand/mistakes.ts";
 import { readableTypes, spanOfRange } from "./span.ts";
 import { MOST_PARTS } from "./tuples.ts";
 
@@ -26,7 +26,10 @@ export function fromParser(messages: readonly as.DiagnosticMessage[], fallback: 
 
 /** Messages of resolution and compilation; remarks (like "unused type parameter") are left out. */
 export function fromCompiler(messages: readonly as.DiagnosticMessage[], fallback: Fallback): Diagnostic[] {
-  const errors = messages.filter((message) => as.isError(message));
+  const told = messages.filter((message) => as.isError(message));
+  // Where a function is kept, its type does not fit: that follows from it.
+  const isKept = told.some(({ message }) => mistakeIn(readable(message))?.message === CLOSURE_KEPT.message);
+  const errors = isKept ? told.filter(({ message }) => !CAPTURED.test(message)) : told;
   const warnings = messages.filter((message) => as.isWarning(message) && !isComparisonWithNull(message));
   const diagnostics = [...errors.slice(0, MOST_MESSAGES), ...warnings.slice(0, MOST_MESSAGES)].map((message) =>
     convert(message, as.isError(message) ? "type_error" : "compiler_warning", fallback),
@@ -126,13 +129,11 @@ function textAt(range: as.Range): string {
   return range.source.text.slice(range.start, range.end);
 }
 
-/** `check/scopes.ts` reports it before the compiler runs, but for constants whose value the compiler turns out not to know. */
-export const CLOSURE = {
-  pattern: /^not implemented: Closures$/,
-  code: "closure",
-  message: "This function can't use the variables around it.",
-  help: "Write it in the call: `numbers.filter((n) => n > limit)`. Or declare it at the top of the file, and pass the values that it needs.",
-} as const satisfies Known;
+/** Told before the compiler runs (`check/scopes.ts`) where the words of the source show it. */
+export const CLOSURE = { pattern: /^not implemented: Closures$/, ...CLOSURE_KEPT } as const satisfies Known;
+
+/** The type of functions that capture. */
+const CAPTURED = /Captured@\d+(#\d+)?/;
 
 /** Longest source text that a help repeats. */
 const LONGEST = 40;
@@ -161,6 +162,16 @@ function callHelp(written: string): string {
 /** The meanings of the compiler's messages in a handler. */
 const KNOWN: readonly Known[] = [
   CLOSURE,
+  {
+    pattern: /Captured@\d+(#\d+)? \| null' is not assignable/,
+    message: "This function may be null.",
+    help: "Test it first: `if (act != null) act(key)`. Or write `act?.(key)`.",
+  },
+  {
+    // Captured variables where a function without them is wanted.
+    pattern: CAPTURED,
+    ...CLOSURE_KEPT,
+  },
   {
     pattern: /^not implemented: union types$/,
     code: "union_type",

@@ -5,6 +5,7 @@ import type { Span } from "../diagnostics/diagnostic.ts";
 import type { as } from "./assemblyscript.ts";
 import { readableShapes } from "./shapes.ts";
 import { readableTuples } from "./tuples.ts";
+import { writtenText } from "./written.ts";
 
 export function spanOfRange(range: as.Range): Span {
   const { source, start, end } = range;
@@ -33,18 +34,9 @@ export function originOf(source: as.Source, at: number): { readonly path: string
   return { path: found[1]!, start: Number(found[2]) + at - mark - found[0].length };
 }
 
-/** The texts of nodes that nobody wrote: see `written`. */
-const TEXTS = new WeakMap<as.Node, string>();
-
-/** The node, which stands for something else in the source, with a text of its own. */
-export function written<N extends as.Node>(node: N, text: string): N {
-  TEXTS.set(node, text);
-  return node;
-}
-
 /** The text that a node was parsed from. */
 export function textOf(node: as.Node): string {
-  const own = TEXTS.get(node);
+  const own = writtenText(node);
   if (own !== undefined) return own;
   return node.range.source.text.slice(node.range.start, node.range.end);
 }

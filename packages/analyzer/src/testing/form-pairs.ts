@@ -48,6 +48,10 @@ function take(a: i32, b: i32): i32 { return a * 2 + b; }
 function known(at: string): i32 { const one = seen.get(at); return one == null ? 0 : one.n; }
 function few(n: i32): i32 { return n & 3; }
 function inside(at: i32, length: i32): bool { return at >= 0 && at < length; }
+function eachOf(list: string[], act: (key: string, at: i32) => void): void { for (let i = 0; i < list.length; i++) act(list[i], i); }
+function fold(many: i32, give: (at: i32) => i32): i32 { let sum = 0; for (let i = 0; i < many; i++) sum = (sum * 3 + give(i)) & 1023; return sum; }
+function passOn(many: i32, give: (at: i32) => i32): i32 { return many > 2 ? fold(1, give) + passOn(many - 1, give) : fold(many, give) + give(7); }
+function changed<T, R>(list: T[], change: (each: T) => R): R[] { const all: R[] = []; for (let i = 0; i < list.length; i++) all.push(change(list[i])); return all; }
 function absentItem(): Item | null { return null; }
 class Two { first: i32 = 0; second: string = ""; }
 function pairOf(n: i32, text: string): [i32, string] { trace = clip(trace + "2"); return [n, text]; }
@@ -266,6 +270,8 @@ class PairWriter {
       assignment: () => this.#assignment(),
       call: () => this.#call(),
       pattern: () => this.#pattern(),
+      closure: () => this.#closure(),
+      sorting: () => this.#sorting(),
     };
     const place = this.#random.pick(Object.keys(places));
     this.#features.add(`place: ${place}`);
@@ -756,6 +762,122 @@ class PairWriter {
       ...object.before,
       `const ${held} = ${object.value}; if (${held} != null) { ${number.before.join(" ")} ${held}.bump(${number.value}); }`,
     ]);
+  }
+
+  /** Functions that capture, given to functions of the program; in the long form an object is in their place. */
+  #closure(): Both {
+    this.#inHandler = false;
+    const { short, before, value } = this.#number(1);
+    this.#inHandler = true;
+    const [type, held, result, own] = [this.#name("Held"), this.#name("held"), this.#name("r"), this.#name("f")];
+    const start = "const a = this.a; const n = this.n; const many = this.many;";
+    const declare = (method: string): void => {
+      this.#long.push(
+        `class ${type} { constructor(public total: i32, public a: string, public n: i32, public many: string[]) {} ${method} }`,
+      );
+    };
+    const made = `const ${held} = new ${type}(total, a, n, many);`;
+    const back = `total = ${held}.total;`;
+    const kinds: Readonly<Record<string, () => Both>> = {
+      "closure-changes": () => {
+        declare(
+          `act(each: string, at: i32): void { ${start} if (each == "kb") { this.total += 2; return; } const old = this.total; ${before.join(" ")} this.total = (old + ${value} + at) & 4095; trace = clip(trace + each); }`,
+        );
+        this.#long.push(
+          `function ${own}(list: string[], held: ${type}): void { for (let i = 0; i < list.length; i++) held.act(list[i], i); }`,
+        );
+        return both(
+          `eachOf(many, (each, at) => { if (each == "kb") { total += 2; return; } total = (total + ${short} + at) & 4095; trace = clip(trace + each); });`,
+          [made, `${own}(many, ${held});`, back],
+        );
+      },
+      "closure-passed-on": () => {
+        declare(
+          `give(at: i32): i32 { ${start} this.total++; const left = at + this.total; ${before.join(" ")} return left + ${value}; }`,
+        );
+        this.#long.push(
+          `function ${own}s(many: i32, held: ${type}): i32 { let sum = 0; for (let i = 0; i < many; i++) sum = (sum * 3 + held.give(i)) & 1023; return sum; }`,
+          `function ${own}(many: i32, held: ${type}): i32 { return many > 2 ? ${own}s(1, held) + ${own}(many - 1, held) : ${own}s(many, held) + held.give(7); }`,
+        );
+        return both(
+          `const ${result} = passOn(note(n) & 3, (at) => { total++; return at + total + ${short}; }); count = ${result} & 15;`,
+          [
+            `const times = note(n) & 3; ${made} const ${result} = ${own}(times, ${held}); ${back} count = ${result} & 15;`,
+          ],
+        );
+      },
+      "closure-nested": () => {
+        declare(
+          `give(at: i32): i32 { ${start} const inner = new ${type}x(this.total, a, n, many, at); const sum = ${own}x(2, inner); this.total = inner.total; return sum; }`,
+        );
+        this.#long.push(
+          `class ${type}x { constructor(public total: i32, public a: string, public n: i32, public many: string[], public at: i32) {} give(by: i32): i32 { ${start} this.total = (this.total + by + this.at) & 255; const left = this.total; ${before.join(" ")} return left + ${value}; } }`,
+          `function ${own}x(many: i32, held: ${type}x): i32 { let sum = 0; for (let i = 0; i < many; i++) sum = (sum * 3 + held.give(i)) & 1023; return sum; }`,
+          `function ${own}(many: i32, held: ${type}): i32 { let sum = 0; for (let i = 0; i < many; i++) sum = (sum * 3 + held.give(i)) & 1023; return sum; }`,
+        );
+        return both(
+          `count = fold(2, (at) => fold(2, (by) => { total = (total + by + at) & 255; return total + ${short}; })) & 15;`,
+          [`${made} const ${result} = ${own}(2, ${held}); ${back} count = ${result} & 15;`],
+        );
+      },
+      "closure-inferred": () => {
+        declare(
+          `change(each: string): string { ${start} const left = each + n.toString(); ${before.join(" ")} return left + (${value}).toString(); }`,
+        );
+        this.#long.push(
+          `function ${own}(list: string[], held: ${type}): string[] { const all: string[] = []; for (let i = 0; i < list.length; i++) all.push(held.change(list[i])); return all; }`,
+        );
+        return both(
+          `trace = clip(trace + changed(many, (each) => each + n.toString() + (${short}).toString()).join());`,
+          [`const old = trace; ${made} const ${result} = ${own}(many, ${held}); trace = clip(old + ${result}.join());`],
+        );
+      },
+    };
+    const kind = this.#random.pick(Object.keys(kinds));
+    this.#features.add(kind);
+    return kinds[kind]!();
+  }
+
+  /** A sort whose comparison captures; in the long form the merging of runs is written out. */
+  #sorting(): Both {
+    const { short, before, value } = this.#number(1);
+    const list = this.#name("list");
+    const fill = `const ${list} = [n & 7, count, 3, 9 - count, many.length, 5, n & 1];`;
+    const merge = (compared: readonly string[]): readonly string[] => [
+      `let from = ${list}.slice(); let to = ${list}.slice(); const length: u32 = from.length;`,
+      `for (let width: u32 = 1; width < length; width = width + width) { let left: u32 = 0, right: u32 = 0, middle: u32 = 0, end: u32 = 0;`,
+      `for (let place: u32 = 0; place < length; ++place) {`,
+      `if (place == end) { left = place; middle = place + width < length ? place + width : length; right = middle; end = middle + width < length ? middle + width : length; }`,
+      `let isRight = left == middle;`,
+      `if (left < middle && right < end) { let p = from[left]; let q = from[right]; ${compared.join(" ")} isRight = order > 0; }`,
+      `if (isRight) { to[place] = from[right]; right = right + 1; } else { to[place] = from[left]; left = left + 1; } }`,
+      `const swapped = from; from = to; to = swapped; }`,
+    ];
+    const use = (sorted: string): string =>
+      `trace = clip(trace + ${sorted}.join("")); total += ${sorted}[2] * 2 + ${sorted}[3];`;
+    const kinds: Readonly<Record<string, () => Both>> = {
+      "sort-in-place": () =>
+        both(`${fill} ${list}.sort((p, q) => (p & 7) - (q & 7) + (${short} & 1)); ${use(list)}`, [
+          fill,
+          ...merge([`const difference = (p & 7) - (q & 7);`, ...before, `const order = difference + (${value} & 1);`]),
+          `for (let i = 0; i < ${list}.length; ++i) ${list}[i] = from[i];`,
+          use(list),
+        ]),
+      "sort-copy": () =>
+        both(
+          `${fill} const ${list}s = ${list}.toSorted((p, q) => { total = (total + 1) & 255; if ((p ^ q) > 5) return ${short}; return (q & 3) - (p & 3); }); ${use(`${list}s`)} count = ${list}[0] & 15;`,
+          [
+            fill,
+            ...merge([
+              `let order = 0; total = (total + 1) & 255; if ((p ^ q) > 5) { ${before.join(" ")} order = ${value}; } else { order = (q & 3) - (p & 3); }`,
+            ]),
+            `const ${list}s = from; ${use(`${list}s`)} count = ${list}[0] & 15;`,
+          ],
+        ),
+    };
+    const kind = this.#random.pick(Object.keys(kinds));
+    this.#features.add(kind);
+    return kinds[kind]!();
   }
 
   #pattern(): Both {

@@ -5,10 +5,10 @@
 import { as, CommonFlags, ElementKind, ParameterKind, ReportMode, Token } from "../assemblyscript.ts";
 import { withoutParentheses } from "../children.ts";
 import { BlockExpression } from "../forms-nodes.ts";
-import { written } from "../span.ts";
 import type { Expansion } from "./expander.ts";
 import { hasSpread, spreadIn } from "./spreads.ts";
 import { access, again, assigned, declared, hidden, identifier, run, variable } from "./syntax.ts";
+import { written } from "../written.ts";
 
 /** The literals of the arguments of calls for rest parameters: one for each call, however often it is compiled. */
 const LITERALS = new WeakMap<readonly as.Expression[], as.ArrayLiteralExpression>();

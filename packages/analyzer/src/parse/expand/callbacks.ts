@@ -43,6 +43,7 @@ import {
   variable,
   when,
 } from "./syntax.ts";
+import { mergeSort } from "./sorting.ts";
 import { isReference } from "./typing.ts";
 
 /** Methods whose function may capture. */
@@ -59,12 +60,18 @@ const LOOPED_METHODS: ReadonlySet<string> = new Set([
   "reduce",
   "reduceRight",
   "flatMap",
+  "sort",
+  "toSorted",
 ]);
 
 /** Methods that AssemblyScript's arrays lack. */
-const MISSING = new Set(["find", "findLast", "flatMap"]);
+const MISSING = new Set(["find", "findLast", "flatMap", "toSorted"]);
+/** Methods that AssemblyScript may lack for a function that is named. */
+const NAMED = new Set([...MISSING, "sort"]);
 /** Methods whose type argument AssemblyScript can't find by itself. */
 const GENERIC = new Set(["map", "reduce", "reduceRight", "flatMap"]);
+
+const SORTING = new Set(["sort", "toSorted"]);
 
 const ARRAYS = /^(Static|(Int|Uint|Float)\d+(Clamped)?)?Array$/;
 
@@ -108,13 +115,20 @@ function callbackOfLength(node: as.CallExpression): Callback | null {
   };
 }
 
-function callbackOfMethod({ typing, flow }: Expansion, node: as.CallExpression): Callback | null {
+function callbackOfMethod(expansion: Expansion, node: as.CallExpression): Callback | null {
+  const { typing, flow } = expansion;
   const callee = withoutParentheses(node.expression);
   if (!(callee instanceof as.PropertyAccessExpression)) return null;
   const { property, expression: receiver } = callee;
   const method = property.text;
   if (!LOOPED_METHODS.has(method)) return null;
-  const lambda = lambdaOf(node.args[0]);
+  const lambda =
+    lambdaOf(node.args[0]) ??
+    expansion.closures.calling(
+      expansion,
+      node.args[0],
+      ({ returnType }) => MISSING.has(method) || (method === "sort" && returnType !== as.Type.i32),
+    );
   if (lambda === null) return null;
   const receiverType = typing.of(receiver, flow);
   if (receiverType === null) return null;
@@ -140,9 +154,11 @@ function callbackOfMethod({ typing, flow }: Expansion, node: as.CallExpression):
 
 /** Whether AssemblyScript has no way to compile the call. */
 function isNeeded(expansion: Expansion, callback: Callback): boolean {
-  const { flow } = expansion;
   const { method, lambda, call: node, owner } = callback;
-  if (MISSING.has(method) || owner !== "array" || captures(lambda, flow)) return true;
+  if (MISSING.has(method) || owner !== "array" || captures(lambda, expansion)) return true;
+  // Its comparisons give integers of 32 bits.
+  if (method === "sort")
+    return resultOf(expansion, lambda, namesOf(callback), as.Type.auto)?.isStrictlyAssignableTo(as.Type.i32) === false;
   if (method === "filter" && keptElement(expansion, callback) !== callback.element) return true;
   if (!GENERIC.has(method) || node.typeArguments !== null) return false;
   const { parameters, result, body } = lambda;
@@ -155,7 +171,7 @@ export function mayLoop({ expression, args }: as.CallExpression): boolean {
     expression instanceof as.PropertyAccessExpression &&
     !expression.range.source.isLibrary &&
     LOOPED_METHODS.has(expression.property.text) &&
-    lambdaOf(args[0]) !== null
+    (lambdaOf(args[0]) !== null || (args.length > 0 && NAMED.has(expression.property.text)))
   );
 }
 
@@ -182,6 +198,9 @@ export function typeOfCallback(expansion: Expansion, node: as.CallExpression): a
       const kept = keptElement(expansion, callback);
       return kept === found ? receiverType.nonNullableType : arrayOf(typing.program, kept);
     }
+    case "sort":
+    case "toSorted":
+      return receiverType.nonNullableType;
     case "map":
     case "flatMap": {
       const made = madeElement(expansion, callback);
@@ -213,8 +232,9 @@ function arrayOf(program: as.Program, type: as.Type): as.Type | null {
   return program.resolver.resolveClass(program.arrayPrototype, [type])?.type ?? null;
 }
 
-/** The parameters of a function with what they are given: the element, its index, the whole. */
-function namesOf({ lambda, receiverType, element: found, owner }: Callback, from = 0): Names {
+/** The parameters of a function with what they are given: the element, its index, the whole; or two elements. */
+function namesOf({ method, lambda, receiverType, element: found, owner }: Callback, from = 0): Names {
+  if (SORTING.has(method)) return lambda.parameters.map(({ name }) => [name, found] as const);
   if (owner === "length") return lambda.parameters.slice(1).map(({ name }) => [name, as.Type.i32] as const);
   const index =
     owner === "Map"
@@ -378,6 +398,9 @@ class CallbackExpansion {
       case "reduce":
       case "reduceRight":
         return this.#reduce(method === "reduceRight");
+      case "sort":
+      case "toSorted":
+        return this.#sort(method === "sort");
       default:
         return null;
     }
@@ -393,6 +416,46 @@ class CallbackExpansion {
     return isThere
       ? as.Node.createAssertionExpression(AssertionKind.NonNull, item, null, where)
       : as.Node.createAssertionExpression(AssertionKind.As, item, new ResolvedTypeNode(kept, where), where);
+  }
+
+  #sort(inPlace: boolean): as.Expression | null {
+    const { at, where, call: node, lambda, receiver } = this.#callback;
+    const { parameters, body } = lambda;
+    const type = this.#returned(0);
+    if (type === null) return null;
+    if (type === as.Type.void) return this.#expansion.tell("callback_without_value", lambda.node.range);
+    const list = (): as.IdentifierExpression => again(this.#list);
+    const order = hidden("order", at, where);
+    const comparison = this.#body((value) => [run(assigned(again(order), value!, where))], 0);
+    if (comparison === null) return null;
+    const { statements, sorted } = mergeSort({
+      at,
+      where,
+      list,
+      compare: (first, second, isBehind) => {
+        const inner = parameters.slice(0, 2).map((one, index) => parameter(one, index === 0 ? first : second));
+        const compared = block([...inner, ...comparison], lambda.node.range);
+        return [
+          variable(order, zeroOf(type, where), type),
+          // A `return` leaves the comparison alone.
+          body.kind === "value" ? compared : as.Node.createDoStatement(compared, truth(false, where), where),
+          run(
+            assigned(isBehind(), counting(binary(Token.GreaterThan, again(order), zeroOf(type, where), where)), where),
+          ),
+        ];
+      },
+    });
+    const written = [element(list(), again(this.#index), where), element(sorted, again(this.#index), where)] as const;
+    const back = run(assigned(...written, where));
+    return new BlockExpression(
+      [
+        constant(this.#list, receiver),
+        ...statements,
+        ...(inPlace ? [counted(this.#index, this.#list, [back], node.range)] : []),
+      ],
+      inPlace ? list() : again(sorted as as.IdentifierExpression),
+      node.range,
+    );
   }
 
   /** Ends the loop with a result, if the condition holds. */

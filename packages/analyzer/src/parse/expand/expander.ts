@@ -25,8 +25,10 @@ import {
   typeOfAssignIf,
   typeOfChain,
   typeOfNullish,
+  zeroOf,
 } from "./chains.ts";
 import { expandCallback, mayLoop, typeOfCallback, unknownIn } from "./callbacks.ts";
+import { Closures } from "./closures.ts";
 import { expandDelete, isDelete } from "./deletes.ts";
 import { expandForOf } from "./loops.ts";
 import { mistakeText, type FormMistake } from "./mistakes.ts";
@@ -40,6 +42,7 @@ import {
   typeOfArraySpread,
   typeOfRecordSpread,
 } from "./spreads.ts";
+import { again, hidden, nothing, variable } from "./syntax.ts";
 import { expandConstant, expandPart, expandTuple, mayBePart, typeOfConstant, typeOfPart } from "./tuples.ts";
 import { Typing } from "./typing.ts";
 import { expandUpdate, mayUpdate } from "./updates.ts";
@@ -47,6 +50,7 @@ import { expandUpdate, mayUpdate } from "./updates.ts";
 /** The questions that an expansion may ask. */
 export interface Expansion {
   readonly typing: Typing;
+  readonly closures: Closures;
   readonly flow: as.Flow;
   /** The type that is wanted; `auto`: any. */
   readonly context: as.Type;
@@ -81,6 +85,7 @@ const CONVERSIONS = Constraints.ConvImplicit | Constraints.ConvExplicit;
 export class Expander {
   readonly #compiler: as.Compiler;
   readonly #typing: Typing;
+  readonly #closures: Closures;
   readonly #made = new Map<as.Function, Map<as.Node, as.Node>>();
   /** Mistakes of forms are told once, though the compiler may come to a node several times. */
   readonly #told = new Set<string>();
@@ -88,6 +93,7 @@ export class Expander {
   constructor(compiler: as.Compiler) {
     this.#compiler = compiler;
     this.#typing = new Typing(compiler.program);
+    this.#closures = new Closures(compiler.program);
     this.#teachResolver(compiler.resolver);
   }
 
@@ -98,20 +104,20 @@ export class Expander {
 
   /** The tree for an expression; null: it is not a form. */
   expression(node: as.Expression, context: as.Type, constraints: Constraints): as.Expression | null {
-    if (!mayBeForm(node, context)) return null;
     const flow = this.#compiler.currentFlow;
+    const isCondition = context === as.Type.bool && (constraints & CONVERSIONS) === 0;
+    this.#closures.acceptTest(node, flow, isCondition);
+    if (!this.#mayBeForm(node, context)) return null;
     const known = this.madeOf(flow.sourceFunction, node);
     if (known !== null) return known;
     const before = this.#errors();
-    const made = this.#expand(node, {
-      ...this.#asking(flow, context),
-      isCondition: context === as.Type.bool && (constraints & CONVERSIONS) === 0,
-    });
+    const made = this.#expand(node, { ...this.#asking(flow, context), isCondition });
     if (made !== null) return this.#keep(flow.sourceFunction, node, made);
     const isUnknown = node instanceof as.CallExpression && this.#typeOf(node, flow, context) === null;
     if (!isForm(node) && !isUnknown) {
       if (this.#errors() === before) return null;
-      return this.#keep(flow.sourceFunction, node, new BlockExpression([], null, node.range));
+      const type = this.#typeOf(node, flow, context) ?? as.Type.void;
+      return this.#keep(flow.sourceFunction, node, standIn(type, node.range));
     }
     // The mistake is in a part of it, which nobody has compiled.
     if (this.#errors() === before) this.#report(node, flow, context);
@@ -119,6 +125,7 @@ export class Expander {
   }
 
   statement(node: as.Statement): as.Statement | null {
+    if (node instanceof as.VariableStatement) return this.#declarations(node);
     if (node.kind !== NodeKind.ForOf) return null;
     const flow = this.#compiler.currentFlow;
     const known = this.madeOf(flow.sourceFunction, node);
@@ -133,6 +140,18 @@ export class Expander {
       this.#compiler.resolver.resolveExpression(iterable, flow, as.Type.auto, ReportMode.Report);
     if (this.#errors() === before) this.#tell("unknown_form", iterable.range);
     return this.#keep(flow.sourceFunction, node, as.Node.createEmptyStatement(node.range));
+  }
+
+  #declarations(node: as.VariableStatement): as.Statement | null {
+    if (!node.declarations.some(({ initializer }) => initializer instanceof as.FunctionExpression)) return null;
+    const flow = this.#compiler.currentFlow;
+    const known = this.madeOf(flow.sourceFunction, node);
+    if (known !== null) {
+      this.#closures.declareAgain(this.#asking(flow, as.Type.auto), node);
+      return known;
+    }
+    const made = this.#closures.expandDeclarations(this.#asking(flow, as.Type.auto), node);
+    return made === null ? null : this.#keep(flow.sourceFunction, node, made);
   }
 
   /** Compiles statements with the value of an expression behind them, in a scope of their own. */
@@ -171,8 +190,16 @@ export class Expander {
         expandCallback(expansion, node) ??
         expandArrayFrom(expansion, node) ??
         expandArguments(expansion, node) ??
-        expandSearch(expansion, node)
+        expandSearch(expansion, node) ??
+        this.#closures.expand(expansion, node)
       );
+    if (node instanceof as.IdentifierExpression) {
+      if (this.#closures.isKept(node, expansion.flow)) {
+        expansion.tell("closure_kept", node.range);
+        return this.#closures.mention(node);
+      }
+      return this.#closures.selfAt(node, expansion.flow);
+    }
     if (node instanceof as.BinaryExpression)
       return (
         expandPatternAssignment(expansion, node) ?? expandComparison(expansion, node) ?? expandUpdate(expansion, node)
@@ -198,10 +225,15 @@ export class Expander {
       return isTuple(context) ? context.nonNullableType : typeOfArraySpread(expansion, node);
     if (node instanceof as.ElementAccessExpression) return typeOfPart(expansion, node);
     if (isDelete(node)) return as.Type.bool;
-    if (node instanceof as.CallExpression)
-      return isArrayFrom(node) && lengthIn(node) === null
-        ? typeOfArrayFrom(expansion, node)
-        : (typeOfExtreme(node) ?? typeOfCallback(expansion, node));
+    if (node instanceof as.CallExpression) {
+      if (isArrayFrom(node) && lengthIn(node) === null) return typeOfArrayFrom(expansion, node);
+      const type = typeOfExtreme(node) ?? typeOfCallback(expansion, node);
+      return type === undefined ? this.#closures.typeOf(expansion, node) : type;
+    }
+    if (node instanceof as.IdentifierExpression) {
+      const self = this.#closures.selfAt(node, flow);
+      return self === null ? undefined : this.#typing.of(self, flow);
+    }
     if (isConstAssertion(node))
       return typeOfConstant(expansion, node.expression) ?? this.#typing.of(node.expression, flow, context);
     // A comparison or negation is one, whatever it is expanded to.
@@ -244,7 +276,7 @@ export class Expander {
     const resolveExpression = resolver.resolveExpression.bind(resolver);
     resolver.resolveExpression = (node, flow, context = as.Type.auto, mode = ReportMode.Report) => {
       const inner = withoutParentheses(node);
-      const type = isForm(inner) || mayBeForm(inner, context) ? this.#typeOf(inner, flow, context) : undefined;
+      const type = isForm(inner) || this.#mayBeForm(inner, context) ? this.#typeOf(inner, flow, context) : undefined;
       if (type === undefined) return resolveExpression(node, flow, context, mode);
       if (type === null && mode === ReportMode.Report) this.#report(inner, flow, context);
       return type;
@@ -252,7 +284,7 @@ export class Expander {
     const lookupExpression = resolver.lookupExpression.bind(resolver);
     resolver.lookupExpression = (node, flow, context = as.Type.auto, mode = ReportMode.Report) => {
       const inner = withoutParentheses(node);
-      if (!isForm(inner) && !(mayBeForm(inner, context) && this.#typeOf(inner, flow, context) !== undefined))
+      if (!isForm(inner) && !(this.#mayBeForm(inner, context) && this.#typeOf(inner, flow, context) !== undefined))
         return lookupExpression(node, flow, context, mode);
       const type = resolver.resolveExpression(inner, flow, context, mode);
       resolver.currentThisExpression = null;
@@ -301,6 +333,7 @@ export class Expander {
   #asking(flow: as.Flow, context: as.Type): Expansion {
     return {
       typing: this.#typing,
+      closures: this.#closures,
       flow,
       context,
       isCondition: false,
@@ -318,9 +351,28 @@ export class Expander {
     return null;
   }
 
+  #mayBeForm(node: as.Expression, context: as.Type): boolean {
+    if (mayBeForm(node, context) || this.#closures.mayMention(node)) return true;
+    return node instanceof as.CallExpression && this.#closures.mayCarry(node);
+  }
+
   #errors(): number {
     return this.#compiler.program.diagnostics.length;
   }
+}
+
+/** A value of the type, where a mistake is told: nothing follows from it. */
+function standIn(type: as.Type, range: as.Range): BlockExpression {
+  if (type === as.Type.void) return new BlockExpression([], null, range);
+  const name = hidden("missing", range.start, range);
+  const value = again(name);
+  if (!type.isReference) return new BlockExpression([variable(name, zeroOf(type, range), type)], value, range);
+  const isThere = !type.isNullableReference;
+  return new BlockExpression(
+    [variable(name, nothing(range), type.asNullable())],
+    isThere ? as.Node.createAssertionExpression(AssertionKind.NonNull, value, null, range) : value,
+    range,
+  );
 }
 
 /** A form that the compiler has nothing for. */

@@ -2,6 +2,7 @@
 import { as, CommonFlags, NodeKind, ReportMode, Token } from "../assemblyscript.ts";
 import { childrenOf, withoutParentheses } from "../children.ts";
 import { boxedType } from "../nullable-numbers.ts";
+import { AssignIfExpression } from "../forms-nodes.ts";
 import type { Expansion } from "./expander.ts";
 import { block, when } from "./syntax.ts";
 
@@ -41,19 +42,14 @@ export function isOmitted(type: as.TypeNode): boolean {
 }
 
 /** Whether a function uses variables of the function around it, which AssemblyScript has no way for. */
-export function captures({ node }: Lambda, flow: as.Flow): boolean {
-  const own = new Set<string>();
-  visitNames(node, (name, isDeclared) => {
-    if (isDeclared) own.add(name);
-  });
-  let found = false;
-  visitNames(node, (name, isDeclared) => {
-    if (isDeclared || own.has(name)) return;
-    const local = flow.lookupLocal(name);
+export function captures({ node }: Lambda, { closures, flow }: Expansion): boolean {
+  const own = declaredIn(node);
+  for (const name of namesIn(node)) {
+    const local = own.has(name) ? null : closures.localOf(name, flow);
     // The compiler puts the value of an inlined constant in its place.
-    found ||= local !== null && !local.is(CommonFlags.Inlined);
-  });
-  return found;
+    if (local !== null && !local.is(CommonFlags.Inlined)) return true;
+  }
+  return false;
 }
 
 /** Whether the body of a function mentions a name. */
@@ -95,6 +91,64 @@ function negatedIn(node: as.Expression): as.Expression | null {
   const inner = withoutParentheses(node);
   return inner instanceof as.UnaryPrefixExpression && inner.operator === Token.Exclamation ? inner.operand : null;
 }
+
+/** The names that a node uses as variables, `this` among them. */
+export function namesIn(node: as.Node): ReadonlySet<string> {
+  const names = new Set<string>();
+  visitNames(node, (name, isDeclared) => {
+    if (!isDeclared) names.add(name);
+  });
+  return names;
+}
+
+/** The names that a node declares. */
+export function declaredIn(node: as.Node): ReadonlySet<string> {
+  const names = new Set<string>();
+  visitNames(node, (name, isDeclared) => {
+    if (isDeclared) names.add(name);
+  });
+  return names;
+}
+
+const ASSIGNMENTS: ReadonlySet<Token> = new Set([
+  Token.Equals,
+  Token.Plus_Equals,
+  Token.Minus_Equals,
+  Token.Asterisk_Equals,
+  Token.Asterisk_Asterisk_Equals,
+  Token.Slash_Equals,
+  Token.Percent_Equals,
+  Token.LessThan_LessThan_Equals,
+  Token.GreaterThan_GreaterThan_Equals,
+  Token.GreaterThan_GreaterThan_GreaterThan_Equals,
+  Token.Ampersand_Equals,
+  Token.Bar_Equals,
+  Token.Caret_Equals,
+]);
+
+/** The names that a node assigns to. */
+export function assignedIn(node: as.Node): ReadonlySet<string> {
+  const names = new Set<string>();
+  const target = (place: as.Expression): void => {
+    const inner = withoutParentheses(place);
+    if (inner instanceof as.IdentifierExpression) names.add(inner.text);
+    // Of a pattern, every name counts.
+    else if (inner instanceof as.LiteralExpression) for (const name of namesIn(inner)) names.add(name);
+  };
+  const visit = (part: as.Node): void => {
+    if (part instanceof as.BinaryExpression && ASSIGNMENTS.has(part.operator)) target(part.left);
+    else if (part instanceof AssignIfExpression) target(part.target);
+    else if (part instanceof as.UnaryPostfixExpression) target(part.operand);
+    else if (part instanceof as.UnaryPrefixExpression && UPDATES.has(part.operator)) target(part.operand);
+    else if (part instanceof as.ForOfStatement && part.variable instanceof as.ExpressionStatement)
+      target(part.variable.expression);
+    childrenOf(part).forEach(visit);
+  };
+  visit(node);
+  return names;
+}
+
+const UPDATES: ReadonlySet<Token> = new Set([Token.Plus_Plus, Token.Minus_Minus]);
 
 /** The names in a node that are variables, and those that it declares. */
 function visitNames(node: as.Node, visit: (name: string, isDeclared: boolean) => void): void {
@@ -290,6 +344,23 @@ export function given(
     return [loop, when(kept.is, block(leave, range), range)];
   });
   return { statements: all, keeps };
+}
+
+/** A statement with other statements in place of each `return`. */
+export function withReturns(
+  statement: as.Statement,
+  returned: (value: as.Expression | null, range: as.Range) => as.Statement[],
+): as.Statement {
+  const { range } = statement;
+  const inner = (part: as.Statement): as.Statement => withReturns(part, returned);
+  if (!hasReturn(statement)) return statement;
+  if (statement instanceof as.ReturnStatement) return block(returned(statement.value, range), range);
+  if (statement instanceof as.BlockStatement) return block(statement.statements.map(inner), range);
+  if (statement instanceof as.IfStatement) {
+    const { condition, ifTrue, ifFalse } = statement;
+    return as.Node.createIfStatement(condition, inner(ifTrue), ifFalse === null ? null : inner(ifFalse), range);
+  }
+  return around(statement, inner);
 }
 
 /** A loop or switch with another body. */

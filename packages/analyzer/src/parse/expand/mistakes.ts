@@ -1,6 +1,13 @@
 /** Forms that are written where they have no meaning, each with the form to write. */
 import type { DiagnosticCode } from "../../diagnostics/catalogue.ts";
 
+/** A function that captures, at a place where it would outlive the call. */
+export const CLOSURE_KEPT = {
+  code: "closure",
+  message: "This function uses the variables around it, so it can only be called and passed on.",
+  help: "Call it here, or pass it to a function that calls it. To keep something, keep the values that it uses.",
+} as const;
+
 const MISTAKES = {
   never_null: {
     code: "dead_code",
@@ -51,6 +58,37 @@ const MISTAKES = {
     code: "closure",
     message: "This function returns a value on some of its paths only.",
     help: "Return a value at the end of the function too.",
+  },
+  closure_kept: CLOSURE_KEPT,
+  closure_to_override: {
+    code: "closure",
+    message: "A method with overrides can't take a function that uses the variables around it.",
+    help: "Pass the function to a function of the file, or pass the values that it uses.",
+  },
+  closure_without_end: {
+    code: "closure",
+    message: "This function goes to a function that calls itself with another such function each time.",
+    help: "Pass on the function that was given, or pass the values that it uses.",
+  },
+  closure_arguments: {
+    code: "type_error",
+    message: "This function takes another number of arguments.",
+    help: "Pass one value for each parameter of the function.",
+  },
+  closure_result: {
+    code: "missing_type",
+    message: "The result of a function that calls itself has no type.",
+    help: "Write the type: `const sum = (n: i32): i32 => …`.",
+  },
+  closure_shadowed: {
+    code: "closure",
+    message: "Another variable here has the name of one that this function uses and that changes.",
+    help: "Give one of the two variables another name.",
+  },
+  closures_share: {
+    code: "closure",
+    message: "Two functions in this call change the same variable, and both are constants.",
+    help: "Write one of the functions in the call.",
   },
   spread_of_base: {
     code: "spread",

@@ -1,7 +1,7 @@
 /** Nodes of AssemblyScript that stand for what a developer wrote in another form, with the ranges of the developer's text. */
 import { as, CommonFlags, Token } from "../assemblyscript.ts";
 import { ResolvedTypeNode } from "../forms-nodes.ts";
-import { written } from "../span.ts";
+import { written } from "../written.ts";
 
 /**
  * A name that no developer can write: what stands before the `@` is the purpose. `at` is a place in the source that is no

@@ -13,12 +13,19 @@ export class Typing {
 
   /** Null: there is a mistake in the expression, or nothing says its type. */
   of(node: as.Expression, flow: as.Flow, context: as.Type = as.Type.auto): as.Type | null {
+    return this.quietly(() => {
+      const type = this.#resolver.resolveExpression(node, flow, context, ReportMode.Swallow);
+      return type?.signatureReference ? this.#ofFunction(node, flow, type) : type;
+    });
+  }
+
+  /** Forgets all that an answer reports. */
+  quietly<T>(answer: () => T): T {
     const { diagnostics } = this.program;
     const reported = diagnostics.length;
-    const type = this.#resolver.resolveExpression(node, flow, context, ReportMode.Swallow);
-    const whole = type?.signatureReference ? this.#ofFunction(node, flow, type) : type;
+    const given = answer();
     diagnostics.length = reported;
-    return whole;
+    return given;
   }
 
   /** Of a variable or field that holds a function or null, the resolver says that it holds a function. */

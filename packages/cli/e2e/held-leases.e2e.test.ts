@@ -83,7 +83,7 @@ function cases(storageOf: () => StorageChoice): void {
     beforeEach(() => {
       told = { count: 0, isOver: false };
       // The standby looks at the leadership four times a term: after a kill it leads while leases of the dead leader live.
-      times = { leaseMs: 12_000, readLeaseMs: 10_000, attemptMs: 15_000 };
+      times = { leaseMs: 8_000, readLeaseMs: 6_000, attemptMs: 15_000 };
     });
     afterEach(async () => {
       told.isOver = true;

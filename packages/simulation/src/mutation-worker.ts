@@ -1,19 +1,29 @@
-/** A thread of the mutation check: says what came of each of its mutants. */
+/** A thread of the mutation check: says what came of each mutant that it is given. */
 import { parentPort, workerData } from "node:worker_threads";
+import { present } from "@radical/protocol";
 import { VariantLoader } from "@radical/variants";
 import { MUTANTS } from "./mutants.ts";
 import { type MutationTask, readAnchors } from "./mutation.ts";
 import type { simulate } from "./simulate.ts";
 import { verdictOn } from "./verdict.ts";
 
+const port = present(parentPort, "it is a thread");
 const loader = new VariantLoader(readAnchors());
-const { thread, threads, from, most, names } = workerData as MutationTask;
-const wanted = MUTANTS.filter(({ name }) => names.includes(name));
-for (let index = thread; index < wanted.length; index += threads) {
-  const mutant = wanted[index]!;
-  // oxlint-disable-next-line no-await-in-loop -- one after the other
+const { from, most } = workerData as MutationTask;
+
+port.on("message", (name: string | null) => {
+  if (name === null) port.close();
+  else void check(name);
+});
+
+/** An error ends the thread, and the check with it. */
+async function check(wanted: string): Promise<void> {
+  const mutant = present(
+    MUTANTS.find(({ name }) => name === wanted),
+    "it is in the list",
+  );
   const variant = (await loader.load(mutant, new URL("simulate.ts", import.meta.url))) as {
     readonly simulate: typeof simulate;
   };
-  parentPort!.postMessage(verdictOn(mutant, variant.simulate, from, most ?? mutant.within));
+  port.postMessage(verdictOn(mutant, variant.simulate, from, most ?? mutant.within));
 }

@@ -6,14 +6,10 @@ import { MUTANTS } from "./mutants.ts";
 import type { Verdict } from "./verdict.ts";
 
 export interface MutationTask {
-  readonly thread: number;
-  readonly threads: number;
   /** The first seed. */
   readonly from: number;
   /** How many histories each mutant gets; null: as many as it says. */
   readonly most: number | null;
-  /** The mutants to check; the others are left out. */
-  readonly names: readonly string[];
 }
 
 /** The anchors of all that is simulated. */
@@ -22,25 +18,32 @@ export function readAnchors(): Anchors {
   return Anchors.in(packages.map((name) => fileURLToPath(new URL(`../../${name}/src`, import.meta.url))));
 }
 
+/** @param names the mutants to check; the others are left out */
 export async function checkMutants(
   threads: number,
   from: number,
   most: number | null,
   names: readonly string[] = MUTANTS.map(({ name }) => name),
 ): Promise<readonly Verdict[]> {
-  const parts = await Promise.all(
-    Array.from({ length: threads }, (_, thread) => verdictsOf({ thread, threads, from, most, names })),
-  );
+  // The dear ones first, so that no thread is without work at the end.
+  const left = MUTANTS.filter(({ name }) => names.includes(name)).toSorted((a, b) => b.within - a.within);
+  const next = (): string | null => left.shift()?.name ?? null;
+  const parts = await Promise.all(Array.from({ length: threads }, () => verdictsOf({ from, most }, next)));
   return parts.flat();
 }
 
-function verdictsOf(task: MutationTask): Promise<readonly Verdict[]> {
+/** `next`: the mutant that a thread takes next; null: there is none. */
+function verdictsOf(task: MutationTask, next: () => string | null): Promise<readonly Verdict[]> {
   const verdicts: Verdict[] = [];
   const worker = new Worker(new URL("mutation-worker.ts", import.meta.url), {
     workerData: task,
     execArgv: ["--conditions=source"],
   });
-  worker.on("message", (verdict: Verdict) => verdicts.push(verdict));
+  worker.on("message", (verdict: Verdict) => {
+    verdicts.push(verdict);
+    worker.postMessage(next());
+  });
+  worker.postMessage(next());
   return new Promise((resolve, reject) => {
     worker.once("error", reject);
     worker.once("exit", () => resolve(verdicts));

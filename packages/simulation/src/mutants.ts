@@ -140,7 +140,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "units that are taken in addition overtake waiters",
-    within: 2_500,
+    within: 500,
+    weather: "cold memory",
     edits: [condition("waiter-not-overtaken", `false`)],
   },
   {
@@ -210,6 +211,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "after a crash an intent that others are behind counts as abandoned",
     within: 2_500,
+    weather: "storm",
     edits: [expression("intents-overlap", `!younger.first.has(intent.commitId)`, `true`)],
   },
   {
@@ -333,7 +335,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "in a train a GET writes",
-    within: 1_000,
+    within: 250,
+    weather: "hot key",
     edits: [expression("train-member", `!mustNotWrite`, `true`)],
   },
   {
@@ -748,6 +751,21 @@ export const MUTANTS: readonly Mutant[] = [
     within: 2_500,
     weather: "leases",
     edits: [condition("term-looked-at", `this.#validUntilMs === -Infinity`)],
+  },
+  {
+    name: "a lease allows for no difference of clocks",
+    within: 500,
+    weather: "cut off",
+    edits: [expression("drift-allowed", `forMs * RATE`, `forMs`)],
+  },
+  {
+    name: "a lease counts from the answer instead of from the question",
+    within: 250,
+    weather: "cut off",
+    edits: [
+      expression("term-from-question", `sentAtMs`, `this.#greatestMs`),
+      expression("timer-from-question", `begun.ms - (ticks + 1) * CLOCK_MARGIN_MS`, `begun.ms`),
+    ],
   },
   {
     name: "units are looked at one after the other",

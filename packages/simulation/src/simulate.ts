@@ -64,6 +64,9 @@ const BURST = { clients: 3, operations: 4, pauseMs: 100 } as const;
 /** A history lasts some seconds, and so do its streams. */
 const LIVE_BOUNDS = { silentMs: 8_000, runMs: 12_000 } as const;
 
+/** Weathers in which leases matter. */
+const LEASED: readonly WeatherName[] = ["leases", "cut off"];
+
 /** A history that has ended, before anybody has looked whether it is right. */
 interface Ended {
   readonly workload: Workload;
@@ -173,7 +176,7 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
   const streams: Stream[] = [];
   for (let index = 0; index < weather.locations; index++) {
     // Mostly the real edge core. The model knows no leases: where these matter there is one of it at most.
-    const isModel = seed % 4 === 0 && weather.subscribers === 0 && (weather.name !== "leases" || index === 0);
+    const isModel = seed % 4 === 0 && weather.subscribers === 0 && (!LEASED.includes(weather.name) || index === 0);
     const ALocation = isModel ? ModelLocation : EdgeLocation;
     locations.push(
       new ALocation({

@@ -29,10 +29,13 @@ const NAMES = ["storm", "calm", "leadership", "own writes", "restarts", "cold me
 /** Of so many seeds each has one, besides. */
 const RARE = ["hot key", "long runs"] as const;
 const RARE_EVERY = 16;
-/** So is this one, at another place of them. It has a generator of its own: what is drawn for it moves no other weather. */
+/** So are these, at other places of them. Each has a generator of its own: what is drawn for it moves no other weather. */
 const LIVE = "live queries";
 const LIVE_AT = 7;
-export type WeatherName = (typeof NAMES)[number] | (typeof RARE)[number] | typeof LIVE;
+const CUT_OFF = "cut off";
+const CUT_OFF_AT = 27;
+const CUT_OFF_EVERY = 64;
+export type WeatherName = (typeof NAMES)[number] | (typeof RARE)[number] | typeof LIVE | typeof CUT_OFF;
 
 export interface Weather {
   readonly name: WeatherName;
@@ -126,7 +129,9 @@ const CLOCKS_GO_ON = { locationClock: null, isolateStopped: 3_000, requestCutOff
 export function weatherOf(seed: number, random: Random, only: WeatherName | null): Weather {
   const chosen = random.chance(0.4) ? "storm" : random.pick(NAMES);
   const rare = seed % RARE_EVERY === RARE_EVERY - 1 ? RARE[Math.floor(seed / RARE_EVERY) % RARE.length] : undefined;
-  const name = only ?? rare ?? (seed % RARE_EVERY === LIVE_AT ? LIVE : chosen);
+  const live = seed % RARE_EVERY === LIVE_AT ? LIVE : undefined;
+  const cutOff = seed % CUT_OFF_EVERY === CUT_OFF_AT ? CUT_OFF : undefined;
+  const name = only ?? rare ?? live ?? cutOff ?? chosen;
   const calm: Weather = {
     name,
     aloneMs: 0,
@@ -324,6 +329,8 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
     }
     case "live queries":
       return withSubscribers(calm, random.fork(LIVE));
+    case "cut off":
+      return withoutStreams(calm, random.fork(CUT_OFF));
     case "restarts": {
       // The server ends at every effect, and messages come late and twice; storage and locations are well.
       const core = { ...calm.core, answeredIds: random.pick([4, 8, 1_000_000]) };
@@ -438,6 +445,47 @@ function withSubscribers(calm: Weather, random: Random): Weather {
     subscribers: random.between(2, 5),
     watched: random.pick([8_192, 8_192, 2]),
     streamMs: random.pick([15_000, 300_000, 300_000]),
+  };
+}
+
+/**
+ * Streams bring nothing for longer than a read lease lasts, or the primary is out of reach. Clients go on reading, and others write
+ * the same. Clocks differ as much as they may, or messages take long beside a short lease. So a lease that ends a little too late
+ * is met.
+ */
+function withoutStreams(calm: Weather, random: Random): Weather {
+  const { readLeaseMs, ...messages } = random.pick([
+    { readLeaseMs: 12_000, heardDelayMs: 5, beatMs: 500, pauseMs: 2_400 },
+    { readLeaseMs: 1_000, heardDelayMs: 900, beatMs: 100, pauseMs: 800 },
+  ]);
+  return {
+    ...calm,
+    trouble: { ...NO_TROUBLE, stream: 1_500, partition: random.pick([null, 5_000]) },
+    partitionMs: 12_000,
+    drift: 0.05,
+    network: { drop: 0, duplicate: 0, late: 0, maxDelayMs: 5 },
+    followupDelayMs: 5,
+    storage: { ...NO_STORAGE_FAULTS, maxDelayMs: 4 },
+    ...messages,
+    core: {
+      ...calm.core,
+      readLeaseMs,
+      maxWaitMs: 10_000,
+      maxQueue: 1_000,
+      location: DEFAULT_CORE_OPTIONS.location,
+      maxCallers: DEFAULT_CORE_OPTIONS.maxCallers,
+    },
+    groups: [random.pick(["registers", "bank", "set"])],
+    clients: 8,
+    operations: 150,
+    locations: 2,
+    updates: true,
+    updatesMs: 60_000,
+    reads: 0.9,
+    retained: 0,
+    // A client that waits for a primary out of reach reads nothing meanwhile.
+    disconnect: 0.3,
+    affinity: 0,
   };
 }
 

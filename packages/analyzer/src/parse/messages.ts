@@ -260,14 +260,6 @@ const KNOWN: readonly Known[] = [
     },
   },
   {
-    pattern: /^type 'string' is not assignable to type '([iuf]\d+)'$/,
-    message: ([, type]) => `A text does not become a number of type ${type} by itself.`,
-    help: (written, [, type]) => {
-      const text = /^[\w$.]+$/.test(written) ? written : "text";
-      return `Parse the text: \`${type === "f64" ? "parseFloat" : `${type}.parse`}(${text})\`. For a date write \`Date.fromString(${text})\`.`;
-    },
-  },
-  {
     // The type of a list that begins empty.
     pattern: EMPTY_LIST,
     message: "The type of the list's elements is not known, because the list begins empty.",
@@ -360,11 +352,11 @@ const KNOWN: readonly Known[] = [
   },
   {
     pattern: /^expression cannot be represented by a type$/,
-    message: "The type of this expression is not known.",
+    message: "The type of this is not known.",
     help: (written) =>
       written.startsWith("{")
         ? "Write the type of the result: `(seat): Place => ({ row: seat.row })`, with `type Place = { row: string };`."
-        : "Put the value into a variable with a type first: `const total: f64 = …;`.",
+        : "Write it into a variable with a type first.",
   },
   {
     pattern: /^type '<object>' is not assignable/,

@@ -209,6 +209,7 @@ export class Listening {
     const begun = this.#leases.renew(sentAtMs, reply.untilMs - reply.nowMs);
     if (begun === null) return [];
     // Less than these ticks and one more have passed since it was sent, by timers alone.
+    // variant: timer-from-question
     const ms = begun.ms - (ticks + 1) * CLOCK_MARGIN_MS;
     if (ms > 0) return [{ kind: "wake", ms, why: { kind: "term", term: begun.term } }];
     this.#leases.endTerm(begun.term);

@@ -156,8 +156,10 @@ export class ReadLeases {
    * this begins, with its length from `sentAtMs`. Null: none begins, because nothing is left of it or the present one lasts longer.
    */
   renew(sentAtMs: number, forMs: number): { readonly term: number; readonly ms: number } | null {
+    // variant: drift-allowed
     const ms = forMs * RATE - CLOCK_MARGIN_MS;
     if (ms <= 0 || sentAtMs + ms <= this.#validUntilMs) return null;
+    // variant: term-from-question
     this.#validUntilMs = sentAtMs + ms;
     return { term: ++this.#term, ms };
   }

@@ -33,6 +33,8 @@ interface Array<T> {
   findLast(predicate: (value: T, index: i32, array: T[]) => bool): T | null;
   entries(): IterableIterator<[i32, T]>;
   push(...values: T[]): i32;
+  /** A sorted copy. */
+  toSorted(compare?: (one: T, other: T) => number): T[];
   /** Of `for…of` and spread. */
   keys(): IterableIterator<i32>;
   flatMap<U>(mapped: (value: T, index: i32, array: T[]) => U[]): U[];

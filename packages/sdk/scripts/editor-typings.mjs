@@ -16,6 +16,9 @@ const CHANGES = [
     "    month: i32,\n    day: i32,\n    hour: i32,\n    minute: i32,\n    second: i32,\n    millisecond: i32\n  ): i64;",
     "    month?: i32,\n    day?: i32,\n    hour?: i32,\n    minute?: i32,\n    second?: i32,\n    millisecond?: i32\n  ): i64;",
   ],
+  // The build makes these constructors.
+  ["declare class Map<K,V> {", "declare class Map<K,V> {\n  constructor(entries?: Iterable<readonly [K, V]>);"],
+  ["declare class Set<K> {", "declare class Set<K> {\n  constructor(values?: Iterable<K>);"],
 ];
 
 let text = readFileSync(fileURLToPath(import.meta.resolve("assemblyscript/std/assembly/index.d.ts")), "utf8");

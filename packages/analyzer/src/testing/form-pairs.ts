@@ -696,6 +696,25 @@ class PairWriter {
           ],
         );
       },
+      "set-of-list": () =>
+        both(
+          `const ${name} = new Set(many); for (const one of ${name}) { items.has(key(one)); } total += ${name}.size + ${short};`,
+          [
+            `const ${name} = new Set<string>(); for (let ${index} = 0; ${index} < many.length; ${index}++) ${name}.add(many[${index}]); const all = ${name}.values(); for (let ${index}j = 0; ${index}j < all.length; ${index}j++) { items.has(key(all[${index}j])); }`,
+            `const old = total + 0; const size = ${name}.size; ${before.join(" ")} total = old + (size + ${value});`,
+          ],
+        ),
+      "map-of-entries": () => {
+        const pair = this.#name("pair");
+        return both(
+          `const ${name} = new Map([["one", count], ["two", ${short}]]); for (const ${pair} of ${name}) { trace = clip(trace + ${pair}[0]); total += ${pair}[1]; }`,
+          [
+            `const entries: Two[] = []; { const two = new Two(); two.second = "one"; two.first = count; entries.push(two); } { const two = new Two(); two.second = "two"; ${before.join(" ")} two.first = ${value}; entries.push(two); }`,
+            `const ${name} = new Map<string, i32>(); for (let ${index} = 0; ${index} < entries.length; ${index}++) ${name}.set(entries[${index}].second, entries[${index}].first);`,
+            `const keys = ${name}.keys(); const values = ${name}.values(); for (let ${index}j = 0; ${index}j < keys.length; ${index}j++) { trace = clip(trace + keys[${index}j]); total += values[${index}j]; }`,
+          ],
+        );
+      },
       "delete-entry": () => {
         const other = this.#value("string", 1);
         return both(

@@ -330,7 +330,18 @@ function present(
 
 export function typeOfAssignIf({ typing, flow, context }: Expansion, node: AssignIfExpression): as.Type | null {
   const type = typing.of(node.target, flow, context);
-  return type !== null && node.operator === "??" ? (boxedType(type) ?? type.nonNullableType) : type;
+  return type === null ? null : assignedType({ typing, flow }, node, type);
+}
+
+/** The type of the value that `a ??= b` has: null is left if b may be null. */
+function assignedType(
+  { typing, flow }: Pick<Expansion, "typing" | "flow">,
+  { operator, value }: AssignIfExpression,
+  type: as.Type,
+): as.Type {
+  const given = operator === "??" ? typing.of(value, flow, type) : null;
+  const isLeft = operator === "??" && (given === null || !isNullable(given));
+  return isLeft ? (boxedType(type) ?? type.nonNullableType) : type;
 }
 
 export function expandAssignIf(expansion: Expansion, node: AssignIfExpression): as.Expression | null {
@@ -379,7 +390,7 @@ export function expandAssignIf(expansion: Expansion, node: AssignIfExpression): 
     operator === "??" ? isNull(read, range) : operator === "||" ? not(read, range) : read;
   // As a value of its own type: where the target may be null, the compiler would take the value for one that may be too.
   const given = hidden("value", at, value.range);
-  const give = constant(given, value, operator === "??" ? (boxedType(type) ?? type.nonNullableType) : type);
+  const give = constant(given, value, assignedType(expansion, node, type));
   if (context === as.Type.void) {
     const set = block([give, run(assigned(place(), again(given), range))], range);
     return new BlockExpression([...before, when(isWanted(place()), set, range)], null, range);

@@ -27,6 +27,7 @@ import {
   typeOfNullish,
   zeroOf,
 } from "./chains.ts";
+import { expandFilled, mayFill, typeOfFilled } from "./collections.ts";
 import { expandCallback, mayLoop, typeOfCallback, unknownIn } from "./callbacks.ts";
 import { Closures } from "./closures.ts";
 import { expandDelete, isDelete } from "./deletes.ts";
@@ -184,6 +185,7 @@ export class Expander {
       const part = expandPart(expansion, node);
       if (part !== null) return part;
     }
+    if (mayFill(node)) return expandFilled(expansion, node);
     if (node instanceof as.CallExpression)
       return (
         expandPush(expansion, node) ??
@@ -225,6 +227,7 @@ export class Expander {
       return isTuple(context) ? context.nonNullableType : typeOfArraySpread(expansion, node);
     if (node instanceof as.ElementAccessExpression) return typeOfPart(expansion, node);
     if (isDelete(node)) return as.Type.bool;
+    if (mayFill(node)) return typeOfFilled(expansion, node) ?? undefined;
     if (node instanceof as.CallExpression) {
       if (isArrayFrom(node) && lengthIn(node) === null) return typeOfArrayFrom(expansion, node);
       const type = typeOfExtreme(node) ?? typeOfCallback(expansion, node);
@@ -399,7 +402,7 @@ function isTuple(type: as.Type): boolean {
 function mayBeForm(node: as.Expression, context: as.Type): boolean {
   if (node instanceof BlockExpression) return false;
   if (mayBePart(node) || (node instanceof as.ArrayLiteralExpression && isTuple(context))) return true;
-  if (isForm(node) || maySpread(node) || isDelete(node) || mayUpdate(node)) return true;
+  if (isForm(node) || maySpread(node) || isDelete(node) || mayUpdate(node) || mayFill(node)) return true;
   if (node instanceof as.CallExpression) return mayLoop(node) || isArrayFrom(node) || mayPack(node) || maySearch(node);
   if (node.kind === NodeKind.Binary)
     return withoutParentheses((node as as.BinaryExpression).left) instanceof ChainExpression;

@@ -4,7 +4,9 @@
  * A handler is an exported function of a file in `handlers/`. One call of it is one strictly serializable
  * transaction over everything it reads and writes through tables.
  */
+import { Boxed } from "./boxed";
 import { Writer, encodeValue, takeValue } from "./codec";
+import { isDate } from "./dates";
 import { randomAt, uuidAt } from "./draws";
 import * as host from "./host";
 import { LEAST_LEVEL } from "./log-level";
@@ -76,6 +78,17 @@ export class Table<T> {
 /** The time of this execution in milliseconds since the epoch: the same in every call of one execution. */
 export function now(): i64 {
   return host.now();
+}
+
+/**
+ * The milliseconds since the epoch that a text names, or null if it is not a date. A date is ISO 8601, as ECMAScript has it:
+ * `2026-01-31`, `2026-01-31T12:30:59.999Z`, an offset like `+05:30`. Without an offset the time is UTC:
+ *
+ *     const starts = parseTime(text);
+ *     if (starts == null) abort(400, "bad_date", `${text} is not a date.`);
+ */
+export function parseTime(text: string): Boxed<i64> | null {
+  return isDate(text) ? new Boxed<i64>(Date.fromString(text).getTime()) : null;
 }
 
 /**

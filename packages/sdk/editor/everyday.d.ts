@@ -38,6 +38,10 @@ interface Array<T> {
   /** Of `for…of` and spread. */
   keys(): IterableIterator<i32>;
   flatMap<U>(mapped: (value: T, index: i32, array: T[]) => U[]): U[];
+  /** A sorted copy. */
+  toSorted(comparator?: (a: T, b: T) => i32): T[];
+  /** A copy from the last element to the first. */
+  toReversed(): T[];
 }
 declare namespace Array {
   /** The values of a collection as a list, or what a function makes of each. */
@@ -62,6 +66,29 @@ interface Map<K, V> {
 }
 interface Set<K> {
   [Symbol.iterator](): IterableIterator<K>;
+}
+
+/** The text of a value, as TypeScript writes it. */
+declare function String(value: string | number | boolean | null | (string | number | boolean | null)[]): string;
+/** Whether a value is neither null, false, zero, NaN nor an empty text. */
+declare function Boolean(value: unknown): bool;
+interface Number {
+  /** The number with so many decimals: `"12.50"`. */
+  toFixed(places?: i32): string;
+}
+declare namespace Object {
+  /** The keys, in the order in which they were added. */
+  function keys<T>(entries: { [key: string]: T }): string[];
+  /** The values, in the order in which their keys were added. */
+  function values<T>(entries: { [key: string]: T }): T[];
+  /** The keys with their values, in the order in which the keys were added. */
+  function entries<T>(entries: { [key: string]: T }): [string, T][];
+  /** Sets the fields of the literals. */
+  function assign<T>(target: T, ...sources: { [P in keyof T]?: T[P] }[]): T;
+}
+declare namespace JSON {
+  /** The JSON of a record, an array, a text, a number or a boolean. */
+  function stringify(value: unknown): string;
 }
 
 /** The values by their keys. A key that is not there gives null. */

@@ -48,6 +48,15 @@ export declare class Table<T> {
 export declare function now(): i64;
 
 /**
+ * The milliseconds since the epoch that a text names, or null if it is not a date. A date is ISO 8601, as ECMAScript has it:
+ * `2026-01-31`, `2026-01-31T12:30:59.999Z`, an offset like `+05:30`. Without an offset the time is UTC:
+ *
+ *     const starts = parseTime(text);
+ *     if (starts == null) abort(400, "bad_date", `${text} is not a date.`);
+ */
+export declare function parseTime(text: string): i64 | null;
+
+/**
  * On whose behalf this execution runs: the id that the application's `authenticate` gave the request, or null. No client
  * can choose it.
  */

@@ -9,6 +9,12 @@ import { fileURLToPath } from "node:url";
 const CHANGES = [
   // TypeScript 7 takes no alias for the built-in type `Number`.
   ["declare type Number = _Float;", "interface Number extends _Float {}"],
+  // Handlers call it with a text.
+  [
+    "declare const Number: typeof F64;",
+    "declare const Number: typeof F64 & ((value: string | number | boolean | Date) => f64);",
+  ],
+  ["  constructor(value: i64);\n  /** Returns the UTC", "  constructor(value: i64 | string);\n  /** Returns the UTC"],
   // TypeScript finds the iterators of collections by this symbol (`everyday.d.ts`).
   ["readonly iterator: symbol;", "readonly iterator: unique symbol;"],
   // The parts of a time have defaults.

@@ -86,8 +86,8 @@ function testInWords(test: Test, answer: boolean): { readonly message: string; r
       return {
         message: `The test \`${test.name}\` is always ${answer}, because a value of type ${test.type} is always a whole number.`,
         help: test.isTime
-          ? "Remove the test. `Date.fromString` ends the handler as a trap if the text is not a date."
-          : "Remove the test. To find out whether a text is a number, parse it: `isNaN(parseFloat(text))`.",
+          ? "Write `parseTime(text)`, which is null if the text is not a date: `const starts = parseTime(text); if (starts == null) abort(400, …)`."
+          : "Remove the test. To find out whether a text is a number, parse it: `isNaN(Number(text))`.",
       };
     case "range":
       return {

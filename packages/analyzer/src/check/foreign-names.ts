@@ -23,6 +23,13 @@ const IMPORT_HELP = 'Import at the top of the file: `import { User } from "../li
 const COMPUTED_HELP =
   "Write the name of the member itself. For computed names use a map: `const ages = new Map<string, i32>();`.";
 
+/** `JSON.stringify` is the one part of it that handlers have. */
+const PARSED_JSON: ForeignName = {
+  code: "json_not_available",
+  message: "Handlers can't parse JSON, because the compiler must know the type of each value.",
+  help: "Take the record as a parameter: Radical parses and checks its JSON before the handler runs. `JSON.stringify(record)` makes a text of a record.",
+};
+
 const ENTRIES: readonly Entry[] = [
   {
     code: "any_type",
@@ -95,12 +102,6 @@ const ENTRIES: readonly Entry[] = [
     names: "Iterable Iterator",
     reason: "their loops go over arrays, typed arrays, strings, sets and maps alone",
     help: "Take or return an array: `T[]`.",
-  },
-  {
-    code: "json_not_available",
-    names: "JSON",
-    reason: "Radical encodes and decodes records itself",
-    help: "Take, return and store records. Declare a parameter with the type of the data in place of parsing it.",
   },
   {
     code: "nondeterministic",
@@ -190,6 +191,7 @@ const ENTRIES: readonly Entry[] = [
 
 export const FOREIGN_NAMES: ReadonlyMap<string, ForeignName> = new Map<string, ForeignName>([
   ["RegExp", REGULAR_EXPRESSION],
+  ["JSON", PARSED_JSON],
   ...ENTRIES.flatMap(({ code, names, reason, help }) =>
     names
       .split(" ")

@@ -162,7 +162,7 @@ class ScopeCheck {
         return this.#variable(node as as.VariableDeclaration, scope);
       case NodeKind.Call: {
         const { expression, typeArguments, args } = node as as.CallExpression;
-        this.#own(expression, scope);
+        if (!isStringify(expression)) this.#own(expression, scope);
         this.#visitAll(typeArguments ?? [], scope);
         for (const argument of args) {
           const lambda = lambdaOf(argument);
@@ -247,6 +247,12 @@ class ScopeCheck {
   #tell({ code, message, help }: ForeignName, range: as.Range, fix?: Fix): void {
     this.#found.push(diagnostic(code, { message, primary: spanOfRange(range), help, fix }));
   }
+}
+
+/** `JSON.stringify`, which is all of `JSON` that there is. */
+function isStringify(callee: as.Expression): boolean {
+  if (!(callee instanceof as.PropertyAccessExpression) || callee.property.text !== "stringify") return false;
+  return callee.expression instanceof as.IdentifierExpression && callee.expression.text === "JSON";
 }
 
 /** Whether the compiler may know the value of an expression: there is nothing in it that only a run tells. */

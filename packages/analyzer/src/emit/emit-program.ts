@@ -13,13 +13,16 @@ import {
   type FieldDeclaration,
   type FunctionDeclaration,
   type Global,
+  type LibraryCall,
   type Program,
   type Statement,
   type Type,
 } from "../lower/ir.ts";
-import { isLog, LIBRARY_NAMES } from "../lower/library.ts";
+import { LIBRARY_NAMES, SDK } from "../lower/library.ts";
 import { DRAW_FUNCTIONS, printExpression, printOperand, type Printer } from "./print-expression.ts";
 import { printType } from "./print-type.ts";
+
+const DRAWS = `${SDK}/draws`;
 
 /** `fields`: those that the printed classes have, with their initializers; null: all. `comment` stands on top of the file. */
 export interface EmitOptions {
@@ -37,8 +40,8 @@ class Emitter implements Printer {
   readonly #functions = new Set<FunctionDeclaration>();
   readonly #classes = new Set<ClassDeclaration>();
   readonly #names = new Map<object, string>();
-  readonly #sdkNames = new Set<string>();
-  readonly #drawNames = new Set<string>();
+  /** The names that come from modules of the SDK, with those that they have in the file. */
+  readonly #imports = new Map<string, Map<string, string>>();
   #indent = "";
 
   constructor(program: Program, options: EmitOptions) {
@@ -59,7 +62,9 @@ class Emitter implements Printer {
       (declaration) => declaration.kind === "function" && declaration !== program.handler,
     );
     const parts = [
-      `${this.#options.comment === null ? "" : `// ${this.#options.comment}\n`}${importing(this.#sdkNames, "@radical/sdk")}${this.#drawNames.size === 0 ? "" : `\n${importing(this.#drawNames, "@radical/sdk/draws")}`}`,
+      [this.#options.comment === null ? "" : `// ${this.#options.comment}`, ...this.#importLines()]
+        .filter((line) => line !== "")
+        .join("\n"),
       globals.join("\n"),
       `export ${this.#topLevelFunction(program.handler)}`,
       ...helpers.map((declaration) => this.#topLevelFunction(declaration)),
@@ -104,21 +109,21 @@ class Emitter implements Printer {
         this.#useType(expression.tested);
         break;
       case "library":
-        if (isLog(expression.member)) this.#sdkNames.add("log");
+        if (expression.member.module !== null) this.#import(expression.member.module, expression.name.split(".")[0]!);
         for (const type of expression.typeArguments) this.#useType(type);
         for (const callee of expression.calls) this.#useFunction(callee);
         break;
       case "new-table":
-        this.#sdkNames.add("Table");
+        this.#import(SDK, "Table");
         this.#useType(expression.type);
         break;
       case "draw":
-        this.#drawNames.add(DRAW_FUNCTIONS[expression.source]);
+        this.#import(DRAWS, DRAW_FUNCTIONS[expression.source]);
         break;
       case "now":
       case "caller":
       case "abort":
-        this.#sdkNames.add(expression.kind);
+        this.#import(SDK, expression.kind);
         break;
       default:
         break;
@@ -134,7 +139,7 @@ class Emitter implements Printer {
         for (const argument of type.arguments) this.#useType(argument);
         break;
       case "table":
-        this.#sdkNames.add("Table");
+        this.#import(SDK, "Table");
         this.#useType(type.record);
         break;
       case "function":
@@ -174,11 +179,27 @@ class Emitter implements Printer {
     return declaration.fields.filter((field) => fields === null || declaration.kind === "tuple" || fields.has(field));
   }
 
+  #import(from: string, name: string): void {
+    const names = this.#imports.get(from);
+    if (names === undefined) this.#imports.set(from, new Map([[name, name]]));
+    else names.set(name, name);
+  }
+
+  #importLines(): string[] {
+    const modules = [...this.#imports].toSorted(([a], [b]) => (a < b ? -1 : 1));
+    return modules.map(([from, names]) => {
+      const parts = [...names].map(([name, own]) => (name === own ? name : `${name} as ${own}`));
+      return `import { ${parts.toSorted().join(", ")} } from "${from}";`;
+    });
+  }
+
   // ── Names ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Top-level names are unique and no local variable's, so no scope can hide them. */
   #chooseNames(): void {
-    const taken = new Set<string>([...LIBRARY_NAMES, ...this.#sdkNames, this.#program.handler.name]);
+    const taken = new Set<string>([...LIBRARY_NAMES, this.#program.handler.name]);
+    for (const name of this.#imports.get(SDK)?.keys() ?? []) taken.add(name);
+    for (const name of this.#imports.get(DRAWS)?.keys() ?? []) taken.add(name);
     this.#names.set(this.#program.handler, this.#program.handler.name);
     for (const declaration of this.#functions) {
       for (const { local } of declaration.parameters) taken.add(local.name);
@@ -186,16 +207,27 @@ class Emitter implements Printer {
         if (statement.kind === "variable") taken.add(statement.local.name);
       });
     }
-    const choose = (declaration: { readonly name: string }): void => {
-      if (this.#names.has(declaration)) return;
-      let name = declaration.name;
-      for (let number = 2; taken.has(name); number++) name = `${declaration.name}_${number}`;
+    const free = (wanted: string): string => {
+      let name = wanted;
+      for (let number = 2; taken.has(name); number++) name = `${wanted}_${number}`;
       taken.add(name);
-      this.#names.set(declaration, name);
+      return name;
     };
+    const choose = (declaration: { readonly name: string }): void => {
+      if (!this.#names.has(declaration)) this.#names.set(declaration, free(declaration.name));
+    };
+    // Variables of the developer's have the names of functions that expansions call.
+    for (const [from, names] of this.#imports) {
+      if (from === SDK || from === DRAWS) continue;
+      for (const name of names.keys()) names.set(name, free(name));
+    }
     for (const global of this.#program.globals) choose(global);
     for (const declaration of this.#classes) choose(declaration);
     for (const declaration of this.#functions) if (declaration.kind === "function") choose(declaration);
+  }
+
+  libraryName({ member, name }: LibraryCall): string {
+    return (member.module === null ? null : this.#imports.get(member.module)?.get(name)) ?? name;
   }
 
   className(declaration: ClassDeclaration): string {
@@ -439,8 +471,4 @@ function inBaseOrder(classes: readonly ClassDeclaration[]): ClassDeclaration[] {
   };
   for (const declaration of classes) add(declaration);
   return ordered;
-}
-
-function importing(names: ReadonlySet<string>, from: string): string {
-  return `import { ${[...names].toSorted().join(", ")} } from "${from}";`;
 }

@@ -10,7 +10,13 @@ import { printExpression, printOperand, type Printer } from "./print-expression.
 const span = { file: "a.ts", start: 0, end: 0, line: 1, column: 1 };
 const type: Type = { kind: "number", name: "i32" };
 const nothing = (): string => "";
-const printer: Printer = { className: nothing, functionName: nothing, globalName: nothing, lambda: nothing };
+const printer: Printer = {
+  className: nothing,
+  functionName: nothing,
+  globalName: nothing,
+  libraryName: ({ name }) => name,
+  lambda: nothing,
+};
 
 const locals: readonly Local[] = ["a", "b", "c"].map((name) => ({ name, type, span }));
 const local = fc.constantFrom(...locals);

@@ -6,6 +6,7 @@ import type {
   FieldDeclaration,
   FunctionDeclaration,
   Global,
+  LibraryCall,
   Type,
 } from "../lower/ir.ts";
 import { tupleClass } from "../parse/tuples.ts";
@@ -16,6 +17,7 @@ export interface Printer {
   className(declaration: ClassDeclaration): string;
   functionName(declaration: FunctionDeclaration): string;
   globalName(global: Global): string;
+  libraryName(call: LibraryCall): string;
   /** An arrow function. */
   lambda(declaration: FunctionDeclaration): string;
 }
@@ -166,7 +168,7 @@ function print(expression: Expression, printer: Printer): [text: string, strengt
         case "method":
         case "function":
           return [
-            `${object === "" ? "" : `${object}.`}${expression.name}${generics}(${list(expression.arguments)})`,
+            `${object === "" ? "" : `${object}.`}${printer.libraryName(expression)}${generics}(${list(expression.arguments)})`,
             PRIMARY,
           ];
       }

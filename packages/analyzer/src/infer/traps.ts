@@ -22,7 +22,10 @@ export const QUIET_MEMBERS: ReadonlySet<string> = new Set([
     "NativeMath NativeMathf",
     "abs acos acosh asin asinh atan atan2 atanh cbrt ceil clz32 cos cosh exp exp2 expm1 floor fround hypot imul log log10 log1p log2 max min mod pow rem round scalbn sign sin sinh sqrt tan tanh trunc",
   ),
-  ...named("", "abs ceil floor max min nearest sqrt trunc isNaN isFinite parseFloat parseInt log"),
+  ...named(
+    "",
+    "abs ceil floor max min nearest sqrt trunc isNaN isFinite parseFloat parseInt log parseTime numberOf quoted jsonOfFloat",
+  ),
   ...named("log", "debug warn error"),
 ]);
 

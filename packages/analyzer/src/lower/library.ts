@@ -22,6 +22,8 @@ export interface LibraryMember {
   readonly result: LibraryResult;
   /** For each parameter of the callback what it is given. */
   readonly callback: readonly CallbackParameter[] | null;
+  /** The module of the SDK that exports it; null: it is AssemblyScript's. */
+  readonly module: string | null;
 }
 
 /**
@@ -45,6 +47,9 @@ export type CallbackParameter = "accumulator" | "element" | "plain" | "receiver"
 
 type Traits = Partial<Omit<LibraryMember, "owner" | "name">>;
 
+/** The module that handlers import. */
+export const SDK = "@radical/sdk";
+
 const PURE: Traits = { result: "plain" };
 const READ: Traits = { reads: true, result: "plain" };
 const COPY: Traits = { reads: true, readsArguments: true, result: "copy" };
@@ -63,6 +68,7 @@ function define(owners: string, names: string, traits: Traits): void {
         storesArguments: false,
         result: "plain",
         callback: null,
+        module: null,
         ...traits,
         owner: owner === "-" ? "" : owner,
         name,
@@ -108,8 +114,10 @@ define(
 );
 
 // Of the SDK. A line that is logged has no effect on what comes behind it.
-define("-", "log", { form: "function" });
-define("log", "debug warn error", { form: "function" });
+define("-", "log parseTime", { form: "function", module: SDK });
+define("log", "debug warn error", { form: "function", module: SDK });
+define("-", "toFixed numberOf", { form: "function", module: `${SDK}/decimals` });
+define("-", "quoted jsonOfFloat", { form: "function", module: `${SDK}/json` });
 define("-", "assert", { form: "function", result: "argument" });
 define("-", "select", { form: "function", result: "any-argument" });
 
@@ -253,17 +261,12 @@ export const LIBRARY_NAMES: ReadonlySet<string> = new Set([
   ...CONTAINERS,
   ..."Table now caller random uuid randomAt uuidAt abort String Math Mathf Error NaN Infinity unchecked".split(" "),
   ..."bool i8 u8 i16 u16 i32 u32 i64 u64 isize usize f32 f64 string".split(" "),
-  ...[...members.values()].flatMap((member) => (member.owner === "" && !isLog(member) ? [member.name] : [])),
+  ...[...members.values()].flatMap((member) => (member.owner === "" && member.module === null ? [member.name] : [])),
 ]);
 
 /** Each reason why members have no model. */
 export function refusalReasons(): ReadonlySet<string> {
   return new Set(REFUSED.values());
-}
-
-/** Whether it is of the SDK, which a file imports. */
-export function isLog({ owner, name }: LibraryMember): boolean {
-  return owner === "log" || (owner === "" && name === "log");
 }
 
 export function libraryMember(owner: string, name: string): LibraryMember | null {

@@ -30,6 +30,7 @@ import { mended } from "./library-mends.ts";
 import { ENTRIES_FILE, MapEntries, resolveMapEntries } from "./map-entries.ts";
 import { BOXED_FILE, boxedType, NullableNumbers, resolveNullableNumbers, type Original } from "./nullable-numbers.ts";
 import type { CheckedFunction } from "./overflow.ts";
+import { nameSdkFunctions, SDK_FUNCTION_FILES } from "./sdk-functions.ts";
 import { declareShapes, nameAliases, type Declared, type ShapedSource } from "./shapes.ts";
 import { drawPlace, originOf, spanOfRange } from "./span.ts";
 import { standInForTypes } from "./stand-ins.ts";
@@ -129,7 +130,10 @@ export function loadProgram(request: CompileRequest): LoadedProgram {
   try {
     const aliases = addSources(program, request);
     if (request.allMistakes === true) standInForTypes(program);
-    if (request.allMistakes === true || !hasErrors(program)) as.initializeProgram(program);
+    if (request.allMistakes === true || !hasErrors(program)) {
+      as.initializeProgram(program);
+      nameSdkFunctions(program, SDK_LIBRARY);
+    }
     nameAliases(program, aliases);
   } catch (error) {
     request.trees.clear();
@@ -602,7 +606,7 @@ export class RadicalCompiler extends as.Compiler {
 
   override makeToString(expression: as.ExpressionRef, type: as.Type, node: as.Node): as.ExpressionRef {
     this.arithmetic.noteConversion(type, "text", node);
-    return super.makeToString(expression, type, node);
+    return this.#nullableNumbers.makeToString(expression, type, node) ?? super.makeToString(expression, type, node);
   }
 
   /** Ends the run: an integer does not fit. */
@@ -728,7 +732,7 @@ function addSources(program: as.Program, request: CompileRequest): Declared["ali
   add(`~lib/${runtime}`, stdlib.get(runtime)!, "entry");
   add(request.entry, sources.get(request.entry)!, "entry");
   // No file imports these: the compiler uses them by itself.
-  for (const path of [BOXED_FILE, ENTRIES_FILE, TUPLES_FILE])
+  for (const path of [BOXED_FILE, ENTRIES_FILE, TUPLES_FILE, ...SDK_FUNCTION_FILES])
     add(`${SDK_LIBRARY}/${path}`, request.sdk.get(path)!, "module");
   // The list grows as it is read.
   for (const { internalPath, node } of waiting) {

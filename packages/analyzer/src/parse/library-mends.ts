@@ -8,66 +8,58 @@ interface Mend {
   readonly right: string;
 }
 
-/** Behind the library's code, whose lines stay where they are. The library reads each accepted text as it is meant. */
-const CHECK_DATE = `
-// @ts-ignore: decorator
-@lazy let _at: i32;
-
-/** ISO 8601, as ECMAScript has it: "2026", "2026-01", "2026-01-31", each with "T12:30", "T12:30:59" or "T12:30:59.999", "Z" or an offset. */
-function checkDate(text: string): void {
-  _at = 0;
-  const year = checkNumber(text, 6, 0, 999999);
-  if (passed(text, 45)) {
-    const month = checkNumber(text, 2, 1, 12);
-    const leap = i32(year % 4 == 0 && (year % 100 != 0 || year % 400 == 0));
-    if (passed(text, 45)) checkNumber(text, 2, 1, month == 2 ? 28 + leap : 31 - (((month - 1) % 7) & 1));
-  }
-  if (passed(text, 84)) {
-    const hour = checkNumber(text, 2, 0, 24);
-    if (!passed(text, 58)) notADate();
-    // The last moment of a day may be its hour 24.
-    let rest = checkNumber(text, 2, 0, 59);
-    if (passed(text, 58)) {
-      rest |= checkNumber(text, 2, 0, 59);
-      if (passed(text, 46)) rest |= checkNumber(text, 9, 0, 999999999);
-    }
-    if (hour == 24 && rest != 0) notADate();
-    if (!passed(text, 90) && (passed(text, 43) || passed(text, 45))) {
-      checkNumber(text, 2, 0, 23);
-      if (passed(text, 58)) checkNumber(text, 2, 0, 59);
-    }
-  }
-  if (_at != text.length) notADate();
-}
-
-/** The number of 1 to \`digits\` digits that comes next. */
-function checkNumber(text: string, digits: i32, least: i32, most: i32): i32 {
-  const start = _at;
-  let value = 0;
-  for (; _at < text.length && _at - start < digits; _at++) {
-    const digit = text.charCodeAt(_at) - 48;
-    if (<u32>digit > 9) break;
-    value = value * 10 + digit;
-  }
-  if (_at == start || value < least || value > most) notADate();
-  return value;
-}
-
-function passed(text: string, character: i32): bool {
-  if (_at >= text.length || text.charCodeAt(_at) != character) return false;
-  _at++;
-  return true;
-}
-
-function notADate(): void {
-  throw new RangeError("This text is not a date. A date is written 2026-01-31 or 2026-01-31T12:30:00Z.");
-}
-`;
-
 const MENDS: ReadonlyMap<string, readonly Mend[]> = new Map([
+  [
+    // Texts of floats were not always the shortest ones, and had a ".0" that TypeScript does not write.
+    "~lib/util/number.ts",
+    [
+      {
+        wrong: 'import { idof } from "../builtins";\n',
+        right: 'import { idof } from "../builtins"; import { textOfFloat } from "@radical/sdk/decimals";\n',
+      },
+      { wrong: '  if (value == 0) return "0.0";\n', right: "  return textOfFloat(value, isSingle);\n" },
+      {
+        wrong: "  if (value == 0) {\n    store<u16>(buffer, CharCode._0);\n",
+        right:
+          "  const text = textOfFloat(value, isSingle); memory.copy(buffer, changetype<usize>(text), <usize>text.length << 1); return text.length; {\n    store<u16>(buffer, CharCode._0);\n",
+      },
+    ],
+  ],
+  [
+    // Floats of texts were not always the nearest ones; of spaces alone, a text was read beyond its end.
+    "~lib/util/string.ts",
+    [
+      {
+        wrong: '  MAX_DOUBLE_LENGTH\n} from "./number";\n',
+        right:
+          '  MAX_DOUBLE_LENGTH\n} from "./number"; import { floatAtStart, integerAtStart } from "@radical/sdk/decimals";\n',
+      },
+      {
+        wrong: "radix: i32 = 0): T {\n  let len = str.length;\n",
+        right:
+          "radix: i32 = 0): T {\n  if (isFloat<T>()) return <T>integerAtStart(str, radix); let len = str.length;\n",
+      },
+      {
+        wrong: "  while (isSpace(code)) {\n    code = <u32>load<u16>(ptr += 2);\n    --len;\n  }\n",
+        right:
+          "  while (len && isSpace(code)) {\n    code = <u32>load<u16>(ptr += 2);\n    --len;\n  } if (!len) return <T>0;\n",
+      },
+      {
+        wrong: "export function strtod(str: string): f64 {\n",
+        right: "export function strtod(str: string): f64 { return floatAtStart(str);\n",
+      },
+    ],
+  ],
   [
     "~lib/string.ts",
     [
+      {
+        // `trim`: of spaces at the start, those behind the half of the text stayed.
+        wrong:
+          "    while (offset < size && isSpace(load<u16>(changetype<usize>(this) + offset))) {\n      offset += 2; size -= 2;\n",
+        right:
+          "    while (size && isSpace(load<u16>(changetype<usize>(this) + offset))) {\n      offset += 2; size -= 2;\n",
+      },
       {
         // `replaceAll`: doubling the room once is not enough for a replacement that is longer than all before it.
         wrong: "if (offset + chunk + replaceLen > outSize) {\n        outSize <<= 1;",
@@ -80,13 +72,14 @@ const MENDS: ReadonlyMap<string, readonly Mend[]> = new Map([
     "~lib/date.ts",
     [
       {
-        // `fromString`: what is not a number counted as 0, a month 13 as one of the year after.
-        wrong: "    if (!dateTimeString.length) throw new RangeError(E_INVALIDDATE);\n",
-        right: "    checkDate(dateTimeString);\n",
+        wrong: 'import { E_INVALIDDATE } from "util/error";\n',
+        right: 'import { E_INVALIDDATE } from "util/error"; import { isDate } from "@radical/sdk/dates";\n',
       },
       {
-        wrong: "  return daysSinceEpoch(year, month, day) * MILLIS_PER_DAY + euclidRem(ms, MILLIS_PER_DAY);\n}\n",
-        right: `  return daysSinceEpoch(year, month, day) * MILLIS_PER_DAY + euclidRem(ms, MILLIS_PER_DAY);\n}\n${CHECK_DATE}`,
+        // `fromString`: what is not a number counted as 0, a month 13 as one of the year after.
+        wrong: "    if (!dateTimeString.length) throw new RangeError(E_INVALIDDATE);\n",
+        right:
+          '    if (!isDate(dateTimeString)) throw new RangeError("This text is not a date. A date is written 2026-01-31 or 2026-01-31T12:30:00Z.");\n',
       },
     ],
   ],

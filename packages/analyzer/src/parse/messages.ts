@@ -152,11 +152,8 @@ function nullHelp(written: string): string {
 function callHelp(written: string): string {
   if (/\.entries\b/.test(written))
     return "Write `for (const [key, value] of map) …`. Or loop over `map.keys()` or `map.values()`, which are arrays.";
-  if (/^String\b/.test(written)) return "Make a text of it: `value.toString()`.";
-  if (/^Number\b/.test(written))
-    return "Parse a text with `parseFloat(text)` or `i32.parse(text)`. Give a number another type with `value as f64`.";
-  if (/^Boolean\b/.test(written)) return "Compare the value: `value != 0`, `value != null`.";
-  return "Give a number another type with `value as f64`. Parse a text with `parseFloat(text)` or `i32.parse(text)`, and make one with `value.toString()`.";
+  if (/^(String|Number|Boolean)$/.test(written)) return `Write the call: \`(value) => ${written}(value)\`.`;
+  return "Give a number another type with `value as f64`. Parse a text with `Number(text)` or `i32.parse(text)`, and make one with `String(value)`.";
 }
 
 /** The meanings of the compiler's messages in a handler. */
@@ -246,6 +243,8 @@ const KNOWN: readonly Known[] = [
     code: "missing_type",
     message: "A type argument is missing here, because it does not follow from the arguments.",
     help: (written) => {
+      const called = /\b(String|Number|Boolean)\)?$/.exec(written)?.[1];
+      if (called !== undefined) return `Write the call: \`(value) => ${called}(value)\`.`;
       const method = /\.(map|reduce|reduceRight|flatMap)\b/.exec(written)?.[1];
       return method === undefined
         ? "Write the types: `new Map<string, i32>()`."
@@ -258,6 +257,24 @@ const KNOWN: readonly Known[] = [
       const name = /^[\w$.]+$/.test(written) ? written : "value";
       return `Make a text of it: \`${name}.toString()\`.`;
     },
+  },
+  {
+    pattern: /^type 'string' is not assignable to type '([iuf]\d+)'$/,
+    message: ([, type]) => `A text does not become a number of type ${type} by itself.`,
+    help: (written, [, type]) => {
+      const text = /^[\w$.]+$/.test(written) ? written : "text";
+      return `Parse the text: \`${type === "f64" ? "Number" : `${type}.parse`}(${text})\`. For a date write \`parseTime(${text})\`.`;
+    },
+  },
+  {
+    pattern: /^the '\+' operator cannot be applied to type 'string'$/,
+    message: "A text has no sign `+`.",
+    help: "Write `Number(text)`, which is the number that the text names.",
+  },
+  {
+    pattern: /^(the '(<<|>>>?|~)' operator|operator '[|&^]') cannot be applied to types? 'f(32|64)'/,
+    message: "A float has no bits to work on.",
+    help: "For the whole part of a float write `Math.trunc(value)`, or `value as i32`.",
   },
   {
     // The type of a list that begins empty.

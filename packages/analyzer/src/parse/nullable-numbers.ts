@@ -144,6 +144,17 @@ export class NullableNumbers {
     return this.#original.convertExpression(value, from, to, explicit, node);
   }
 
+  /** The text of a number, or "null"; null: the value is another. */
+  makeToString(value: as.ExpressionRef, type: as.Type, node: as.Node): as.ExpressionRef | null {
+    const held = boxedType(type);
+    if (held === null) return null;
+    const { module, currentFlow } = this.#compiler;
+    const box = currentFlow.getTempLocal(type);
+    const number = this.#unboxed(module.local_get(box.index, type.toRef()), type);
+    const text = this.#compiler.makeToString(number, held, node);
+    return module.if(module.local_tee(box.index, value, true), text, this.#compiler.ensureStaticString("null"));
+  }
+
   #box(value: as.ExpressionRef, from: as.Type, to: as.Type, explicit: boolean, node: as.Node): as.ExpressionRef {
     const box = to.getClass()!;
     const held = this.#original.convertExpression(value, from, boxedType(to)!, explicit, node);

@@ -52,6 +52,7 @@ function eachOf(list: string[], act: (key: string, at: i32) => void): void { for
 function fold(many: i32, give: (at: i32) => i32): i32 { let sum = 0; for (let i = 0; i < many; i++) sum = (sum * 3 + give(i)) & 1023; return sum; }
 function passOn(many: i32, give: (at: i32) => i32): i32 { return many > 2 ? fold(1, give) + passOn(many - 1, give) : fold(many, give) + give(7); }
 function changed<T, R>(list: T[], change: (each: T) => R): R[] { const all: R[] = []; for (let i = 0; i < list.length; i++) all.push(change(list[i])); return all; }
+function within(text: string): string { let plain = true; for (let at = 0; at < text.length; at++) { const code = text.charCodeAt(at); if (code < 32 || code == 34 || code == 92 || (code & 0xf800) == 0xd800) plain = false; } return plain ? '"' + text + '"' : ""; }
 function absentItem(): Item | null { return null; }
 class Two { first: i32 = 0; second: string = ""; }
 function pairOf(n: i32, text: string): [i32, string] { trace = clip(trace + "2"); return [n, text]; }
@@ -536,6 +537,66 @@ class PairWriter {
           value: `(${result} as i32)`,
         };
       },
+      "array-at": () => {
+        const at = this.#value("i32", depth);
+        const other = this.#value("i32", depth);
+        const [held, result] = [this.#name("k"), this.#name("r")];
+        return {
+          kind: "i32",
+          short: `(limits.at(${at.short} - 3) ?? ${other.short})`,
+          before: [
+            ...at.before,
+            `const ${held} = ${at.value} - 3; let ${result} = 0; if (inside(${held} + limits.length, limits.length * 2)) { ${result} = limits.at(${held}); } else { ${other.before.join(" ")} ${result} = ${other.value}; }`,
+          ],
+          value: result,
+        };
+      },
+      "text-of": () => {
+        const { short, before, value } = this.#value(this.#random.pick(["i32", "bool"]), depth);
+        return { kind: "string", short: `String(${short})`, before, value: `(${value}).toString()` };
+      },
+      "text-and-number": () => {
+        const [left, right] = [this.#value("string", depth), this.#value("i32", depth)];
+        const held = this.#name("k");
+        return {
+          kind: "string",
+          short: `(${left.short} + ${right.short})`,
+          before: [...left.before, `const ${held} = ${left.value};`, ...right.before],
+          value: `(${held} + (${right.value}).toString())`,
+        };
+      },
+      "json-text": () => {
+        const [number, text] = [this.#value("i32", depth), this.#value("string", depth)];
+        const [first, second] = [this.#name("k"), this.#name("k")];
+        return {
+          kind: "string",
+          short: `JSON.stringify({ a: ${number.short}, b: ${text.short} })`,
+          before: [
+            ...number.before,
+            `const ${first} = (${number.value}).toString();`,
+            ...text.before,
+            `const ${second} = within(${text.value});`,
+          ],
+          value: `('{"a":' + ${first} + ',"b":' + ${second} + "}")`,
+        };
+      },
+      "assigned-record": () => {
+        if (this.#plain) return null;
+        const [number, text] = [this.#value("i32", depth), this.#value("string", depth)];
+        const [object, first, second] = [this.#name("o"), this.#name("k"), this.#name("k")];
+        return {
+          kind: "i32",
+          short: `Object.assign(shared, { n: ${number.short} & 63, name: ${text.short} }).n`,
+          before: [
+            `const ${object} = shared;`,
+            ...number.before,
+            `const ${first} = ${number.value} & 63;`,
+            ...text.before,
+            `const ${second} = ${text.value}; ${object}.n = ${first}; ${object}.name = ${second};`,
+          ],
+          value: `${object}.n`,
+        };
+      },
       "assign-value": () => {
         if (this.#plain || !this.#inHandler) return null;
         const other = this.#value("string", depth);
@@ -723,6 +784,16 @@ class PairWriter {
             `const ${name} = new Map<string, i32>(); for (let ${index} = 0; ${index} < many.length; ${index}++) ${name}.set(many[${index}], ${index});`,
             ...other.before,
             `${name}.delete(${other.value}); total += ${name}.size;`,
+          ],
+        );
+      },
+      "loop-over-entries": () => {
+        const record = `const record: Record<string, i32> = {}; for (let ${index} = 0; ${index} < many.length; ${index}++) record[many[${index}]] = ${index};`;
+        const body = `items.has(key(${name})); total += ${name}v; record[${name} + "x"] = total;`;
+        return both(
+          `{ ${record} for (const [${name}, ${name}v] of Object.entries(record)) { ${body} } total += Object.keys(record).length; }`,
+          [
+            `${record} const keys = record.keys(); const values = record.values(); for (let ${index}j = 0; ${index}j < keys.length; ${index}j++) { const ${name} = keys[${index}j]; const ${name}v = values[${index}j]; ${body} } total += record.keys().length;`,
           ],
         );
       },

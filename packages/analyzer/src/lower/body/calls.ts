@@ -5,7 +5,7 @@ import { SDK_LIBRARY } from "../../parse/compile.ts";
 import { textOf } from "../../parse/span.ts";
 import { withoutParentheses } from "../../parse/children.ts";
 import { STRING, VOID, nonNullable, type Expression, type Type } from "../ir.ts";
-import { isLog, libraryMember } from "../library.ts";
+import { libraryMember } from "../library.ts";
 import { isApplication, sourcePath, spanOf } from "../nodes.ts";
 import { Refusal } from "../refusal.ts";
 import type { BodyLowering } from "./lower-body.ts";
@@ -232,10 +232,10 @@ function lowerSdkCall(
   } else {
     const owner = callee.parent.kind === ElementKind.File ? "" : callee.parent.name;
     const member = libraryMember(owner, name);
-    if (member !== null && isLog(member)) {
+    if (member !== null && member.module !== null) {
       const called = owner === "" ? name : `${owner}.${name}`;
       const call = { receiver: null, name: called, typeArguments: [], arguments: args, calls: [] };
-      return { kind: "library", member, ...call, type: VOID, span };
+      return { kind: "library", member, ...call, type: lowering.typeOf(node), span };
     }
   }
   throw unknownMember("", name, span);

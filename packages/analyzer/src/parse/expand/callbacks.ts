@@ -36,6 +36,7 @@ import {
   element,
   hidden,
   integer,
+  newList,
   not,
   nothing,
   run,
@@ -347,13 +348,13 @@ class CallbackExpansion {
         if (made === null) return null;
         if (made === as.Type.void)
           return this.#expansion.tell("callback_without_value", this.#callback.lambda.node.range);
-        return this.#loop(newArray(this.#result, made), (value) => [run(call(result(), "push", [value!], where))]);
+        return this.#loop(newList(this.#result, made), (value) => [run(call(result(), "push", [value!], where))]);
       }
       case "flatMap": {
         const made = madeElement(this.#expansion, this.#callback);
         if (made === null) return null;
         const inner = hidden("inner", this.#callback.at, where);
-        return this.#loop(newArray(this.#result, made), (value) => [
+        return this.#loop(newList(this.#result, made), (value) => [
           as.Node.createForOfStatement(
             declared(inner, null, CommonFlags.Const, null),
             value!,
@@ -364,7 +365,7 @@ class CallbackExpansion {
       }
       case "filter":
         return this.#loop(
-          newArray(this.#result, keptElement(this.#expansion, this.#callback)),
+          newList(this.#result, keptElement(this.#expansion, this.#callback)),
           (value) => [when(value!, run(call(result(), "push", [this.#kept()], where)), where)],
           { keepsItem: true },
         );
@@ -590,7 +591,7 @@ class CallbackExpansion {
       range,
     );
     return new BlockExpression(
-      [constant(length, whole), newArray(this.#result, made), loop],
+      [constant(length, whole), newList(this.#result, made), loop],
       again(this.#result),
       range,
     );
@@ -672,12 +673,6 @@ interface LoopOptions {
   /** How many elements have no round. */
   readonly from?: number;
   readonly before?: readonly as.Statement[];
-}
-
-function newArray(name: as.IdentifierExpression, type: as.Type): as.Statement {
-  const { range } = name;
-  const typeName = as.Node.createSimpleTypeName("Array", range);
-  return constant(name, as.Node.createNewExpression(typeName, [new ResolvedTypeNode(type, range)], [], range));
 }
 
 const GROWING: ReadonlySet<string> = new Set(["push", "unshift", "splice"]);

@@ -169,8 +169,14 @@ type Left =
   | { readonly kind: "chain"; readonly chain: ChainExpression; readonly type: as.Type }
   /** An element of a map, which the map lacks. */
   | { readonly kind: "entry"; readonly map: as.Expression; readonly key: as.Expression; readonly type: as.Type }
-  /** An element behind the end of an array. */
-  | { readonly kind: "element"; readonly list: as.Expression; readonly index: as.Expression; readonly type: as.Type }
+  /** An element behind the end of an array; `isAt`: `list.at(index)`, also of a text. */
+  | {
+      readonly kind: "element";
+      readonly list: as.Expression;
+      readonly index: as.Expression;
+      readonly type: as.Type;
+      readonly isAt: boolean;
+    }
   | { readonly kind: "null" }
   | { readonly kind: "never"; readonly type: as.Type };
 
@@ -191,16 +197,18 @@ function leftOf(expansion: Expansion, node: as.Expression): Left | null {
     const [key] = args;
     if (callee.kind === NodeKind.PropertyAccess && key !== undefined && args.length === 1) {
       const { expression: map, property } = callee as as.PropertyAccessExpression;
-      const owner = property.text === "get" ? typing.of(map, flow) : null;
-      if (owner !== null && !isNullable(owner) && typing.containerOf(owner)?.prototype.name === "Map")
-        return { kind: "entry", map, key, type };
+      const owner = property.text === "get" || property.text === "at" ? typing.of(map, flow) : null;
+      const name = owner === null || isNullable(owner) ? "" : (typing.containerOf(owner)?.prototype.name ?? "");
+      if (property.text === "get" && name === "Map") return { kind: "entry", map, key, type };
+      if (property.text === "at" && (name === "String" || (ARRAYS.test(name) && !isNullable(type))))
+        return { kind: "element", list: map, index: key, type, isAt: true };
     }
   }
   if (inner.kind === NodeKind.ElementAccess) {
     const { expression: list, elementExpression: index } = inner as as.ElementAccessExpression;
     const owner = typing.of(list, flow);
     if (owner !== null && !isNullable(owner) && ARRAYS.test(typing.containerOf(owner)?.prototype.name ?? ""))
-      return { kind: "element", list, index, type };
+      return { kind: "element", list, index, type, isAt: false };
   }
   return isNullable(type) ? { kind: "nullable", type } : { kind: "never", type };
 }
@@ -271,13 +279,18 @@ export function expandNullish(expansion: Expansion, node: NullishExpression): as
       const list = hidden("list", at, known.list.range);
       const index = hidden("index", at, known.index.range);
       const statements = [constant(list, known.list), constant(index, known.index, as.Type.i32)];
+      const length = (): as.Expression => access(again(list), "length", range);
+      // `list.at(-1)` is the last element.
+      const first = known.isAt ? counting(binary(Token.Plus, again(index), length(), range)) : again(index);
       const isKnown = binary(
         Token.Ampersand_Ampersand,
-        counting(binary(Token.GreaterThan_Equals, again(index), integer(0, range), range)),
-        counting(binary(Token.LessThan, again(index), access(again(list), "length", range), range)),
+        counting(binary(Token.GreaterThan_Equals, first, integer(0, range), range)),
+        counting(binary(Token.LessThan, again(index), length(), range)),
         range,
       );
-      const found = element(again(list), again(index), left.range);
+      const found = known.isAt
+        ? call(again(list), "at", [again(index)], left.range)
+        : element(again(list), again(index), left.range);
       if (!isNullable(known.type)) return present(statements, isKnown, found, right, ends, range);
       if (!isDefault) return presentOrNull(statements, isKnown, found, node, known.type, ends);
       // An element that is there may be null, and stays so.

@@ -31,6 +31,8 @@ import { expandFilled, mayFill, typeOfFilled } from "./collections.ts";
 import { expandCallback, mayLoop, typeOfCallback, unknownIn } from "./callbacks.ts";
 import { Closures } from "./closures.ts";
 import { expandDelete, isDelete } from "./deletes.ts";
+import { expandConcatenation, mayConcatenate, typeOfConcatenation } from "./concatenations.ts";
+import { expandDate, expandLibraryCall, mayBeDate, mayBeOfLibrary, typeOfLibraryCall } from "./library.ts";
 import { expandForOf } from "./loops.ts";
 import { mistakeText, type FormMistake } from "./mistakes.ts";
 import { expandSearch, maySearch } from "./searches.ts";
@@ -159,6 +161,11 @@ export class Expander {
   block({ statements, result }: BlockExpression, context: as.Type, constraints: Constraints): as.ExpressionRef {
     const compiler = this.#compiler;
     const internals = compiler as unknown as CompilerInternals;
+    if (statements.length === 0 && result === null) {
+      // A mistake was told here: no other follows from it.
+      internals.currentType = context === as.Type.auto ? as.Type.i32 : context;
+      return compiler.module.unreachable();
+    }
     const outer = internals.currentFlow;
     const inner = outer.fork();
     internals.currentFlow = inner;
@@ -189,6 +196,7 @@ export class Expander {
     if (node instanceof as.CallExpression)
       return (
         expandPush(expansion, node) ??
+        expandLibraryCall(expansion, node) ??
         expandCallback(expansion, node) ??
         expandArrayFrom(expansion, node) ??
         expandArguments(expansion, node) ??
@@ -204,13 +212,17 @@ export class Expander {
     }
     if (node instanceof as.BinaryExpression)
       return (
-        expandPatternAssignment(expansion, node) ?? expandComparison(expansion, node) ?? expandUpdate(expansion, node)
+        expandPatternAssignment(expansion, node) ??
+        expandConcatenation(expansion, node) ??
+        expandComparison(expansion, node) ??
+        expandUpdate(expansion, node)
       );
     if (node instanceof as.UnaryPrefixExpression)
       return isDelete(node)
         ? expandDelete(expansion, node)
         : (expandNegation(expansion, node) ?? expandUpdate(expansion, node));
     if (node instanceof as.UnaryPostfixExpression) return expandUpdate(expansion, node);
+    if (mayBeDate(node)) return expandDate(expansion, node);
     // The value of `value as const` is the value; types say nothing of constants.
     return isConstAssertion(node) ? (expandConstant(expansion, node) ?? node.expression) : null;
   }
@@ -230,8 +242,10 @@ export class Expander {
     if (mayFill(node)) return typeOfFilled(expansion, node) ?? undefined;
     if (node instanceof as.CallExpression) {
       if (isArrayFrom(node) && lengthIn(node) === null) return typeOfArrayFrom(expansion, node);
-      const type = typeOfExtreme(node) ?? typeOfCallback(expansion, node);
-      return type === undefined ? this.#closures.typeOf(expansion, node) : type;
+      const type = typeOfLibraryCall(expansion, node);
+      if (type !== undefined) return type;
+      const looped = typeOfExtreme(node) ?? typeOfCallback(expansion, node);
+      return looped === undefined ? this.#closures.typeOf(expansion, node) : looped;
     }
     if (node instanceof as.IdentifierExpression) {
       const self = this.#closures.selfAt(node, flow);
@@ -239,6 +253,7 @@ export class Expander {
     }
     if (isConstAssertion(node))
       return typeOfConstant(expansion, node.expression) ?? this.#typing.of(node.expression, flow, context);
+    if (mayConcatenate(node)) return typeOfConcatenation(expansion, node);
     // A comparison or negation is one, whatever it is expanded to.
     return undefined;
   }
@@ -316,7 +331,7 @@ export class Expander {
       ask(node.right, flow);
     } else if (node instanceof AssignIfExpression) {
       ask(node.target, flow);
-    } else if (node instanceof as.CallExpression) {
+    } else if (node instanceof as.CallExpression && expandLibraryCall(this.#asking(flow, context), node) === null) {
       const unknown = unknownIn(this.#asking(flow, context), node);
       const inner = flow.fork();
       for (const [name, type] of unknown?.names ?? []) inner.addScopedDummyLocal(name.text, type, name);
@@ -403,7 +418,9 @@ function mayBeForm(node: as.Expression, context: as.Type): boolean {
   if (node instanceof BlockExpression) return false;
   if (mayBePart(node) || (node instanceof as.ArrayLiteralExpression && isTuple(context))) return true;
   if (isForm(node) || maySpread(node) || isDelete(node) || mayUpdate(node) || mayFill(node)) return true;
-  if (node instanceof as.CallExpression) return mayLoop(node) || isArrayFrom(node) || mayPack(node) || maySearch(node);
+  if (mayConcatenate(node) || mayBeDate(node)) return true;
+  if (node instanceof as.CallExpression)
+    return mayLoop(node) || isArrayFrom(node) || mayPack(node) || maySearch(node) || mayBeOfLibrary(node);
   if (node.kind === NodeKind.Binary)
     return withoutParentheses((node as as.BinaryExpression).left) instanceof ChainExpression;
   if (node.kind !== NodeKind.UnaryPrefix) return false;

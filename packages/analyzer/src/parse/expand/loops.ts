@@ -6,6 +6,7 @@ import { as, CommonFlags, NodeKind, Token } from "../assemblyscript.ts";
 import { childrenOf, withoutParentheses } from "../children.ts";
 import { declarationsOf, heldBy, type Pattern } from "../forms-patterns.ts";
 import { patternOf } from "../forms-parser.ts";
+import { entriesOf } from "../map-entries.ts";
 import { tupleOf } from "../tuples.ts";
 import type { Expansion } from "./expander.ts";
 import { pathOf } from "./place.ts";
@@ -27,6 +28,7 @@ import {
   run,
   variable,
 } from "./syntax.ts";
+import type { Typing } from "./typing.ts";
 
 const ARRAYS = /^(Static|(Int|Uint|Float)\d+(Clamped)?)?Array$/;
 
@@ -144,7 +146,10 @@ function sourceOf({ typing, flow }: Expansion, iterable: as.Expression): Source 
   if (inner.kind === NodeKind.Call) {
     const { expression, args } = inner as as.CallExpression;
     const callee = withoutParentheses(expression);
-    if (callee.kind === NodeKind.PropertyAccess && args.length === 0) {
+    const [argument] = args;
+    if (callee.kind === NodeKind.PropertyAccess && argument !== undefined && isEntriesCall(typing, flow, callee))
+      return entriesOf(typing.of(argument, flow)) === null ? null : { kind: "entries", map: argument };
+    if (callee.kind === NodeKind.PropertyAccess && argument === undefined) {
       const { expression: owner, property } = callee as as.PropertyAccessExpression;
       const name = typing.containerOf(typing.of(owner, flow))?.prototype.name ?? "";
       if (property.text === "entries" && name === "Map") return { kind: "entries", map: owner };
@@ -197,6 +202,12 @@ function entryType({ typing, flow }: Expansion, source: Source): as.Type | null 
     default:
       return null;
   }
+}
+
+/** `Object.entries`. */
+function isEntriesCall(typing: Typing, flow: as.Flow, callee: as.Expression): boolean {
+  const { expression: owner, property } = callee as as.PropertyAccessExpression;
+  return property.text === "entries" && pathOf(owner) === "Object" && typing.isGlobal(owner, flow);
 }
 
 // -------------------------------------------------------------------------------------------------------------- names

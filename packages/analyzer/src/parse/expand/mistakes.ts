@@ -105,6 +105,62 @@ const MISTAKES = {
     message: "This literal has another number of parts than the tuple.",
     help: 'Write each part: `const pair: [string, f64] = ["ann", 1];`.',
   },
+  float_radix: {
+    code: "platform_name",
+    message: "A float has texts with base 10 only.",
+    help: "Make an integer of it first: `(value as i32).toString(16)`. For decimals write `value.toFixed(2)`.",
+  },
+  number_of_null: {
+    code: "platform_name",
+    message: "`Number()` can't take a number that may be null.",
+    help: "Write the number that null counts as: `value ?? 0`.",
+  },
+  number_of_object: {
+    code: "platform_name",
+    message: "`Number()` takes a text, a number or a boolean, and this is none of them.",
+    help: "Write the field or method that has the number, such as `date.getTime()`.",
+  },
+  entries_of_map: {
+    code: "platform_name",
+    message: "This list is empty in TypeScript, because `Object` takes the members of a `Map` and not its entries.",
+    help: "Write `map.keys()` or `map.values()`, which are arrays. A loop goes over both: `for (const [key, value] of map)`.",
+  },
+  entries_of_record: {
+    code: "platform_name",
+    message: "`Object` lists a `Record<string, T>` only, because the fields of other objects are known at build time.",
+    help: "Read the fields by their names, or declare the object as `Record<string, T>`.",
+  },
+  from_entries: {
+    code: "platform_name",
+    message: "Handlers have no `Object.fromEntries`.",
+    help: "Set the entries in a loop: `for (const user of users) ages[user.name] = user.age;`.",
+  },
+  object_assign: {
+    code: "platform_name",
+    message: "`Object.assign` takes a record, and object literals with the fields that it sets.",
+    help: "For a new record with the fields of others write `{ ...first, ...second }`. Else set the fields one by one.",
+  },
+  json_type: {
+    code: "json_not_available",
+    message:
+      "`JSON.stringify` takes texts, numbers, booleans, dates, arrays, `Record<string, T>` and records of these.",
+    help: "Make a record of the value first.",
+  },
+  json_recursive: {
+    code: "json_not_available",
+    message: "`JSON.stringify` can't take a record that has records of its own type in it.",
+    help: "Write a function that makes the text, and calls itself for the inner records.",
+  },
+  json_of_base: {
+    code: "json_not_available",
+    message: "`JSON.stringify` can't take this record: its class has derived classes, whose fields are not known here.",
+    help: "Make a record of the fields for the text.",
+  },
+  json_layout: {
+    code: "json_not_available",
+    message: "`JSON.stringify` takes the value only, without a replacer and indentation.",
+    help: "Leave it out: `JSON.stringify(order)`.",
+  },
   unknown_form: {
     code: "type_error",
     message: "The type of this expression is not known.",

@@ -1,7 +1,7 @@
 /** `[...a, b]`, `{ ...record, field }`, `list.push(...a)`, and assignments to patterns. */
 import { as, CommonFlags, ElementKind, NodeKind, Token } from "../assemblyscript.ts";
 import { withoutParentheses } from "../children.ts";
-import { BlockExpression, NullishExpression, ResolvedTypeNode, type RecordSpreadExpression } from "../forms-nodes.ts";
+import { BlockExpression, NullishExpression, type RecordSpreadExpression } from "../forms-nodes.ts";
 import { isOptionalMember } from "../forms-types.ts";
 import { partsOfTuple } from "../tuples.ts";
 import type { Expansion } from "./expander.ts";
@@ -14,6 +14,7 @@ import {
   constant,
   declared,
   element,
+  emptyList,
   hidden,
   identifier,
   run,
@@ -71,7 +72,7 @@ export function expandArraySpread(expansion: Expansion, node: as.ArrayLiteralExp
   const container = copied === null ? null : typing.containerOf(typing.of(copied, flow));
   const copying = COPYING.get(container?.prototype.name ?? "");
   const isCopy = copied !== null && copying !== undefined && container?.typeArguments?.[0] === found;
-  const start = isCopy ? call(copied, copying, [], first.range) : emptyArray(found, range);
+  const start = isCopy ? call(copied, copying, [], first.range) : emptyList(found, range);
   const added = (isCopy ? others : elementExpressions).map((part) => pushing(all, part, at));
   return new BlockExpression([constant(all, start), ...added], again(all), range);
 }
@@ -81,11 +82,6 @@ const COPYING: ReadonlyMap<string, string> = new Map([
   ["Array", "slice"],
   ["Set", "values"],
 ]);
-
-function emptyArray(type: as.Type, range: as.Range): as.Expression {
-  const name = as.Node.createSimpleTypeName("Array", range);
-  return as.Node.createNewExpression(name, [new ResolvedTypeNode(type, range)], [], range);
-}
 
 /** Adds an element, or all that is spread. */
 function pushing(list: as.IdentifierExpression, part: as.Expression, at: number): as.Statement {
@@ -193,20 +189,21 @@ export function expandRecordSpread(expansion: Expansion, node: RecordSpreadExpre
 }
 
 /** Whether an object of the class may have fields that the class does not have. */
-function hasDerived({ prototype }: as.Class): boolean {
+export function hasDerived({ prototype }: as.Class): boolean {
   for (const known of prototype.program.elementsByName.values())
     if (known.kind === ElementKind.ClassPrototype && (known as as.ClassPrototype).basePrototype === prototype)
       return true;
   return false;
 }
 
-interface Field {
+export interface Field {
   readonly type: as.Type;
   readonly isOptional: boolean;
+  readonly declaration: as.Node;
 }
 
 /** By name. */
-function fieldsOf(owner: as.Class): ReadonlyMap<string, Field> {
+export function fieldsOf(owner: as.Class): ReadonlyMap<string, Field> {
   const fields = new Map<string, Field>();
   for (const [name, member] of owner.members ?? []) {
     if (member.kind !== ElementKind.PropertyPrototype) continue;
@@ -215,6 +212,7 @@ function fieldsOf(owner: as.Class): ReadonlyMap<string, Field> {
     fields.set(name, {
       type: instance.type,
       isOptional: fieldDeclaration !== null && isOptionalMember(fieldDeclaration),
+      declaration: instance.declaration,
     });
   }
   return fields;

@@ -44,6 +44,16 @@ export function integer(value: number, range: as.Range): as.Expression {
   return written(as.Node.createIntegerLiteralExpression(integerOf(value, 0), range), String(value));
 }
 
+export function textLiteral(value: string, range: as.Range): as.Expression {
+  return written(as.Node.createStringLiteralExpression(value, range), JSON.stringify(value));
+}
+
+/** A template of texts with values between them. */
+export function template(parts: string[], values: as.Expression[], range: as.Range): as.Expression {
+  const raw = parts.map((part) => part.replaceAll(/[\\`]|\$\{/g, "\\$&"));
+  return as.Node.createTemplateLiteralExpression(null, parts, raw, values, range);
+}
+
 export function nothing(range: as.Range): as.Expression {
   return written(as.Node.createNullExpression(range), "null");
 }
@@ -92,6 +102,11 @@ export function call(object: as.Expression, method: string, args: as.Expression[
   return as.Node.createCallExpression(access(object, method, range), null, args, range);
 }
 
+export function emptyList(type: as.Type, range: as.Range): as.Expression {
+  const name = as.Node.createSimpleTypeName("Array", range);
+  return as.Node.createNewExpression(name, [new ResolvedTypeNode(type, range)], [], range);
+}
+
 /** The elements of an array from an index on. */
 export function slicedFrom(list: as.Expression, index: number, range: as.Range): as.Expression {
   return call(list, "slice", [integer(index, range)], range);
@@ -134,6 +149,11 @@ export function declared(
     [as.Node.createVariableDeclaration(name, null, flags, typeNode, value, range)],
     range,
   );
+}
+
+/** `const name: type[] = [];` */
+export function newList(name: as.IdentifierExpression, type: as.Type): as.Statement {
+  return constant(name, emptyList(type, name.range));
 }
 
 export function run(expression: as.Expression): as.Statement {

@@ -63,6 +63,13 @@ export class Typing {
     return found !== null && found.declaration.range.source.isLibrary && !isTupleClass(found) ? found : null;
   }
 
+  /** Whether a name is one of the library, or one that nobody has declared. */
+  isGlobal(name: as.Expression, flow: as.Flow): boolean {
+    if (!(name instanceof as.IdentifierExpression)) return false;
+    const element = this.#resolver.lookupExpression(name, flow, as.Type.auto, ReportMode.Swallow);
+    return element === null || !(element instanceof as.DeclaredElement) || element.declaration.range.source.isLibrary;
+  }
+
   isText(type: as.Type | null): boolean {
     return type?.getClass() === this.program.stringInstance;
   }

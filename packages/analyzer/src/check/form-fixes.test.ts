@@ -207,6 +207,11 @@ const FIXES: readonly (readonly [code: DiagnosticCode, before: string, after: st
     "export function h(name: string, ages: Record<string, i32>): bool {\n  return !(ages[name] != null);\n}\n",
   ],
   [
+    "in_operator",
+    "type Ages = Record<string, i32>;\nexport function h(name: string, ages: Ages): bool {\n  if (name in ages) return true;\n  return false;\n}\n",
+    "type Ages = Record<string, i32>;\nexport function h(name: string, ages: Ages): bool {\n  if (ages[name] != null) return true;\n  return false;\n}\n",
+  ],
+  [
     "map_entry",
     "export function h(words: string[]): i32 {\n  const counts: Record<string, i32> = {};\n  for (let i = 0; i < words.length; i++) counts[words[i]]++;\n  return counts.size;\n}\n",
     "export function h(words: string[]): i32 {\n  const counts: Record<string, i32> = {};\n  for (let i = 0; i < words.length; i++) counts[words[i]] = (counts[words[i]] ?? 0) + 1;\n  return counts.size;\n}\n",

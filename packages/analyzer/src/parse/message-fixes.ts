@@ -74,12 +74,18 @@ function withHas(range: as.Range): Fix | undefined {
   const [key, held] = [textOf(left), withoutParentheses(right)];
   if (held.kind !== NodeKind.Identifier) return undefined;
   const name = textOf(held);
-  const [, type] =
-    new RegExp(`(?<![\\w$.])${name}\\??\\s*(?::|=\\s*new)\\s*(Map|Set|Record)\\b`).exec(range.source.text) ?? [];
+  const type = collectionOf(name, range.source.text);
   if (type === undefined) return undefined;
   const test = `${name}[${key}] != null`;
   const text = type !== "Record" ? `${name}.has(${key})` : STANDS_ALONE.has(found.around.kind) ? test : `(${test})`;
   return replaced(`Write ${text}`, spanOfRange(range), text);
+}
+
+/** The collection that a variable, parameter or field holds, as the file declares it. */
+function collectionOf(name: string, text: string): string | undefined {
+  const [, written] = new RegExp(`(?<![\\w$.])${name}\\??\\s*(?::|=\\s*new)\\s*(\\w+)`).exec(text) ?? [];
+  const [, meant] = new RegExp(`\\btype ${written}\\s*=\\s*(\\w+)`).exec(text) ?? [];
+  return [written, meant].find((type) => type === "Map" || type === "Set" || type === "Record");
 }
 
 const STANDS_ALONE: ReadonlySet<NodeKind> = new Set([NodeKind.If, NodeKind.Return, NodeKind.Parenthesized]);

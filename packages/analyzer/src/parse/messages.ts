@@ -369,11 +369,11 @@ const KNOWN: readonly Known[] = [
   },
   {
     pattern: /^expression cannot be represented by a type$/,
-    message: "The type of this is not known.",
+    message: "The type of this expression is not known.",
     help: (written) =>
       written.startsWith("{")
         ? "Write the type of the result: `(seat): Place => ({ row: seat.row })`, with `type Place = { row: string };`."
-        : "Write it into a variable with a type first.",
+        : "Put the value into a variable with a type first: `const total: f64 = …;`.",
   },
   {
     pattern: /^type '<object>' is not assignable/,

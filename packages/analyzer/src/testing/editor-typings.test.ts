@@ -10,6 +10,23 @@ import { formPair } from "./form-pairs.ts";
 const FIXTURES = fileURLToPath(new URL("../../fixtures/", import.meta.url));
 const TYPINGS = fileURLToPath(new URL("../../../sdk/editor/", import.meta.url));
 
+/** Commas in loops, holes in lists, entries of a `Map`, operators and constructors of classes, literals that leave out fields. */
+const ONLY_IN_ASSEMBLYSCRIPT: ReadonlySet<string> = new Set([
+  "constructs.ts TS2695: Left side of comma operator is unused and has no side effects.",
+  "functions.ts TS2322: Type '(number | undefined)[]' is not assignable to type 'number[]'.",
+  "functions.ts TS2322: Type '(string | undefined)[]' is not assignable to type '(string | null)[]'.",
+  "library.ts TS7052: Element implicitly has an 'any' type because type 'Map<string, number>' has no index signature. Did you mean to call 'map.set'?",
+  "library.ts TS7052: Element implicitly has an 'any' type because type 'Map<string, number>' has no index signature. Did you mean to call 'map.get'?",
+  "objects.ts TS2693: 'Deep' only refers to a type, but is being used as a value here.",
+  "objects.ts TS2365: Operator '+' cannot be applied to types 'Vector' and 'Vector'.",
+  "objects.ts TS7053: Element implicitly has an 'any' type because expression of type '1' can't be used to index type 'Vector'.",
+  "objects.ts TS7053: Element implicitly has an 'any' type because expression of type '0' can't be used to index type 'Vector'.",
+  "objects.ts TS2339: Property 'x' does not exist on type 'number'.",
+  "objects.ts TS2678: Type 'Vector' is not comparable to type 'number'.",
+  "objects.ts TS2741: Property 'next' is missing in type '{ text: string; n: number; }' but required in type 'Literal'.",
+  "objects.ts TS2741: Property 'n' is missing in type '{ next: Literal; text: string; }' but required in type 'Literal'.",
+]);
+
 let project: string;
 
 beforeEach(() => {
@@ -40,24 +57,7 @@ test("fixtures have no red line but for forms that only AssemblyScript has", () 
       const folder = join(FIXTURES, name, part);
       if (existsSync(folder)) cpSync(folder, join(project, name, part), { recursive: true });
     }
-  expect([...new Set(complaints())]).toMatchInlineSnapshot(`
-    [
-      "constructs.ts TS2695: Left side of comma operator is unused and has no side effects.",
-      "forms.ts TS2345: Argument of type 'string | null' is not assignable to parameter of type 'string'.",
-      "functions.ts TS2322: Type '(number | undefined)[]' is not assignable to type 'number[]'.",
-      "functions.ts TS2322: Type '(string | undefined)[]' is not assignable to type '(string | null)[]'.",
-      "library.ts TS7052: Element implicitly has an 'any' type because type 'Map<string, number>' has no index signature. Did you mean to call 'map.set'?",
-      "library.ts TS7052: Element implicitly has an 'any' type because type 'Map<string, number>' has no index signature. Did you mean to call 'map.get'?",
-      "objects.ts TS2693: 'Deep' only refers to a type, but is being used as a value here.",
-      "objects.ts TS2365: Operator '+' cannot be applied to types 'Vector' and 'Vector'.",
-      "objects.ts TS7053: Element implicitly has an 'any' type because expression of type '1' can't be used to index type 'Vector'.",
-      "objects.ts TS7053: Element implicitly has an 'any' type because expression of type '0' can't be used to index type 'Vector'.",
-      "objects.ts TS2339: Property 'x' does not exist on type 'number'.",
-      "objects.ts TS2678: Type 'Vector' is not comparable to type 'number'.",
-      "objects.ts TS2741: Property 'next' is missing in type '{ text: string; n: number; }' but required in type 'Literal'.",
-      "objects.ts TS2741: Property 'n' is missing in type '{ next: Literal; text: string; }' but required in type 'Literal'.",
-    ]
-  `);
+  expect(complaints().filter((words) => !ONLY_IN_ASSEMBLYSCRIPT.has(words))).toEqual([]);
 });
 
 test("random programs of everyday forms have no red line", () => {

@@ -43,7 +43,7 @@ function near(n: i32): string { return "k" + (n & 1).toString(); }
 function note(n: i32): i32 { trace = clip(trace + "n"); count = (count + n + 1) & 15; seen.put(near(n), new Seen(count)); return count; }
 function tell(text: string): string { trace = clip(trace + "t"); return clip(text + trace); }
 function found(text: string): Item | null { trace = clip(trace + "f"); return items.get(key(text)); }
-function made(n: i32): Box | null { trace = clip(trace + "m"); if (n % 3 == 0) return null; const box = new Box(); box.n = n & 31; box.name = n % 2 == 0 ? null : "x"; return box; }
+function made(n: i32): Box | null { trace = clip(trace + "m"); if (n % 3 == 0) return null; const box = new Box(); box.n = n & 31; if (n % 2 != 0) box.name = "x"; return box; }
 function take(a: i32, b: i32): i32 { return a * 2 + b; }
 function known(at: string): i32 { const one = seen.get(at); return one == null ? 0 : one.n; }
 function few(n: i32): i32 { return n & 3; }

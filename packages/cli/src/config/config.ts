@@ -44,7 +44,7 @@ export interface RadicalConfig {
   readonly outDir?: string;
   /**
    * Where locations keep what they have read, behind the memory of their isolates. Default: `durable-object`.
-   * What each costs and survives: docs/caches.md.
+   * The costs of each: docs/caches.md.
    */
   readonly cache?: CacheKind | CacheConfig;
   /**
@@ -58,7 +58,7 @@ export interface RadicalConfig {
    */
   readonly log?: LeastLevel;
   readonly limits?: {
-    /** What one execution of a handler may compute. Default: 50,000,000,000. See docs/handlers.md, "Limits". */
+    /** The most that one execution of a handler may compute. Default: 50,000,000,000. See docs/handlers.md, "Limits". */
     readonly fuel?: number;
   };
   readonly dev?: {
@@ -67,7 +67,7 @@ export interface RadicalConfig {
     /** Locations by name with their way to the primary: its round trip in ms, or all of it. Default: the five of the paper. */
     readonly locations?: Readonly<Record<string, number | Distance>>;
   };
-  /** What `radical deploy` goes by; its options win. See docs/deploy.md. */
+  /** The settings of `radical deploy`; its options win. See docs/deploy.md. */
   readonly deploy?: DeployConfig;
 }
 
@@ -86,7 +86,7 @@ export interface AssetsConfig {
   /** Relative to the config file. */
   readonly folder?: string;
   /**
-   * What a path without a file gets: the Worker's answer (`none`), the nearest `404.html` with status 404
+   * The answer for a path without a file: the Worker's answer (`none`), the nearest `404.html` with status 404
    * (`404-page`), or `index.html` with status 200 (`single-page-application`). Default: `none`.
    */
   readonly notFound?: NotFound;

@@ -16,7 +16,7 @@ export interface AwsPrimaryConfig {
   readonly instanceType?: string;
   /** Two availability zones of the region, for machine a and machine b. Default: its first two. */
   readonly zones?: readonly [string, string];
-  /** Who gets mail when an alarm goes off; AWS asks the address once whether it wants that. Default: nobody. */
+  /** The address that gets mail when an alarm goes off; AWS asks it once whether it wants that. Default: none. */
   readonly alarmEmail?: string;
   /** Lets those who may in the account open a shell on the machines, by SSM Session Manager. Default: false. */
   readonly shellAccess?: boolean;

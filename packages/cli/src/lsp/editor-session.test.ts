@@ -470,6 +470,56 @@ describe("code actions", () => {
     await editor.session.close();
   });
 
+  test("a file of many habits builds after all of its rewrites", async () => {
+    const habits = `import { type Table } from "@radical/sdk";
+
+enum State {
+  Open = "open",
+  Done = "done",
+}
+interface Ages {
+  [name: string]: i32;
+}
+class Task {
+  private title: string = "";
+  state: State = State.Open;
+}
+const tasks = new Table<Task>("tasks");
+
+export async function add(title: string, ages: Ages): Promise<bigint> {
+  class Found {
+    count: i32 = 0;
+  }
+  const found = new Found();
+  const task = await tasks.get(title);
+  if (task != null && task?.state == State.Done && /^urgent/.test(title)) found.count++;
+  ages[title]++;
+  const names = [];
+  for (const name of title.split(/, /)) names.push(name);
+  if (title in ages && halves(1) !== NaN) console.log("there are ages");
+  const total = 1n;
+  return total + Date.now();
+}
+
+export const halves = (n: i32): f64 => n / 2;
+`;
+    await write({ "radical.config.ts": CONFIG, "handlers/shop.ts": habits });
+    const editor = new Editor();
+    editor.open("handlers/shop.ts", habits);
+    await editor.session.settled();
+    let text = habits;
+    for (let rounds = 0; editor.lines().length > 0 && rounds < 4; rounds++) {
+      const before = editor.lines();
+      const [action] = actionsAt(editor, 1, ["source.fixAll"]);
+      expect([before, action?.kind]).toEqual([before, "source.fixAll.radical"]);
+      text = after(text, action);
+      editor.type("handlers/shop.ts", text);
+      await editor.session.settled();
+    }
+    expect([editor.lines(), text]).toEqual([[], text]);
+    await editor.session.close();
+  });
+
   test("a document that has changed since has none until it is analyzed", async () => {
     await write({ "radical.config.ts": CONFIG, "handlers/shop.ts": AWAITED });
     const editor = new Editor();

@@ -352,9 +352,10 @@ function assignedType(
   { operator, value }: AssignIfExpression,
   type: as.Type,
 ): as.Type {
-  const given = operator === "??" ? typing.of(value, flow, type) : null;
-  const isLeft = operator === "??" && (given === null || !isNullable(given));
-  return isLeft ? (boxedType(type) ?? type.nonNullableType) : type;
+  if (operator !== "??") return type;
+  const there = boxedType(type) ?? type.nonNullableType;
+  const given = typing.of(value, flow, there);
+  return given !== null && isNullable(given) ? type : there;
 }
 
 export function expandAssignIf(expansion: Expansion, node: AssignIfExpression): as.Expression | null {

@@ -54,9 +54,19 @@ export function sections(): readonly Section[] {
     section("Concepts", "concepts/request", "concepts/guarantees", "concepts/failures", "analysis", "caches"),
     section(
       "How-to",
-      ...["editor", "auth", "tables", "log", "testing", "vite", "benchmark", "ci", "look-after", "rotate-keys"].map(
-        (name) => `how-to/${name}`,
-      ),
+      ...[
+        "editor",
+        "auth",
+        "tables",
+        "dates",
+        "log",
+        "testing",
+        "vite",
+        "benchmark",
+        "ci",
+        "look-after",
+        "rotate-keys",
+      ].map((name) => `how-to/${name}`),
       "live-queries",
       "worker",
       "deploy",

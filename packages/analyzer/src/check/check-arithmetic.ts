@@ -65,6 +65,34 @@ function inWords(finding: Finding): Diagnostic {
         primary,
         help: `Compare with null: \`${textOf((node as as.UnaryPrefixExpression).operand)} != null\`.`,
       });
+    case "bool-arithmetic": {
+      const { left } = node as as.BinaryExpression;
+      return diagnostic("type_error", {
+        message: "The result of this would be a bool, because its left side is one.",
+        primary,
+        help: `Make it a number: \`(${textOf(left)} ? 1 : 0)\`.`,
+      });
+    }
+    case "shift-by-zero": {
+      const { left } = node as as.BinaryExpression;
+      return diagnostic("dead_code", {
+        message: "This shift changes nothing, because the number keeps its type and its sign.",
+        primary,
+        help: `Without the sign it is \`${operandText(left)} as u32\`.`,
+      });
+    }
+    case "large-literal":
+      return diagnostic("constant_overflow", {
+        message: `${textOf(node)} does not fit into an i32, so ${finding.name} would be a number without a sign.`,
+        primary,
+        help: `Write the type: \`${finding.name}: i64 = ${textOf(node)}\`.`,
+      });
+    case "locale-order":
+      return diagnostic("sort_order", {
+        message: "Handlers know no order of a language, so that `localeCompare` would put B before a.",
+        primary,
+        help: "Compare the texts: `a < b ? -1 : a > b ? 1 : 0`. Where letters are equal in both cases, compare `toLowerCase()`.",
+      });
     case "sort-order":
       return diagnostic("sort_order", {
         message: "Without a function, TypeScript sorts numbers by their texts, so that 10 comes before 9.",

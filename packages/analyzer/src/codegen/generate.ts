@@ -184,7 +184,7 @@ class Generator {
       : this.#type(file, resolved, type);
   }
 
-  #textChecks({ type, absent = false }: RecordField, value: string, by: "reader" | "writer", path: string): string {
+  #textChecks({ type, absent }: RecordField, value: string, by: "reader" | "writer", path: string): string {
     return textChecks(absent ? { kind: "nullable", inner: type } : type, value, by, path, 0);
   }
 

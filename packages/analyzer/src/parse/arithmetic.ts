@@ -61,6 +61,14 @@ export type Finding = { readonly node: as.Node } & (
   | { readonly kind: "missing-key"; readonly access: "key" | "index" | "element"; readonly isDefault: boolean }
   /** `typeof` of a value that may be null: JavaScript says "object" of null. */
   | { readonly kind: "nullable-typeof" }
+  /** `flag + 1` of a bool: the result is a bool too. */
+  | { readonly kind: "bool-arithmetic" }
+  /** `x >>> 0` of a number with a sign: JavaScript takes the sign away. */
+  | { readonly kind: "shift-by-zero" }
+  /** A variable without a type, whose first value is too large for an i32 and not for a u32. */
+  | { readonly kind: "large-literal"; readonly name: string }
+  /** `a.localeCompare(b)`: JavaScript knows the order of languages. */
+  | { readonly kind: "locale-order" }
   /** `list.sort()` of numbers: JavaScript sorts them by their texts. */
   | { readonly kind: "sort-order" }
 );
@@ -250,6 +258,14 @@ export class Arithmetic {
       const division = type === null && initializer !== null ? this.#divisionIn(initializer) : null;
       const local = division === null ? null : this.#compiler.currentFlow.lookupLocal(name.text);
       if (local !== null) this.#quotients.set(local, division!);
+      if (
+        type === null &&
+        initializer !== null &&
+        /^\d[\d_]*$/.test(textOf(initializer)) &&
+        isDevelopers(name.range.source)
+      )
+        if (this.#compiler.currentFlow.lookupLocal(name.text)?.type === as.Type.u32)
+          this.#find({ kind: "large-literal", node: initializer, name: name.text });
     }
   }
 
@@ -368,6 +384,7 @@ export class Arithmetic {
       }
       case NodeKind.Binary: {
         const { operator, left, right } = node as as.BinaryExpression;
+        if (ARITHMETIC.has(operator)) return this.#lookAtArithmetic(node as as.BinaryExpression);
         if (!EQUALITY.has(operator)) return;
         const [a, b] = [withoutParentheses(left), withoutParentheses(right)];
         if ((a.kind === NodeKind.Null) === (b.kind === NodeKind.Null) || !this.#isJudged(node)) return;
@@ -385,6 +402,8 @@ export class Arithmetic {
           const type = property.text === "toString" ? this.#typeOf(object, as.Type.auto) : null;
           if (type !== null) this.noteConversion(type, "text", object);
           if (args.length === 0 && property.text === "sort") this.#lookAtSort(node, object);
+          if (property.text === "localeCompare" && this.#lookUp(callee)?.internalName === LOCALE_COMPARE)
+            this.#find({ kind: "locale-order", node });
         }
         const [value] = args;
         if (value === undefined || !/\bis(NaN|Finite|Integer|SafeInteger)$/.test(textOf(expression))) return;
@@ -399,6 +418,16 @@ export class Arithmetic {
       default:
         return;
     }
+  }
+
+  #lookAtArithmetic(node: as.BinaryExpression): void {
+    const { operator, left, right } = node;
+    const isShift = operator === Token.GreaterThan_GreaterThan_GreaterThan;
+    if (isShift && textOf(right) !== "0") return;
+    const type = this.#typeOf(left, as.Type.auto);
+    if (type === null || !this.#isJudged(node)) return;
+    if (isShift && isSigned(type)) this.#find({ kind: "shift-by-zero", node });
+    else if (!isShift && type === as.Type.bool) this.#find({ kind: "bool-arithmetic", node });
   }
 
   #lookAtSort(node: as.Node, list: as.Expression): void {
@@ -535,6 +564,18 @@ const NUMBER_TESTS = /^~lib\/number\/(?:F(?:32|64)\.)?(isNaN|isFinite|isInteger|
 
 /** The integers that an f64 has. */
 const EXACT: Range = { min: -(2n ** 53n), max: 2n ** 53n };
+
+const LOCALE_COMPARE = "~lib/string/String#localeCompare";
+
+const ARITHMETIC: ReadonlySet<Token> = new Set([
+  Token.Plus,
+  Token.Minus,
+  Token.Asterisk,
+  Token.Asterisk_Asterisk,
+  Token.Slash,
+  Token.Percent,
+  Token.GreaterThan_GreaterThan_GreaterThan,
+]);
 
 const EQUALITY: ReadonlySet<Token> = new Set([
   Token.Equals_Equals,

@@ -3,8 +3,9 @@
  * is an object of the SDK's class `Boxed`. Nobody sees it: a number is boxed where null would fit too, and unboxed as
  * soon as it is known not to be null. Objects are never compared: numbers are.
  */
-import { as, Constraints, NodeKind, ReportMode, Token, TypeKind } from "./assemblyscript.ts";
+import { as, Constraints, DiagnosticCode, NodeKind, ReportMode, Token, TypeKind } from "./assemblyscript.ts";
 import { withoutParentheses } from "./children.ts";
+import { mistakeText } from "./expand/mistakes.ts";
 
 /** Path of the file with the class, in the SDK. */
 export const BOXED_FILE = "boxed.ts";
@@ -118,6 +119,8 @@ export class NullableNumbers {
     }
     const value = this.#original.compileExpression(node, context, demands);
     const type = this.#compiler.currentType;
+    if (node.kind === NodeKind.New && hasNullableKeys(type))
+      this.#compiler.error(DiagnosticCode.Not_implemented_0, node.range, mistakeText("nullable_keys"));
     if (wanted !== null || this.#kept.has(node) || boxedType(type) === null) return value;
     return this.#compiler.currentFlow.isNonnull(value, type) ? this.#unboxed(value, type) : value;
   }
@@ -223,6 +226,13 @@ export class NullableNumbers {
     program.diagnostics.length = told;
     return type !== null && boxedType(type) !== null ? type : null;
   }
+}
+
+/** Whether values of a type are sets or maps with nullable numbers as keys. */
+function hasNullableKeys(type: as.Type): boolean {
+  const { prototype, typeArguments } = type.getClass() ?? {};
+  const isCollection = /^~lib\/(map\/Map|set\/Set)$/.test(prototype?.internalName ?? "");
+  return isCollection && boxedType(typeArguments![0]!) !== null;
 }
 
 /** Whether it surely is not a nullable number. */

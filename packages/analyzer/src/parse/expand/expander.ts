@@ -48,7 +48,7 @@ import {
 import { again, hidden, nothing, variable } from "./syntax.ts";
 import { expandConstant, expandPart, expandTuple, mayBePart, typeOfConstant, typeOfPart } from "./tuples.ts";
 import { Typing } from "./typing.ts";
-import { expandUpdate, mayUpdate } from "./updates.ts";
+import { expandCount, expandUpdate, mayCount, mayUpdate } from "./updates.ts";
 
 /** The questions that an expansion may ask. */
 export interface Expansion {
@@ -220,8 +220,8 @@ export class Expander {
     if (node instanceof as.UnaryPrefixExpression)
       return isDelete(node)
         ? expandDelete(expansion, node)
-        : (expandNegation(expansion, node) ?? expandUpdate(expansion, node));
-    if (node instanceof as.UnaryPostfixExpression) return expandUpdate(expansion, node);
+        : (expandNegation(expansion, node) ?? expandCount(expansion, node) ?? expandUpdate(expansion, node));
+    if (node instanceof as.UnaryPostfixExpression) return expandCount(expansion, node) ?? expandUpdate(expansion, node);
     if (mayBeDate(node)) return expandDate(expansion, node);
     // The value of `value as const` is the value; types say nothing of constants.
     return isConstAssertion(node) ? (expandConstant(expansion, node) ?? node.expression) : null;
@@ -417,8 +417,8 @@ function isTuple(type: as.Type): boolean {
 function mayBeForm(node: as.Expression, context: as.Type): boolean {
   if (node instanceof BlockExpression) return false;
   if (mayBePart(node) || (node instanceof as.ArrayLiteralExpression && isTuple(context))) return true;
-  if (isForm(node) || maySpread(node) || isDelete(node) || mayUpdate(node) || mayFill(node)) return true;
-  if (mayConcatenate(node) || mayBeDate(node)) return true;
+  if (isForm(node) || maySpread(node) || isDelete(node)) return true;
+  if (mayUpdate(node) || mayCount(node) || mayFill(node) || mayConcatenate(node) || mayBeDate(node)) return true;
   if (node instanceof as.CallExpression)
     return mayLoop(node) || isArrayFrom(node) || mayPack(node) || maySearch(node) || mayBeOfLibrary(node);
   if (node.kind === NodeKind.Binary)

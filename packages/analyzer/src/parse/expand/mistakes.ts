@@ -24,6 +24,11 @@ const MISTAKES = {
     message: "This default is never used, because the member is never absent, and null is a value.",
     help: 'Write `??` for a value in place of null: `const note = order.note ?? ""`. Or declare the member as optional: `note?: string`.',
   },
+  nullable_keys: {
+    code: "type_error",
+    message: "Keys of a set or map can't be numbers that may be null, because each of them would be another key.",
+    help: "Keep null apart: a `Set<f64>`, and a variable for null.",
+  },
   not_iterable: {
     code: "for_of_loop",
     message: "A `for … of` loop goes over arrays, typed arrays, strings, sets and maps, and this is none of them.",

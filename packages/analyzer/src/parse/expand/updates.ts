@@ -5,8 +5,9 @@
 import { as, NodeKind, Token } from "../assemblyscript.ts";
 import { childrenOf, withoutParentheses } from "../children.ts";
 import { BlockExpression } from "../forms-nodes.ts";
+import { boxedType } from "../nullable-numbers.ts";
 import type { Expansion } from "./expander.ts";
-import { access, again, binary, constant, element, hidden } from "./syntax.ts";
+import { access, again, assigned, binary, constant, element, hidden, integer, run } from "./syntax.ts";
 
 const UPDATES: ReadonlySet<Token> = new Set([
   Token.Plus_Equals,
@@ -53,6 +54,40 @@ function mayAct(node: as.Node): boolean {
 export function mayUpdate(node: as.Expression): node is Update {
   const place = placeOf(node);
   return place !== null && !node.range.source.isLibrary && childrenOf(place).some((part) => mayAct(part));
+}
+
+/** Whether an expression counts a variable, a member or an element. */
+export function mayCount(node: as.Expression): node is as.UnaryPrefixExpression | as.UnaryPostfixExpression {
+  return (
+    (node instanceof as.UnaryPrefixExpression || node instanceof as.UnaryPostfixExpression) &&
+    !node.range.source.isLibrary &&
+    (node.operator === Token.Plus_Plus || node.operator === Token.Minus_Minus)
+  );
+}
+
+/** `x++` of a number that may be null: the compiler would count the address of its object. Null: it is another number. */
+export function expandCount({ typing, flow }: Expansion, node: as.Expression): as.Expression | null {
+  if (!mayCount(node)) return null;
+  const { operand, operator, range } = node;
+  const target = withoutParentheses(operand);
+  if (target.kind !== NodeKind.Identifier) return null;
+  const type = typing.of(target, flow);
+  const number = type === null ? null : boxedType(type);
+  if (number === null) return null;
+  const place = (): as.Expression => again(target as as.IdentifierExpression);
+  const [before, after] = [hidden("before", range.start, range), hidden("after", range.start, range)];
+  const changed = binary(
+    operator === Token.Plus_Plus ? Token.Plus : Token.Minus,
+    again(before),
+    integer(1, range),
+    range,
+  );
+  const statements = [
+    constant(before, place(), number),
+    constant(after, changed, number),
+    run(assigned(place(), again(after), range)),
+  ];
+  return new BlockExpression(statements, again(node instanceof as.UnaryPrefixExpression ? after : before), range);
 }
 
 /** Null: the expression is another one. */

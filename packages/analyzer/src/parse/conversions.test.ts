@@ -62,7 +62,7 @@ test.each([
   [
     'const text = "5"; take(text);',
     "text",
-    "Parse the text: `i32.parse(text)`. For a date write `Date.fromString(text)`.",
+    "Parse the text: `i32.parse(text)`. For a date write `parseTime(text)`.",
   ],
 ])("%s", (body, place, help) => {
   const { diagnostics, text } = build(body);

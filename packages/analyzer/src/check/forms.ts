@@ -152,9 +152,7 @@ function formAt(tokens: Tokens, index: number): FormCode | null {
       case "#":
         return isName(1) ? "private_name" : null;
       case "{":
-        return isObjectLiteral(tokens, index) && !isAlias(tokens, index - 1) && hasLiteralMember(tokens, index)
-          ? "object_literal"
-          : null;
+        return isObjectLiteral(tokens, index) && hasLiteralMember(tokens, index) ? "object_literal" : null;
       case "[":
         if (isIndexSignature(tokens, index)) return isMember(tokens, index) ? "index_signature" : null;
         if (isMemberName(tokens, index)) return "computed_name";
@@ -385,7 +383,10 @@ function isMemberName(tokens: Tokens, open: number): boolean {
 
 function isObjectLiteral(tokens: Tokens, open: number): boolean {
   const before = tokens[open - 1];
-  return before !== undefined && (before.text === "return" || ["=", "(", ",", "[", "?"].includes(before.text));
+  if (before === undefined) return false;
+  // The value of a field.
+  if (before.text === ":") return tokens[opener(tokens, open)]?.text === "{" && isObjectLiteral(tokens, opener(tokens, open));
+  return (before.text === "return" || ["=", "(", ",", "[", "?"].includes(before.text)) && !isAlias(tokens, open - 1);
 }
 
 /** Whether a member of an object literal is something else than a field. */

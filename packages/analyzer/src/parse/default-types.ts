@@ -1,18 +1,42 @@
 /**
- * `limit = 20`: a parameter whose type is not written has that of its default value, where the value says it by itself.
- * A whole number is an `i32` and another number an `f64`, as everywhere in handlers.
+ * Types that a function with a name may leave out. `limit = 20`: a parameter has the type of its default value, where the
+ * value says it by itself. A whole number is an `i32` and another number an `f64`, as everywhere in handlers. A function
+ * that returns no value is `void`.
  */
-import { as, LiteralKind, NodeKind, Token } from "./assemblyscript.ts";
-import { withoutParentheses } from "./children.ts";
+import { as, CommonFlags, DiagnosticCode, LiteralKind, NodeKind, Token } from "./assemblyscript.ts";
+import { childrenOf, withoutParentheses } from "./children.ts";
 
-/** Gives the parameters of a function with a name their types. */
-export function typeDefaults({ signature: { parameters } }: as.FunctionDeclaration): void {
+const TYPE_EXPECTED: number = DiagnosticCode.Type_expected;
+const WITHOUT_RESULT_TYPE: CommonFlags = CommonFlags.Constructor | CommonFlags.Get | CommonFlags.Set;
+
+/** Gives a function with a name these types. `messages`: the parser's, which says that a result type is missing. */
+export function typeDefaults(
+  { signature, body, flags }: as.FunctionDeclaration,
+  messages: as.DiagnosticMessage[],
+): void {
+  const { parameters, returnType } = signature;
+  if (!isWritten(returnType) && body !== null && (flags & WITHOUT_RESULT_TYPE) === 0 && !returnsValue(body)) {
+    signature.returnType = named("void", returnType.range);
+    const isMissing = ({ code, range }: as.DiagnosticMessage): boolean =>
+      code === TYPE_EXPECTED && range?.start === returnType.range.start;
+    const told = messages.findIndex(isMissing);
+    if (told >= 0) messages.splice(told, 1);
+  }
   for (const [index, parameter] of parameters.entries()) {
     const { type, initializer } = parameter;
-    if (initializer === null || type.range.start < type.range.end) continue;
+    if (initializer === null || isWritten(type)) continue;
     const name = typeOf(withoutParentheses(initializer), parameters.slice(0, index));
     if (name !== null) parameter.type = named(name, initializer.range);
   }
+}
+
+function isWritten({ range }: as.TypeNode): boolean {
+  return range.start < range.end;
+}
+
+function returnsValue(node: as.Node): boolean {
+  if (node.kind === NodeKind.Return) return (node as as.ReturnStatement).value !== null;
+  return node.kind !== NodeKind.Function && childrenOf(node).some(returnsValue);
 }
 
 /** The name of a value's type; null: the value does not say it. */

@@ -98,7 +98,7 @@ export class FormsParser extends TypesParser {
       tokenizer.next();
       return this.parseFunctionExpression(tokenizer);
     }
-    if (token === Token.OpenBrace && hasSpread(tokenizer.source.text, tokenizer.pos)) {
+    if (token === Token.OpenBrace && hasSpreadOrComputed(tokenizer.source.text, tokenizer.pos)) {
       tokenizer.next();
       return this.#recordSpread(tokenizer);
     }
@@ -126,6 +126,11 @@ export class FormsParser extends TypesParser {
     const start = tokenizer.tokenPos;
     const parts: RecordPart[] = [];
     while (!tokenizer.skip(Token.CloseBrace)) {
+      if (tokenizer.skip(Token.OpenBracket)) {
+        if (!this.#passComputed(tokenizer)) return null;
+        tokenizer.skip(Token.Comma);
+        continue;
+      }
       const isSpread = tokenizer.skip(Token.Dot_Dot_Dot);
       if (!isSpread && !tokenizer.skipIdentifier())
         return this.#expected("name of a field", tokenizer.range(tokenizer.pos));
@@ -141,6 +146,17 @@ export class FormsParser extends TypesParser {
       return this.#expected("}", tokenizer.range(tokenizer.pos));
     }
     return new RecordSpreadExpression(parts, tokenizer.range(start, tokenizer.pos));
+  }
+
+  /** `[name]: value`, behind the bracket. It is refused, and the mistakes behind it are told in the same build. */
+  #passComputed(tokenizer: as.Tokenizer): boolean {
+    this.#expected("name of a field", tokenizer.range());
+    return (
+      this.parseExpression(tokenizer, WITHOUT_COMMA) !== null &&
+      tokenizer.skip(Token.CloseBracket) &&
+      tokenizer.skip(Token.Colon) &&
+      this.parseExpression(tokenizer, WITHOUT_COMMA) !== null
+    );
   }
 
   /** `{ a, b: c = 1, d = 2 }` on the left of an assignment, behind the brace. A default is an assignment to its target. */
@@ -321,7 +337,7 @@ export class FormsParser extends TypesParser {
     start: number,
   ): as.FunctionDeclaration | null {
     const declaration = super.parseFunction(tokenizer, flags, decorators, start);
-    if (declaration !== null) typeDefaults(declaration);
+    if (declaration !== null) typeDefaults(declaration, this.diagnostics);
     return this.#withParts(declaration);
   }
 
@@ -334,7 +350,7 @@ export class FormsParser extends TypesParser {
   override parseClassMember(tokenizer: as.Tokenizer, parent: as.ClassDeclaration): as.Node | null {
     const member = super.parseClassMember(tokenizer, parent);
     if (!(member instanceof as.FunctionDeclaration)) return member;
-    typeDefaults(member);
+    typeDefaults(member, this.diagnostics);
     return this.#withParts(member);
   }
 
@@ -445,17 +461,19 @@ function startsPatternFunction(text: string, at: number): boolean {
 const PARAMETERS = /\s*\(\s*(?:[\w$]+\s*(?::[^,(){}]*)?,\s*)*[{[]/y;
 const ARROW = /^\s*(?::[^={};]*)?=>/;
 
-/** Whether the brace at a place opens a literal with a spread among its members. */
-function hasSpread(text: string, at: number): boolean {
+const SPREAD_OR_COMPUTED = /^(?:\.\.\.|\[)$/;
+
+/** Whether the brace at a place opens a literal with a spread or a computed name among its members. */
+function hasSpreadOrComputed(text: string, at: number): boolean {
   const start = text.indexOf("{", at);
   const end = closed(text, start);
-  if (end === null || !text.slice(start, end).includes("...")) return false;
+  if (end === null) return false;
   let depth = 0;
   BRACKETS.lastIndex = start;
   for (let found = BRACKETS.exec(text); found !== null && found.index < end; found = BRACKETS.exec(text)) {
+    if (SPREAD_OR_COMPUTED.test(found[0]) && depth === 1 && /[{,]\s*$/.test(text.slice(start, found.index))) return true;
     if (OPENING.test(found[0])) depth++;
     else if (CLOSING.test(found[0])) depth--;
-    else if (found[0] === "..." && depth === 1 && /[{,]\s*$/.test(text.slice(start, found.index))) return true;
   }
   return false;
 }

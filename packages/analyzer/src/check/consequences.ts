@@ -169,6 +169,8 @@ class Mistakes {
       return true;
     if (this.#told.length === 0) return false;
     if (this.isNear(found, path)) return true;
+    // The compiler has no type for an expression whose mistake it has told.
+    if (/'<?auto>?'/.test(message)) return true;
     const around = functionAround(path);
     if (/must return a value/i.test(message) && around !== null && this.#holes.some((hole) => contains(around, hole)))
       return true;

@@ -385,7 +385,8 @@ function isObjectLiteral(tokens: Tokens, open: number): boolean {
   const before = tokens[open - 1];
   if (before === undefined) return false;
   // The value of a field.
-  if (before.text === ":") return tokens[opener(tokens, open)]?.text === "{" && isObjectLiteral(tokens, opener(tokens, open));
+  if (before.text === ":")
+    return tokens[opener(tokens, open)]?.text === "{" && isObjectLiteral(tokens, opener(tokens, open));
   return (before.text === "return" || ["=", "(", ",", "[", "?"].includes(before.text)) && !isAlias(tokens, open - 1);
 }
 

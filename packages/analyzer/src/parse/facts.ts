@@ -391,6 +391,7 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
     const frame = { node, type: null as as.Type | null };
     open.push(frame);
     const result = original.compileExpression(node, context, constraints);
+    if (node instanceof as.ObjectLiteralExpression && context.getClass() === null) compileValues(compiler, node);
     open.pop();
     known.type = frame.type ?? compiler.currentType;
     noteExpansion(node, known);
@@ -486,6 +487,11 @@ function compileTry(compiler: CompilerInternals, statement: as.TryStatement): as
   for (const each of statement.finallyStatements ?? [])
     if (!flow.is(FlowFlags.Terminates)) compiler.compileStatement(each);
   return compiler.module.unreachable();
+}
+
+/** A literal without a type is a mistake. The mistakes in its values are told in the same build. */
+function compileValues(compiler: CompilerInternals, { values }: as.ObjectLiteralExpression): void {
+  for (const value of values) compiler.compileExpression(value, as.Type.auto);
 }
 
 /** Whether an enum value is computed of numbers and other values alone. */

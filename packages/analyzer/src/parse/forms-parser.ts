@@ -471,7 +471,8 @@ function hasSpreadOrComputed(text: string, at: number): boolean {
   let depth = 0;
   BRACKETS.lastIndex = start;
   for (let found = BRACKETS.exec(text); found !== null && found.index < end; found = BRACKETS.exec(text)) {
-    if (SPREAD_OR_COMPUTED.test(found[0]) && depth === 1 && /[{,]\s*$/.test(text.slice(start, found.index))) return true;
+    if (SPREAD_OR_COMPUTED.test(found[0]) && depth === 1 && /[{,]\s*$/.test(text.slice(start, found.index)))
+      return true;
     if (OPENING.test(found[0])) depth++;
     else if (CLOSING.test(found[0])) depth--;
   }

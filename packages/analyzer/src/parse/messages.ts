@@ -368,6 +368,11 @@ const KNOWN: readonly Known[] = [
     help: (_, [, field]) => `Write the field: \`{ ${field}: … }\`. Or declare that it may be absent: \`${field}?: T\`.`,
   },
   {
+    pattern: /^cannot find name 'JSON'$/,
+    code: "json_not_available",
+    help: "Take, return and store records: Radical encodes and decodes them.",
+  },
+  {
     pattern: /^expression cannot be represented by a type$/,
     message: "The type of this expression is not known.",
     help: (written) =>

@@ -20,20 +20,27 @@ export function standInForTypes({ resolver }: as.Program): void {
     const isReported = (mode ?? ReportMode.Report) === ReportMode.Report;
     if (found !== null || !isReported || !isDevelopers(prototype.functionTypeNode.range.source)) return found;
     // The compiler said which types are missing.
-    const { parameters } = prototype.functionTypeNode;
-    const omitted = parameters.filter(({ type }) => type.range.start === type.range.end);
-    if (omitted.length === 0) return null;
+    const signature = prototype.functionTypeNode;
+    const { parameters, returnType } = signature;
+    const omitted = parameters.filter(({ type }) => isOmitted(type));
+    if (omitted.length === 0 && !isOmitted(returnType)) return null;
     const written = omitted.map(({ type }) => type);
-    for (const parameter of omitted) parameter.type = numberAt(parameter.type.range);
+    for (const parameter of omitted) parameter.type = named("i32", parameter.type.range);
+    if (isOmitted(returnType)) signature.returnType = named("void", returnType.range);
     try {
       return resolveFunction(prototype, typeArguments, types, ReportMode.Swallow);
     } finally {
       // Builds share the tree.
       for (const [index, parameter] of omitted.entries()) parameter.type = written[index]!;
+      signature.returnType = returnType;
     }
   };
 }
 
-function numberAt(range: as.Range): as.TypeNode {
-  return as.Node.createNamedType(as.Node.createSimpleTypeName("i32", range), null, false, range);
+function isOmitted({ range }: as.TypeNode): boolean {
+  return range.start === range.end;
+}
+
+function named(name: string, range: as.Range): as.TypeNode {
+  return as.Node.createNamedType(as.Node.createSimpleTypeName(name, range), null, false, range);
 }

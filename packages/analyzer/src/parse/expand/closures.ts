@@ -36,18 +36,8 @@ import {
   type Names,
 } from "./lambda.ts";
 import { isSimple } from "./place.ts";
+import { inferTypeArguments } from "./type-arguments.ts";
 import { access, again, assigned, block, constant, declared, hidden, identifier, nothing, run } from "./syntax.ts";
-
-/** Private members of the resolver. */
-interface ResolverInternals {
-  propagateInferredGenericTypes(
-    node: as.TypeNode,
-    type: as.Type,
-    element: as.Element,
-    types: Map<string, as.Type>,
-    names: Set<string>,
-  ): void;
-}
 
 /** Private members of the program. */
 interface ProgramInternals {
@@ -93,7 +83,12 @@ interface Closure {
 /** An argument that is such a function: one that is written there, or the name of one. */
 type Given =
   | { readonly kind: "lambda"; readonly lambda: Lambda }
-  | { readonly kind: "closure"; readonly closure: Closure; readonly name: as.IdentifierExpression };
+  | {
+      readonly kind: "closure";
+      readonly closure: Closure;
+      readonly signature: as.Signature;
+      readonly name: as.IdentifierExpression;
+    };
 
 /** A call of a function of the application with such arguments. */
 interface OwnCall {
@@ -323,7 +318,12 @@ export class Closures {
       const closure = this.#heldBy(argument, flow);
       return closure === null
         ? null
-        : { kind: "closure", closure, name: withoutParentheses(argument) as as.IdentifierExpression };
+        : {
+            kind: "closure",
+            closure,
+            signature: closure.signature,
+            name: withoutParentheses(argument) as as.IdentifierExpression,
+          };
     });
     if (given.every((one) => one === null)) return null;
     const { resolver } = this.#program;
@@ -373,59 +373,8 @@ export class Closures {
       );
     if (!prototype.is(CommonFlags.Generic))
       return resolver.resolveFunction(prototype, null, new Map(), ReportMode.Swallow);
-    const types = this.#inferred(expansion, node, prototype, given);
+    const types = inferTypeArguments(expansion, node, prototype, given);
     return types === null ? null : resolver.resolveFunction(prototype, types, context, ReportMode.Swallow);
-  }
-
-  /** The type arguments of a call: those that other arguments say first, then those of functions, from left to right. */
-  #inferred(
-    expansion: Expansion,
-    node: as.CallExpression,
-    prototype: as.FunctionPrototype,
-    given: readonly (Given | null)[],
-  ): as.Type[] | null {
-    const { resolver } = this.#program;
-    const { typing, flow } = expansion;
-    const { parameters } = prototype.functionTypeNode;
-    const wanted = prototype.typeParameterNodes ?? [];
-    const names = new Set(wanted.map(({ name }) => name.text));
-    const owner = prototype.is(CommonFlags.Instance) ? prototype.getBoundClassOrInterface() : null;
-    const types = new Map([...(flow.contextualTypeArguments ?? []), ...(owner?.contextualTypeArguments ?? [])]);
-    for (const name of names) types.set(name, as.Type.auto);
-    const learn = (written: as.TypeNode, type: as.Type | null): void => {
-      if (type === null || type === as.Type.void) return;
-      (resolver as unknown as ResolverInternals).propagateInferredGenericTypes(written, type, prototype, types, names);
-    };
-    const known = (written: as.TypeNode): as.Type | null => {
-      const open = wanted.filter(({ name }) => types.get(name.text) === as.Type.auto);
-      if (open.length > 0 && written.hasGenericComponent(open)) return null;
-      return resolver.resolveType(written, null, prototype.parent, new Map(types), ReportMode.Swallow);
-    };
-    for (const [index, argument] of node.args.entries()) {
-      const written = parameters[index]?.type;
-      if (given[index] === null && written !== undefined) learn(written, typing.of(argument, flow));
-    }
-    for (const [index, one] of given.entries()) {
-      const written = parameters[index]?.type;
-      if (one === null || !(written instanceof as.FunctionTypeNode)) continue;
-      const { parameters: taken, returnType } = written;
-      if (one.kind === "closure") {
-        const { signature } = one.closure;
-        for (const [at, parameter] of taken.entries()) learn(parameter.type, signature.parameterTypes[at] ?? null);
-        learn(returnType, signature.returnType);
-        continue;
-      }
-      const own = one.lambda.parameters.map(({ name, type }, at) => {
-        const said = isOmitted(type) ? null : expansion.resolve(type);
-        const place = taken[at]?.type;
-        if (said !== null && place !== undefined) learn(place, said);
-        return [name, said ?? (place === undefined ? null : known(place))] as const;
-      });
-      if (own.every(([, type]) => type !== null))
-        learn(returnType, resultOf(expansion, one.lambda, own as Names, known(returnType) ?? as.Type.auto));
-    }
-    const found = wanted.map(({ name }) => types.get(name.text)!);
-    return found.includes(as.Type.auto) ? null : found;
   }
 
   /** A call of a function that is compiled for the functions it is given. */

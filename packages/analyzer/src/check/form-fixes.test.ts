@@ -212,6 +212,11 @@ const FIXES: readonly (readonly [code: DiagnosticCode, before: string, after: st
     "type Ages = Record<string, i32>;\nexport function h(name: string, ages: Ages): bool {\n  if (ages[name] != null) return true;\n  return false;\n}\n",
   ],
   [
+    "for_in_loop",
+    "export function h(ages: Record<string, i32>): i32 {\n  let all = 0;\n  for (const name in ages) all += name.length;\n  return all;\n}\n",
+    "export function h(ages: Record<string, i32>): i32 {\n  let all = 0;\n  for (const name of Object.keys(ages)) all += name.length;\n  return all;\n}\n",
+  ],
+  [
     "map_entry",
     "export function h(words: string[]): i32 {\n  const counts: Record<string, i32> = {};\n  for (let i = 0; i < words.length; i++) counts[words[i]]++;\n  return counts.size;\n}\n",
     "export function h(words: string[]): i32 {\n  const counts: Record<string, i32> = {};\n  for (let i = 0; i < words.length; i++) counts[words[i]] = (counts[words[i]] ?? 0) + 1;\n  return counts.size;\n}\n",

@@ -4,6 +4,7 @@
  */
 import type { DiagnosticCode } from "../diagnostics/catalogue.ts";
 import { spanOf, type Edit, type Fix, type SourceFile } from "../diagnostics/diagnostic.ts";
+import { collectionOf } from "../parse/message-fixes.ts";
 import { sdkImportEdits } from "./sdk-import.ts";
 import type { NestedToken } from "./scanner.ts";
 
@@ -63,6 +64,7 @@ type FixOf = (place: Place) => Fix | null;
 
 const FIXES: Partial<Record<DiagnosticCode, FixOf>> = {
   bigint_literal: withoutBigint,
+  for_in_loop: overKeys,
   string_enum: asTexts,
   local_declaration: atTop,
   regular_expression: withTexts,
@@ -163,6 +165,14 @@ function withPrivate({ file, tokens, index }: Place): Fix | null {
     else return null;
   }
   return { title: `Make it private ${name}`, edits };
+}
+
+/** The keys of a record by texts. */
+function overKeys(place: Place): Fix | null {
+  const [word, name, at] = [place.text(4), place.text(5), place.index + 4];
+  const isRecord = word === "in" && place.text(6) === ")" && collectionOf(name, place.file.text) === "Record";
+  const text = `of Object.keys(${name})`;
+  return isRecord ? { title: `Write ${text}`, edits: [place.at(at).replaced(2, text)] } : null;
 }
 
 /** A constant without a type is of 32 bits then, so it gets one. */

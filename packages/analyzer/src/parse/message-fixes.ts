@@ -82,7 +82,7 @@ function withHas(range: as.Range): Fix | undefined {
 }
 
 /** The collection that a variable, parameter or field holds, as the file declares it. */
-function collectionOf(name: string, text: string): string | undefined {
+export function collectionOf(name: string, text: string): string | undefined {
   const [, written] = new RegExp(`(?<![\\w$.])${name}\\??\\s*(?::|=\\s*new)\\s*(\\w+)`).exec(text) ?? [];
   const [, meant] = new RegExp(`\\btype ${written}\\s*=\\s*(\\w+)`).exec(text) ?? [];
   return [written, meant].find((type) => type === "Map" || type === "Set" || type === "Record");

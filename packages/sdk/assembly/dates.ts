@@ -1,11 +1,13 @@
 /** The texts that are dates. Internal: the SDK and the library, as the build compiles it, share this check. */
 
-// @ts-ignore: decorator
-@lazy let _at: i32;
+/** The place in the text up to which it was read. */
+class Reading {
+  static at: i32 = 0;
+}
 
 /** ISO 8601, as ECMAScript has it: "2026", "2026-01", "2026-01-31", each with "T12:30", "T12:30:59" or "T12:30:59.999", "Z" or an offset. */
 export function isDate(text: string): bool {
-  _at = 0;
+  Reading.at = 0;
   const year = numberIn(text, 4, 0, 9999);
   if (year < 0) return false;
   if (passed(text, 45)) {
@@ -15,7 +17,7 @@ export function isDate(text: string): bool {
     const days = month == 2 ? 28 + leap : 31 - (((month - 1) % 7) & 1);
     if (passed(text, 45) && numberIn(text, 2, 1, days) < 0) return false;
   }
-  return _at == text.length || (passed(text, 84) && isTime(text));
+  return Reading.at == text.length || (passed(text, 84) && isTime(text));
 }
 
 /** The rest of the text. */
@@ -29,24 +31,24 @@ function isTime(text: string): bool {
   if (passed(text, 58)) {
     if (numberIn(text, 2, 0, most) < 0) return false;
     if (passed(text, 46)) {
-      const start = _at;
-      for (; _at < text.length && <u32>(text.charCodeAt(_at) - 48) <= 9; _at++)
-        if (isEnd && text.charCodeAt(_at) != 48) return false;
-      if (_at == start) return false;
+      const start = Reading.at;
+      for (; Reading.at < text.length && <u32>(text.charCodeAt(Reading.at) - 48) <= 9; Reading.at++)
+        if (isEnd && text.charCodeAt(Reading.at) != 48) return false;
+      if (Reading.at == start) return false;
     }
   }
   if (!passed(text, 90) && (passed(text, 43) || passed(text, 45))) {
     if (numberIn(text, 2, 0, 23) < 0) return false;
     if (passed(text, 58) && numberIn(text, 2, 0, 59) < 0) return false;
   }
-  return _at == text.length;
+  return Reading.at == text.length;
 }
 
 /** The number of so many digits that comes next; -1: there is none, or it is not from `least` to `most`. */
 function numberIn(text: string, digits: i32, least: i32, most: i32): i32 {
   let value = 0;
-  for (const end = _at + digits; _at < end; _at++) {
-    const digit = _at < text.length ? text.charCodeAt(_at) - 48 : -1;
+  for (const end = Reading.at + digits; Reading.at < end; Reading.at++) {
+    const digit = Reading.at < text.length ? text.charCodeAt(Reading.at) - 48 : -1;
     if (<u32>digit > 9) return -1;
     value = value * 10 + digit;
   }
@@ -54,7 +56,7 @@ function numberIn(text: string, digits: i32, least: i32, most: i32): i32 {
 }
 
 function passed(text: string, character: i32): bool {
-  if (_at >= text.length || text.charCodeAt(_at) != character) return false;
-  _at++;
+  if (Reading.at >= text.length || text.charCodeAt(Reading.at) != character) return false;
+  Reading.at++;
   return true;
 }

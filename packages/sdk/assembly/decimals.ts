@@ -49,7 +49,7 @@ class Natural {
     const part = count & 31;
     for (let index = this.length; index >= 0; index--) {
       const low: u64 = index > 0 ? this.limbs[index - 1] : 0;
-      const both = (<u64>this.limbs[index] << 32) | low;
+      const both = ((<u64>this.limbs[index]) << 32) | low;
       this.limbs[index + whole] = <u32>((both << part) >> 32);
     }
     for (let index = 0; index < whole; index++) this.limbs[index] = 0;
@@ -165,10 +165,11 @@ function laidOut(digits: string, point: i32): string {
   return digits.charAt(0) + fraction + (exponent < 0 ? "e-" : "e+") + abs(exponent).toString();
 }
 
-// @ts-ignore: decorator
-@lazy let _fraction: u64 = 0;
-// @ts-ignore: decorator
-@lazy let _exponent: i32 = 0;
+/** The float that was taken apart last. */
+class Parts {
+  static fraction: u64 = 0;
+  static exponent: i32 = 0;
+}
 
 /** Takes a float apart that is positive. */
 function takeApart(value: f64, isSingle: bool): void {
@@ -176,8 +177,8 @@ function takeApart(value: f64, isSingle: bool): void {
   const size = isSingle ? 23 : 52;
   const field = <i32>(bits >> size) & (isSingle ? 0xff : 0x7ff);
   const fraction = bits & (((<u64>1) << size) - 1);
-  _fraction = field == 0 ? fraction : fraction | ((<u64>1) << size);
-  _exponent = max(field, 1) - (isSingle ? 150 : 1075);
+  Parts.fraction = field == 0 ? fraction : fraction | ((<u64>1) << size);
+  Parts.exponent = max(field, 1) - (isSingle ? 150 : 1075);
 }
 
 /**
@@ -186,11 +187,11 @@ function takeApart(value: f64, isSingle: bool): void {
  */
 function shortest(value: f64, isSingle: bool): string {
   takeApart(value, isSingle);
-  const exponent = _exponent;
-  const isEven = (_fraction & 1) == 0;
+  const exponent = Parts.exponent;
+  const isEven = (Parts.fraction & 1) == 0;
   // Below a power of two the floats are twice as dense.
-  const isPower = _fraction == (<u64>1) << (isSingle ? 23 : 52) && exponent > (isSingle ? -149 : -1074);
-  const rest = new Natural(_fraction);
+  const isPower = Parts.fraction == (<u64>1) << (isSingle ? 23 : 52) && exponent > (isSingle ? -149 : -1074);
+  const rest = new Natural(Parts.fraction);
   const whole = new Natural(1);
   const above = new Natural(1);
   const below = new Natural(1);
@@ -203,7 +204,7 @@ function shortest(value: f64, isSingle: bool): string {
     above.shiftLeft(exponent);
     below.shiftLeft(exponent);
   }
-  const size = exponent + 63 - <i32>clz<u64>(_fraction);
+  const size = exponent + 63 - <i32>clz<u64>(Parts.fraction);
   // This is the place of the point, or one less.
   let point = <i32>ceil(<f64>size * 0.30102999566398114 - 1e-10);
   whole.multiplyPowerOfTen(point);
@@ -254,14 +255,14 @@ export function toFixed(value: f64, places: i32): string {
   if (!(abs(value) < 1e21)) return textOfFloat(value, false);
   if (value < 0) return "-" + toFixed(-value, places);
   takeApart(abs(value), false);
-  const count = new Natural(_fraction);
+  const count = new Natural(Parts.fraction);
   count.multiplyPowerOfTen(places);
-  if (_exponent < 0) {
+  if (Parts.exponent < 0) {
     const half = new Natural(1);
-    half.shiftLeft(-_exponent - 1);
+    half.shiftLeft(-Parts.exponent - 1);
     count.add(half);
-    count.shiftRight(-_exponent);
-  } else count.shiftLeft(_exponent);
+    count.shiftRight(-Parts.exponent);
+  } else count.shiftLeft(Parts.exponent);
   const digits = count.digits().padStart(places + 1, "0");
   const point = digits.length - places;
   return places == 0 ? digits : digits.slice(0, point) + "." + digits.slice(point);
@@ -269,9 +270,11 @@ export function toFixed(value: f64, places: i32): string {
 
 // -------------------------------------------------------------------------------------------------------------- numbers
 
-/** Where the number ends that was read last. */
-// @ts-ignore: decorator
-@lazy let _end: i32 = 0;
+/** The number that was read last. */
+class Reading {
+  /** Where it ends. */
+  static end: i32 = 0;
+}
 
 /** JavaScript's `parseFloat(text)`. */
 export function floatAtStart(text: string): f64 {
@@ -287,11 +290,11 @@ export function numberOf(text: string): f64 {
     const radix = letter == 120 ? 16 : letter == 111 ? 8 : letter == 98 ? 2 : 0;
     if (radix != 0) {
       const value = digitsFrom(trimmed, 2, radix);
-      return _end == trimmed.length ? value : NaN;
+      return Reading.end == trimmed.length ? value : NaN;
     }
   }
   const value = decimalFrom(trimmed, 0);
-  return _end == trimmed.length ? value : NaN;
+  return Reading.end == trimmed.length ? value : NaN;
 }
 
 /** JavaScript's `parseInt(text, radix)`; 0: the text says it. */
@@ -313,15 +316,15 @@ export function integerAtStart(text: string, radix: i32): f64 {
 function digitsFrom(text: string, start: i32, radix: i32): f64 {
   const all = new Natural(0);
   let isTooLarge = false;
-  for (_end = start; _end < text.length; _end++) {
-    const code = text.charCodeAt(_end);
+  for (Reading.end = start; Reading.end < text.length; Reading.end++) {
+    const code = text.charCodeAt(Reading.end);
     const letter = code | 32;
     const digit = code >= 48 && code <= 57 ? code - 48 : letter >= 97 && letter <= 122 ? letter - 87 : 36;
     if (digit >= radix) break;
     if (all.bits > 1100) isTooLarge = true;
     else all.multiplyAdd(radix, digit);
   }
-  if (_end == start) return NaN;
+  if (Reading.end == start) return NaN;
   return isTooLarge ? Infinity : quotient(all, new Natural(1));
 }
 
@@ -332,7 +335,7 @@ function decimalFrom(text: string, start: i32): f64 {
   if (sign == 43 || sign == 45) at++;
   const isNegative = sign == 45;
   if (text.substr(at, 8) == "Infinity") {
-    _end = at + 8;
+    Reading.end = at + 8;
     return isNegative ? -Infinity : Infinity;
   }
   const first = at;
@@ -355,7 +358,7 @@ function decimalFrom(text: string, start: i32): f64 {
     if (count < 19) leading = leading * 10 + digit;
     count++;
   }
-  _end = at;
+  Reading.end = at;
   if (!hasDigits) return NaN;
   exponent += exponentFrom(text, at);
   const value = decimal(text, first, at, leading, count, exponent);
@@ -373,7 +376,7 @@ function exponentFrom(text: string, start: i32): i32 {
   for (; at < text.length && <u32>(text.charCodeAt(at) - 48) <= 9; at++)
     value = min(value * 10 + text.charCodeAt(at) - 48, 100_000_000);
   if (at == first) return 0;
-  _end = at;
+  Reading.end = at;
   return sign == 45 ? -value : value;
 }
 
@@ -431,6 +434,8 @@ function quotient(dividend: Natural, divisor: Natural): f64 {
   if (order > 0 || (order == 0 && (fraction & 1) == 1)) fraction++;
   if (exponent > 971) return Infinity;
   const power =
-    exponent < -1022 ? reinterpret<f64>((<u64>1) << (exponent + 1074)) : reinterpret<f64>(<u64>(exponent + 1023) << 52);
+    exponent < -1022
+      ? reinterpret<f64>((<u64>1) << (exponent + 1074))
+      : reinterpret<f64>((<u64>(exponent + 1023)) << 52);
   return <f64>fraction * power;
 }

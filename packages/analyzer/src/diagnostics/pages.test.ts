@@ -6,6 +6,7 @@ import { buildApplication } from "../index.ts";
 import type { BuildResult } from "../pipeline.ts";
 import { applied } from "../testing/applied-fixes.ts";
 import { buildInput } from "../testing/library.ts";
+import { expectWholeSentences } from "../testing/whole-sentences.ts";
 import { CATALOGUE, type DiagnosticCode } from "./catalogue.ts";
 
 const FOLDER = fileURLToPath(new URL("../../../../docs/diagnostics/", import.meta.url));
@@ -75,6 +76,7 @@ test.each(CODES.filter((code) => !WITHOUT_EXAMPLE.has(code)))(
     const page = pageOf(code);
     const { diagnostics } = await build(filesOf(page, "Example"));
     expect([...new Set(diagnostics.map((found) => found.code))]).toEqual([code]);
+    expectWholeSentences(diagnostics);
     expect(await build(filesOf(page, "Accepted"))).toMatchObject({ ok: true, diagnostics: [] });
   },
 );

@@ -216,6 +216,7 @@ class TextCheck implements Texts {
     const own = this.#typeOf(node);
     const texts = own === null ? null : textsOf(this.#program, withoutAliases(this.#program, own));
     if (texts?.kind === "texts" && texts.texts.every((text) => known.texts.includes(text))) return;
+    // variant: computed-text-checked
     this.computed.set(node, known.texts);
   }
 
@@ -239,6 +240,7 @@ class TextCheck implements Texts {
     const { value } = node as as.StringLiteralExpression;
     if (known.kind !== "texts" || known.texts.includes(value)) return;
     const listed = known.texts.map((text) => JSON.stringify(text)).join(", ");
+    // variant: written-text-told
     this.found.push(
       diagnostic("unknown_text", {
         message: `The text ${JSON.stringify(value)} is not one of the type's texts: ${listed}.`,

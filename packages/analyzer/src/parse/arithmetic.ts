@@ -189,9 +189,11 @@ export class Arithmetic {
     const known = this.#known;
     const { kind, range } = fits(operator, left, right, type, known);
     if (kind === "never" && isConstant(range)) {
+      // variant: constant-overflow
       this.#find({ kind: "constant-overflow", node, value: range.min, type: type.toString() });
       return plain();
     }
+    // variant: overflow-checked
     const result =
       kind === "always" || !this.#traps || !isSigned(type)
         ? plain()
@@ -291,6 +293,7 @@ export class Arithmetic {
         if (operator === Token.Slash)
           return this.#divisions.has(node) ? (this.#divisionIn(left) ?? this.#divisionIn(right) ?? node) : null;
         if (operator !== Token.Plus && operator !== Token.Minus && operator !== Token.Asterisk) return null;
+        // variant: division-in-sum
         return this.#divisionIn(left) ?? this.#divisionIn(right);
       }
       case NodeKind.UnaryPrefix: {
@@ -303,6 +306,7 @@ export class Arithmetic {
       }
       case NodeKind.Identifier: {
         const local = this.#compiler.currentFlow.lookupLocal((node as as.IdentifierExpression).text);
+        // variant: division-in-variable
         return local === null ? null : (this.#quotients.get(local) ?? null);
       }
       default:
@@ -336,6 +340,7 @@ export class Arithmetic {
     const bound = rangeOf(isFirst ? right : left, type, this.#known);
     if (isConstant(range)) return;
     const answer = isFirst ? decided(comparison, range, bound) : decided(comparison, bound, range);
+    // variant: constant-range-test
     if (answer !== null) this.#find({ kind: "constant-test", node, answer, test: { kind: "range", range } });
   }
 
@@ -400,6 +405,7 @@ export class Arithmetic {
         if (callee.kind === NodeKind.PropertyAccess) {
           const { expression: object, property } = callee as as.PropertyAccessExpression;
           const type = property.text === "toString" ? this.#typeOf(object, as.Type.auto) : null;
+          // variant: division-to-text
           if (type !== null) this.noteConversion(type, "text", object);
           if (args.length === 0 && property.text === "sort") this.#lookAtSort(node, object);
           if (property.text === "localeCompare" && this.#lookUp(callee)?.internalName === LOCALE_COMPARE)
@@ -433,6 +439,7 @@ export class Arithmetic {
   #lookAtSort(node: as.Node, list: as.Expression): void {
     const owner = this.#typeOf(list, as.Type.auto)?.getClass();
     if (owner?.prototype.name !== "Array" || !this.#isJudged(node)) return;
+    // variant: sort-order-told
     if (!owner.typeArguments![0]!.isReference) this.#find({ kind: "sort-order", node });
   }
 

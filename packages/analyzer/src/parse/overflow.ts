@@ -91,6 +91,7 @@ function small(
     host.ensureSmallIntegerWrap(right, type),
   );
   const get = (): as.ExpressionRef => module.local_get(result.index, as.Type.i32.toRef());
+  // variant: narrowed-result
   const narrowed = module.unary(type.size === 8 ? UnaryOp.Extend8I32 : UnaryOp.Extend16I32, get());
   const differs = module.binary(BinaryOp.NeI32, module.local_tee(result.index, value, false), narrowed);
   return { statements: [module.if(differs, host.overflowAt(node))], value: get() };

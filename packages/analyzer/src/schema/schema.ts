@@ -281,6 +281,7 @@ class SchemaExtractor {
         complete = false;
         return;
       }
+      // variant: parameter-named
       if (isPatternName(node.name)) {
         const pattern = textOf(node.name);
         this.#report("pattern_parameter", node.name.range, `A parameter of handler ${name} has no name.`, {

@@ -16,6 +16,7 @@ import {
   value,
   type Variant,
 } from "@radical/variants";
+import { FRONT_MUTANTS } from "./front-mutants.ts";
 
 export interface Mutant {
   /** The rule that is broken, in words. */
@@ -34,7 +35,8 @@ export function variantOf({ rule, edits }: Mutant): Variant {
   return { name: rule, edits };
 }
 
-export const MUTANTS: readonly Mutant[] = [
+/** The rules of the analysis. */
+const RULES: readonly Mutant[] = [
   // Rule 1: accesses
   {
     rule: "the key of an access is needed",
@@ -698,3 +700,10 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [condition("old-value-before-statements", `!isOverloaded && place.target !== null`)],
   },
 ];
+
+export const MUTANTS: readonly Mutant[] = [...RULES, ...FRONT_MUTANTS];
+
+/** Whether a mutant is of the front end: then `front-check.ts` shows it. */
+export function isOfFront(mutant: Mutant): boolean {
+  return FRONT_MUTANTS.includes(mutant);
+}

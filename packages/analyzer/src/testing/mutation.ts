@@ -14,10 +14,22 @@ import { buildInput } from "./library.ts";
 import type { Mutant } from "./mutants.ts";
 import { explore } from "./oracle.ts";
 
-/** The case that noticed a mutant, and how, in words. */
-export interface Caught extends Case {
+/** How a mutant shows. */
+type Sign =
+  /** By a wrong result: its set misses something, or its handler does something else. */
+  | "wrong"
+  /** It refuses a handler, or says something about one, where the analyzer does not; or the reverse. */
+  | "refuses"
+  /** It, or the code that it makes, throws: nobody could go on with it. */
+  | "throws";
+
+export interface Noticed {
+  readonly sign: Sign;
   readonly words: string;
 }
+
+/** The case that noticed a mutant, and how, in words. */
+export interface Caught extends Case, Noticed {}
 
 export interface Verdict {
   readonly rule: string;
@@ -57,13 +69,13 @@ export class MutationCheck {
   /** With one case, or with all of them until one notices. */
   check(mutant: Mutant, mutated: Slicer, only?: Case): Verdict {
     const started = performance.now();
-    const caughtBy =
-      only === undefined ? this.#findCase(mutant, mutated) : { ...only, words: this.#noticedBy(only, mutated) };
-    return {
-      rule: mutant.rule,
-      caughtBy: caughtBy === null || caughtBy.words === null ? null : { ...caughtBy, words: caughtBy.words },
-      seconds: (performance.now() - started) / 1000,
-    };
+    const caughtBy = only === undefined ? this.#findCase(mutant, mutated) : this.#caughtBy(only, mutated);
+    return { rule: mutant.rule, caughtBy, seconds: (performance.now() - started) / 1000 };
+  }
+
+  #caughtBy(one: Case, mutated: Slicer): Caught | null {
+    const noticed = this.#noticedBy(one, mutated);
+    return noticed === null ? null : { ...one, ...noticed };
   }
 
   #findCase(mutant: Mutant, mutated: Slicer): Caught | null {
@@ -71,6 +83,8 @@ export class MutationCheck {
       const input = this.#inputOf(file, this.#files[file]!);
       return { file, input, sources: sourcesIn(derivedBy(slicer, input)) };
     });
+    // A case in which the mutant throws shows less than one in which it goes on.
+    let thrown: Caught | null = null;
     for (const { file, input, sources } of this.#applications) {
       const changed = derivedBy(mutated, input).filter(
         (verdict) => (verdict.kind === "sliced" ? verdict.source : undefined) !== sources.get(verdict.handler),
@@ -78,15 +92,16 @@ export class MutationCheck {
       for (const withOthers of [false, true])
         for (const { handler } of changed) {
           if (mutant.runOnly !== undefined && mutant.runOnly !== handler) continue;
-          const words = this.#noticedBy({ file, handler, withOthers }, mutated);
-          if (words !== null) return { file, handler, withOthers, words };
+          const caught = this.#caughtBy({ file, handler, withOthers }, mutated);
+          if (caught !== null && caught.sign !== "throws") return caught;
+          thrown ??= caught;
         }
     }
-    return null;
+    return thrown;
   }
 
-  /** Builds the handler, alone if it may be; what it notices, in words. */
-  #noticedBy({ file, handler, withOthers }: Case, mutated: Slicer): string | null {
+  /** Builds the handler, alone if it may be; what it notices. */
+  #noticedBy({ file, handler, withOthers }: Case, mutated: Slicer): Noticed | null {
     const name = withOthers ? file : handler;
     let input = this.#cases.get(name);
     if (input === undefined) {
@@ -109,7 +124,10 @@ export class MutationCheck {
     if (report === undefined) throw new Error(`${file} has no handler ${handler}`);
     if (source === right) return null;
     const { plan } = report;
-    if (plan.kind !== "sliced") return `is not sliced: ${plan.kind === "recorded" ? plan.reason.code : plan.kind}`;
+    if (plan.kind !== "sliced") {
+      const reason = plan.kind === "recorded" ? plan.reason.code : plan.kind;
+      return { sign: CRASHES.has(reason) ? "throws" : "refuses", words: `is not sliced: ${reason}` };
+    }
     return this.#explore(build, input, handler, 20) ?? this.#explore(build, input, handler, 150);
   }
 
@@ -124,7 +142,7 @@ export class MutationCheck {
     return { ...buildInput({ ...Object.fromEntries(shared), [file]: text }), optimize: false };
   }
 
-  #explore(build: BuildResult, { sources }: BuildInput, handler: string, runs: number): string | null {
+  #explore(build: BuildResult, { sources }: BuildInput, handler: string, runs: number): Noticed | null {
     try {
       explore(build, {
         strings: ["a", "b", "y", "two"],
@@ -138,10 +156,14 @@ export class MutationCheck {
       return null;
     } catch (error) {
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-      return cause instanceof Error ? cause.message : String(cause);
+      const words = cause instanceof Error ? cause.message : String(cause);
+      return { sign: cause instanceof Error && cause.constructor === Error ? "wrong" : "throws", words };
     }
   }
 }
+
+/** Reasons of record mode that are mistakes of the analyzer's own. */
+const CRASHES: ReadonlySet<string> = new Set(["analyzer_crash", "read_write_set_not_compiled"]);
 
 /** The verdicts of a slicer, without a build. */
 function derivedBy(of: Slicer, input: BuildInput): readonly Derived[] {

@@ -304,6 +304,7 @@ export function expandNullish(expansion: Expansion, node: NullishExpression): as
 /** Whether an expression is an optional member: null there means that it is absent. */
 function isOptional({ typing, flow }: Expansion, node: as.Expression): boolean {
   const declaration = typing.fieldOf(node, flow);
+  // variant: default-for-absent
   return declaration !== null && isOptionalMember(declaration);
 }
 

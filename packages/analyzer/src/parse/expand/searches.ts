@@ -86,6 +86,7 @@ export function expandSearch({ typing, flow }: Expansion, node: as.CallExpressio
         );
 
   let isFound = binary(Token.Equals_Equals, item(), again(value), range);
+  // variant: includes-nan
   if (property.text === "includes" && number.isFloatValue) {
     // Of `includes` alone, "not a number" is equal to itself.
     const isNaN = binary(Token.Exclamation_Equals, again(value), again(value), range);

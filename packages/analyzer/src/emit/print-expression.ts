@@ -92,7 +92,7 @@ function print(expression: Expression, printer: Printer): [text: string, strengt
     case "global":
       return [printer.globalName(expression.global), PRIMARY];
     case "field":
-      return [`${at(expression.object, PRIMARY, printer)}${member(expression.field)}`, PRIMARY];
+      return [`${at(expression.object, PRIMARY, printer)}${memberOf(expression.field)}`, PRIMARY];
     case "operation": {
       const [left, right] = expression.operands;
       if (left === undefined) throw new Error("an operation has operands");
@@ -222,7 +222,7 @@ function binary(operator: string, left: Expression, right: Expression, printer: 
   return [`${first} ${operator} ${second}`, strength];
 }
 
-function member(field: FieldDeclaration): string {
+function memberOf(field: FieldDeclaration): string {
   return field.owner.kind === "tuple" ? `[${field.owner.fields.indexOf(field)}]` : `.${field.name}`;
 }
 
@@ -233,7 +233,7 @@ function assignmentTarget(target: AssignmentTarget, printer: Printer): string {
     case "global":
       return printer.globalName(target.global);
     case "field":
-      return `${at(target.object, PRIMARY, printer)}${member(target.field)}`;
+      return `${at(target.object, PRIMARY, printer)}${memberOf(target.field)}`;
     case "element":
       return `${at(target.container, PRIMARY, printer)}[${at(target.index, LOOSEST, printer)}]`;
   }

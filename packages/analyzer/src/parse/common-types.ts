@@ -5,11 +5,13 @@
  */
 import { as } from "./assemblyscript.ts";
 
-const { commonType } = as.Type;
-
-as.Type.commonType = (left, right, ...given) => {
-  const found = commonType(left, right, ...given);
-  if (found !== null) return found;
-  const isMixed = (left === as.Type.i64 && right === as.Type.f64) || (left === as.Type.f64 && right === as.Type.i64);
-  return isMixed ? as.Type.f64 : null;
-};
+/** Teaches the compiler this, once for the process. */
+export function mendCommonTypes(): void {
+  const commonType = as.Type.commonType.bind(as.Type);
+  as.Type.commonType = (left, right, ...given) => {
+    const found = commonType(left, right, ...given);
+    if (found !== null) return found;
+    const isMixed = (left === as.Type.i64 && right === as.Type.f64) || (left === as.Type.f64 && right === as.Type.i64);
+    return isMixed ? as.Type.f64 : null;
+  };
+}

@@ -21,7 +21,7 @@ import {
 } from "./assemblyscript.ts";
 import { Arithmetic, type ArithmeticRules } from "./arithmetic.ts";
 import { withoutParentheses } from "./children.ts";
-import "./common-types.ts";
+import { mendCommonTypes } from "./common-types.ts";
 import { restLiteral } from "./expand/arguments.ts";
 import { Expander } from "./expand/expander.ts";
 import { BlockExpression } from "./forms-nodes.ts";
@@ -36,6 +36,8 @@ import { drawPlace, originOf, spanOfRange } from "./span.ts";
 import { standInForTypes } from "./stand-ins.ts";
 import type { SyntaxTrees, TreeImport, TreeKind } from "./syntax-trees.ts";
 import { isTupleClass, TUPLES_FILE } from "./tuples.ts";
+
+mendCommonTypes();
 
 /** Where the SDK appears to the compiler; handlers import it as `@radical/sdk`. */
 export const SDK_LIBRARY = "~lib/@radical/sdk";

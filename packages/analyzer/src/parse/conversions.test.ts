@@ -59,11 +59,7 @@ test.each([
     "price",
     "A status is a whole number. Round the value: `Math.floor(value) as i32`.",
   ],
-  [
-    'const text = "5"; take(text);',
-    "text",
-    "Parse the text: `i32.parse(text)`. For a date write `parseTime(text)`.",
-  ],
+  ['const text = "5"; take(text);', "text", "Parse the text: `i32.parse(text)`. For a date write `parseTime(text)`."],
 ])("%s", (body, place, help) => {
   const { diagnostics, text } = build(body);
   const [first] = diagnostics;

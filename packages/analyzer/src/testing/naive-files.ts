@@ -43,9 +43,10 @@ export function changesBetween(before: string, after: string): Change[] {
       k++;
       continue;
     }
-    if (!isChanging) changes.push({ line: i + 1, before: [], after: [] });
+    const last = isChanging ? changes.at(-1) : undefined;
+    const change = last ?? { line: i + 1, before: [], after: [] };
+    if (last === undefined) changes.push(change);
     isChanging = true;
-    const change = changes.at(-1)!;
     if (k === made.length || (i < old.length && common[i + 1]![k]! >= common[i]![k + 1]!))
       change.before.push(old[i++]!);
     else change.after.push(made[k++]!);

@@ -118,7 +118,6 @@ const STRING_CASES: ReadonlyMap<string, string> = new Map(
     includes: "s.includes(t); s.includes(t, i)",
     indexOf: "s.indexOf(t); s.indexOf(t, i)",
     lastIndexOf: "s.lastIndexOf(t); s.lastIndexOf(t, i)",
-    localeCompare: "s.localeCompare(t)",
     replace: "s.replace(t, u)",
     slice: "s.slice(i); s.slice(i, j)",
     split: "s.split(); s.split(n); s.split(t, i); s.split(n, i)",
@@ -211,8 +210,7 @@ function caseOf(member: string): string | null {
     return source === undefined ? null : forKeyed(owner, source);
   }
   if (owner === "Bool") return "true.toString(); false.toString();";
-  if (owner === "F32" || owner === "F64")
-    return forAll(`${owner === "F64" ? "x" : "(<f32>x)"}.toString(); (<f32>x).toString(2); x.toString(36)`);
+  if (owner === "F32" || owner === "F64") return forAll(`${owner === "F64" ? "x" : "(<f32>x)"}.toString()`);
   if (/^([IU](8|16|32|64)|[IU]size)$/.test(owner)) {
     const type = owner.toLowerCase();
     const extremes = EXTREMES.map((value) => `<${type}>(${value.startsWith("M") ? `${type}.${value}` : value})`);
@@ -232,7 +230,14 @@ function caseOf(member: string): string | null {
     case "parseInt":
       return `${forAll("parseInt(s)")} ${forAll("parseInt(s, i)")}`;
     case "parseFloat":
-      return forAll("parseFloat(s)");
+    case "parseTime":
+      return forAll(`${name}(s)`);
+    case "numberOf":
+      return forAll("Number(s)");
+    case "quoted":
+      return forAll("JSON.stringify(s)");
+    case "jsonOfFloat":
+      return forAll("JSON.stringify(x)");
     case "isNaN":
     case "isFinite":
       return forAll(`${name}(x); ${name}(<f32>x)`);
@@ -246,7 +251,7 @@ function caseOf(member: string): string | null {
   }
 }
 
-const HEAD = `import { log } from "@radical/sdk";
+const HEAD = `import { log, parseTime } from "@radical/sdk";
 class Thing { toString(): string { return "t"; } }
 const thing = new Thing();
 let order: i32 = 1;

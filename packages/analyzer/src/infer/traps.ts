@@ -9,7 +9,7 @@ import { nonNullable, type Expression, type LibraryCall, type Type } from "../lo
 export const QUIET_MEMBERS: ReadonlySet<string> = new Set([
   ...named(
     "String",
-    "charAt charCodeAt codePointAt concat endsWith startsWith includes indexOf lastIndexOf localeCompare replace slice split substring toLowerCase toUpperCase trim trimEnd trimStart trimLeft trimRight toString == != < > <= >= + length",
+    "charAt charCodeAt codePointAt concat endsWith startsWith includes indexOf lastIndexOf replace slice split substring toLowerCase toUpperCase trim trimEnd trimStart trimLeft trimRight toString == != < > <= >= + length",
   ),
   ...named(
     "Array",

@@ -92,7 +92,7 @@ const RECEIVERS: Readonly<
       fill: "o.fill(7)",
       reverse: "o.reverse()",
       copyWithin: "o.copyWithin(0, 1)",
-      sort: "o.sort()",
+      sort: "o.sort((a, b) => a - b)",
       slice: "o.slice(0)",
       concat: "o.concat([9])",
       push: "o.push(4)",
@@ -295,7 +295,7 @@ test("results that are the receiver, and those that are copies", () => {
   const cases: readonly (readonly [member: string, source: string])[] = [
     ["Array.fill", "const o = [1, 2]; const r = o.fill(7); r[0] = 9; return o[0] == 9;"],
     ["Array.reverse", "const o = [1, 2]; const r = o.reverse(); r[0] = 9; return o[0] == 9;"],
-    ["Array.sort", "const o = [1, 2]; const r = o.sort(); r[0] = 9; return o[0] == 9;"],
+    ["Array.sort", 'const o = ["b", "a"]; const r = o.sort(); r[0] = "q"; return o[0] == "q";'],
     ["Array.copyWithin", "const o = [1, 2]; const r = o.copyWithin(0, 1); r[0] = 9; return o[0] == 9;"],
     ["Array.slice", "const o = [1, 2]; const r = o.slice(0); r[0] = 9; return o[0] == 9;"],
     ["Array.concat", "const o = [1, 2]; const r = o.concat([3]); r[0] = 9; return o[0] == 9;"],

@@ -454,12 +454,27 @@ function startsPatternFunction(text: string, at: number): boolean {
   PARAMETERS.lastIndex = at;
   if (!PARAMETERS.test(text)) return false;
   const end = closed(text, text.indexOf("(", at));
-  return end !== null && ARROW.test(text.slice(end, end + 200));
+  return end !== null && isArrow(text, end);
+}
+
+/** Whether an arrow stands there, or a type of a result with an arrow behind it. Braces of the type may hold all but an arrow. */
+function isArrow(text: string, at: number): boolean {
+  const [start = ""] = /^\s*(?:=>|:)?/.exec(text.slice(at, at + 200)) ?? [];
+  if (!start.endsWith(":")) return start.endsWith("=>");
+  RESULT.lastIndex = at + start.length;
+  for (let found = RESULT.exec(text); found !== null; found = RESULT.exec(text)) {
+    if (found[1] !== "{") return found[1] === "=>";
+    const end = closed(text, RESULT.lastIndex - 1);
+    if (end === null) return false;
+    RESULT.lastIndex = end;
+  }
+  return false;
 }
 
 /** Up to the first pattern. */
 const PARAMETERS = /\s*\(\s*(?:[\w$]+\s*(?::[^,(){}]*)?,\s*)*[{[]/y;
-const ARROW = /^\s*(?::[^={};]*)?=>/;
+/** Up to the arrow, to a brace of the type before it, or to what says that there is none. */
+const RESULT = /[^={};]*?(=>|[={};])/y;
 
 const SPREAD_OR_COMPUTED = /^(?:\.\.\.|\[)$/;
 

@@ -820,6 +820,17 @@ export const MEANINGS: readonly Meaning[] = [
     { o: [1] },
     { o: [] },
   ),
+  alike(
+    "patternInArrowWithResult",
+    "export function run(a: string[]): string { const m = new Map<string, i32>(); for (const t of a) m.set(t, t.length); return Array.from(m.entries()).map(([k, n]): { key: string; size: i32 } => ({ key: k, size: n })).map(({ key, size }): string => key + size.toString()).join(); }",
+    { a: ["b", "abc"] },
+    { a: [] },
+  ),
+  alike(
+    "objectBeforeArrow",
+    "export function run(a: i32[]): i32 { const o: { n: i32 } = ({ n: 2 }); return a.map((x) => x * o.n).reduce((s, x) => s + x, 0); }",
+    { a: [1, 2] },
+  ),
   alike("patternParameter", "export function run(o: { a: i32, b: i32 }): i32 { const { a, b } = o; return a - b; }", {
     o: { a: 1, b: 2 },
   }),

@@ -243,11 +243,11 @@ export function notNumbers(a: string, x: f64): string {
   value.n = other;
   value.f = <f32>nan;
   value.list = [other, 1, nan, -0.0, <f64><f32>other, 0, Math.sqrt(-1 - x * x)];
-  value.list.sort();
+  value.list.sort((a, b) => a - b);
   kept.put(a, value);
   const seen = new Map<f64, i32>();
   for (let i = 0; i < 20; i++) seen.set(i % 2 == 0 ? nan : other, i);
-  return value.list.join() + [nan, other, 2].sort().join() + seen.size.toString() + Math.atan2(nan, other).toString();
+  return value.list.join() + [nan, other, 2].sort((a, b) => a - b).join() + seen.size.toString() + Math.atan2(nan, other).toString();
 }
 /** @nearstorage */
 export function gone(a: string, n: i32): i32 { if (n == 2) abort(410, "gone", a); return [1, 2][n]; }

@@ -115,6 +115,7 @@ class Mistakes {
   readonly #untested: Name[] = [];
   /** Statements and members that do not parse. */
   readonly #holes: Stretch[] = [];
+  readonly #scanned = new Map<as.Source, readonly NestedToken[]>();
 
   constructor(sources: readonly as.Source[]) {
     this.#sources = new Map(sources.map((source) => [source.normalizedPath, source]));
@@ -276,7 +277,7 @@ class Mistakes {
       if (range.end <= primary.start) start = Math.max(start, range.end);
       if (range.start >= primary.end) end = Math.min(end, range.start);
     }
-    const scanned = nested(scan(source.text));
+    const scanned = this.#scannedOf(source);
     const statement = statementAround(scanned, primary.start);
     const from = Math.min(start, statement.start);
     const to = Math.max(end, statement.end);
@@ -296,6 +297,13 @@ class Mistakes {
       if (isClass) this.#loseMember(text);
       else if (mayEnd) this.#untested.push({ name: text, within });
     }
+  }
+
+  /** The words of a source, which are looked at for each mistake. */
+  #scannedOf(source: as.Source): readonly NestedToken[] {
+    let scanned = this.#scanned.get(source);
+    if (scanned === undefined) this.#scanned.set(source, (scanned = nested(scan(source.text))));
+    return scanned;
   }
 
   #lose(name: Name): void {

@@ -40,11 +40,29 @@ export function expandConcatenation(expansion: Expansion, node: as.Expression): 
   return as.Node.createBinaryExpression(operator, left, template(["", ""], [right], right.range), range);
 }
 
-/** A sum is a text if one of its operands is. Each operand is asked once, so that long sums take no time. */
 function isText(expansion: Expansion, node: as.Expression): boolean {
+  return textOf(expansion, node) === true;
+}
+
+/** Sums whose operands have types, by the function that they stand in. */
+const known = new WeakMap<as.Function, WeakMap<as.Node, boolean>>();
+
+/** A sum is a text if one of its operands is. Each operand is asked once, so that long sums take no time. Null: it has no type yet. */
+function textOf(expansion: Expansion, node: as.Expression): boolean | null {
   const { typing, flow } = expansion;
   const inner = withoutParentheses(node);
-  if (inner instanceof as.BinaryExpression && inner.operator === Token.Plus && mayConcatenate(inner))
-    return isText(expansion, inner.left) || isText(expansion, inner.right);
-  return isWrittenText(inner) || typing.isText(typing.of(inner, flow));
+  if (isWrittenText(inner)) return true;
+  if (!(inner instanceof as.BinaryExpression) || inner.operator !== Token.Plus || !mayConcatenate(inner)) {
+    const type = typing.of(inner, flow);
+    return type === null ? null : typing.isText(type);
+  }
+  let sums = known.get(flow.targetFunction);
+  if (sums === undefined) known.set(flow.targetFunction, (sums = new WeakMap()));
+  const before = sums.get(inner);
+  if (before !== undefined) return before;
+  const left = textOf(expansion, inner.left);
+  const right = left === true || textOf(expansion, inner.right);
+  const found = right === true || (left === null || right === null ? null : false);
+  if (found !== null) sums.set(inner, found);
+  return found;
 }

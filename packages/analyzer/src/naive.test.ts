@@ -62,10 +62,14 @@ const section = fc.record({
   rows: fc.constantFrom(1, 2),
   seatsPerRow: fc.constantFrom(2, 3),
 });
+const project = fc.constantFrom("APP", "APP", "APP", "WEB");
+const role = fc.constantFrom("owner", "member", "guest");
+const issue = fc.constantFrom("APP-1", "app-1", " APP-2 ", "APP-3", "WEB-1", "APP", "APP-x");
 const FILES = [
   {
     name: "tickets",
     lines: 15,
+    rounds: 1,
     first: [
       {
         handler: "createEvent",
@@ -99,25 +103,73 @@ const FILES = [
       dashboard: { eventId: event },
     }),
   },
+  {
+    name: "issues",
+    lines: 21,
+    // The build does not look into functions that only a function with a mistake calls, nor behind a mistake in a value.
+    rounds: 2,
+    first: [
+      { handler: "createProject", json: { key: "APP" } },
+      { handler: "report", json: { key: "APP", input: { title: "It is slow", labels: ["Speed", "speed"] } } },
+      { handler: "addMember", json: { key: "APP", user: "bob" } },
+    ].map((call): Call => ({ ...call, caller: "ann", timeMs: START })),
+    calls: callsOf({
+      createProject: { key: project, name: optional(fc.constantFrom("Web", "")) },
+      addMember: { key: project, user: fc.constantFrom("ann", "bob", "cyd"), role: optional(role) },
+      report: {
+        key: project,
+        input: fc
+          .record({
+            title: fc.constantFrom("It is slow", " no ", "It crashes "),
+            body: optional(fc.constantFrom("", "Since today")),
+            labels: optional(some(fc.constantFrom("Speed", "speed", "UI"))),
+          })
+          .map((json) => Object.fromEntries(Object.entries(json).filter(([, value]) => value !== undefined))),
+        priority: optional(fc.constantFrom("low", "normal", "high", "urgent")),
+        estimate: optional(fc.constantFrom(0, 0.5, 3)),
+      },
+      update: {
+        reference: issue,
+        status: optional(fc.constantFrom("open", "in_progress", "done")),
+        assignee: optional(fc.constantFrom("ann", "bob", "")),
+        dueInDays: optional(fc.constantFrom(-1, 0, 2, 5)),
+      },
+      comment: { reference: issue, text: fc.constantFrom("@ann look", "it works @bob @dan", "") },
+      vote: { reference: issue },
+      board: {
+        key: project,
+        order: optional(fc.constantFrom("priority", "votes", "newest")),
+        label: optional(fc.constantFrom("speed", "ui", "")),
+      },
+      workload: { key: project },
+      exportProject: { key: project },
+      feed: { key: project, limit: optional(fc.constantFrom(0, 3)) },
+    }),
+  },
 ] as const;
 
-describe.each(FILES)("the file $name", ({ name, lines, first, calls }) => {
+describe.each(FILES)("the file $name", ({ name, lines, rounds, first, calls }) => {
   const { naive, built: mended } = naiveFile(name);
-  const changes = changesBetween(naive, mended);
-  /** The changes that the mistakes ask for, with the lines that are only added. */
-  const needed = (): Change[] => {
-    const found = errorsOf(naive);
-    return changes.filter((change) => change.before.length === 0 || isTold(change, found, naive));
-  };
+  /** The file after each build, with the changes that its mistakes asked for, and the lines that are only added. */
+  const texts: string[] = [];
+  let changedLines = 0;
 
-  test("one build tells all of its mistakes, at lines that are to be changed", () => {
-    const found = errorsOf(naive);
-    expect(found.filter((error) => !changes.some((change) => isTold(change, [error], naive)))).toEqual([]);
-    expect(errorsOf(changed(naive, needed()))).toEqual([]);
+  test("a build tells its mistakes at lines that are to be changed", () => {
+    for (let text = naive; ; ) {
+      const found = errorsOf(text);
+      if (found.length === 0) break;
+      const changes = changesBetween(text, mended);
+      expect(found.filter((error) => !changes.some((change) => isTold(change, [error], text)))).toEqual([]);
+      const needed = changes.filter((change) => change.before.length === 0 || isTold(change, found, text));
+      changedLines += linesOf(needed);
+      text = changed(text, needed);
+      texts.push(text);
+    }
+    expect(texts).toHaveLength(rounds);
   });
 
   test("few lines are to be changed", () => {
-    expect(linesOf(needed())).toBeLessThanOrEqual(lines);
+    expect(changedLines).toBeLessThanOrEqual(lines);
   });
 
   test("each message is in the words of the developer, and says what to write", () => {
@@ -132,7 +184,7 @@ describe.each(FILES)("the file $name", ({ name, lines, first, calls }) => {
     let module: HandlerModule;
 
     beforeAll(() => {
-      build = built(changed(naive, needed()));
+      build = built(texts.at(-1)!);
       module = moduleOf(build);
     });
 

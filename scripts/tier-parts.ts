@@ -125,8 +125,11 @@ export const PARTS: readonly Part[] = [
       "packages/analyzer/e2e/differential.e2e.test.ts",
       "packages/analyzer/src/parse/syntax-trees.test.ts",
       "packages/analyzer/src/slice/unions.test.ts",
+      "packages/analyzer/src/arithmetic.test.ts",
+      "packages/analyzer/src/check/forms.test.ts",
+      "packages/analyzer/src/diagnostics/pages.test.ts",
     ],
-    inputs: ANALYZER,
+    inputs: [...ANALYZER, "docs/diagnostics/**"],
   },
   {
     kind: "one-of",

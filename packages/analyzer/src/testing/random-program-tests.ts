@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { emptyReport, fuzzSeed } from "./fuzz.ts";
 
 /** Programs in each of the files. */
-const PROGRAMS = 24;
+const PROGRAMS = 12;
 
 export function randomProgramTests(file: number): void {
   test("what handlers of random programs touch is what was said", () => {

@@ -1,0 +1,3 @@
+import { randomProgramTests } from "./random-program-tests.ts";
+
+randomProgramTests(6);

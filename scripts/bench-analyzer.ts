@@ -4,9 +4,11 @@
  * Cold: a process that has just started, so the compiler is loaded first. Changed: one handler file gets another text,
  * in a compiler's thread that is kept, as in `radical dev`. Each figure is a median over the runs, of the wall clock
  * and of the processor time of the whole process: on a machine that does something else too, only the latter means
- * anything. What is built is measured, as it is shipped.
+ * anything. What is built is measured, as it is shipped. `--cold` ends each process with its first analysis: so many more
+ * pairs fit into the same time.
  */
 import { spawnSync } from "node:child_process";
+import { writeSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Compiler } from "../packages/cli/src/build/compile.ts";
@@ -15,6 +17,8 @@ import { thirtyHandlers } from "../packages/analyzer/src/testing/thirty-handlers
 
 /** Of this command in a process of its own, with the checkout. */
 const SAMPLE = "--sample";
+/** Behind them: the process ends with its first analysis. */
+const COLD = "--cold";
 const CHANGES = 12;
 const WARM_UP = 4;
 const HERE = fileURLToPath(new URL("..", import.meta.url));
@@ -25,13 +29,13 @@ interface Time {
   readonly cpuMs: number;
 }
 
-/** Of one process. */
+/** Of one process; of one that ends early, what it came to. */
 interface Sample {
   readonly started: Time;
   readonly coldAnalysis: Time;
-  readonly coldBuild: Time;
-  readonly changedAnalysis: Time;
-  readonly changedBuild: Time;
+  readonly coldBuild?: Time;
+  readonly changedAnalysis?: Time;
+  readonly changedBuild?: Time;
 }
 
 const LABELS: readonly (readonly [keyof Sample, string])[] = [
@@ -42,8 +46,8 @@ const LABELS: readonly (readonly [keyof Sample, string])[] = [
   ["changedBuild", "changed file: unoptimized build"],
 ];
 
-/** Runs in a process of its own. */
-async function sample(checkout: string): Promise<Sample> {
+/** Runs in a process of its own; `tell` gets the result. */
+async function sample(checkout: string, isCold: boolean, tell: (sample: Sample) => void): Promise<void> {
   const path = join(checkout, "packages/cli/dist/build/compile.js");
   const { startCompiler } = (await import(pathToFileURL(path).href)) as {
     readonly startCompiler: (options: { readonly colours: boolean; readonly isKept: boolean }) => Promise<Compiler>;
@@ -61,6 +65,9 @@ async function sample(checkout: string): Promise<Sample> {
     let analysis: Time | null = null;
     const build = await compiler.compile({ sources, handlerFiles, optimize: false }, () => {
       analysis = elapsed();
+      if (!isCold) return;
+      tell({ started, coldAnalysis: analysis });
+      process.exit();
     });
     if (!build.ok || build.handlers.length !== 30) throw new Error("the application does not build");
     const total = elapsed();
@@ -73,13 +80,13 @@ async function sample(checkout: string): Promise<Sample> {
   }
   await compiler.close();
   const warm = changed.slice(WARM_UP);
-  return {
+  tell({
     started,
     coldAnalysis: cold.analysis,
     coldBuild: cold.build,
-    changedAnalysis: median(warm.map(({ analysis }) => analysis)),
-    changedBuild: median(warm.map(({ build }) => build)),
-  };
+    changedAnalysis: median(warm.map(({ analysis }) => analysis))!,
+    changedBuild: median(warm.map(({ build }) => build))!,
+  });
 }
 
 const START = { wallMs: 0, cpu: { user: 0, system: 0 } };
@@ -95,15 +102,18 @@ function stopwatch(since = { wallMs: performance.now(), cpu: process.cpuUsage() 
   };
 }
 
-function median(times: readonly Time[]): Time {
+/** Undefined: of none. */
+function median(times: readonly Time[]): Time | undefined {
+  if (times.length === 0) return undefined;
   const middle = (values: readonly number[]): number =>
     values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
   return { wallMs: middle(times.map(({ wallMs }) => wallMs)), cpuMs: middle(times.map(({ cpuMs }) => cpuMs)) };
 }
 
 /** `first`: without what V8 made of the compiler's JavaScript in earlier processes. */
-function sampleInProcess(checkout: string, first: boolean): Sample {
-  const { stdout, stderr, status } = spawnSync(process.execPath, [fileURLToPath(import.meta.url), SAMPLE, checkout], {
+function sampleInProcess(checkout: string, first: boolean, cold: boolean): Sample {
+  const args = [fileURLToPath(import.meta.url), SAMPLE, checkout, ...(cold ? [COLD] : [])];
+  const { stdout, stderr, status } = spawnSync(process.execPath, args, {
     encoding: "utf8",
     env: first ? { ...process.env, NODE_DISABLE_COMPILE_CACHE: "1" } : process.env,
   });
@@ -112,7 +122,8 @@ function sampleInProcess(checkout: string, first: boolean): Sample {
 }
 
 if (process.argv[2] === SAMPLE) {
-  process.stdout.write(JSON.stringify(await sample(process.argv[3]!)));
+  // Written at once: the process may end right behind it.
+  await sample(process.argv[3]!, process.argv[4] === COLD, (found) => writeSync(1, JSON.stringify(found)));
 } else {
   const options = commandLine({
     name: "pnpm bench:analyzer",
@@ -126,27 +137,30 @@ if (process.argv[2] === SAMPLE) {
         words: "another checkout of this repository, installed and built, to compare with; the runs alternate",
       },
       first: { kind: "flag", words: "as the first time on a machine: without V8's code of earlier processes" },
+      cold: { kind: "flag", words: "the cold analysis only" },
       json: { kind: "flag", words: "the medians as JSON" },
     },
     exitCodes: ["measured", "the application does not build", "wrong options"],
     examples: [
       ["pnpm bench:analyzer", "this checkout"],
       ["pnpm bench:analyzer --checkout ../before --runs 15", "two in turns"],
+      ["pnpm bench:analyzer --checkout ../before --cold --runs 31", "many pairs of one figure"],
     ],
   });
   const checkouts = [HERE, ...(options.checkout === null ? [] : [options.checkout])];
   const samples = checkouts.map((): Sample[] => []);
-  // The first fills the cache of V8's code.
-  for (const checkout of checkouts) sampleInProcess(checkout, options.first);
+  // A whole process fills the cache of V8's code.
+  for (const checkout of checkouts) sampleInProcess(checkout, options.first, false);
   for (let run = 0; run < options.runs; run++) {
-    for (const [index, checkout] of checkouts.entries()) samples[index]!.push(sampleInProcess(checkout, options.first));
+    for (const [index, checkout] of checkouts.entries())
+      samples[index]!.push(sampleInProcess(checkout, options.first, options.cold));
     process.stderr.write(`${run + 1} of ${options.runs} runs\n`);
   }
   const text = (name: string, { wallMs, cpuMs }: Time): string =>
     `${name} ${wallMs.toFixed(0).padStart(5)} ms (processor ${cpuMs.toFixed(0).padStart(5)} ms)`;
   for (const [key, label] of LABELS) {
-    const [own, other] = samples.map((all) => median(all.map((one) => one[key])));
-    if (own === undefined) throw new Error("no runs");
+    const [own, other] = samples.map((all) => median(all.flatMap((one) => one[key] ?? [])));
+    if (own === undefined) continue;
     if (options.json) {
       console.log(JSON.stringify({ measured: key, ...own, ...(other === undefined ? {} : { other }) }));
       continue;

@@ -1,6 +1,6 @@
 /**
  * The rule for English of CONTRIBUTING.md, as far as a program can see it: words, openings and the length of a sentence,
- * in Markdown, in the comments of sources and in the words of diagnostics.
+ * in Markdown, in the comments of sources and in the words of diagnostics. Section rules in sources have one form.
  *
  * Every file is held to the rule, but those of `english-debts.json`, which are older: there each has the number of its
  * findings, which may only sink. `pnpm english --write` writes the numbers that are true now.
@@ -231,11 +231,28 @@ function formOf({ line, text }) {
     : [{ line, sentence: text, words: "begin with a capital, and end with a full stop" }];
 }
 
+/** Columns of a section rule with its indentation. */
+const RULE_WIDTH = 120;
+
+/**
+ * Lines that divide a source into sections. All have one form: `// ── Name ──…`, up to the same column.
+ * @param {string} text @returns {Finding[]}
+ */
+function rulesOf(text) {
+  return text.split("\n").flatMap((line, index) => {
+    if (!/^\s*\/\/\s*([-=*~_─━═])\1/u.test(line)) return [];
+    if (/^\s*\/\/ ── [\p{Lu}\d`].* ─{2,}$/u.test(line) && Array.from(line).length === RULE_WIDTH) return [];
+    const words = `write a section rule as \`// ── Name ──\`, with a capital, to column ${RULE_WIDTH}`;
+    return [{ line: index + 1, sentence: line.trim(), words }];
+  });
+}
+
 /** @param {string} file @param {string} text @returns {Finding[]} */
 export function findingsOf(file, text) {
   const passages = file.endsWith(".md") ? passagesOf(text) : commentsOf(file, text);
   const shown = DIAGNOSTICS.test(file) ? diagnosticsOf(file, text) : [];
-  return [...[...passages, ...shown].flatMap((passage) => findingsIn(passage)), ...shown.flatMap(formOf)];
+  const rules = file.endsWith(".md") ? [] : rulesOf(text);
+  return [...[...passages, ...shown].flatMap((passage) => findingsIn(passage)), ...shown.flatMap(formOf), ...rules];
 }
 
 /**

@@ -52,8 +52,21 @@ describe("comments", () => {
   });
 
   test("nothing: rulers, diagrams, directives and anchors of variants", () => {
-    const source = `// ── What is here ──────\n// oxlint-disable-next-line a -- what is no reason\n// variant: what-is-no-sentence\n/**\n * A picture:\n *\n *    what ─── is no ──→ sentence\n */\n`;
+    const source = `// ── What is here ${"─".repeat(101)}\n  // ── \`a?.b\` ${"─".repeat(105)}\n// oxlint-disable-next-line a -- what is no reason\n// variant: what-is-no-sentence\n/**\n * A picture:\n *\n *    what ─── is no ──→ sentence\n */\n`;
     expect(found("a.ts", source)).toEqual([]);
+  });
+});
+
+describe("section rules", () => {
+  const words = "write a section rule as `// ── Name ──`, with a capital, to column 120";
+
+  test.each([
+    ["of another sign", `// ${"-".repeat(110)} Names`],
+    ["without a name", `// ${"─".repeat(117)}`],
+    ["with a small letter", `// ── names ${"─".repeat(108)}`],
+    ["that end earlier", `  // ── Names ${"─".repeat(105)}`],
+  ])("%s", (_, line) => {
+    expect(found("a.ts", `const a = 1;\n${line}\n`)).toEqual([`2: ${words}`]);
   });
 });
 

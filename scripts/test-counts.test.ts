@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { add, countsOf, failedFiles, summaryLine } from "./test-counts.ts";
+import { add, countsOf, failedFiles, failedTests, summaryLine } from "./test-counts.ts";
 
 let folder = "";
 beforeEach(() => {
@@ -15,11 +15,20 @@ function reportOf(...files: { status: string; tests: string[] }[]): string {
   const testResults = files.map(({ status, tests }, index) => ({
     name: `/${index}.test.ts`,
     status,
-    assertionResults: tests.map((testStatus) => ({ status: testStatus })),
+    assertionResults: tests.map((testStatus, place) => ({ status: testStatus, fullName: `test ${place}` })),
   }));
   writeFileSync(file, JSON.stringify({ testResults }));
   return file;
 }
+
+test("failed tests are named with their files, and files that could not be loaded alone", () => {
+  const file = reportOf(
+    { status: "passed", tests: ["passed"] },
+    { status: "failed", tests: ["passed", "failed"] },
+    { status: "failed", tests: [] },
+  );
+  expect(failedTests(file)).toEqual(["/1.test.ts > test 1", "/2.test.ts"]);
+});
 
 describe("the counts of a run", () => {
   test("are those of its tests", () => {

@@ -17,7 +17,7 @@ interface FileReport {
   /** The absolute path of the file. */
   readonly name: string;
   readonly status: string;
-  readonly assertionResults: readonly { readonly status: string }[];
+  readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
 }
 
 export const NO_TESTS: Counts = { passed: 0, failed: 0, skipped: 0 };
@@ -51,6 +51,15 @@ export function failedFiles(file: string): readonly string[] {
   return readReport(file)
     .testResults.filter(({ status }) => status === "failed")
     .map(({ name }) => name);
+}
+
+/** The failed tests with their files, and files that failed without a failed test. @param file the report */
+export function failedTests(file: string): readonly string[] {
+  return readReport(file).testResults.flatMap(({ name, status, assertionResults }) => {
+    if (status !== "failed") return [];
+    const failed = assertionResults.filter((one) => one.status === "failed");
+    return failed.length === 0 ? [name] : failed.map(({ fullName }) => `${name} > ${fullName}`);
+  });
 }
 
 function readReport(file: string): Report {

@@ -110,6 +110,17 @@ export const PARTS: readonly Part[] = [
   },
   {
     kind: "files",
+    name: "rewriting of tables",
+    files: ["packages/cli/e2e/rewrite.e2e.test.ts"],
+    inputs: [
+      "packages/cli/src/data/**",
+      "packages/analyzer/src/{codegen,modules}/**",
+      "packages/lvi-server/src/{core,execution}/**",
+      "packages/sdk/assembly/**",
+    ],
+  },
+  {
+    kind: "files",
     name: "live queries of real processes",
     files: ["packages/cli/e2e/live.e2e.test.ts"],
     inputs: [

@@ -19,7 +19,7 @@ import process from "node:process";
 import { commandLine } from "../packages/command-line/src/command-line.ts";
 import { environmentOf } from "../packages/command-line/src/short-tier.ts";
 import { type Ended, run, runQuietly } from "./child.mjs";
-import { type Counts, NO_TESTS, add, countsOf, failedFiles, summaryLine } from "./test-counts.ts";
+import { type Counts, NO_TESTS, add, countsOf, failedFiles, failedTests, summaryLine } from "./test-counts.ts";
 import { MOST_PROCESSOR_SECONDS, TIMES_FILE, dearest, overLimit, slownessOfMachine, timesOf } from "./test-times.ts";
 import { PARTS, changesOf, commitOf, filesOf, selection } from "./tier-parts.ts";
 
@@ -119,6 +119,8 @@ interface SecondTry {
 
 const startedMs = performance.now();
 const failures: string[] = [];
+/** The names of failed tests, as the last lines tell them. */
+const failedNames: string[] = [];
 const checks: { readonly label: string; readonly wallSeconds: number }[] = [];
 const secondTries: SecondTry[] = [];
 
@@ -153,20 +155,25 @@ for (const [project, label] of SUITES) {
   const report = path.join(reports, `${project}.json`);
   const code = await test(project, report, []);
   let suite = countsOf(report, code);
+  let names = failedTests(report);
   const failed = failedFiles(report);
   const isOneTry = project === "unit" || failed.length > MOST_AGAIN || failed.some((file) => ONE_TRY.test(file));
   if (failed.length > 0 && !isOneTry) {
-    const names = failed.map((file) => path.relative(ROOT, file));
-    say(`· Once more, alone: ${names.join(", ")} …`);
+    const tried = failed.map((file) => path.relative(ROOT, file));
+    say(`· Once more, alone: ${tried.join(", ")} …`);
     const again = path.join(reports, `${project}-again.json`);
     const second = countsOf(again, await test(project, again, failed));
     const failedAgain = failedFiles(again);
-    secondTries.push(...failed.map((file, at) => ({ file: names[at] ?? file, passed: !failedAgain.includes(file) })));
+    names = failedTests(again);
+    secondTries.push(...failed.map((file, at) => ({ file: tried[at] ?? file, passed: !failedAgain.includes(file) })));
     suite = add(countsOf(report, 0, failed), second);
-    if (second.failed === 0) say(`\nFailed beside others, and passed alone: ${names.join(", ")}`);
+    if (second.failed === 0) say(`\nFailed beside others, and passed alone: ${tried.join(", ")}`);
   }
   counts = add(counts, suite);
+  failedNames.push(...names.map((name) => name.replace(`${ROOT}${path.sep}`, "")));
   if (suite.failed > 0) failures.push(label);
+  if (suite.failed > 0 && names.length === 0)
+    failedNames.push(`${label}: no test failed, and the exit code is ${code}`);
 }
 
 clearInterval(counting);
@@ -190,7 +197,7 @@ if (tier !== null) {
   }
 }
 
-if (failures.length > 0) say(`\nFailed: ${failures.join(", ")}`);
+if (failures.length > 0) say(`\nFailed: ${[failures.join(", "), ...failedNames].join("\n  ")}`);
 const steps = failures.filter((failure) => !SUITES.some(([, label]) => label === failure)).length;
 const total = add(counts, { ...NO_TESTS, failed: steps });
 const result = {
@@ -201,6 +208,7 @@ const result = {
   slowness: Math.round(slowness * 100) / 100,
   counts: total,
   failures,
+  failedTests: failedNames,
   checks,
   secondTries: [...secondTriesBefore(), ...secondTries.map((one) => ({ commit, ...one }))],
   files,

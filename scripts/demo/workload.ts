@@ -138,10 +138,12 @@ async function liveOneRound(
   send: (site: Site, handler: string, args: object) => Promise<unknown>,
 ): Promise<void> {
   const { token } = me;
-  const timeline = (await send(site, "timeline", { token })) as readonly { readonly id: string }[];
+  const { posts } = (await send(site, "timeline", { token })) as {
+    readonly posts: readonly { readonly id: string }[];
+  };
   await send(site, "profile", { name: neighbour.name });
   await send(site, "profile", { name: star.name });
-  const newest = timeline[0];
+  const newest = posts[0];
   if (newest !== undefined && round % 4 === 3) await send(site, "like", { token, id: newest.id });
   if (round % 6 === 5) {
     await send(site, "unfollow", { token, name: neighbour.name });

@@ -118,6 +118,11 @@ const ERRORS: Readonly<Record<ErrorCode, Words>> = {
     remedy: "If it stays, see `/readyz` of the servers: [Health](operations.md#health).",
   },
   not_serving: { cause: "The server starts, recovers or stops.", remedy: "Repeat; `/readyz` says what it is doing." },
+  index_building: {
+    cause:
+      "The build has an index that is not built yet, or that can't be, since some items can't be indexed as they are.",
+    remedy: "Deploy with `radical deploy`, which waits for the index ([Indexes](operations.md#indexes)).",
+  },
   unknown_module: {
     cause: "The primary does not have the build that the location runs.",
     remedy: "Register the module (`radical dev` and `radical deploy` do), or build again.",

@@ -33,7 +33,7 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       atLimit: "trap `out_of_memory`",
     },
     {
-      what: "items touched",
+      what: "items touched, each row of a range among them",
       from: `${PROTOCOL}/module-content.ts#DEFAULT_LIMITS.accesses`,
       unit: "count",
       atLimit: TRAPS,
@@ -69,6 +69,13 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       from: `${PROTOCOL}/ids.ts#MAX_KEY_BYTES`,
       unit: "count",
       of: "bytes, at least 1",
+      atLimit: TRAPS,
+    },
+    {
+      what: "indexed fields with the key of the item, in UTF-8",
+      from: `${PROTOCOL}/index-entry.ts#MAX_ENTRY_KEY_BYTES`,
+      unit: "count",
+      of: "bytes",
       atLimit: TRAPS,
     },
     {

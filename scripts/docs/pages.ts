@@ -58,6 +58,7 @@ export function sections(): readonly Section[] {
         "editor",
         "auth",
         "tables",
+        "shared-objects",
         "dates",
         "log",
         "testing",

@@ -30,7 +30,7 @@ interface SocialClient {
   login(args: object): Promise<Session>;
   follow(args: object, options?: object): Promise<number>;
   post(args: object): Promise<string>;
-  timeline(args: object): Promise<readonly { readonly id: string; readonly html: string }[]>;
+  timeline(args: object): Promise<{ readonly posts: readonly { readonly id: string; readonly html: string }[] }>;
   profile(args: object, options?: object): Promise<{ readonly followers: number }>;
 }
 
@@ -215,7 +215,7 @@ test("npm run build, npm run dev, requests, data on disk; Ctrl-C leaves no proce
   const grace = await client.register({ name: "grace", password: "battery staple" });
   expect(await client.follow({ token: grace.token, name: "ada" }, at("JP"))).toBe(1);
   const id = await client.post({ token: ada.token, text: "first!" });
-  expect(await client.timeline({ token: grace.token })).toMatchObject([{ id, html: "<p>first!</p>" }]);
+  expect(await client.timeline({ token: grace.token })).toMatchObject({ posts: [{ id, html: "<p>first!</p>" }] });
   for (const location of ["CA", "CA"])
     expect(await client.profile({ name: "ada" }, at(location))).toMatchObject({ followers: 1 });
   await expect(client.login({ name: "ada", password: "battery staple" })).rejects.toMatchObject({

@@ -39,7 +39,8 @@ const near = ({ latitude, longitude }: Place, draw: Draw): Place => ({
 });
 const round = (degrees: number): number => Math.round(degrees * 10_000) / 10_000;
 const cellOf = ({ latitude, longitude }: Place): string =>
-  `${Math.floor((latitude + 90) / CELL_DEGREES)}/${Math.floor((longitude + 180) / CELL_DEGREES)}`;
+  `${number((latitude + 90) / CELL_DEGREES, 3)}-${number((longitude + 180) / CELL_DEGREES, 4)}`;
+const number = (of: number, digits: number): string => String(Math.floor(of)).padStart(digits, "0");
 const arrival = (draw: Draw): string =>
   new Date(Date.now() + (1 + draw.below(DAYS)) * DAY_MS).toISOString().slice(0, 10);
 const someHotel = (draw: Draw): string => hotelOf(draw.below(CITIES * HOTELS_EACH));
@@ -52,17 +53,8 @@ export default defineBenchmark({
       const name = guestOf(guest);
       put("accounts", name, { name, salt: SALT, passwordHash });
       put("sessions", tokenOf(guest), { token: tokenOf(guest), name, since: BEGINNING });
-      put("guests", name, { name, bookings: [] });
     }
-    const cells = new Map<string, { hotels: ({ hotel: string } & Place)[]; attractions: string[] }>();
-    const cellAt = (place: Place) => {
-      const key = cellOf(place);
-      const cell = cells.get(key) ?? { hotels: [], attractions: [] };
-      cells.set(key, cell);
-      return cell;
-    };
     for (let city = 0; city < CITIES; city++) {
-      const hotels: string[] = [];
       for (let index = 0; index < HOTELS_EACH; index++) {
         const id = hotelOf(city + index * CITIES);
         const place = near(centreOf(city), draw);
@@ -81,19 +73,20 @@ export default defineBenchmark({
           stars,
           reviews,
         });
-        put("reviews", id, { reviews: [{ guest: guestOf(0), stars: 4, text: "As it should be.", at: BEGINNING }] });
-        cellAt(place).hotels.push({ hotel: id, ...place });
-        hotels.push(id);
+        // The time as `ascending` writes it.
+        const review = `${id}/8${BEGINNING.toString(16).padStart(15, "0")}-${guestOf(0)}`;
+        put("reviews", review, { guest: guestOf(0), stars: 4, text: "As it should be.", at: BEGINNING });
+        put("reviewed", `${id}/${guestOf(0)}`, review);
+        put("pins", `${cellOf(place)}/${id}`, { hotel: id, ...place });
+        put("cityHotels", `${cityOf(city)}/${id}`, id);
       }
-      put("cities", cityOf(city), { name: cityOf(city), hotels });
       for (let index = 0; index < ATTRACTIONS_EACH; index++) {
         const id = `${cityOf(city)}-attraction-${index}`;
         const place = near(centreOf(city), draw);
-        put("attractions", id, { id, name: `Attraction ${index}`, kind: KINDS[index % KINDS.length], ...place });
-        cellAt(place).attractions.push(id);
+        const attraction = { id, name: `Attraction ${index}`, kind: KINDS[index % KINDS.length], ...place };
+        put("attractions", `${cellOf(place)}/${id}`, attraction);
       }
     }
-    for (const [key, cell] of cells) put("cells", key, cell);
   },
 
   *warmUp() {

@@ -8,7 +8,6 @@ import { type Draw, defineBenchmark } from "@radical/cli";
 const PEOPLE = 200;
 const POSTS_EACH = 10;
 const FOLLOWED_EACH = 8;
-const TIMELINE_LENGTH = 50;
 const PASSWORD = "correct horse battery";
 const SALT = "salt";
 /** As in handlers/lib/pbkdf2.ts. */
@@ -17,8 +16,11 @@ const FIRST_POST_AT = 1_767_225_600_000;
 
 const nameOf = (person: number): string => `person-${person}`;
 const tokenOf = (person: number): string => `20000000-0000-4000-8000-${String(person).padStart(12, "0")}`;
-const postOf = (person: number, index: number): string =>
-  `10000000-0000-4000-8000-${String(person * POSTS_EACH + index).padStart(12, "0")}`;
+const postedAt = (person: number, index: number): number => FIRST_POST_AT + (index * PEOPLE + person) * 1_000;
+/** The time as `ascending` writes it, and a random part. */
+const placeOf = (person: number, index: number): string =>
+  `8${postedAt(person, index).toString(16).padStart(15, "0")}-10000000-0000-4000-8000-${String(person * POSTS_EACH + index).padStart(12, "0")}`;
+const postOf = (person: number, index: number): string => `${nameOf(person)}/${placeOf(person, index)}`;
 const somebody = (draw: Draw): number => draw.zipf(PEOPLE);
 
 export default defineBenchmark({
@@ -35,29 +37,28 @@ export default defineBenchmark({
     });
     for (const person of everybody) {
       const name = nameOf(person);
-      const posts = Array.from({ length: POSTS_EACH }, (_, index) => postOf(person, index));
-      const followers = everybody.filter((other) => following[other]?.includes(person) === true);
       put("accounts", name, { name, salt: SALT, passwordHash });
       put("sessions", tokenOf(person), { token: tokenOf(person), name, since: FIRST_POST_AT });
       put("people", name, {
         name,
         bio: `I am number ${person}.`,
         joinedAt: FIRST_POST_AT,
-        followers: followers.map(nameOf),
-        following: following[person]?.map(nameOf),
-        posts: posts.toReversed(),
       });
-      for (const [index, id] of posts.entries()) {
+      for (const followed of (following[person] ?? []).map(nameOf)) {
+        put("following", `${name}/${followed}`, { at: FIRST_POST_AT });
+        put("followers", `${followed}/${name}`, { at: FIRST_POST_AT });
+      }
+      for (let index = 0; index < POSTS_EACH; index++) {
+        const id = postOf(person, index);
         const text = `Post ${index} of @${name}, about #number-${person} and other things that fill a line or two.`;
-        put("posts", id, { id, author: name, text, at: FIRST_POST_AT + (index * PEOPLE + person) * 1_000, likes: 0 });
+        put("posts", id, { id, author: name, text, at: postedAt(person, index), likes: 0 });
       }
     }
     for (const person of everybody) {
       const authors = [person, ...(following[person] ?? [])];
-      const entries = Array.from({ length: POSTS_EACH }, (_, index) => POSTS_EACH - 1 - index).flatMap((index) =>
-        authors.map((author) => ({ post: postOf(author, index), author: nameOf(author) })),
-      );
-      put("timelines", nameOf(person), { entries: entries.slice(0, TIMELINE_LENGTH) });
+      for (const author of authors)
+        for (let index = 0; index < POSTS_EACH; index++)
+          put("timelines", `${nameOf(person)}/${placeOf(author, index)}`, { post: postOf(author, index) });
     }
   },
 

@@ -127,6 +127,91 @@ describe.each(NAMES)("%s", (size) => {
   });
 });
 
+describe("an integer in a place with another sign", () => {
+  const ALL = { i8: 8n, u8: 8n, i16: 16n, u16: 16n, i32: 32n, u32: 32n, i64: 64n, u64: 64n } as const;
+  type Name = keyof typeof ALL;
+  const names = Object.keys(ALL) as readonly Name[];
+  const isSigned = (name: Name): boolean => name.startsWith("i");
+  const within = (name: Name, value: bigint): boolean =>
+    value === (isSigned(name) ? BigInt.asIntN(Number(ALL[name]), value) : BigInt.asUintN(Number(ALL[name]), value));
+  const pairs = names.flatMap((from) =>
+    names.filter((to) => isSigned(from) !== isSigned(to) && ALL[from] <= ALL[to]).map((to) => [from, to] as const),
+  );
+  const built = build(
+    pairs
+      .map(
+        ([from, to]) => `export function ${from}To${to}(x: ${from}): string { const y: ${to} = x; return y.toString(); }
+          function take${from}${to}(y: ${to}): string { return y.toString(); }
+          export function ${from}Gives${to}(x: ${from}): string { return take${from}${to}(x); }`,
+      )
+      .join("\n"),
+  );
+
+  test("builds", () => expect(built.diagnostics).toEqual([]));
+
+  test.each(pairs)("%s to %s: the same number, or a trap", (from, to) => {
+    const bits = ALL[from];
+    const edges = isSigned(from) ? [-(2n ** (bits - 1n)), -1n, 0n, 2n ** (bits - 1n) - 1n] : [0n, 2n ** bits - 1n];
+    const near = edges.flatMap((edge) => [edge - 1n, edge, edge + 1n]);
+    const middle = [2n ** (bits - 1n) - 1n, 2n ** (bits - 1n)];
+    for (const value of [...near, ...middle].filter((one) => within(from, one)))
+      for (const handler of [`${from}To${to}`, `${from}Gives${to}`]) {
+        const x = bits === 64n ? String(value) : Number(value);
+        const { outcome, result } = call(built, new Map(), handler, { x });
+        if (within(to, value)) expect([value, result]).toEqual([value, String(value)]);
+        else expect(outcome).toMatchObject({ kind: "trap", code: "integer_overflow" });
+      }
+  });
+
+  test("constants are told, casts and operations on bits are meant", () => {
+    expect(said("export function none(): u32 { const n: u32 = -1; return n; }")).toEqual(["constant_overflow: -1"]);
+    expect(said("export function most(): i32 { return 3_000_000_000; }")).toEqual(["constant_overflow: 3_000_000_000"]);
+    const text = `export function mixed(a: i32, b: u32): i32 { const c: i32 = a ^ b; return ((c << b) & 0xffffffff) + (b as i32); }`;
+    const mixed = build(text);
+    expect(mixed.diagnostics).toEqual([]);
+    const a = -5;
+    const b = 4_000_000_000;
+    const expected = (((a ^ b) << b) & 0xffffffff) + (b | 0);
+    expect(call(mixed, new Map(), "mixed", { a, b }).result).toBe(expected);
+  });
+
+  test("both sides of a comparison and of a sum have one sign", () => {
+    const both = build(`export function same(a: i32, b: u32): bool { return a == b; }
+      export function sum(a: i32, b: u32): i64 { return a + b; }`);
+    for (const handler of ["same", "sum"]) {
+      const { outcome } = call(both, new Map(), handler, { a: -1, b: 4_294_967_295 });
+      expect(outcome).toMatchObject({ kind: "trap", code: "integer_overflow" });
+    }
+  });
+});
+
+describe("a difference of numbers without a sign", () => {
+  test.each([
+    ["u8", "export function run(a: u8[]): u8[] { return a.sort((x, y) => x - y); }"],
+    ["u32", "export function run(a: u32[]): u32[] { return a.sort((x, y) => x - y); }"],
+    ["u64", "export function run(a: u64[]): u64[] { return a.toSorted((x, y) => x - y); }"],
+  ])("does not sort: %s", (_, text) => expect(said(text)).toEqual(["type_error: x - y"]));
+
+  test.each([
+    ["export function run(a: u32, b: u32): f64 { return a - b; }", ["type_error: a - b"]],
+    ["export function run(a: u8, b: u8): i32 { return (a - b) as i32; }", ["type_error: a - b"]],
+    ["export function run(a: u32): f64 { return -a; }", ["type_error: -a"]],
+    ["export function run(a: u32, b: u32): i32 { return (a - b) as i32; }", []],
+    ["export function run(a: u32, b: u32): u32 { return a - b; }", []],
+    ["export function run(a: u32): f64 { return (a | 8) - (a & 7); }", ["type_error: (a | 8) - (a & 7)"]],
+    ["export function run(a: u8): i32 { return 300 - a; }", []],
+  ])("%s", (text, expected) => expect(said(text)).toEqual(expected));
+
+  test("sorts by the advice of its message", () => {
+    const built = build(`export function small(a: u8[]): u8[] { return a.sort((x, y) => (x as i32) - (y as i32)); }
+      export function large(a: u32[]): u32[] { return a.sort((x, y) => (x as i64) - (y as i64)); }`);
+    expect(call(built, new Map(), "small", { a: [200, 3, 255, 0] }).result).toEqual([0, 3, 200, 255]);
+    expect(call(built, new Map(), "large", { a: [200, 3, 4_294_967_295, 0] }).result).toEqual([
+      0, 3, 200, 4_294_967_295,
+    ]);
+  });
+});
+
 test("the trap says the place", () => {
   const built = build("export function next(n: i32): i32 {\n  return 1 +\n    (n * 3);\n}");
   expect(call(built, new Map(), "next", { n: 1_000_000_000 }).outcome).toEqual({
@@ -350,7 +435,34 @@ describe("integer division", () => {
     ["export function h(a: i32): string { return (a / 100).toString(); }", "a / 100"],
     ["export function h(a: i32): string { const euros = a / 100; return `${euros}`; }", "a / 100"],
     ["export function h(a: i32): f64 { let half = a / 2; for (;;) { half++; return half; } }", "a / 2"],
+    ["export function h(a: i32): f64 { let half = a; half /= 2; return half; }", "half /= 2"],
+    ["export function h(a: i32): f64 { let half = 0; half = a / 2; return half; }", "a / 2"],
+    [
+      "export function h(a: i32): string { let t = '', n = a; while (n > 1) { t += `${n}`; n /= 2; } return t; }",
+      "n /= 2",
+    ],
+    ["export function h(a: i32): f64 { let half = 0; const also: f64 = (half = a / 2); return also; }", "a / 2"],
+    ["export function h(a: i32, k: i32): f64 { return (k++, a / 2); }", "a / 2"],
+    ["export function h(a: i32): f64 { return (a / 2) % 3; }", "a / 2"],
+    ["export function h(at: i64): string { const day = at / 86400000; return `${(day + 1) % 7}`; }", "at / 86400000"],
+    ["export function h(a: i32): f64 { const half = a / 2 || 1; return half; }", "a / 2"],
+    ["export function h(a: i32): f64 { const [half] = [a / 2]; return half; }", "a / 2"],
+    ["export function h(a: i32): string { return [a / 2].join(); }", "a / 2"],
+    ["function half(n: i32) { return n / 2; } export function h(a: i32): f64 { return half(a) * 1.5; }", "n / 2"],
+    ["export function h(a: i32) { return a / 2; }", "a / 2"],
+    ["export function h(a: i32) { return { half: a > 3 ? a / 2 : 0, a }; }", "a / 2"],
+    ["export function h(a: i32): f64 { const part = { half: a / 2 }; return part.half + 0.5; }", "a / 2"],
+    ["export function h(a: i32[]) { return a.map((n) => ({ half: n / 2 })); }", "n / 2"],
+    ["export function h(a: i32): f64 { const half = (n: i32) => n / 2; return half(a) + 0.5; }", "n / 2"],
+    [
+      "class P { n: i32 = 7; get half() { return this.n / 2; } } export function h(): f64 { return new P().half; }",
+      "this.n / 2",
+    ],
+    ["export function h(a: i32[]): f64 { return a.map((n) => n / 2).reduce((s, n) => s + n, 0.0); }", "n / 2"],
+    ["export function h(a: i32[]): f64 { return a.map((n) => { if (n > 3) return n / 2; return 0; })[0]; }", "n / 2"],
+    ["export function h(a: i32[]): i32 { const s = a.reduce((s, n) => s + n / 2, 0); return s; }", "n / 2"],
     ["const HALF = 1 / 2; export function h(a: f64): f64 { return a * HALF; }", "1 / 2"],
+    ["export function h(a: i32): f64 { const list = [a, 3]; list[0] /= 2; return list[0]; }", "list[0] /= 2"],
   ])("%s is refused", (code, place) => expect(said(code)).toEqual([`integer_division: ${place}`]));
 
   test.each([
@@ -359,12 +471,24 @@ describe("integer division", () => {
     "export function h(a: i32): string { const euros: i32 = a / 100; return `${euros}`; }",
     "export function h(a: i32): i32 { const euros = a / 100; return euros; }",
     "export function h(a: i32): i32 { return a / 2 + 1; }",
+    "export function h(a: i32): i32 { let n = a; while (n > 9) n /= 2; return n; }",
+    "export function h(a: i32): string { let n: i32 = a; n /= 2; return `${n}`; }",
+    "export function h(a: i32[]): i32[] { return a.map((n) => n / 2); }",
+    "function half(n: i32): i32 { return n / 2; } export function h(a: i32) { return half(a); }",
+    "type P = { half: i32 }; export function h(a: i32): P { const part: P = { half: a / 2 }; return part; }",
+    "export function h(a: i32) { return { half: (a / 2) as i32 }; }",
+    "export function h(a: i32[]): f64[] { return a.map((n): i32 => n / 2).map((n): f64 => n); }",
+    "export function h(a: i32[]): i32[] { const half: i32[] = [a.length / 2]; return half; }",
+    "export function h(a: i32[]): i32 { return a.reduce((s, n) => s + n / 2, 0); }",
+    "export function h(a: i32[]): i32[] { return a.map((n) => (n / 2) as i32).slice(1); }",
+    "export function h(a: i32): i32 { const list: i32[] = [a]; list[0] /= 2; return list[0]; }",
+    "export function h(a: i32[]): i32 { const list = a; list[0] /= 2; return list[0]; }",
+    "export function h(a: f64): f64 { const list = [a]; list[0] /= 2; return list[0]; }",
     "export function h(a: f64): f64 { return a / 2; }",
     "export function h(): f64 { return 60 / 2; }",
     "export function h(): i32 { return (7 / 2) as i32; }",
     "export function h(): f64 { const all: f64 = 7 / 2; return all; }",
     "export function h(list: i32[]): i32 { return list[list.length / 2]; }",
-    "export function h(a: i32): f64 { return (a / 2) % 3; }",
   ])("%s is not", (code) => expect(said(code)).toEqual([]));
 });
 

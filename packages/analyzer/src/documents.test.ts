@@ -13,6 +13,7 @@ test.each([
   "docs/how-to/auth.md",
   "docs/how-to/log.md",
   "docs/how-to/tables.md",
+  "docs/how-to/shared-objects.md",
   "docs/worker.md",
   "docs/analysis.md",
   "templates/minimal/AGENTS.md",

@@ -2,7 +2,7 @@
  * The border between the front half of the analyzer and the slicer: the program that goes in, and the verdicts that come out.
  */
 import type { Diagnostic, SourceFile, Span } from "./diagnostics/diagnostic.ts";
-import type { HandlerTables } from "@radical/protocol";
+import type { HandlerTables, IndexDeclaration } from "@radical/protocol";
 import type { as } from "./parse/assemblyscript.ts";
 import type { Facts } from "./parse/facts.ts";
 
@@ -14,6 +14,11 @@ export interface HandlerDeclaration {
   readonly declaration: as.FunctionDeclaration;
   /** Transformations that the developer does not want. */
   readonly refused: ReadonlySet<TransformationKind>;
+}
+
+/** An index with its constant. */
+export interface IndexedTable extends IndexDeclaration {
+  readonly declaration: as.VariableDeclaration;
 }
 
 /** A `const users = new Table<User>("users")`. */
@@ -34,6 +39,7 @@ export interface FrontEnd {
   readonly facts: Facts;
   readonly handlers: readonly HandlerDeclaration[];
   readonly tables: readonly TableDeclaration[];
+  readonly indexes: readonly IndexedTable[];
   /** Whether all that a read/write-set function keeps is to be explained, or only what is expensive. */
   readonly explain: boolean;
   /** Whether the verdicts have the products of the phases. */

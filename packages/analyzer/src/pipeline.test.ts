@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { DEFAULT_LIMITS, METER_EXPORTS } from "@radical/protocol";
 import { deriveAccessSet, type DerivedSet } from "@radical/wasm-host";
 import { describe, expect, test } from "vitest";
@@ -211,6 +212,27 @@ test("the whole of it: handlers to sets that hold", async () => {
     expect(findings).toMatchObject({ traps: 0, extraReads: 0, extraWrites: 0 });
     expect(findings.results).toBeGreaterThan(100);
   }
+});
+
+test("pages list the phases in the order in which the pipeline runs them, and each is a folder", () => {
+  const read = (path: string): string => readFileSync(new URL(path, import.meta.url), "utf8");
+  const phasesOf = (text: string, line: RegExp): readonly string[] =>
+    Array.from(text.matchAll(line), ([, names = ""]) => names.split(", ")).flat();
+  const run = phasesOf(read("./pipeline.ts"), /; \/\/ ([a-z, ]+)$/gm);
+  const first = [...new Set(run)];
+  const derived = [...new Set(phasesOf(read("./slice/derive.ts"), /; \/\/ ([a-z, ]+)$/gm))];
+  expect(first.join()).toContain(derived.join());
+  expect(phasesOf(read("../../../ARCHITECTURE.md"), /^\| `([a-z]+)` \| .* \|$/gm).slice(0, first.length)).toEqual(
+    first,
+  );
+  const [, table = ""] =
+    /^\| phase \| work \| product \|$(.*?)^$/ms.exec(read("../../../docs/internals/analyzer.md")) ?? [];
+  expect([...new Set(phasesOf(table, /^\| `([a-z]+)` \|/gm))]).toEqual(first);
+  const folders = readdirSync(new URL(".", import.meta.url), { withFileTypes: true }).filter((entry) =>
+    entry.isDirectory(),
+  );
+  const others = ["diagnostics", "testing"];
+  expect(folders.map(({ name }) => name).filter((name) => !others.includes(name))).toEqual(first.toSorted());
 });
 
 describe("the analysis", () => {

@@ -1,6 +1,6 @@
 /**
  * The build of an application on one screen. Each line of `buildWith` is a phase, in the order in which they run, and the
- * comment beside it names its folder.
+ * comment beside it names its folder. The four phases that derive the set of one handler stand in `slice/derive.ts`.
  *
  * The analysis ends with the complete report about the handlers, and the modules follow from it. The phases up to the types
  * go on after mistakes, so that one build tells all of them. The others work on sources without mistakes.
@@ -8,6 +8,7 @@
 import { DEFAULT_LIMITS, type LeastLevel } from "@radical/protocol";
 import { checkSources } from "./check/check-sources.ts";
 import { checkTexts } from "./check/texts.ts";
+import { checkIndexes } from "./check/check-indexes.ts";
 import { checkUses } from "./check/check-uses.ts";
 import { withoutConsequences } from "./check/consequences.ts";
 import { ENTRY_FILE, loadingEntry } from "./codegen/generate.ts";
@@ -17,8 +18,10 @@ import { sortDiagnostics, spanOf, type Diagnostic, type SourceFile, type Span } 
 import type { FrontEnd, Slicer } from "./front.ts";
 import { compileHandlers } from "./modules/handler-program.ts";
 import { compileReadWriteSets } from "./modules/read-write-program.ts";
-import { compileWith, loadProgram, type CompileRequest } from "./parse/compile.ts";
+import { compileRewriting } from "./modules/rewriting-program.ts";
+import { loadProgram, startCompiler, type CompileRequest } from "./parse/compile.ts";
 import { FactsCompiler } from "./parse/facts.ts";
+import { inferredShapes } from "./parse/inferred-shapes.ts";
 import { fromProgram } from "./parse/messages.ts";
 import { SyntaxTrees } from "./parse/syntax-trees.ts";
 import { analysisOf, type Analysis } from "./report.ts";
@@ -44,37 +47,50 @@ export function buildWith(
   if (tooDeep) return failedWith(mistakes);
   const loaded = loadProgram({ ...request, shadowStack: false, allMistakes: true }); // parse
   const tags = readTags(sources); // schema
+  const wrapping = wrappingFunctions(tags);
+  const wraps = { overflow: "wraps", wrapping } as const;
+  // Handlers may have results whose types the compiler finds.
+  const started = startCompiler(loaded, (program) => new FactsCompiler(program, undefined, wraps)); // parse
   const schema = extractSchema(loaded.program, handlerFiles, {
     uniqueNames: true,
     isSetFunction: (declaration) => isSetFunction(tags, declaration),
   });
   const directions = readDirections(loaded.program, schema, tags);
-  const wrapping = wrappingFunctions(tags);
-  const wraps = { overflow: "wraps", wrapping } as const;
-  const resolved = compileWith(loaded, (program) => new FactsCompiler(program, rootsOf(schema), wraps)); // parse
+  if (started.compiler !== null) started.compiler.roots = rootsOf(schema);
+  const resolved = started.compile(); // parse
   resolved.module?.drop();
   const uses = checkUses(resolved, [...schema.tables, ...schema.brokenTables], fallback); // check
+  const indexes = checkIndexes(resolved, schema.indexes); // check
   const texts = checkTexts(resolved); // check
   const told = fromProgram(resolved, fallback);
   const compiled = [...told, ...schema.diagnostics, ...directions.diagnostics, ...noHandlers(schema, fallback)];
   const places = { sources: loaded.program.sources, fallback };
-  const found = withoutConsequences({ checked: mistakes, compiled, used: [...uses, ...texts.found] }, places);
+  const found = withoutConsequences(
+    { checked: mistakes, compiled, used: [...uses, ...indexes, ...texts.found] },
+    places,
+  );
   if (hasErrors(found)) return failedWith(found);
 
   const derived = verdictsOf(slicer, resolved, frontEnd(input, schema, directions), schema); // lower, infer, slice, emit
-  const known = directedAccesses(resolved, request, sources, schema, directions); // slice
-  const aborts = abortCodesOf(resolved, schema.handlers); // schema
-  const analysis = analysisOf(found, schema, directions, derived, known, aborts);
+  const accesses = directedAccesses(resolved, request, sources, schema, directions); // slice
+  const aborts = abortCodesOf(resolved, schema); // schema
+  const analysis = analysisOf(found, schema, directions, derived, accesses, aborts);
   onAnalyzed?.(analysis);
   if (input.modules === false) return { ...NOTHING, ...analysis };
 
+  const known = { ...request, inferred: inferredShapes(loaded.program).all };
   const checked = { arithmetic: { overflow: "traps", wrapping }, texts: texts.computed } as const;
-  const f = compileHandlers(schema, { ...request, ...checked }, fallback); // codegen, modules
+  if (input.rewritten !== undefined) {
+    const table = schema.tables.find(({ name }) => name === input.rewritten);
+    const wasm = table === undefined ? NOTHING.wasm : compileRewriting(schema, table, { ...known, ...checked }); // codegen, modules
+    return { ...NOTHING, ...analysis, wasm };
+  }
+  const f = compileHandlers(schema, { ...known, ...checked }, fallback); // codegen, modules
   if (hasErrors(f.diagnostics)) return failedWith([...found, ...f.diagnostics]);
-  const rw = compileReadWriteSets(derived, [...directions.given.values()], schema, request, fallback); // codegen, modules
+  const rw = compileReadWriteSets(derived, [...directions.given.values()], schema, known, fallback); // codegen, modules
   const all = [...found, ...f.diagnostics, ...rw.diagnostics];
   if (hasErrors(all)) return failedWith(all);
-  return { ...analysisOf(all, schema, directions, rw.derived, known, aborts), wasm: f.wasm, rwWasm: rw.wasm };
+  return { ...analysisOf(all, schema, directions, rw.derived, accesses, aborts), wasm: f.wasm, rwWasm: rw.wasm };
 }
 
 export interface BuildInput {
@@ -99,6 +115,11 @@ export interface BuildInput {
    * the application as a whole.
    */
   readonly modules?: boolean;
+  /**
+   * The name of a table. With it, the build has no module of handlers, but the program that stores the items of this table anew.
+   * It is empty if no table has the name.
+   */
+  readonly rewritten?: string;
 }
 
 /** The analysis, with what the compilation of the read/write-set functions changed in it, and the modules. */
@@ -156,6 +177,7 @@ const NOTHING: BuildResult = {
   diagnostics: [],
   handlers: [],
   tables: [],
+  indexes: [],
   records: {},
   named: {},
   wasm: new Uint8Array(),
@@ -181,6 +203,7 @@ function frontEnd(
         refused: transformations.get(name) ?? new Set(),
       })),
     tables: schema.tables.map(({ name, file, variable, declaration }) => ({ name, file, variable, declaration })),
+    indexes: schema.indexes,
   };
 }
 

@@ -1,5 +1,5 @@
 /** The analysis as it is told: what is known of each handler, and how. */
-import type { HandlerTables, NamedTypes, Parameter, RecordTypes, ValueType } from "@radical/protocol";
+import type { HandlerTables, IndexDeclaration, NamedTypes, Parameter, RecordTypes, ValueType } from "@radical/protocol";
 import { sortDiagnostics, type Diagnostic, type Span } from "./diagnostics/diagnostic.ts";
 import type { AccessPattern, Derived, Explanation, PhaseProduct, Steps, Transformation } from "./front.ts";
 import { spanOfRange } from "./parse/span.ts";
@@ -66,6 +66,8 @@ export interface Analysis {
   /** Sorted by name. */
   readonly handlers: readonly HandlerReport[];
   readonly tables: readonly TableReport[];
+  /** Sorted by name. */
+  readonly indexes: readonly IndexDeclaration[];
   readonly records: RecordTypes;
   /** Enums and unions of texts that handlers take and return. */
   readonly named: NamedTypes;
@@ -94,6 +96,7 @@ export function analysisOf(
       type,
       span: spanOfRange(declaration.name.range),
     })),
+    indexes: schema.indexes.map(({ name, table, fields, unique }) => ({ name, table, fields, unique })),
     records: recordTypes(schema.records),
     named: schema.named,
   };

@@ -37,6 +37,14 @@ function isSliced({ handlers }: BuildResult): boolean {
 }
 
 describe("types that are records", () => {
+  test("one without a name may stand in several handler files, in whichever order they are loaded", () => {
+    const handler = (name: string): string =>
+      `export function ${name}(box: { open: bool } | null): bool { return box?.open == true; }`;
+    const built = build({ "handlers/z.ts": handler("first"), "handlers/a.ts": handler("second") });
+    expect(recordsOf(built)).toHaveLength(1);
+    expect(call(built, new Map(), "second", { box: { open: true } }).result).toBe(true);
+  });
+
   test("they are spread, in the order in which the parts are written", () => {
     const built = build(`
       import { Table } from "@radical/sdk";

@@ -135,7 +135,7 @@ test("mistakes in tuples are told in the developer's words", () => {
   expect(sources.map(problems)).toMatchInlineSnapshot(`
     [
       [
-        "type_error: Property 'length' does not exist on type '[string, i32]'.",
+        "tuple_type: A tuple has no length, because its type says how many parts it has.",
       ],
       [
         "for_of_loop: A \`for … of\` loop goes over arrays, typed arrays, strings, sets and maps, and this is none of them.",

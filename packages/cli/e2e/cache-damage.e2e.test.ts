@@ -168,6 +168,8 @@ const READS: readonly Call[] = [
   ["tokens", (prefix) => ({ name: `${prefix}log` })],
   ["count", (prefix) => ({ name: `${prefix}n` })],
   ["stamps", (prefix) => ({ names: [`${prefix}x`, `${prefix}y`, `${prefix}never`] })],
+  ["roll", (prefix) => ({ party: `${prefix}party` })],
+  ["bookings", (prefix) => ({ night: `${prefix}night` })],
 ];
 
 function randomCall(random: Random, step: number): Call {
@@ -175,6 +177,7 @@ function randomCall(random: Random, step: number): Call {
   const to = random.pick(PEOPLE);
   const amount = random.below(60);
   const target = random.pick(["x", "y"]);
+  const guest = (prefix: string): object => ({ party: `${prefix}party`, name: from });
   return random.pick<Call>([
     ["transfer", (prefix) => ({ from: prefix + from, to: prefix + to, amount })],
     ["transfer", (prefix) => ({ from: prefix + from, to: prefix + to, amount })],
@@ -182,6 +185,9 @@ function randomCall(random: Random, step: number): Call {
     ["append", (prefix) => ({ name: `${prefix}log`, token: `t${step}` })],
     ["swing", (prefix) => ({ pointer: `${prefix}p`, to: prefix + target, stamp: step })],
     ["draw", (prefix) => ({ pool: `${prefix}pool`, holder: from })],
+    ["arrive", guest],
+    ["depart", guest],
+    ["book", (prefix) => ({ night: `${prefix}night`, name: `guest ${step}`, most: 3 })],
     ...READS,
   ]);
 }

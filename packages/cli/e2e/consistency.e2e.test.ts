@@ -115,7 +115,7 @@ test("every acknowledged effect happens exactly once and in order", async () => 
   }
 });
 
-// ── Clients ──────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Clients ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function client(turn: (index: number) => Promise<void>): Promise<void> {
   for (let index = 0; index < CALLS; index++) await turn(index);
@@ -186,7 +186,7 @@ function kill(): void {
   }
 }
 
-// ── What must hold ───────────────────────────────────────────────────────────────────────────────────────────────
+// ── What must hold ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 function expectCounters(): void {
   for (const name of ["a", "b"]) {
@@ -304,7 +304,7 @@ function of(kind: Call["kind"]): readonly Call[] {
   return calls.filter((call) => call.kind === kind);
 }
 
-// ── Storage ──────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Storage ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 interface Stored {
   readonly value: number;

@@ -168,6 +168,21 @@ describe.runIf(parts.includes("saves"))("saves and requests", () => {
     expect((await fetch(`${url}/api/greet`)).headers.has("x-radical-build-error")).toBe(false);
   });
 
+  test("each build writes the typed client before it serves, and an error leaves the last one", async () => {
+    const client = (): Promise<string> => readFile(join(project.folder, ".radical/client.ts"), "utf8");
+    const { url, events } = await start();
+    expect(await client()).toContain("  greet(args: {");
+    const farewell = '/** Says goodbye. */\nexport function part(name: string): string { return "bye " + name; }\n';
+    await project.write("handlers/greet.ts", `${greeting("hi")}${farewell}`);
+    await expect.poll(() => greet(url), SOON).toBe("hi ada");
+    const written = await client();
+    expect(written).toContain("   * Says goodbye.\n");
+    expect(written).toContain("  part(args: {");
+    await project.write("handlers/greet.ts", greeting("oops").replace("name;", "nam;"));
+    await expect.poll(() => events.at(-1)?.event, SOON).toBe("build_failed");
+    expect(await client()).toBe(written);
+  });
+
   test("handlers with errors at the start: code frame, and exit code 1 if nobody watches", async () => {
     await project.write("handlers/greet.ts", greeting("x").replace("name;", "nam;"));
     const { code, stdout } = await radical(["dev", "--project", project.folder, "--port", "0", "--no-watch"]);

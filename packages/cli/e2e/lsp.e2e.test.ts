@@ -28,7 +28,7 @@ import {
 import { TextDocument } from "vscode-languageserver-textdocument";
 import { createProject, MAIN, radical, type TemporaryProject } from "./radical-process.ts";
 
-const FIXTURE = fileURLToPath(new URL("./fixtures/tickets/handlers/tickets.ts", import.meta.url));
+const FIXTURES = fileURLToPath(new URL("../../analyzer/fixtures/naive/", import.meta.url));
 const CONFIG = 'console.log("a configuration may print something");\nexport default { name: "notes" };\n';
 const NOTES = `import { Table } from "@radical/sdk";
 const notes = new Table<string>("notes");
@@ -151,28 +151,32 @@ test("open, see what is wrong, write the accepted form, hover, end", async () =>
   expect(await client.end()).toBe(0);
 });
 
-test("it marks what `radical build` refuses in a file of many habits, and nothing else", async () => {
-  const text = await readFile(FIXTURE, "utf8");
-  await project.write("handlers/tickets.ts", text);
-  await client.initialize(project.folder);
-  const uri = pathToFileURL(join(project.folder, "handlers/tickets.ts")).href;
-  await client.connection.sendNotification(DidOpenTextDocumentNotification.type, {
-    textDocument: { uri, languageId: "typescript", version: 1, text },
-  });
-  const shown = await client.shown(uri, 1, isAny);
-  const { stdout } = await radical(["build", "--json", "--project", project.folder]);
-  const built = JSON.parse(stdout.slice(stdout.indexOf("{"))) as {
-    readonly diagnostics: readonly {
-      readonly code: string;
-      readonly primary: { readonly file: string; readonly line: number };
-    }[];
-  };
-  const ofFile = built.diagnostics.filter(({ primary }) => primary.file === "handlers/tickets.ts");
-  expect(ofFile.length).toBeGreaterThan(0);
-  expect(shown.map(({ code, range }) => `${String(code)} ${range.start.line + 1}`)).toEqual(
-    ofFile.map(({ code, primary }) => `${code} ${primary.line}`),
-  );
-});
+test.each(["tickets", "issues"])(
+  "it marks what `radical build` refuses in an ordinary file, and nothing else: %s",
+  async (name) => {
+    const text = await readFile(join(FIXTURES, `${name}.naive.ts`), "utf8");
+    const file = `handlers/${name}.ts`;
+    await project.write(file, text);
+    await client.initialize(project.folder);
+    const uri = pathToFileURL(join(project.folder, file)).href;
+    await client.connection.sendNotification(DidOpenTextDocumentNotification.type, {
+      textDocument: { uri, languageId: "typescript", version: 1, text },
+    });
+    const shown = await client.shown(uri, 1, isAny);
+    const { stdout } = await radical(["build", "--json", "--project", project.folder]);
+    const built = JSON.parse(stdout.slice(stdout.indexOf("{"))) as {
+      readonly diagnostics: readonly {
+        readonly code: string;
+        readonly primary: { readonly file: string; readonly line: number };
+      }[];
+    };
+    const ofFile = built.diagnostics.filter(({ primary }) => primary.file === file);
+    expect(ofFile.length).toBeGreaterThan(0);
+    expect(shown.map(({ code, range }) => `${String(code)} ${range.start.line + 1}`)).toEqual(
+      ofFile.map(({ code, primary }) => `${code} ${primary.line}`),
+    );
+  },
+);
 
 test("it ends when its editor is gone", async () => {
   await client.initialize(project.folder);

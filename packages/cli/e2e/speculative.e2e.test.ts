@@ -23,7 +23,7 @@ interface Speculation extends AsyncIterable<unknown> {
 }
 interface Client {
   login(args: object): Promise<{ readonly token: string }>;
-  timeline(args: object): Promise<readonly Post[]>;
+  timeline(args: object): Promise<{ readonly posts: readonly Post[] }>;
   readonly speculate: { like(args: object): Speculation; unfollow(args: object): Speculation };
 }
 
@@ -89,7 +89,7 @@ test("the first result is there while nothing has reached the primary; the answe
   expect(await speculation.first).toBe(1);
   release();
   expect(await speculation.confirmed).toBe(1);
-  expect((await client.timeline({ token })).find((post) => post.id === id)?.likes).toBe(1);
+  expect((await client.timeline({ token })).posts.find((post) => post.id === id)?.likes).toBe(1);
   await counted("confirmed", before);
 });
 
@@ -109,7 +109,7 @@ test("a stream that breaks off after its first line is repeated, and the call ha
     app.events.flatMap((event) => (event.event === "request" && event.handler === "like" ? [event.execution] : []));
   // Both lines of the log name one execution.
   await expect.poll(() => new Set(executions().slice(-2)).size, SOON).toBe(1);
-  expect((await client.timeline({ token })).find((post) => post.id === id)?.likes).toBe(1);
+  expect((await client.timeline({ token })).posts.find((post) => post.id === id)?.likes).toBe(1);
 });
 
 test("a result on a stale cache is corrected", async () => {

@@ -213,6 +213,12 @@ describe("static files", () => {
   });
 });
 
+test("a 64-bit integer of a test is a bigint or a number", async () => {
+  const others = { text: "a", flag: true, ratio: 1, tags: [], wish: null };
+  expect(await app.result("echo", { ...others, big: 2n ** 62n })).toBe("a true 4611686018427387904 1  null 3");
+  expect(await app.result("echo", { ...others, big: -5 })).toBe("a true -5 1  null 3");
+});
+
 describe("GET", () => {
   test("takes arguments of every kind from the query", async () => {
     const query = "text=a%20b&flag=true&big=9007199254740993&ratio=-1.5e3&tags=x&tags=%5By%5D";

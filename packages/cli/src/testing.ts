@@ -5,6 +5,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { callPath } from "@radical/protocol";
 import type { Location } from "./config/config.ts";
 import { loadProject } from "./config/load-config.ts";
 import type { DevEvent } from "./dev/dev-events.ts";
@@ -140,9 +141,11 @@ function framesOf(events: readonly DevEvent[]): readonly string[] {
 }
 
 async function callHandler(url: string, handler: string, args: unknown, options: CallOptions): Promise<Answer> {
-  const response = await fetch(`${url}/api/${handler}`, {
+  const called = callPath(handler, args);
+  const response = await fetch(`${url}${called.path}`, {
     method: "POST",
-    body: JSON.stringify(args),
+    // A 64-bit integer may be a bigint, as for the generated client.
+    body: JSON.stringify(called.args, (_key, part: unknown) => (typeof part === "bigint" ? part.toString() : part)),
     headers: {
       "content-type": "application/json",
       ...options.headers,

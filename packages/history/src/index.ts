@@ -1,6 +1,7 @@
 export { Random } from "./random.ts";
 export {
   checkStrictSerializability,
+  type Scan,
   type SerialOrder,
   serialOrder,
   type Transaction,

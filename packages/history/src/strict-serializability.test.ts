@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { checkStrictSerializability, serialOrder, type Version } from "./strict-serializability.ts";
+import { Random } from "./random.ts";
+import { checkStrictSerializability, type Scan, serialOrder, type Version } from "./strict-serializability.ts";
 
 type Values = Readonly<Record<string, string | null>>;
 
@@ -10,6 +11,7 @@ interface Told {
   readonly until: number;
   readonly reads: Values;
   readonly writes: Values;
+  readonly scans?: readonly Scan[];
 }
 
 function told(name: string, [from, until]: readonly [number, number], reads: Values, writes: Values = {}): Told {
@@ -25,11 +27,12 @@ function problemsOf(...history: readonly Told[]): readonly string[] {
       versions.get(unit)!.push({ writer, value });
     }
   }
-  const transactions = history.map(({ name, from, until, reads }) => ({
+  const transactions = history.map(({ name, from, until, reads, scans = [] }) => ({
     name,
     invokedAt: from,
     answeredAt: until,
     reads: Object.entries(reads),
+    scans,
   }));
   const { problems, order } = serialOrder(transactions, versions);
   expect(checkStrictSerializability(transactions, versions)).toEqual(problems);
@@ -46,13 +49,48 @@ function expectSerial(history: readonly Told[], order: readonly number[]): void 
   ]);
   let begun = -Infinity;
   for (const place of order) {
-    const { name, from, until, reads, writes } = history[place]!;
+    const { name, from, until, reads, writes, scans = [] } = history[place]!;
     for (const [unit, value] of Object.entries(reads))
       expect([name, unit, items.get(unit) ?? null]).toEqual([name, unit, value]);
+    for (const scan of scans) expect([name, scan.name, sumOf(scan, items)]).toEqual([name, scan.name, scan.sum]);
     for (const [unit, value] of Object.entries(writes)) items.set(unit, value);
     expect(until).toBeGreaterThanOrEqual(begun);
     begun = Math.max(begun, from);
   }
+}
+
+function sumOf(
+  { units, weightOf }: Pick<Scan, "units" | "weightOf">,
+  items: ReadonlyMap<string, string | null>,
+): bigint {
+  let sum = 0n;
+  for (const unit of units) {
+    const value = items.get(unit) ?? null;
+    if (value !== null) sum += weightOf(unit, value);
+  }
+  return BigInt.asUintN(64, sum);
+}
+
+/** Of a row and its value: a number that no sum of other rows is likely to have. */
+const digestWeight: Scan["weightOf"] = (unit, value) => {
+  let weight = 0xcbf29ce484222325n;
+  for (const character of `${unit}=${value}`)
+    weight = BigInt.asUintN(64, (weight ^ BigInt(character.codePointAt(0)!)) * 0x9e3779b97f4a7c15n + (weight >> 29n));
+  return weight;
+};
+
+/** `rows`: what was seen in the units `a` to `d`; a number says only how many. */
+function scanned(
+  name: string,
+  [from, until]: readonly [number, number],
+  rows: Values | number,
+  reads: Values = {},
+  writes: Values = {},
+): Told {
+  const units = ["a", "b", "c", "d"];
+  const weightOf: Scan["weightOf"] = typeof rows === "number" ? () => 1n : digestWeight;
+  const sum = typeof rows === "number" ? BigInt(rows) : sumOf({ units, weightOf }, new Map(Object.entries(rows)));
+  return { ...told(name, [from, until], reads, writes), scans: [{ name: "all", units, sum, weightOf }] };
 }
 
 const W1 = told("w1", [0, 10], { x: "first" }, { x: "1", y: "1" });
@@ -189,6 +227,107 @@ describe("of a unit that was absent several times", () => {
     expect(problemsOf(...writes, u, told("r", [2.05, 9], { z: null, x: "first" }))).not.toEqual([]);
   });
 });
+
+describe("scans", () => {
+  const a = told("wa", [0, 10], {}, { a: "1" });
+  const b = told("wb", [5, 15], {}, { b: "2" });
+
+  test("beside two writers any of their rows may be seen, and behind them both", () => {
+    for (const rows of [{}, { a: "1" }, { b: "2" }, { a: "1", b: "2" }])
+      expect(problemsOf(a, b, scanned("r", [6, 9], rows))).toEqual([]);
+    expect(problemsOf(a, b, scanned("r", [16, 17], { a: "1", b: "2" }))).toEqual([]);
+  });
+
+  test("a phantom: a row that was inserted before is not seen", () => {
+    expect(problemsOf(a, b, scanned("r", [16, 17], { a: "1" }))).toEqual([
+      "r saw in all what never was there at one time",
+    ]);
+    expect(problemsOf(a, b, scanned("r", [16, 17], 1))).toEqual(["r saw in all what never was there at one time"]);
+  });
+
+  test("a row that nobody wrote, or that comes later", () => {
+    expect(problemsOf(a, scanned("r", [11, 12], { a: "1", c: "7" }))).not.toEqual([]);
+    expect(problemsOf(scanned("r", [0, 1], { a: "1" }), told("late", [5, 6], {}, { a: "1" }))).not.toEqual([]);
+  });
+
+  test("a phantom beside a writer: the row is missing and another of the same writer is there", () => {
+    const both = told("both", [0, 10], {}, { a: "1", x: "1" });
+    expect(problemsOf(both, scanned("r", [5, 6], { a: "1" }, { x: "1" }))).toEqual([]);
+    expect(problemsOf(both, scanned("r", [5, 6], {}, { x: "1" })).join()).toMatch(/no order is possible/);
+    expect(problemsOf(both, scanned("r", [5, 6], 0, { x: "1" })).join()).toMatch(/no order is possible/);
+  });
+
+  test("write skew: each of two writers has scanned what the other inserts into", () => {
+    const v = scanned("v", [0, 10], {}, {}, { a: "v" });
+    expect(problemsOf(v)).toEqual([]);
+    expect(problemsOf(v, scanned("w", [0, 10], { a: "v" }, {}, { b: "w" }))).toEqual([]);
+    expect(problemsOf(v, scanned("w", [0, 10], {}, {}, { b: "w" })).join()).toBe("no order is possible: v → w → v");
+    expect(problemsOf(scanned("v", [0, 10], 0, {}, { a: "v" }), scanned("w", [0, 10], 0, {}, { b: "w" }))).not.toEqual(
+      [],
+    );
+  });
+
+  test("two scans see two writers in different orders", () => {
+    expect(problemsOf(a, b, scanned("r", [6, 9], { a: "1" }), scanned("s", [6, 9], { a: "1" }))).toEqual([]);
+    expect(problemsOf(a, b, scanned("r", [6, 9], { a: "1" }), scanned("s", [6, 9], { b: "2" })).join()).toMatch(
+      /no order is possible/,
+    );
+  });
+
+  test("a number that several rows may make: each fits alone, and not with what another scan has seen", () => {
+    const c = told("wc", [5, 15], {}, { c: "3" });
+    expect(problemsOf(a, b, c, scanned("r", [6, 9], 1), scanned("s", [6, 9], 2))).toEqual([]);
+    // The first row is told, so the number is that row.
+    expect(problemsOf(a, b, scanned("r", [6, 7], { a: "1" }), scanned("n", [8, 9], 1))).toEqual([]);
+    expect(problemsOf(a, b, scanned("r", [6, 7], { a: "1" }), scanned("n", [8, 9], 0)).join()).toMatch(
+      /no order is possible/,
+    );
+  });
+
+  test("a row that is replaced is another row to a digest, and none to a number", () => {
+    const again = told("again", [20, 30], { a: "1" }, { a: "2" });
+    expect(problemsOf(a, again, scanned("r", [31, 32], { a: "2" }))).toEqual([]);
+    expect(problemsOf(a, again, scanned("r", [31, 32], { a: "1" }))).not.toEqual([]);
+    expect(problemsOf(a, again, scanned("r", [25, 26], 1))).toEqual([]);
+  });
+
+  test("property: of a serial history beside itself in time an order is found, and a phantom in it is found", () => {
+    for (let seed = 1; seed <= 60; seed++) {
+      const draw = new Random(seed);
+      const history = drawnHistory(draw);
+      expect([seed, problemsOf(...history)]).toEqual([seed, []]);
+      // An inserted row goes unseen by somebody who asks after the last answer.
+      const items = new Map<string, string | null>();
+      for (const { writes } of history) for (const [unit, value] of Object.entries(writes)) items.set(unit, value);
+      const units = ["a", "b", "c", "d"];
+      const rows = Object.fromEntries(units.map((unit) => [unit, items.get(unit) ?? null] as const));
+      const all = units.filter((unit) => rows[unit] !== null);
+      expect([seed, problemsOf(...history, scanned("after", [1_000, 1_001], rows))]).toEqual([seed, []]);
+      if (all.length === 0) continue;
+      const unseen = draw.pick(all);
+      for (const seen of [{ ...rows, [unseen]: null }, all.length - 1])
+        expect([seed, problemsOf(...history, scanned("after", [1_000, 1_001], seen))]).not.toEqual([seed, []]);
+    }
+  });
+});
+
+/** Ten transactions one after the other, which take so long in the eyes of their clients that they are beside each other. */
+function drawnHistory(draw: Random): readonly Told[] {
+  const items = new Map<string, string | null>();
+  return Array.from({ length: 10 }, (_, place) => {
+    const at = 10 * place;
+    const time = [at - draw.below(25), at + 1 + draw.below(25)] as const;
+    const rows = Object.fromEntries(["a", "b", "c", "d"].map((unit) => [unit, items.get(unit) ?? null] as const));
+    const seen = draw.chance(0.3) ? Object.values(rows).filter((value) => value !== null).length : rows;
+    const writes: Record<string, string | null> = {};
+    if (draw.chance(0.7)) {
+      const unit = draw.pick(["a", "b", "c", "d"]);
+      writes[unit] = (items.get(unit) ?? null) !== null && draw.chance(0.4) ? null : `${place}`;
+      items.set(unit, writes[unit]);
+    }
+    return draw.chance(0.6) ? scanned(`t${place}`, time, seen, {}, writes) : told(`t${place}`, time, {}, writes);
+  });
+}
 
 test("ten thousand toggles and readers beside them are checked within seconds", () => {
   const toggles = Array.from({ length: 5_000 }, (_, i) =>

@@ -8,6 +8,7 @@ import { createInterface, type Interface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { SCHEMA_VERSION } from "../src/storage/sqlite-storage.ts";
 import { sqliteStorage } from "./storage-under-test.ts";
 import { spawnServer } from "./test-process.ts";
 
@@ -46,7 +47,9 @@ test("a new file, and one of an older schema, are opened by several processes at
     for (const child of processes) child.stdin.write(`${file}\n`);
     expect((await Promise.all(said)).map(([line]) => JSON.parse(line) as string)).toEqual(Array(4).fill("opened"));
     const database = new DatabaseSync(file, { readOnly: true, timeout: 60_000 });
-    expect(database.prepare("SELECT number FROM meta WHERE name = 'schema'").all()).toEqual([{ number: 6 }]);
+    expect(database.prepare("SELECT number FROM meta WHERE name = 'schema'").all()).toEqual([
+      { number: SCHEMA_VERSION },
+    ]);
     database.close();
   }
 });

@@ -21,6 +21,8 @@ const IMPORTS = `
 @external("radical", "take") declare function take(destination: usize): void;
 @external("radical", "put") declare function put(table: string, key: string, pointer: usize, length: i32): void;
 @external("radical", "abort") declare function abort_(status: i32, code: string, message: string): void;
+@external("radical", "scan") declare function scan(table: string, lo: string, hi: string, limit: i32, reversed: i32): i32;
+@external("radical", "count") declare function count(table: string, lo: string, hi: string): i64;
 @external("radical", "touch") declare function touch(table: string, key: string): void;
 @external("radical", "will_write") declare function will_write(table: string, key: string): void;
 
@@ -68,6 +70,19 @@ export function link(): void {
   const bytes = String.UTF8.encode(parts[1]);
   put("links", parts[0], changetype<usize>(bytes), bytes.byteLength);
 }
+/** \`key=name\`: a record of fewer than 24 characters, as values are encoded. */
+export function remember(): void {
+  const parts = argument().split("=");
+  const name = String.UTF8.encode(parts[1]);
+  const bytes = new StaticArray<u8>(7 + name.byteLength);
+  bytes[0] = 0xa1;
+  bytes[1] = 0x64;
+  memory.copy(changetype<usize>(bytes) + 2, changetype<usize>(String.UTF8.encode("name")), 4);
+  bytes[6] = 0x60 + <u8>name.byteLength;
+  memory.copy(changetype<usize>(bytes) + 7, changetype<usize>(name), name.byteLength);
+  put("people", parts[0], changetype<usize>(bytes), bytes.length);
+  result(0, 0);
+}
 export function incrementUndeclared(): void { const key = argument(); add(key); add(key + "-shadow"); }
 export function incrementRecorded(): void { add(linked(argument())); }
 export function incrementNearStorage(): void { add(argument()); }
@@ -77,6 +92,62 @@ export function searchNearStorage(): void { while (counter(argument()) == 0) {} 
 export function readBulkNearStorage(): void {
   const count = I32.parseInt(argument());
   for (let i = 0; i < count; i++) get("bulk", i.toString());
+  result(0, 0);
+}
+/** The first rows of a table from a key on: \`key:limit\`. */
+export function walkNearStorage(): void {
+  const parts = argument().split(":");
+  scan("bulk", parts[0], "", I32.parseInt(parts[1]), 0);
+  result(0, 0);
+}
+export function countNearStorage(): void {
+  const number = count("bulk", argument(), "");
+  const bytes = new ArrayBuffer(8);
+  store<i64>(changetype<usize>(bytes), number);
+  result(changetype<usize>(bytes), 8);
+}
+/** A table of bytes, of which an item holds many. */
+function bytesOf(key: string): ArrayBuffer {
+  const length = get("bytes", key);
+  const bytes = new ArrayBuffer(max(0, length));
+  if (length >= 0) take(changetype<usize>(bytes));
+  return bytes;
+}
+function putBytes(key: string, bytes: ArrayBuffer): void {
+  put("bytes", key, changetype<usize>(bytes), bytes.byteLength);
+}
+/**
+ * \`object:bytes:+3,-7,…\`: operations on entries of so many bytes, which are items of their own. Those with a plus write. A byte of
+ * each entry counts how often it was written.
+ */
+export function workOnEntries(): void {
+  const parts = argument().split(":");
+  const operations = parts[2].split(",");
+  for (let i = 0; i < operations.length; i++) {
+    const key = parts[0] + "/" + operations[i].substring(1);
+    let entry = bytesOf(key);
+    if (operations[i].charAt(0) == "-") continue;
+    if (entry.byteLength == 0) entry = new ArrayBuffer(I32.parseInt(parts[1]));
+    store<u8>(changetype<usize>(entry), load<u8>(changetype<usize>(entry)) + 1);
+    putBytes(key, entry);
+  }
+  result(0, 0);
+}
+/** The same on an object that is one item: \`object:bytes of an entry:entries:+3,-7,…\`. */
+export function workOnWhole(): void {
+  const parts = argument().split(":");
+  const size = I32.parseInt(parts[1]);
+  const operations = parts[3].split(",");
+  let whole = bytesOf(parts[0]);
+  if (whole.byteLength == 0) whole = new ArrayBuffer(size * I32.parseInt(parts[2]));
+  let written = false;
+  for (let i = 0; i < operations.length; i++) {
+    if (operations[i].charAt(0) == "-") continue;
+    const place = changetype<usize>(whole) + size * I32.parseInt(operations[i].substring(1));
+    store<u8>(place, load<u8>(place) + 1);
+    written = true;
+  }
+  if (written) putBytes(parts[0], whole);
   result(0, 0);
 }
 /** \`name:password\`; the result is a token, of which nothing is in the items. */
@@ -129,6 +200,7 @@ export function increment(): void { updates(argument()); }
 export function read(): void { touch("counters", argument()); }
 export function incrementLinked(): void { updates(linked(argument())); }
 export function link(): void { will_write("links", argument().split(">")[0]); }
+export function remember(): void { will_write("people", argument().split("=")[0]); }
 export function incrementUndeclared(): void { updates(argument()); }
 export function signIn(): void { updates(argument().split(":")[0]); }
 export function refuse(): void { touch("counters", argument()); }
@@ -139,6 +211,20 @@ export function compute(): void {}
 export function scatter(): void { updates(argument().split(":")[0]); }
 export function hog(): void {}
 export function nest(): void { touch("counters", argument()); }
+export function workOnEntries(): void {
+  const parts = argument().split(":");
+  const operations = parts[2].split(",");
+  for (let i = 0; i < operations.length; i++) {
+    const key = parts[0] + "/" + operations[i].substring(1);
+    touch("bytes", key);
+    if (operations[i].charAt(0) == "+") will_write("bytes", key);
+  }
+}
+export function workOnWhole(): void {
+  const parts = argument().split(":");
+  touch("bytes", parts[0]);
+  if (parts[3].includes("+")) will_write("bytes", parts[0]);
+}
 `;
 
 export interface TestModule {

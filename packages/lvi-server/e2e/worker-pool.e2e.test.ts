@@ -303,10 +303,10 @@ test("an execution that comes again with more values, or others, runs on all of 
     const results = await Promise.all(invocations.map((invocation) => round(invocation, known)));
     for (const [index, result] of results.entries()) {
       if (known >= 3 - index) expect(result).toMatchObject({ kind: "completed" });
-      else expect(result).toEqual({ kind: "missing", units: [unitId("bulk", String(known))] });
+      else expect(result).toEqual({ kind: "missing", queries: [], units: [unitId("bulk", String(known))] });
     }
   }
   // Fewer than before.
-  expect(await round(invocations[0]!, 1)).toEqual({ kind: "missing", units: [unitId("bulk", "1")] });
+  expect(await round(invocations[0]!, 1)).toEqual({ kind: "missing", queries: [], units: [unitId("bulk", "1")] });
   expect(await round(invocations[0]!, 3)).toMatchObject({ kind: "completed" });
 });

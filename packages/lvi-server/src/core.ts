@@ -4,7 +4,8 @@ export type { CallHash, CallHasher } from "./core/call-hash.ts";
 export type * from "./core/events.ts";
 export type * from "./core/run.ts";
 export type * from "./core/intent.ts";
-export { doneIntentOf, readsOf, withoutOutcome } from "./core/intent.ts";
+export { doneIntentOf, itemsReadBy, withoutOutcome } from "./core/intent.ts";
+export { type IndexState, indexStates } from "./core/index-state.ts";
 export {
   Candidate,
   type CandidateEffect,
@@ -17,4 +18,12 @@ export { type LockWait, LviCore, type Now, type Recovered } from "./core/lvi-cor
 export { execute, executeTrain, type Host } from "./execution/execute.ts";
 export { type Answer, Driver, type Halt, type Observer, type StoragePort } from "./driver.ts";
 export type { Sample, Sampling } from "./core/sampling.ts";
-export { type Collected, type CollectionDue, type Commit, commitOf, type CommitResult } from "./storage/storage.ts";
+export {
+  type Collected,
+  type CollectionDue,
+  type Commit,
+  commitOf,
+  type CommitResult,
+  type KeyRange,
+  type StoredUnit,
+} from "./storage/storage.ts";

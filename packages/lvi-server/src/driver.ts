@@ -11,6 +11,7 @@ import {
   type FollowupResult,
   type Heard,
   type HeardReply,
+  type Key,
   type Line,
   type ListeningQuestion,
   type LviReply,
@@ -31,10 +32,18 @@ import {
 import type { EndedRun, Run } from "./core/run.ts";
 import type { IntentRecord } from "./core/intent.ts";
 import type { ListenerId } from "./core/listeners.ts";
+import type { Hole } from "./core/range-table.ts";
 import type { Now } from "./core/lvi-core.ts";
 import type { Sample } from "./core/sampling.ts";
 import { Facts } from "./facts.ts";
-import { type Collected, commitOf, type CommitResult, type Storage } from "./storage/storage.ts";
+import {
+  type Collected,
+  commitOf,
+  type CommitResult,
+  type KeyRange,
+  type Storage,
+  type StoredUnit,
+} from "./storage/storage.ts";
 
 /** The core, as its driver sees it. */
 export interface Machine {
@@ -59,6 +68,7 @@ type Called<Method> = Method extends (...args: infer Args) => Promise<infer Valu
 type StorageOperation =
   | "lookUp"
   | "load"
+  | "scan"
   | "storeIntent"
   | "commit"
   | "renewLeadership"
@@ -154,7 +164,7 @@ export class Driver {
     this.#askToBeWoken();
   }
 
-  // ── From outside ───────────────────────────────────────────────────────────────────────────────────────────────
+  // ── From outside ───────────────────────────────────────────────────────────────────────────────────────────────────
 
   request(request: LviRequest, asker: Asker<LviReply>): void {
     if (this.#ended !== null) return asker.failed(this.#ended.later);
@@ -224,7 +234,7 @@ export class Driver {
     this.#end(endedBecause(STOPPED));
   }
 
-  // ── Steps ──────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Steps ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #wait(asker: Asker<never>): CallerId {
     const caller = ++this.#callers;
@@ -293,6 +303,11 @@ export class Driver {
             items === null ? { kind: "too-much-to-load", operation } : { kind: "loaded", operation, items },
           ),
         );
+      }
+      case "scan": {
+        const { operation, hole, limit } = effect;
+        const scanned = (rows: readonly StoredUnit[]): Event => ({ kind: "scanned", operation, rows });
+        return storage.scan(rangeOf(hole), limit, this.#operating(operation, scanned));
       }
       case "store-intent": {
         const { operation, intent } = effect;
@@ -425,7 +440,7 @@ export class Driver {
     waiter.answered(answer as never);
   }
 
-  // ── The end ────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── The end ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #halt(ended: Ended, halt: Halt): void {
     if (this.#ended !== null) return;
@@ -442,6 +457,11 @@ export class Driver {
     this.#waiters.clear();
     for (const drained of this.#drained.splice(0)) drained();
   }
+}
+
+/** Bounds are not keys, and storage compares them as it compares keys. */
+function rangeOf({ table, lo, hi, isReversed }: Hole): KeyRange {
+  return { table, from: lo === "" ? null : (lo as Key), to: hi === "" ? null : (hi as Key), isReversed };
 }
 
 /** Whether the record is that of a completion, so that an earlier attempt has made the whole commit. */

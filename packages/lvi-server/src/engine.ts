@@ -6,6 +6,7 @@ import {
   type ListedModule,
   type Heard,
   type HeardReply,
+  type IndexStatus,
   type ListeningQuestion,
   type LocationAlarm,
   type Followup,
@@ -141,6 +142,10 @@ export class Engine {
     return this.#options.core.readLeases(this.#options.now().monotonicMs);
   }
 
+  get indexes(): readonly IndexStatus[] {
+    return this.#options.core.indexes;
+  }
+
   get setsLeft(): readonly SetLeft[] {
     return this.#options.core.setsLeft;
   }
@@ -186,7 +191,7 @@ export class Engine {
     this.#stop();
   }
 
-  // ── Modules ────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Modules ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   hasModule(hash: ModuleHash): boolean {
     return this.#options.core.hasModule(hash);
@@ -194,7 +199,8 @@ export class Engine {
 
   async registerModule(module: StoredModule, content: Uint8Array): Promise<void> {
     await this.#asking(() => this.#changeModule(module.hash, () => this.#options.storage.storeModule(module, content)));
-    this.#driver.tell({ kind: "module-registered", module: module.hash, plans: module.plans });
+    const { hash, plans, indexes = [] } = module;
+    this.#driver.tell({ kind: "module-registered", module: hash, plans, indexes });
   }
 
   /** One change of a module at a time: it stands in several items. */
@@ -244,7 +250,7 @@ export class Engine {
     }
   }
 
-  // ── Samples ────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Samples ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Samples executions from now on, in place of whom samples were taken by before. Returns how to stop. */
   sample(sampling: Sampling, taker: SampleTaker): () => void {
@@ -264,7 +270,7 @@ export class Engine {
     taker?.end(reason);
   }
 
-  // ── Ports ──────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Ports ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #storage(): StoragePort {
     const { storage } = this.#options;
@@ -272,6 +278,7 @@ export class Engine {
     return {
       lookUp: (epoch, id, answer) => settle(storage.lookUp(epoch, id), answer),
       load: (units, mostBytes, answer) => settle(storage.load(units, mostBytes), answer),
+      scan: (range, limit, answer) => settle(storage.scan(range, limit), answer),
       storeIntent: (epoch, intent, answer) => {
         const stored = storage.storeIntent(epoch, intent);
         settle(times?.during(intent.executionId, "intentMs", stored) ?? stored, answer);
@@ -322,7 +329,7 @@ export class Engine {
     const { name, executionId, module, handler, detail, cause, units, waitedMs, times } = note;
     // A handler that leaves its set does so call after call: one line says it.
     const isWarning = name === "set_left" ? times === 1 : WARNINGS.has(name);
-    const level = ALARMS.has(name) ? "error" : isWarning ? "warn" : "debug";
+    const level = ALARMS.has(name) ? "error" : isWarning ? "warn" : name === "index_turned" ? "info" : "debug";
     if (!log.writes(level)) return;
     const named = units?.slice(0, LOGGED_UNITS).join(" ");
     if (waitedMs !== undefined) this.#times?.spent(executionId, "lockWaitMs", waitedMs);

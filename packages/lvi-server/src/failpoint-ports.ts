@@ -25,7 +25,7 @@ export function storageWithFailpoints(storage: Storage): Storage {
     recover: (epoch) => storage.recover(epoch),
     lookUp: (epoch, id) => between(null, "storage.looked-up", () => storage.lookUp(epoch, id)),
     load: (units, mostBytes) => between(null, "storage.loaded", () => storage.load(units, mostBytes)),
-    scan: (range, limit) => storage.scan(range, limit),
+    scan: (range, limit) => between(null, "storage.scanned", () => storage.scan(range, limit)),
     storeIntent: (epoch, intent) =>
       between("storage.intent-unsent", "storage.intent-stored", () => storage.storeIntent(epoch, intent)),
     commit: (epoch, commit) => {

@@ -17,6 +17,7 @@ export const FAILPOINTS = {
 
   "storage.looked-up": "storage has said whether it knows an execution; the core has not heard it",
   "storage.loaded": "storage has given values; the core has not heard it",
+  "storage.scanned": "storage has given rows of a range; the core has not heard it",
   "storage.intent-unsent": "an intent is about to be stored",
   "storage.intent-stored": "an intent is durable; the core has not heard it",
   "storage.completion-unsent": "the writes of a pending intent are about to be applied",

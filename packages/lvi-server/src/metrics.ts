@@ -2,7 +2,7 @@
  * What the server counts, as Prometheus text: what the core observes, what its driver does, and how full everything is.
  * Names and labels are described in docs/operations.md, which a test holds to this file.
  */
-import { type FollowupResult, type LviReply, splitUnit, type UnitId } from "@radical/protocol";
+import { type FollowupResult, type LviReply, tableOf, type UnitId } from "@radical/protocol";
 import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import type { Load, Note, NoteName } from "./core/events.ts";
 import type { LeaseCounts } from "./core/read-leases.ts";
@@ -176,6 +176,7 @@ export class Metrics {
       case "train_left":
       case "contention_round":
       case "gate":
+      case "index_turned":
         this.#events.child({ event: name }).count++;
         return;
       // Dashboards know the label by its first name.
@@ -235,7 +236,7 @@ export class Metrics {
   }
 
   #tableOf(unit: UnitId): string {
-    const { table } = splitUnit(unit);
+    const table = tableOf(unit);
     if (this.#tables.size < MAX_TABLES) this.#tables.add(table);
     return this.#tables.has(table) ? table : OTHER_TABLE;
   }

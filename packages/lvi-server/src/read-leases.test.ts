@@ -9,14 +9,21 @@ import {
   entryOf,
   type ExecutionId,
   type HeardReply,
+  type KeyInterval,
   type Line,
   type LviReply,
   type LviRequest,
   type ModuleHash,
   type SenderSession,
   type SessionId,
+  digestOf,
+  spanId,
+  spanOf,
+  contains,
+  splitUnit,
   type UnitId,
   unitId,
+  type Version,
 } from "@radical/protocol";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Intent } from "./core/intent.ts";
@@ -31,6 +38,8 @@ const MODULE = "a".repeat(64) as ModuleHash;
 const LEASE_MS = 3_000;
 const RTT_MS = 100;
 const [A, B] = [unitId("notes", "a"), unitId("notes", "b")];
+/** It has `a`, and not `b`. */
+const PAGE = spanId({ table: "notes", kind: "rows", lo: "a", hi: "b" });
 const MISSING = unitId("notes", "missing");
 const TERM_MS = 10_000;
 
@@ -100,6 +109,14 @@ class World {
         storage: {
           lookUp: (_epoch, _id, { succeeded }) => succeeded(null),
           load: (_units, _bytes, { succeeded }) => succeeded(new Map()),
+          scan: ({ table, from, to }, _limit, { succeeded }) =>
+            succeeded(
+              this.#rows({ table, lo: from ?? "", hi: to ?? "" }).map(([unit, { value, version }]) => ({
+                unit,
+                value: value!,
+                commitId: version.commitId,
+              })),
+            ),
           storeIntent: (_epoch, intent, { succeeded }) =>
             this.#intents.push({ intent, stored: () => succeeded({ kind: "stored" }) }),
           commit: (_epoch, { items: writes }, { succeeded }: Answer<CommitResult>) =>
@@ -243,11 +260,23 @@ class World {
   }
 
   accesses(mode: "read" | "read-write", units: readonly UnitId[]): readonly AccessedUnit[] {
-    return units.map((unit) => ({
-      unit,
-      mode,
-      version: this.entries.get(unit)?.version ?? { commitId: commitId(0, 0), hash: null },
+    return units.map((unit) => ({ unit, mode, version: this.#versionOf(unit) }));
+  }
+
+  /** The entries have the order of their keys. */
+  #rows(interval: KeyInterval): readonly (readonly [UnitId, Entry])[] {
+    return [...this.entries].filter(([unit]) => contains(interval, splitUnit(unit).key));
+  }
+
+  #versionOf(unit: UnitId): Version {
+    const span = spanOf(unit);
+    if (span === null) return this.entries.get(unit)?.version ?? { commitId: commitId(0, 0), hash: null };
+    const rows = this.#rows(span).map(([each, { version }]) => ({
+      key: splitUnit(each).key,
+      commitId: version.commitId,
+      hash: version.hash!,
     }));
+    return { commitId: commitId(1, 1), hash: digestOf(rows) };
   }
 
   stored(): void {
@@ -851,6 +880,34 @@ describe("a writer", () => {
     world.ask("write", "JP", [stale], { id: jp.session!, heard: jp.n, watches: false });
     world.ran({ kind: "needs", set: { reads: new Set([A]), writes: new Set([B]) } });
     expect(numbered(jp).at(-1)).toBe(`3 revoke ${B}`);
+  });
+
+  test("of the own isolate does not wait for its lease on a span around what it writes", () => {
+    world.read(jp, PAGE);
+    const before = numbered(jp);
+    world.write("JP", [A], { id: jp.session!, heard: jp.n, watches: false });
+    world.stored();
+    expect(numbered(jp)).toEqual(before);
+    expect(numbered(other).at(-1)).toBe(`${other.n} revoke ${A} ${PAGE}`);
+    world.heard(other);
+    expect(world.replies).toEqual(["write valid"]);
+  });
+
+  test("waits for a lease of its own on a span that was on its way, and for one around what it has not declared", () => {
+    world.read(jp, PAGE);
+    world.write("JP", [A], { id: jp.session!, heard: jp.n - 1, watches: false });
+    expect(numbered(jp).at(-1)).toBe(`${jp.n} revoke ${PAGE}`);
+    world.heard(jp);
+    world.heard(other);
+    world.stored();
+    world.followUp([A]);
+    world.applied();
+    world.read(jp, PAGE);
+    const stale: AccessedUnit = { unit: B, mode: "read-write", version: null };
+    world.ask("write", "JP", [stale], { id: jp.session!, heard: jp.n, watches: false });
+    world.ran({ kind: "needs", set: { reads: new Set([B]), writes: new Set([A]) } });
+    expect(numbered(jp).at(-1)).toContain(`revoke`);
+    expect(numbered(jp).at(-1)).toContain(PAGE);
   });
 
   test("near storage waits before his writes are applied", () => {

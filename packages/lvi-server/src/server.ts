@@ -3,11 +3,12 @@ import { randomInt } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
-import { plansOf, type UnitId } from "@radical/protocol";
+import { INDEX_STATES, plansOf, type UnitId } from "@radical/protocol";
 import type { Budget } from "./core/budgets.ts";
-import { type Intent, readsOf } from "./core/intent.ts";
+import { type Intent, itemsReadBy } from "./core/intent.ts";
 import type { Leadership } from "./core/leadership.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
+import { indexStates } from "./core/index-state.ts";
 import { LviCore, type Now } from "./core/lvi-core.ts";
 import type { StoredItem } from "./core/version-table.ts";
 import { Engine, type OnHalt } from "./engine.ts";
@@ -146,9 +147,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const { result: found, leadership } = await holding(leading, acquired, async () => {
       known = await storage.modules();
       const pending = await storage.recover(epoch);
-      return { pending, items: await itemsRead(storage, pending) };
+      // Nobody writes meanwhile.
+      const states = await storage.scan({ table: INDEX_STATES, from: null, to: null }, MOST_INDEXES);
+      return { pending, items: await itemsRead(storage, pending), indexes: indexStates(states) };
     });
-    const { pending, items } = found;
+    const { pending, items, indexes } = found;
     failpoint("start.recovered");
     log.info("recovered", { epoch, pending: pending.length, modules: known.length });
 
@@ -158,6 +161,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       items,
       modules: new Map(known.map(({ hash, plans }) => [hash, plans])),
       moduleUses: new Map(known.flatMap(({ hash, usedAtMs }) => (usedAtMs === null ? [] : [[hash, usedAtMs]]))),
+      moduleIndexes: new Map(known.flatMap(({ hash, indexes: named }) => (named === undefined ? [] : [[hash, named]]))),
+      indexes,
       leadership: storage.isExclusive ? null : leadership,
       readLeasesUntilMs: acquired.readLeasesUntilMs,
       namedReadLeaseMs: acquired.readLeaseMs,
@@ -205,7 +210,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         checkModule(hash, content);
         const plans = new Map(Object.entries(plansOf(content)));
         const atMs = now();
-        await engine.registerModule({ hash, plans, usedAtMs: atMs, registeredAtMs: atMs }, bytes);
+        const { indexes: named = [] } = content;
+        await engine.registerModule({ hash, plans, indexes: named, usedAtMs: atMs, registeredAtMs: atMs }, bytes);
         log.info("module_registered", { module: hash, handlers: plans.size });
       },
     };
@@ -248,6 +254,9 @@ function listen(http: Server, port: number, host: string): Promise<void> {
   });
 }
 
+/** Indexes whose states a starting server reads. */
+const MOST_INDEXES = 100_000;
+
 /** How much is read for all pending intents together. */
 const MOST_UNITS = 100_000;
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -262,7 +271,7 @@ async function itemsRead(
   pending: readonly Intent[],
 ): Promise<ReadonlyMap<UnitId, StoredItem | null>> {
   const units = new Set<UnitId>();
-  for (const intent of pending) if (units.size < MOST_UNITS) for (const unit of readsOf(intent)) units.add(unit);
+  for (const intent of pending) if (units.size < MOST_UNITS) for (const unit of itemsReadBy(intent)) units.add(unit);
   if (units.size === 0) return new Map();
   const items = await storage.load([...units], MOST_BYTES).catch(() => null);
   return new Map(items === null ? [] : Array.from(units, (unit) => [unit, items.get(unit) ?? null]));

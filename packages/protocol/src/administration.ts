@@ -2,14 +2,19 @@
  * The questions of an operator's commands to the LVI server, and its answers: JSON over requests that are signed like those
  * of locations. An answer that stays open consists of lines of JSON. An empty line only says that the connection is alive.
  */
-import type { CommitId, ModuleHash } from "./ids.ts";
+import type { ContentHash } from "./content-hash.ts";
+import type { CommitId, ModuleHash, UnitId } from "./ids.ts";
 import type { LogLineLevel } from "./logged-line.ts";
 import type { RedactionQuestion } from "./redaction.ts";
+import { isSpan } from "./span.ts";
+import type { Version } from "./version.ts";
 
 /** `GET`: {@link ServerStatus}; answered in every state. */
 export const STATUS_PATH = "/v1/status";
 /** `GET`: {@link ModuleList}. Below it, `/<hash>/content`: a module's bytes. */
 export const MODULE_LIST_PATH = "/v1/modules";
+/** `GET`: {@link IndexList}. A server of a release without indexes has nothing there. */
+export const INDEXES_PATH = "/v1/indexes";
 /** `POST` of a {@link LogQuestion}: lines of log, those that are kept and then those to come; answered in every state. */
 export const LOG_PATH = "/v1/log";
 /** `POST` of a {@link SampleQuestion}: a {@link SampleLine} for each sampled execution. */
@@ -97,6 +102,38 @@ export interface ModuleList {
   readonly retentionMs: number;
 }
 
+export interface IndexList {
+  /** In the order of their names. */
+  readonly indexes: readonly IndexStatus[];
+}
+
+/** How far an index is built. */
+export interface IndexStatus {
+  readonly name: string;
+  /**
+   * `building`: entries are added to what is stored. `ready`: handlers can read it. `stopped`: its items can't be indexed as they
+   * are, as `faults` says. `dropping`: no registered module names it, and its entries go.
+   */
+  readonly phase: "building" | "ready" | "stopped" | "dropping";
+  /** Items that the build has seen; of an index that is dropped, the entries that have gone. */
+  readonly items: number;
+  /** Executions of builds without the index that have to end before the build goes on. */
+  readonly waitsFor: number;
+  readonly faults: readonly IndexFault[];
+}
+
+/** Items that keep an index from being built. */
+export interface IndexFault {
+  /** `duplicates`: they have the same fields, and the index is unique. `too-long`: the fields of the item are too long for an entry. */
+  readonly kind: "duplicates" | "too-long";
+  /** The indexed fields, in the order in which the index names them, as text. */
+  readonly fields: readonly string[];
+  /** Keys of some of the items; the first ones. */
+  readonly keys: readonly string[];
+  /** How many of the items were found. */
+  readonly items: number;
+}
+
 export interface LogQuestion {
   /** Most lines of those that are kept. */
   readonly lines: number;
@@ -127,6 +164,14 @@ export type SamplePath =
   | "re-execution"
   | "near-storage";
 
+export type SampledVersion = readonly [unit: string, commit: CommitId | null, digest?: ContentHash];
+
+/** The version of a unit, as a sample tells it. */
+export function sampledVersion(unit: UnitId, { commitId, hash }: Version): SampledVersion {
+  if (hash === null) return [unit, null];
+  return isSpan(unit) ? [unit, commitId, hash] : [unit, commitId];
+}
+
 /** Bytes are in base 64. */
 export type SampleLine =
   | {
@@ -143,8 +188,11 @@ export type SampleLine =
       readonly caller: string | null;
       /** Commit id of its writes; null: it has none. */
       readonly commit: CommitId | null;
-      /** Commit ids of what it ran on, null for what is absent: of all that it reads, perhaps more. */
-      readonly versions: readonly (readonly [unit: string, commit: CommitId | null])[];
+      /**
+       * Commit ids of what it ran on, null for what is absent: of all that it reads, perhaps more. A span has the digest of its rows
+       * too, unless something is redacted.
+       */
+      readonly versions: readonly SampledVersion[];
       /** Values that it ran on, encoded, null for what is absent: all that it reads, perhaps more. Null: not wanted. */
       readonly values: readonly (readonly [unit: string, value: string | null])[] | null;
       /** As its run has told: encoded outcome, and writes, null for what is deleted. Null: only its location knows, or something is redacted. */

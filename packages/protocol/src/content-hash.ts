@@ -42,6 +42,12 @@ function tailWord(bytes: Uint8Array, from: number, end: number): number {
 }
 
 export function contentHash(bytes: Uint8Array): ContentHash {
+  const [high, low] = contentHashWords(bytes);
+  return hashText(high, low);
+}
+
+/** The content hash as its two halves of 32 bits, with sign. */
+export function contentHashWords(bytes: Uint8Array): readonly [high: number, low: number] {
   const length = bytes.length;
   const blocksEnd = length & ~15;
   let h1 = 0;
@@ -84,7 +90,17 @@ export function contentHash(bytes: Uint8Array): ContentHash {
   h4 = finalize(h4);
   h1 = (h1 + h2 + h3 + h4) | 0;
   h2 = (h2 + h1) | 0;
-  return `${hex(h1)}${hex(h2)}` as ContentHash;
+  return [h1, h2];
+}
+
+/** The hash of these two halves of 32 bits. */
+export function hashText(high: number, low: number): ContentHash {
+  return `${hex(high)}${hex(low)}` as ContentHash;
+}
+
+/** The two halves of a hash, of 32 bits without sign. */
+export function hashWords(hash: ContentHash): readonly [high: number, low: number] {
+  return [Number.parseInt(hash.slice(0, 8), 16), Number.parseInt(hash.slice(8), 16)];
 }
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));

@@ -62,10 +62,17 @@ export const HOST_FUNCTIONS = {
   result: { parameters: ["pointer", "i32"], result: null, program: "both" },
   /** Reads an item: length of its value in bytes, or −1 if absent. The value is held for `take`. */
   get: { parameters: ["string", "string"], result: "i32", program: "both" },
-  /** Copies what the last `get` or `caller` found to the pointer. */
+  /** Copies what the last `get`, `scan` or `caller` found to the pointer. */
   take: { parameters: ["pointer"], result: null, program: "both" },
   /** Reads whether an item exists: 1 or 0. */
   has: { parameters: ["string", "string"], result: "i32", program: "both" },
+  /**
+   * Reads the first rows of a range: table, first key, end (exclusive; empty: none), number of rows, whether from the end
+   * backward. It gives the length in bytes of an encoded array, held for `take`: of each row the key as text and the value as bytes.
+   */
+  scan: { parameters: ["string", "string", "string", "i32", "i32"], result: "i32", program: "both", since: 7 },
+  /** Reads how many items are in a range: table, first key, end. */
+  count: { parameters: ["string", "string", "string"], result: "i64", program: "both", since: 7 },
   /** Buffers a write: table, key, pointer and length of the value. */
   put: { parameters: ["string", "string", "pointer", "i32"], result: null, program: "both" },
   /** Buffers a delete. */
@@ -91,6 +98,15 @@ export const HOST_FUNCTIONS = {
   touch: { parameters: ["string", "string"], result: null, program: "read-write-set" },
   /** The same, unless the execution said before that it writes the item: the handler would see its own write. */
   touch_unwritten: { parameters: ["string", "string"], result: null, program: "read-write-set" },
+  /** Records a scan whose rows the read/write-set function does not need. */
+  touch_scan: {
+    parameters: ["string", "string", "string", "i32", "i32"],
+    result: null,
+    program: "read-write-set",
+    since: 7,
+  },
+  /** Records a count that the read/write-set function does not need. */
+  touch_count: { parameters: ["string", "string", "string"], result: null, program: "read-write-set", since: 7 },
   /** Records a write whose value the read/write-set function does not know. */
   will_write: { parameters: ["string", "string"], result: null, program: "read-write-set" },
 } as const satisfies Record<string, HostFunction>;

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { commitId, compareCommits, isKey, isUnitId, MAX_KEY_BYTES, NO_COMMIT, splitUnit, unitId } from "./ids.ts";
+import { commitId, compareCommits, isKey, isItemId, MAX_KEY_BYTES, NO_COMMIT, splitUnit, unitId } from "./ids.ts";
 
 describe("units", () => {
   test("table and key come back, also with slashes in the key", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 }), (key) => {
         const unit = unitId("follows", key);
-        expect(isUnitId(unit)).toBe(true);
+        expect(isItemId(unit)).toBe(true);
         expect(splitUnit(unit)).toEqual({ table: "follows", key });
       }),
     );

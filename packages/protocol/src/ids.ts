@@ -3,6 +3,8 @@
  * and not interchangeable by mistake.
  */
 
+import { INDEX_STATES, isIndexName, MAX_ENTRY_KEY_BYTES } from "./index-entry.ts";
+
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };
 
@@ -12,7 +14,7 @@ export type ExecutionId = Branded<"ExecutionId">;
 /** SHA-256 of a module as 64 lowercase hex characters. */
 export type ModuleHash = Branded<"ModuleHash">;
 
-/** The thing that is locked, versioned and validated: here an item, as `table/key`. Opaque on the wire. See `units.ts`. */
+/** The thing that is locked, versioned and validated: an item, as `table/key`, or a span (`span.ts`). Opaque on the wire. See `units.ts`. */
 export type UnitId = Branded<"UnitId">;
 
 /** The key of an item in its table. */
@@ -39,7 +41,7 @@ const COMMIT_ID = /^[0-9a-f]{8}-[0-9a-f]{12}$/;
 const SESSION_ID = /^[0-9]{1,16}\.[0-9]{1,16}$/;
 const TABLE_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
-/** Longest key of an item, in UTF-8 bytes. */
+/** Longest key of an item of a table, in UTF-8 bytes. */
 export const MAX_KEY_BYTES = 512;
 
 export function isExecutionId(text: string): text is ExecutionId {
@@ -67,27 +69,54 @@ export function isTableName(text: string): boolean {
   return TABLE_NAME.test(text);
 }
 
-/** Keys are well-formed (no lone surrogate), not empty and at most {@link MAX_KEY_BYTES} long in UTF-8. */
-export function isKey(text: string): text is Key {
-  return text.length > 0 && text.isWellFormed() && utf8Length(text) <= MAX_KEY_BYTES;
+/** Whether items are stored under the name: that of a table, or a hidden one. */
+export function isStoredTable(name: string): boolean {
+  return isTableName(name) || isHiddenTable(name);
 }
 
-export function isUnitId(text: string): text is UnitId {
+/** Whether the name is that of a table which no handler declares: of an index, whose entries are items too, or of their states. */
+export function isHiddenTable(name: string): boolean {
+  return isIndexName(name) || name === INDEX_STATES;
+}
+
+/** Most UTF-8 bytes of a key in a table or an index. */
+export function maxKeyBytes(table: string): number {
+  return isTableName(table) ? MAX_KEY_BYTES : MAX_ENTRY_KEY_BYTES;
+}
+
+/** Keys are well-formed (no lone surrogate), not empty and at most {@link MAX_KEY_BYTES} long in UTF-8. Those of entries are longer. */
+export function isKey(text: string, most: number = MAX_KEY_BYTES): text is Key {
+  return text.length > 0 && text.isWellFormed() && utf8Length(text) <= most;
+}
+
+/** Whether the text is the unit of an item. `isUnitId` takes spans too. */
+export function isItemId(text: string): text is UnitId {
   const slash = text.indexOf("/");
-  return slash > 0 && isTableName(text.slice(0, slash)) && isKey(text.slice(slash + 1));
+  if (slash <= 0) return false;
+  const table = text.slice(0, slash);
+  return isStoredTable(table) && isKey(text.slice(slash + 1), maxKeyBytes(table));
 }
 
 /** The unit of an item. Throws a RangeError for a table name or key outside the rules above. */
 export function unitId(table: string, key: string): UnitId {
-  if (!isTableName(table)) throw new RangeError(`invalid table name ${JSON.stringify(table)}`);
-  if (!isKey(key)) {
+  if (!isStoredTable(table)) throw new RangeError(`invalid table name ${JSON.stringify(table)}`);
+  const most = maxKeyBytes(table);
+  if (!isKey(key, most)) {
     throw new RangeError(
-      `invalid key ${JSON.stringify(key.slice(0, 80))} in table ${table}: a key is well-formed text of 1 to ${MAX_KEY_BYTES} UTF-8 bytes`,
+      `invalid key ${JSON.stringify(key.slice(0, 80))} in table ${table}: a key is well-formed text of 1 to ${most} UTF-8 bytes`,
     );
   }
   return `${table}/${key}` as UnitId;
 }
 
+/** The table of a unit, an item or a span. */
+export function tableOf(unit: UnitId): string {
+  const slash = unit.indexOf("/");
+  const colon = unit.lastIndexOf(":", slash);
+  return unit.slice(0, colon > 0 ? colon : slash);
+}
+
+/** The table and key of an item. */
 export function splitUnit(unit: UnitId): { readonly table: string; readonly key: Key } {
   const slash = unit.indexOf("/");
   return { table: unit.slice(0, slash), key: unit.slice(slash + 1) as Key };
@@ -108,6 +137,7 @@ export function compareKeys<Ordered extends Key | UnitId>(a: Ordered, b: Ordered
   for (let i = 0; i < length; i++) {
     const x = a.charCodeAt(i);
     const y = b.charCodeAt(i);
+    // variant: utf8-order
     if (x !== y) return x < 0xd800 || y < 0xd800 ? x - y : afterAll(x) - afterAll(y);
   }
   return a.length - b.length;
@@ -132,7 +162,13 @@ export function commitId(epoch: number, sequence: number): CommitId {
   return `${epoch.toString(16).padStart(8, "0")}-${sequence.toString(16).padStart(12, "0")}` as CommitId;
 }
 
-function utf8Length(text: string): number {
+/** The parts of which {@link commitId} makes a commit id. */
+export function commitParts(id: CommitId): { readonly epoch: number; readonly sequence: number } {
+  return { epoch: Number.parseInt(id.slice(0, 8), 16), sequence: Number.parseInt(id.slice(9), 16) };
+}
+
+/** Of well-formed text. */
+export function utf8Length(text: string): number {
   let length = 0;
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);

@@ -4,6 +4,7 @@
  */
 import { CborReader, CborWriter } from "./cbor.ts";
 import { abiOfImports } from "./host-functions.ts";
+import { isIndexName } from "./index-entry.ts";
 import { MalformedError } from "./malformed-error.ts";
 import { ABI_VERSION, OLDEST_ABI_VERSION } from "./wire-version.ts";
 
@@ -70,6 +71,9 @@ const SPECULATION_FUEL_SINCE = 4;
 /** A module consists of named sections from this version of the ABI on. */
 const SECTIONS_SINCE = 5;
 
+/** A module may have the section `indexes` from this version of the ABI on. */
+const INDEXES_SINCE = 8;
+
 /** The tables that a handler can read and write, by name, in the order of their keys; a run may touch fewer. */
 export interface HandlerTables {
   readonly reads: readonly string[];
@@ -88,6 +92,8 @@ export interface ModuleContent {
   readonly limits: Limits;
   /** By handler name. */
   readonly handlers: Readonly<Record<string, HandlerContent>>;
+  /** The names of the indexes that the handlers keep, in the order of their keys; left out: none. */
+  readonly indexes?: readonly string[];
   /** The handlers, f. */
   readonly wasm: Uint8Array;
   /** The read/write-set functions, f^rw, of the handlers that are sliced or given. */
@@ -104,9 +110,12 @@ export function handlersWith(plans: Readonly<Record<string, HandlerPlan>>): Modu
   return Object.fromEntries(Object.entries(plans).map(([name, plan]) => [name, { plan, tables: null }]));
 }
 
-/** The version of the ABI that a module built now states. `imports`: the host functions that its programs import. */
-export function leastAbi(imports: Iterable<string>): number {
-  return Math.max(SECTIONS_SINCE, abiOfImports(imports));
+/**
+ * The version of the ABI that a module built now states. `imports`: the host functions that its programs import; `indexes`: the
+ * indexes that it keeps.
+ */
+export function leastAbi(imports: Iterable<string>, indexes: readonly string[] = []): number {
+  return Math.max(SECTIONS_SINCE, indexes.length > 0 ? INDEXES_SINCE : 0, abiOfImports(imports));
 }
 
 /**
@@ -115,6 +124,7 @@ export function leastAbi(imports: Iterable<string>): number {
  * From ABI version 5 on: `[ABI, sections, f, f^rw]`. The sections are a map in order of their names:
  *
  * - `handlers`: a map in order of the names, of `[plan, tables read, tables written]`; both null: any table.
+ * - `indexes`: their names in order, at least one. A module without indexes lacks the section.
  * - `limits`: `[memory pages, accesses, fuel, stack bytes, speculation fuel]`.
  *
  * A release refuses a section that it does not know, since a handler may depend on it.
@@ -130,7 +140,7 @@ export function decodeModuleContent(bytes: Uint8Array): ModuleContent {
   const abi = reader.integerIn(0, Number.MAX_SAFE_INTEGER);
   if (abi < OLDEST_ABI_VERSION || abi > ABI_VERSION) throw new UnknownAbiError(abi);
   if (fields !== fieldsOf(abi)) throw new MalformedError("malformed module");
-  const content = { abi, ...(abi >= SECTIONS_SINCE ? readSections(reader) : readFields(reader, abi)) };
+  const content = { abi, ...(abi >= SECTIONS_SINCE ? readSections(reader, abi) : readFields(reader, abi)) };
   const decoded = { ...content, wasm: reader.bytes().slice(), rwWasm: reader.bytes().slice() };
   reader.end();
   return decoded;
@@ -140,10 +150,13 @@ function fieldsOf(abi: number): number {
   return abi >= SECTIONS_SINCE ? 4 : abi >= SPECULATION_FUEL_SINCE ? 9 : 8;
 }
 
-type Described = Pick<ModuleContent, "limits" | "handlers">;
+type Described = Pick<ModuleContent, "limits" | "handlers" | "indexes">;
 
-function encodeSections({ abi, limits, handlers, wasm, rwWasm }: ModuleContent): Uint8Array {
-  const writer = new CborWriter().array(fieldsOf(abi)).integer(abi).map(SECTIONS.length);
+function encodeSections({ abi, limits, handlers, indexes = [], wasm, rwWasm }: ModuleContent): Uint8Array {
+  const writer = new CborWriter()
+    .array(fieldsOf(abi))
+    .integer(abi)
+    .map(SECTIONS.length + (indexes.length > 0 ? 1 : 0));
   const names = Object.keys(handlers).toSorted();
   writer.text("handlers").map(names.length);
   for (const name of names) {
@@ -152,28 +165,39 @@ function encodeSections({ abi, limits, handlers, wasm, rwWasm }: ModuleContent):
     writeNames(writer, tables?.reads ?? null);
     writeNames(writer, tables?.writes ?? null);
   }
+  if (indexes.length > 0) writeNames(writer.text("indexes"), indexes);
   writer.text("limits").array(5);
   writeLimits(writer, limits).integer(limits.speculationFuel);
   return writer.bytes(wasm).bytes(rwWasm).finish();
 }
 
-/** In their order in the map. */
+/** Those that each module has, in their order in the map. */
 const SECTIONS = ["handlers", "limits"] as const;
 
-function readSections(reader: CborReader): Described {
+function readSections(reader: CborReader, abi: number): Described {
   const count = reader.map();
   const names: string[] = [];
   let handlers: Described["handlers"] = {};
   let limits = DEFAULT_LIMITS;
+  let indexes: readonly string[] = [];
   for (let left = count; left > 0; left--) {
     const name = nextName(reader, names, "section");
     if (name === "handlers") handlers = readHandlers(reader);
+    else if (name === "indexes" && abi >= INDEXES_SINCE) indexes = readIndexes(reader);
     else if (name === "limits") limits = readLimits(reader, reader.array(), 5);
     else throw new UnknownSectionError(name);
   }
   const missing = SECTIONS.find((section) => !names.includes(section));
   if (missing !== undefined) throw new MalformedError(`the module has no section ${missing}`);
-  return { handlers, limits };
+  return indexes.length > 0 ? { handlers, limits, indexes } : { handlers, limits };
+}
+
+function readIndexes(reader: CborReader): readonly string[] {
+  const names: string[] = [];
+  for (let left = reader.array(); left > 0; left--)
+    if (!isIndexName(nextName(reader, names, "index"))) throw new MalformedError("malformed name of an index");
+  if (names.length === 0) throw new MalformedError("the section indexes is empty");
+  return names;
 }
 
 function readHandlers(reader: CborReader): Described["handlers"] {

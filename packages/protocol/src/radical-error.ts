@@ -45,6 +45,7 @@ export const ERROR_KINDS = {
   primary_busy: { status: 503, effect: "none", retry: "later" },
   not_leading: { status: 503, effect: "none", retry: "later" },
   not_serving: { status: 503, effect: "none", retry: "later" },
+  index_building: { status: 503, effect: "none", retry: "later" },
   unknown_module: { status: 503, effect: "none", retry: "later" },
   too_many_streams: { status: 503, effect: "none", retry: "later" },
 } as const satisfies Record<string, ErrorKind>;

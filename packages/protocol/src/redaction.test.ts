@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { CborReader, CborWriter } from "./cbor.ts";
-import { type UnitId, unitId } from "./ids.ts";
+import { contentHash } from "./content-hash.ts";
+import { commitId, type Key, type UnitId, unitId } from "./ids.ts";
 import { checkRedaction, redact, type Redactable, type RedactionSecrets } from "./redaction.ts";
+import { decodeDirectory, encodeCount, encodeDirectory, keySuccessor, prefixEnd, spanId } from "./span.ts";
 
 const X = unitId("t", "x");
 const text = (value: string): Uint8Array => new CborWriter().text(value).finish();
@@ -110,5 +112,76 @@ describe("whole", () => {
     const values = new Map([[X, new CborWriter().array(2).text("a").text("a-b").finish()]]);
     const { units } = redact("all", whole({ values, units: [unitId("t", "a-b/a")] }), SECRETS);
     expect(units).toEqual(["t/qqq/q"]);
+  });
+});
+
+describe("spans", () => {
+  const ANN = unitId("posts", "room/ann");
+  const BOB = unitId("posts", "room/bob");
+  const directory = encodeDirectory(
+    [ANN, BOB].map((unit) => ({
+      key: unit.slice(6) as Key,
+      commitId: commitId(1, 2),
+      hash: contentHash(user(unit, [])),
+    })),
+  );
+  const prefix = { table: "posts", kind: "rows", lo: "room/", hi: prefixEnd("room/") } as const;
+  /** The order of the two is turned round. */
+  const turned: RedactionSecrets = {
+    ...SECRETS,
+    pseudonym: (plain) => (plain === "ann" ? "zzz" : plain === "bob" ? "yyy" : "q".repeat(plain.length)),
+  };
+  const of = (span: Parameters<typeof spanId>[0]): Redactable => {
+    const units = [spanId(span), ANN, BOB];
+    return whole({
+      units,
+      values: new Map([
+        [spanId(span), directory],
+        [ANN, text("ann")],
+        [BOB, text("bob")],
+      ]),
+    });
+  };
+
+  test("rows stand in the order of their pseudonyms, with the hashes of what is left of their values", () => {
+    const { units, values } = redact("all", of(prefix), turned);
+    expect(units).toEqual([spanId(prefix), "posts/room/zzz", "posts/room/yyy"]);
+    expect(decodeDirectory(values!.get(spanId(prefix))!)).toEqual([
+      { key: "room/yyy", commitId: commitId(1, 2), hash: contentHash(text("yyy")) },
+      { key: "room/zzz", commitId: commitId(1, 2), hash: contentHash(text("zzz")) },
+    ]);
+  });
+
+  test("bounds that were keys of rows are so again, and the end of a prefix is that of the renamed prefix", () => {
+    const unitOf = (span: Parameters<typeof spanId>[0]): UnitId => redact("all", of(span), turned).units[0]!;
+    expect(unitOf({ ...prefix, lo: "room/ann" })).toBe(spanId({ ...prefix, lo: "room/yyy" }));
+    expect(unitOf({ ...prefix, hi: keySuccessor("room/bob") })).toBe(
+      spanId({ ...prefix, hi: keySuccessor("room/zzz") }),
+    );
+    expect(unitOf({ ...prefix, lo: "ann/", hi: prefixEnd("ann/") })).toBe(
+      spanId({ ...prefix, lo: "zzz/", hi: prefixEnd("zzz/") }),
+    );
+    expect(unitOf({ ...prefix, lo: "bob", hi: "" })).toBe(spanId({ ...prefix, lo: "yyy", hi: "" }));
+  });
+
+  test("without values a span is renamed like a key", () => {
+    const span = { ...prefix, lo: "ann/x", hi: keySuccessor("ann/y") } as const;
+    const { units } = redact("all", whole({ caller: "ann", units: [spanId(span)] }), turned);
+    expect(units).toEqual([spanId({ ...span, lo: "zzz/x", hi: keySuccessor("zzz/y") })]);
+  });
+
+  test("by name the values of rows are redacted, and keys stay", () => {
+    const named = redact(["posts.*"], of(prefix), SECRETS);
+    expect(named.units).toEqual([spanId(prefix), ANN, BOB]);
+    expect(decodeDirectory(named.values!.get(spanId(prefix))!).map(({ key, hash }) => [key, hash])).toEqual([
+      ["room/ann", contentHash(text("xxx"))],
+      ["room/bob", contentHash(text("xxx"))],
+    ]);
+  });
+
+  test("a number stays", () => {
+    const count = spanId({ ...prefix, kind: "count" });
+    const { values } = redact("all", whole({ units: [count], values: new Map([[count, encodeCount(7)]]) }), SECRETS);
+    expect(values).toEqual(new Map([[count, encodeCount(7)]]));
   });
 });

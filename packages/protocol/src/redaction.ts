@@ -4,11 +4,25 @@
  * same.
  *
  * Redacted by name, fields lose their texts and numbers. Redacted whole, every text gets a pseudonym of its length. A text
- * has the same pseudonym wherever it stands, in the keys of items too, so the run finds its items.
+ * has the same pseudonym wherever it stands, in the keys of items too, so the run finds its items. The rows of a span are
+ * in the order of their pseudonyms, and each has the hash of its redacted value.
  */
 import { CborReader, CborWriter } from "./cbor.ts";
-import { isTableName, splitUnit, type UnitId, unitId } from "./ids.ts";
+import { contentHash } from "./content-hash.ts";
+import { isTableName, type Key, splitUnit, tableOf, type UnitId, unitId } from "./ids.ts";
 import { MalformedError } from "./malformed-error.ts";
+import {
+  compareBounds,
+  decodeDirectory,
+  type DirectoryRow,
+  encodeDirectory,
+  isSpan,
+  keySuccessor,
+  prefixEnd,
+  type Span,
+  spanId,
+  spanOf,
+} from "./span.ts";
 
 /** `all`; or names: `users.email`, `users.*`, `@arguments.password`, `@caller`. */
 export type RedactionQuestion = "all" | readonly string[];
@@ -19,7 +33,7 @@ export interface Redactable {
   readonly args: Uint8Array;
   readonly seed: Uint8Array;
   readonly caller: string | null;
-  /** The values that it read, encoded; null for an absent one. Null: not wanted. */
+  /** The values that it read, encoded; null for an absent one. Of a span its directory, or its number of rows. Null: not wanted. */
   readonly values: ReadonlyMap<UnitId, Uint8Array | null> | null;
   /** All units that are named. */
   readonly units: readonly UnitId[];
@@ -66,10 +80,10 @@ export function redact(question: RedactionQuestion, whole: Redactable, secrets: 
   return question === "all" ? redactAll(whole, secrets) : redactNamed(question, whole);
 }
 
-// ── Whole ────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Whole ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function redactAll({ args, caller, values, units }: Redactable, { pseudonym, seed }: RedactionSecrets): Redacted {
-  const keys = units.map((unit) => splitUnit(unit).key);
+  const keys = units.flatMap(keysOf);
   const texts = new Set<string>(caller === null ? [] : [caller]);
   const noted = (text: string): string => {
     texts.add(text);
@@ -77,7 +91,7 @@ function redactAll({ args, caller, values, units }: Redactable, { pseudonym, see
   };
   const note: Change = { text: noted, number: () => true };
   changed(args, note);
-  for (const value of values?.values() ?? []) if (value !== null) changed(value, note);
+  for (const [unit, value] of values ?? []) if (value !== null && !isSpan(unit)) changed(value, note);
   const inKeys = [...texts].filter((text) => keys.some((key) => placesOf(text, key).length > 0));
   const keyOf = (key: string): string => {
     let rest = key;
@@ -95,6 +109,8 @@ function redactAll({ args, caller, values, units }: Redactable, { pseudonym, see
     return pieces.join("") + rest;
   };
   const unitOf = (unit: UnitId): UnitId => {
+    const span = isSpan(unit) ? spanOf(unit) : null;
+    if (span !== null) return spanId(renamedSpan(span, rowsOf(span, values?.get(unit)), keyOf));
     const { table, key } = splitUnit(unit);
     return unitId(table, keyOf(key));
   };
@@ -108,11 +124,7 @@ function redactAll({ args, caller, values, units }: Redactable, { pseudonym, see
     seed: seed(),
     caller: caller === null ? null : pseudonym(caller),
     values:
-      values === null
-        ? null
-        : new Map(
-            Array.from(values, ([unit, value]) => [unitOf(unit), value === null ? null : changed(value, change)]),
-          ),
+      values === null ? null : redactedValues(values, (_table, value) => changed(value, change), { unitOf, keyOf }),
     units: units.map(unitOf),
     redacted: [ALL],
   };
@@ -129,7 +141,7 @@ function placesOf(text: string, key: string): readonly number[] {
   return places;
 }
 
-// ── By name ──────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── By name ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function redactNamed(names: readonly string[], whole: Redactable): Redacted {
   const found = new Set<string>();
@@ -144,15 +156,7 @@ function redactNamed(names: readonly string[], whole: Redactable): Redacted {
     ...whole,
     args: valueOf(ARGUMENTS, whole.args),
     caller: hasCaller ? REDACTED_CALLER : whole.caller,
-    values:
-      whole.values === null
-        ? null
-        : new Map(
-            Array.from(whole.values, ([unit, value]) => [
-              unit,
-              value === null ? null : valueOf(splitUnit(unit).table, value),
-            ]),
-          ),
+    values: whole.values === null ? null : redactedValues(whole.values, valueOf, AS_NAMED),
     redacted: [...found],
   };
 }
@@ -186,7 +190,70 @@ function withoutFields(value: Uint8Array, fields: ReadonlySet<string>, onFound: 
   }
 }
 
-// ── Values ───────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Spans ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+interface Names {
+  readonly unitOf: (unit: UnitId) => UnitId;
+  readonly keyOf: (key: string) => string;
+}
+
+const AS_NAMED: Names = { unitOf: (unit) => unit, keyOf: (key) => key };
+
+/** The directory of a span has the hashes of values, which tell short ones: it gets those of the redacted values. */
+function redactedValues(
+  values: ReadonlyMap<UnitId, Uint8Array | null>,
+  valueOf: (table: string, value: Uint8Array) => Uint8Array,
+  { unitOf, keyOf }: Names,
+): ReadonlyMap<UnitId, Uint8Array | null> {
+  const redacted = new Map<UnitId, Uint8Array | null>();
+  for (const [unit, value] of values)
+    if (!isSpan(unit)) redacted.set(unitOf(unit), value === null ? null : valueOf(tableOf(unit), value));
+  for (const [unit, value] of values) {
+    const span = isSpan(unit) ? spanOf(unit) : null;
+    if (span === null) continue;
+    const rows = new Map<string, DirectoryRow>();
+    for (const { key: plain, commitId } of rowsOf(span, value)) {
+      const key = keyOf(plain) as Key;
+      const hash = contentHash(redacted.get(`${span.table}/${key}` as UnitId) ?? new Uint8Array());
+      rows.set(key, { key, commitId, hash });
+    }
+    const sorted = [...rows.values()].toSorted((a, b) => compareBounds(a.key, b.key));
+    redacted.set(unitOf(unit), span.kind === "count" ? value : encodeDirectory(sorted));
+  }
+  return redacted;
+}
+
+/** The rows in the directory of a span; none if it is not known, and none of a number. */
+function rowsOf({ kind }: Span, value: Uint8Array | null | undefined): readonly DirectoryRow[] {
+  return kind === "count" || value === undefined || value === null ? [] : decodeDirectory(value);
+}
+
+/** The texts in a unit that may hold something to redact. */
+function keysOf(unit: UnitId): readonly string[] {
+  const span = isSpan(unit) ? spanOf(unit) : null;
+  return span === null ? [splitUnit(unit).key] : [span.lo, span.hi];
+}
+
+/** A bound that was a row's key is so again: the rows come in another order. A bound that was the end of a prefix is that of the renamed prefix. */
+function renamedSpan(span: Span, rows: readonly DirectoryRow[], keyOf: (key: string) => string): Span {
+  const { table, kind, lo, hi } = span;
+  const renamed = rows.map(({ key }) => keyOf(key)).toSorted(compareBounds);
+  const [first, last] = [rows[0]?.key, rows.at(-1)?.key];
+  const boundOf = (bound: string): string =>
+    bound.endsWith("\0") ? keySuccessor(keyOf(bound.slice(0, -1))) : keyOf(bound);
+  const from = lo === first ? (renamed[0] ?? lo) : boundOf(lo);
+  if (last !== undefined && hi === keySuccessor(last))
+    return { table, kind, lo: from, hi: keySuccessor(renamed.at(-1) ?? last) };
+  const prefix = hi === "" ? undefined : prefixesOf(lo).find((text) => prefixEnd(text) === hi);
+  return { table, kind, lo: from, hi: prefix === undefined ? boundOf(hi) : prefixEnd(keyOf(prefix)) };
+}
+
+function prefixesOf(text: string): readonly string[] {
+  const characters = Array.from(text);
+  return characters.map((_, index) => characters.slice(0, index + 1).join(""));
+}
+
+// ── Values ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 interface Change {
   readonly text: (text: string) => string;

@@ -3,7 +3,7 @@
  * may have other types: then the values that the one has stored may *misfit* the other.
  *
  * The rules are those of the SDK's codec (`codec.ts`). Names of records mean nothing to it. A field that an item lacks is
- * initialized, and an unknown field is kept.
+ * initialized, and an unknown field is kept. A field with the tag `@was` also reads what is stored under its earlier names.
  */
 import { CborReader } from "./cbor.ts";
 import { splitUnit, type UnitId } from "./ids.ts";
@@ -98,10 +98,13 @@ class TableComparison implements StoredTypesComparison {
     if (this.#compared.has(pair)) return;
     this.#compared.add(pair);
     for (const field of fieldsOf(this.#before, before)) {
-      const now = fieldsOf(this.#after, after).find(({ name }) => name === field.name);
-      if (now === undefined) this.dropped.push(`${path}.${field.name}`);
-      // A stored null is read as absent.
-      else this.compare(now.absent === true ? nonNull(field.type) : field.type, now.type, `${path}.${field.name}`);
+      // Items of builds before that one may have its earlier names.
+      for (const name of [field.name, ...(field.was ?? [])]) {
+        const now = fieldRead(fieldsOf(this.#after, after), name);
+        if (now === undefined) this.dropped.push(`${path}.${name}`);
+        // A stored null is read as absent.
+        else this.compare(now.absent === true ? nonNull(field.type) : field.type, now.type, `${path}.${name}`);
+      }
     }
   }
 }
@@ -158,6 +161,11 @@ function isPartOf(some: readonly string[] | undefined, all: readonly string[]): 
 
 function nonNull(type: ValueType): ValueType {
   return type.kind === "nullable" ? type.inner : type;
+}
+
+/** The field that reads a stored one of that name; undefined: none does. */
+function fieldRead(fields: readonly Field[], name: string): Field | undefined {
+  return fields.find((known) => known.name === name) ?? fields.find(({ was = [] }) => was.includes(name));
 }
 
 function fieldsOf(records: RecordTypes, name: string): readonly Field[] {
@@ -230,14 +238,16 @@ function problemOf(reader: CborReader, type: ValueType, records: RecordTypes, pa
       return null;
     case "record":
       if (reader.peek() !== "map") return mismatch("a record");
-      for (let left = reader.map(); left > 0; left--) {
+      for (let left = reader.map(), seen = new Set<Field>(); left > 0; left--) {
         const name = reader.text();
-        const field = fieldsOf(records, type.name).find((known) => known.name === name);
+        const field = fieldRead(fieldsOf(records, type.name), name);
         const inner = path === "" ? name : `${path}.${name}`;
-        if (field === undefined) {
+        // A value under the name that the field has comes first.
+        if (field === undefined || (field.name !== name && seen.has(field))) {
           reader.skip();
           continue;
         }
+        seen.add(field);
         if (field.absent === true && reader.nullIfNext()) continue;
         const found = problemOf(reader, field.type, records, inner);
         if (found !== null) return found;

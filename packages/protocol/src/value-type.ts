@@ -55,6 +55,8 @@ export interface Field {
    * encoded. Null is not an argument for it. An item that was stored with null is read as absent.
    */
   readonly absent?: true;
+  /** Names that the field had in earlier builds: a stored record may have its value under one of them. */
+  readonly was?: readonly string[];
   /** The words of its doc comment, in Markdown. */
   readonly description?: string;
 }

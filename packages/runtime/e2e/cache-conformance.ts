@@ -1,8 +1,20 @@
 /** What every cache of a location does; see the port in `src/cache/cache.ts`. */
-import { type CommitId, type Entry, type UnitId, commitId, entryOf, unitId } from "@radical/protocol";
+import {
+  type CommitId,
+  commitId,
+  directoryEntry,
+  type Entry,
+  entryOf,
+  type Span,
+  spanId,
+  splitUnit,
+  type UnitId,
+  unitId,
+} from "@radical/protocol";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Cache, takes } from "../src/cache/cache.ts";
+import { Directories, scanUnit } from "../src/core/directories.ts";
 import type { CachePut } from "../src/core/effects.ts";
 
 export interface OpenCache {
@@ -32,6 +44,8 @@ export interface Deviations {
   readonly unbounded?: string;
   /** A batch is cut after so many. */
   readonly mostPuts?: { readonly count: number; readonly because: string };
+  /** Scans are not stored. */
+  readonly scansNothing?: string;
 }
 
 const encoder = new TextEncoder();
@@ -40,6 +54,20 @@ export const item = (sequence: number, text: string): Entry => entryOf(commit(se
 const absent = (sequence: number): Entry => entryOf(commit(sequence), null);
 const a = unitId("notes", "a");
 const b = unitId("notes", "b");
+
+const NOTES: Span = { table: "notes", kind: "rows", lo: "", hi: "" };
+const SCAN = scanUnit(NOTES);
+
+/** The rows of these items, as a cache in memory hands them on. */
+function scanOf(units: readonly UnitId[]): Entry {
+  const directories = new Directories(Infinity);
+  const rows = units.map((unit, index) => {
+    const { commitId: id, hash } = item(index + 1, ["one", "two"][index]!).version;
+    return { key: splitUnit(unit).key, commitId: id, hash: hash! };
+  });
+  directories.learn(spanId(NOTES), directoryEntry(commit(5), rows));
+  return directories.stored(NOTES, { first: 10, last: 0 })!;
+}
 
 export interface ConformanceOptions {
   /** Runs of the properties. */
@@ -96,7 +124,40 @@ export function describeCache(
       expect(await look(a)).toEqual(item(3, ""));
     });
 
-    const { lastPutWins, unreachable, unbounded, mostPuts } = deviations;
+    const { lastPutWins, unreachable, unbounded, mostPuts, scansNothing } = deviations;
+    // oxlint-disable-next-line vitest/no-conditional-tests -- what applies is declared, and shown by another test
+    if (scansNothing !== undefined) {
+      test(`DEVIATION: a scan is not in a batch: ${scansNothing}`, async () => {
+        const cache = await opened.fresh();
+        await cache.putMany([{ unit: SCAN, entry: scanOf([a]) }]);
+        expect(await cache.getMany([SCAN])).toEqual(new Map());
+      });
+    } else {
+      test("a scan comes with the items of its rows, whatever batch they came with", async () => {
+        const cache = await opened.fresh();
+        await cache.putMany([{ unit: a, entry: item(1, "one") }]);
+        await cache.putMany([
+          { unit: SCAN, entry: scanOf([a, b]) },
+          { unit: b, entry: item(2, "two") },
+        ]);
+        const found = await cache.getMany([SCAN]);
+        expect(found).toEqual(
+          new Map([
+            [SCAN, scanOf([a, b])],
+            [a, item(1, "one")],
+            [b, item(2, "two")],
+          ]),
+        );
+        expect((await cache.getMany([SCAN, a])).size).toBe(3);
+      });
+
+      test("an item of a scan that is not held is left out", async () => {
+        const look = await after([{ unit: SCAN, entry: scanOf([a]) }]);
+        expect(await look(SCAN)).toEqual(scanOf([a]));
+        expect(await look(a)).toBeUndefined();
+      });
+    }
+
     // oxlint-disable-next-line vitest/no-conditional-tests -- what applies is declared, and shown by another test
     if (lastPutWins !== undefined) {
       test(`DEVIATION: of two batches the later one wins: ${lastPutWins}`, async () => {

@@ -1,6 +1,6 @@
 /** The caches that are not in a test's own memory, inside workerd, and their stores opened to the test. */
 import type { UnitId } from "@radical/protocol";
-import type { Cache } from "../src/cache/cache.ts";
+import { type Cache, NOTHING_KNOWN } from "../src/cache/cache.ts";
 import type { CachePut } from "../src/core/effects.ts";
 import type { CacheStore, OpenCache } from "./cache-conformance.ts";
 import { Location } from "./location.ts";
@@ -129,6 +129,7 @@ interface Which {
 export class RemoteCache implements Cache {
   readonly errors: string[] = [];
   readonly which: Which;
+  readonly directories = NOTHING_KNOWN;
   readonly #location: Location;
 
   constructor(location: Location, which: Which) {

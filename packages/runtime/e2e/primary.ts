@@ -262,7 +262,7 @@ export class TestPrimary {
     const reads = (request.units ?? []).filter((accessed) => accessed.mode !== "write");
     const valid =
       request.units !== null &&
-      reads.every(({ unit, version }) => version !== null && sameVersion(version, this.entry(unit).version));
+      reads.every(({ unit, version }) => version !== null && sameVersion(unit, version, this.entry(unit).version));
     if (valid) {
       const intent = request.retained || request.units.some(({ mode }) => mode !== "read");
       if (intent) this.#pending.set(request.executionId, { request, commitId: commit });

@@ -14,9 +14,19 @@ import {
   type LocationAlarm,
   type LviReply,
   type LviRequest,
+  type Query,
+  spanId,
   type UnitId,
 } from "@radical/protocol";
-import type { AccessSet, DerivedSet, HandlerRun, RecordedRun, Snapshot, Speculative } from "@radical/wasm-host";
+import {
+  type AccessSet,
+  type DerivedSet,
+  type HandlerRun,
+  type RecordedRun,
+  type Snapshot,
+  spanSnapshot,
+  type Speculative,
+} from "@radical/wasm-host";
 import { fromBase64 } from "./base64.ts";
 import type {
   Answer,
@@ -34,6 +44,7 @@ import type {
 } from "./core/effects.ts";
 import type { ServerIndex } from "./core/leader.ts";
 import type { LiveEffect } from "./core/live-queries.ts";
+import { type KnownRows, SpanLook } from "./core/span-look.ts";
 
 /** How something ends that was begun. One of the two is called, once, perhaps before the call that began it has returned. */
 export interface Settled<T> {
@@ -55,6 +66,8 @@ export interface ExecutionPorts {
   readonly wait: (ms: number, settled: Settled<void>) => void;
   /** The entry that the cache has in memory. */
   readonly peek: (unit: UnitId) => Entry | undefined;
+  /** The directories that the cache has in memory. */
+  readonly directories: KnownRows;
   readonly getMany: (units: readonly UnitId[], settled: Settled<ReadonlyMap<UnitId, Entry>>) => void;
   readonly putMany: (entries: readonly CachePut[], settled: Settled<void>) => void;
   readonly ask: (
@@ -178,7 +191,7 @@ export class ExecutionDriver {
     const { now, host } = ports;
     switch (effect.kind) {
       case "derive": {
-        const derivation = find(effect.snapshot, ports.peek, (snapshot) => ({
+        const derivation = find(effect.snapshot, ports, (snapshot) => ({
           run: null,
           isExhausted: false,
           ...host.deriveAccessSet(snapshot),
@@ -188,7 +201,7 @@ export class ExecutionDriver {
       case "record": {
         const run = (): void => {
           if (this.#hasEnded) return;
-          const derivation = find(effect.snapshot, ports.peek, (snapshot) => ({
+          const derivation = find(effect.snapshot, ports, (snapshot) => ({
             kind: "derived",
             ...host.recordHandler(snapshot, { guess: true, speculative: true }),
           }));
@@ -255,20 +268,24 @@ function followupEventOf(answered: Answered<FollowupResult>): ExecutionEvent {
   return { kind: "followup-unanswered", reason: answered.reason };
 }
 
-type Finding = Omit<Extract<Derivation, { kind: "derived" }>, "captured"> | Extract<Derivation, { kind: "failed" }>;
+type Derived = Extract<Derivation, { kind: "derived" }>;
+type Finding =
+  | (Omit<Derived, "captured" | "lacking" | "spans"> & { readonly missingQueries: readonly Query[] })
+  | Extract<Derivation, { kind: "failed" }>;
 
 /**
- * Finds the set on the captured values and on those in memory, with one look at memory for each unit. An exception of the
- * host (an instance that does not fit into memory, say) is a failed derivation: the primary runs f.
+ * Finds the set on the captured values and on those in memory, with one look at memory for each item. Memory does not change
+ * during a run, so all its scans see the same directories. An exception of the host (an instance that does not fit into memory,
+ * say) is a failed derivation: the primary runs f.
  */
 function find(
   captured: CapturedSnapshot,
-  peek: ExecutionPorts["peek"],
+  { peek, directories }: Pick<ExecutionPorts, "peek" | "directories">,
   run: (snapshot: Snapshot) => Finding,
 ): Derivation {
   const taken = new Map<UnitId, Entry>();
   const lacking = new Set<UnitId>();
-  const snapshot: Snapshot = (unit) => {
+  const itemOf = (unit: UnitId): Entry | undefined => {
     const known = captured.get(unit) ?? taken.get(unit);
     if (known !== undefined || lacking.has(unit)) return known;
     const entry = peek(unit);
@@ -276,9 +293,19 @@ function find(
     else taken.set(unit, entry);
     return entry;
   };
+  const look = new SpanLook(directories, itemOf);
+  const snapshot: Snapshot = Object.assign((unit: UnitId) => itemOf(unit), {
+    scan: (query: Query) => look.scan(query),
+  });
   try {
     const found = run(snapshot);
-    return found.kind === "failed" ? found : { ...found, captured: taken };
+    if (found.kind === "failed") return found;
+    const spans = look.capture(found.set.reads);
+    const { missingQueries, ...derived } = found;
+    // The run was told that there is nothing.
+    const isTold = missingQueries.some(({ kind, table, lo, hi }) => spans.has(spanId({ kind, table, lo, hi })));
+    if (isTold) return { kind: "failed", reason: "a query missed rows that were captured" };
+    return { ...derived, lacking: look.lacking, captured: taken, spans };
   } catch (error) {
     return { kind: "failed", reason: messageOf(error) };
   }
@@ -289,7 +316,7 @@ function speculate(ports: ExecutionPorts, { snapshot, set }: Extract<Effect, { k
     // variant: speculation-fuel
     const bound: Speculative = { speculative: true };
     // variant: speculation-reads
-    const run = ports.host.runHandler((unit) => snapshot.get(unit), set, bound);
+    const run = ports.host.runHandler(spanSnapshot(snapshot), set, bound);
     switch (run.kind) {
       case "completed":
       case "exhausted":

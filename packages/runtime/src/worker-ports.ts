@@ -76,6 +76,7 @@ export function run(execution: ExecutionMachine, surroundings: Surroundings): Ru
     now,
     wait: (ms, settled) => settle(() => scheduler.wait(ms), settled),
     peek: (unit) => cache.peek(unit),
+    directories: cache.directories,
     getMany: (units, settled) =>
       settle(async () => {
         const sinceMs = now();

@@ -9,6 +9,7 @@
  */
 import "./arithmetic";
 import * as host from "./host";
+import { Row } from "./rows";
 
 // Initial bytes and major types (RFC 8949, section 3).
 const UNSIGNED: u8 = 0 << 5;
@@ -204,6 +205,8 @@ export class Reader {
   /** Table and key of the item that is read; both are empty for the arguments. */
   private table: string = "";
   private itemKey: string = "";
+  /** Where the value begins whose places a trap names. */
+  private from: usize = 0;
   private at: usize = 0;
   private stop: usize = 0;
   private keyStart: usize = 0;
@@ -231,8 +234,31 @@ export class Reader {
     const size = this.buffer.byteLength;
     if (length > size) this.buffer = new ArrayBuffer(max(length, size << 1));
     this.at = changetype<usize>(this.buffer);
+    this.from = this.at;
     this.stop = this.at + length;
     return this.at;
+  }
+
+  /** Goes back to the first value. */
+  restart(): void {
+    this.at = this.from;
+  }
+
+  /** Begins the value in a byte string, and returns the end of what is around it. */
+  enter(): usize {
+    if ((this.initial() & 0xe0) != BYTES) this.mismatch("bytes");
+    const length = this.head();
+    this.need(length);
+    const around = this.stop;
+    this.from = this.at;
+    this.stop = this.at + (length as usize);
+    return around;
+  }
+
+  /** Ends such a value. Traps unless it was read whole. */
+  leave(around: usize): void {
+    this.end();
+    this.stop = around;
   }
 
   /** Traps unless everything was read. */
@@ -425,7 +451,7 @@ export class Reader {
    * `inside`: the way from there.
    */
   refuse(at: usize, words: string, inside: string = ""): void {
-    const path = pathTo(changetype<usize>(this.buffer), this.stop, at) + inside;
+    const path = pathTo(this.from, this.stop, at) + inside;
     const item = this.table.length == 0 ? "the arguments" : this.table + "/" + this.itemKey;
     // Not thrown: a place in this file tells nothing.
     abort(item + (path.length == 0 ? "" : ", field " + path) + ": " + words);
@@ -549,18 +575,41 @@ function textAt(start: usize, length: usize): string {
 /** A reader that has come to its end. An instance is small, and in that of a read/write-set function nothing is freed. */
 let idle: Reader | null = null;
 
-/** Reads the item of a table that the host holds for `take`. */
-export function takeValue<T>(length: i32, table: string, key: string): T {
+/** Takes a reader of stored values, which the caller gives back. */
+function idleReader(): Reader {
   const used = idle;
-  const reader = used == null ? new Reader(true) : used;
   // Decoding may read another item: initializers of fields are the developer's.
   idle = null;
+  return used == null ? new Reader(true) : used;
+}
+
+/** Reads the item of a table that the host holds for `take`. */
+export function takeValue<T>(length: i32, table: string, key: string): T {
+  const reader = idleReader();
   reader.name(table, key);
   host.take(reader.expect(length));
   const value = decodeValue<T>(reader);
   reader.end();
   idle = reader;
   return value;
+}
+
+/** Reads the rows of a table that the host holds for `take`. */
+export function takeRows<T>(length: i32, table: string): Row<T>[] {
+  const reader = idleReader();
+  host.take(reader.expect(length));
+  const rows: Row<T>[] = [];
+  for (let left = reader.array(); left > 0; left -= 2) {
+    const key = reader.text();
+    reader.name(table, key);
+    const around = reader.enter();
+    const value = decodeValue<T>(reader);
+    reader.leave(around);
+    rows.push(new Row<T>(key, value, key));
+  }
+  reader.end();
+  idle = reader;
+  return rows;
 }
 
 function foreignText(expected: string): string {

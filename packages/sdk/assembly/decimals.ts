@@ -129,7 +129,7 @@ class Natural {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------- texts
+// ── Texts ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** The text of a float; `isSingle`: of an `f32`, whose digits are fewer. */
 export function textOfFloat(value: f64, isSingle: bool): string {
@@ -268,7 +268,7 @@ export function toFixed(value: f64, places: i32): string {
   return places == 0 ? digits : digits.slice(0, point) + "." + digits.slice(point);
 }
 
-// -------------------------------------------------------------------------------------------------------------- numbers
+// ── Numbers ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** The number that was read last. */
 class Reading {

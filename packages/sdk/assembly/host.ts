@@ -28,6 +28,14 @@ export declare function take(destination: usize): void;
 export declare function has(table: string, key: string): i32;
 
 // @ts-ignore: decorator
+@external("radical", "scan")
+export declare function scan(table: string, lo: string, hi: string, limit: i32, reversed: i32): i32;
+
+// @ts-ignore: decorator
+@external("radical", "count")
+export declare function count(table: string, lo: string, hi: string): i64;
+
+// @ts-ignore: decorator
 @external("radical", "put")
 export declare function put(table: string, key: string, pointer: usize, length: i32): void;
 
@@ -70,6 +78,14 @@ export declare function touch(table: string, key: string): void;
 // @ts-ignore: decorator
 @external("radical", "touch_unwritten")
 export declare function touch_unwritten(table: string, key: string): void;
+
+// @ts-ignore: decorator
+@external("radical", "touch_scan")
+export declare function touch_scan(table: string, lo: string, hi: string, limit: i32, reversed: i32): void;
+
+// @ts-ignore: decorator
+@external("radical", "touch_count")
+export declare function touch_count(table: string, lo: string, hi: string): void;
 
 // @ts-ignore: decorator
 @external("radical", "will_write")

@@ -9,7 +9,16 @@ import { Writer, encodeValue, takeValue } from "./codec";
 import { isDate } from "./dates";
 import { randomAt, uuidAt } from "./draws";
 import * as host from "./host";
+import { Keeper } from "./keeper";
 import { LEAST_LEVEL } from "./log-level";
+import { prefixEnd, Range } from "./ranges";
+
+export { ascending, descending, Range } from "./ranges";
+export { Row } from "./rows";
+
+export { Counter } from "./counters";
+export { Index, IndexPart, IndexRange, Unique, UniquePart } from "./indexes";
+export { Objects } from "./objects";
 
 /**
  * A table of items of type `T` by key. Declared once, at module level, with a literal name:
@@ -20,6 +29,9 @@ import { LEAST_LEVEL } from "./log-level";
  * `T` is a record class, a string or an array. Keys are text of 1 to 512 UTF-8 bytes.
  */
 export class Table<T> {
+  /** Keeps the indexes of the table; null: it has none. Internal. */
+  keeper: Keeper | null = null;
+
   constructor(
     /** Letters, digits, `_` and `-`; at most 64; not starting with a digit or `-`. */
     readonly name: string,
@@ -38,17 +50,36 @@ export class Table<T> {
   put(key: string, value: T): void {
     const writer = new Writer(true, this.name, key);
     encodeValue<T>(writer, value);
+    const keeper = this.keeper;
+    if (keeper != null) keeper.put(this.name, key, writer.start, writer.length);
     host.put(this.name, key, writer.start, writer.length);
   }
 
   /** Removes the item under `key`, if there is one. */
   delete(key: string): void {
+    const keeper = this.keeper;
+    if (keeper != null) keeper.remove(this.name, key);
     host.remove(this.name, key);
   }
 
   /** Whether there is an item under `key`. */
   has(key: string): bool {
     return host.has(this.name, key) != 0;
+  }
+
+  /** All items, in the order of their keys. */
+  all(): Range<T> {
+    return new Range<T>(this.name, "", "");
+  }
+
+  /** The items whose keys begin with `text`. */
+  prefix(text: string): Range<T> {
+    return new Range<T>(this.name, text, prefixEnd(text));
+  }
+
+  /** The items whose keys are not before `from`, and before `to`. An empty `to` is behind all keys. */
+  range(from: string, to: string): Range<T> {
+    return new Range<T>(this.name, from, to);
   }
 
   /**

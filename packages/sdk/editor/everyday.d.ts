@@ -23,6 +23,10 @@ interface IterableIterator<T, R = any, N = any> extends Iterator<T, R, N> {
   [Symbol.iterator](): IterableIterator<T, R, N>;
 }
 
+interface Object {
+  /** Puts an object of a class with `Objects` under its `id`. The build refuses it elsewhere. */
+  save(): void;
+}
 interface Array<T> {
   [Symbol.iterator](): IterableIterator<T>;
   filter<S extends T>(predicate: (value: T, index: i32, array: T[]) => value is S): S[];
@@ -33,6 +37,7 @@ interface Array<T> {
   findLast(predicate: (value: T, index: i32, array: T[]) => bool): T | null;
   entries(): IterableIterator<[i32, T]>;
   push(...values: T[]): i32;
+  concat(...lists: (T | T[])[]): T[];
   /** A sorted copy. */
   toSorted(compare?: (one: T, other: T) => number): T[];
   /** Of `for…of` and spread. */

@@ -31,6 +31,15 @@ export declare class Table<T> {
   /** Whether there is an item under `key`. */
   has(key: string): bool;
 
+  /** All items, in the order of their keys. */
+  all(): Range<T>;
+
+  /** The items whose keys begin with `text`. */
+  prefix(text: string): Range<T>;
+
+  /** The items whose keys are not before `from`, and before `to`. An empty `to` is behind all keys. */
+  range(from: string, to: string): Range<T>;
+
   /**
    * Only in read/write-set functions, those with the tag `@readwrite <handler>`: the handler reads the item under
    * `key`, and its value is not needed here. An item whose value *is* needed to find others is read with `get` or `has`.
@@ -41,6 +50,204 @@ export declare class Table<T> {
   willPut(key: string): void;
 
   /** Only in read/write-set functions: the handler deletes the item under `key`. */
+  willDelete(key: string): void;
+}
+
+/**
+ * The items of a table whose keys are in an interval: a value that reads nothing by itself. Tables make ranges:
+ *
+ *     let range = posts.prefix(room + "/");
+ *     if (before != null) range = range.before(before);
+ *     const newest = range.last(20);
+ *
+ * An execution depends on the rows that it has seen, and on nothing beyond them: a new post disturbs no older page.
+ */
+export declare class Range<T> {
+  private constructor();
+
+  /** The rows behind the cursor of a row. */
+  after(cursor: string): Range<T>;
+
+  /** The rows before the cursor of a row. */
+  before(cursor: string): Range<T>;
+
+  /** The first `count` rows, the least key first; fewer if there are fewer. */
+  first(count: i32): Row<T>[];
+
+  /** The last `count` rows, the greatest key first; fewer if there are fewer. */
+  last(count: i32): Row<T>[];
+
+  /** The number of rows. A change of their values does not disturb it. */
+  count(): i32;
+
+  /** Only in read/write-set functions: the handler reads the first `count` rows, and they are not needed here. */
+  touchFirst(count: i32): void;
+
+  /** Only in read/write-set functions: the handler reads the last `count` rows, and they are not needed here. */
+  touchLast(count: i32): void;
+
+  /** Only in read/write-set functions: the handler reads the number of rows, and it is not needed here. */
+  touchCount(): void;
+}
+
+/** An item of a {@link Range}. Changing its value changes nothing in the table: `put` it. */
+export declare class Row<T> {
+  private constructor();
+
+  readonly key: string;
+
+  readonly value: T;
+
+  /** For `after` and `before`: the place of the row in its range, which survives deployments and deletes. */
+  readonly cursor: string;
+}
+
+/**
+ * 16 characters that sort as the number, for keys: `${room}/${ascending(now())}-${uuid()}`. A range of such keys is in the
+ * order of the numbers, negative ones too. The time is that of the location, so two locations may order two posts otherwise.
+ */
+export declare function ascending(value: i64): string;
+
+/** The same in the opposite order: the greatest number comes first. */
+export declare function descending(value: i64): string;
+
+/**
+ * A table of objects of class `T` by their ids. Declared once, at module level, with a literal name:
+ *
+ *     export class Thread {
+ *       id: string = "";
+ *       posts: i32 = 0;
+ *       create(): void { this.save(); }
+ *       reply(): i32 { this.posts += 1; this.save(); return this.posts; }
+ *     }
+ *     const threads = new Objects<Thread>("threads");
+ *
+ * Clients call the public methods of `T`: `POST /api/Thread/<id>/reply`. The build gives `T` the method `save()`, which
+ * puts the object under its `id`.
+ */
+export declare class Objects<T extends { id: string }> extends Table<T> {
+  /** The name is as of a table, and no other table has it. */
+  constructor(name: string);
+}
+
+/** The items of a range of an index: a value that reads nothing by itself. Each row is an item of the indexed table. */
+export declare class IndexRange<T> {
+  private constructor();
+
+  /** The rows behind the cursor of a row. */
+  after(cursor: string): IndexRange<T>;
+
+  /** The rows before the cursor of a row. */
+  before(cursor: string): IndexRange<T>;
+
+  /** The first `count` rows, in the order of the indexed fields; fewer if there are fewer. */
+  first(count: i32): Row<T>[];
+
+  /** The last `count` rows, the last one first; fewer if there are fewer. */
+  last(count: i32): Row<T>[];
+
+  /** The number of rows. A change of a field that is not indexed does not disturb it. */
+  count(): i32;
+}
+
+/** The items whose first fields have given values. */
+export declare class IndexPart<T> extends IndexRange<T> {
+  private constructor();
+
+  /** The items of these whose next field has the value. */
+  equal<P extends string | number | boolean>(part: P): IndexPart<T>;
+}
+
+/**
+ * An index of a table, in the order of some fields of its items. Declared once, at module level, with a literal list of fields:
+ *
+ *     const posts = new Table<Post>("posts");
+ *     const byAuthor = new Index<Post>(posts, "author, at");
+ *
+ *     byAuthor.equal("ann").last(10);
+ *
+ * The fields are texts, integers, booleans or enums. An item that lacks one of them, or has null there, is in no row.
+ */
+export declare class Index<T> {
+  constructor(table: Table<T>, fields: string);
+
+  /** All items that have the fields. */
+  all(): IndexRange<T>;
+
+  /** The items whose first field has the value. */
+  equal<P extends string | number | boolean>(part: P): IndexPart<T>;
+}
+
+/** The items whose first fields have given values; one has the next, too. */
+export declare class UniquePart<T> extends IndexRange<T> {
+  private constructor();
+
+  /** The items of these whose next field has the value. */
+  equal<P extends string | number | boolean>(part: P): UniquePart<T>;
+
+  /** The item of these whose last field has the value, or null. */
+  find<P extends string | number | boolean>(part: P): T | null;
+}
+
+/**
+ * An index whose fields no two items have alike:
+ *
+ *     const users = new Table<User>("users");
+ *     const byEmail = new Unique<User>(users, "email");
+ *
+ *     const user = byEmail.find(email);
+ *
+ * A `put` of a second item with the same fields ends the execution: 409 `not_unique`. Items that lack a field, or have null
+ * there, do not count.
+ */
+export declare class Unique<T> {
+  constructor(table: Table<T>, fields: string);
+
+  /** All items that have the fields. */
+  all(): IndexRange<T>;
+
+  /** The items whose first field has the value. */
+  equal<P extends string | number | boolean>(part: P): UniquePart<T>;
+
+  /** The item whose only field has the value, or null. With more fields: `byRoomAndDay.equal(room).find(day)`. */
+  find<P extends string | number | boolean>(part: P): T | null;
+}
+
+/**
+ * Numbers by key, each an `i64`. A number that was never set is 0. Declared once, at module level, with a literal name:
+ *
+ *     const seats = new Counter("seats");
+ *
+ * The numbers are the items of a table with that name. Keys are text of 1 to 512 UTF-8 bytes.
+ */
+export declare class Counter {
+  /** The name is as of a table, and no other table or counter has it. */
+  constructor(name: string);
+
+  readonly name: string;
+
+  /** The number under `key`. */
+  get(key: string): i64;
+
+  /** Adds `n`, which may be negative. The handler ends where the sum does not fit into an `i64`. */
+  add(key: string, n: i64): void;
+
+  /** Whether the number under `key` is `n` or more. */
+  atLeast(key: string, n: i64): bool;
+
+  /** Sets the number under `key`, whatever it was. */
+  put(key: string, n: i64): void;
+
+  /** Removes the number under `key`. It is 0 from then on. */
+  delete(key: string): void;
+
+  /** Only in read/write-set functions: the handler reads the number, and its value is not needed here. */
+  touch(key: string): void;
+
+  /** Only in read/write-set functions: the handler sets the number. One that adds to it also reads it. */
+  willPut(key: string): void;
+
+  /** Only in read/write-set functions: the handler deletes the number. */
   willDelete(key: string): void;
 }
 

@@ -1,6 +1,6 @@
 /** Events and effects of the cores as lines of a trace. */
 import type { Effect, Event, Fact } from "@radical/lvi-server/core";
-import type { AccessedUnit, CommitId, ExecutionId, Line } from "@radical/protocol";
+import { type AccessedUnit, type CommitId, type ExecutionId, type Line, spanId } from "@radical/protocol";
 import type { Effect as LocationEffect } from "@radical/runtime/core";
 
 export function describeEvent(event: Event): string {
@@ -21,6 +21,7 @@ export function describeEvent(event: Event): string {
     case "completed":
       return `hears of operation ${event.operation}: ${event.result.kind}`;
     case "too-much-to-load":
+    case "scanned":
     case "loaded":
     case "looked-up":
       return `hears of operation ${event.operation}: ${event.kind}`;
@@ -67,6 +68,11 @@ export function describeEffect(effect: Effect): string {
       return `asks storage for ${shortId(effect.executionId)}, operation ${effect.operation}`;
     case "load":
       return `asks storage for ${effect.units.join(" ")}, operation ${effect.operation}`;
+    case "scan": {
+      const { hole, limit, operation } = effect;
+      const way = hole.isReversed ? ", from the end" : "";
+      return `asks storage for ${limit} rows of ${spanId({ ...hole, kind: "rows" })}${way}, operation ${operation}`;
+    }
     case "store-intent":
       return `stores the intent of ${shortId(effect.intent.executionId)}, commit id ${shortCommit(effect.intent.commitId)}, operation ${effect.operation}`;
     case "complete": {

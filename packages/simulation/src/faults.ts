@@ -105,6 +105,8 @@ export const FAULTS = [
   "update told of more",
   "absence guessed, rightly",
   "absence guessed, wrongly",
+  "rows of the cache confirmed",
+  "rows of the cache not confirmed",
   "run put off until its confirmation",
   "result shown, confirmed",
   "result shown, corrected",

@@ -8,6 +8,7 @@ import {
   type ExecutionId,
   type FollowupResult,
   type HeardReply,
+  isSpan,
   type LviReply,
   type LviRequest,
   type ModuleHash,
@@ -21,6 +22,8 @@ import {
   type CachePut,
   type Effect,
   type Footprint,
+  isScanUnit,
+  itemsOfStored,
   type LiveBounds,
   LocationCore,
   type RunManner,
@@ -48,6 +51,8 @@ interface Running {
   isConfirmed: boolean;
   /** It has sent an absence that its cache does not know. */
   guesses: boolean;
+  /** It has sent rows that its cache knows. */
+  scans: boolean;
   readonly answered: () => void;
 }
 
@@ -148,7 +153,7 @@ export class Isolate {
     return clock.nowMs * rate + this.offsetMs;
   }
 
-  // ── Its lives ──────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Its lives ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** It ends, with all that is under way. Another one takes its place. */
   crash(): void {
@@ -198,7 +203,7 @@ export class Isolate {
     return isolates === 1 ? nameOf(index) : `${nameOf(index)}.${isolate}`;
   }
 
-  // ── Requests ───────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Requests ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   invoke(module: ModuleHash, invocation: Invocation, client: Client): void {
     this.#life.clients.add(client);
@@ -239,7 +244,7 @@ export class Isolate {
       undeclaredTables: [],
     });
     const ended = (): void => answered(execution.footprint);
-    const running: Running = { invocation, client, isConfirmed: false, guesses: false, answered: ended };
+    const running: Running = { invocation, client, isConfirmed: false, guesses: false, scans: false, answered: ended };
     const machine: ExecutionMachine = {
       step: (event) => {
         running.isConfirmed ||= event.kind === "replied" && event.reply.kind === "valid";
@@ -266,6 +271,10 @@ export class Isolate {
       wait: (ms, { done }) => this.#after(ms, done),
       // Memory is small: some of what it has held is not there any more.
       peek: (unit) => (random.chance(0.5) ? life.memory.get(unit) : undefined),
+      // Within a run they are what they are.
+      get directories() {
+        return life.memory.directories;
+      },
       getMany: (units, { done }) => this.#after(random.between(0, 3), () => done(this.#read(units))),
       putMany: (entries, { done }) => {
         this.#put(entries);
@@ -273,6 +282,7 @@ export class Isolate {
       },
       ask: (server, request, timeoutMs, { done }) => {
         running.guesses ||= this.#isGuessedIn(request);
+        running.scans ||= isScanIn(request);
         this.#await(timeoutMs, done, answeredBy, (sending) => {
           // variant: reply-awaited
           send({ kind: "lvi-request", server, sending, signedAtMs: clock.nowMs + this.offsetMs, request });
@@ -305,6 +315,8 @@ export class Isolate {
       answer: (answer, verdict, { done }) => {
         if (verdict !== null) counts.add(`result shown, ${verdict}`);
         if (answer.kind === "outcome" && answer.path === "leased") counts.add("read answered by its leases");
+        if (running.scans && answer.kind === "outcome")
+          counts.add(`rows of the cache ${answer.path === "near-storage" ? "not confirmed" : "confirmed"}`);
         if (running.guesses && answer.kind === "outcome") {
           if (answer.path !== "near-storage") counts.add("absence guessed, rightly");
           else if (answer.reason === "missing") counts.add("absence guessed, wrongly");
@@ -375,16 +387,21 @@ export class Isolate {
     })();
   }
 
-  // ── The cache: the memory of this isolate, and behind it what all of the location share ─────────────────────────
+  // ── The cache: the memory of this isolate, and behind it what all of the location share ────────────────────────────
 
   #read(units: readonly UnitId[]): ReadonlyMap<UnitId, Entry> {
     const { cache, clock } = this.#options;
     const { memory } = this.#life;
     const found = new Map<UnitId, Entry>();
-    for (const unit of units) {
-      let entry = clock.random.chance(0.5) ? memory.get(unit) : undefined;
+    const wanted = new Set(units);
+    // Memory is small: directories go too.
+    if (memory.hasDirectories && clock.random.chance(0.3)) memory.forgetDirectories();
+    for (const unit of wanted) {
+      let entry = isScanUnit(unit) || clock.random.chance(0.5) ? undefined : memory.get(unit);
       if (entry === undefined && (entry = cache.get(unit)) !== undefined) memory.put(unit, entry);
-      if (entry !== undefined) found.set(unit, entry);
+      if (entry === undefined) continue;
+      found.set(unit, entry);
+      for (const item of itemsOfStored(unit, entry)) wanted.add(item);
     }
     return found;
   }
@@ -396,7 +413,7 @@ export class Isolate {
     }
   }
 
-  // ── Listening ──────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Listening ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** A request was answered. It listens, unless another one does. */
   #listen(): void {
@@ -461,7 +478,7 @@ export class Isolate {
     };
   }
 
-  // ── Live queries ───────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Live queries ───────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Returns a function by which the client goes away. */
   subscribe(module: ModuleHash, query: LiveQuery, known: string | null, client: LiveClient): () => void {
@@ -512,6 +529,12 @@ export class Isolate {
     );
     return () => driver.end();
   }
+}
+
+function isScanIn({ units }: LviRequest): boolean {
+  return (
+    units?.some((each) => isSpan(each.unit) && each.mode === "read" && each.version?.commitId !== NO_COMMIT) ?? false
+  );
 }
 
 const UNANSWERED = { kind: "unanswered", reason: "It was not answered by a leader." } as const;

@@ -96,7 +96,7 @@ export class LiveStreams {
       ends: new Set(),
     };
     this.#streams.set(subscriber, stream);
-    const key = JSON.stringify([query.program, query.args.units, query.caller]);
+    const key = JSON.stringify([query.program, query.args.units, query.args.amount, query.caller]);
     tell(stream.request, {
       kind: "subscribed",
       subscriber,

@@ -5,22 +5,33 @@
 import {
   type AccessedUnit,
   type CommitId,
+  contains,
+  countEntry,
+  decodeDirectory,
   decodeLine,
+  directoryEntry,
   type Entry,
   entryOf,
   type Environment,
   type ExecutionId,
   type Followup,
+  isSpan,
   type ListeningQuestion,
   type LviReply,
   type LviRequest,
   type ModuleHash,
   NO_COMMIT,
   type Outcome,
+  present,
+  type Query,
+  type Span,
+  spanOf,
   type UnitId,
+  type Version,
   type Write,
 } from "@radical/protocol";
 import type { ListeningBounds, Verdict } from "@radical/runtime/core";
+import { isWithin, type Scanned, spanSnapshot } from "@radical/wasm-host";
 import type { Clock } from "./clock.ts";
 import type { FaultCounts } from "./faults.ts";
 import { type KnownCommits, ModelCache } from "./model-cache.ts";
@@ -133,11 +144,33 @@ interface Running {
 
 const MAX_ATTEMPTS = 6;
 
+function nameOfSpans({ table, kind }: Pick<Span, "table" | "kind">): string {
+  return `${table} ${kind}`;
+}
+
+/** The version of a span by what is known: by nothing it is empty. Null: the known span says nothing of it. */
+function versionIn(
+  known: { readonly unit: UnitId; readonly entry: Entry } | undefined,
+  unit: UnitId,
+  span: Span,
+): Version | null {
+  if (known === undefined)
+    return (span.kind === "rows" ? directoryEntry(NO_COMMIT, []) : countEntry(NO_COMMIT, 0)).version;
+  if (known.unit === unit) return known.entry.version;
+  const { version, value } = known.entry;
+  const outer = present(spanOf(known.unit), "it is a span");
+  if (value === null || span.kind === "count" || !isWithin(span, outer)) return null;
+  const rows = decodeDirectory(value).filter(({ key }) => contains(span, key));
+  return directoryEntry(version.commitId, rows).version;
+}
+
 export class ModelLocation implements Location {
   module: ModuleHash = MODULES[0];
   #offsetMs = 0;
   readonly #options: LocationOptions;
   readonly #cache = new ModelCache();
+  /** The last span of each table and kind that a reply has brought. Nothing patches it. */
+  readonly #spans = new Map<string, { readonly unit: UnitId; readonly entry: Entry }>();
   readonly #running = new Map<ExecutionId, Running>();
   #sent = 0;
   #seen: CommitId | null = null;
@@ -181,20 +214,38 @@ export class ModelLocation implements Location {
     // cache lacks is guessed absent.
     const captured = new Map<UnitId, Entry>();
     const guess = clock.random.chance(0.5) ? entryOf(NO_COMMIT, null) : undefined;
-    const snapshot = (unit: UnitId): Entry | undefined => {
+    const item = (unit: UnitId): Entry | undefined => {
       const entry = captured.get(unit) ?? this.#cache.get(unit) ?? guess;
       if (entry !== undefined) captured.set(unit, entry);
       return entry;
     };
+    const known = new Map(this.#spans);
+    const { scan } = spanSnapshot(Array.from(known.values(), ({ unit, entry }) => [unit, entry] as const));
+    const snapshot = Object.assign(item, {
+      scan(query: Query): Scanned | undefined {
+        if (known.has(nameOfSpans(query)) || guess === undefined) return scan?.(query);
+        return query.kind === "rows" ? { rows: [], reachesEnd: true } : { count: 0 };
+      },
+    });
     const recorded =
       PLANS.get(call.handler) === "recorded"
         ? locationHost.recordHandler(call, snapshot, { guess: true, speculative: true })
         : null;
     const derived = recorded ?? locationHost.deriveAccessSet(call, snapshot);
     if ("kind" in derived && derived.kind === "failed") return;
+    // It knows too few rows.
+    if (derived.missingQueries.length > 0) return;
     const { reads, writes } = derived.set;
     const units: AccessedUnit[] = [];
     for (const unit of reads) {
+      const span = isSpan(unit) ? spanOf(unit) : null;
+      if (span !== null) {
+        const version = versionIn(known.get(nameOfSpans(span)), unit, span);
+        // It has touched a number that it does not know.
+        if (version === null) return;
+        units.push({ unit, mode: "read", version });
+        continue;
+      }
       units.push({
         unit,
         mode: writes.has(unit) ? "read-write" : "read",
@@ -203,11 +254,12 @@ export class ModelLocation implements Location {
     }
     for (const unit of writes) if (!reads.has(unit)) units.push({ unit, mode: "write" });
     running.units = units;
-    if ([...reads].some((unit) => !captured.has(unit))) return;
+    if ([...reads].some((unit) => !captured.has(unit) && !isSpan(unit))) return;
+    const asCaptured = Object.assign((unit: UnitId) => captured.get(unit), {
+      scan: (query: Query) => snapshot.scan(query),
+    });
     const run =
-      recorded === null
-        ? locationHost.runHandler(call, (unit) => captured.get(unit), derived.set, { speculative: true })
-        : recorded.run;
+      recorded === null ? locationHost.runHandler(call, asCaptured, derived.set, { speculative: true }) : recorded.run;
     const speculation: Speculation = { result: run?.kind === "completed" ? run : null, done: false };
     running.speculation = speculation;
     clock.after(clock.random.between(0, 60), () => {
@@ -256,14 +308,19 @@ export class ModelLocation implements Location {
         running.valid = { commitId: reply.commitId };
         return this.#settle(running);
       case "executed":
-        for (const { unit, entry } of reply.repairs) this.#cache.put(unit, entry);
+        for (const { unit, entry } of reply.repairs) {
+          const span = isSpan(unit) ? spanOf(unit) : null;
+          if (span === null) this.#cache.put(unit, entry);
+          else this.#spans.set(nameOfSpans(span), { unit, entry });
+        }
         return this.#end(running, reply.outcome);
       case "refused":
         if (reply.code === "unknown_module" || reply.code === "wrote_on_get") return this.#end(running, null);
         // It has not told the answer to anybody.
         if (reply.code === "answer_not_kept") throw new Error(`${executionId} is told that its answer is not kept`);
         this.#options.clock.after(this.#options.clock.random.between(10, 300), () => {
-          if (running.sending === sending) this.#send(running);
+          // The answer to another copy of that message may have come meanwhile.
+          if (running.sending === sending && running.valid === null) this.#send(running);
         });
     }
   }

@@ -5,10 +5,13 @@
 import { commandLine } from "@radical/command-line";
 import { type Tally, tallies, together } from "./batch.ts";
 import { minimize } from "./minimize.ts";
+import { WEATHERS } from "./weather.ts";
 
 const {
   seed: first,
   threads,
+  weather,
+  once,
   ...wanted
 } = commandLine({
   name: "pnpm sim",
@@ -18,12 +21,20 @@ const {
     seed: { kind: "number", default: 1, least: 0, words: "the first seed; same seed, same history" },
     histories: { kind: "number", default: 1_000, least: 1, words: "how many" },
     threads: { kind: "number", default: 2, least: 1, words: "how many at a time" },
+    weather: {
+      kind: "choice",
+      of: WEATHERS,
+      default: null,
+      words: "one kind of weather for all, instead of that of their seeds",
+    },
+    once: { kind: "flag", words: "each runs once instead of twice: twice as many in the same time" },
     forever: { kind: "flag", words: "until one is wrong, whatever --histories says" },
   },
   exitCodes: ["all are right", "one is wrong", "wrong options"],
   examples: [
     ["pnpm sim --histories 100000", "a long run"],
     ["pnpm sim --seed 1234 --histories 1", "one history again"],
+    ["pnpm sim --seed 2000000 --histories 100000 --weather ranges", "only scans, inserts and deletes of rows"],
     ["pnpm sim --seed 1000000 --forever", "a soak, on seeds that nobody has run"],
   ],
 });
@@ -36,7 +47,7 @@ let total = together([]);
 
 await Promise.all(
   Array.from({ length: threads }, async (_, thread) => {
-    for await (const tally of tallies({ from: first + thread, to: first + count, step: threads })) {
+    for await (const tally of tallies({ from: first + thread, to: first + count, step: threads, weather, once })) {
       const before = total.histories;
       total = together([total, tally]);
       if (Math.floor(before / REPORTED) < Math.floor(total.histories / REPORTED)) report(total);
@@ -49,7 +60,7 @@ for (const [name, times] of [...total.counts].toSorted(([, a], [, b]) => b - a))
   process.stdout.write(`${String(times).padStart(10)} × ${name}\n`);
 for (const { seed, problems } of total.found) {
   process.exitCode = 1;
-  const small = minimize(seed);
+  const small = minimize(seed, weather);
   process.stdout.write(`${small.result?.lines.join("\n") ?? ""}\n`);
   process.stdout.write(`seed ${seed}: ${problems.join("; ")}\n`);
   const { seed: smallSeed, operations, without, problems: left } = small;

@@ -4,7 +4,7 @@
  */
 import { simulate, type SimulationResult } from "./simulate.ts";
 import { Random } from "@radical/history";
-import { type Weather, weatherOf } from "./weather.ts";
+import { type Weather, type WeatherName, weatherOf } from "./weather.ts";
 
 export interface SmallCase {
   readonly seed: number;
@@ -62,9 +62,9 @@ const CHANGES: Readonly<Record<string, (weather: Weather) => Weather>> = {
   "chosen ids": (weather) => ({ ...weather, retained: 0 }),
 };
 
-/** Finds a smaller case of a history in which `run` finds a problem. */
-export function minimize(seed: number, run: typeof simulate = simulate): SmallCase {
-  const original = weatherOf(seed, new Random(seed), null);
+/** Finds a smaller case of a history in which `run` finds a problem. `only`: the history had this weather; null: that of its seed. */
+export function minimize(seed: number, only: WeatherName | null = null, run: typeof simulate = simulate): SmallCase {
+  const original = weatherOf(seed, new Random(seed), only);
   let best = attempt(seed, [], original.operations);
   for (const name of Object.keys(CHANGES)) {
     const without = [...best.without, name];
@@ -86,9 +86,8 @@ export function minimize(seed: number, run: typeof simulate = simulate): SmallCa
       ...without.reduce((changed, each) => CHANGES[each]!(changed), weather),
       operations,
     });
-    const kind = of === seed ? {} : { weather: original.name };
     try {
-      const options = { seed: of, change, ...kind };
+      const options = { seed: of, change, weather: original.name };
       const { problems } = run(options);
       const result = problems.length === 0 ? null : run({ ...options, isRead: true });
       return { seed: of, without, operations, result, problems };

@@ -5,11 +5,12 @@ import {
   type Entry,
   entryOf,
   isIntact,
+  isSpan,
   sameVersion,
   type UnitId,
   type Version,
 } from "@radical/protocol";
-import type { CachePut } from "@radical/runtime/core";
+import { type CachePut, Directories, isScanUnit, type KnownRows, spanOfScan } from "@radical/runtime/core";
 import type { FaultCounts } from "./faults.ts";
 import { bytesOf } from "./programs.ts";
 import type { Random } from "@radical/history";
@@ -27,18 +28,57 @@ export interface PendingWrite {
   readonly commitId: CommitId;
 }
 
+/** All rows that are known are stored of a scan. */
+const ALL_ROWS = { first: Infinity, last: Infinity } as const;
+
 export class ModelCache {
   readonly #entries = new Map<UnitId, Entry>();
+  /** The puts that the directories were made from, in order: after a damage they are made again. */
+  #told: CachePut[] = [];
+  #directories = new Directories(Infinity);
   #backup: ReadonlyMap<UnitId, Entry> = new Map();
+  #toldBefore: readonly CachePut[] = [];
+
+  /** As they are now. */
+  get directories(): KnownRows {
+    return this.#directories;
+  }
+
+  get hasDirectories(): boolean {
+    return this.#told.length > 0;
+  }
+
+  forgetDirectories(): void {
+    this.#remember([]);
+  }
+
+  #remember(told: readonly CachePut[]): void {
+    this.#told = [];
+    this.#directories = new Directories(Infinity);
+    for (const put of told) this.#tell(put);
+  }
+
+  #tell(put: CachePut): void {
+    const { unit, entry, disproved } = put;
+    // Without a span no directory is known, and an item changes none.
+    if (!this.hasDirectories && !isSpan(unit) && !isScanUnit(unit)) return;
+    this.#told.push(put);
+    if (isScanUnit(unit)) this.#directories.learnStored(unit, entry);
+    else if (isSpan(unit)) this.#directories.learn(unit, entry, disproved);
+    else this.#directories.patch(unit, undefined, entry.version);
+  }
 
   /** The entry of a unit, if it is not damaged. */
   get(unit: UnitId): Entry | undefined {
+    const span = spanOfScan(unit);
+    if (span !== null) return this.#directories.stored(span, ALL_ROWS) ?? undefined;
     const entry = this.#entries.get(unit);
-    return entry !== undefined && isIntact(entry) ? entry : undefined;
+    return entry !== undefined && isIntact(unit, entry) ? entry : undefined;
   }
 
   holds(unit: UnitId): boolean {
-    return this.#entries.has(unit);
+    if (isSpan(unit)) return this.#directories.knows(unit);
+    return this.#entries.has(unit) || this.#directories.covers(unit);
   }
 
   read(units: Iterable<UnitId>): ReadonlyMap<UnitId, Entry> {
@@ -52,6 +92,8 @@ export class ModelCache {
 
   /** Takes an entry only forward, a value in place of its like, or any in place of a version that was disproved. */
   put(unit: UnitId, entry: Entry, disproved?: Version): void {
+    const put = disproved === undefined ? { unit, entry } : { unit, entry, disproved };
+    if (isSpan(unit) || isScanUnit(unit)) return this.#tell(put);
     const held = this.#entries.get(unit)?.version;
     const { commitId, hash } = entry.version;
     if (
@@ -59,9 +101,10 @@ export class ModelCache {
       compareCommits(commitId, held.commitId) <= 0 &&
       !(commitId === held.commitId && hash !== null)
     ) {
-      if (disproved === undefined || !sameVersion(held, disproved)) return;
+      if (disproved === undefined || !sameVersion(unit, held, disproved)) return;
     }
     this.#entries.set(unit, entry);
+    this.#tell(put);
   }
 
   /** Takes updates, only forward. */
@@ -81,17 +124,22 @@ export class ModelCache {
       case 0:
         counts.add("cache lost");
         this.#entries.clear();
+        this.forgetDirectories();
         break;
       case 1:
         this.#backup = new Map(all);
+        this.#toldBefore = [...this.#told];
         break;
       case 2:
         if (this.#backup.size > 0) counts.add("cache rolled back");
         for (const [unit, entry] of this.#backup) this.#entries.set(unit, entry);
+        this.#remember(this.#toldBefore);
         break;
       case 3:
         if (this.#backup.size > 0) counts.add("cache torn");
         for (const [unit, entry] of this.#backup) if (random.chance(0.5)) this.#entries.set(unit, entry);
+        if (this.hasDirectories)
+          this.#remember([...this.#toldBefore, ...random.some(this.#told, random.below(this.#told.length + 1))]);
         break;
       case 4:
       case 5: {
@@ -102,7 +150,7 @@ export class ModelCache {
         // An own write that is not applied yet is known by its commit id only, so it must be the one that was made.
         const isForeign = isApplied(entry.version.commitId) && random.chance(0.7);
         counts.add(isForeign ? "cache of another history" : "cache garbled");
-        this.#entries.set(unit, isForeign ? entryOf(entry.version.commitId, value) : { ...entry, value });
+        this.#damage(unit, isForeign ? entryOf(entry.version.commitId, value) : { ...entry, value });
         break;
       }
       case 6: {
@@ -111,8 +159,13 @@ export class ModelCache {
         if (pending.length === 0) return;
         counts.add("cache of another history, ahead of storage");
         const { unit, commitId } = random.pick(pending);
-        this.#entries.set(unit, entryOf(commitId, bytesOf(`nobody:${random.below(1_000)}`)));
+        this.#damage(unit, entryOf(commitId, bytesOf(`nobody:${random.below(1_000)}`)));
       }
     }
+  }
+
+  #damage(unit: UnitId, entry: Entry): void {
+    this.#entries.set(unit, entry);
+    this.#tell({ unit, entry });
   }
 }

@@ -8,11 +8,29 @@ import {
   type DoneIntent,
   type Intent,
   type IntentRecord,
+  type KeyRange,
   type Leadership,
+  type StoredUnit,
   type StoreResult,
   withoutOutcome,
 } from "@radical/lvi-server/core";
-import type { CommitId, Environment, ExecutionId, ModuleHash, Outcome, UnitId } from "@radical/protocol";
+import {
+  type CommitId,
+  contentHash,
+  countHash,
+  digestOf,
+  type Environment,
+  type ExecutionId,
+  type Key,
+  type ModuleHash,
+  NO_COMMIT,
+  type Outcome,
+  present,
+  spanOf,
+  splitUnit,
+  type UnitId,
+  type Version,
+} from "@radical/protocol";
 import { MODULES } from "./programs.ts";
 
 /** A change that storage applied. In order they are the truth that checkers compare with. */
@@ -28,6 +46,25 @@ export interface Applied {
 interface StoredItem {
   readonly commitId: CommitId;
   readonly value: Uint8Array;
+}
+
+/** The first rows of a range among these items, in its order. */
+export function rowsIn(
+  items: ReadonlyMap<UnitId, StoredItem>,
+  { table, from, to, isReversed = false }: KeyRange,
+  limit: number,
+): readonly StoredUnit[] {
+  const lo: string = from ?? "";
+  const hi: string = to ?? "";
+  const bytesOf = (text: string): Buffer => Buffer.from(text, "utf8");
+  const isBelow = (a: string, b: string): boolean => Buffer.compare(bytesOf(a), bytesOf(b)) < 0;
+  const rows = Array.from(items, ([unit, item]): StoredUnit => ({ unit, ...item })).filter(({ unit }) => {
+    const place = splitUnit(unit);
+    return place.table === table && !isBelow(place.key, lo) && (hi === "" || isBelow(place.key, hi));
+  });
+  // As databases order them, whatever the protocol thinks.
+  const ascending = rows.toSorted((a, b) => Buffer.compare(bytesOf(a.unit), bytesOf(b.unit)));
+  return (isReversed ? ascending.toReversed() : ascending).slice(0, limit);
 }
 
 export class ModelStorage {
@@ -77,6 +114,27 @@ export class ModelStorage {
     const pending: Intent[] = [];
     for (const record of this.intents.values()) if (record.state === "pending") pending.push(record.intent);
     return pending;
+  }
+
+  /** The version of a span. */
+  versionOf(unit: UnitId): Version {
+    const span = present(spanOf(unit), "the unit is a span");
+    const rows = rowsIn(
+      this.items,
+      { table: span.table, from: span.lo as Key, to: span.hi === "" ? null : (span.hi as Key) },
+      Infinity,
+    );
+    const hash =
+      span.kind === "count"
+        ? countHash(rows.length)
+        : digestOf(
+            rows.map(({ unit: item, commitId, value }) => ({
+              key: splitUnit(item).key,
+              commitId,
+              hash: contentHash(value),
+            })),
+          );
+    return { commitId: NO_COMMIT, hash };
   }
 
   lookUp(id: ExecutionId): IntentRecord | null {

@@ -22,9 +22,11 @@ export interface Mutant extends Variant {
   readonly within: number;
   /** Of this weather only: any other catches it too rarely. */
   readonly weather?: WeatherName;
+  /** Its histories are those of an index that is built: `index-builds.ts`. */
+  readonly isOfIndexes?: true;
 }
 
-const SAME_COMMIT = `((a, b) => a.hash === null || b.hash === null ? a.hash === b.hash : a.commitId === b.commitId)`;
+const SAME_COMMIT = `((_unit, a, b) => a.hash === null || b.hash === null ? a.hash === b.hash : a.commitId === b.commitId)`;
 const WITHOUT_HASHES: readonly Edit[] = [
   expression("own-write-content", `sameVersion`, SAME_COMMIT),
   expression("re-execution-reads", `sameVersion`, SAME_COMMIT),
@@ -334,6 +336,60 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [expression("train-trace", `coming.size > 0`, `coming.size < 0`)],
   },
   {
+    name: "a write of a build without an index comes without its entry",
+    within: 25,
+    isOfIndexes: true,
+    edits: [condition("index-entries", `true`)],
+  },
+  {
+    name: "a build without an index is told that its write is valid",
+    within: 25,
+    isOfIndexes: true,
+    edits: [remove("index-near-storage"), remove("index-told")],
+  },
+  {
+    name: "an index is built before the executions that were told by the rules without it have ended",
+    within: 3_000,
+    isOfIndexes: true,
+    edits: [condition("index-before", `isToDo`)],
+  },
+  {
+    name: "the position of a page is stored without its entries",
+    within: 25,
+    isOfIndexes: true,
+    edits: [expression("index-page", `[...writes, state]`, `[state]`)],
+  },
+  {
+    name: "a page does not see that an item has changed since it was read",
+    within: 25,
+    isOfIndexes: true,
+    edits: [expression("index-page-reads", `[...reads]`, `[]`)],
+  },
+  {
+    name: "a build without a unique index stores the same fields twice",
+    within: 25,
+    isOfIndexes: true,
+    edits: [condition("index-unique", `false`)],
+  },
+  {
+    name: "an item takes the entry of another one away",
+    within: 250,
+    isOfIndexes: true,
+    edits: [condition("index-owner", `from !== null`)],
+  },
+  {
+    name: "a train brings no entries of indexes",
+    within: 250,
+    isOfIndexes: true,
+    edits: [
+      expression(
+        "index-train",
+        `!writes.some(({ unit }) => this.#keptFor(execution, tableOf(unit)).length > 0)`,
+        `true`,
+      ),
+    ],
+  },
+  {
     name: "in a train a GET writes",
     within: 250,
     weather: "hot key",
@@ -553,7 +609,13 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a location reads its snapshot twice",
     within: 2_500,
-    edits: [expression("speculation-reads", `snapshot.get(unit)`, `ports.peek(unit) ?? $`)],
+    edits: [
+      expression(
+        "speculation-reads",
+        `spanSnapshot(snapshot)`,
+        `Object.assign((unit) => ports.peek(unit) ?? $(unit), { scan: $.scan })`,
+      ),
+    ],
   },
   {
     name: "an update reaches a run that is under way",
@@ -776,7 +838,7 @@ export const MUTANTS: readonly Mutant[] = [
       before(
         "revocation-processed",
         `this.before ??= new Map();
-        for (const unit of line.units) if (this.#leases.has(unit)) this.before.set(unit, this.#leases.get(unit));`,
+        for (const unit of line.units) if (this.#leases.get(unit) !== undefined) this.before.set(unit, this.#leases.get(unit));`,
       ),
     ],
   },
@@ -784,7 +846,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "the version of a lease is not compared",
     within: 50,
     weather: "leases",
-    edits: [expression("lease-version", `!sameVersion(lease.version, entry.version)`, `false`)],
+    edits: [expression("lease-version", `!sameVersion(unit, version, entry.version)`, `false`)],
   },
   {
     name: "a read that is to be kept is answered by leases",
@@ -858,5 +920,172 @@ export const MUTANTS: readonly Mutant[] = [
     within: 250,
     weather: "live queries",
     edits: [value("state-computed-after", `state !== null`)],
+  },
+  {
+    name: "the end that a walk has reached is not a part of what it has seen",
+    within: 100,
+    weather: "ranges",
+    edits: [condition("end-observed", `$ && seen.length === 0`)],
+  },
+  {
+    name: "the digest of a span has the keys of its rows only",
+    within: 25,
+    weather: "ranges",
+    edits: [expression("row-hashed", `key + id + hash`, `key`)],
+  },
+  {
+    name: "the digest of a span is not compared",
+    within: 25,
+    weather: "ranges",
+    edits: [returns("span-compared", `hash !== null`)],
+  },
+  {
+    name: "a told writer inside a span is passed",
+    within: 25,
+    weather: "ranges",
+    edits: [expression("told-holder", `holder !== execution`, `!unit.includes(":") && holder !== execution`)],
+  },
+  {
+    name: "an execution that writes does not lock the spans that it reads",
+    within: 25,
+    weather: "ranges",
+    edits: [expression("spans-locked", `units`, `units.filter(({ unit }) => !unit.includes(":"))`)],
+  },
+  {
+    name: "a span passes writers inside that wait",
+    within: 25,
+    weather: "ranges",
+    edits: [
+      expression(
+        "waiter-in-way",
+        `waiters[placeOf(waiters, ticket) - 1]?.owner`,
+        `(unit.includes(":") ? undefined : waiters[placeOf(waiters, ticket) - 1]?.owner)`,
+      ),
+    ],
+  },
+  {
+    name: "rows that are applied beside a load are taken from the load",
+    within: 250,
+    weather: "ranges",
+    edits: [remove("range-overtaken")],
+  },
+  {
+    name: "keys are ordered by UTF-16",
+    within: 100,
+    weather: "ranges",
+    edits: [expression("utf8-order", `afterAll(x) - afterAll(y)`, `x - y`)],
+  },
+  {
+    name: "an insert leaves the read lease on a span around it",
+    within: 25,
+    weather: "ranges",
+    edits: [
+      expression(
+        "span-revoked",
+        `this.#holders.overlapping(wanted)`,
+        `this.#holders.overlapping(wanted).filter(([held]) => held === wanted)`,
+      ),
+    ],
+  },
+  {
+    name: "rows that were loaded for one execution are forgotten before it has all of them",
+    within: 100,
+    weather: "ranges",
+    edits: [remove("ranges-kept")],
+  },
+  {
+    name: "rows are loaded beside an apply that is under way",
+    within: 2_500,
+    weather: "watched ranges",
+    edits: [remove("range-unsettled")],
+  },
+  {
+    name: "pending intents are adopted as if spans overlapped nothing",
+    within: 1_000,
+    weather: "ranges at takeovers",
+    edits: [
+      expression(
+        "intents-overlap",
+        `holders.overlapping(unit)`,
+        `holders.overlapping(unit).filter(([held]) => held === unit)`,
+      ),
+    ],
+  },
+  {
+    name: "a location is believed about a span in which it has a coming write",
+    within: 25,
+    weather: "ranges",
+    edits: [
+      replace(
+        "own-write-span",
+        `if (isSpan(unit)) return this.#toldHolder(execution, unit)?.location === execution.location;`,
+      ),
+    ],
+  },
+  {
+    name: "a told writer inside a span is passed by those of its location",
+    within: 25,
+    weather: "ranges",
+    edits: [
+      expression(
+        "told-holder",
+        `holder !== execution`,
+        `(!unit.includes(":") || holder.location !== execution?.location) && holder !== execution`,
+      ),
+    ],
+  },
+  {
+    name: "rows that memory lacks are not in the digest of a span",
+    within: 25,
+    weather: "ranges",
+    edits: [value("span-hole", `null`), remove("digest-holes")],
+  },
+  {
+    name: "a newer version of a row stands beside the old one",
+    within: 25,
+    weather: "ranges",
+    edits: [condition("row-replaced", `false`)],
+  },
+  {
+    name: "what a query asks for counts as what its walk has seen",
+    within: 25,
+    weather: "ranges",
+    edits: [condition("end-observed", `true`)],
+  },
+  {
+    name: "an isolate keeps its leases on spans around what it writes",
+    within: 2_500,
+    weather: "leased ranges",
+    edits: [
+      expression(
+        "leases-dropped-overlap",
+        `this.#leases.overlapping(changed)`,
+        `this.#leases.overlapping(changed).filter(([held]) => held === changed)`,
+      ),
+    ],
+  },
+  {
+    name: "the spans that an adopted intent has read are not locked again",
+    within: 25,
+    weather: "ranges",
+    edits: [argument("adopted-locks", "declaredLocks", 0, `$.filter(({ unit }) => !unit.includes(":"))`)],
+  },
+  {
+    name: "those who watch a span are not told of an insert",
+    within: 25,
+    weather: "watched ranges",
+    edits: [
+      expression(
+        "watched-overlap",
+        `this.#watchers.overlapping(written)`,
+        `this.#watchers.overlapping(written).filter(([watched]) => watched === written)`,
+      ),
+    ],
+  },
+  {
+    name: "the spans of a run near storage are not confirmed",
+    within: 2_500,
+    weather: "ranges",
+    edits: [condition("reads-confirmed", `$ || reads.some((unit) => unit.includes(":"))`)],
   },
 ];

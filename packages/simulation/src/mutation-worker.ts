@@ -1,13 +1,15 @@
 /** A thread of the mutation check: says what came of each mutant that it is given. */
 import { parentPort, workerData } from "node:worker_threads";
-import { present } from "@radical/protocol";
 import { VariantLoader } from "@radical/variants";
 import { MUTANTS } from "./mutants.ts";
 import { type MutationTask, readAnchors } from "./mutation.ts";
+import type { simulateIndexBuilds } from "./index-builds.ts";
 import type { simulate } from "./simulate.ts";
 import { verdictOn } from "./verdict.ts";
 
-const port = present(parentPort, "it is a thread");
+// The protocol is among the sources that variants change, so nothing of it is imported here.
+if (parentPort === null) throw new Error("Broken invariant: it is a thread");
+const port = parentPort;
 const loader = new VariantLoader(readAnchors());
 const { from, most } = workerData as MutationTask;
 
@@ -18,12 +20,14 @@ port.on("message", (name: string | null) => {
 
 /** An error ends the thread, and the check with it. */
 async function check(wanted: string): Promise<void> {
-  const mutant = present(
-    MUTANTS.find(({ name }) => name === wanted),
-    "it is in the list",
-  );
-  const variant = (await loader.load(mutant, new URL("simulate.ts", import.meta.url))) as {
+  const mutant = MUTANTS.find(({ name }) => name === wanted);
+  if (mutant === undefined) throw new Error(`Broken invariant: "${wanted}" is in the list`);
+  const ofIndexes = mutant.isOfIndexes === true;
+  const file = ofIndexes ? "index-builds.ts" : "simulate.ts";
+  const variant = (await loader.load(mutant, new URL(file, import.meta.url))) as {
     readonly simulate: typeof simulate;
+    readonly simulateIndexBuilds: typeof simulateIndexBuilds;
   };
-  port.postMessage(verdictOn(mutant, variant.simulate, from, most ?? mutant.within));
+  const run = ofIndexes ? variant.simulateIndexBuilds : variant.simulate;
+  port.postMessage(verdictOn(mutant, run, from, most ?? mutant.within));
 }

@@ -3,7 +3,10 @@ import { MUTANTS } from "./mutants.ts";
 
 /** The table of wrong variants. */
 function mutantTable(): string {
-  const rows = MUTANTS.map(({ name, within, weather }) => `| ${name} | ${within} | ${weather ?? ""} |`);
+  const rows = MUTANTS.map(
+    ({ name, within, weather, isOfIndexes }) =>
+      `| ${name} | ${within} | ${isOfIndexes === true ? "indexes" : (weather ?? "")} |`,
+  );
   return ["| variant | histories | of |", "| --- | --- | --- |", ...rows].join("\n");
 }
 

@@ -6,14 +6,23 @@
 import type { Host } from "@radical/lvi-server/core";
 import {
   byUnit,
+  compareBounds,
+  contains,
   type Entry,
   type Environment,
   type HandlerPlan,
+  type KeyInterval,
   type ModuleHash,
   type Outcome,
+  type Query,
+  type ScanQuery,
+  type Span,
+  spanId,
+  splitUnit,
   type UnitId,
   type Write,
 } from "@radical/protocol";
+import { isWithin, type Snapshot, spansOf, walk, type WalkedRow } from "@radical/wasm-host";
 
 /** The arguments of every program. */
 export interface ProgramArguments {
@@ -34,6 +43,10 @@ interface Items {
   readonly environment: Environment;
   read(unit: UnitId): Stored | null;
   look(unit: UnitId): Stored | null;
+  /** The first rows of an interval, or the last ones: as many as the query says. */
+  rows(query: ScanQuery): readonly UnitId[];
+  /** How many rows are stored in an interval to which the program has written nothing. */
+  count(interval: KeyInterval): number;
   put(unit: UnitId, payload?: string): void;
   remove(unit: UnitId): void;
   abort(code: string): never;
@@ -55,6 +68,23 @@ const SLOTS = unitsOf("slot", "123");
 const COUNTERS = unitsOf("counter", "n");
 const REGISTERS = unitsOf("register", "pq");
 const RESULTS = unitsOf("result", "rs");
+/** JavaScript's own order has the last one before the one before it. */
+const ROWS = unitsOf("row", "abcd\ue000😀");
+const SEATS = unitsOf("seat", "abcd");
+const STOCK = unitsOf("stock", "abcd");
+/** How many more may be taken of the stock. */
+const LEFT = "left/n" as UnitId;
+/** All items that a span of a table may have. */
+export const ITEMS_OF: ReadonlyMap<string, readonly UnitId[]> = new Map([
+  ["row", ROWS],
+  ["seat", SEATS],
+  ["stock", STOCK],
+]);
+
+/** Nobody gives away more of them. */
+export const MOST_SEATS = 2;
+/** So many are taken, or left. */
+export const MOST_STOCK = 3;
 
 /** An account that was never written has this. */
 export const INITIAL_BALANCE = 100;
@@ -91,6 +121,35 @@ function appended(items: Items, unit: UnitId, element: string): string {
 }
 
 const payloads: Program = (items, { units }) => units.map((unit) => items.read(unit)?.payload ?? "").join("/");
+
+/** The rows between two units, to the end of the table now and then; from either end; few, or more than there are. */
+export function queryOf({ units, amount }: Pick<ProgramArguments, "units" | "amount">): ScanQuery {
+  const { table, key: a } = splitUnit(units[0]!);
+  const { key: b } = splitUnit(units.at(-1)!);
+  const [lo, hi] = compareBounds(a, b) <= 0 ? [a, b] : [b, a];
+  const bounds = [
+    { lo: "", hi: "" },
+    { lo, hi: "" },
+    { lo: "", hi },
+    { lo, hi },
+  ][amount % 4]!;
+  return { table, ...bounds, limit: [1, 2, 3, 9][(amount >> 2) % 4]!, isReversed: (amount >> 4) % 2 === 1 };
+}
+
+const page: Program = (items, args) => shownRows(items.rows(queryOf(args)));
+
+function shownRows(rows: readonly UnitId[]): string {
+  return rows.map(nameOfUnit).join(" ");
+}
+
+/** A page, and a row beside it or in it. */
+const pageAndPut: Program = (items, args) => {
+  const rows = page(items, args);
+  items.put(args.units[0]!, String(args.amount));
+  return rows;
+};
+
+const leftOf = (items: Items): number => Number(items.look(LEFT)?.payload ?? MOST_STOCK);
 
 /** Value and result depend on all that was written before. */
 const append: Program = (items, { operation, units }) => appended(items, units[0]!, operation);
@@ -211,6 +270,75 @@ const PROGRAMS = {
   },
   fetch: (items, { units }) => units.map((unit) => items.read(unit)?.writer ?? "").join("/"),
 
+  // Rows of a table, by ranges.
+  insert: (items, { units }) => items.put(units[0]!),
+  /** Removes blindly. */
+  drop: (items, { units }) => items.remove(units[0]!),
+  /** One row goes, and another one comes, at the same time. */
+  move: (items, { units }) => {
+    items.remove(units[0]!);
+    items.put(units.at(-1)!);
+  },
+  page,
+  /** In record mode. */
+  pageRecorded: page,
+  /** Near storage by choice. */
+  pageOpaque: page,
+  pageAndPut,
+  /** The same, and another row goes. The location's set names the page and the first row only. */
+  hookedPage: (items, args) => {
+    const rows = pageAndPut(items, args);
+    items.remove(args.units.at(-1)!);
+    return rows;
+  },
+  /** Removes the first row that it finds, and walks over the place where that was. */
+  shift: (items, args) => {
+    const query = queryOf(args);
+    const [first] = items.rows({ ...query, limit: 1 });
+    if (first !== undefined) items.remove(first);
+    return shownRows(items.rows(query));
+  },
+  /** The number of rows is that of the rows. */
+  tally: (items, args) => {
+    const query = queryOf(args);
+    const count = items.count(query);
+    if (count !== items.rows({ ...query, limit: 9 }).length) items.trap();
+    return String(count);
+  },
+
+  // Seats: few for many.
+  enlist: (items, { units }) => {
+    const all = { table: "seat", lo: "", hi: "" };
+    if (items.count(all) >= MOST_SEATS) items.abort("full");
+    items.put(units[0]!);
+  },
+  /** Looks at the rows instead of their number. */
+  enlistByRows: (items, { units }) => {
+    const all = { table: "seat", lo: "", hi: "", limit: MOST_SEATS, isReversed: false };
+    if (items.rows(all).length >= MOST_SEATS) items.abort("full");
+    items.put(units[0]!);
+  },
+  leave: (items, { units }) => items.remove(units[0]!),
+  seated: (items) => shownRows(items.rows({ table: "seat", lo: "", hi: "", limit: 9, isReversed: false })),
+
+  // A counter beside the rows that it counts.
+  take: (items, { units }) => {
+    const left = leftOf(items);
+    if (left < 1) items.abort("sold_out");
+    if (items.look(units[0]!) !== null) items.abort("taken");
+    items.put(LEFT, String(left - 1));
+    items.put(units[0]!);
+  },
+  giveBack: (items, { units }) => {
+    if (items.look(units[0]!) === null) items.abort("not_taken");
+    items.put(LEFT, String(leftOf(items) + 1));
+    items.remove(units[0]!);
+  },
+  stocktake: (items) => `${leftOf(items)} ${items.count({ table: "stock", lo: "", hi: "" })}`,
+  /** By the rows instead of their number. */
+  stocktakeByRows: (items) =>
+    `${leftOf(items)} ${items.rows({ table: "stock", lo: "", hi: "", limit: 9, isReversed: false }).length}`,
+
   // Runs that last: `effortOf` says how long.
   compute: append,
   /** In record mode. */
@@ -251,6 +379,33 @@ export const GROUPS = {
   tickets: { units: COUNTERS, most: 1, programs: ["ticket"], all: null },
   slots: { units: SLOTS, most: 1, programs: ["book", "book", "free"], all: null },
   registers: { units: REGISTERS, most: 1, programs: ["write", "swap", "fetch"], all: "fetch" },
+  rows: {
+    units: ROWS,
+    most: 2,
+    programs: [
+      "insert",
+      "insert",
+      "drop",
+      "move",
+      "move",
+      "page",
+      "page",
+      "pageRecorded",
+      "pageOpaque",
+      "pageAndPut",
+      "hookedPage",
+      "shift",
+      "tally",
+    ],
+    all: "page",
+  },
+  seats: { units: SEATS, most: 1, programs: ["enlist", "enlistByRows", "leave", "seated"], all: "seated" },
+  stock: {
+    units: STOCK,
+    most: 1,
+    programs: ["take", "take", "giveBack", "stocktake", "stocktakeByRows"],
+    all: "stocktakeByRows",
+  },
   efforts: { units: RESULTS, most: 1, programs: ["compute", "compute", "grind", "results"], all: "results" },
 } as const satisfies Record<
   string,
@@ -264,10 +419,19 @@ export const GROUPS = {
 
 export type GroupName = keyof typeof GROUPS;
 /** Of any weather; those of the others have a weather of their own. */
-export const GROUP_NAMES = (Object.keys(GROUPS) as readonly GroupName[]).filter((name) => name !== "efforts");
+export const GROUP_NAMES = (Object.keys(GROUPS) as readonly GroupName[]).filter(
+  (name) => name !== "efforts" && name !== "rows" && name !== "seats" && name !== "stock",
+);
 
 /** Programs that are told all units of their group. */
-export const WHOLE_GROUP: ReadonlySet<ProgramName> = new Set(["audit", "lists", "members", "fetch", "results"]);
+export const WHOLE_GROUP: ReadonlySet<ProgramName> = new Set([
+  "audit",
+  "lists",
+  "members",
+  "fetch",
+  "results",
+  "seated",
+]);
 /** Programs that may succeed without having written. */
 export const READERS: ReadonlySet<ProgramName> = new Set([
   "read",
@@ -279,10 +443,20 @@ export const READERS: ReadonlySet<ProgramName> = new Set([
   "members",
   "fetch",
   "results",
+  "page",
+  "pageRecorded",
+  "pageOpaque",
+  "tally",
+  "seated",
+  "stocktake",
+  "stocktakeByRows",
+  "shift",
 ]);
 
 /** Programs that never write: live queries. */
-export const LIVE: ReadonlySet<ProgramName> = new Set([...READERS].filter((name) => name !== "claim"));
+export const LIVE: ReadonlySet<ProgramName> = new Set(
+  [...READERS].filter((name) => name !== "claim" && name !== "shift"),
+);
 
 /** Two builds of the application: the newer one marks what it writes. */
 export const MODULES = ["a".repeat(64) as ModuleHash, "b".repeat(64) as ModuleHash] as const;
@@ -301,9 +475,10 @@ export const SPECULATIVE: ReadonlySet<string> = new Set<ProgramName>([
 ]);
 
 function planOf(name: ProgramName): HandlerPlan {
-  if (name === "opaque") return "near-storage";
+  if (name === "opaque" || name === "pageOpaque") return "near-storage";
   if (name === "add") return "given";
-  return name === "recorded" || name === "watched" || name === "grind" ? "recorded" : "sliced";
+  const isRecorded = name === "recorded" || name === "watched" || name === "grind" || name === "pageRecorded";
+  return isRecorded ? "recorded" : "sliced";
 }
 
 /** How much a run computes, and how long that takes at the primary. */
@@ -393,10 +568,15 @@ export function toldBy(outcome: Outcome): Told {
   if (bar >= 0 && bar + 1 < text.length) {
     for (const pair of text.slice(bar + 1).split(",")) {
       const equals = pair.indexOf("=");
-      seen.set(pair.slice(0, equals) as UnitId, pair.slice(equals + 1) || null);
+      seen.set(decodeURI(pair.slice(0, equals)) as UnitId, pair.slice(equals + 1) || null);
     }
   }
   return { kind: outcome.kind, result, seen };
+}
+
+/** In outcomes, whose bytes are ASCII. */
+export function nameOfUnit(unit: UnitId): string {
+  return unit.startsWith("row/") ? encodeURI(unit) : unit;
 }
 
 type CompletedRun = NonNullable<ReturnType<Host["recordHandler"]>["run"]>;
@@ -410,8 +590,25 @@ export const truthfulHost: Host = {
     const reads = new Set<UnitId>();
     const writes = new Set<UnitId>();
     const missing = new Set<UnitId>();
+    const queries: Query[] = [];
+    // Perhaps the program deletes what it is to write, and walks on.
+    const own = (): readonly (readonly [UnitId, null])[] => Array.from(writes, (unit) => [unit, null] as const);
     run(handler, args, {
       environment,
+      rows(query) {
+        const walked = walk(query, own(), snapshot, true);
+        if (walked.kind === "missing") queries.push(walked.query);
+        const { rows, observed } = walked.kind === "walked" ? walked : walkOverNothing(query, own());
+        reads.add(spanId(observed));
+        return rows.map(({ unit }) => unit);
+      },
+      count(interval) {
+        const asked: Query = { ...interval, kind: "count" };
+        reads.add(spanId(asked));
+        const count = countOf(asked, snapshot);
+        if (count === null) queries.push(asked);
+        return count ?? 0;
+      },
       read(unit) {
         reads.add(unit);
         return null;
@@ -427,7 +624,7 @@ export const truthfulHost: Host = {
       abort: stop,
       trap: stop,
     });
-    return { kind: "derived", set: { reads, writes }, missing: [...missing], dependent: [] };
+    return { kind: "derived", set: { reads, writes }, missing: [...missing], missingQueries: queries, dependent: [] };
   },
 
   runHandler(invocation, snapshot, access, { speculative = false } = {}) {
@@ -440,7 +637,22 @@ export const truthfulHost: Host = {
     const ran = runProgram(invocation, {
       read(unit) {
         if (!access.reads.has(unit)) end({ kind: "undeclared", unit, mode: "read" });
-        return snapshot(unit) ?? end({ kind: "missing", unit });
+        return snapshot(unit) ?? end({ kind: "missing", unit, missingQueries: [] });
+      },
+      rows(query, own) {
+        const walked = walk(query, own, snapshot, true);
+        if (walked.kind === "missing")
+          return end({ kind: "missing", unit: spanId(walked.query), missingQueries: [walked.query] });
+        const { observed } = walked;
+        if (!spansOf(access.reads).some((span) => isWithin(observed, span)))
+          end({ kind: "undeclared", unit: spanId(observed), mode: "read" });
+        return walked;
+      },
+      count(interval) {
+        const asked: Query = { ...interval, kind: "count" };
+        const unit = spanId(asked);
+        if (!access.reads.has(unit)) end({ kind: "undeclared", unit, mode: "read" });
+        return countOf(asked, snapshot) ?? end({ kind: "missing", unit, missingQueries: [asked] });
       },
       write(unit) {
         if (!access.writes.has(unit)) end({ kind: "undeclared", unit, mode: "write" });
@@ -454,7 +666,26 @@ export const truthfulHost: Host = {
     const reads = new Set<UnitId>();
     const writes = new Set<UnitId>();
     const missing = new Set<UnitId>();
+    const queries: Query[] = [];
     const ran = runProgram(invocation, {
+      rows(query, own) {
+        const walked = walk(query, own, snapshot, true);
+        if (walked.kind === "missing") {
+          queries.push(walked.query);
+          if (!guess) stop();
+        }
+        const done = walked.kind === "walked" ? walked : walkOverNothing(query, own);
+        reads.add(spanId(done.observed));
+        return done;
+      },
+      count(interval) {
+        const asked: Query = { ...interval, kind: "count" };
+        reads.add(spanId(asked));
+        const count = countOf(asked, snapshot);
+        if (count !== null) return count;
+        queries.push(asked);
+        return guess ? 0 : stop();
+      },
       read(unit) {
         reads.add(unit);
         const entry = snapshot(unit);
@@ -465,8 +696,14 @@ export const truthfulHost: Host = {
       write: (unit) => void writes.add(unit),
     });
     const isExhausted = speculative && isExhaustedBy(invocation);
-    const isWhole = !isExhausted && (missing.size === 0 || guess);
-    return { set: { reads, writes }, missing: [...missing], run: isWhole ? ran : null, isExhausted };
+    const isWhole = !isExhausted && (missing.size + queries.length === 0 || guess);
+    return {
+      set: { reads, writes },
+      missing: [...missing],
+      missingQueries: queries,
+      run: isWhole ? ran : null,
+      isExhausted,
+    };
   },
 };
 
@@ -474,10 +711,36 @@ function isExhaustedBy({ handler, args }: Invocation): boolean {
   return effortOf(handler, args).isBeyondSpeculation;
 }
 
+type OwnWrites = ReadonlyMap<UnitId, Uint8Array | null>;
+
 interface Storage {
   /** Null: taken for absent. */
   read(unit: UnitId): Entry | null;
+  rows(query: ScanQuery, own: OwnWrites): { readonly rows: readonly WalkedRow[]; readonly observed: Span };
+  count(interval: KeyInterval): number;
   write(unit: UnitId): void;
+}
+
+const NOTHING: Snapshot = Object.assign((): undefined => undefined, {
+  scan: () => ({ rows: [], reachesEnd: true }),
+});
+
+function walkOverNothing(
+  query: ScanQuery,
+  own: Iterable<readonly [UnitId, Uint8Array | null]>,
+): {
+  readonly rows: readonly WalkedRow[];
+  readonly observed: Span;
+} {
+  const walked = walk(query, own, NOTHING, true);
+  if (walked.kind === "missing") throw new Error("a walk over nothing lacks something");
+  return walked;
+}
+
+/** Null: the snapshot has no answer. */
+function countOf(query: Query, snapshot: Snapshot): number | null {
+  const answer = snapshot.scan?.(query);
+  return answer !== undefined && "count" in answer ? answer.count : null;
 }
 
 type Invocation = Parameters<Host["runHandler"]>[0] & { readonly module?: ModuleHash };
@@ -488,15 +751,38 @@ function runProgram({ handler, args, environment, module }: Invocation, storage:
   const writer = module === MODULES[1] ? operation + NEWER_MARK : operation;
   const seen: string[] = [];
   const reads = new Set<UnitId>();
+  /** Those of which the outcome tells the version. */
+  const told = new Set<UnitId>();
   const writes = new Map<UnitId, Uint8Array | null>();
   let ended: { readonly kind: "abort" | "trap"; readonly code: string } | null = null;
   const look = (unit: UnitId): Stored | null => {
     const written = writes.get(unit);
     if (written !== undefined) return storedIn(written);
     const stored = storedIn(storage.read(unit)?.value);
-    if (!reads.has(unit)) seen.push(`${unit}=${stored?.writer ?? ""}`);
+    if (!told.has(unit)) seen.push(`${nameOfUnit(unit)}=${stored?.writer ?? ""}`);
     reads.add(unit);
+    told.add(unit);
     return stored;
+  };
+  /** A walk sees each item of its observed span, present or not. */
+  const rowsOf = (query: ScanQuery): readonly UnitId[] => {
+    const { rows, observed } = storage.rows(query, writes);
+    reads.add(spanId(observed));
+    const stored = new Map(rows.map(({ unit, value }) => [unit, value]));
+    for (const unit of ITEMS_OF.get(query.table) ?? []) {
+      if (!contains(observed, splitUnit(unit).key) || writes.has(unit) || told.has(unit)) continue;
+      seen.push(`${nameOfUnit(unit)}=${storedIn(stored.get(unit))?.writer ?? ""}`);
+      told.add(unit);
+    }
+    return rows.map(({ unit }) => unit);
+  };
+  const count = (interval: KeyInterval): number => {
+    const unit = spanId({ ...interval, kind: "count" });
+    const number = storage.count(interval);
+    if (!told.has(unit)) seen.push(`${encodeURI(unit)}=${number}`);
+    reads.add(unit);
+    told.add(unit);
+    return number;
   };
   const write = (unit: UnitId, value: Uint8Array | null): void => {
     storage.write(unit);
@@ -506,6 +792,8 @@ function runProgram({ handler, args, environment, module }: Invocation, storage:
     environment,
     read: look,
     look,
+    rows: rowsOf,
+    count,
     put: (unit, payload = "") => write(unit, bytesOf(`${writer}:${payload}`)),
     remove: (unit) => write(unit, null),
     abort: (code) => {
@@ -559,4 +847,4 @@ function wrongFor(programs: readonly ProgramName[]): Host {
 }
 
 export const primaryHost = wrongFor(["liar"]);
-export const locationHost = wrongFor(["liar", "hooked"]);
+export const locationHost = wrongFor(["liar", "hooked", "hookedPage"]);

@@ -22,7 +22,7 @@ import {
   type NoteName,
   type Now,
   type Observer,
-  readsOf,
+  itemsReadBy,
   type Recovered,
   type Ended,
   type EndedRun,
@@ -37,6 +37,7 @@ import {
   contentHash,
   decodeLine,
   entryOf,
+  isSpan,
   type ExecutionId,
   type ModuleHash,
   type Repair,
@@ -48,7 +49,7 @@ import type { Clock } from "./clock.ts";
 import { rateOf } from "./edge-location.ts";
 import { describeEffect, describeEvent, shortId } from "./describe.ts";
 import { type FaultCounts, SERVER_EFFECTS } from "./faults.ts";
-import type { ModelStorage } from "./model-storage.ts";
+import { type ModelStorage, rowsIn } from "./model-storage.ts";
 import type { ToLocation, ToPrimary } from "./network.ts";
 import { effortOf, MODULES, PLANS, primaryHost, RUN_LIMIT_MS } from "./programs.ts";
 import type { Stream } from "./streams.ts";
@@ -185,7 +186,7 @@ export class Server {
     return { monotonicMs: nowMs * this.#rate, wallMs: nowMs + this.wallOffsetMs };
   }
 
-  // ── Its lives ──────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Its lives ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   start(): void {
     const { termMs } = this.#options;
@@ -244,7 +245,7 @@ export class Server {
     const recover = (): Pick<Recovered, "pending" | "items"> | null => {
       const pending = storage.recover(epoch);
       if (pending === null || clock.random.chance(0.5)) return pending === null ? null : { pending };
-      const units = pending.flatMap(readsOf);
+      const units = pending.flatMap(itemsReadBy);
       const items = storage.load(units);
       return { pending, items: new Map(units.map((unit) => [unit, items.get(unit) ?? null])) };
     };
@@ -301,9 +302,11 @@ export class Server {
         return this.#checkHint(line.entries);
       case "lease":
         for (const { unit, version } of line.units) {
-          const item = this.#options.storage.items.get(unit);
-          const stored = item === undefined ? null : entryOf(item.commitId, item.value).version;
-          if (stored === null ? version.hash !== null : !sameVersion(stored, version))
+          const { storage } = this.#options;
+          const item = storage.items.get(unit);
+          const known = item === undefined ? null : entryOf(item.commitId, item.value).version;
+          const stored = isSpan(unit) ? storage.versionOf(unit) : known;
+          if (stored === null ? version.hash !== null : !sameVersion(unit, stored, version))
             this.problems.push(`a location is leased ${unit} as of ${version.commitId}, which storage does not have`);
         }
         return;
@@ -316,6 +319,8 @@ export class Server {
   /** A hint brings only what storage has applied, as it was written. */
   #checkHint(entries: readonly Repair[]): void {
     for (const { unit, entry } of entries) {
+      // Storage may have applied more by now. Digests say whether the number was right.
+      if (isSpan(unit)) continue;
       const { commitId } = entry.version;
       const applied = this.#options.storage.applied.findLast((each) => each.commitId === commitId);
       const write = applied?.writes.find((each) => each.unit === unit);
@@ -397,7 +402,7 @@ export class Server {
     this.#options.clock.after(Math.ceil(ms / this.#rate), this.#inThisLife(run));
   }
 
-  // ── Events ─────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Events ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   receive(from: number, message: ToPrimary): void {
     this.#whileServing(({ driver }, life) => {
@@ -582,7 +587,7 @@ export class Server {
     }
   }
 
-  // ── Ports ──────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Ports ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #wakeAt(life: Life, atMs: number): void {
     life.wakeAtMs = atMs;
@@ -602,6 +607,13 @@ export class Server {
       load: (units, _mostBytes, answer) => {
         const early = storage.load(units);
         ask(() => this.#torn(units, early, storage.load(units)), answer);
+      },
+      scan: (range, limit, answer) => {
+        const early = new Map(storage.items);
+        ask(() => {
+          const items = this.#torn([...new Set([...early.keys(), ...storage.items.keys()])], early, storage.items);
+          return rowsIn(items, range, limit);
+        }, answer);
       },
       storeIntent: (epoch, intent, answer) =>
         ask(() => {

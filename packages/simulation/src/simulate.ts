@@ -90,7 +90,7 @@ export function simulate(options: SimulationOptions): SimulationResult {
     ...live.problems,
     ...checkStorage(history, storage),
     ...checkVersions([...history, ...sampled.readers, ...live.readers], storage.applied),
-    ...checkVisible(history),
+    ...checkVisible([...history, ...live.readers]),
     ...checkShown(workload.tellings),
   ];
   if (!workload.isOver) problems.push("a client was never answered");

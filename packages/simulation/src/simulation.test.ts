@@ -44,7 +44,7 @@ const PATHS = [
 
 describe("the protocol under faults", { timeout: 1_200_000 }, () => {
   const from = drawnSeed("the simulation");
-  const wanted = from === null ? CI_HISTORIES : CI_HISTORIES / 8;
+  const wanted = from === null ? CI_HISTORIES : CI_HISTORIES / 16;
 
   test(`${wanted} histories, each twice with the same trace; every fault has fired and every path was taken`, async () => {
     const { histories, found, counts, notes, answered } = await runBatch(from ?? 1, wanted, THREADS);
@@ -92,7 +92,7 @@ test("a history that is wrong is made smaller", () => {
     (candidate) => run({ seed: candidate }).problems.length > 0,
   )!;
   const { weather } = simulate({ seed });
-  const small = minimize(seed, run);
+  const small = minimize(seed, null, run);
   expect(small.problems).toEqual(["wrong"]);
   expect(small.operations).toBeLessThan(weather.operations);
   expect(small.without.length).toBeGreaterThan(5);

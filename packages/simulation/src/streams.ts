@@ -54,7 +54,7 @@ export class Stream {
     return this.#isHeard || this.#server !== null;
   }
 
-  // ── At the server ──────────────────────────────────────────────────────────────────────────────────────────────
+  // ── At the server ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** The server has taken the question; `closed` is called once when the location has gone, as far as the server finds out. */
   accepted(closed: () => void): void {
@@ -104,7 +104,7 @@ export class Stream {
     if (typeof item === "string") this.#options.counts.add("line lost with its stream");
   }
 
-  // ── At the location ────────────────────────────────────────────────────────────────────────────────────────────
+  // ── At the location ────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Takes all lines that have come, and then the end. */
   next(told: (lines: readonly string[]) => void, ended: (isOver: boolean) => void): void {
@@ -150,7 +150,7 @@ export class Stream {
     });
   }
 
-  // ── Trouble ────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Trouble ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Lines under way are lost, and the location finds out. */
   break(): void {

@@ -30,6 +30,9 @@ const BROKEN_MS = 500;
 const COMES_MS = 2_000;
 const STAYS_MS = 10_000;
 
+/** All rows of a table, the last ones behind a row, and a few between two. */
+const PAGES = [12, 29, 23];
+
 interface Subscriber extends Subscription {
   readonly shown: ShownState[];
   isStale: boolean;
@@ -73,7 +76,8 @@ export class Subscribers {
     const program = random.pick<ProgramName>(group.programs.filter((name) => LIVE.has(name)));
     const units = WHOLE_GROUP.has(program) ? [...group.units] : random.some(group.units, random.between(1, group.most));
     const name = `live ${this.#all.length}`;
-    const args = { operation: name, units, amount: 0 };
+    const amount = group === GROUPS.rows ? PAGES[this.#all.length % PAGES.length]! : 0;
+    const args = { operation: name, units, amount };
     const query: LiveQuery = {
       program,
       args,

@@ -35,7 +35,24 @@ const LIVE_AT = 7;
 const CUT_OFF = "cut off";
 const CUT_OFF_AT = 27;
 const CUT_OFF_EVERY = 64;
-export type WeatherName = (typeof NAMES)[number] | (typeof RARE)[number] | typeof LIVE | typeof CUT_OFF;
+const RANGES = "ranges";
+const RANGES_AT = 19;
+const RANGES_EVERY = 32;
+/** All of that weather, or one kind of it. */
+const LEASED_RANGES = "leased ranges";
+const WATCHED_RANGES = "watched ranges";
+const TAKEN_OVER_RANGES = "ranges at takeovers";
+export const WEATHERS = [
+  ...NAMES,
+  ...RARE,
+  LIVE,
+  CUT_OFF,
+  RANGES,
+  LEASED_RANGES,
+  WATCHED_RANGES,
+  TAKEN_OVER_RANGES,
+] as const;
+export type WeatherName = (typeof WEATHERS)[number];
 
 export interface Weather {
   readonly name: WeatherName;
@@ -131,7 +148,8 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
   const rare = seed % RARE_EVERY === RARE_EVERY - 1 ? RARE[Math.floor(seed / RARE_EVERY) % RARE.length] : undefined;
   const live = seed % RARE_EVERY === LIVE_AT ? LIVE : undefined;
   const cutOff = seed % CUT_OFF_EVERY === CUT_OFF_AT ? CUT_OFF : undefined;
-  const name = only ?? rare ?? live ?? cutOff ?? chosen;
+  const ranges = seed % RANGES_EVERY === RANGES_AT ? RANGES : undefined;
+  const name = only ?? rare ?? live ?? cutOff ?? ranges ?? chosen;
   const calm: Weather = {
     name,
     aloneMs: 0,
@@ -331,6 +349,11 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
       return withSubscribers(calm, random.fork(LIVE));
     case "cut off":
       return withoutStreams(calm, random.fork(CUT_OFF));
+    case RANGES:
+    case LEASED_RANGES:
+    case WATCHED_RANGES:
+    case TAKEN_OVER_RANGES:
+      return withRanges(calm, random.fork(RANGES), name);
     case "restarts": {
       // The server ends at every effect, and messages come late and twice; storage and locations are well.
       const core = { ...calm.core, answeredIds: random.pick([4, 8, 1_000_000]) };
@@ -486,6 +509,126 @@ function withoutStreams(calm: Weather, random: Random): Weather {
     // A client that waits for a primary out of reach reads nothing meanwhile.
     disconnect: 0.3,
     affinity: 0,
+  };
+}
+
+/** Many clients on the rows of one table, with insertions and pages around them. A few troubles at a time. */
+function withRanges(calm: Weather, random: Random, name: WeatherName): Weather {
+  const groups: readonly GroupName[] = random.pick<readonly GroupName[]>([
+    ["rows"],
+    ["rows"],
+    ["seats"],
+    ["stock"],
+    ["stock", "tickets"],
+  ]);
+  const kind = random.pick([RANGES, RANGES, LEASED_RANGES, WATCHED_RANGES, TAKEN_OVER_RANGES]);
+  switch (name === RANGES ? kind : name) {
+    case LEASED_RANGES:
+      return { ...withLeasedRanges(calm, random), groups };
+    case WATCHED_RANGES:
+      // Nobody only reads tickets.
+      return { ...withSubscribers(calm, random), groups: groups.slice(0, 1) };
+    case TAKEN_OVER_RANGES:
+      return { ...withTakeovers(calm, random), groups };
+    default:
+      return { ...withAllTroubles(calm, random), groups };
+  }
+}
+
+/** Much is read, by leases on spans; inserts revoke them. */
+function withLeasedRanges(calm: Weather, random: Random): Weather {
+  return {
+    ...calm,
+    trouble: { ...NO_TROUBLE, stream: random.pick([null, 400]), cache: random.pick([null, 300]) },
+    network: { drop: 0, duplicate: random.pick([0, 0.2]), late: 0, maxDelayMs: random.pick([5, 60]) },
+    followupDelayMs: random.pick([5, 60]),
+    beatMs: random.pick([100, 1_000]),
+    heardDelayMs: random.pick([5, 5, 60, 900]),
+    core: {
+      ...calm.core,
+      readLeaseMs: random.pick([1_000, 3_000]),
+      maxWaitMs: 2_000,
+      maxQueue: 1_000,
+      location: DEFAULT_CORE_OPTIONS.location,
+      maxCallers: DEFAULT_CORE_OPTIONS.maxCallers,
+    },
+    operations: 60,
+    locations: 2,
+    updates: true,
+    reads: random.pick([0.6, 0.9]),
+    retained: 0.1,
+    pauseMs: random.pick([50, 300]),
+    affinity: 0.5,
+  };
+}
+
+/** Followups come late, and servers end soon: the next one meets many intents, of those who read spans and of those who insert. */
+function withTakeovers(calm: Weather, random: Random): Weather {
+  return {
+    ...calm,
+    clients: 10,
+    operations: 40,
+    pauseMs: 20,
+    network: { ...calm.network, maxDelayMs: random.pick([5, 30]) },
+    followupDelayMs: 2_000,
+    storage: { ...NO_STORAGE_FAULTS, maxDelayMs: random.pick([20, 200]) },
+    serverEnd: random.pick([0.01, 0.03]),
+    kill: random.pick([0, 0.1]),
+    trouble: { ...NO_TROUBLE, cache: random.pick([null, 300]) },
+    ...servers(random),
+    termMs: 800,
+    core: {
+      ...calm.core,
+      followupTimeoutMs: 5_000,
+      hotBytes: random.pick([0, 2_000, 1_000_000]),
+      maxWaitMs: 2_000,
+      maxQueue: 1_000,
+      location: DEFAULT_CORE_OPTIONS.location,
+      maxCallers: DEFAULT_CORE_OPTIONS.maxCallers,
+    },
+    affinity: 0,
+  };
+}
+
+function withAllTroubles(calm: Weather, random: Random): Weather {
+  return {
+    ...calm,
+    network: {
+      drop: random.pick([0, 0, 0.1]),
+      duplicate: random.pick([0, 0, 0.2]),
+      late: 0,
+      maxDelayMs: random.pick([5, 60]),
+    },
+    storage: {
+      ...NO_STORAGE_FAULTS,
+      failure: random.pick([0, 0, 0.05]),
+      lostAnswer: random.pick([0, 0, 0.05]),
+      maxDelayMs: random.pick([4, 60, 200]),
+    },
+    followupDelayMs: random.pick([5, 60, 2_000]),
+    serverEnd: random.pick([0, 0, 0.01]),
+    locationEnd: random.pick([0, 0, 0.01]),
+    kill: random.pick([0, 0.05]),
+    trouble: {
+      ...NO_TROUBLE,
+      cache: random.pick([null, 300, 1_000]),
+      serverKilled: random.pick([null, null, 3_000]),
+      stream: random.pick([null, 1_000]),
+    },
+    ...servers(random),
+    core: {
+      ...calm.core,
+      hotBytes: random.pick([0, 2_000, 1_000_000, 1_000_000]),
+      maxWaitMs: 2_000,
+      maxQueue: 1_000,
+      location: DEFAULT_CORE_OPTIONS.location,
+      maxCallers: DEFAULT_CORE_OPTIONS.maxCallers,
+    },
+    clients: random.pick([4, 10]),
+    operations: random.pick([20, 40]),
+    pauseMs: random.pick([20, 100, 1_500]),
+    updates: random.chance(0.7),
+    reads: random.pick([0, 0, 0.5]),
   };
 }
 

@@ -4,6 +4,8 @@
  */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import {
+  CborWriter,
+  isEmptyInterval,
   isTooDeep,
   LOG_LINE_LEVELS,
   type LoggedLine,
@@ -13,14 +15,18 @@ import {
   MAX_WRITTEN_BYTES,
   unitId,
   type Environment,
+  type KeyInterval,
   type Limits,
   type Outcome,
+  type ScanQuery,
+  spanId,
   type TrapCode,
   type UnitId,
 } from "@radical/protocol";
 import { Draws } from "./draws.ts";
 import { Guest, type HostCalls } from "./guest.ts";
 import { LoggedLines } from "./logged-lines.ts";
+import { ownIn, type WalkedRow } from "./spans.ts";
 import { assertionTrap, tidy, trapOf } from "./traps.ts";
 import type { CompiledModule } from "./web-assembly.ts";
 
@@ -47,6 +53,12 @@ export interface Items<Stop> {
   touchUnwritten(unit: UnitId, run: Execution<Stop>): void;
   /** Records a write, before it is buffered. */
   write(unit: UnitId, run: Execution<Stop>): void;
+  /** Reads the rows of a range that is not empty, as the run sees them. `isNeeded`: with their values. */
+  scan(query: ScanQuery, run: Execution<Stop>, isNeeded: boolean): readonly WalkedRow[];
+  /** Reads how many items are stored in a range that is not empty. */
+  count(interval: KeyInterval, run: Execution<Stop>): number;
+  /** Records such a read whose number is not needed. */
+  touchCount(interval: KeyInterval, run: Execution<Stop>): void;
 }
 
 /** How a run ended: by itself, with the fuel that it has used, or because `stop` was called. */
@@ -59,6 +71,9 @@ const START = "_start";
 
 /** Accesses of the same items count too: this many times the limit. */
 const REPEATED_ACCESSES = 16;
+
+/** A page of a WebAssembly memory. */
+const PAGE_BYTES = 64 * 1024;
 
 /** An encoded null: the result of a handler that returns nothing. */
 const NULL_RESULT = Uint8Array.of(0xf6);
@@ -147,7 +162,7 @@ export class Execution<Stop> implements HostCalls {
     return this.#end({ kind: "trap", code, message });
   }
 
-  // ------------------------------------------------------------------------------------------------------ host functions
+  // ── Host functions ─────────────────────────────────────────────────────────────────────────────────────────────────
 
   args_size(): number {
     return this.#invocation.args.length;
@@ -179,6 +194,30 @@ export class Execution<Stop> implements HostCalls {
 
   has(table: number, key: number): number {
     return this.#value(this.#access(table, key)) === null ? 0 : 1;
+  }
+
+  scan(table: number, lo: number, hi: number, limit: number, reversed: number): number {
+    const rows = this.#scan(this.#interval(table, lo, hi), limit, reversed !== 0, true);
+    const size = rows.reduce((sum, { value }) => sum + value.length, 0);
+    // They are outside of the instance's memory, into which they will not fit.
+    if (size > this.#limits.memoryPages * PAGE_BYTES)
+      this.#trap("out_of_memory", `the rows of a range have ${size} bytes`);
+    const writer = new CborWriter().array(2 * rows.length);
+    for (const { key, value } of rows) writer.text(key).bytes(value);
+    this.#held = writer.finish();
+    return this.#held.length;
+  }
+
+  count(table: number, lo: number, hi: number): bigint {
+    const interval = this.#interval(table, lo, hi);
+    if (interval === null) return 0n;
+    this.#touch(spanId({ ...interval, kind: "count" }));
+    let count = this.#items.count(interval, this);
+    for (const [key, value] of ownIn(interval, this.writes)) {
+      const isStored = this.#items.read(this.#item(interval, key), this) !== null;
+      count += Number(value !== null) - Number(isStored);
+    }
+    return BigInt(count);
   }
 
   put(table: number, key: number, pointer: number, length: number): void {
@@ -238,6 +277,18 @@ export class Execution<Stop> implements HostCalls {
     this.#items.touchUnwritten(this.#access(table, key), this);
   }
 
+  touch_scan(table: number, lo: number, hi: number, limit: number, reversed: number): void {
+    this.#scan(this.#interval(table, lo, hi), limit, reversed !== 0, false);
+  }
+
+  touch_count(table: number, lo: number, hi: number): void {
+    const interval = this.#interval(table, lo, hi);
+    if (interval === null) return;
+    this.#touch(spanId({ ...interval, kind: "count" }));
+    this.#items.touchCount(interval, this);
+    for (const [key] of ownIn(interval, this.writes)) this.#items.touch(this.#item(interval, key), this);
+  }
+
   will_write(table: number, key: number): void {
     this.#items.write(this.#access(table, key), this);
   }
@@ -247,13 +298,47 @@ export class Execution<Stop> implements HostCalls {
     return this.#trap(trap.code, trap.message);
   }
 
-  // ---------------------------------------------------------------------------------------------------------------------
+  // ── Accesses ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** The unit of an access, after the checks that every access passes. */
   #access(table: number, key: number): UnitId {
     const unit = (this.#guest.plainUnit(table, key) as UnitId | null) ?? this.#checkedUnit(table, key);
+    this.#touch(unit);
+    return unit;
+  }
+
+  /** Counts an access. */
+  #touch(unit: UnitId): void {
     if (this.#accessed.length < this.#limits.accesses) this.#accessed.push(unit);
     else this.#countTouched(unit);
+  }
+
+  /** The range of a walk, after the checks that every access passes; null: no key is in it. */
+  #interval(table: number, lo: number, hi: number): KeyInterval | null {
+    const interval = { table: this.#text(table), lo: this.#text(lo), hi: this.#text(hi) };
+    try {
+      spanId({ ...interval, kind: "rows" });
+    } catch (error) {
+      if (error instanceof RangeError) this.#trap("invalid_access", tidy(error.message));
+      throw error;
+    }
+    return isEmptyInterval(interval) ? null : interval;
+  }
+
+  #scan(interval: KeyInterval | null, limit: number, isReversed: boolean, isNeeded: boolean): readonly WalkedRow[] {
+    if (interval === null || limit <= 0) return [];
+    // A run with more rows traps. So nobody looks for more.
+    const most = Math.min(limit, this.#limits.accesses + 1);
+    const rows = this.#items.scan({ ...interval, limit: most, isReversed }, this, isNeeded);
+    this.#touch(spanId({ ...interval, kind: "rows" }));
+    for (const { unit } of rows) this.#touch(unit);
+    return rows;
+  }
+
+  /** The item under a key of a range, which counts as an access. */
+  #item({ table }: KeyInterval, key: string): UnitId {
+    const unit = unitId(table, key);
+    this.#touch(unit);
     return unit;
   }
 

@@ -28,6 +28,8 @@ export interface HostCalls {
   get(table: number, key: number): number;
   take(destination: number): void;
   has(table: number, key: number): number;
+  scan(table: number, lo: number, hi: number, limit: number, reversed: number): number;
+  count(table: number, lo: number, hi: number): bigint;
   put(table: number, key: number, pointer: number, length: number): void;
   delete(table: number, key: number): void;
   now(): bigint;
@@ -39,6 +41,8 @@ export interface HostCalls {
   overflow(file: number, line: number, column: number): void;
   touch(table: number, key: number): void;
   touch_unwritten(table: number, key: number): void;
+  touch_scan(table: number, lo: number, hi: number, limit: number, reversed: number): void;
+  touch_count(table: number, lo: number, hi: number): void;
   will_write(table: number, key: number): void;
   /** AssemblyScript's own import. */
   assertionFailed(message: number, file: number, line: number, column: number): void;
@@ -303,6 +307,9 @@ function importsOf(service: Service): Readonly<Record<string, Readonly<Record<st
     get: (table: number, key: number) => service.calls!.get(table, key),
     take: (destination: number) => service.calls!.take(destination),
     has: (table: number, key: number) => service.calls!.has(table, key),
+    scan: (table: number, lo: number, hi: number, limit: number, reversed: number) =>
+      service.calls!.scan(table, lo, hi, limit, reversed),
+    count: (table: number, lo: number, hi: number) => service.calls!.count(table, lo, hi),
     put: (table: number, key: number, pointer: number, length: number) =>
       service.calls!.put(table, key, pointer, length),
     delete: (table: number, key: number) => service.calls!.delete(table, key),
@@ -315,6 +322,9 @@ function importsOf(service: Service): Readonly<Record<string, Readonly<Record<st
     log: (level: number, pointer: number, length: number) => service.calls!.log(level, pointer, length),
     touch: (table: number, key: number) => service.calls!.touch(table, key),
     touch_unwritten: (table: number, key: number) => service.calls!.touch_unwritten(table, key),
+    touch_scan: (table: number, lo: number, hi: number, limit: number, reversed: number) =>
+      service.calls!.touch_scan(table, lo, hi, limit, reversed),
+    touch_count: (table: number, lo: number, hi: number) => service.calls!.touch_count(table, lo, hi),
     will_write: (table: number, key: number) => service.calls!.will_write(table, key),
   };
   const assertionFailed = (message: number, file: number, line: number, column: number): void =>

@@ -11,7 +11,16 @@ export {
   type DerivedSet,
   type HandlerRun,
   type RecordedRun,
-  type Snapshot,
   type Speculative,
 } from "./run.ts";
+export {
+  isWithin,
+  type Scanned,
+  type ScannedRows,
+  type Snapshot,
+  spansOf,
+  spanSnapshot,
+  walk,
+  type WalkedRow,
+} from "./spans.ts";
 export type { CompiledModule } from "./web-assembly.ts";

@@ -46,9 +46,12 @@ export function compileModule(content: ModuleContent): HandlerModule {
   };
 }
 
-/** The version of the ABI that a module of these programs states. */
-export function abiOf(...programs: readonly Uint8Array[]): number {
-  return leastAbi(programs.flatMap((program) => importsOf(compileWasm(program)).map(({ name }) => name)));
+/** The version of the ABI that a module of these programs with these indexes states. */
+export function abiOf(programs: readonly Uint8Array[], indexes: readonly string[] = []): number {
+  return leastAbi(
+    programs.flatMap((program) => importsOf(compileWasm(program)).map(({ name }) => name)),
+    indexes,
+  );
 }
 
 /**

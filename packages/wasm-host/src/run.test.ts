@@ -9,8 +9,8 @@ import {
   type AccessSet,
   type CompletedRun,
   type HandlerRun,
-  type Snapshot,
 } from "./run.ts";
+import type { Snapshot } from "./spans.ts";
 import { contentOf, programs } from "./testing/programs.ts";
 
 const unit = (text: string): UnitId => unitId(text.slice(0, text.indexOf("/")), text.slice(text.indexOf("/") + 1));
@@ -291,7 +291,13 @@ describe("lines that a handler logs", () => {
 
   test("of a read/write-set function are nobody's", () => {
     const derived = deriveAccessSet(module, invoke("reads"), everythingAbsent);
-    expect(derived).toEqual({ kind: "derived", set: access(["t/a"], []), missing: [], dependent: [] });
+    expect(derived).toEqual({
+      kind: "derived",
+      set: access(["t/a"], []),
+      missing: [],
+      missingQueries: [],
+      dependent: [],
+    });
   });
 
   test("that are long are cut, and say so", () => {
@@ -445,6 +451,7 @@ describe("sets", () => {
     expect(first).toMatchObject({
       kind: "derived",
       missing: ["t/a", "t/b-1"],
+      missingQueries: [],
       dependent: ["start/up", "t/a", "t/b-1"],
     });
     const second = deriveAccessSet(module, invoke("chase"), snapshot({ "start/up": null, "t/a": 4, "t/b-1": null }));
@@ -455,6 +462,7 @@ describe("sets", () => {
       kind: "derived",
       set: access(["start/up", "t/a", "t/b4", "t/c7", "u/x"], ["t/w4"]),
       missing: [],
+      missingQueries: [],
       dependent: ["start/up", "t/a", "t/b4"],
     });
     if (last.kind !== "derived") throw new Error(last.reason);
@@ -469,11 +477,13 @@ describe("sets", () => {
     expect(deriveAccessSet(module, invoke("refuses"), snapshot({ "start/up": 1 }))).toMatchObject({
       kind: "derived",
       missing: ["t/a"],
+      missingQueries: [],
     });
     expect(deriveAccessSet(module, invoke("refuses"), snapshot({ "start/up": 1, "t/a": 2 }))).toMatchObject({
       kind: "derived",
       set: access(["start/up", "t/a"], []),
       missing: [],
+      missingQueries: [],
     });
   });
 
@@ -529,7 +539,7 @@ describe("sets", () => {
   test("a unit outside the snapshot ends the run", () => {
     const set = access(["start/up", "t/a", "t/b-1"], []);
     const run = runHandler(module, invoke("chase"), snapshot({ "start/up": null, "t/a": null }), set);
-    expect(run).toEqual({ kind: "missing", unit: "t/b-1" });
+    expect(run).toEqual({ kind: "missing", unit: "t/b-1", missingQueries: [] });
   });
 });
 
@@ -555,6 +565,7 @@ describe("record mode", () => {
     expect(recorded).toEqual({
       set: access(["t/n", "t/0", "t/1"], ["t/sum"]),
       missing: [],
+      missingQueries: [],
       run: runHandler(module, invoke("fan"), snapshot(items), recorded.set),
       isExhausted: false,
     });
@@ -571,6 +582,7 @@ describe("record mode", () => {
     expect(guessed).toEqual({
       set: access(["t/n", "t/0", "t/1"], ["t/sum"]),
       missing: ["t/0", "t/1"],
+      missingQueries: [],
       // What the handler does if they are absent.
       run: runHandler(module, invoke("fan"), (wanted) => snapshot(items)(wanted) ?? everythingAbsent(), guessed.set),
       isExhausted: false,
@@ -578,6 +590,7 @@ describe("record mode", () => {
     expect(recordHandler(module, invoke("fan"), snapshot(items), { guess: false })).toEqual({
       set: access(["t/n", "t/0"], []),
       missing: ["t/0"],
+      missingQueries: [],
       run: null,
       isExhausted: false,
     });
@@ -628,6 +641,7 @@ describe("the fuel of a speculation", () => {
     expect(recordHandler(module, invoke("turns"), items, { guess: true, speculative: true })).toEqual({
       set,
       missing: [],
+      missingQueries: [],
       run: null,
       isExhausted: true,
     });

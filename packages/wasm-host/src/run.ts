@@ -8,20 +8,23 @@ import {
   isExhaustion,
   READ_WRITE_SET_FUEL,
   READ_WRITE_SET_STACK_BYTES,
-  type Entry,
+  type KeyInterval,
   type Limits,
   type LoggedLine,
   type Outcome,
+  type Query,
+  type ScanQuery,
+  type Span,
+  spanId,
+  unitId,
   type UnitId,
   type Write,
 } from "@radical/protocol";
 import { Execution, type Ending, type Invocation, type Items } from "./execution.ts";
 import type { HandlerModule } from "./module.ts";
+import { isWithin, ownIn, type OwnWrites, type Snapshot, spansOf, unitOfQuery, walk, type Walk } from "./spans.ts";
 
-/** A captured snapshot of items; undefined: not captured. */
-export type Snapshot = (unit: UnitId) => Entry | undefined;
-
-/** A unit that is both read and written is in both. */
+/** A unit that is both read and written is in both. The spans among the reads are those that were observed. */
 export interface AccessSet {
   readonly reads: ReadonlySet<UnitId>;
   readonly writes: ReadonlySet<UnitId>;
@@ -36,6 +39,11 @@ export type DerivedSet =
        * capture them (and, in the same batch, all of `set.reads`), then derive again.
        */
       readonly missing: readonly UnitId[];
+      /**
+       * Queries whose answer, or the value of one of its rows, the snapshot lacks. The function was told that there are no
+       * such rows to the end of the range, and the set is provisional too.
+       */
+      readonly missingQueries: readonly Query[];
       /** Reads whose value the function needed. */
       readonly dependent: readonly UnitId[];
     }
@@ -60,8 +68,8 @@ export type HandlerRun =
   | CompletedRun
   /** The handler accessed a unit outside the declared set: the set was wrong. */
   | { readonly kind: "undeclared"; readonly unit: UnitId; readonly mode: "read" | "write" }
-  /** The handler read a unit that was not captured. */
-  | { readonly kind: "missing"; readonly unit: UnitId }
+  /** The handler read a unit that was not captured. Of a query without an answer it is the span of the whole range. */
+  | { readonly kind: "missing"; readonly unit: UnitId; readonly missingQueries: readonly Query[] }
   /** A speculative run has used up its fuel, of which a run near storage has more. */
   | { readonly kind: "exhausted" };
 
@@ -79,6 +87,8 @@ export interface RecordedRun {
   readonly set: AccessSet;
   /** Units that the snapshot lacks. If there are any, the set is provisional: capture them, then record again. */
   readonly missing: readonly UnitId[];
+  /** Queries whose answer, or the value of one of its rows, the snapshot lacks. They make the set provisional too. */
+  readonly missingQueries: readonly Query[];
   /** With units missing it is the run, and has the set, for the case that they are absent. Null: it was ended early. */
   readonly run: CompletedRun | null;
   /** It was speculative and has used up its fuel, so it was ended early. */
@@ -100,6 +110,7 @@ export function deriveAccessSet(module: HandlerModule, invocation: Invocation, s
   const writes = new Set<UnitId>();
   const dependent = new Set<UnitId>();
   const missing = new Set<UnitId>();
+  const queries = new Queries();
   const items: Items<never> = {
     read(unit) {
       reads.add(unit);
@@ -111,6 +122,23 @@ export function deriveAccessSet(module: HandlerModule, invocation: Invocation, s
     touch: (unit) => void reads.add(unit),
     touchUnwritten: (unit) => void (writes.has(unit) || reads.add(unit)),
     write: (unit) => void writes.add(unit),
+    scan(query, run, isNeeded) {
+      const { rows, observed } = guessed(query, known(run.writes, writes), snapshot, isNeeded, queries);
+      const unit = spanId(observed);
+      reads.add(unit);
+      if (isNeeded) dependent.add(unit);
+      return rows;
+    },
+    count(interval, run) {
+      this.touchCount(interval, run);
+      dependent.add(spanId({ ...interval, kind: "count" }));
+      return countIn(interval, snapshot) ?? queries.add({ ...interval, kind: "count" });
+    },
+    touchCount(interval, run) {
+      reads.add(spanId({ ...interval, kind: "count" }));
+      // Those that it said without values too: the handler looks whether they are stored.
+      for (const [key] of ownIn(interval, known(run.writes, writes))) reads.add(unitId(interval.table, key));
+    },
   };
   const limits = { ...module.limits, fuel: READ_WRITE_SET_FUEL, stackBytes: READ_WRITE_SET_STACK_BYTES };
   const execution = new Execution(invocation, limits, items);
@@ -118,14 +146,20 @@ export function deriveAccessSet(module: HandlerModule, invocation: Invocation, s
   if (ending === null)
     return { kind: "failed", reason: `there is no read/write-set function of ${invocation.handler}` };
   // Whatever a run on invented absences came to, its set is only provisional.
-  if (missing.size === 0 && ending.kind === "ended" && ending.outcome.kind === "trap") {
+  if (missing.size + queries.size === 0 && ending.kind === "ended" && ending.outcome.kind === "trap") {
     // Where f^rw fails an assertion, f ends too, having accessed the same units. But the two need different amounts of
     // fuel, memory and stack; and an access that no store takes may be one of those that f^rw says beyond f's, while f goes on.
     const { code, message } = ending.outcome;
     if (isExhaustion(code) || code === "invalid_access")
       return { kind: "failed", reason: `the read/write-set function trapped: ${message}` };
   }
-  return { kind: "derived", set: { reads, writes }, missing: [...missing], dependent: [...dependent] };
+  return {
+    kind: "derived",
+    set: { reads, writes },
+    missing: [...missing],
+    missingQueries: queries.all,
+    dependent: [...dependent],
+  };
 }
 
 /**
@@ -144,13 +178,15 @@ export function recordHandler(
   const reads = new Set<UnitId>();
   const writes = new Set<UnitId>();
   const missing = new Set<UnitId>();
+  const queries = new Queries();
+  const isEnough = (): boolean => !guess || missing.size + queries.size >= MAX_MISSING;
   const items: Items<null> = {
     read(unit, run) {
       reads.add(unit);
       const entry = snapshot(unit);
       if (entry === undefined) {
         missing.add(unit);
-        if (!guess || missing.size === MAX_MISSING) run.stop(null);
+        if (isEnough()) run.stop(null);
       }
       return entry?.value ?? null;
     },
@@ -161,13 +197,30 @@ export function recordHandler(
       this.read(unit, run);
     },
     write: (unit) => void writes.add(unit),
+    scan(query, run) {
+      const before = queries.size;
+      const { rows, observed } = guessed(query, run.writes, snapshot, true, queries);
+      reads.add(spanId(observed));
+      if (queries.size > before && isEnough()) run.stop(null);
+      return rows;
+    },
+    count(interval, run) {
+      reads.add(spanId({ ...interval, kind: "count" }));
+      const count = countIn(interval, snapshot);
+      if (count !== undefined) return count;
+      queries.add({ ...interval, kind: "count" });
+      return isEnough() ? run.stop(null) : 0;
+    },
+    touchCount(interval, run) {
+      this.count(interval, run);
+    },
   };
   const limits = limitsOf(module, speculative);
   const execution = new Execution(invocation, limits, items);
   const ending = runOf(module, invocation, execution);
   const exhausted = isExhausted(ending, limits, module);
   const run = ending.kind === "stopped" || exhausted ? null : completed(ending, reads, execution);
-  return { set: { reads, writes }, missing: [...missing], run, isExhausted: exhausted };
+  return { set: { reads, writes }, missing: [...missing], missingQueries: queries.all, run, isExhausted: exhausted };
 }
 
 /** Runs the handler on the snapshot. Anything outside the declared set ends the run as `undeclared`. */
@@ -180,11 +233,13 @@ export function runHandler(
 ): HandlerRun {
   type Stop = Extract<HandlerRun, { kind: "undeclared" | "missing" }>;
   const reads = new Set<UnitId>();
+  let spans: readonly Span[] | null = null;
+  const declared = (): readonly Span[] => (spans ??= spansOf(access.reads));
   const items: Items<Stop> = {
     read(unit, run) {
       if (!access.reads.has(unit)) return run.stop({ kind: "undeclared", unit, mode: "read" });
       const entry = snapshot(unit);
-      if (entry === undefined) return run.stop({ kind: "missing", unit });
+      if (entry === undefined) return run.stop({ kind: "missing", unit, missingQueries: [] });
       reads.add(unit);
       return entry.value;
     },
@@ -197,6 +252,30 @@ export function runHandler(
     write(unit, run) {
       if (!access.writes.has(unit)) run.stop({ kind: "undeclared", unit, mode: "write" });
     },
+    scan(query, run) {
+      const walked = walk(query, run.writes, snapshot, true);
+      if (walked.kind === "missing") {
+        const unit = unitOfQuery(walked.query);
+        return run.stop({ kind: "missing", unit, missingQueries: [walked.query] });
+      }
+      const { rows, observed } = walked;
+      const unit = spanId(observed);
+      if (!declared().some((span) => isWithin(observed, span))) run.stop({ kind: "undeclared", unit, mode: "read" });
+      reads.add(unit);
+      return rows;
+    },
+    count(interval, run) {
+      const unit = spanId({ ...interval, kind: "count" });
+      if (!access.reads.has(unit)) return run.stop({ kind: "undeclared", unit, mode: "read" });
+      const count = countIn(interval, snapshot);
+      if (count === undefined)
+        return run.stop({ kind: "missing", unit, missingQueries: [{ ...interval, kind: "count" }] });
+      reads.add(unit);
+      return count;
+    },
+    touchCount(interval, run) {
+      this.count(interval, run);
+    },
   };
   const limits = limitsOf(module, speculative);
   const execution = new Execution(invocation, limits, items);
@@ -204,6 +283,59 @@ export function runHandler(
   if (ending.kind === "stopped") return ending.stop;
   if (isExhausted(ending, limits, module)) return { kind: "exhausted" };
   return completed(ending, reads, execution);
+}
+
+/** The queries that a run has missed, each once. */
+class Queries {
+  readonly #all = new Map<string, Query>();
+
+  get size(): number {
+    return this.#all.size;
+  }
+
+  get all(): readonly Query[] {
+    return [...this.#all.values()];
+  }
+
+  /** Gives the number of rows that the run is told. */
+  add(query: Query): 0 {
+    this.#all.set(JSON.stringify(query), query);
+    return 0;
+  }
+}
+
+/** Nothing is stored as far as it knows. */
+const EMPTY: Snapshot = Object.assign((): undefined => undefined, {
+  scan: () => ({ rows: [], reachesEnd: true }),
+});
+
+/** Walks. A walk that lacks something is made as if nothing were stored in the range. */
+function guessed(
+  query: ScanQuery,
+  writes: OwnWrites,
+  snapshot: Snapshot,
+  isNeeded: boolean,
+  queries: Queries,
+): Extract<Walk, { kind: "walked" }> {
+  const walked = walk(query, writes, snapshot, isNeeded);
+  if (walked.kind === "walked") return walked;
+  queries.add(walked.query);
+  const again = walk(query, writes, EMPTY, isNeeded);
+  if (again.kind === "missing") throw new Error("a walk over nothing lacks something");
+  return again;
+}
+
+/**
+ * The writes of a read/write-set function. It may have said that it writes a key without the value, and perhaps the handler
+ * deletes it. A walk passes over such a key, so it comes at least as far as the handler's.
+ */
+function known(writes: ReadonlyMap<UnitId, Uint8Array | null>, said: ReadonlySet<UnitId>): OwnWrites {
+  return Array.from(said, (unit) => [unit, writes.get(unit) ?? null] as const);
+}
+
+function countIn(interval: KeyInterval, snapshot: Snapshot): number | undefined {
+  const answer = snapshot.scan?.({ ...interval, kind: "count" });
+  return answer !== undefined && "count" in answer ? answer.count : undefined;
 }
 
 function limitsOf({ limits }: HandlerModule, speculative: boolean): Limits {

@@ -1,24 +1,30 @@
 /** Boards: making them, their members and columns, and looking at them. Only members see or change a board. */
-import { abort, uuid } from "@radical/sdk";
+import { abort, ascending, now, uuid } from "@radical/sdk";
 import { authenticate } from "./lib/accounts";
-import { findBoard, findColumn, putColumn } from "./lib/boards";
+import { countCards, findBoard, findColumn, putColumn, viewCards } from "./lib/boards";
 import { logChange } from "./lib/log";
 import { findPerson } from "./lib/people";
 import {
+  ActivityPage,
   Board,
   BoardLine,
+  BoardPage,
   BoardView,
-  Change,
+  CardPage,
   Column,
   ColumnView,
-  MAX_CARDS,
+  Held,
   MAX_COLUMNS,
+  MAX_LIMIT,
   MAX_MEMBERS,
   boards,
-  cards,
-  logs,
-  people,
+  changes,
+  memberships,
 } from "./lib/records";
+
+/** Cards of a column that the page of a board shows. */
+const CARDS_SHOWN = 30;
+const MAX_PAGE = 100;
 
 /** Makes a board with these columns. Gives its id. */
 export function createBoard(token: string, name: string, columns: string[]): string {
@@ -28,7 +34,7 @@ export function createBoard(token: string, name: string, columns: string[]): str
     abort(400, "bad_columns", `A board has 1 to ${MAX_COLUMNS} columns.`);
   }
   const made = new Board();
-  made.id = uuid();
+  made.id = `${ascending(now())}-${uuid()}`;
   made.name = name;
   made.members.push(me);
   made.columns = columns.length;
@@ -39,9 +45,7 @@ export function createBoard(token: string, name: string, columns: string[]): str
     column.name = columns[i];
     putColumn(made.id, i, column);
   }
-  const maker = findPerson(me);
-  maker.boards.push(made.id);
-  people.put(me, maker);
+  addMembership(me, made.id);
   logChange(made.id, me, "made the board");
   return made.id;
 }
@@ -50,15 +54,14 @@ export function createBoard(token: string, name: string, columns: string[]): str
 export function invite(token: string, board: string, name: string): string[] {
   const me = authenticate(token);
   const joined = findBoard(board, me);
-  const person = findPerson(name);
+  findPerson(name);
   if (!joined.members.includes(name)) {
     if (joined.members.length == MAX_MEMBERS) {
       abort(409, "board_full", `A board has at most ${MAX_MEMBERS} members.`);
     }
     joined.members.push(name);
     boards.put(board, joined);
-    person.boards.push(board);
-    people.put(name, person);
+    addMembership(name, board);
     logChange(board, me, `invited ${name}`);
   }
   return joined.members;
@@ -85,20 +88,21 @@ export function addColumn(token: string, board: string, name: string): i32 {
 /** Says how many cards a column may hold, 0 for no limit; aborts with 409 if it holds more. */
 export function limitColumn(token: string, board: string, column: i32, limit: i32): void {
   const me = authenticate(token);
-  if (limit < 0 || limit > MAX_CARDS) {
-    abort(400, "bad_limit", `A limit is 1 to ${MAX_CARDS}, or 0 for none.`);
+  if (limit < 0 || limit > MAX_LIMIT) {
+    abort(400, "bad_limit", `A limit is 1 to ${MAX_LIMIT}, or 0 for none.`);
   }
   findBoard(board, me);
   const limited = findColumn(board, column);
-  if (limit > 0 && limited.cards.length > limit) {
-    abort(409, "column_full", `The column "${limited.name}" holds ${limited.cards.length} cards.`);
+  const count = limit > 0 ? countCards(board, column) : 0;
+  if (count > limit) {
+    abort(409, "column_full", `The column "${limited.name}" holds ${count} cards.`);
   }
   limited.limit = limit;
   putColumn(board, column, limited);
   logChange(board, me, `set the limit of ${limited.name} to ${limit}`);
 }
 
-/** A board with its columns and all cards in them. */
+/** A board with its columns, and the cards at the top of each. */
 export function board(token: string, id: string): BoardView {
   const found = findBoard(id, authenticate(token));
   const view = new BoardView();
@@ -110,35 +114,60 @@ export function board(token: string, id: string): BoardView {
     const shown = new ColumnView();
     shown.name = column.name;
     shown.limit = column.limit;
-    for (let j = 0; j < column.cards.length; j++) {
-      const card = cards.get(column.cards[j]);
-      if (card != null) shown.cards.push(card);
-    }
+    shown.cards = viewCards(id, i, null, CARDS_SHOWN);
     view.columns.push(shown);
   }
   return view;
 }
 
-/** The last changes of a board, the newest first. */
-export function activity(token: string, board: string, limit: i32 = 20): Change[] {
+/** Cards of a column, from top to bottom; `after`: those below a page. */
+export function cards(
+  token: string,
+  board: string,
+  column: i32,
+  after: string | null = null,
+  limit: i32 = CARDS_SHOWN,
+): CardPage {
   findBoard(board, authenticate(token));
-  const log = logs.get(board);
-  return log == null ? [] : log.changes.slice(0, max(0, limit));
+  return viewCards(board, column, after, limit);
 }
 
-/** The boards of which the caller is a member. */
-export function myBoards(token: string): BoardLine[] {
-  const me = findPerson(authenticate(token));
-  const lines: BoardLine[] = [];
-  for (let i = 0; i < me.boards.length; i++) {
-    const found = boards.get(me.boards[i]);
+/** Changes of a board, the newest first; `before`: the page before it. */
+export function activity(token: string, board: string, before: string | null = null, limit: i32 = 20): ActivityPage {
+  findBoard(board, authenticate(token));
+  let range = changes.prefix(board + "/");
+  if (before != null) range = range.before(before);
+  const most = max(1, min(limit, MAX_PAGE));
+  const rows = range.last(most);
+  const page = new ActivityPage();
+  for (const row of rows) page.changes.push(row.value);
+  if (rows.length == most) page.next = rows[rows.length - 1].cursor;
+  return page;
+}
+
+/** The boards of which the caller is a member; `after`: those behind a page. */
+export function myBoards(token: string, after: string | null = null, limit: i32 = 20): BoardPage {
+  let range = memberships.prefix(authenticate(token) + "/");
+  if (after != null) range = range.after(after);
+  const most = max(1, min(limit, MAX_PAGE));
+  const rows = range.first(most);
+  const page = new BoardPage();
+  for (const row of rows) {
+    const found = boards.get(row.value.id);
     if (found == null) continue;
     const line = new BoardLine();
     line.id = found.id;
     line.name = found.name;
-    lines.push(line);
+    page.boards.push(line);
   }
-  return lines;
+  if (rows.length == most) page.next = rows[rows.length - 1].cursor;
+  return page;
+}
+
+function addMembership(name: string, board: string): void {
+  const held = new Held();
+  held.id = board;
+  memberships.put(name + "/" + board, held);
 }
 
 function checkName(name: string): void {

@@ -1,11 +1,25 @@
 /** Cards: adding, moving, editing, assigning, commenting and archiving them. */
-import { abort, now, uuid } from "@radical/sdk";
+import { abort, ascending, now, uuid } from "@radical/sdk";
 import { authenticate } from "./lib/accounts";
-import { findBoard, findCard, findColumn, findOpenCard, insertCard, putColumn, removeCard } from "./lib/boards";
+import { findBoard, findCard, findColumn, findOpenCard, placeCard, removeCard } from "./lib/boards";
 import { logChange } from "./lib/log";
 import { renderText } from "./lib/markup";
-import { findPerson } from "./lib/people";
-import { COMMENTS_KEPT, Card, CardView, Comment, MyCard, Talk, boards, cards, people, talks } from "./lib/records";
+import {
+  Card,
+  CardView,
+  Comment,
+  CommentPage,
+  Held,
+  MyCard,
+  MyCardPage,
+  assignments,
+  boards,
+  cards,
+  comments as commentTable,
+} from "./lib/records";
+
+const COMMENTS_SHOWN = 20;
+const MAX_PAGE = 100;
 
 /** Adds a card at the bottom of a column. Gives its id. */
 export function addCard(token: string, board: string, column: i32, title: string, text: string = ""): string {
@@ -13,14 +27,13 @@ export function addCard(token: string, board: string, column: i32, title: string
   checkText(title, text);
   findBoard(board, me);
   const added = new Card();
-  added.id = uuid();
+  added.id = `${ascending(now())}-${uuid()}`;
   added.board = board;
   added.column = column;
   added.title = title;
   added.text = text;
   const target = findColumn(board, column);
-  insertCard(target, added.id, -1);
-  putColumn(board, column, target);
+  placeCard(added, target, -1);
   cards.put(added.id, added);
   logChange(board, me, `added "${title}"`, added.id);
   return added.id;
@@ -30,14 +43,10 @@ export function addCard(token: string, board: string, column: i32, title: string
 export function moveCard(token: string, card: string, column: i32, at: i32 = -1): void {
   const me = authenticate(token);
   const moved = findOpenCard(card, me);
-  const source = findColumn(moved.board, moved.column);
-  removeCard(source, card);
-  putColumn(moved.board, moved.column, source);
-  // Reads what was just put, if the card stays in its column.
   const target = findColumn(moved.board, column);
-  insertCard(target, card, at);
-  putColumn(moved.board, column, target);
+  removeCard(moved);
   moved.column = column;
+  placeCard(moved, target, at);
   cards.put(card, moved);
   logChange(moved.board, me, `moved "${moved.title}" to ${target.name}`, card);
 }
@@ -69,9 +78,9 @@ export function assign(token: string, card: string, name: string): string[] {
   if (!assigned.assignees.includes(name)) {
     assigned.assignees.push(name);
     cards.put(card, assigned);
-    const person = findPerson(name);
-    person.cards.push(card);
-    people.put(name, person);
+    const held = new Held();
+    held.id = card;
+    assignments.put(name + "/" + card, held);
     logChange(assigned.board, me, `assigned "${assigned.title}" to ${name}`, card);
   }
   return assigned.assignees;
@@ -85,7 +94,7 @@ export function unassign(token: string, card: string, name: string): string[] {
   if (at >= 0) {
     assigned.assignees.splice(at, 1);
     cards.put(card, assigned);
-    takeFrom(name, card);
+    assignments.delete(name + "/" + card);
     logChange(assigned.board, me, `took "${assigned.title}" from ${name}`, card);
   }
   return assigned.assignees;
@@ -95,20 +104,12 @@ export function unassign(token: string, card: string, name: string): string[] {
 export function archiveCard(token: string, card: string): void {
   const me = authenticate(token);
   const archived = findOpenCard(card, me);
-  const column = findColumn(archived.board, archived.column);
-  removeCard(column, card);
-  putColumn(archived.board, archived.column, column);
-  for (let i = 0; i < archived.assignees.length; i++) takeFrom(archived.assignees[i], card);
+  removeCard(archived);
+  for (const name of archived.assignees) assignments.delete(name + "/" + card);
   archived.assignees = [];
   archived.column = -1;
   cards.put(card, archived);
   logChange(archived.board, me, `archived "${archived.title}"`, card);
-}
-
-function takeFrom(name: string, card: string): void {
-  const person = findPerson(name);
-  person.cards.splice(person.cards.indexOf(card), 1);
-  people.put(name, person);
 }
 
 /** Says something about a card. Gives the number of its comments. */
@@ -119,45 +120,62 @@ export function comment(token: string, card: string, text: string): i32 {
   }
   const commented = findOpenCard(card, me);
   const made = new Comment();
+  made.id = `${ascending(now())}-${uuid()}`;
   made.author = me;
   made.html = renderText(text);
   made.at = now();
-  let talk = talks.get(card);
-  if (talk == null) talk = new Talk();
-  talk.comments.unshift(made);
-  if (talk.comments.length > COMMENTS_KEPT) talk.comments.pop();
-  talks.put(card, talk);
+  commentTable.put(card + "/" + made.id, made);
   commented.comments += 1;
   cards.put(card, commented);
   logChange(commented.board, me, `commented on "${commented.title}"`, card);
   return commented.comments;
 }
 
-/** A card and what is said about it. */
+/** A card, and the newest comments on it. */
 export function card(token: string, id: string): CardView {
   const view = new CardView();
   view.card = findCard(id, authenticate(token));
   view.html = renderText(view.card.text);
-  const talk = talks.get(id);
-  if (talk != null) view.comments = talk.comments;
+  view.comments = viewComments(id, null, COMMENTS_SHOWN);
   return view;
 }
 
-/** All cards that are assigned to the caller, on whatever board. */
-export function myCards(token: string): MyCard[] {
-  const me = findPerson(authenticate(token));
-  const list: MyCard[] = [];
-  for (let i = 0; i < me.cards.length; i++) {
-    const found = cards.get(me.cards[i]);
+/** Comments on a card, the newest first: those before a cursor of `card` or of an earlier page. */
+export function comments(token: string, card: string, before: string | null = null, limit: i32 = 20): CommentPage {
+  findCard(card, authenticate(token));
+  return viewComments(card, before, limit);
+}
+
+/** Cards that are assigned to the caller, on whatever board; `after`: those behind a page. */
+export function myCards(token: string, after: string | null = null, limit: i32 = 50): MyCardPage {
+  let range = assignments.prefix(authenticate(token) + "/");
+  if (after != null) range = range.after(after);
+  const most = max(1, min(limit, MAX_PAGE));
+  const rows = range.first(most);
+  const page = new MyCardPage();
+  for (const row of rows) {
+    const found = cards.get(row.value.id);
     if (found == null) continue;
     const board = boards.get(found.board);
     const mine = new MyCard();
     mine.card = found;
     mine.board = board == null ? "" : board.name;
     mine.column = findColumn(found.board, found.column).name;
-    list.push(mine);
+    page.cards.push(mine);
   }
-  return list;
+  if (rows.length == most) page.next = rows[rows.length - 1].cursor;
+  return page;
+}
+
+function viewComments(card: string, before: string | null, limit: i32): CommentPage {
+  let range = commentTable.prefix(card + "/");
+  if (before != null) range = range.before(before);
+  const most = max(1, min(limit, MAX_PAGE));
+  const rows = range.last(most);
+  const page = new CommentPage();
+  for (const row of rows) page.comments.push(row.value);
+  if (rows.length == most) page.next = rows[rows.length - 1].cursor;
+  return page;
 }
 
 function checkText(title: string, text: string): void {

@@ -1,4 +1,4 @@
-import { action, ago, attempt, call, form, h, session, show, showSession } from "./ui.js";
+import { action, ago, attempt, call, form, h, older, session, show, showSession } from "./ui.js";
 
 /** `#/boards/<id>` is a board, `#/cards/<id>` a card; anything else what is mine. */
 async function render() {
@@ -23,31 +23,46 @@ function change(handler, args) {
 }
 
 async function showMine() {
-  const [boards, cards] = await Promise.all([act("myBoards"), act("myCards")]);
+  const loadBoards = (after) => act("myBoards", { after }).then(({ boards, next }) => ({ entries: boards, next }));
+  const loadCards = (after) =>
+    act("myCards", { after }).then(({ cards, next }) => ({
+      entries: cards.map((mine) => ({ id: mine.card.id, ...mine })),
+      next,
+    }));
+  const [boards, cards] = await Promise.all([loadBoards(null), loadCards(null)]);
+  const moreBoards = older(loadBoards, boardLine, h("ul", {}));
+  const moreCards = older(loadCards, myCard, h("ul", {}));
+  moreBoards.begin(boards);
+  moreCards.begin(cards);
   show(
     h("h2", {}, "My boards"),
-    h(
-      "ul",
-      {},
-      boards.map((board) => h("li", {}, h("a", { href: `#/boards/${board.id}` }, board.name))),
-    ),
+    h("ul", {}, boards.entries.map(boardLine)),
+    moreBoards,
     form({ name: { placeholder: "name of a new board" } }, "Make a board", async ({ name }) => {
       const id = await act("createBoard", { name, columns: ["To do", "Doing", "Done"] });
       location.hash = `/boards/${id}`;
     }),
     h("h2", {}, "My cards"),
-    h(
-      "ul",
-      {},
-      cards.map(({ card, board, column }) =>
-        h("li", {}, h("a", { href: `#/cards/${card.id}` }, card.title), h("small", {}, ` ${board}, ${column}`)),
-      ),
-    ),
+    h("ul", {}, cards.entries.map(myCard)),
+    cards.entries.length === 0 ? h("p", {}, "No card is assigned to you.") : null,
+    moreCards,
   );
 }
 
+function boardLine(board) {
+  return h("li", {}, h("a", { href: `#/boards/${board.id}` }, board.name));
+}
+
+function myCard({ card, board, column }) {
+  return h("li", {}, h("a", { href: `#/cards/${card.id}` }, card.title), h("small", {}, ` ${board}, ${column}`));
+}
+
 async function showBoard(id) {
-  const [board, changes] = await Promise.all([act("board", { id }), act("activity", { board: id })]);
+  const loadChanges = (before) =>
+    act("activity", { board: id, before }).then(({ changes, next }) => ({ entries: changes, next }));
+  const [board, changes] = await Promise.all([act("board", { id }), loadChanges(null)]);
+  const moreChanges = older(loadChanges, changeLine, h("ul", {}));
+  moreChanges.begin(changes);
   show(
     h("h2", {}, board.name),
     h("small", {}, board.members.join(", ")),
@@ -60,7 +75,7 @@ async function showBoard(id) {
           "section",
           {},
           h("b", {}, column.name, column.limit === 0 ? "" : ` (at most ${column.limit})`),
-          column.cards.map((card) => cardLine(card, number, board.columns.length)),
+          cardsOf(id, column, number, board.columns.length),
           form({ title: { placeholder: "a new card" } }, "Add", ({ title }) =>
             change("addCard", { board: id, column: number, title })(),
           ),
@@ -68,12 +83,23 @@ async function showBoard(id) {
       ),
     ),
     h("h2", {}, "Activity"),
-    h(
-      "ul",
-      {},
-      changes.map((entry) => h("li", {}, `${entry.who} ${entry.what} `, h("small", {}, ago(entry.at)))),
-    ),
+    h("ul", {}, changes.entries.map(changeLine)),
+    moreChanges,
   );
+}
+
+function changeLine(entry) {
+  return h("li", {}, `${entry.who} ${entry.what} `, h("small", {}, ago(entry.at)));
+}
+
+/** The cards of a column, and a way to those below them. */
+function cardsOf(board, column, number, columns) {
+  const view = (card) => cardLine(card, number, columns);
+  const entriesOf = ({ cards, next }) => ({ entries: cards, next });
+  const rest = older((after) => act("cards", { board, column: number, after }).then(entriesOf), view);
+  const top = entriesOf(column.cards);
+  rest.begin(top);
+  return [top.entries.map(view), rest].flat();
 }
 
 function cardLine(card, column, columns) {
@@ -94,15 +120,30 @@ function cardLine(card, column, columns) {
 
 async function showCard(id) {
   const { card, html, comments } = await act("card", { id });
+  const newest = commentsOf(comments);
+  const rest = older((before) => act("comments", { card: id, before }).then(commentsOf), commentView);
+  rest.begin(newest);
   show(
     h("p", {}, h("a", { href: `#/boards/${card.board}` }, "To the board")),
     h("h2", {}, card.title),
     // The handler has made it safe: lib/markup.ts.
     h("div", { innerHTML: html }),
     card.column < 0 ? h("p", {}, "In the archive.") : cardForms(card),
-    comments.map((comment) =>
-      h("article", {}, h("small", {}, `${comment.author} ${ago(comment.at)}`), h("div", { innerHTML: comment.html })),
-    ),
+    newest.entries.map(commentView),
+    rest,
+  );
+}
+
+function commentsOf({ comments, next }) {
+  return { entries: comments, next };
+}
+
+function commentView(comment) {
+  return h(
+    "article",
+    {},
+    h("small", {}, `${comment.author} ${ago(comment.at)}`),
+    h("div", { innerHTML: comment.html }),
   );
 }
 
@@ -110,13 +151,12 @@ function cardForms(card) {
   const me = session().name;
   const edit = form(
     {
-      title: { value: card.title },
-      text: { placeholder: "text", type: "textarea" },
+      title: { label: "Title", value: card.title },
+      text: { label: "Text", type: "textarea", value: card.text },
     },
     "Save",
     ({ title, text }) => change("editCard", { card: card.id, version: card.version, title, text })(),
   );
-  edit.querySelector("textarea").value = card.text;
   edit.querySelector("textarea").required = false;
   return h(
     "div",

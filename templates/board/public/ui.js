@@ -32,17 +32,25 @@ export function h(tag, properties = {}, ...children) {
   return element;
 }
 
-/** A form of these fields, `{ name: { placeholder, type, … } }`; `submit` gets their values. What it throws is shown. */
+/**
+ * A form of these fields, `{ name: { label, placeholder, type, … } }`; `submit` gets their values. What it throws is shown. A
+ * field without a label is named by its placeholder.
+ */
 export function form(fields, label, submit) {
-  const inputs = Object.entries(fields).map(([name, properties]) =>
-    h(properties.type === "textarea" ? "textarea" : "input", {
+  const inputs = Object.entries(fields).map(([name, { type = "text", label: words, ...properties }]) =>
+    h(type === "textarea" ? "textarea" : "input", {
       name,
       required: true,
       // For those who hear the page.
-      ariaLabel: properties.placeholder,
-      ...(properties.type === "textarea" ? { placeholder: properties.placeholder } : properties),
+      ariaLabel: words ?? properties.placeholder,
+      ...(type === "textarea" ? {} : { type }),
+      ...properties,
     }),
   );
+  const named = inputs.map((input) => {
+    const { label: words } = fields[input.name];
+    return words === undefined ? input : h("label", {}, words, input);
+  });
   const button = h("button", {}, label);
   const onsubmit = (event) => {
     event.preventDefault();
@@ -51,12 +59,12 @@ export function form(fields, label, submit) {
       await submit(Object.fromEntries(inputs.map(({ name, value }) => [name, value])));
     }).finally(() => (button.disabled = false));
   };
-  return h("form", { onsubmit }, inputs, button);
+  return h("form", { onsubmit }, named, button);
 }
 
-/** A button that does something; what it throws is shown. */
-export function action(label, work) {
-  return h("button", { type: "button", onclick: () => attempt(work) }, label);
+/** A button that does something; what it throws is shown. `meaning`: in words, where the label is a sign. */
+export function action(label, work, meaning = label) {
+  return h("button", { type: "button", title: meaning, ariaLabel: meaning, onclick: () => attempt(work) }, label);
 }
 
 export async function attempt(work) {
@@ -102,6 +110,43 @@ export function arrange(list, elements) {
   while (list.children.length > elements.length) list.lastChild.remove();
 }
 
+/**
+ * The older entries of a list, below its newest page: a button loads one page after the other. `load(cursor)` gives
+ * `{ entries, next }`. `view` makes the element of an entry, which has an `id`. `list` takes these elements. `begin` tells the newest
+ * page, whenever it changes.
+ */
+export function older(load, view, list = h("div", {})) {
+  const shown = new Map();
+  let [begun, next] = [null, null];
+  const button = action("More", async () => {
+    const page = await load(next);
+    add(page.entries, [...shown.values()], []);
+    proceed(page.next);
+  });
+  const add = (entries, before, behind) => {
+    const added = entries.filter(({ id }) => !shown.has(id));
+    for (const entry of added) shown.set(entry.id, view(entry));
+    arrange(list, [...before, ...added.map(({ id }) => shown.get(id)), ...behind]);
+  };
+  const proceed = (cursor) => {
+    next = cursor;
+    button.hidden = cursor === null;
+  };
+  const begin = ({ entries, next: cursor }) => {
+    for (const { id } of entries) {
+      shown.get(id)?.remove();
+      shown.delete(id);
+    }
+    if (shown.size === 0) return proceed(cursor);
+    if (cursor === begun || cursor === null) return;
+    begun = cursor;
+    // Entries that the newest page had before.
+    attempt(async () => add((await load(cursor)).entries, [], [...list.children]));
+  };
+  button.hidden = true;
+  return Object.assign(h("div", {}, list, button), { begin });
+}
+
 /** Logging in or out, at the top; `changed` is called after either. */
 export function showSession(changed) {
   const current = session();
@@ -132,10 +177,17 @@ export function showSession(changed) {
   document.querySelector("#session").replaceChildren(box);
 }
 
-/** A time in milliseconds as a person says it. */
+/** A number of things: `1 comment`, `2 comments`. */
+export function counted(count, thing) {
+  return `${count} ${thing}${count === 1 ? "" : "s"}`;
+}
+
+/** A time in milliseconds as a person says it; the date after a month. */
 export function ago(at) {
   const minutes = Math.round((Date.now() - at) / 60_000);
   if (minutes < 1) return "just now";
   if (minutes < 60) return `${minutes} min ago`;
-  return minutes < 1440 ? `${Math.round(minutes / 60)} h ago` : `${Math.round(minutes / 1440)} d ago`;
+  if (minutes < 1440) return `${Math.round(minutes / 60)} h ago`;
+  const days = Math.round(minutes / 1440);
+  return days <= 30 ? `${days} d ago` : new Date(at).toLocaleDateString(undefined, { dateStyle: "medium" });
 }

@@ -1,9 +1,21 @@
 /** Members: registering, logging in and out, posting, commenting and voting. */
-import { abort, now, uuid } from "@radical/sdk";
-import { Session, authenticate, checkPassword, closeSession, createAccount, isId, openSession } from "./lib/accounts";
-import { addToFront, keepFrontRanked } from "./lib/front";
-import { Comment, MAX_DEPTH, Member, Story, Vote, comments, members, stories, tallies, votes } from "./lib/records";
-import { findStory, tallyOf } from "./lib/stories";
+import { abort, ascending, now, uuid } from "@radical/sdk";
+import { Session, authenticate, checkPassword, closeSession, createAccount, openSession } from "./lib/accounts";
+import { keepFrontRanked } from "./lib/front";
+import {
+  Comment,
+  MAX_DEPTH,
+  Member,
+  Story,
+  Vote,
+  comments,
+  karma,
+  members,
+  stories,
+  tallies,
+  votes,
+} from "./lib/records";
+import { depthOf, findStory, tallyOf } from "./lib/stories";
 
 /** Makes an account and logs in. */
 export function register(name: string, password: string): Session {
@@ -40,14 +52,13 @@ export function post(token: string, title: string, url: string = "", text: strin
     abort(400, "bad_text", "A text has at most 10000 characters.");
   }
   const story = new Story();
-  story.id = uuid();
+  story.id = `${ascending(now())}-${uuid()}`;
   story.author = me;
   story.title = title;
   story.url = url;
   story.text = text;
   story.at = now();
   stories.put(story.id, story);
-  addToFront(story);
   return story.id;
 }
 
@@ -60,26 +71,19 @@ export function comment(token: string, story: string, text: string, parent: stri
   findStory(story);
   const tally = tallyOf(story);
   const made = new Comment();
-  made.id = uuid();
-  made.story = story;
+  // Short, as the ids of answers go on from there.
+  made.id = `${ascending(now())}-${uuid().substring(0, 8)}`;
   made.author = me;
   made.text = text;
   made.at = now();
-  if (parent == "") {
-    tally.answers.push(made.id);
-  } else {
-    const answered = isId(parent) ? comments.get(parent) : null;
-    if (answered == null || answered.story != story) {
-      abort(404, "no_such_comment", "The story has no such comment.");
-    }
-    if (answered.depth + 1 >= MAX_DEPTH) {
+  if (parent != "") {
+    findComment(story, parent);
+    if (depthOf(parent) + 1 >= MAX_DEPTH) {
       abort(409, "too_deep", `Comments are at most ${MAX_DEPTH} deep.`);
     }
-    made.depth = answered.depth + 1;
-    answered.answers.push(made.id);
-    comments.put(parent, answered);
+    made.id = parent + "/" + made.id;
   }
-  comments.put(made.id, made);
+  comments.put(story + "/" + made.id, made);
   tally.comments += 1;
   tallies.put(story, tally);
   keepFrontRanked();
@@ -110,16 +114,14 @@ export function interact(token: string, story: string, vote: string, comment: st
     }
     return tally.ups - tally.downs;
   }
-  const answer = isId(comment) ? comments.get(comment) : null;
-  if (answer == null || answer.story != story) {
-    abort(404, "no_such_comment", "The story has no such comment.");
-  }
-  const before = voteOf(comment, me);
+  const answer = findComment(story, comment);
+  const key = story + "/" + comment;
+  const before = voteOf(key, me);
   if (before != value) {
-    castVote(comment, me, value);
+    castVote(key, me, value);
     answer.ups += count(value, 1) - count(before, 1);
     answer.downs += count(value, -1) - count(before, -1);
-    comments.put(comment, answer);
+    comments.put(key, answer);
     reward(answer.author, me, value - before);
   }
   return answer.ups - answer.downs;
@@ -147,10 +149,15 @@ function count(value: i32, wanted: i32): i32 {
 }
 
 /** Nobody earns by voting for themselves. */
-function reward(author: string, voter: string, karma: i32): void {
-  if (author == voter) return;
-  const member = members.get(author);
-  if (member == null) return;
-  member.karma += karma;
-  members.put(author, member);
+function reward(author: string, voter: string, votes: i32): void {
+  if (author != voter) karma.add(author, votes);
+}
+
+/** The comment `id` on a story; aborts with 404 if there is none. */
+function findComment(story: string, id: string): Comment {
+  const comment = id.length <= 300 ? comments.get(story + "/" + id) : null;
+  if (comment == null) {
+    abort(404, "no_such_comment", "The story has no such comment.");
+  }
+  return comment;
 }

@@ -3,7 +3,7 @@ import { abort } from "@radical/sdk";
 import { isName } from "./lib/accounts";
 import { renderText } from "./lib/markup";
 import { shownFront } from "./lib/front";
-import { Member, StoryPage, StoryView, members, stories } from "./lib/records";
+import { MemberView, StoryList, StoryPage, StoryView, karma, members, stories } from "./lib/records";
 import { addComments, findStory, tallyOf, viewStory } from "./lib/stories";
 
 const PAGE_LENGTH = 20;
@@ -21,21 +21,40 @@ export function homepage(page: i32 = 0, fresh: bool = false): StoryView[] {
   return views;
 }
 
-/** A story with all its comments. */
-export function view(story: string): StoryPage {
+/** All stories, the newest first; `before`: the page before it. */
+export function newest(before: string | null = null, limit: i32 = PAGE_LENGTH): StoryList {
+  let range = stories.all();
+  if (before != null) range = range.before(before);
+  const most = max(1, min(limit, 50));
+  const rows = range.last(most);
+  const list = new StoryList();
+  for (const row of rows) {
+    const tally = tallyOf(row.key);
+    list.stories.push(viewStory(row.value, tally.ups - tally.downs, tally.comments));
+  }
+  if (rows.length == most) list.next = rows[rows.length - 1].cursor;
+  return list;
+}
+
+/** A story with its comments; `after`: the comments behind a page. */
+export function view(story: string, after: string | null = null): StoryPage {
   const found = findStory(story);
   const page = new StoryPage();
   const tally = tallyOf(story);
   page.story = viewStory(found, tally.ups - tally.downs, tally.comments);
   page.html = renderText(found.text);
-  addComments(page.comments, tally.answers);
+  addComments(page, story, after);
   return page;
 }
 
-export function member(name: string): Member {
+export function member(name: string): MemberView {
   const found = isName(name) ? members.get(name) : null;
   if (found == null) {
     abort(404, "no_such_member", `There is nobody called "${name}".`);
   }
-  return found;
+  const view = new MemberView();
+  view.name = found.name;
+  view.joinedAt = found.joinedAt;
+  view.karma = <i32>karma.get(name);
+  return view;
 }

@@ -1,30 +1,76 @@
-import { action, ago, arrange, attempt, call, client, form, h, session, show, showSession, watch } from "./ui.js";
+import {
+  action,
+  ago,
+  arrange,
+  attempt,
+  call,
+  client,
+  counted,
+  form,
+  h,
+  older,
+  session,
+  show,
+  showSession,
+  watch,
+} from "./ui.js";
 
-/** `#/stories/<id>` is a story with its comments, `#/submit` the form for one; anything else the front page. */
+/** The front page has so many stories on each of its pages. */
+const PAGE_LENGTH = 20;
+const PAGES = 3;
+
+/** `#/stories/<id>` is a story with its comments, `#/submit` the form for one, `#/newest` all; anything else the front page. */
 async function render() {
   showSession(render);
   const [, story] = /^#\/stories\/(.+)$/.exec(location.hash) ?? [];
   watch(null);
   if (story !== undefined) return showStory(story);
-  return location.hash === "#/submit" ? showSubmit() : showFront();
+  if (location.hash === "#/submit") return showSubmit();
+  return location.hash === "#/newest" ? showNewest() : showFront();
 }
 
+/** The first page is live. Those behind it are loaded when somebody asks for them. */
 function showFront() {
   const list = h("div", {});
-  show(session() === null ? null : h("p", {}, h("a", { href: "#/submit" }, "Submit a story")), list);
+  const pageOf = (stories, page) => ({
+    entries: stories,
+    next: stories.length < PAGE_LENGTH || page + 1 === PAGES ? null : page + 1,
+  });
+  const rest = older((page) => call("homepage", { page }).then((stories) => pageOf(stories, page)), storyView);
+  show(
+    h(
+      "p",
+      { className: "row" },
+      h("a", { href: "#/newest" }, "Newest"),
+      session() === null ? null : h("a", { href: "#/submit" }, "Submit a story"),
+    ),
+    list,
+    rest,
+  );
   watch(
     (options) => client.live.homepage({}, options),
-    (stories) => list.replaceChildren(...stories.map(storyView)),
+    (stories) => {
+      list.replaceChildren(...(stories.length === 0 ? ["No stories yet."] : stories.map(storyView)));
+      rest.begin(pageOf(stories, 0));
+    },
   );
+}
+
+async function showNewest() {
+  const load = (before) => call("newest", { before }).then(({ stories, next }) => ({ entries: stories, next }));
+  const newest = await load(null);
+  const rest = older(load, storyView);
+  rest.begin(newest);
+  if (location.hash === "#/newest") show(h("h2", {}, "Newest stories"), newest.entries.map(storyView), rest);
 }
 
 function showSubmit() {
   show(
     form(
       {
-        title: { placeholder: "title" },
-        url: { placeholder: "https://", required: false },
-        text: { placeholder: "text", type: "textarea" },
+        title: { label: "Title" },
+        url: { label: "Link", placeholder: "https://", required: false },
+        text: { label: "Text", placeholder: "A story has a link, a text or both", type: "textarea", required: false },
       },
       "Submit",
       async (story) => {
@@ -38,11 +84,14 @@ function showSubmit() {
 function showStory(id) {
   const head = h("div", {});
   const list = h("div", {});
-  show(head, session() === null ? h("p", {}, "Log in to comment.") : commentForm(id, ""), list);
+  const load = (after) =>
+    call("view", { story: id, after }).then(({ comments, next }) => ({ entries: comments, next }));
+  const rest = older(load, (comment) => commentView(id, comment));
+  show(head, session() === null ? h("p", {}, "Log in to comment.") : commentForm(id, ""), list, rest);
   const shown = new Map();
   watch(
     (options) => client.live.view({ story: id }, options),
-    ({ story, html, comments }) => {
+    ({ story, html, comments, next }) => {
       // The handler has made it safe: lib/markup.ts.
       head.replaceChildren(storyView(story), h("div", { innerHTML: html }));
       for (const comment of comments) {
@@ -54,6 +103,7 @@ function showStory(id) {
         list,
         comments.map((comment) => shown.get(comment.id)),
       );
+      rest.begin({ entries: comments, next });
     },
   );
 }
@@ -62,8 +112,8 @@ function commentView(story, comment) {
   const answer = h("div", {});
   return h(
     "article",
-    { style: `margin-left: ${comment.depth * 1.5}rem` },
-    h("small", {}, `${comment.author} ${ago(comment.at)}`),
+    { style: `margin-left: min(${comment.depth * 1.5}rem, 30vw)` },
+    h("small", {}, `${comment.author}, ${ago(comment.at)}`),
     h("div", { innerHTML: comment.html }),
     h(
       "div",
@@ -94,8 +144,8 @@ function storyView(story) {
       "div",
       { className: "row" },
       votes(story.id, "", story.score),
-      h("small", {}, `${story.author} ${ago(story.at)}`),
-      h("a", { href: `#/stories/${story.id}` }, `${story.comments} comments`),
+      h("small", {}, `${story.author}, ${ago(story.at)}`),
+      h("a", { href: `#/stories/${story.id}` }, counted(story.comments, "comment")),
     ),
   );
 }
@@ -103,9 +153,13 @@ function storyView(story) {
 function votes(story, comment, score) {
   const shown = h("span", { className: "score" }, `${score}`);
   const cast = (label, vote) =>
-    action(label, async () => {
-      shown.textContent = `${await call("interact", { token: session().token, story, comment, vote })}`;
-    });
+    action(
+      label,
+      async () => {
+        shown.textContent = `${await call("interact", { token: session().token, story, comment, vote })}`;
+      },
+      `Vote ${vote}`,
+    );
   return session() === null ? shown : h("span", { className: "row" }, cast("▲", "up"), shown, cast("▼", "down"));
 }
 

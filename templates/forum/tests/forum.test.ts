@@ -113,18 +113,46 @@ test("votes and comments lift a story, and age lets it sink", async () => {
   const token = await join("ranker");
   const titles = async (): Promise<string[]> => {
     const front = await app.result("homepage", { fresh: true }, { location: "far" });
-    return front.flatMap(({ id, title }) => (id.startsWith("2000") ? [title.slice(0, 12)] : []));
+    return front.flatMap(({ id, title }) => (id.includes("-20000000-0000-4000-8000-") ? [title.slice(0, 12)] : []));
   };
   // Votes in favour, minutes and comments of the seed: 21, 7, 7, 8, 5 votes, posted at 6, 8, 2, 4 and 0 o'clock.
   const seeded = ["Notes on the", "Show: a comp", "Ask: what wo", "On the cruel", "Nanoseconds,"];
   expect(await titles()).toEqual(seeded);
-  const story = "20000000-0000-4000-8000-000000000002";
+  const story = "8000019b77b66200-20000000-0000-4000-8000-000000000002";
   await app.result("interact", { token, story, vote: "up" });
   expect(await titles()).toEqual(["Notes on the", "Show: a comp", "On the cruel", "Ask: what wo", "Nanoseconds,"]);
   await app.result("interact", { token, story, vote: "none" });
   expect(await titles()).toEqual(seeded);
   await app.result("comment", { token, story, text: "It is." });
   expect(await titles()).toEqual(["Notes on the", "Show: a comp", "On the cruel", "Ask: what wo", "Nanoseconds,"]);
+});
+
+test("stories come in pages, the newest first, whatever is posted meanwhile", async () => {
+  const token = await join("reporter");
+  const posted: string[] = [];
+  for (let i = 0; i < 5; i++) posted.push(await post(token, `Report ${i}`));
+  const first = await app.result("newest", { limit: 3 }, { location: "far" });
+  await post(token, "Report 5");
+  const second = await app.result("newest", { before: first.next, limit: 2 }, { location: "far" });
+  expect([...first.stories, ...second.stories].map(({ id }) => id)).toEqual(posted.toReversed());
+  let before = second.next;
+  while (before !== null) before = (await app.result("newest", { before })).next;
+});
+
+test("a long talk comes in pages, each comment once", async () => {
+  const token = await join("chatter");
+  const story = await post(token, "A very long talk");
+  const top = await app.result("comment", { token, story, text: "top" });
+  for (let batch = 0; batch < 21; batch++) {
+    await Promise.all(
+      Array.from({ length: 10 }, () => app.result("comment", { token, story, text: "answer", parent: top })),
+    );
+  }
+  const page = await view(story);
+  expect([page.story.comments, page.comments.length]).toEqual([211, 200]);
+  const rest = await app.result("view", { story, after: page.next });
+  expect([rest.comments.length, rest.next]).toEqual([11, null]);
+  expect(new Set([...page.comments, ...rest.comments].map(({ id }) => id)).size).toBe(211);
 });
 
 test("a new story is on the front page at once, and the front page shows what is on the stories' own pages", async () => {

@@ -1,28 +1,23 @@
 /** Guests: registering, logging in and out, booking, cancelling and reviewing. */
-import { abort, now, uuid } from "@radical/sdk";
-import { Session, authenticate, checkPassword, closeSession, createAccount, isId, openSession } from "./lib/accounts";
+import { abort, ascending, now, uuid } from "@radical/sdk";
+import { Session, authenticate, checkPassword, closeSession, createAccount, openSession } from "./lib/accounts";
 import { DAY_MS, dayNumber } from "./lib/days";
 import {
   Booking,
-  Guest,
-  Night,
-  REVIEWS_KEPT,
+  BookingPage,
   Review,
-  ReviewBook,
+  Taken,
   bookings,
-  guests,
   hotels,
-  nights,
-  reviewBooks,
+  reviewed as reviewKeys,
+  reviews,
+  taken,
 } from "./lib/records";
-import { checkLength, findHotel, freeRooms, nightKey, nightsOf } from "./lib/rooms";
+import { checkLength, findHotel, freeRooms, takenIn, takenKey } from "./lib/rooms";
 
 /** Makes an account and logs in. */
 export function register(name: string, password: string): Session {
   createAccount(name, password);
-  const guest = new Guest();
-  guest.name = name;
-  guests.put(name, guest);
   return openSession(name);
 }
 
@@ -44,64 +39,49 @@ export function book(token: string, hotel: string, arrival: string, count: i32):
     abort(400, "past", "The day of arrival is over.");
   }
   const place = findHotel(hotel);
-  const rooms = freeRooms(place, nightsOf(hotel, day, count));
+  const rooms = freeRooms(place, takenIn(hotel, day, count));
   if (rooms.length == 0) {
     abort(409, "booked_out", `${place.name} has no room that is free in all of these nights.`);
   }
 
   const made = new Booking();
-  made.id = uuid();
+  made.id = `${ascending(now())}-${uuid()}`;
   made.guest = name;
   made.hotel = hotel;
   made.room = rooms[0];
   made.arrival = arrival;
   made.nights = count;
   made.cents = place.cents * count;
-  bookings.put(made.id, made);
-  for (let i = 0; i < count; i++) {
-    const key = nightKey(hotel, day + i);
-    let night = nights.get(key);
-    if (night == null) night = new Night();
-    night.rooms.push(made.room);
-    nights.put(key, night);
-  }
-  const guest = findGuest(name);
-  guest.bookings.unshift(made.id);
-  guests.put(name, guest);
+  bookings.put(name + "/" + made.id, made);
+  const room = new Taken();
+  room.room = made.room;
+  for (let i = 0; i < count; i++) taken.put(takenKey(hotel, day + i, made.room), room);
   return made;
 }
 
 /** Gives the room of one of the caller's bookings back. */
 export function cancel(token: string, booking: string): void {
   const name = authenticate(token);
-  const cancelled = isId(booking) ? bookings.get(booking) : null;
-  if (cancelled == null || cancelled.guest != name) {
+  const key = name + "/" + booking;
+  const cancelled = booking.length > 0 && booking.length <= 100 ? bookings.get(key) : null;
+  if (cancelled == null) {
     abort(404, "no_such_booking", "You have no such booking.");
   }
   const day = dayNumber(cancelled.arrival);
-  for (let i = 0; i < cancelled.nights; i++) {
-    const key = nightKey(cancelled.hotel, day + i);
-    const night = nights.get(key);
-    if (night == null) continue;
-    night.rooms.splice(night.rooms.indexOf(cancelled.room), 1);
-    if (night.rooms.length == 0) nights.delete(key);
-    else nights.put(key, night);
-  }
-  bookings.delete(booking);
-  const guest = findGuest(name);
-  guest.bookings.splice(guest.bookings.indexOf(booking), 1);
-  guests.put(name, guest);
+  for (let i = 0; i < cancelled.nights; i++) taken.delete(takenKey(cancelled.hotel, day + i, cancelled.room));
+  bookings.delete(key);
 }
 
-/** The caller's bookings, the newest first. */
-export function myBookings(token: string): Booking[] {
-  const guest = findGuest(authenticate(token));
-  const list: Booking[] = [];
-  for (let i = 0; i < guest.bookings.length; i++) {
-    const booking = bookings.get(guest.bookings[i]);
-    if (booking != null) list.push(booking);
-  }
-  return list;
+/** The caller's bookings, the newest first; `before`: the page before it. */
+export function myBookings(token: string, before: string | null = null, limit: i32 = 20): BookingPage {
+  let range = bookings.prefix(authenticate(token) + "/");
+  if (before != null) range = range.before(before);
+  const most = max(1, min(limit, 50));
+  const rows = range.last(most);
+  const page = new BookingPage();
+  for (const row of rows) page.bookings.push(row.value);
+  if (rows.length == most) page.next = rows[rows.length - 1].cursor;
+  return page;
 }
 
 /** Writes the caller's review of a hotel, in place of an earlier one. Gives the number of its reviews. */
@@ -114,14 +94,14 @@ export function review(token: string, hotel: string, stars: i32, text: string): 
     abort(400, "bad_text", "A review has at most 2000 characters.");
   }
   const reviewed = findHotel(hotel);
-  let book = reviewBooks.get(hotel);
-  if (book == null) book = new ReviewBook();
-  for (let i = 0; i < book.reviews.length; i++) {
-    if (book.reviews[i].guest == name) {
-      reviewed.stars -= book.reviews[i].stars;
+  const mine = `${hotel}/${name}`;
+  const earlier = reviewKeys.get(mine);
+  if (earlier != null) {
+    const replaced = reviews.get(earlier);
+    if (replaced != null) {
+      reviewed.stars -= replaced.stars;
       reviewed.reviews -= 1;
-      book.reviews.splice(i, 1);
-      break;
+      reviews.delete(earlier);
     }
   }
   const made = new Review();
@@ -129,17 +109,11 @@ export function review(token: string, hotel: string, stars: i32, text: string): 
   made.stars = stars;
   made.text = text;
   made.at = now();
-  book.reviews.unshift(made);
-  if (book.reviews.length > REVIEWS_KEPT) book.reviews.pop();
-  reviewBooks.put(hotel, book);
+  const key = `${hotel}/${ascending(made.at)}-${name}`;
+  reviews.put(key, made);
+  reviewKeys.put(mine, key);
   reviewed.stars += stars;
   reviewed.reviews += 1;
   hotels.put(hotel, reviewed);
   return reviewed.reviews;
-}
-
-function findGuest(name: string): Guest {
-  const guest = guests.get(name);
-  if (guest == null) throw new Error("an account without a guest");
-  return guest;
 }

@@ -7,13 +7,18 @@ import {
   Hotel,
   HotelPage,
   HotelView,
+  ReviewPage,
   attractions as attractionTable,
-  cells,
-  cities,
+  cityHotels,
   hotels,
-  reviewBooks,
+  pins,
+  reviews as reviewTable,
 } from "./lib/records";
-import { checkLength, findHotel, freeRooms, nightsOf } from "./lib/rooms";
+import { checkLength, findHotel, freeRooms, takenIn } from "./lib/rooms";
+
+/** No city has more hotels, and no three cells in a row have more hotels or attractions. */
+const MOST_PLACES = 500;
+const REVIEWS_SHOWN = 10;
 
 /**
  * Of the `limit` hotels nearest to a place, those within 11 km that have a room for `count` nights from the day of
@@ -27,7 +32,7 @@ export function search(latitude: f64, longitude: f64, arrival: string, count: i3
   const found: HotelView[] = [];
   for (let i = 0; i < near.length; i++) {
     const hotel = hotels.get(near[i].hotel);
-    const taken = nightsOf(near[i].hotel, day, count);
+    const taken = takenIn(near[i].hotel, day, count);
     if (hotel == null) continue;
     const rooms = freeRooms(hotel, taken);
     if (rooms.length == 0) continue;
@@ -47,13 +52,16 @@ export function recommend(
   limit: i32 = 5,
 ): HotelView[] {
   checkPlace(latitude, longitude);
-  const guide = city.length > 0 && city.length <= 100 ? cities.get(city.toLowerCase()) : null;
-  if (guide == null) {
+  if (city.length == 0 || city.length > 100) {
+    abort(404, "no_such_city", "The name of a city has 1 to 100 characters.");
+  }
+  const rows = cityHotels.prefix(city.toLowerCase() + "/").first(MOST_PLACES);
+  if (rows.length == 0) {
     abort(404, "no_such_city", `There is no city "${city}".`);
   }
   const found: HotelView[] = [];
-  for (let i = 0; i < guide.hotels.length; i++) {
-    const hotel = hotels.get(guide.hotels[i]);
+  for (const row of rows) {
+    const hotel = hotels.get(row.value);
     if (hotel != null) found.push(viewHotel(hotel, distanceKm(latitude, longitude, hotel.latitude, hotel.longitude)));
   }
   if (by == "cheapest") found.sort((a, b) => a.cents - b.cents);
@@ -63,26 +71,28 @@ export function recommend(
   return found.slice(0, max(0, min(limit, 50)));
 }
 
-/** A hotel and its reviews. */
+/** A hotel and its newest reviews. */
 export function hotel(id: string): HotelPage {
   const page = new HotelPage();
   page.hotel = viewHotel(findHotel(id), 0);
-  const book = reviewBooks.get(id);
-  if (book != null) page.reviews = book.reviews;
+  page.reviews = viewReviews(id, null, REVIEWS_SHOWN);
   return page;
+}
+
+/** Reviews of a hotel, the newest first: those before a cursor of `hotel` or of an earlier page. */
+export function reviews(hotel: string, before: string | null = null, limit: i32 = 20): ReviewPage {
+  findHotel(hotel);
+  return viewReviews(hotel, before, limit);
 }
 
 /** What is worth a visit within 11 km of a hotel, the nearest first; of one `kind`, or of all. */
 export function attractions(hotel: string, kind: string = "", limit: i32 = 10): AttractionView[] {
   const from = findHotel(hotel);
   const found: AttractionView[] = [];
-  const keys = cellsAround(from.latitude, from.longitude);
-  for (let i = 0; i < keys.length; i++) {
-    const cell = cells.get(keys[i]);
-    if (cell == null) continue;
-    for (let j = 0; j < cell.attractions.length; j++) {
-      const attraction = attractionTable.get(cell.attractions[j]);
-      if (attraction == null || (kind != "" && attraction.kind != kind)) continue;
+  for (const cells of cellsAround(from.latitude, from.longitude)) {
+    for (const row of attractionTable.range(cells.from, cells.to).first(MOST_PLACES)) {
+      const attraction = row.value;
+      if (kind != "" && attraction.kind != kind) continue;
       const km = distanceKm(from.latitude, from.longitude, attraction.latitude, attraction.longitude);
       if (km > MAX_KM) continue;
       const view = new AttractionView();
@@ -107,18 +117,27 @@ class Near {
 /** The hotels nearest to a place, at most `count`. */
 function hotelsNear(latitude: f64, longitude: f64, count: i32): Near[] {
   const found: Near[] = [];
-  const keys = cellsAround(latitude, longitude);
-  for (let i = 0; i < keys.length; i++) {
-    const cell = cells.get(keys[i]);
-    if (cell == null) continue;
-    for (let j = 0; j < cell.hotels.length; j++) {
-      const pin = cell.hotels[j];
+  for (const cells of cellsAround(latitude, longitude)) {
+    for (const row of pins.range(cells.from, cells.to).first(MOST_PLACES)) {
+      const pin = row.value;
       const km = distanceKm(latitude, longitude, pin.latitude, pin.longitude);
       if (km <= MAX_KM) found.push(new Near(pin.hotel, km));
     }
   }
   found.sort((a, b) => compare(a.km, b.km));
   return found.slice(0, count);
+}
+
+/** Reviews of a hotel, the newest first; `before`: the page before it. */
+function viewReviews(hotel: string, before: string | null, limit: i32): ReviewPage {
+  let range = reviewTable.prefix(hotel + "/");
+  if (before != null) range = range.before(before);
+  const most = max(1, min(limit, 50));
+  const rows = range.last(most);
+  const page = new ReviewPage();
+  for (const row of rows) page.reviews.push(row.value);
+  if (rows.length == most) page.next = rows[rows.length - 1].cursor;
+  return page;
 }
 
 function checkPlace(latitude: f64, longitude: f64): void {

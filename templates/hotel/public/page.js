@@ -1,4 +1,4 @@
-import { action, ago, attempt, call, form, h, session, show, showSession } from "./ui.js";
+import { action, ago, attempt, call, counted, form, h, older, session, show, showSession } from "./ui.js";
 
 const CITIES = {
   Zürich: { latitude: 47.3769, longitude: 8.5417 },
@@ -43,6 +43,9 @@ async function showSearch() {
 async function showHotel(id) {
   const [{ hotel, reviews }, near] = await Promise.all([call("hotel", { id }), call("attractions", { hotel: id })]);
   const me = session();
+  const newest = reviewsOf(reviews);
+  const rest = older((before) => call("reviews", { hotel: id, before }).then(reviewsOf), reviewView);
+  rest.begin(newest);
   show(
     hotelLine(hotel),
     h("p", {}, hotel.about),
@@ -63,8 +66,8 @@ async function showHotel(id) {
       ? null
       : form(
           {
-            stars: { type: "number", min: 1, max: 5, value: 5 },
-            text: { placeholder: "How was it?", type: "textarea" },
+            stars: { label: "Stars", type: "number", min: 1, max: 5, value: 5 },
+            text: { label: "How was it?", type: "textarea" },
           },
           "Review",
           async ({ stars, text }) => {
@@ -72,43 +75,60 @@ async function showHotel(id) {
             await render();
           },
         ),
-    reviews.map((review) =>
-      h(
-        "article",
-        {},
-        h("small", {}, `${review.guest} ${"★".repeat(review.stars)} ${ago(review.at)}`),
-        h("p", {}, review.text),
-      ),
-    ),
+    newest.entries.map(reviewView),
+    newest.entries.length === 0 ? h("p", {}, "Nobody has written one yet.") : null,
+    rest,
+  );
+}
+
+/** A guest has one review of a hotel. */
+function reviewsOf({ reviews, next }) {
+  return { entries: reviews.map((review) => ({ id: review.guest, ...review })), next };
+}
+
+function reviewView(review) {
+  return h(
+    "article",
+    {},
+    h("small", {}, `${review.guest} ${"★".repeat(review.stars)} ${ago(review.at)}`),
+    h("p", {}, review.text),
   );
 }
 
 async function showBookings() {
   const me = session();
   if (me === null) return show(h("p", {}, "Log in to see your bookings."));
-  const bookings = await call("myBookings", { token: me.token });
+  const load = (before) =>
+    call("myBookings", { token: me.token, before }).then(({ bookings, next }) => ({ entries: bookings, next }));
+  const newest = await load(null);
+  const rest = older(load, bookingView);
+  rest.begin(newest);
   show(
     h("h2", {}, "My bookings"),
-    bookings.map((booking) =>
-      h(
-        "article",
-        { className: "row" },
-        h("a", { href: `#/hotels/${booking.hotel}` }, booking.hotel),
-        `room ${booking.room}, ${booking.nights} nights from ${booking.arrival}, ${booking.cents / 100} €`,
-        action("Cancel", async () => {
-          await call("cancel", { token: me.token, booking: booking.id });
-          await render();
-        }),
-      ),
-    ),
+    newest.entries.map(bookingView),
+    newest.entries.length === 0 ? h("p", {}, "You have booked nothing yet.") : null,
+    rest,
+  );
+}
+
+function bookingView(booking) {
+  return h(
+    "article",
+    { className: "row" },
+    h("a", { href: `#/hotels/${booking.hotel}` }, booking.hotel),
+    `room ${booking.room}, ${counted(booking.nights, "night")} from ${booking.arrival}, ${booking.cents / 100} €`,
+    action("Cancel", async () => {
+      await call("cancel", { token: session().token, booking: booking.id });
+      await render();
+    }),
   );
 }
 
 function stayForm(label, submit) {
   return form(
     {
-      arrival: { type: "date", value: wanted.arrival },
-      count: { type: "number", min: 1, max: 14, value: wanted.count },
+      arrival: { label: "Arrival", type: "date", value: wanted.arrival },
+      count: { label: "Nights", type: "number", min: 1, max: 14, value: wanted.count },
     },
     label,
     async ({ arrival, count }) => {

@@ -1,7 +1,7 @@
 /** The application as its guests meet it: over HTTP, at two locations. */
 import { fileURLToPath } from "node:url";
 import { type TestApp, startTestApp } from "@radical/cli/testing";
-import type { Handlers, HotelPage, HotelView } from "#radical";
+import type { BookingPage, Handlers, HotelPage, HotelView } from "#radical";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 const ZURICH = { latitude: 47.3769, longitude: 8.5417 };
@@ -62,10 +62,10 @@ test("a cancelled room is free again, and only its guest can cancel", async () =
   const [guest, other] = [await join("guest"), await join("other")];
   const hotel = "lisbon-miradouro";
   const booking = await app.result("book", { token: guest, hotel, arrival: "2099-12-30", count: 4 });
-  expect(await app.result("myBookings", { token: guest }, { location: "far" })).toEqual([booking]);
+  expect((await app.result("myBookings", { token: guest }, { location: "far" })).bookings).toEqual([booking]);
   expect((await app.call("cancel", { token: other, booking: booking.id })).error?.code).toBe("no_such_booking");
   await app.result("cancel", { token: guest, booking: booking.id }, { location: "far" });
-  expect(await app.result("myBookings", { token: guest })).toEqual([]);
+  expect(await app.result("myBookings", { token: guest })).toEqual({ bookings: [], next: null });
   expect((await app.call("cancel", { token: guest, booking: booking.id })).status).toBe(404);
   const again = await app.result("book", { token: other, hotel, arrival: "2100-01-02", count: 1 });
   expect(again.room).toBe(booking.room);
@@ -79,8 +79,45 @@ test("a second review takes the place of the first", async () => {
   for (const stars of [1, 5]) {
     expect(await app.result("review", { token, hotel, stars, text: "" })).toBe(before + 1);
   }
-  expect((await page()).reviews).toMatchObject([{ guest: "critic", stars: 5 }]);
+  expect((await page()).reviews.reviews).toMatchObject([{ guest: "critic", stars: 5 }]);
   expect((await app.call("review", { token, hotel, stars: 6, text: "" })).status).toBe(400);
+});
+
+test("bookings and reviews come in pages, the newest first", async () => {
+  const token = await join("regular");
+  const made: string[] = [];
+  for (let night = 1; night <= 5; night++) {
+    const stay = { token, hotel: "lisbon-casa-alfama", arrival: `2099-07-0${night}`, count: 1 };
+    made.push((await app.result("book", stay)).id);
+  }
+  const booked: string[] = [];
+  let before: string | null = null;
+  do {
+    const page: BookingPage = await app.result("myBookings", { token, before, limit: 2 }, { location: "far" });
+    booked.push(...page.bookings.map(({ id }) => id));
+    before = page.next;
+  } while (before !== null);
+  expect(booked).toEqual(made.toReversed());
+
+  const hotel = "kyoto-kamo-ryokan";
+  const critics = ["r-1", "r-2", "r-3"];
+  for (const name of critics) await app.result("review", { token: await join(name), hotel, stars: 4, text: name });
+  const first = await app.result("reviews", { hotel, limit: 2 }, { location: "far" });
+  expect(first.reviews.map(({ guest }) => guest)).toEqual(["r-3", "r-2"]);
+  // The oldest one writes anew.
+  await app.result("review", {
+    token: (await app.result("login", { name: "r-1", password: "correct horse" })).token,
+    hotel,
+    stars: 1,
+    text: "",
+  });
+  expect((await app.result("reviews", { hotel, before: first.next })).reviews).toEqual([]);
+  const { reviews } = await app.result("hotel", { id: hotel });
+  expect(reviews.reviews.map(({ guest, stars }) => [guest, stars])).toEqual([
+    ["r-1", 1],
+    ["r-3", 4],
+    ["r-2", 4],
+  ]);
 });
 
 test("recommendations are in the order asked for", async () => {

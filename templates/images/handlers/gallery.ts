@@ -2,12 +2,21 @@
 import { abort } from "@radical/sdk";
 import { isName } from "./lib/accounts";
 import { findImage } from "./lib/find";
-import { ImagePage, SearchPage, TagCount, talks } from "./lib/records";
-import { ALL, favouritesOf, intersect, sizeOfSet } from "./lib/sets";
+import {
+  CommentPage,
+  ImagePage,
+  SearchPage,
+  TagCount,
+  comments as commentTable,
+  imageKey,
+  tagCounts,
+} from "./lib/records";
+import { favouritesOf, intersect, newest, newestOf } from "./lib/sets";
 import { setMeantBy } from "./lib/tags";
 
 const MAX_TERMS = 6;
 const MAX_PAGE = 50;
+const COMMENTS_SHOWN = 20;
 
 /**
  * The images that have all of these tags, and none of those that are written with a `-` before them, the newest first;
@@ -23,8 +32,10 @@ export function search(tags: string[], before: i32 = 0, limit: i32 = 20): Search
     if (tags[i].startsWith("-")) unwanted.push(setMeantBy(tags[i].substring(1)));
     else wanted.push(setMeantBy(tags[i]));
   }
-  if (wanted.length == 0) wanted.push(ALL);
-  return intersect(wanted, unwanted, before, max(1, min(limit, MAX_PAGE)));
+  const most = max(1, min(limit, MAX_PAGE));
+  if (wanted.length + unwanted.length == 0) return newest(before, most);
+  if (wanted.length == 1 && unwanted.length == 0) return newestOf(wanted[0], before, most);
+  return intersect(wanted, unwanted, before, most);
 }
 
 /** An image, its tags with the number of images that have each, and what is said about it. */
@@ -34,12 +45,17 @@ export function image(id: i32): ImagePage {
   for (let i = 0; i < page.image.tags.length; i++) {
     const entry = new TagCount();
     entry.tag = page.image.tags[i];
-    entry.count = sizeOfSet(entry.tag);
+    entry.count = <i32>tagCounts.get(entry.tag);
     page.tags.push(entry);
   }
-  const talk = talks.get(id.toString());
-  if (talk != null) page.comments = talk.comments;
+  page.comments = viewComments(id, null, COMMENTS_SHOWN);
   return page;
+}
+
+/** Comments on an image, the newest first: those before a cursor of `image` or of an earlier page. */
+export function comments(image: i32, before: string | null = null, limit: i32 = 20): CommentPage {
+  findImage(image);
+  return viewComments(image, before, limit);
 }
 
 /** Somebody's favourites, the newest image first. */
@@ -47,5 +63,17 @@ export function favourites(name: string, before: i32 = 0, limit: i32 = 20): Sear
   if (!isName(name)) {
     abort(404, "no_such_person", `There is nobody called "${name}".`);
   }
-  return intersect([favouritesOf(name)], [], before, max(1, min(limit, MAX_PAGE)));
+  return newestOf(favouritesOf(name), before, max(1, min(limit, MAX_PAGE)));
+}
+
+/** Comments on an image, the newest first; `before`: the page before it. */
+function viewComments(image: i32, before: string | null, limit: i32): CommentPage {
+  let range = commentTable.prefix(imageKey(image) + "/");
+  if (before != null) range = range.before(before);
+  const most = max(1, min(limit, MAX_PAGE));
+  const rows = range.last(most);
+  const page = new CommentPage();
+  for (const row of rows) page.comments.push(row.value);
+  if (rows.length == most) page.next = rows[rows.length - 1].cursor;
+  return page;
 }

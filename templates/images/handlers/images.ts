@@ -1,10 +1,22 @@
 /** What is done with an image: uploading, tagging, favouring, voting and commenting. */
-import { abort, now } from "@radical/sdk";
+import { abort, ascending, now, uuid } from "@radical/sdk";
 import { authenticate } from "./lib/accounts";
 import { findImage } from "./lib/find";
 import { renderText } from "./lib/markup";
-import { COMMENTS_KEPT, Comment, Image, Talk, Vote, Word, images, talks, votes, words } from "./lib/records";
-import { ALL, addToSet, favouritesOf, removeFromSet, sizeOfSet } from "./lib/sets";
+import {
+  Comment,
+  Image,
+  Vote,
+  Word,
+  comments,
+  imageKey,
+  images,
+  numbers,
+  tagCounts,
+  votes,
+  words,
+} from "./lib/records";
+import { addToSet, favouritesOf, isEmptySet, removeFromSet } from "./lib/sets";
 import { addTags, isTag, tagMeantBy } from "./lib/tags";
 
 /** Publishes the image at `url`. Gives its number. */
@@ -24,15 +36,15 @@ export function upload(token: string, url: string, width: i32, height: i32, tags
     abort(400, "no_tags", "An image has at least one tag.");
   }
   const uploaded = new Image();
-  uploaded.id = sizeOfSet(ALL) + 1;
+  numbers.add("images", 1);
+  uploaded.id = <i32>numbers.get("images");
   uploaded.uploader = me;
   uploaded.url = url;
   uploaded.width = width;
   uploaded.height = height;
   uploaded.at = now();
-  addToSet(ALL, uploaded.id);
   addTags(uploaded, tags);
-  images.put(uploaded.id.toString(), uploaded);
+  images.put(imageKey(uploaded.id), uploaded);
   return uploaded.id;
 }
 
@@ -41,7 +53,7 @@ export function tag(token: string, image: i32, tags: string[]): string[] {
   authenticate(token);
   const tagged = findImage(image);
   addTags(tagged, tags);
-  images.put(image.toString(), tagged);
+  images.put(imageKey(image), tagged);
   return tagged.tags;
 }
 
@@ -56,8 +68,9 @@ export function untag(token: string, image: i32, tag: string): string[] {
       abort(409, "last_tag", "An image has at least one tag.");
     }
     tagged.tags.splice(at, 1);
-    images.put(image.toString(), tagged);
+    images.put(imageKey(image), tagged);
     removeFromSet(taken, image);
+    tagCounts.add(taken, -1);
   }
   return tagged.tags;
 }
@@ -73,7 +86,7 @@ export function alias(token: string, word: string, tag: string): string {
     abort(400, "same_word", "A tag is no other word for itself.");
   }
   const made = findWord(word);
-  if (sizeOfSet(word) > 0 || made.others > 0) {
+  if (!isEmptySet(word) || made.others > 0) {
     abort(409, "word_taken", `"${word}" is in use as a tag.`);
   }
   made.means = meant;
@@ -95,7 +108,7 @@ export function favourite(token: string, image: i32): i32 {
   const liked = findImage(image);
   if (addToSet(favouritesOf(me), image)) {
     liked.favourites += 1;
-    images.put(image.toString(), liked);
+    images.put(imageKey(image), liked);
   }
   return liked.favourites;
 }
@@ -106,7 +119,7 @@ export function unfavourite(token: string, image: i32): i32 {
   const liked = findImage(image);
   if (removeFromSet(favouritesOf(me), image)) {
     liked.favourites -= 1;
-    images.put(image.toString(), liked);
+    images.put(imageKey(image), liked);
   }
   return liked.favourites;
 }
@@ -118,7 +131,7 @@ export function vote(token: string, image: i32, value: i32): i32 {
     abort(400, "bad_vote", "A vote is 1, -1 or 0.");
   }
   const voted = findImage(image);
-  const key = image.toString() + "/" + me;
+  const key = imageKey(image) + "/" + me;
   const before = votes.get(key);
   if (value == 0) {
     votes.delete(key);
@@ -128,7 +141,7 @@ export function vote(token: string, image: i32, value: i32): i32 {
     votes.put(key, cast);
   }
   voted.score += value - (before == null ? 0 : before.value);
-  images.put(image.toString(), voted);
+  images.put(imageKey(image), voted);
   return voted.score;
 }
 
@@ -140,13 +153,9 @@ export function comment(token: string, image: i32, text: string): void {
   }
   findImage(image);
   const made = new Comment();
+  made.id = `${ascending(now())}-${uuid()}`;
   made.author = me;
   made.html = renderText(text);
   made.at = now();
-  const key = image.toString();
-  let talk = talks.get(key);
-  if (talk == null) talk = new Talk();
-  talk.comments.unshift(made);
-  if (talk.comments.length > COMMENTS_KEPT) talk.comments.pop();
-  talks.put(key, talk);
+  comments.put(imageKey(image) + "/" + made.id, made);
 }

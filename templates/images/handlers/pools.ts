@@ -1,9 +1,9 @@
 /** Pools: images in an order, each once. Everybody who is logged in may change them. */
-import { abort, uuid } from "@radical/sdk";
+import { Row, abort, uuid } from "@radical/sdk";
 import { authenticate } from "./lib/accounts";
 import { findImage, findPool } from "./lib/find";
-import { MAX_POOL, Pool, PoolPage, images, pools } from "./lib/records";
-import { insert } from "./lib/sets";
+import { between } from "./lib/order";
+import { MAX_POOL, Member, Pool, PoolPage, imageKey, images, pooled, pools } from "./lib/records";
 
 /** Makes an empty pool. Gives its id. */
 export function createPool(token: string, name: string): string {
@@ -22,28 +22,31 @@ export function createPool(token: string, name: string): string {
 /** Puts an image at a place of a pool, counted from 0, or at the end; moves it if it is there. Gives the new order. */
 export function addToPool(token: string, pool: string, image: i32, at: i32 = -1): i32[] {
   authenticate(token);
-  const changed = findPool(pool);
+  findPool(pool);
   findImage(image);
-  const before = changed.images.indexOf(image);
-  if (before >= 0) changed.images.splice(before, 1);
-  if (changed.images.length == MAX_POOL) {
+  const others: Row<Member>[] = [];
+  for (const row of rowsOf(pool)) {
+    if (row.value.image == image) pooled.delete(row.key);
+    else others.push(row);
+  }
+  if (others.length == MAX_POOL) {
     abort(409, "pool_full", `A pool has at most ${MAX_POOL} images.`);
   }
-  insert(changed.images, at < 0 ? changed.images.length : min(at, changed.images.length), image);
-  pools.put(pool, changed);
-  return changed.images;
+  const place = at < 0 ? others.length : min(at, others.length);
+  const before = place == 0 ? "" : positionOf(others[place - 1]);
+  const after = place == others.length ? "" : positionOf(others[place]);
+  const member = new Member();
+  member.image = image;
+  pooled.put(pool + "/" + between(before, after), member);
+  return orderOf(pool);
 }
 
 /** Takes an image out of a pool. Gives the new order. */
 export function removeFromPool(token: string, pool: string, image: i32): i32[] {
   authenticate(token);
-  const changed = findPool(pool);
-  const at = changed.images.indexOf(image);
-  if (at >= 0) {
-    changed.images.splice(at, 1);
-    pools.put(pool, changed);
-  }
-  return changed.images;
+  findPool(pool);
+  for (const row of rowsOf(pool)) if (row.value.image == image) pooled.delete(row.key);
+  return orderOf(pool);
 }
 
 /** A pool with its images, in order. */
@@ -53,9 +56,23 @@ export function pool(id: string): PoolPage {
   page.id = found.id;
   page.name = found.name;
   page.creator = found.creator;
-  for (let i = 0; i < found.images.length; i++) {
-    const image = images.get(found.images[i].toString());
+  for (const row of rowsOf(id)) {
+    const image = images.get(imageKey(row.value.image));
     if (image != null) page.images.push(image);
   }
   return page;
+}
+
+function rowsOf(pool: string): Row<Member>[] {
+  return pooled.prefix(pool + "/").first(MAX_POOL);
+}
+
+function orderOf(pool: string): i32[] {
+  const order: i32[] = [];
+  for (const row of rowsOf(pool)) order.push(row.value.image);
+  return order;
+}
+
+function positionOf(row: Row<Member>): string {
+  return row.key.substring(row.key.indexOf("/") + 1);
 }

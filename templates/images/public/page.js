@@ -1,4 +1,4 @@
-import { action, ago, attempt, call, form, h, session, show, showSession } from "./ui.js";
+import { action, ago, attempt, call, counted, form, h, older, session, show, showSession } from "./ui.js";
 
 /** `#/images/<number>`, `#/pools/<id>` and `#/upload`; `#/search/<tags>` and anything else is a search. */
 async function render() {
@@ -15,6 +15,7 @@ async function showSearch(query) {
   const more = h("p", {});
   const addPage = async (before) => {
     const page = await call("search", { tags, before });
+    if (before === 0 && page.images.length === 0) found.append("No image has these tags.");
     found.append(...page.images.map(thumbnail));
     more.replaceChildren(...(page.next === 0 ? [] : [action("More", () => addPage(page.next))]));
   };
@@ -40,10 +41,10 @@ function showUpload() {
   show(
     form(
       {
-        url: { placeholder: "https://" },
-        width: { placeholder: "width", type: "number" },
-        height: { placeholder: "height", type: "number" },
-        tags: { placeholder: "tags" },
+        url: { label: "Picture", placeholder: "https://" },
+        width: { label: "Width in pixels", type: "number", min: 1 },
+        height: { label: "Height in pixels", type: "number", min: 1 },
+        tags: { label: "Tags", placeholder: "sky night" },
       },
       "Publish",
       async ({ url, width, height, tags }) => {
@@ -64,6 +65,9 @@ function showUpload() {
 async function showImage(id) {
   const { image, tags, comments } = await call("image", { id });
   const me = session();
+  const newest = entriesOf(comments);
+  const rest = older((before) => call("comments", { image: id, before }).then(entriesOf), commentView);
+  rest.begin(newest);
   const change =
     (handler, args = {}) =>
     async () => {
@@ -72,37 +76,32 @@ async function showImage(id) {
     };
   show(
     picture(image),
-    h("p", {}, h("small", {}, `${image.width} × ${image.height}, by ${image.uploader} ${ago(image.at)}`)),
+    h("p", {}, h("small", {}, `${image.width} × ${image.height}, by ${image.uploader}, ${ago(image.at)}`)),
     h(
       "div",
       { className: "row" },
-      h("span", { id: "favourites" }, `${image.favourites} favourites`),
-      h("span", { id: "score" }, `score ${image.score}`),
-      me === null
-        ? []
-        : [
-            action("Favourite", change("favourite")),
-            action("No favourite", change("unfavourite")),
-            action("▲", change("vote", { value: 1 })),
-            action("▼", change("vote", { value: -1 })),
-          ],
+      me === null ? [] : action("▲", change("vote", { value: 1 }), "Vote up"),
+      h("span", { id: "score" }, `${image.score}`),
+      me === null ? [] : action("▼", change("vote", { value: -1 }), "Vote down"),
+      h("span", { id: "favourites" }, counted(image.favourites, "favourite")),
+      me === null ? [] : [action("Favourite", change("favourite")), action("Unfavourite", change("unfavourite"))],
     ),
     h(
       "ul",
-      {},
+      { className: "tags" },
       tags.map(({ tag, count }) =>
         h(
           "li",
           {},
           h("a", { href: `#/search/${encodeURIComponent(tag)}` }, tag),
           ` ${count} `,
-          me === null ? "" : action("✕", change("untag", { tag })),
+          me === null ? "" : action("✕", change("untag", { tag }), `Remove the tag ${tag}`),
         ),
       ),
     ),
     me === null
       ? null
-      : form({ tags: { placeholder: "tags" } }, "Tag", async (given) => {
+      : form({ tags: { placeholder: "more tags" } }, "Tag", async (given) => {
           await change("tag", { tags: wordsOf(given.tags) })();
         }),
     me === null
@@ -110,15 +109,22 @@ async function showImage(id) {
       : form({ text: { placeholder: "What do you say?", type: "textarea" } }, "Comment", async ({ text }) => {
           await change("comment", { text })();
         }),
-    comments.map((comment) =>
-      h(
-        "article",
-        {},
-        h("small", {}, `${comment.author} ${ago(comment.at)}`),
-        // The handler has made it safe: lib/markup.ts.
-        h("div", { innerHTML: comment.html }),
-      ),
-    ),
+    newest.entries.map(commentView),
+    rest,
+  );
+}
+
+function entriesOf({ comments, next }) {
+  return { entries: comments, next };
+}
+
+function commentView(comment) {
+  return h(
+    "article",
+    {},
+    h("small", {}, `${comment.author}, ${ago(comment.at)}`),
+    // The handler has made it safe: lib/markup.ts.
+    h("div", { innerHTML: comment.html }),
   );
 }
 

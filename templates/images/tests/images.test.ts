@@ -51,8 +51,34 @@ test("images uploaded at once at two locations have numbers of their own, and a 
   const even = ids.filter((_, i) => i % 2 === 0).toSorted((a, b) => b - a);
   expect(await search(["many", "kind_0"])).toEqual(even);
   expect(await search(["many", "-kind_1"])).toEqual(even);
+  expect(await search(["many", "kind_0"], 1)).toEqual(even);
   expect(await search(["kind_0", "kind_1"])).toEqual([]);
   expect(await search(["many", "no_such_tag"])).toEqual([]);
+});
+
+test("a search goes on behind the images that one page looks at", async () => {
+  const token = await join("collector");
+  const rare = await upload(token, ["common", "rare"]);
+  for (let batch = 0; batch < 11; batch++)
+    await Promise.all(Array.from({ length: 10 }, (_, i) => upload(token, ["common"], other(i))));
+  const first = await app.result("search", { tags: ["common", "rare"] });
+  expect(first).toMatchObject({ images: [] });
+  expect(first.next).toBeGreaterThan(rare);
+  expect(await search(["common", "rare"])).toEqual([rare]);
+  expect((await search(["common", "-rare"])).length).toBe(110);
+});
+
+test("comments come in pages, the newest first", async () => {
+  const token = await join("wordy");
+  const image = await upload(token, ["discussed"]);
+  for (let i = 0; i < 5; i++) await app.result("comment", { token, image, text: `Comment ${i}` });
+  const { comments, next } = await app.result("comments", { image, limit: 3 }, { location: "far" });
+  await app.result("comment", { token, image, text: "Comment 5" });
+  const rest = await app.result("comments", { image, before: next, limit: 3 }, { location: "far" });
+  expect([...comments, ...rest.comments].map(({ html }) => html)).toEqual(
+    [4, 3, 2, 1, 0].map((i) => `<p>Comment ${i}</p>`),
+  );
+  expect(rest.next).toBeNull();
 });
 
 test("a tag counts the images that have it, whatever is tagged and untagged at once", async () => {
@@ -123,6 +149,10 @@ test("a pool keeps its order, with each image once", async () => {
   const last = before[3]!;
   await app.result("addToPool", { token, pool: id, image: last, at: 0 });
   expect(await order()).toEqual([last, ...before.slice(0, 3)]);
+  // One place after the other, so often that positions between two become long.
+  for (let i = 0; i < 12; i++) await app.result("addToPool", { token, pool: id, image: before[i % 3]!, at: 1 });
+  expect(await order()).toEqual([last, before[2]!, before[1]!, before[0]!]);
+  for (const image of before.slice(0, 3).toReversed()) await app.result("addToPool", { token, pool: id, image, at: 1 });
   await app.result("removeFromPool", { token, pool: id, image: before[0]! });
   expect(await order()).toEqual([last, ...before.slice(1, 3)]);
 });
@@ -149,7 +179,7 @@ test("markup of comments is text, and an image keeps its last tag", async () => 
   const token = await join("talker");
   const image = await upload(token, ["only"]);
   await app.result("comment", { token, image, text: "<script>alert(1)</script>" });
-  expect((await look(image)).comments[0]?.html).toContain("&lt;script&gt;");
+  expect((await look(image)).comments.comments[0]?.html).toContain("&lt;script&gt;");
   expect((await app.call("untag", { token, image, tag: "only" })).error?.code).toBe("last_tag");
 });
 

@@ -25,14 +25,10 @@ const ALL = "all";
 /** Adds a note and gives it. */
 export function addNote(text: string): Note {
   if (text.length == 0 || text.length > 1000) abort(400, "bad_text", "A note has 1 to 1000 characters.");
-  const note = new Note();
-  note.id = uuid();
-  note.text = text;
-  note.at = now();
+  const note: Note = { id: uuid(), text, at: now() };
   notes.put(note.id, note);
 
-  let list = lists.get(ALL);
-  if (list == null) list = new NoteList();
+  const list = lists.get(ALL) ?? new NoteList();
   list.ids.unshift(note.id);
   lists.put(ALL, list);
   return note;
@@ -41,10 +37,9 @@ export function addNote(text: string): Note {
 /** The newest notes. */
 export function listNotes(limit: i32 = 20): Note[] {
   const found: Note[] = [];
-  const list = lists.get(ALL);
-  if (list == null) return found;
-  for (let i = 0; i < min(limit, list.ids.length); i++) {
-    const note = notes.get(list.ids[i]);
+  const ids = lists.get(ALL)?.ids ?? [];
+  for (const id of ids.slice(0, max(limit, 0))) {
+    const note = notes.get(id);
     if (note != null) found.push(note);
   }
   return found;
@@ -65,8 +60,7 @@ export function removeNote(id: string): bool {
 
 /** Counts up and gives the new value. */
 export function increment(by: i32 = 1): i32 {
-  let counter = counters.get(ALL);
-  if (counter == null) counter = new Counter();
+  const counter = counters.get(ALL) ?? new Counter();
   counter.value += by;
   counters.put(ALL, counter);
   return counter.value;
@@ -74,6 +68,5 @@ export function increment(by: i32 = 1): i32 {
 
 /** The value of the counter. */
 export function count(): i32 {
-  const counter = counters.get(ALL);
-  return counter == null ? 0 : counter.value;
+  return counters.get(ALL)?.value ?? 0;
 }

@@ -2,8 +2,8 @@
 import { now } from "@radical/sdk";
 import { Session, checkPassword, closeSession, createAccount, openSession } from "./lib/accounts";
 import { findPerson } from "./lib/people";
-import { Person, ProfileView, Timeline, people, timelines } from "./lib/records";
-import { viewPosts } from "./lib/views";
+import { Person, PostPage, ProfileView, followers, following, people } from "./lib/records";
+import { viewPostsOf } from "./lib/views";
 
 /** Makes an account and logs in. */
 export function register(name: string, password: string, bio: string = ""): Session {
@@ -13,7 +13,6 @@ export function register(name: string, password: string, bio: string = ""): Sess
   person.bio = bio;
   person.joinedAt = now();
   people.put(name, person);
-  timelines.put(name, new Timeline());
   return openSession(name);
 }
 
@@ -33,8 +32,14 @@ export function profile(name: string): ProfileView {
   view.name = person.name;
   view.bio = person.bio;
   view.joinedAt = person.joinedAt;
-  view.followers = person.followers.length;
-  view.following = person.following.length;
-  view.posts = viewPosts(person.posts, 10);
+  view.followers = followers.prefix(name + "/").count();
+  view.following = following.prefix(name + "/").count();
+  view.posts = viewPostsOf(name, null, 10);
   return view;
+}
+
+/** Posts of a person, the newest first: those before a cursor of `profile` or of an earlier page. */
+export function posts(name: string, before: string | null = null, limit: i32 = 20): PostPage {
+  findPerson(name);
+  return viewPostsOf(name, before, limit);
 }

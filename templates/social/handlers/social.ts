@@ -1,20 +1,21 @@
 /** Following, posting, reading and liking: everything done by somebody who is logged in. */
-import { abort, now, uuid } from "@radical/sdk";
+import { abort, ascending, now, uuid } from "@radical/sdk";
+import { authenticate } from "./lib/accounts";
+import { findPerson } from "./lib/people";
 import {
+  Follow,
   Like,
+  MOST_FOLLOWERS,
   Post,
-  PostView,
-  TIMELINE_LENGTH,
-  Timeline,
+  PostPage,
   TimelineEntry,
+  followers,
+  following,
   likes,
-  people,
   posts,
   timelines,
 } from "./lib/records";
-import { authenticate, isId } from "./lib/accounts";
-import { findPerson } from "./lib/people";
-import { viewPosts } from "./lib/views";
+import { viewTimelineOf } from "./lib/views";
 
 /**
  * Follows `name`: their new posts come to the caller's timeline. Gives the number of their followers.
@@ -25,15 +26,18 @@ export function follow(token: string, name: string): i32 {
   if (me == name) {
     abort(400, "own_name", "Nobody follows themselves.");
   }
-  const follower = findPerson(me);
-  const followed = findPerson(name);
-  if (!followed.followers.includes(me)) {
-    followed.followers.push(me);
-    follower.following.push(name);
-    people.put(name, followed);
-    people.put(me, follower);
+  findPerson(name);
+  const all = followers.prefix(name + "/");
+  if (!followers.has(name + "/" + me)) {
+    if (all.count() == MOST_FOLLOWERS) {
+      abort(409, "too_popular", `${name} has ${MOST_FOLLOWERS} followers, and there is no room for more.`);
+    }
+    const follow = new Follow();
+    follow.at = now();
+    followers.put(name + "/" + me, follow);
+    following.put(me + "/" + name, follow);
   }
-  return followed.followers.length;
+  return all.count();
 }
 
 /**
@@ -42,16 +46,10 @@ export function follow(token: string, name: string): i32 {
  */
 export function unfollow(token: string, name: string): i32 {
   const me = authenticate(token);
-  const follower = findPerson(me);
-  const followed = findPerson(name);
-  const at = followed.followers.indexOf(me);
-  if (at >= 0) {
-    followed.followers.splice(at, 1);
-    follower.following.splice(follower.following.indexOf(name), 1);
-    people.put(name, followed);
-    people.put(me, follower);
-  }
-  return followed.followers.length;
+  findPerson(name);
+  followers.delete(name + "/" + me);
+  following.delete(me + "/" + name);
+  return followers.prefix(name + "/").count();
 }
 
 /** Publishes a post to the timelines of the author and of everybody who follows them. Gives its id. */
@@ -60,43 +58,27 @@ export function post(token: string, text: string): string {
   if (text.trim().length == 0 || text.length > 2000) {
     abort(400, "bad_text", "A post has 1 to 2000 characters.");
   }
-  const author = findPerson(me);
   const created = new Post();
-  created.id = uuid();
+  const place = `${ascending(now())}-${uuid()}`;
+  created.id = `${me}/${place}`;
   created.author = me;
   created.text = text;
   created.at = now();
   posts.put(created.id, created);
 
-  author.posts.unshift(created.id);
-  people.put(me, author);
-
-  deliver(created.id, me, me);
-  for (let i = 0; i < author.followers.length; i++) deliver(created.id, me, author.followers[i]);
+  const entry = new TimelineEntry();
+  entry.post = created.id;
+  timelines.put(`${me}/${place}`, entry);
+  for (const row of followers.prefix(me + "/").first(MOST_FOLLOWERS)) {
+    const reader = row.key.substring(me.length + 1);
+    timelines.put(`${reader}/${place}`, entry);
+  }
   return created.id;
 }
 
-/** Puts a post on top of a reader's timeline. */
-function deliver(id: string, author: string, reader: string): void {
-  let delivered = timelines.get(reader);
-  if (delivered == null) delivered = new Timeline();
-  const entry = new TimelineEntry();
-  entry.post = id;
-  entry.author = author;
-  delivered.entries.unshift(entry);
-  if (delivered.entries.length > TIMELINE_LENGTH) delivered.entries.pop();
-  timelines.put(reader, delivered);
-}
-
-/** The newest posts of those whom the caller follows, and the caller's own. */
-export function timeline(token: string, limit: i32 = 20): PostView[] {
-  const me = authenticate(token);
-  const ids: string[] = [];
-  const found = timelines.get(me);
-  if (found != null) {
-    for (let i = 0; i < found.entries.length; i++) ids.push(found.entries[i].post);
-  }
-  return viewPosts(ids, min(limit, TIMELINE_LENGTH));
+/** Posts of those whom the caller follows, and the caller's own, the newest first; `before`: the page before it. */
+export function timeline(token: string, before: string | null = null, limit: i32 = 20): PostPage {
+  return viewTimelineOf(authenticate(token), before, limit);
 }
 
 /**
@@ -105,7 +87,7 @@ export function timeline(token: string, limit: i32 = 20): PostView[] {
  */
 export function like(token: string, id: string): i32 {
   const me = authenticate(token);
-  const liked = isId(id) ? posts.get(id) : null;
+  const liked = id.length > 0 && id.length <= 100 ? posts.get(id) : null;
   if (liked == null) {
     abort(404, "no_such_post", `There is no post "${id}".`);
   }

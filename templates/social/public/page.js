@@ -5,8 +5,10 @@ import {
   attempt,
   call,
   client,
+  counted,
   form,
   h,
+  older,
   session,
   setSession,
   show,
@@ -25,9 +27,12 @@ async function render() {
   if (name !== undefined) return showProfile(decodeURIComponent(name));
   const me = session();
   if (me === null) return show(h("p", {}, "Log in or register to see your timeline."));
-  const posts = await call("timeline", { token: me.token });
+  const load = (before) => call("timeline", { token: me.token, before }).then(entriesOf);
+  const newest = await load(null);
   // Somebody has gone on meanwhile.
   if (location.hash !== hash) return;
+  const rest = older(load, postView);
+  rest.begin(newest);
   show(
     form({ text: { placeholder: "What is new?", type: "textarea" } }, "Post", async ({ text }) => {
       await call("post", { token: me.token, text });
@@ -36,7 +41,9 @@ async function render() {
     form({ name: { placeholder: "somebody's name" } }, "Visit", ({ name: visited }) => {
       location.hash = `/people/${visited}`;
     }),
-    posts.map(postView),
+    newest.entries.map(postView),
+    newest.entries.length === 0 ? h("p", {}, "Nothing yet. Visit somebody, and follow them.") : null,
+    rest,
   );
 }
 
@@ -46,9 +53,10 @@ function showProfile(name) {
   const [bio, following] = [h("p", {}), h("span", {})];
   const followers = h("span", { id: "followers" });
   const list = h("div", {});
+  const rest = older((before) => call("posts", { name, before }).then(entriesOf), postView);
   const posts = new Map();
   const change = (handler) => () =>
-    showEarly(followers, speculate[handler]({ token: session().token, name }), (count) => `${count} followers`);
+    showEarly(followers, speculate[handler]({ token: session().token, name }), (count) => counted(count, "follower"));
   show(
     h("h2", {}, name),
     bio,
@@ -57,30 +65,37 @@ function showProfile(name) {
       ? null
       : h("div", { className: "row" }, action("Follow", change("follow")), action("Unfollow", change("unfollow"))),
     list,
+    rest,
   );
   watch(
     (options) => live.profile({ name }, options),
     (person) => {
       bio.textContent = person.bio;
       following.textContent = ` follows ${person.following}`;
-      showConfirmed(followers, `${person.followers} followers`);
-      for (const post of person.posts) {
+      showConfirmed(followers, counted(person.followers, "follower"));
+      const newest = entriesOf(person.posts);
+      for (const post of newest.entries) {
         const known = posts.get(post.id);
         if (known === undefined) posts.set(post.id, postView(post));
-        else showConfirmed(known.querySelector(".likes"), `${post.likes} likes`);
+        else showConfirmed(known.querySelector(".likes"), counted(post.likes, "like"));
       }
       arrange(
         list,
-        person.posts.map((post) => posts.get(post.id)),
+        newest.entries.map((post) => posts.get(post.id)),
       );
+      rest.begin(newest);
     },
   );
+}
+
+function entriesOf({ posts, next }) {
+  return { entries: posts, next };
 }
 
 function postView(post) {
   // The handler has made it safe: lib/markup.ts.
   const text = h("div", { innerHTML: post.html });
-  const likes = h("span", { className: "likes" }, `${post.likes} likes`);
+  const likes = h("span", { className: "likes" }, counted(post.likes, "like"));
   const me = session();
   return h(
     "article",
@@ -94,7 +109,7 @@ function postView(post) {
       me === null
         ? null
         : action("Like", () =>
-            showEarly(likes, speculate.like({ token: me.token, id: post.id }), (count) => `${count} likes`),
+            showEarly(likes, speculate.like({ token: me.token, id: post.id }), (count) => counted(count, "like")),
           ),
     ),
   );

@@ -1,7 +1,7 @@
 /** The application as its users meet it: over HTTP, at two locations. */
 import { fileURLToPath } from "node:url";
 import { type TestApp, startTestApp } from "@radical/cli/testing";
-import type { Handlers } from "#radical";
+import type { Handlers, PostPage } from "#radical";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 let app: TestApp<Handlers>;
@@ -21,7 +21,7 @@ test("names are taken once, and a password opens only its own account", async ()
   expect((await app.call("register", { name: "ada", password: "battery staple" })).error?.code).toBe("name_taken");
   expect((await app.call("login", { name: "ada", password: "battery staple" })).status).toBe(401);
   const { token } = await app.result("login", { name: "ada", password: "correct horse" }, { location: "far" });
-  expect(await app.result("timeline", { token })).toEqual([]);
+  expect(await app.result("timeline", { token })).toEqual({ posts: [], next: null });
   await app.result("logout", { token });
   expect((await app.call("timeline", { token })).error?.code).toBe("not_logged_in");
 });
@@ -31,18 +31,19 @@ test("a post reaches the timelines of those who follow, and of nobody else", asy
   expect(await app.result("follow", { token: reader, name: "author" }, { location: "far" })).toBe(1);
   const id = await app.result("post", { token: author, text: "Hello @reader <3 #radical" });
 
-  const [post] = await app.result("timeline", { token: reader }, { location: "far" });
+  const [post] = (await app.result("timeline", { token: reader }, { location: "far" })).posts;
   expect(post).toMatchObject({
     id,
     author: "author",
     html: '<p>Hello <a href="#/people/reader">@reader</a> &lt;3 <b>#radical</b></p>',
   });
-  expect(await app.result("timeline", { token: stranger })).toEqual([]);
+  expect((await app.result("timeline", { token: stranger })).posts).toEqual([]);
 
   expect(await app.result("unfollow", { token: reader, name: "author" })).toBe(0);
   await app.result("post", { token: author, text: "Anybody there?" });
-  expect(await app.result("timeline", { token: reader })).toHaveLength(1);
-  expect(await app.result("timeline", { token: author, limit: 1 })).toMatchObject([{ html: "<p>Anybody there?</p>" }]);
+  expect((await app.result("timeline", { token: reader })).posts).toHaveLength(1);
+  const { posts } = await app.result("timeline", { token: author, limit: 1 });
+  expect(posts).toMatchObject([{ html: "<p>Anybody there?</p>" }]);
 });
 
 test("following twice counts once, and so does liking", async () => {
@@ -54,8 +55,34 @@ test("following twice counts once, and so does liking", async () => {
   expect(await app.result("profile", { name: "two" })).toMatchObject({
     followers: 1,
     following: 0,
-    posts: [{ id, likes: 2 }],
+    posts: { posts: [{ id, likes: 2 }], next: null },
   });
+});
+
+test("pages of a timeline and of a person have each post once, whatever is posted meanwhile", async () => {
+  const [author, reader] = [await join("prolific"), await join("patient")];
+  await app.result("follow", { token: reader, name: "prolific" });
+  const written: string[] = [];
+  const write = async (): Promise<void> => {
+    written.push(await app.result("post", { token: author, text: `Post ${written.length}` }));
+  };
+  for (let i = 0; i < 7; i++) await write();
+  const pages: Readonly<Record<string, (before: string | null) => Promise<PostPage>>> = {
+    timeline: (before) => app.result("timeline", { token: reader, before, limit: 3 }, { location: "far" }),
+    posts: (before) => app.result("posts", { name: "prolific", before, limit: 3 }, { location: "far" }),
+  };
+  for (const pageOf of Object.values(pages)) {
+    const expected = written.toReversed();
+    const seen: string[] = [];
+    for (let before: string | null = null, end = false; !end;) {
+      const { posts, next } = await pageOf(before);
+      seen.push(...posts.map(({ id }) => id));
+      await write();
+      before = next;
+      end = next === null;
+    }
+    expect(seen).toEqual(expected);
+  }
 });
 
 test("people who follow somebody at once at two locations are all counted", async () => {

@@ -30,9 +30,7 @@ const bookings = new Table<Booking>("bookings");
 /** Opens a hotel, or changes how many rooms it has. */
 export function open(hotel: string, rooms: i32): void {
   if (hotel.length == 0 || hotel.length > 50) abort(400, "bad_name", "The name of a hotel has 1 to 50 characters.");
-  const opened = new Hotel();
-  opened.rooms = rooms;
-  hotels.put(hotel, opened);
+  hotels.put(hotel, { rooms });
 }
 
 /** How many rooms are free on a night. */
@@ -40,7 +38,7 @@ export function free(hotel: string, date: string): i32 {
   const found = hotels.get(hotel);
   if (found == null) abort(404, "no_such_hotel", `There is no hotel "${hotel}".`);
   const night = nights.get(`${hotel}/${date}`);
-  return night == null ? found.rooms : found.rooms - night.guests.length;
+  return found.rooms - (night?.guests.length ?? 0);
 }
 // #endregion
 
@@ -49,8 +47,7 @@ export function free(hotel: string, date: string): i32 {
 export function book(hotel: string, date: string, guest: string): i32 {
   const found = hotels.get(hotel);
   if (found == null) abort(404, "no_such_hotel", `There is no hotel "${hotel}".`);
-  let night = nights.get(`${hotel}/${date}`);
-  if (night == null) night = new Night();
+  const night = nights.get(`${hotel}/${date}`) ?? new Night();
   if (night.guests.length >= found.rooms) abort(409, "sold_out", `${hotel} is sold out on ${date}.`);
   night.guests.push(guest);
   nights.put(`${hotel}/${date}`, night);
@@ -61,12 +58,8 @@ export function book(hotel: string, date: string, guest: string): i32 {
 // #region stay
 /** Books a room for several nights: all of them, or none. */
 export function stay(hotel: string, dates: string[], guest: string): Booking {
-  for (let i = 0; i < dates.length; i++) book(hotel, dates[i], guest);
-  const booking = new Booking();
-  booking.id = uuid();
-  booking.hotel = hotel;
-  booking.dates = dates;
-  booking.guest = guest;
+  for (const date of dates) book(hotel, date, guest);
+  const booking: Booking = { id: uuid(), hotel, dates, guest };
   bookings.put(booking.id, booking);
   return booking;
 }
@@ -77,13 +70,37 @@ export function stay(hotel: string, dates: string[], guest: string): Booking {
 export function cancel(id: string): void {
   const booking = id.length == 36 ? bookings.get(id) : null;
   if (booking == null) abort(404, "no_such_booking", `There is no booking "${id}".`);
-  for (let i = 0; i < booking.dates.length; i++) {
-    const key = `${booking.hotel}/${booking.dates[i]}`;
+  for (const date of booking.dates) {
+    const key = `${booking.hotel}/${date}`;
     const night = nights.get(key);
     if (night == null) continue;
     night.guests.splice(night.guests.indexOf(booking.guest), 1);
     nights.put(key, night);
   }
   bookings.delete(id);
+}
+// #endregion
+
+// #region hotels
+export class Line {
+  hotel: string = "";
+  rooms: i32 = 0;
+}
+
+export class Page {
+  lines: Line[] = [];
+  /** The hotel to go on behind; null at the end. */
+  next: string | null = null;
+}
+
+/** Hotels with their rooms, in the order of their names: the first ones, or those behind a page. */
+export function list(after: string | null, most: i32 = 20): Page {
+  let range = hotels.all();
+  if (after != null) range = range.after(after);
+  const rows = range.first(most);
+  const page = new Page();
+  for (const row of rows) page.lines.push({ hotel: row.key, rooms: row.value.rooms });
+  if (rows.length == most) page.next = rows[rows.length - 1].cursor;
+  return page;
 }
 // #endregion

@@ -71,3 +71,17 @@ test("a repeat books nothing twice, and a cancelled room is free again", async (
   expect(await app.result("free", { hotel: "Astoria", date: "2027-05-01" })).toBe(2);
 });
 // #endregion
+
+// #region list
+test("hotels are listed by pages, each once, in the order of their names", async () => {
+  for (const hotel of ["Cecil", "Adlon", "Bristol"])
+    await app.result("open", { hotel, rooms: 3 }, { location: "paris" });
+  const first = await app.result("list", { after: null, most: 2 }, { location: "tokyo" });
+  expect(first.lines.map(({ hotel }) => hotel)).toEqual(["Adlon", "Astoria"]);
+  const second = await app.result("list", { after: first.next, most: 2 }, { location: "tokyo" });
+  expect(second.lines).toEqual([
+    { hotel: "Bristol", rooms: 3 },
+    { hotel: "Cecil", rooms: 3 },
+  ]);
+});
+// #endregion

@@ -7,11 +7,14 @@ import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
 import { spanOf, type Diagnostic, type Span } from "../diagnostics/diagnostic.ts";
 import { ENVIRONMENT_HELP, LOG_HELP, REGULAR_EXPRESSION } from "../diagnostics/words.ts";
 import { type as, CommonFlags, ElementKind } from "../parse/assemblyscript.ts";
-import { nameOf, SDK_LIBRARY, type CallSite, type CompiledProgram, type RadicalCompiler } from "../parse/compile.ts";
+import { type CallSite, type CompiledProgram, type RadicalCompiler, SDK_LIBRARY } from "../parse/compile.ts";
 import { isDevelopers } from "../parse/graft.ts";
+import { indexClass, writtenIndexes, type IndexClass } from "../parse/indexes.ts";
 import { spanOfRange, textOf } from "../parse/span.ts";
+import { tableClass, type TableClass } from "../parse/table-classes.ts";
 import type { TableSchema } from "../schema/schema.ts";
 import { checkArithmetic } from "./check-arithmetic.ts";
+import { checkFields } from "./check-fields.ts";
 import { scan } from "./scanner.ts";
 import { sdkCallFix } from "./sdk-import.ts";
 
@@ -23,8 +26,9 @@ interface Refusal {
 
 const GIVEN_SET_ONLY: Refusal = {
   code: "given_set_only",
-  message: "Only a read/write-set function calls `touch`, `willPut` and `willDelete`.",
-  help: "In a handler, call `get`, `has`, `put` or `delete`. For a read/write-set function, write the tag `/** @readwrite <handler> */` before it.",
+  message:
+    "Only a read/write-set function calls `touch`, `willPut`, `willDelete`, and `touchFirst` and the like of ranges.",
+  help: "In a handler, call `get`, `has`, `put`, `delete`, `first`, `last` or `count`. For a read/write-set function, write the tag `/** @readwrite <handler> */` before it.",
 };
 
 /** The refusals of foreign imports, by the start of their names. */
@@ -143,8 +147,9 @@ export function checkUses(
   if (compiler === null) return [];
   return [
     ...checkImports(program, compiler, fallback, kind),
-    ...checkCalls(compiler, tables, kind),
+    ...checkCalls(program, compiler, tables, kind),
     ...checkArithmetic(compiler.arithmetic.findings),
+    ...checkFields(program.sources),
   ];
 }
 
@@ -213,6 +218,7 @@ function mentionOf(full: string, program: as.Program): Span | null {
 }
 
 function checkCalls(
+  program: as.Program,
   compiler: RadicalCompiler,
   tables: readonly Pick<TableSchema, "declaration">[],
   kind: HostFunction["program"],
@@ -231,15 +237,18 @@ function checkCalls(
     else if (/^Float(32|64)Array\./.test(view)) refuse(FLOAT_BITS, site);
   }
   for (const site of compiler.otherThrows) refuse(THROWN, site);
-  const declared = new Set<as.Node>(tables.map((table) => table.declaration.initializer!));
+  const declared = new Set<as.Node>(
+    [...tables, ...writtenIndexes(program)].map(({ declaration }) => declaration.initializer!),
+  );
   for (const [called, sites] of compiler.calls) {
-    const isTable = isTableConstructor(called);
+    const owner = classOf(called);
+    const made = called.is(CommonFlags.Constructor) ? (tableClass(owner) ?? indexClass(owner)) : null;
     const refusal =
-      kind === "both" && SET_METHODS.has(nameOf(called))
+      kind === "both" && isSetMethod(called)
         ? GIVEN_SET_ONLY
         : LIBRARY.find(([names]) => names.test(called.prototype.internalName))?.[1];
     for (const site of sites) {
-      if (isTable && !declared.has(site.node)) refuse(TABLE, site);
+      if (made !== null && !declared.has(site.node)) refuse(notConstant(made), site);
       else if (refusal !== undefined) refuse(refusal, site);
       else if (called.declaration.range.source.isLibrary && RUNTIME_CALL.test(textOf(site.node)))
         refuse(RAW_MEMORY, site);
@@ -248,17 +257,39 @@ function checkCalls(
   return found;
 }
 
-const TABLE_CLASS = `${SDK_LIBRARY}/index/Table`;
-const SET_METHODS = new Set(
-  ["touch", "touchUnwritten", "willPut", "willDelete"].map((name) => `${TABLE_CLASS}#${name}`),
+const SET_METHODS: ReadonlySet<string> = new Set(["touch", "touchUnwritten", "willPut", "willDelete"]);
+const RANGE_SET_METHODS: ReadonlySet<string> = new Set(
+  ["touchFirst", "touchLast", "touchCount"].map((name) => `${SDK_LIBRARY}/ranges/Range#${name}`),
 );
 
-function isTableConstructor(called: as.Function): boolean {
-  return called.is(CommonFlags.Constructor) && nameOf(called).startsWith(`${TABLE_CLASS}#`);
+/** A method that only a read/write-set function may call. */
+function isSetMethod(called: as.Function): boolean {
+  const { name, internalName } = called.prototype;
+  return RANGE_SET_METHODS.has(internalName) || (SET_METHODS.has(name) && tableClass(classOf(called)) !== null);
 }
 
-const TABLE: Refusal = {
-  code: "table_not_constant",
-  message: "This table is not a constant at the top of a file with a literal name, so the build does not know it.",
-  help: 'Declare it outside of functions: `const users = new Table<User>("users");`.',
+/** The internal name of the class that has a method or constructor; "": it is a function. */
+function classOf({ parent }: as.Function): string {
+  return parent.kind === ElementKind.Class ? (parent as as.Class).prototype.internalName : "";
+}
+
+function notConstant(made: TableClass | IndexClass): Refusal {
+  const [noun, example] = DECLARED[made];
+  return {
+    code: "table_not_constant",
+    message: `This ${noun} is not a constant at the top of a file with a literal name, so the build does not know it.`,
+    help: `Declare it outside of functions: \`${example};\`.`,
+  };
+}
+
+const TABLE = ["table", 'const users = new Table<User>("users")'] as const;
+const INDEX = ["index", 'const byAuthor = new Index<Post>(posts, "author, at")'] as const;
+
+/** The noun for each class, and a declaration. */
+const DECLARED: Readonly<Record<TableClass | IndexClass, readonly [noun: string, example: string]>> = {
+  Table: TABLE,
+  Objects: TABLE,
+  Counter: ["counter", 'const seats = new Counter("seats")'],
+  Index: INDEX,
+  Unique: INDEX,
 };

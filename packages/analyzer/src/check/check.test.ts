@@ -152,6 +152,29 @@ describe("declarations", () => {
     expect(duplicate?.related[0]?.span).toMatchObject({ file: "handlers/a.ts", line: 2 });
   });
 
+  test("rows and ranges are no results, and the message says what is", () => {
+    const refused = built({
+      "handlers/a.ts": `
+        import { Range, Row, Table } from "@radical/sdk";
+        export class Post { text: string = ""; }
+        const posts = new Table<Post>("posts");
+        export function newest(): Row<Post>[] { return posts.all().last(20); }
+        export function all(): Range<Post> { return posts.all(); }`,
+    });
+    expect(refused.diagnostics.map(({ code, message, help }) => [code, message, help])).toEqual([
+      [
+        "unsupported_type",
+        "The result of handler newest can't be of type Row<Post>, because such a value can't be sent or stored.",
+        "Return values, keys or cursors in a record of your own: `for (const row of rows) page.posts.push(row.value);`.",
+      ],
+      [
+        "unsupported_type",
+        "The result of handler all can't be of type Range<Post>, because such a value can't be sent or stored.",
+        "Return the values of its rows: `for (const row of range.first(20)) posts.push(row.value);`.",
+      ],
+    ]);
+  });
+
   test("re-exported handlers are handlers", () => {
     const result = built({
       "handlers/a.ts": `export { helper as renamed } from "../lib/shared"; export * from "../lib/more";`,
@@ -279,7 +302,7 @@ describe("what the compiler resolves", () => {
           return users.get(key).name; //! type_error
         }
         export function c(): i32 {
-          const point = { x: 1 }; //! object_literal
+          const point = { x: [] }; //! object_literal
           return nope; //! type_error
         }
       `,
@@ -290,7 +313,7 @@ describe("what the compiler resolves", () => {
       [
         "Type 'i32' is not assignable to type 'string'.",
         "This value can be null, and its place can't take null.",
-        "This object literal has no type: its place does not say which record it is.",
+        "The type of this value is not known, so this object literal has no type.",
         "Cannot find name 'nope'.",
       ]
     `);

@@ -72,6 +72,7 @@ interface Name {
 const WITHOUT_CONSEQUENCES: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>([
   "duplicate_given_set",
   "duplicate_handler",
+  "duplicate_index",
   "duplicate_record",
   "duplicate_table",
   "generic_handler",
@@ -80,8 +81,10 @@ const WITHOUT_CONSEQUENCES: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode
   "given_set_only",
   "given_set_signature",
   "handler_not_function",
+  "index_part",
   "infinite_record",
   "invalid_handler_name",
+  "invalid_index",
   "invalid_table_name",
   "misplaced_tag",
   "nested_record",
@@ -155,10 +158,13 @@ class Mistakes {
   isNear({ primary }: Diagnostic, path: readonly as.Node[] = this.#pathTo(primary)): boolean {
     const node = path.at(-1);
     const isPart = node !== undefined && !isContainer(node);
+    // A member that is not there is one of the object before it.
+    const around = path.at(-2);
+    const start = around instanceof as.PropertyAccessExpression ? around.range.start : primary.start;
     for (const { primary: other, severity } of this.#told) {
       if (severity !== "error" || other.file !== primary.file) continue;
       if (other.start === primary.start) return true;
-      if (isPart && primary.start <= other.start && other.end <= primary.end) return true;
+      if (isPart && start <= other.start && other.end <= primary.end) return true;
     }
     return this.#holes.some((hole) => contains(hole, primary));
   }

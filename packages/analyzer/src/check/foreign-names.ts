@@ -117,6 +117,12 @@ const ENTRIES: readonly Entry[] = [
   },
   {
     code: "nondeterministic",
+    names: "process",
+    reason: "each run of an execution must have the same result",
+    help: "Write a setting as a constant, `const MOST = 20;`, or keep it in a table. Your own Worker can read its environment, and pass a value as an argument.",
+  },
+  {
+    code: "nondeterministic",
     names: "globalThis window self document navigator URL URLSearchParams WebAssembly",
     reason: "they run alike on every machine, without a platform",
     help: PLATFORM_HELP,

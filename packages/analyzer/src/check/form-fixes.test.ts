@@ -1,6 +1,7 @@
 /** Each rewrite makes source that builds, or at least source without the form. */
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { DiagnosticCode } from "../diagnostics/catalogue.ts";
+import { CATALOGUE, type DiagnosticCode } from "../diagnostics/catalogue.ts";
 import { buildWith } from "../pipeline.ts";
 import { slicer } from "../slicer.ts";
 import { applied } from "../testing/applied-fixes.ts";
@@ -167,11 +168,6 @@ const FIXES: readonly (readonly [code: DiagnosticCode, before: string, after: st
       ] as const,
   ),
   [
-    "object_literal",
-    'class Box { width: i32 = 0; height: i32 = 0; }\nexport function h(): i32 {\n  const box: Box = { ["width"]: [1, 2].length, height: 1, };\n  return box.width;\n}\n',
-    "class Box { width: i32 = 0; height: i32 = 0; }\nexport function h(): i32 {\n  const box: Box = { width: [1, 2].length, height: 1, };\n  return box.width;\n}\n",
-  ],
-  [
     "index_signature",
     'export interface Ages {\n  [name: string]: i32[];\n}\nexport function h(ages: Ages): i32 {\n  const found = ages["ann"];\n  return found == null ? 0 : found[0];\n}\n',
     'export type Ages = Record<string, i32[]>;\nexport function h(ages: Ages): i32 {\n  const found = ages["ann"];\n  return found == null ? 0 : found[0];\n}\n',
@@ -200,16 +196,6 @@ const FIXES: readonly (readonly [code: DiagnosticCode, before: string, after: st
     "in_operator",
     "export function h(name: string): bool {\n  const ages = new Map<string, i32>();\n  return name in ages;\n}\n",
     "export function h(name: string): bool {\n  const ages = new Map<string, i32>();\n  return ages.has(name);\n}\n",
-  ],
-  [
-    "in_operator",
-    "export function h(name: string, ages: Record<string, i32>): bool {\n  return !(name in ages);\n}\n",
-    "export function h(name: string, ages: Record<string, i32>): bool {\n  return !(ages[name] != null);\n}\n",
-  ],
-  [
-    "in_operator",
-    "type Ages = Record<string, i32>;\nexport function h(name: string, ages: Ages): bool {\n  if (name in ages) return true;\n  return false;\n}\n",
-    "type Ages = Record<string, i32>;\nexport function h(name: string, ages: Ages): bool {\n  if (ages[name] != null) return true;\n  return false;\n}\n",
   ],
   [
     "for_in_loop",
@@ -281,26 +267,97 @@ const FIXES: readonly (readonly [code: DiagnosticCode, before: string, after: st
     'export function h(...words: string[]): string {\n  return words.join(" ");\n}\n',
     'export function h(words: string[]): string {\n  return words.join(" ");\n}\n',
   ],
+  [
+    "pattern_parameter",
+    "export function h({ width, height = 1 }: { width: f64; height?: f64 }): f64 {\n  return width * height;\n}\n",
+    "export function h(input: { width: f64; height?: f64 }): f64 {\n  const { width, height = 1 } = input;\n  return width * height;\n}\n",
+  ],
+  [
+    "platform_name",
+    "export function h(words: ReadonlyArray<string>): i32 {\n  return words.length;\n}\n",
+    "export function h(words: Array<string>): i32 {\n  return words.length;\n}\n",
+  ],
+  [
+    "sort_order",
+    "export function h(points: i32[]): i32[] {\n  return points.sort();\n}\n",
+    "export function h(points: i32[]): i32[] {\n  return points.sort((a, b) => a - b);\n}\n",
+  ],
+  [
+    "sort_order",
+    'class A { name: string = ""; }\nexport function h(all: A[]): A[] {\n  return all.sort((a, b) => -a.name.localeCompare(b.name));\n}\n',
+    'class A { name: string = ""; }\nexport function h(all: A[]): A[] {\n  return all.sort((a, b) => -(a.name < b.name ? -1 : a.name > b.name ? 1 : 0));\n}\n',
+  ],
+  [
+    "dead_code",
+    "export function h(n: i32): u32 {\n  return n >>> 0;\n}\n",
+    "export function h(n: i32): u32 {\n  return (n as u32);\n}\n",
+  ],
+  [
+    "type_error",
+    "export function h(isOld: bool): i32 {\n  return isOld + 1;\n}\n",
+    "export function h(isOld: bool): i32 {\n  return (isOld ? 1 : 0) + 1;\n}\n",
+  ],
+  [
+    "constant_overflow",
+    "export function h(): i64 {\n  const most = 3_000_000_000;\n  return most;\n}\n",
+    "export function h(): i64 {\n  const most: i64 = 3_000_000_000;\n  return most;\n}\n",
+  ],
+  [
+    "unknown_text",
+    'type State = "open" | "done";\nexport function h(state: State): bool {\n  return state == "opne";\n}\n',
+    'type State = "open" | "done";\nexport function h(state: State): bool {\n  return state == "open";\n}\n',
+  ],
+  [
+    "unknown_given_handler",
+    `${IMPORT}export function read(a: string): string | null {\n  return items.get(a);\n}\n/** @readwrite raed */\nfunction set(a: string): void {\n  items.touch(a);\n}\n`,
+    `${IMPORT}export function read(a: string): string | null {\n  return items.get(a);\n}\n/** @readwrite read */\nfunction set(a: string): void {\n  items.touch(a);\n}\n`,
+  ],
+];
+
+/** Rewrites of imports, which need another file. */
+const IMPORTS: readonly (readonly [code: DiagnosticCode, before: string, after: string])[] = [
+  ["import_not_found", 'import { half } from "../lib/half.js";', 'import { half } from "../lib/half";'],
+  ["module_form", 'import half = require("../lib/half");', 'import * as half from "../lib/half";'],
 ];
 
 test.each(FIXES)("%s: %j", (code, before, after) => {
   expect(fixed(before, code)).toEqual({ text: after, left: [] });
 });
 
-test("an import of a file as JavaScript", () => {
+test("the page of the analyzer names each diagnostic that stops a build: with its rewrite, or with the choice that it leaves", () => {
+  const page = readFileSync(new URL("../../../../docs/internals/analyzer.md", import.meta.url), "utf8");
+  const [, rewritten = "", chosen = ""] = /^## Rewrites\n(.*?)\n\| choice \|(.*?)\n## /ms.exec(page) ?? [];
+  const codes = Object.keys(CATALOGUE) as DiagnosticCode[];
+  const namedIn = (table: string): DiagnosticCode[] =>
+    codes.filter((code) => table.split("\n").some((line) => line.startsWith("| ") && line.includes(`\`${code}\``)));
+  const [withRewrite, without] = [namedIn(rewritten), namedIn(chosen)];
+  expect(withRewrite.filter((code) => without.includes(code))).toEqual([]);
+  const tested = new Set([...FIXES, ...IMPORTS].map(([code]) => code));
+  expect(withRewrite).toEqual(codes.filter((code) => tested.has(code)));
+  const stops = codes.filter((code) => CATALOGUE[code].severity === "error" && CATALOGUE[code].class !== "internal");
+  expect(stops.filter((code) => !withRewrite.includes(code) && !without.includes(code))).toEqual([]);
+});
+
+test.each(IMPORTS)("%s: %s", (code, before, after) => {
   const lib = { "lib/half.ts": "export function half(n: i32): i32 {\n  return n >> 1;\n}\n" };
-  const handler = (path: string): string =>
-    `import { half } from "${path}";\nexport function h(n: i32): i32 {\n  return half(n);\n}\n`;
-  const files = { ...lib, "handlers/a.ts": handler("../lib/half.js") };
+  const handler = (line: string): string =>
+    `${line}\nexport function h(n: i32): i32 {\n  return ${line.includes("{") ? "half" : "half.half"}(n);\n}\n`;
+  const files = { ...lib, "handlers/a.ts": handler(before) };
   const [found, ...others] = diagnosticsOf(files);
-  expect([found?.code, others]).toEqual(["import_not_found", []]);
-  const after = applied(files, [found!.fix!]);
-  expect(after).toEqual({ ...lib, "handlers/a.ts": handler("../lib/half") });
-  expect(diagnosticsOf(after)).toEqual([]);
-  expect(diagnosticsOf({ "handlers/a.ts": handler("../lib/half") })[0]?.fix).toBeUndefined();
+  expect([found?.code, others]).toEqual([code, []]);
+  const fixedFiles = applied(files, [found!.fix!]);
+  expect(fixedFiles).toEqual({ ...lib, "handlers/a.ts": handler(after) });
+  expect(diagnosticsOf(fixedFiles)).toEqual([]);
 });
 
 describe("there is no fix", () => {
+  test("a file that does not exist under any extension", () => {
+    const [found] = diagnosticsOf({
+      "handlers/a.ts": 'import { half } from "../lib/half";\nexport function h(n: i32): i32 {\n  return half(n);\n}\n',
+    });
+    expect([found?.code, found?.fix]).toEqual(["import_not_found", undefined]);
+  });
+
   test.each<readonly [why: string, code: DiagnosticCode, text: string]>([
     [
       "another thing has the name now",
@@ -344,9 +401,19 @@ describe("there is no fix", () => {
       'function key(): string { return "a"; }\nexport function h(ages: Record<string, i32>): void {\n  ages[key()]++;\n}\n',
     ],
     [
-      "a method that is not a field",
-      "object_literal",
-      'class A { n: i32 = 0; }\nexport function h(): i32 {\n  const a: A = { ["n"]: 1, m() { return 1; } };\n  return a.n;\n}\n',
+      "two parameters without a name",
+      "pattern_parameter",
+      "export function h({ a }: { a: i32 }, { b }: { b: i32 }): i32 {\n  return a + b;\n}\n",
+    ],
+    [
+      "the text would be computed twice",
+      "sort_order",
+      "export function h(a: string, b: string): i32 {\n  return a.trim().localeCompare(b);\n}\n",
+    ],
+    [
+      "no text of the type is near",
+      "unknown_text",
+      'type State = "open" | "done";\nexport function h(state: State): bool {\n  return state == "lost";\n}\n',
     ],
     ["a with statement", "old_statement", "export function h(a: string): void {\n  with (a) { }\n}\n"],
     [

@@ -68,7 +68,6 @@ const FIXES: Partial<Record<DiagnosticCode, FixOf>> = {
   string_enum: asTexts,
   local_declaration: atTop,
   regular_expression: withTexts,
-  object_literal: withNames,
   index_signature: asRecord,
   call_signature: asFunctionType,
   module_form: asImport,
@@ -301,23 +300,6 @@ function withTexts(place: Place): Fix | null {
     title: `Write ${name}(${text}, ${file.text.slice(value.start, value.end)})`,
     edits: [place.edit(start, tokens[index]!.end, `${name}(${text}`)],
   };
-}
-
-/** Fields whose names are written as texts in brackets. */
-function withNames(place: Place): Fix | null {
-  const { tokens, index } = place;
-  const edits: Edit[] = [];
-  for (let at = index + 1; at < (tokens[index]!.closer ?? 0); at = (tokens[at]!.closer ?? at) + 1) {
-    const member = place.at(at);
-    if (tokens[at]!.opener !== index || !["{", ","].includes(member.text(-1))) continue;
-    if (["get", "set"].includes(member.text(0)) && tokens[at + 1]?.kind === "name") return null;
-    if (tokens[at]!.kind === "name" && member.text(1) === "(") return null;
-    if (member.text(0) !== "[") continue;
-    const name = /^["']([A-Za-z_$][\w$]*)["']$/.exec(member.text(1))?.[1];
-    if (name === undefined || member.text(2) !== "]" || member.text(3) !== ":") return null;
-    edits.push(member.replaced(3, name));
-  }
-  return edits.length === 0 ? null : { title: "Write the names without brackets", edits };
 }
 
 /** An interface that is nothing but an index signature. */

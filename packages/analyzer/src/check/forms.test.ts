@@ -64,7 +64,10 @@ const FORMS: readonly (readonly [source: string, codes: readonly string[]])[] = 
   ["@sealed class A { } export function h(): void { }", []],
   ["class P { x: i32 = 0; } export function h(): void { const o: P = { get x() { return 1; } }; }", ["object_literal"]],
   ["class P { x: i32 = 0; } export function h(): void { const o: P = { x() { return 1; } }; }", ["object_literal"]],
-  ["class P { x: i32 = 0; } export function h(): void { const k = 'x'; const o: P = { [k]: 1 }; }", ["object_literal"]],
+  [
+    "class P { x: i32 = 0; } export function h(): void { const k = 'x'; const o: P = { [k]() { return 1; } }; }",
+    ["object_literal"],
+  ],
   [
     "class P { x: i32 = 0; } export function h(): void { const x = 1; const o: P = { x }; items.get(o.x.toString()); }",
     [],
@@ -74,7 +77,7 @@ const FORMS: readonly (readonly [source: string, codes: readonly string[]])[] = 
     "class P { x: i32 = 0; } class R extends P {} export function h(): void { const p: P = new R(); const o: P = { ...p }; }",
     ["spread"],
   ],
-  ["export function h(): void { const o = { x: 1 }; }", ["object_literal"]],
+  ["export function h(): void { const o = { x: [] }; }", ["object_literal"]],
   ["export function h(a: string): void { if ('x' in items) {} }", ["in_operator"]],
   ["export function h(a: any): void {}", ["any_type"]],
   ["function f(a: unknown): void {} export function h(): void {}", ["unknown_type"]],
@@ -214,6 +217,7 @@ const FORMS: readonly (readonly [source: string, codes: readonly string[]])[] = 
   ["export function h(): void { const m = new Map<string, i32>(); m.entries(); }", ["platform_name"]],
   ["export function h(): void { const m = new Map([['a', 1]]); }", []],
   ["export function h(): void { const m = new Map<string, i32>(); m.forEach((v, k) => {}); }", []],
+  ["type I = { d: i32 }; type O = { c: I }; export function h(o: O): i32 { const { c: { d } } = o; return d; }", []],
   ["export function h(): void { const m = new Map(); }", ["missing_type"]],
   ["export function h(): f64 { return Math.random(); }", ["nondeterministic"]],
   ["export function h(): f64 { return performance.now(); }", ["nondeterministic"]],

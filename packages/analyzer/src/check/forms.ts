@@ -83,7 +83,7 @@ const FORMS = {
     help: "Call the function as a statement of its own: `save(user);`.",
   },
   object_literal: {
-    message: "An object literal can only give values to fields. It has no accessors, methods or computed names.",
+    message: "An object literal can only give values to fields. It has no accessors and methods.",
     help: "Write a class with the method, and construct it: `new Box(2)`.",
   },
   index_signature: {
@@ -249,6 +249,7 @@ function formAt(tokens: Tokens, index: number): FormCode | null {
       // Not the first field of an object literal, nor a field of an object type.
       return after(2) === "{" &&
         isInFunction(tokens, index) &&
+        !isPattern(tokens, opener(tokens, index)) &&
         !isObjectLiteral(tokens, opener(tokens, index)) &&
         !isObjectType(tokens, opener(tokens, index))
         ? "labeled_statement"
@@ -394,9 +395,16 @@ function isObjectLiteral(tokens: Tokens, open: number): boolean {
 function hasLiteralMember(tokens: Tokens, open: number): boolean {
   return membersOf(tokens, open).some((at) => {
     const [first, second, third] = [tokens[at], tokens[at + 1], tokens[at + 2]];
-    if ((first?.text === "[" && third?.text !== "in") || (first?.kind === "name" && second?.text === "(")) return true;
+    if (first?.text === "[" && tokens[closing(tokens, at) + 1]?.text === "(") return true;
+    if (first?.kind === "name" && second?.text === "(") return true;
     return (first?.text === "get" || first?.text === "set") && second?.kind === "name" && third?.text === "(";
   });
+}
+
+/** Whether braces begin the pattern of a declaration: `const { price: { amount } } = order`. */
+function isPattern(tokens: Tokens, open: number): boolean {
+  if (["const", "let", "var"].includes(tokens[open - 1]?.text ?? "")) return true;
+  return tokens[open - 1]?.text === ":" && isPattern(tokens, opener(tokens, open));
 }
 
 function isObjectType(tokens: Tokens, open: number): boolean {

@@ -4,16 +4,18 @@
  * it runs, unless the types show that it is right.
  */
 import { diagnostic } from "../diagnostics/catalogue.ts";
+import { closest } from "../diagnostics/closest.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { type as, AssertionKind, ElementKind, LiteralKind, NodeKind, Token } from "../parse/assemblyscript.ts";
 import { childrenOf, withoutParentheses } from "../parse/children.ts";
 import type { CompiledProgram } from "../parse/compile.ts";
 import { isDevelopers } from "../parse/graft.ts";
 import type { Facts, FactsCompiler, NodeFacts } from "../parse/facts.ts";
-import { TextsNode } from "../parse/forms-types.ts";
+import { RecordSpreadExpression } from "../parse/forms-nodes.ts";
+import { hasTexts } from "../parse/forms-types.ts";
 import { entriesOf } from "../parse/map-entries.ts";
 import { spanOfRange } from "../parse/span.ts";
-import { elementOf, textsOf, withoutAliases, type WrittenType } from "../schema/written-types.ts";
+import { elementOf, textsOf, withoutAliases, type WrittenType } from "../parse/written-types.ts";
 
 export interface Texts {
   /** The mistakes. */
@@ -25,14 +27,10 @@ export interface Texts {
 /** Checks the texts of the code that was compiled. */
 export function checkTexts({ program, compiler }: CompiledProgram<FactsCompiler>): Texts {
   const sources = program.sources.filter((source) => isDevelopers(source));
-  if (compiler === null || !sources.some((source) => mentionsTexts(source))) return { found: [], computed: new Map() };
+  if (compiler === null || !sources.some((source) => hasTexts(source))) return { found: [], computed: new Map() };
   const check = new TextCheck(program, compiler.facts);
   for (const source of sources) check.file(source);
   return check;
-}
-
-function mentionsTexts(node: as.Node): boolean {
-  return node instanceof TextsNode || childrenOf(node).some((child) => mentionsTexts(child));
 }
 
 /** The types of names, as far as they are written. */
@@ -131,11 +129,8 @@ class TextCheck implements Texts {
         if (constructor !== undefined) this.#given((node as as.NewExpression).args, constructor, constructor.parent);
         break;
       }
-      case NodeKind.Literal:
-        if ((node as as.LiteralExpression).literalKind === LiteralKind.Object)
-          this.#fields(node as as.ObjectLiteralExpression);
-        break;
       default:
+        if (isObjectLiteral(node)) this.#fields(node);
         break;
     }
     for (const child of childrenOf(node)) this.#visit(child);
@@ -185,19 +180,23 @@ class TextCheck implements Texts {
     });
   }
 
-  #fields(node: as.ObjectLiteralExpression): void {
+  #fields(node: ObjectLiteral): void {
     const made = this.#factsOf(node).type?.getClass() ?? null;
-    node.names.forEach(({ text }, index) => {
-      const member = made?.getMember(text);
-      if (member?.kind === ElementKind.PropertyPrototype)
-        this.#become(node.values[index]!, declared(member as as.PropertyPrototype));
-    });
+    for (const { name, value } of givenIn(node)) {
+      const member = name === null ? null : made?.getMember(name.text);
+      if (member?.kind === ElementKind.PropertyPrototype) this.#become(value, declared(member as as.PropertyPrototype));
+    }
   }
 
   /** Checks an expression whose value becomes one of the type. */
   #become(expression: as.Expression, wanted: WrittenType | null): void {
     this.#expect(expression, wanted);
     this.#compute(expression, wanted);
+    const node = withoutParentheses(expression);
+    if (wanted === null || !isObjectLiteral(node) || entriesOf(this.#factsOf(node).type ?? null) === null) return;
+    const entry = elementOf(this.#program, wanted, 1);
+    // variant: entry-text-checked
+    for (const { value } of givenIn(node)) this.#become(value, entry);
   }
 
   /** Has the handler check the value of an expression, unless it is surely one of the texts. */
@@ -240,12 +239,18 @@ class TextCheck implements Texts {
     const { value } = node as as.StringLiteralExpression;
     if (known.kind !== "texts" || known.texts.includes(value)) return;
     const listed = known.texts.map((text) => JSON.stringify(text)).join(", ");
+    const meant = closest(value, known.texts);
+    const primary = spanOfRange(node.range);
     // variant: written-text-told
     this.found.push(
       diagnostic("unknown_text", {
         message: `The text ${JSON.stringify(value)} is not one of the type's texts: ${listed}.`,
-        primary: spanOfRange(node.range),
+        primary,
         help: "Write one of them, or add this text to the type.",
+        fix:
+          meant === null
+            ? undefined
+            : { title: `Write ${JSON.stringify(meant)}`, edits: [{ span: primary, text: JSON.stringify(meant) }] },
       }),
     );
   }
@@ -286,6 +291,24 @@ class TextCheck implements Texts {
         return null;
     }
   }
+}
+
+type ObjectLiteral = as.ObjectLiteralExpression | RecordSpreadExpression;
+
+function isObjectLiteral(node: as.Node): node is ObjectLiteral {
+  if (node instanceof RecordSpreadExpression) return true;
+  return node.kind === NodeKind.Literal && (node as as.LiteralExpression).literalKind === LiteralKind.Object;
+}
+
+/** The values that a literal gives, without those that it spreads; null: the name is computed. */
+function givenIn(
+  node: ObjectLiteral,
+): readonly { readonly name: as.IdentifierExpression | null; readonly value: as.Expression }[] {
+  if (!(node instanceof RecordSpreadExpression))
+    return node.names.map((name, index) => ({ name, value: node.values[index]! }));
+  return node.parts.flatMap((part) =>
+    part.kind === "spread" ? [] : [{ name: part.kind === "field" ? part.name : null, value: part.value }],
+  );
 }
 
 function isWrittenText(node: as.Expression): boolean {

@@ -5,8 +5,9 @@
  * The code enters as grafts (see `parse/graft.ts`). Its names are `__radical…`, which the developer's may not be.
  */
 import type { as } from "../parse/assemblyscript.ts";
-import { CODEC_LIBRARY } from "../parse/compile.ts";
+import { CODEC_LIBRARY, SDK_LIBRARY } from "../parse/compile.ts";
 import { GENERATED_SUFFIX, type Graft } from "../parse/graft.ts";
+import { exportedName } from "../parse/objects.ts";
 import {
   RESERVED_PREFIX,
   type HandlerParameter,
@@ -14,6 +15,7 @@ import {
   type RecordField,
   type RecordSchema,
   type Schema,
+  type TableSchema,
 } from "../schema/schema.ts";
 import { partsOfTuple } from "../parse/tuples.ts";
 import type { ValueType } from "@radical/protocol";
@@ -34,6 +36,8 @@ const CODEC_NAMES = [
   "zeroValue",
 ] as const;
 const CODEC_IMPORT = `import { ${CODEC_NAMES.map((name) => `${name} as ${RESERVED_PREFIX}_${name}`).join(", ")} } from "${CODEC_LIBRARY.slice("~lib/".length)}";`;
+
+const REWRITING_IMPORT = `import { keysOf as ${RESERVED_PREFIX}_keysOf, rewriteItems as ${RESERVED_PREFIX}_rewriteItems } from "${SDK_LIBRARY.slice("~lib/".length)}/rewrite";`;
 
 /** The field of a record's object for what its class does not know. */
 const UNKNOWN_FIELDS = `${RESERVED_PREFIX}UnknownFields`;
@@ -59,6 +63,11 @@ export function generateCode(schema: Schema, options: { readonly writes: boolean
   return new Generator(schema, options.writes).generate();
 }
 
+/** The code that stores the items of a table anew: the handlers `keys` and `rewrite`. */
+export function generateRewriting(schema: Schema, table: TableSchema): GeneratedCode {
+  return new Generator(schema, true).generateRewriting(table);
+}
+
 class Generator {
   readonly #schema: Schema;
   readonly #writes: boolean;
@@ -74,9 +83,27 @@ class Generator {
   }
 
   generate(): GeneratedCode {
-    for (const { record, alias } of this.#records.values()) this.#addRecord(record, alias);
     const entry = new GeneratedFile(ENTRY_FILE);
     this.#schema.handlers.forEach((handler, index) => this.#addHandler(entry, handler, index));
+    return this.#withRecords(entry);
+  }
+
+  generateRewriting({ name, type, resolved, file }: TableSchema): GeneratedCode {
+    const entry = new GeneratedFile(ENTRY_FILE);
+    entry.load(file);
+    const [keys, rewrite] = [`${RESERVED_PREFIX}_keys`, `${RESERVED_PREFIX}_rewrite`];
+    const table = JSON.stringify(name);
+    entry.statement(
+      `${REWRITING_IMPORT}\n` +
+        `function ${keys}(): void {\n  ${RESERVED_PREFIX}_keysOf(${table});\n}\n` +
+        `function ${rewrite}(): void {\n  ${RESERVED_PREFIX}_rewriteItems<${this.#type(entry, resolved, type)}>(${table});\n}\n` +
+        `export { ${keys} as keys, ${rewrite} as rewrite };`,
+    );
+    return this.#withRecords(entry);
+  }
+
+  #withRecords(entry: GeneratedFile): GeneratedCode {
+    for (const { record, alias } of this.#records.values()) this.#addRecord(record, alias);
     return {
       entry: entry.text(),
       grafts: Array.from(this.#files.values(), (file) => ({ file: file.path, text: file.text() })),
@@ -145,13 +172,18 @@ class Generator {
         `    const unknown = this.${UNKNOWN_FIELDS};\n` +
         `    if (unknown !== null && writer.stores) unknown.insert(writer, before, size, ${leftOut});\n`
       : `${counted}    writer.map(size);\n${encoded.join("")}`;
-    const decoded = fields.map(
-      (field, index) =>
-        `if (reader.keyIs(${JSON.stringify(field.name)})) {\n` +
+    const decoded = fields.flatMap((field, index) => {
+      const read =
         `        ${this.#assignment(record, field, types[index]!, `${RESERVED_PREFIX}_decodeValue<${types[index]}>(reader)`)}\n` +
         `        ${this.#textChecks(field, `this.${field.name}`, "reader", '""')}\n` +
-        `        ${markSeen(index)}\n      } else `,
-    );
+        `        ${markSeen(index)}\n`;
+      // A value under the name that the field has comes first.
+      const former = field.was.map(
+        (name) =>
+          `if (reader.keyIs(${JSON.stringify(name)})) {\n        if (${isSeen(index)}) reader.skip();\n        else {\n${read}        }\n      } else `,
+      );
+      return [`if (reader.keyIs(${JSON.stringify(field.name)})) {\n${read}      } else `, ...former];
+    });
     const otherwise = this.#writes
       ? `reader.unknown(changetype<usize>(this), offsetof<${record.identifier}>("${UNKNOWN_FIELDS}"), ${seenUpTo(words)});`
       : "reader.skip();";
@@ -214,8 +246,9 @@ class Generator {
   }
 
   #addHandler(entry: GeneratedFile, handler: HandlerSchema, index: number): void {
-    const name = `${RESERVED_PREFIX}_f${index}`;
-    entry.import(handler.name, handler.exportedBy, name);
+    const name = handler.calledAs ?? `${RESERVED_PREFIX}_f${index}`;
+    if (handler.calledAs === null) entry.import(exportedName(handler.name), handler.exportedBy, name);
+    else entry.load(handler.exportedBy);
     const { parameters } = handler;
     const words = wordCount(parameters.length);
     const types = parameters.map((parameter) => this.#fieldType(entry, parameter));
@@ -249,7 +282,7 @@ class Generator {
       `function ${RESERVED_PREFIX}_h${index}(): void {\n` +
         `  const reader = ${RESERVED_PREFIX}_readArguments();\n${declareSeen(words)}${declared.join("")}` +
         `  for (let pairs = reader.map(); pairs > 0; pairs--) {\n    reader.key();\n    ${decoded.join("")}reader.skip();\n  }\n` +
-        `  reader.end();\n${filled.join("")}${answer}}\nexport { ${RESERVED_PREFIX}_h${index} as ${handler.name} };`,
+        `  reader.end();\n${filled.join("")}${answer}}\nexport { ${RESERVED_PREFIX}_h${index} as ${exportedName(handler.name)} };`,
     );
   }
 
@@ -286,6 +319,11 @@ class GeneratedFile {
   import(name: string, from: string, as: string = name): void {
     const names = name === as ? name : `${name} as ${as}`;
     this.#imports.set(as, `import { ${names} } from ${JSON.stringify(importPath(this.path, from))};`);
+  }
+
+  /** Makes a file part of the program. */
+  load(path: string): void {
+    this.#imports.set(path, `import ${JSON.stringify(importPath(this.path, path))};`);
   }
 
   statement(text: string): void {

@@ -3,7 +3,9 @@
  * handler, the functions that it reaches, and the classes that it uses. Everything has a name of its own, also across files.
  */
 import {
+  isGiven,
   statementExpressions,
+  tableClassOf,
   walkExpression,
   walkFunction,
   walkStatements,
@@ -23,6 +25,8 @@ import { DRAW_FUNCTIONS, printExpression, printOperand, type Printer } from "./p
 import { printType } from "./print-type.ts";
 
 const DRAWS = `${SDK}/draws`;
+const INDEXES = `${SDK}/indexes`;
+const STORED_ENTRIES = "StoredEntries";
 
 /** `fields`: those that the printed classes have, with their initializers; null: all. `comment` stands on top of the file. */
 export interface EmitOptions {
@@ -61,18 +65,17 @@ class Emitter implements Printer {
     const helpers = [...this.#functions].filter(
       (declaration) => declaration.kind === "function" && declaration !== program.handler,
     );
-    const parts = [
-      [this.#options.comment === null ? "" : `// ${this.#options.comment}`, ...this.#importLines()]
-        .filter((line) => line !== "")
-        .join("\n"),
+    const code = [
       globals.join("\n"),
       `export ${this.#topLevelFunction(program.handler)}`,
       ...helpers.map((declaration) => this.#topLevelFunction(declaration)),
-      ...inBaseOrder([...this.#classes].filter(({ kind }) => kind !== "tuple")).map((declaration) =>
+      ...inBaseOrder([...this.#classes].filter((declaration) => !isGiven(declaration))).map((declaration) =>
         this.#class(declaration),
       ),
-    ];
-    return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
+    ].filter((part) => part !== "");
+    const comment = this.#options.comment === null ? [] : [`// ${this.#options.comment}`];
+    const head = [...comment, ...this.#importLines(code.join("\n"))].join("\n");
+    return `${[...(head === "" ? [] : [head]), ...code].join("\n\n")}\n`;
   }
 
   // ── Collection ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -114,7 +117,6 @@ class Emitter implements Printer {
         for (const callee of expression.calls) this.#useFunction(callee);
         break;
       case "new-table":
-        this.#import(SDK, "Table");
         this.#useType(expression.type);
         break;
       case "draw":
@@ -136,10 +138,11 @@ class Emitter implements Printer {
         this.#useClass(type.declaration);
         break;
       case "library":
+        if (type.name === "Range") this.#import(SDK, type.name);
         for (const argument of type.arguments) this.#useType(argument);
         break;
       case "table":
-        this.#import(SDK, "Table");
+        this.#import(tableClassOf(type) === STORED_ENTRIES ? INDEXES : SDK, tableClassOf(type));
         this.#useType(type.record);
         break;
       case "function":
@@ -160,6 +163,7 @@ class Emitter implements Printer {
   #useClass(declaration: ClassDeclaration): void {
     if (this.#classes.has(declaration)) return;
     this.#classes.add(declaration);
+    if (declaration.kind === "row") this.#import(SDK, declaration.name);
     if (declaration.base !== null) this.#useClass(declaration.base);
     for (const field of this.#fieldsOf(declaration)) {
       this.#useType(field.type);
@@ -175,8 +179,7 @@ class Emitter implements Printer {
 
   #fieldsOf(declaration: ClassDeclaration): FieldDeclaration[] {
     const { fields } = this.#options;
-    // The type of a tuple has all of its parts.
-    return declaration.fields.filter((field) => fields === null || declaration.kind === "tuple" || fields.has(field));
+    return declaration.fields.filter((field) => fields === null || isGiven(declaration) || fields.has(field));
   }
 
   #import(from: string, name: string): void {
@@ -185,11 +188,15 @@ class Emitter implements Printer {
     else names.set(name, name);
   }
 
-  #importLines(): string[] {
+  /** Of the names that the code has: a type is not written where the compiler finds it. */
+  #importLines(code: string): string[] {
+    const words = new Set(code.match(/[\w$]+/g));
     const modules = [...this.#imports].toSorted(([a], [b]) => (a < b ? -1 : 1));
-    return modules.map(([from, names]) => {
-      const parts = [...names].map(([name, own]) => (name === own ? name : `${name} as ${own}`));
-      return `import { ${parts.toSorted().join(", ")} } from "${from}";`;
+    return modules.flatMap(([from, names]) => {
+      const parts = [...names].flatMap(([name, own]) =>
+        words.has(own) ? [name === own ? name : `${name} as ${own}`] : [],
+      );
+      return parts.length === 0 ? [] : [`import { ${parts.toSorted().join(", ")} } from "${from}";`];
     });
   }
 
@@ -219,10 +226,11 @@ class Emitter implements Printer {
     // Variables of the developer's have the names of functions that expansions call.
     for (const [from, names] of this.#imports) {
       if (from === SDK || from === DRAWS) continue;
-      for (const name of names.keys()) names.set(name, free(name));
+      // A class of the SDK has no other name: `LIBRARY_NAMES` keeps it free.
+      for (const name of names.keys()) if (name !== STORED_ENTRIES) names.set(name, free(name));
     }
     for (const global of this.#program.globals) choose(global);
-    for (const declaration of this.#classes) choose(declaration);
+    for (const declaration of this.#classes) if (declaration.kind !== "row") choose(declaration);
     for (const declaration of this.#functions) if (declaration.kind === "function") choose(declaration);
   }
 
@@ -286,7 +294,7 @@ class Emitter implements Printer {
     const members = this.#indented(() => [
       ...this.#fieldsOf(declaration)
         .filter((field) => !properties.has(field.name))
-        .map((field) => `${this.#indent}${this.#field(field)}`),
+        .map((field) => `${this.#indent}${tagsOf(field)}${this.#field(field)}`),
       ...(constructor === undefined
         ? []
         : [`${this.#indent}constructor(${this.#parameters(constructor, properties)}) ${this.#body(constructor.body)}`]),
@@ -448,6 +456,11 @@ class Emitter implements Printer {
     const printed = this.#indented(() => lines().map((line) => `${this.#indent}${line}`));
     return `{\n${printed.join("\n")}\n${this.#indent}}`;
   }
+}
+
+/** The doc comment of a field, for the codec. */
+function tagsOf({ was }: FieldDeclaration): string {
+  return was.length === 0 ? "" : `/** ${was.map((name) => `@was ${name}`).join("\n")} */ `;
 }
 
 /** The fields that a constructor's parameters initialize. */

@@ -147,7 +147,9 @@ function print(expression: Expression, printer: Printer): [text: string, strengt
       // Its parts are assigned one by one.
       if (declaration.kind === "tuple")
         return [`new ${tupleClass(declaration.fields.map((field) => type(field.type)))}()`, PRIMARY];
-      return [`new ${printer.className(declaration)}(${list(expression.arguments)})`, PRIMARY];
+      // A row is one of items of its type.
+      const name = declaration.kind === "row" ? type(expression.type) : printer.className(declaration);
+      return [`new ${name}(${list(expression.arguments)})`, PRIMARY];
     }
     case "library": {
       const { member, receiver, typeArguments } = expression;
@@ -180,12 +182,19 @@ function print(expression: Expression, printer: Printer): [text: string, strengt
       return expression.declaration.kind === "lambda"
         ? [printer.lambda(expression.declaration), ASSIGNMENT]
         : [printer.functionName(expression.declaration), PRIMARY];
-    case "new-table":
-      return [`new ${type(expression.type)}(${JSON.stringify(expression.name)})`, PRIMARY];
+    case "new-table": {
+      const { entriesOf = expression.name } = expression.type as Extract<Type, { kind: "table" }>;
+      return [`new ${type(expression.type)}(${JSON.stringify(entriesOf)})`, PRIMARY];
+    }
     case "access": {
       const args = expression.value === null ? [expression.key] : [expression.key, expression.value];
       return [`${at(expression.table, PRIMARY, printer)}.${expression.operation}(${list(args)})`, PRIMARY];
     }
+    case "scan":
+      return [
+        `${at(expression.range, PRIMARY, printer)}.${expression.operation}(${expression.limit === null ? "" : list([expression.limit])})`,
+        PRIMARY,
+      ];
     case "draw":
       return [`${DRAW_FUNCTIONS[expression.source]}(${JSON.stringify(expression.site.place)})`, PRIMARY];
     case "now":

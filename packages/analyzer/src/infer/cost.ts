@@ -84,6 +84,7 @@ export class CostModel {
       case "library":
         return own + this.#library(expression);
       case "access":
+      case "scan":
         return own + this.#accessSteps;
       default:
         return 1 + own;

@@ -5,7 +5,16 @@
  *
  * A location is anything that can be defined and needed: a variable, a cell, a table, the draws of a call site.
  */
-import type { Access, DrawSite, FieldDeclaration, FunctionDeclaration, Global, Local, Type } from "../lower/ir.ts";
+import type {
+  Access,
+  DrawSite,
+  FieldDeclaration,
+  FunctionDeclaration,
+  Global,
+  Local,
+  Scan,
+  Type,
+} from "../lower/ir.ts";
 
 export class AbstractObject {
   readonly type: Type;
@@ -14,7 +23,7 @@ export class AbstractObject {
   /** Set for tables. */
   readonly table: TableLocation | null;
   /** The read that has decoded it; null: it comes from elsewhere. */
-  readonly decodedBy: Access | null;
+  readonly decodedBy: Access | Scan | null;
   /** A list that may have nothing at some index, where there should be an object or a text. */
   hasHoles = false;
   readonly #fields = new Map<FieldDeclaration, Cell>();
@@ -25,7 +34,7 @@ export class AbstractObject {
     type: Type,
     functionValue: FunctionDeclaration | null = null,
     table: TableLocation | null = null,
-    decodedBy: Access | null = null,
+    decodedBy: Access | Scan | null = null,
   ) {
     this.type = type;
     this.functionValue = functionValue;

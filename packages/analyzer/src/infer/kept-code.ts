@@ -121,6 +121,13 @@ export class KeptCode {
           this.#expression(initializer);
       return;
     }
+    if (expression.kind === "scan") {
+      this.accesses = true;
+      if (relevance.needed.has(expression))
+        for (const initializer of decodedInitializers(expression.type, (field) => relevance.fields.has(field)))
+          this.#expression(initializer);
+      return;
+    }
     if (!relevance.kept.has(expression) && !relevance.needed.has(expression)) return;
     // variant: trap-traps
     if (mayTrap(expression) && !this.#isKnownElement(expression)) this.traps = true;

@@ -18,6 +18,7 @@ import {
   type LibraryCall,
   type Local,
   type Program,
+  type Scan,
   type Statement,
   type Type,
 } from "../lower/ir.ts";
@@ -121,10 +122,9 @@ export class PointsTo {
   }
 
   /** A decoded structure of a type: one object per class and per path of a container, so that recursive records end. */
-  #decoded(site: Local | Access, type: Type, path: string): AbstractObject[] {
+  #decoded(site: Local | Access | Scan, type: Type, path: string): AbstractObject[] {
     const inner = nonNullable(type);
-    const made = (): AbstractObject =>
-      new AbstractObject(inner, null, null, "kind" in site && site.kind === "access" ? site : null);
+    const made = (): AbstractObject => new AbstractObject(inner, null, null, "kind" in site ? site : null);
     if (inner.kind === "class") {
       const known = this.#sites.get(site)?.has(inner.declaration) ?? false;
       const object = this.#created(site, inner.declaration, made);
@@ -245,6 +245,9 @@ export class PointsTo {
       }
       case "access":
         return expression.operation === "get" ? this.#decoded(expression, expression.type, "") : NONE;
+      case "scan":
+        // variant: rows-decoded
+        return this.#decoded(expression, expression.type, "");
     }
   }
 

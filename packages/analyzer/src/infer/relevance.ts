@@ -17,6 +17,7 @@
 import {
   decodedInitializers,
   operands,
+  tableOf,
   zeroText,
   type Access,
   type AssignmentTarget,
@@ -29,6 +30,7 @@ import {
   type Local,
   type LoopStatement,
   type Program,
+  type Scan,
   type Statement,
   type SwitchStatement,
   type Type,
@@ -320,13 +322,13 @@ class Analysis implements Relevance {
     else if (location.kind === "cell" && location.field !== null) this.#addField(location.field);
   }
 
-  #needTables(expression: Access, state: State): void {
-    // No variant: its one call is cut out.
-    for (const table of this.#pointsTo.tablesOf(expression.table)) this.#need(table, state);
+  #needTables(expression: Access | Scan, state: State): void {
+    // No variant: its calls are cut out.
+    for (const table of this.#pointsTo.tablesOf(tableOf(expression))) this.#need(table, state);
   }
 
   /** A kept access: from here backward, one follows. */
-  #access(expression: Access, state: State): void {
+  #access(expression: Access | Scan, state: State): void {
     this.#add(this.kept, expression);
     // variant: access-effect
     this.#addEffect("accesses");
@@ -723,6 +725,8 @@ class Analysis implements Relevance {
         return this.#library(expression, needed, state);
       case "access":
         return this.#tableAccess(expression, needed, state);
+      case "scan":
+        return this.#scan(expression, needed, state);
       case "draw": {
         const { site } = expression;
         if (!needed && !state.live.has(site)) return false;
@@ -996,6 +1000,20 @@ class Analysis implements Relevance {
     this.#visit(key, true, state);
     // variant: access-table
     this.#visit(table, true, state);
+    return true;
+  }
+
+  #scan(expression: Scan, needed: boolean, state: State): boolean {
+    // Own writes decide how far the walk goes, whether its rows are needed or not.
+    // variant: scan-needs-table
+    this.#needTables(expression, state);
+    // variant: missing-fields-of-rows
+    if (needed) this.#decoding(expression.type, state);
+    this.#access(expression, state);
+    // variant: scan-limit
+    if (expression.limit !== null) this.#visit(expression.limit, true, state);
+    // variant: scan-range
+    this.#visit(expression.range, true, state);
     return true;
   }
 

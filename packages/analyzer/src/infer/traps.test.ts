@@ -222,6 +222,8 @@ function caseOf(member: string): string | null {
     const args = /^(atan2|hypot|imul|max|min|mod|pow|rem)$/.test(name) ? `${of("x")}, ${of("y")}` : of("x");
     return forAll(`${owner}.${name}(${name === "scalbn" ? `${of("x")}, i` : args})`);
   }
+  if (owner === "Table") return forAll(`table.${name}(${{ all: "", prefix: "s", range: "s, t" }[name] ?? ""})`);
+  if (owner === "Range") return forAll(`table.range(s, t).${name}(u)`);
   if (owner === "log") return forAll(`log.${name}(s)`);
   if (owner !== "") return null;
   switch (name) {
@@ -234,6 +236,11 @@ function caseOf(member: string): string | null {
       return forAll(`${name}(s)`);
     case "numberOf":
       return forAll("Number(s)");
+    case "ascending":
+    case "descending":
+      return forAll(`${name}(i); ${name}(<i64>i << 32)`);
+    case "entryPart":
+      return forAll("byText.equal(s); byNumber.equal(i); byNumber.equal(<i64>i << 32); byFlag.equal(i > 0)");
     case "quoted":
       return forAll("JSON.stringify(s)");
     case "jsonOfFloat":
@@ -251,7 +258,13 @@ function caseOf(member: string): string | null {
   }
 }
 
-const HEAD = `import { log, parseTime } from "@radical/sdk";
+const HEAD = `import { ascending, descending, Index, log, parseTime, Table } from "@radical/sdk";
+const table = new Table<string>("table");
+class Filed { text: string = ""; number: i64 = 0; flag: bool = false; }
+const filed = new Table<Filed>("filed");
+const byText = new Index<Filed>(filed, "text");
+const byNumber = new Index<Filed>(filed, "number");
+const byFlag = new Index<Filed>(filed, "flag");
 class Thing { toString(): string { return "t"; } }
 const thing = new Thing();
 let order: i32 = 1;

@@ -24,8 +24,10 @@ export const QUIET_MEMBERS: ReadonlySet<string> = new Set([
   ),
   ...named(
     "",
-    "abs ceil floor max min nearest sqrt trunc isNaN isFinite parseFloat parseInt log parseTime numberOf quoted jsonOfFloat",
+    "abs ceil floor max min nearest sqrt trunc isNaN isFinite parseFloat parseInt log parseTime ascending descending numberOf quoted jsonOfFloat entryPart",
   ),
+  ...named("Table", "all prefix range"),
+  ...named("Range", "after before"),
   ...named("log", "debug warn error"),
 ]);
 

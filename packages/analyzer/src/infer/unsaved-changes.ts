@@ -4,13 +4,16 @@
  * A change may be wanted without a put: the handler returns the record, or reads what it has changed. So the warning needs
  * all of these:
  *
- * - the change is a statement of its own, and changes an object that a `get` has decoded;
+ * - the change is a statement of its own, and changes an object that a `get` or a scan has decoded;
  * - no put of the handler, in any order, has a value from which the object is reached, and no result of it has;
  * - nothing that may run behind the change reads what it has changed. Another change of the same place does not count;
  * - no other change of the record is wanted so: then the handler uses the record as a draft.
  *
  * Each question is answered for more than can happen: doubt means no warning.
+ *
+ * The object of a method `create` is lost too if no put and no result of the method has it.
  */
+import { OBJECT_CREATION, objectMethod } from "@radical/protocol";
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import type { Diagnostic, SourceFile, Span } from "../diagnostics/diagnostic.ts";
 import {
@@ -20,6 +23,7 @@ import {
   type FunctionDeclaration,
   nonNullable,
   type Program,
+  type Scan,
   type Statement,
   statementExpressions,
   walkExpression,
@@ -37,19 +41,41 @@ export function unsavedChanges(
   sources: readonly SourceFile[],
 ): readonly Diagnostic[] {
   const { changes, sites } = new Places(program, pointsTo);
-  const lost = new Map<Access, Change[]>();
-  const drafts = new Set<Access>();
+  const lost = new Map<Access | Scan, Change[]>();
+  const drafts = new Set<Access | Scan>();
   for (const change of changes) {
     const reads = Array.from(change.objects, ({ decodedBy }) => decodedBy).filter((access) => access !== null);
     const [read] = reads;
     if (read === undefined) continue;
-    if (isHandedOn(change, program, pointsTo) || isReadBehind(change, sites, pointsTo))
+    if (isHandedOn(change.objects, program, pointsTo) || isReadBehind(change, sites, pointsTo))
       for (const one of reads) drafts.add(one);
     else lost.set(read, [...(lost.get(read) ?? []), change]);
   }
   for (const read of drafts) lost.delete(read);
   const texts = new Map(sources.map(({ path, text }) => [path, text]));
-  return Array.from(lost, ([read, [first, ...more]]) => warning(handler, read, first!, more, texts, pointsTo));
+  return [
+    ...unsavedCreation(handler, program, pointsTo),
+    ...Array.from(lost, ([read, [first, ...more]]) => warning(handler, read, first!, more, texts, pointsTo)),
+  ];
+}
+
+/** Of the method that makes objects: nobody has the object that it made. */
+function unsavedCreation(handler: string, program: Program, pointsTo: PointsTo): readonly Diagnostic[] {
+  if (objectMethod(handler)?.method !== OBJECT_CREATION) return [];
+  const { body, span } = program.handler;
+  const made = body.flatMap((statement) =>
+    statement.kind === "variable" && statement.initializer?.kind === "construction" ? [statement.initializer] : [],
+  );
+  const [object] = made;
+  // variant: object-creation
+  if (object === undefined || isHandedOn(pointsTo.of(object), program, pointsTo)) return [];
+  return [
+    diagnostic("unsaved_change", {
+      message: `The object that ${handler} makes is lost, because the method never saves it.`,
+      primary: span,
+      help: "Call `this.save()` at the end of the method.",
+    }),
+  ];
 }
 
 // ── Where what happens ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -158,8 +184,8 @@ function listsOf(statement: Statement): readonly (readonly Statement[])[] {
 
 // ── Who may want a change ────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Whether a put or the handler's result has the object that was changed, or reaches it. */
-function isHandedOn({ objects }: Change, { handler }: Program, pointsTo: PointsTo): boolean {
+/** Whether a put or the handler's result has one of the objects, or reaches it. */
+function isHandedOn(objects: ReadonlySet<AbstractObject>, { handler }: Program, pointsTo: PointsTo): boolean {
   let isHanded = false;
   const check = (value: Expression): void => {
     isHanded ||= reaches(pointsTo.of(value), objects);
@@ -303,7 +329,7 @@ const MOST_RELATED = 3;
 
 function warning(
   handler: string,
-  read: Access,
+  read: Access | Scan,
   change: Change,
   more: readonly Change[],
   texts: ReadonlyMap<string, string>,
@@ -313,24 +339,29 @@ function warning(
     (texts.get(file) ?? "").slice(start, end).replaceAll(/\s+/g, " ").trim();
   const target = textOf(change.target.span);
   const what = change.field === null ? target : `${target}.${change.field.name}`;
-  const [table, key] = [textOf(read.table.span), textOf(read.key.span)];
+  // A row has its own key, and perhaps the source has no name for the row.
+  const [table, key] = read.kind === "scan" ? ["", ""] : [textOf(read.table.span), textOf(read.key.span)];
   const record = variableOf(change.target, read, pointsTo);
   const isSayable = record !== null && [table, key].every((text) => text !== "" && text.length <= LONGEST);
+  // A method of objects does not name the table that its object is of.
+  const isOfObject = read.kind === "access" && table === "" && key === "";
   return diagnostic("unsaved_change", {
-    message: `The change of ${what !== "" && what.length <= LONGEST ? what : "the record"} is lost, because ${handler} never puts that record.`,
+    message: `The change of ${what !== "" && what.length <= LONGEST ? what : "the record"} is lost, because ${handler} never ${isOfObject ? "saves its object" : "puts that record"}.`,
     primary: change.span,
     related: [
       { span: read.span, label: "the record is read here" },
       ...more.slice(0, MOST_RELATED).map(({ span }) => ({ span, label: "this change is lost too" })),
     ],
-    help: isSayable
-      ? `Store the record after its changes: \`${table}.put(${key}, ${record});\`. Or leave the change out.`
-      : "Store the record after its changes with `put`, or leave the change out.",
+    help: isOfObject
+      ? "Call `this.save()` after the changes. Or leave the change out."
+      : isSayable
+        ? `Store the record after its changes: \`${table}.put(${key}, ${record});\`. Or leave the change out.`
+        : "Store the record after its changes with `put`, or leave the change out.",
   });
 }
 
 /** The name of the variable that has the item which was read, and a part of which is changed; null: there is none. */
-function variableOf(target: Expression, read: Access, pointsTo: PointsTo): string | null {
+function variableOf(target: Expression, read: Access | Scan, pointsTo: PointsTo): string | null {
   let at = target;
   for (;;) {
     if (at.kind === "field") at = at.object;

@@ -158,7 +158,7 @@ const OPERATORS: Readonly<Record<string, Coverage>> = {
   Minus_Equals: assigned("-="),
   Asterisk_Equals: assigned("*="),
   Asterisk_Asterisk_Equals: assigned("**="),
-  Slash_Equals: assigned("/="),
+  Slash_Equals: { followed: "let i: f64 = n; i /= 3; items.get(i.toString());" },
   Percent_Equals: assigned("%="),
   LessThan_LessThan_Equals: assigned("<<="),
   GreaterThan_GreaterThan_Equals: assigned(">>="),

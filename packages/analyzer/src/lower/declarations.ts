@@ -29,6 +29,12 @@ export interface Declarations {
   /** The site of a call of `random` or `uuid`: one for each place, also in several instances of a generic function. */
   drawSite(span: Span): DrawSite;
   type(source: as.Type, span: Span): Type;
+  /** The class of rows whose items are texts. */
+  rowOfText(span: Span): Type;
+  /** The constructor of a class of rows. */
+  rowConstructor(row: ClassDeclaration, span: Span): FunctionDeclaration;
+  /** A table that the source does not name, one for each table and type. `purpose`: in its name in a printed source. */
+  hiddenTable(purpose: string, table: string, type: Type, span: Span): Global;
   /** Makes a function that the source does not have. */
   synthetic(
     name: string,

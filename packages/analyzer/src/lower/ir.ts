@@ -33,9 +33,10 @@ export type Type =
   | { readonly kind: "string" }
   /** A class of the application. */
   | { readonly kind: "class"; readonly declaration: ClassDeclaration }
-  /** A container of the library: `Array`, `Map`, `Uint8Array`, … */
+  /** A container of the library: `Array`, `Map`, `Uint8Array`, …; also `Range`, a view of a table. */
   | { readonly kind: "library"; readonly name: string; readonly arguments: readonly Type[] }
-  | { readonly kind: "table"; readonly record: Type }
+  /** The items of a counter are `COUNTED`. `entriesOf`: instead of an item, its entry in the index of that name is read. */
+  | { readonly kind: "table"; readonly record: Type; readonly entriesOf?: string }
   | {
       readonly kind: "function";
       readonly parameters: readonly Type[];
@@ -48,6 +49,17 @@ export type Type =
 export const VOID: Type = { kind: "void" };
 export const BOOL: Type = { kind: "bool" };
 export const STRING: Type = { kind: "string" };
+/** The numbers of a counter: no other table has numbers. */
+export const COUNTED: Type = { kind: "number", name: "i64" };
+
+/** The class of the SDK that a table is in a source. */
+export function tableClassOf({
+  record,
+  entriesOf,
+}: Extract<Type, { kind: "table" }>): "Table" | "Counter" | "StoredEntries" {
+  if (entriesOf !== undefined) return "StoredEntries";
+  return record.kind === "number" ? "Counter" : "Table";
+}
 
 /** The type without `| null`. */
 export function nonNullable(type: Type): Type {
@@ -97,6 +109,8 @@ export interface Global {
 
 export interface FieldDeclaration {
   readonly name: string;
+  /** The names under which earlier builds have stored it. */
+  readonly was: readonly string[];
   readonly type: Type;
   initializer: Expression | null;
   readonly owner: ClassDeclaration;
@@ -104,8 +118,11 @@ export interface FieldDeclaration {
 
 export interface ClassDeclaration {
   readonly name: string;
-  /** A tuple has a field for each part, and is not printed: its type is. */
-  readonly kind: "class" | "interface" | "tuple";
+  /**
+   * A tuple has a field for each part, and is not printed: its type is. A row is a class of the SDK with all of its fields, and
+   * is imported.
+   */
+  readonly kind: "class" | "interface" | "tuple" | "row";
   readonly base: ClassDeclaration | null;
   /** Directly implemented; those that an interface extends are its `base`. */
   readonly interfaces: readonly ClassDeclaration[];
@@ -143,6 +160,11 @@ export interface FunctionDeclaration {
   escapes: boolean;
   readonly isAbstract: boolean;
   readonly span: Span;
+}
+
+/** Whether the class is the SDK's: it always has all of its fields, and is not printed. */
+export function isGiven({ kind }: ClassDeclaration): boolean {
+  return kind === "tuple" || kind === "row";
 }
 
 /** All that one handler can reach. */
@@ -420,6 +442,19 @@ export interface Access {
   readonly type: Type;
   readonly span: Span;
 }
+/** Reads rows of a range of keys, or their number. */
+export interface Scan {
+  readonly kind: "scan";
+  /** The last three exist in f^rw only: the rows, or their number, are not needed. */
+  readonly operation: "first" | "last" | "count" | "touchFirst" | "touchLast" | "touchCount";
+  /** Points-to has for it the table that it is a view of. */
+  readonly range: Expression;
+  /** Of rows; null: all are counted. */
+  readonly limit: Expression | null;
+  /** Distinguishes decoded objects. */
+  readonly type: Type;
+  readonly span: Span;
+}
 /** A call of `random` or `uuid` in the source: its draws are counted apart from all others. */
 export interface DrawSite {
   readonly kind: "draw-site";
@@ -475,12 +510,23 @@ export type Expression =
   | FunctionValue
   | NewTable
   | Access
+  | Scan
   | Draw
   | Now
   | Caller
   | Abort;
 
 // ── Traversal ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The expression that says in which table an access is made: the table, or a range of it. */
+export function tableOf(access: Access | Scan): Expression {
+  return access.kind === "scan" ? access.range : access.table;
+}
+
+/** Whether the expression itself reads or writes items. */
+export function isAccess(expression: Expression): expression is Access | Scan {
+  return expression.kind === "access" || expression.kind === "scan";
+}
 
 /** The initializers that decoding a value of the type may run, for keys that an item lacks: those of the fields that it has. */
 export function decodedInitializers(
@@ -499,7 +545,7 @@ export function decodedInitializers(
     declaration !== null;
     declaration = declaration.base
   )
-    fields.push(...declaration.fields.filter((field) => declaration?.kind === "tuple" || hasField(field)));
+    fields.push(...declaration.fields.filter((field) => isGiven(field.owner) || hasField(field)));
   return fields.flatMap(({ type: held, initializer }) => [
     ...(initializer === null ? [] : [initializer]),
     ...decodedInitializers(held, hasField, seen),
@@ -559,6 +605,8 @@ export function operands(expression: Expression): readonly Expression[] {
       return expression.value === null
         ? [expression.table, expression.key]
         : [expression.table, expression.key, expression.value];
+    case "scan":
+      return expression.limit === null ? [expression.range] : [expression.range, expression.limit];
   }
 }
 
@@ -616,6 +664,8 @@ export function withOperands(expression: Expression, parts: readonly Expression[
       return { ...expression, elements: parts };
     case "access":
       return { ...expression, table: first, key: second, value: expression.value === null ? null : third };
+    case "scan":
+      return { ...expression, range: first, limit: expression.limit === null ? null : second };
   }
 }
 

@@ -113,9 +113,12 @@ define(
   { form: "function" },
 );
 
-// Of the SDK. A line that is logged has no effect on what comes behind it.
-define("-", "log parseTime", { form: "function", module: SDK });
+// Of the SDK. A range is a view of its table, which `scan` reads. A line that is logged has no effect on what comes behind it.
+define("Table", "all prefix range", { result: "receiver" });
+define("Range", "after before", { result: "receiver" });
+define("-", "log parseTime ascending descending", { form: "function", module: SDK });
 define("log", "debug warn error", { form: "function", module: SDK });
+define("-", "entryPart", { form: "function", module: `${SDK}/indexes` });
 define("-", "toFixed numberOf", { form: "function", module: `${SDK}/decimals` });
 define("-", "quoted jsonOfFloat", { form: "function", module: `${SDK}/json` });
 define("-", "assert", { form: "function", result: "argument" });
@@ -245,6 +248,7 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
     "errors end the execution: give their text to abort(), which answers with it",
   ),
   ...entries("Set.[]", "use has()"),
+  ...entries("Range.new Row.new", "a table makes its ranges, and a range its rows"),
 ]);
 
 function entries(names: string, reason: string): (readonly [string, string])[] {
@@ -259,7 +263,9 @@ export function refusedMember(owner: string, name: string): string | null {
 /** Names of the language that a source file uses without declaring them. */
 export const LIBRARY_NAMES: ReadonlySet<string> = new Set([
   ...CONTAINERS,
-  ..."Table now caller random uuid randomAt uuidAt abort String Math Mathf Error NaN Infinity unchecked".split(" "),
+  ..."Table Counter StoredEntries now caller random uuid randomAt uuidAt abort String Math Mathf Error NaN Infinity unchecked".split(
+    " ",
+  ),
   ..."bool i8 u8 i16 u16 i32 u32 i64 u64 isize usize f32 f64 string".split(" "),
   ...[...members.values()].flatMap((member) => (member.owner === "" && member.module === null ? [member.name] : [])),
 ]);

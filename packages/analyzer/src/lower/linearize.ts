@@ -222,7 +222,7 @@ class Linearizer {
     out.push({ kind: "if", condition: negated, consequent: [{ kind: "break", span }], alternative: [], span });
   }
 
-  // -------------------------------------------------------------------------------------------------------- expressions
+  // ── Expressions ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** The value of an expression behind the statements that `out` gets. */
   #value(expression: Expression, out: Statement[]): Expression {

@@ -16,11 +16,16 @@ import { withoutParentheses } from "../parse/children.ts";
 import type { Facts, Unit } from "../parse/facts.ts";
 import { boxedType } from "../parse/nullable-numbers.ts";
 import { titledShapes } from "../parse/shapes.ts";
+import { indexClass, isIndexRange } from "../parse/indexes.ts";
+import { isRowClass, ROWS_LIBRARY } from "../parse/rows.ts";
 import { drawPlace, readableTypes } from "../parse/span.ts";
 import { isTupleClass } from "../parse/tuples.ts";
+import { formerNames } from "../schema/documentation.ts";
 import type { Span } from "../diagnostics/diagnostic.ts";
 import {
   BOOL,
+  COUNTED,
+  isAccess,
   STRING,
   VOID,
   walkExpression,
@@ -76,6 +81,8 @@ class Lowering implements Declarations {
   readonly #sources = new Map<ClassDeclaration, as.Class>();
   /** Functions that are made for what an expression of the IR can't say. */
   readonly #made: FunctionDeclaration[] = [];
+  readonly #rowConstructors = new Map<ClassDeclaration, FunctionDeclaration>();
+  readonly #hiddenTables = new Map<string, Global>();
   /** Units that run before the handler and have no rule. */
   readonly #refused = new Map<Unit, Refusal>();
   #sharedState: SharedState | null = null;
@@ -96,7 +103,7 @@ class Lowering implements Declarations {
     if (!this.asKnown) this.#refuseEffectsOfFields();
     return {
       handler: declaration,
-      globals: [...this.#enumValues.values(), ...globals],
+      globals: [...this.#enumValues.values(), ...this.#hiddenTables.values(), ...globals],
       functions: [...this.#functions.values(), ...this.#made],
     };
   }
@@ -361,6 +368,54 @@ class Lowering implements Declarations {
     return declaration;
   }
 
+  rowOfText(span: Span): Type {
+    const { elementsByName, resolver, stringInstance } = this.program;
+    const prototype = elementsByName.get(`${ROWS_LIBRARY}/Row`);
+    if (prototype?.kind !== ElementKind.ClassPrototype) throw new Error("the SDK has no class Row");
+    const row = resolver.resolveClass(prototype as as.ClassPrototype, [stringInstance.type]);
+    if (row === null) throw new Error("there are rows of texts");
+    return this.type(row.type, span);
+  }
+
+  rowConstructor(row: ClassDeclaration, span: Span): FunctionDeclaration {
+    const known = this.#rowConstructors.get(row);
+    if (known !== undefined) return known;
+    const self: Local = { name: "this", type: { kind: "class", declaration: row }, span };
+    const parameters = row.fields.map(({ name, type }): Local => ({ name, type, span }));
+    const body = row.fields.map((field, index): Statement => {
+      const value: Expression = { kind: "local", local: parameters[index]!, type: field.type, span };
+      const object: Expression = { kind: "local", local: self, type: self.type, span };
+      const target = { kind: "field", object, field } as const;
+      const expression: Expression = {
+        kind: "assignment",
+        target,
+        operator: "",
+        prefix: false,
+        value,
+        type: VOID,
+        span,
+      };
+      return { kind: "expression", expression, span };
+    });
+    const plain = plainFunction("constructor", parameters, VOID, body, span);
+    // The SDK's takes all of its arguments.
+    const made: FunctionDeclaration = { ...plain, kind: "constructor", owner: row, self, escapes: true };
+    this.#rowConstructors.set(row, made);
+    this.#made.push(made);
+    return made;
+  }
+
+  hiddenTable(purpose: string, table: string, type: Type, span: Span): Global {
+    const place = `${purpose} ${table} ${type.kind === "table" ? (type.entriesOf ?? "") : ""}`;
+    let global = this.#hiddenTables.get(place);
+    if (global === undefined) {
+      const initializer: Expression = { kind: "new-table", name: table, type, span };
+      global = { name: purpose, type, mutable: false, initializer, unknown: null, span };
+      this.#hiddenTables.set(place, global);
+    }
+    return global;
+  }
+
   /** The operator of a class that an expression on its objects calls; null: it has none. */
   operator(declaration: ClassDeclaration, operator: OperatorKind): as.Function | null {
     return this.#sources.get(declaration)?.lookupOverload(operator) ?? null;
@@ -381,9 +436,10 @@ class Lowering implements Declarations {
     const fields: FieldDeclaration[] = [];
     const isInterface = source.kind === ElementKind.Interface;
     const isTuple = isTupleClass(source);
+    const isRow = isRowClass(source);
     const declaration: ClassDeclaration = {
-      name: printableName(isTuple ? "Tuple" : source.prototype.name, source.typeArguments),
-      kind: isInterface ? "interface" : isTuple ? "tuple" : "class",
+      name: isRow ? "Row" : printableName(isTuple ? "Tuple" : source.prototype.name, source.typeArguments),
+      kind: isInterface ? "interface" : isTuple ? "tuple" : isRow ? "row" : "class",
       base,
       interfaces: [...(source.interfaces ?? [])].map((implemented) => this.class(implemented, span)),
       fields,
@@ -398,6 +454,7 @@ class Lowering implements Declarations {
     for (const field of ownFields(source)) {
       fields.push({
         name: field.name,
+        was: formerNames(field.declaration.name.range),
         type: this.type(field.type, spanOf(field.declaration.name)),
         initializer: null,
         owner: declaration,
@@ -558,7 +615,11 @@ class Lowering implements Declarations {
     const typeArguments = (instance.typeArguments ?? []).map((argument) => this.type(argument, span));
     if (path.startsWith(SDK_LIBRARY)) {
       const [record] = typeArguments;
-      if (name === "Table" && record !== undefined) return { kind: "table", record };
+      if ((name === "Table" || name === "Objects") && record !== undefined) return { kind: "table", record };
+      if (name === "Counter") return { kind: "table", record: COUNTED };
+      if (indexClass(instance.prototype.internalName) !== null) return { kind: "table", record: STRING };
+      if (isIndexRange(instance.prototype.internalName)) return { kind: "library", name: "Range", arguments: [STRING] };
+      if (name === "Range") return { kind: "library", name, arguments: typeArguments };
       // It is a map; what is special about it is in the expressions.
       if (name === "Record") return { kind: "library", name: "Map", arguments: typeArguments };
     } else if (name === "String") {
@@ -609,7 +670,7 @@ class Lowering implements Declarations {
       if (
         changesSomething(expression, self) ||
         expression.kind === "draw" ||
-        expression.kind === "access" ||
+        isAccess(expression) ||
         expression.kind === "abort" ||
         expression.kind === "indirect-call"
       ) {

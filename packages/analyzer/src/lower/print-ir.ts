@@ -6,6 +6,7 @@ import {
   nestedStatements,
   operands,
   statementExpressions,
+  tableClassOf,
   type ClassDeclaration,
   type Expression,
   type FunctionDeclaration,
@@ -132,7 +133,7 @@ class IrPrinter {
       case "library":
         return type.arguments.length === 0 ? type.name : `${type.name}<${this.#types(type.arguments)}>`;
       case "table":
-        return `Table<${this.#type(type.record)}>`;
+        return tableClassOf(type) === "Table" ? `Table<${this.#type(type.record)}>` : tableClassOf(type);
       case "function":
         return `(${this.#types(type.parameters)}) => ${this.#type(type.result)}`;
       case "nullable":
@@ -255,6 +256,7 @@ class IrPrinter {
       case "new-table":
         return `table ${JSON.stringify(expression.name)}`;
       case "access":
+      case "scan":
         return expression.operation;
       case "draw":
         return `draw ${expression.source}`;

@@ -303,6 +303,16 @@ class Verifier {
         this.#demand(!isSaid || this.#phase === "sliced", `${operation} in a handler`, span);
         break;
       }
+      case "scan": {
+        const { operation, range, limit } = expression;
+        const type = nonNullable(range.type);
+        this.#demand(type.kind === "library" && type.name === "Range", "what is scanned is no range", span);
+        const isCount = operation === "count" || operation === "touchCount";
+        this.#demand(isCount === (limit === null), `${operation} with the wrong number of rows`, span);
+        if (limit !== null) this.#demand(limit.type.kind === "number", "the number of rows is no number", span);
+        this.#demand(!operation.startsWith("touch") || this.#phase === "sliced", `${operation} in a handler`, span);
+        break;
+      }
       case "sequence":
         this.#demand(expression.statements === undefined, "statements stand in an expression", span);
         break;

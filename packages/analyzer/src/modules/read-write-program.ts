@@ -22,6 +22,7 @@ import {
 } from "../parse/compile.ts";
 import type { Graft } from "../parse/graft.ts";
 import { fromCompiler, fromCrash } from "../parse/messages.ts";
+import { exportedName } from "../parse/objects.ts";
 import { as } from "../parse/assemblyscript.ts";
 import { spanOfRange } from "../parse/span.ts";
 import type { GivenSet } from "../schema/directions.ts";
@@ -133,11 +134,16 @@ const FOLDER = "read-write-sets";
 
 /** A given set need not be exported by its file. */
 function exportOf({ handler, file, name }: GivenSet): Graft {
-  return { file, text: `export { ${name} as ${RESERVED_PREFIX}_set_${handler} };\n` };
+  return { file, text: `export { ${name} as ${setName(handler)} };\n` };
 }
 
 function reExport({ handler, file }: GivenSet): string {
-  return `export { ${RESERVED_PREFIX}_set_${handler} as ${handler} } from ${JSON.stringify(`../${file.replace(/\.ts$/, "")}`)};\n`;
+  const from = JSON.stringify(`../${file.replace(/\.ts$/, "")}`);
+  return `export { ${setName(handler)} as ${exportedName(handler)} } from ${from};\n`;
+}
+
+function setName(handler: string): string {
+  return `${RESERVED_PREFIX}_set_${exportedName(handler)}`;
 }
 
 /** One graft for each file. */
@@ -184,16 +190,27 @@ function checkGivenSets(
 
 const SDK_INDEX = `${SDK_LIBRARY}/index`;
 
+type Effect = readonly [message: string, help: string];
+
+const WRITES: Effect = ["can't write: it only says which items the handler writes", "Write `table.willPut(key)`."];
+const DELETES: Effect = [
+  "can't delete: it only says which items the handler deletes",
+  "Write `table.willDelete(key)`.",
+];
+
 /** The effects that a given set itself may not have, by the function called. A function that it shares with handlers may. */
-const EFFECTS: ReadonlyMap<string, readonly [message: string, help: string]> = new Map([
+const EFFECTS: ReadonlyMap<string, Effect> = new Map<string, Effect>([
+  [`${SDK_INDEX}/Table#put`, WRITES],
+  [`${SDK_LIBRARY}/counters/Counter#put`, WRITES],
   [
-    `${SDK_INDEX}/Table#put`,
-    ["can't write: it only says which items the handler writes", "Write `table.willPut(key)`."],
+    `${SDK_LIBRARY}/counters/Counter#add`,
+    [
+      "can't add: it only says which numbers the handler reads and writes",
+      "Write `counter.touch(key)` and `counter.willPut(key)`.",
+    ],
   ],
-  [
-    `${SDK_INDEX}/Table#delete`,
-    ["can't delete: it only says which items the handler deletes", "Write `table.willDelete(key)`."],
-  ],
+  [`${SDK_INDEX}/Table#delete`, DELETES],
+  [`${SDK_LIBRARY}/counters/Counter#delete`, DELETES],
   [`${SDK_INDEX}/abort`, ["can't abort: it only says which items the handler touches", "Write `return;`."]],
   [
     `${SDK_INDEX}/random`,

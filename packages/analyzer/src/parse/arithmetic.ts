@@ -5,11 +5,16 @@
  * `check/check-arithmetic.ts` has the words of the findings.
  */
 import { isCounting } from "./expand/syntax.ts";
-import { as, ElementKind, NodeKind, ReportMode, Token } from "./assemblyscript.ts";
+import { as, NodeKind, Token } from "./assemblyscript.ts";
+import { INCREMENTS } from "./assignments.ts";
 import { withoutParentheses } from "./children.ts";
+import { Divisions, type DivisionFinding } from "./divisions.ts";
 import { isDevelopers, isGenerated } from "./graft.ts";
+import { isNameOfTested } from "./tested-fields.ts";
 import {
   checkedArithmetic,
+  checkedSign,
+  checkedSmall,
   counterRange,
   countingLoop,
   fits,
@@ -17,6 +22,8 @@ import {
   type Operator,
   type OverflowHost,
 } from "./overflow.ts";
+import { isInteger, isSigned, isWritten } from "./numbers.ts";
+import { Questions } from "./questions.ts";
 import { isConstant, isWithin, rangeOf, rangeOfType, type Known, type Range } from "./ranges.ts";
 import { originOf, textOf } from "./span.ts";
 import { functionsNamedAt, type FunctionRange } from "./wrapping.ts";
@@ -25,6 +32,7 @@ import { functionsNamedAt, type FunctionRange } from "./wrapping.ts";
 export interface ArithmeticCompiler extends OverflowHost {
   readonly program: as.Program;
   readonly resolver: as.Resolver;
+  currentFlow: as.Flow;
   currentType: as.Type;
   convertExpression(
     expression: as.ExpressionRef,
@@ -53,9 +61,11 @@ export type Test =
 
 export type Finding = { readonly node: as.Node } & (
   | { readonly kind: "constant-overflow"; readonly value: bigint; readonly type: string }
-  | { readonly kind: "integer-division"; readonly into: "float" | "text"; readonly type: string }
-  /** Of two numbers that are written there. */
-  | { readonly kind: "constant-division"; readonly quotient: bigint }
+  /** A constant becomes a number of a type that lacks it: `const none: u32 = -1`. */
+  | { readonly kind: "constant-sign"; readonly value: bigint; readonly from: string; readonly type: string }
+  /** A difference of numbers without a sign becomes a number with one, or a float. */
+  | { readonly kind: "unsigned-difference"; readonly type: string }
+  | DivisionFinding
   | { readonly kind: "constant-test"; readonly answer: boolean; readonly test: Test }
   /** A test whether something is there, of a value whose access traps if it is not. */
   | { readonly kind: "missing-key"; readonly access: "key" | "index" | "element"; readonly isDefault: boolean }
@@ -70,7 +80,7 @@ export type Finding = { readonly node: as.Node } & (
   /** `a.localeCompare(b)`: JavaScript knows the order of languages. */
   | { readonly kind: "locale-order" }
   /** `list.sort()` of numbers: JavaScript sorts them by their texts. */
-  | { readonly kind: "sort-order" }
+  | { readonly kind: "sort-order"; readonly isSubtracting: boolean }
 );
 
 type Comparison = "<" | "<=" | ">" | ">=" | "==" | "!=";
@@ -90,16 +100,18 @@ export class Arithmetic {
   readonly unchecked = new WeakSet<as.Node>();
   readonly #compiler: ArithmeticCompiler;
   readonly #rules: ArithmeticRules;
-  /** The expression that is being compiled. */
-  #node: as.Expression | null = null;
+  readonly #questions: Questions;
+  readonly #divisions: Divisions;
+  /** The expressions that are being compiled, each in the one before it. */
+  readonly #open: as.Expression[] = [];
   readonly #expressions = new Map<as.ExpressionRef, Range>();
   readonly #counters = new Map<as.Function, Map<number, Range>>();
   readonly #openLoops: OpenLoop[] = [];
   readonly #countingLoops = new WeakMap<as.Statement, { readonly loop: CountingLoop | null }>();
-  /** Divisions of integers that may leave a rest. */
-  readonly #divisions = new Set<as.Node>();
-  /** Variables that begin with such a division, with the division. One whose type is written says that the whole part is meant. */
-  readonly #quotients = new Map<as.Local, as.Node>();
+  /** Differences of integers without a sign that may be below 0. */
+  readonly #differences = new Set<as.Node>();
+  /** Variables that begin with something that may be missing, and whose access traps then. */
+  readonly #taken = new Map<as.Local, "key" | "index" | "element">();
   readonly #found = new Map<as.Node, Set<Finding["kind"]>>();
   /** Ranges of the functions that wrap, by path. */
   #wrapping: ReadonlyMap<string, readonly FunctionRange[]> | null = null;
@@ -107,19 +119,27 @@ export class Arithmetic {
   constructor(compiler: ArithmeticCompiler, rules: ArithmeticRules) {
     this.#compiler = compiler;
     this.#rules = rules;
+    this.#questions = new Questions(compiler);
+    this.#divisions = new Divisions(compiler, this.#questions, {
+      isFound: (node, kind) => this.#found.get(node)?.has(kind) === true,
+      find: (finding) => this.#find(finding),
+    });
   }
 
   get #traps(): boolean {
     return this.#rules.overflow === "traps";
   }
 
-  // ---------------------------------------------------------------------------------------------------------- expressions
+  // ── Expressions ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** An expression begins. Gives what `end` wants to have. */
-  begin(expression: as.Expression): as.Expression | null {
-    const outer = this.#node;
-    this.#node = withoutParentheses(expression);
-    return outer;
+  /** The expression that is being compiled. */
+  get #node(): as.Expression | null {
+    return this.#open.at(-1) ?? null;
+  }
+
+  /** An expression begins. */
+  begin(expression: as.Expression): void {
+    this.#open.push(withoutParentheses(expression));
   }
 
   /** The expression to compile for the one that began. */
@@ -132,7 +152,7 @@ export class Arithmetic {
         const unary = node as as.UnaryPrefixExpression | as.UnaryPostfixExpression;
         if (!this.#isChecked(unary)) return node;
         const made = this.#asBinary(unary, contextualType);
-        if (made !== null) this.#node = made;
+        if (made !== null) this.#open.splice(-1, 1, made);
         return made ?? node;
       }
       default:
@@ -141,9 +161,8 @@ export class Arithmetic {
   }
 
   /** The expression that began is compiled. */
-  end(outer: as.Expression | null, result: as.ExpressionRef): void {
-    const node = this.#node!;
-    this.#node = outer;
+  end(result: as.ExpressionRef): void {
+    const node = this.#open.pop()!;
     if (this.#traps) this.#endOfCondition(node, result);
     else if (isDevelopers(node.range.source)) this.#look(node);
   }
@@ -154,10 +173,10 @@ export class Arithmetic {
     contextualType: as.Type,
   ): as.BinaryExpression | null {
     const { operator, operand, range } = unary;
-    const isCount = operator === Token.Plus_Plus || operator === Token.Minus_Minus;
+    const isCount = INCREMENTS.has(operator);
     if (!isCount && (operator !== Token.Minus || operand.isNumericLiteral)) return null;
     const context = contextualType === as.Type.void ? as.Type.auto : contextualType;
-    const type = this.#typeOf(operand, context);
+    const type = this.#questions.typeOf(operand, context);
     if (type === null || !isSigned(type)) return null;
     const { module } = this.#compiler;
     const number = (value: number): as.Expression =>
@@ -174,7 +193,7 @@ export class Arithmetic {
     return before;
   }
 
-  // ----------------------------------------------------------------------------------------------------------- arithmetic
+  // ── Arithmetic ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** `left operator right`; `plain`: as the compiler makes it. */
   make(
@@ -185,9 +204,13 @@ export class Arithmetic {
     plain: () => as.ExpressionRef,
   ): as.ExpressionRef {
     const node = this.#node;
-    if (node?.kind !== NodeKind.Binary || !isNumber(type) || !this.#isChecked(node)) return plain();
+    if (node?.kind !== NodeKind.Binary || !isInteger(type) || !this.#isChecked(node)) return plain();
     const known = this.#known;
     const { kind, range } = fits(operator, left, right, type, known);
+    if (operator === "-" && !isSigned(type)) {
+      if (kind === "always") this.#differences.delete(node);
+      else this.#differences.add(node);
+    }
     if (kind === "never" && isConstant(range)) {
       // variant: constant-overflow
       this.#find({ kind: "constant-overflow", node, value: range.min, type: type.toString() });
@@ -210,7 +233,7 @@ export class Arithmetic {
     plain: () => as.ExpressionRef,
   ): as.ExpressionRef {
     const node = this.#node;
-    if (node?.kind !== NodeKind.Binary || !isNumber(type) || !this.#isChecked(node)) return plain();
+    if (node?.kind !== NodeKind.Binary || !isInteger(type) || !this.#isChecked(node)) return plain();
     const [base, exponent] = [rangeOf(left, type, this.#known), rangeOf(right, type, this.#known)];
     if (isConstant(base) && isConstant(exponent) && exponent.min >= 0n && exponent.min <= 1_000n) {
       const value = base.min ** exponent.min;
@@ -237,29 +260,42 @@ export class Arithmetic {
     return made;
   }
 
+  /** The value of `abs(x)`, in which the smallest number of a type stays below 0. */
+  absolute(value: as.ExpressionRef, node: as.Node): as.ExpressionRef {
+    const type = this.#compiler.currentType;
+    if (!this.#traps || !isSigned(type) || !this.#isChecked(node)) return value;
+    // variant: absolute-checked
+    return this.#within(() => checkedSign(this.#compiler, value, type, as.Type.u64, node));
+  }
+
+  /** `left / right` of a small type: WebAssembly divides 32 bits, among which the smallest number has an opposite. */
+  quotient(value: as.ExpressionRef, right: as.ExpressionRef, type: as.Type): as.ExpressionRef {
+    const node = this.#node;
+    if (!this.#traps || node === null || !isSigned(type) || type.size >= 32 || !this.#isChecked(node)) return value;
+    const { min, max } = rangeOf(right, type, this.#known);
+    // variant: quotient-checked
+    if (min > -1n || max < -1n) return value;
+    return this.#within(() => checkedSmall(this.#compiler, value, type, node));
+  }
+
   /** `left / right` was made. */
   noteDivision(left: as.ExpressionRef, right: as.ExpressionRef, type: as.Type): void {
     const node = this.#node;
     if (this.#traps || node?.kind !== NodeKind.Binary || !isDevelopers(node.range.source)) return;
-    this.#divisions.delete(node);
-    if (!isNumber(type)) return;
-    const [dividend, divisor] = [rangeOf(left, type, this.#known), rangeOf(right, type, this.#known)];
-    if (isConstant(dividend) && isConstant(divisor) && divisor.min !== 0n) {
-      if (dividend.min % divisor.min === 0n) return;
-      const { left: a, right: b } = node as as.BinaryExpression;
-      if (isWritten(a) && isWritten(b))
-        this.#find({ kind: "constant-division", node, quotient: dividend.min / divisor.min });
-    }
-    this.#divisions.add(node);
+    const known = this.#known;
+    const [dividend, divisor] = [rangeOf(left, type, known), rangeOf(right, type, known)];
+    this.#divisions.note(node as as.BinaryExpression, dividend, divisor, type);
   }
 
   /** A statement that declares variables is compiled. */
   noteVariables({ declarations }: as.VariableStatement): void {
     if (this.#traps) return;
-    for (const { name, type, initializer } of declarations) {
-      const division = type === null && initializer !== null ? this.#divisionIn(initializer) : null;
-      const local = division === null ? null : this.#compiler.currentFlow.lookupLocal(name.text);
-      if (local !== null) this.#quotients.set(local, division!);
+    for (const declaration of declarations) {
+      const { name, type, initializer } = declaration;
+      this.#divisions.noteVariable(declaration);
+      const access = initializer === null ? null : this.#trappingAccess(withoutParentheses(initializer));
+      const taker = access === null ? null : this.#compiler.currentFlow.lookupLocal(name.text);
+      if (taker !== null) this.#taken.set(taker, access!);
       if (
         type === null &&
         initializer !== null &&
@@ -271,70 +307,103 @@ export class Arithmetic {
     }
   }
 
-  /** An integer becomes a float or a text. */
-  noteConversion(from: as.Type, to: as.Type | "text", node: as.Node): void {
-    if (this.#traps || !from.isIntegerValue || (to !== "text" && !to.isFloatValue)) return;
-    const division = isDevelopers(node.range.source) ? this.#divisionIn(node) : null;
-    if (division === null || this.#found.get(division)?.has("constant-division") === true) return;
-    this.#find({
-      kind: "integer-division",
-      node: division,
-      into: to === "text" ? "text" : "float",
-      type: from.toString(),
-    });
+  /** A list, an object or a call is compiled. Where the context has no written type for what is in it, the values give it one. */
+  noteInferred(node: as.Expression, context: as.Type): void {
+    if (this.#traps || !isDevelopers(node.range.source)) return;
+    // The type of a receiver is its own.
+    const wanted = isReceiverIn(this.#node, node) ? as.Type.auto : context;
+    this.#divisions.noteInferred(
+      node,
+      node instanceof as.ObjectLiteralExpression ? this.#compiler.currentType : wanted,
+    );
   }
 
-  /** The division whose rest an expression has lost. A cast to an integer says that this is meant. */
-  #divisionIn(expression: as.Expression): as.Node | null {
-    const node = withoutParentheses(expression);
-    switch (node.kind) {
-      case NodeKind.Binary: {
-        const { operator, left, right } = node as as.BinaryExpression;
-        if (operator === Token.Slash)
-          return this.#divisions.has(node) ? (this.#divisionIn(left) ?? this.#divisionIn(right) ?? node) : null;
-        if (operator !== Token.Plus && operator !== Token.Minus && operator !== Token.Asterisk) return null;
-        // variant: division-in-sum
-        return this.#divisionIn(left) ?? this.#divisionIn(right);
-      }
-      case NodeKind.UnaryPrefix: {
-        const { operator, operand } = node as as.UnaryPrefixExpression;
-        return operator === Token.Minus || operator === Token.Plus ? this.#divisionIn(operand) : null;
-      }
-      case NodeKind.Ternary: {
-        const { ifThen, ifElse } = node as as.TernaryExpression;
-        return this.#divisionIn(ifThen) ?? this.#divisionIn(ifElse);
-      }
-      case NodeKind.Identifier: {
-        const local = this.#compiler.currentFlow.lookupLocal((node as as.IdentifierExpression).text);
-        // variant: division-in-variable
-        return local === null ? null : (this.#quotients.get(local) ?? null);
-      }
-      default:
-        return null;
-    }
+  /** The body of a function is compiled, where it stands or where it is called. */
+  noteFunction(instance: as.Function): void {
+    if (!this.#traps) this.#divisions.noteFunction(instance);
+  }
+
+  /** A call is compiled: of a function, or of the getter that stands behind a name. */
+  noteCall(instance: as.Function, node: as.Node): void {
+    if (!this.#traps && isDevelopers(node.range.source)) this.#divisions.noteCall(instance, node);
+  }
+
+  /** An integer becomes a number of another type, or a text. */
+  noteConversion(from: as.Type, to: as.Type | "text", node: as.Node, explicit: boolean): void {
+    if (this.#traps || !from.isIntegerValue) return;
+    if (to !== "text") this.#noteDifference(from, to, node, explicit);
+    if (to !== "text" && !to.isFloatValue) return;
+    if (isDevelopers(node.range.source)) this.#divisions.noteConversion(from, to === "text" ? "text" : "float", node);
+  }
+
+  /** The bits of a difference are those of a number with a sign as long as their count is the same. */
+  #noteDifference(from: as.Type, to: as.Type, node: as.Node, explicit: boolean): void {
+    if (!isInteger(from) || from.isSignedIntegerValue || (explicit && to.size === from.size && !to.isFloatValue))
+      return;
+    const inner = withoutParentheses(node);
+    // variant: unsigned-difference
+    if ((to.isFloatValue || isSigned(to)) && this.#isDifference(inner) && this.#isChecked(inner))
+      this.#find({ kind: "unsigned-difference", node: inner, type: from.toString() });
+  }
+
+  #isDifference(node: as.Expression): boolean {
+    if (node.kind !== NodeKind.UnaryPrefix) return this.#differences.has(node);
+    const { operator, operand } = node as as.UnaryPrefixExpression;
+    return operator === Token.Minus && !isWritten(operand);
   }
 
   /** An i64 that is to be an f64, as numbers of TypeScript are: the run ends if that number is another. */
   exact(value: as.ExpressionRef, node: as.Node): as.ExpressionRef {
     if (!this.#traps || !this.#isChecked(node) || isWithin(rangeOf(value, as.Type.i64, this.#known), EXACT))
       return value;
+    // variant: exact-checked
     return this.#compiler.checkedCall("exact", [value], node);
   }
 
-  // ---------------------------------------------------------------------------------------------------------------- tests
+  /** An integer that becomes one of a type with another sign by itself: the run ends if that type lacks it. */
+  signed(value: as.ExpressionRef, from: as.Type, to: as.Type, node: as.Node): as.ExpressionRef {
+    if (!isInteger(from) || !isInteger(to) || from.isSignedIntegerValue === to.isSignedIntegerValue) return value;
+    const [range, whole] = [rangeOf(value, from, this.#known), rangeOfType(to)];
+    if (isWithin(range, whole) || !this.#isChecked(node) || this.#isOfBits(node)) return value;
+    if (isConstant(range)) {
+      // variant: constant-sign
+      this.#find({ kind: "constant-sign", node, value: range.min, from: from.toString(), type: to.toString() });
+      return value;
+    }
+    // variant: sign-checked
+    if (!this.#traps) return value;
+    const result = this.#within(() => checkedSign(this.#compiler, value, from, to, node));
+    this.#expressions.set(result, {
+      min: range.min > whole.min ? range.min : whole.min,
+      max: range.max < whole.max ? range.max : whole.max,
+    });
+    return result;
+  }
+
+  /** Whether a number stands for its bits: as the result or as an operand of an operation on bits. */
+  #isOfBits(node: as.Node): boolean {
+    const around = this.#node === node ? this.#open.at(-2) : this.#node;
+    return [withoutParentheses(node), around].some(
+      (one) =>
+        (one?.kind === NodeKind.Binary && OF_BITS.has((one as as.BinaryExpression).operator)) ||
+        (one?.kind === NodeKind.UnaryPrefix && (one as as.UnaryPrefixExpression).operator === Token.Tilde),
+    );
+  }
+
+  // ── Tests ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** `left comparison right` is made. */
   noteComparison(comparison: Comparison, left: as.ExpressionRef, right: as.ExpressionRef, type: as.Type): void {
     const node = this.#node;
-    if (this.#traps || node?.kind !== NodeKind.Binary || !isNumber(type) || !this.#isJudged(node)) return;
+    if (this.#traps || node?.kind !== NodeKind.Binary || !isInteger(type) || !this.#isJudged(node)) return;
     const { left: a, right: b } = node as as.BinaryExpression;
     const constant = isWritten(b) ? b : a;
     if (!isWritten(constant) || (isWritten(a) && isWritten(b))) return;
     const isFirst = constant === b;
     // It was perhaps converted from a smaller type.
-    const own = this.#typeOf(isFirst ? a : b, as.Type.auto);
+    const own = this.#questions.typeOf(isFirst ? a : b, as.Type.auto);
     const range =
-      own !== null && isNumber(own) && own.size < type.size
+      own !== null && isInteger(own) && own.size < type.size
         ? rangeOfType(own)
         : rangeOf(isFirst ? left : right, type, this.#known);
     const bound = rangeOf(isFirst ? right : left, type, this.#known);
@@ -358,7 +427,7 @@ export class Arithmetic {
       if (access !== null) this.#find({ kind: "missing-key", node, access, isDefault });
       return;
     }
-    const declared = this.#typeOf(node, as.Type.auto) ?? type;
+    const declared = this.#questions.typeOf(node, as.Type.auto) ?? type;
     if (isNeverNull(declared) && !this.isText(type)) this.#findNeverNull(node, node, declared, true, isDefault);
   }
 
@@ -381,21 +450,32 @@ export class Arithmetic {
         if (found !== -1 && this.#compiler.currentType.isIntegerValue) this.findings.splice(found, 1);
         return;
       }
+      case NodeKind.Literal: {
+        const type = this.#compiler.currentType;
+        const digits = textOf(node).replaceAll("_", "");
+        if (type === as.Type.u64 || !/^(\d+|0[xob][\da-f]+)$/i.test(digits)) return;
+        const value = BigInt(digits);
+        // The compiler takes the bits of such a number for another one.
+        if (value >= 2n ** 63n) this.#find({ kind: "constant-overflow", node, value, type: type.toString() });
+        return;
+      }
       case NodeKind.UnaryPrefix: {
         const { operator, operand } = node as as.UnaryPrefixExpression;
-        const type = operator === Token.TypeOf ? this.#typeOf(operand, as.Type.auto) : null;
+        const type = operator === Token.TypeOf ? this.#questions.typeOf(operand, as.Type.auto) : null;
         if (type?.isNullableReference !== true || !this.#isJudged(node)) return;
         return this.#find({ kind: "nullable-typeof", node });
       }
       case NodeKind.Binary: {
         const { operator, left, right } = node as as.BinaryExpression;
+        if (operator === Token.Equals || operator === Token.Slash_Equals)
+          return this.#divisions.noteAssignment(node as as.BinaryExpression);
         if (ARITHMETIC.has(operator)) return this.#lookAtArithmetic(node as as.BinaryExpression);
         if (!EQUALITY.has(operator)) return;
         const [a, b] = [withoutParentheses(left), withoutParentheses(right)];
         if ((a.kind === NodeKind.Null) === (b.kind === NodeKind.Null) || !this.#isJudged(node)) return;
         const tested = a.kind === NodeKind.Null ? b : a;
-        const type = this.#typeOf(tested, as.Type.auto);
-        if (type === null || !(isNeverNull(type) || isNumber(type) || type.isFloatValue)) return;
+        const type = this.#questions.typeOf(tested, as.Type.auto);
+        if (type === null || !(isNeverNull(type) || isInteger(type) || type.isFloatValue)) return;
         const isEqual = operator === Token.Equals_Equals || operator === Token.Equals_Equals_Equals;
         return this.#findNeverNull(node, tested, type, !isEqual, false);
       }
@@ -404,18 +484,18 @@ export class Arithmetic {
         const callee = withoutParentheses(expression);
         if (callee.kind === NodeKind.PropertyAccess) {
           const { expression: object, property } = callee as as.PropertyAccessExpression;
-          const type = property.text === "toString" ? this.#typeOf(object, as.Type.auto) : null;
+          const type = property.text === "toString" ? this.#questions.typeOf(object, as.Type.auto) : null;
           // variant: division-to-text
-          if (type !== null) this.noteConversion(type, "text", object);
+          if (type !== null) this.noteConversion(type, "text", object, false);
           if (args.length === 0 && property.text === "sort") this.#lookAtSort(node, object);
-          if (property.text === "localeCompare" && this.#lookUp(callee)?.internalName === LOCALE_COMPARE)
+          if (property.text === "localeCompare" && this.#questions.lookUp(callee)?.internalName === LOCALE_COMPARE)
             this.#find({ kind: "locale-order", node });
         }
         const [value] = args;
         if (value === undefined || !/\bis(NaN|Finite|Integer|SafeInteger)$/.test(textOf(expression))) return;
-        const name = NUMBER_TESTS.exec(this.#lookUp(callee)?.internalName ?? "")?.[1];
+        const name = NUMBER_TESTS.exec(this.#questions.lookUp(callee)?.internalName ?? "")?.[1];
         if (name === undefined) return;
-        const type = this.#typeOf(value, as.Type.auto);
+        const type = this.#questions.typeOf(value, as.Type.auto);
         if (type?.isIntegerValue !== true) return;
         const isTime = /^~lib\/date\/Date(#|\.)/.test(this.#calleeOf(value)?.internalName ?? "");
         const test: Test = { kind: "not-a-number", name, type: type.toString(), isTime };
@@ -430,22 +510,27 @@ export class Arithmetic {
     const { operator, left, right } = node;
     const isShift = operator === Token.GreaterThan_GreaterThan_GreaterThan;
     if (isShift && textOf(right) !== "0") return;
-    const type = this.#typeOf(left, as.Type.auto);
+    const type = this.#questions.typeOf(left, as.Type.auto);
     if (type === null || !this.#isJudged(node)) return;
     if (isShift && isSigned(type)) this.#find({ kind: "shift-by-zero", node });
     else if (!isShift && type === as.Type.bool) this.#find({ kind: "bool-arithmetic", node });
   }
 
   #lookAtSort(node: as.Node, list: as.Expression): void {
-    const owner = this.#typeOf(list, as.Type.auto)?.getClass();
+    const owner = this.#questions.typeOf(list, as.Type.auto)?.getClass();
     if (owner?.prototype.name !== "Array" || !this.#isJudged(node)) return;
     // variant: sort-order-told
-    if (!owner.typeArguments![0]!.isReference) this.#find({ kind: "sort-order", node });
+    const [type] = owner.typeArguments!;
+    if (!type!.isReference)
+      this.#find({ kind: "sort-order", node, isSubtracting: !isInteger(type!) || isSigned(type!) });
   }
 
   #findNeverNull(node: as.Node, tested: as.Expression, type: as.Type, answer: boolean, isDefault: boolean): void {
-    const access = this.#trappingAccess(tested);
-    if (access !== null) return this.#find({ kind: "missing-key", node, access, isDefault });
+    // variant: tested-twice
+    if (isNameOfTested(tested)) return;
+    const local = this.#questions.localOf(tested);
+    const access = this.#trappingAccess(tested) ?? (local === null ? undefined : this.#taken.get(local));
+    if (access !== undefined) return this.#find({ kind: "missing-key", node, access, isDefault });
     this.#find({ kind: "constant-test", node, answer, test: { kind: "null", type: type.toString() } });
   }
 
@@ -453,7 +538,7 @@ export class Arithmetic {
   #trappingAccess(expression: as.Expression): "key" | "index" | "element" | null {
     if (expression.kind === NodeKind.ElementAccess) {
       const { expression: list } = expression as as.ElementAccessExpression;
-      const owner = this.#typeOf(list, as.Type.auto)?.getClass()?.prototype.internalName ?? "";
+      const owner = this.#questions.typeOf(list, as.Type.auto)?.getClass()?.prototype.internalName ?? "";
       return /^~lib\/(array|staticarray|typedarray)\//.test(owner) ? "index" : null;
     }
     const callee = this.#calleeOf(expression)?.internalName ?? "";
@@ -464,11 +549,11 @@ export class Arithmetic {
   #calleeOf(expression: as.Expression): as.Element | null {
     const node = withoutParentheses(expression);
     return node.kind === NodeKind.Call
-      ? this.#lookUp(withoutParentheses((node as as.CallExpression).expression))
+      ? this.#questions.lookUp(withoutParentheses((node as as.CallExpression).expression))
       : null;
   }
 
-  // ---------------------------------------------------------------------------------------------------------------- loops
+  // ── Loops ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** A statement begins. Whether `endStatement` wants to hear of its end. */
   beginStatement(statement: as.Statement): boolean {
@@ -512,7 +597,7 @@ export class Arithmetic {
     return { module: this.#compiler.module, expressions: this.#expressions, locals };
   }
 
-  // ---------------------------------------------------------------------------------------------------------------- places
+  // ── Places ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Whether the developer wrote it, in a function that does not wrap. */
   #isChecked(node: as.Node): boolean {
@@ -529,31 +614,6 @@ export class Arithmetic {
     if (!isDevelopers(node.range.source) || isCounting(node)) return false;
     const { contextualTypeArguments } = this.#compiler.currentFlow;
     return contextualTypeArguments === null || contextualTypeArguments.size === 0;
-  }
-
-  #typeOf(node: as.Expression, context: as.Type): as.Type | null {
-    return this.#quietly(({ resolver, currentFlow }) =>
-      resolver.resolveExpression(node, currentFlow, context, ReportMode.Swallow),
-    );
-  }
-
-  #lookUp(node: as.Expression): as.Element | null {
-    return this.#quietly(({ resolver, currentFlow }) => {
-      const found = resolver.lookupExpression(node, currentFlow, as.Type.auto, ReportMode.Swallow);
-      return found?.kind === ElementKind.Function ? (found as as.Function).prototype : found;
-    });
-  }
-
-  /** The resolver remembers the object of the last access, and reports. */
-  #quietly<Result>(ask: (compiler: ArithmeticCompiler) => Result): Result {
-    const { resolver, program } = this.#compiler;
-    const { currentThisExpression, currentElementExpression } = resolver;
-    const reported = program.diagnostics.length;
-    const answer = ask(this.#compiler);
-    program.diagnostics.length = reported;
-    resolver.currentThisExpression = currentThisExpression;
-    resolver.currentElementExpression = currentElementExpression;
-    return answer;
   }
 
   /** The compiler compiles some nodes several times. */
@@ -584,12 +644,39 @@ const ARITHMETIC: ReadonlySet<Token> = new Set([
   Token.GreaterThan_GreaterThan_GreaterThan,
 ]);
 
+/** Operations on bits, which know no sign. */
+const OF_BITS: ReadonlySet<Token> = new Set([
+  Token.Ampersand,
+  Token.Ampersand_Equals,
+  Token.Bar,
+  Token.Bar_Equals,
+  Token.Caret,
+  Token.Caret_Equals,
+  Token.LessThan_LessThan,
+  Token.LessThan_LessThan_Equals,
+  Token.GreaterThan_GreaterThan,
+  Token.GreaterThan_GreaterThan_Equals,
+  Token.GreaterThan_GreaterThan_GreaterThan,
+  Token.GreaterThan_GreaterThan_GreaterThan_Equals,
+]);
+
 const EQUALITY: ReadonlySet<Token> = new Set([
   Token.Equals_Equals,
   Token.Equals_Equals_Equals,
   Token.Exclamation_Equals,
   Token.Exclamation_Equals_Equals,
 ]);
+
+/** Whether a member or element of the node is accessed, or a method of it called. */
+function isReceiverIn(around: as.Expression | null, node: as.Expression): boolean {
+  if (around === null) return false;
+  if (around.kind === NodeKind.Call) {
+    const callee = withoutParentheses((around as as.CallExpression).expression);
+    return callee.kind === NodeKind.PropertyAccess && isReceiverIn(callee, node);
+  }
+  if (around.kind !== NodeKind.PropertyAccess && around.kind !== NodeKind.ElementAccess) return false;
+  return withoutParentheses((around as as.PropertyAccessExpression | as.ElementAccessExpression).expression) === node;
+}
 
 /** Where the developer wrote it: a default value may be copied into generated code. Null: it is not the developer's. */
 function placeOf({ range: { source, start } }: as.Node): { readonly path: string; readonly start: number } | null {
@@ -600,30 +687,6 @@ function placeOf({ range: { source, start } }: as.Node): { readonly path: string
 /** Whether a type is a class without `| null`. The compiler forgets whether elements of lists of functions may be null. */
 function isNeverNull(type: as.Type): boolean {
   return type.getClass() !== null && !type.isNullableReference;
-}
-
-/** Whether a type is an integer that counts: `bool` does not. */
-function isNumber(type: as.Type): boolean {
-  return type.isIntegerValue && type !== as.Type.bool && !type.isReference;
-}
-
-function isSigned(type: as.Type): boolean {
-  return isNumber(type) && type.isSignedIntegerValue;
-}
-
-/** Whether an expression is made of literal numbers alone. */
-function isWritten(expression: as.Expression): boolean {
-  const node = withoutParentheses(expression);
-  switch (node.kind) {
-    case NodeKind.Literal:
-      return node.isNumericLiteral;
-    case NodeKind.UnaryPrefix:
-      return isWritten((node as as.UnaryPrefixExpression).operand);
-    case NodeKind.Binary:
-      return isWritten((node as as.BinaryExpression).left) && isWritten((node as as.BinaryExpression).right);
-    default:
-      return false;
-  }
 }
 
 /** Null: it depends. */

@@ -26,9 +26,11 @@ import { restLiteral } from "./expand/arguments.ts";
 import { Expander } from "./expand/expander.ts";
 import { BlockExpression } from "./forms-nodes.ts";
 import { grafted, isDevelopers, isGenerated, type Graft } from "./graft.ts";
+import { inferredShapes, withInferred, type InferredShape } from "./inferred-shapes.ts";
 import { mended } from "./library-mends.ts";
 import { ENTRIES_FILE, MapEntries, resolveMapEntries } from "./map-entries.ts";
 import { BOXED_FILE, boxedType, NullableNumbers, resolveNullableNumbers, type Original } from "./nullable-numbers.ts";
+import { declareObjects, handlerOfExport } from "./objects.ts";
 import type { CheckedFunction } from "./overflow.ts";
 import { nameSdkFunctions, SDK_FUNCTION_FILES } from "./sdk-functions.ts";
 import { declareShapes, nameAliases, type Declared, type ShapedSource } from "./shapes.ts";
@@ -81,6 +83,8 @@ export interface CompileRequest {
   readonly trees: SyntaxTrees;
   /** Default: it wraps, everywhere. */
   readonly arithmetic?: ArithmeticRules;
+  /** Default: none. The records without a written type that the analysis of the same files came upon. */
+  readonly inferred?: readonly InferredShape[];
   /** Expressions whose values trap unless they are one of these texts. */
   readonly texts?: ReadonlyMap<as.Node, readonly string[]>;
 }
@@ -135,6 +139,8 @@ export function loadProgram(request: CompileRequest): LoadedProgram {
     if (request.allMistakes === true || !hasErrors(program)) {
       as.initializeProgram(program);
       nameSdkFunctions(program, SDK_LIBRARY);
+      declareObjects(program, SDK_LIBRARY);
+      nameExports(program, request.entry);
     }
     nameAliases(program, aliases);
   } catch (error) {
@@ -150,6 +156,15 @@ export function loadProgram(request: CompileRequest): LoadedProgram {
   return { request, program, messages: program.diagnostics, ok: !hasErrors(program), crash: null };
 }
 
+/** Gives the methods of objects their names: the entry file exports `Thread$reply`, and the module `Thread.reply`. */
+function nameExports(program: as.Program, entry: string): void {
+  const exported = program.filesByName.get(entry.replace(/\.ts$/, ""))?.exports;
+  if (exported === undefined || exported === null) return;
+  const named = Array.from(exported, ([name, element]) => [handlerOfExport(name), element] as const);
+  exported.clear();
+  for (const [name, element] of named) exported.set(name, element);
+}
+
 /** Compiles, but optimizes and emits nothing yet. Bad sources and crashes of the compiler are answers, not exceptions. */
 export function compileProgram(loaded: LoadedProgram): CompiledProgram {
   const { arithmetic, texts } = loaded.request;
@@ -161,25 +176,50 @@ export function compileWith<Compiler extends RadicalCompiler>(
   loaded: LoadedProgram,
   createCompiler: (program: as.Program) => Compiler,
 ): CompiledProgram<Compiler> {
+  return startCompiler(loaded, createCompiler).compile();
+}
+
+/** A program with its compiler, which has not compiled anything yet. Its resolver knows the forms of the language. */
+export interface StartedProgram<Compiler extends RadicalCompiler = RadicalCompiler> {
+  /** Null if the program did not load, or the compiler could not be made. */
+  readonly compiler: Compiler | null;
+  /** Once. */
+  compile(): CompiledProgram<Compiler>;
+}
+
+export function startCompiler<Compiler extends RadicalCompiler>(
+  loaded: LoadedProgram,
+  createCompiler: (program: as.Program) => Compiler,
+): StartedProgram<Compiler> {
   const { program, request } = loaded;
+  const nothing = { ...loaded, module: null, compiler: null };
   if (!loaded.ok && (request.allMistakes !== true || loaded.crash !== null))
-    return { ...loaded, module: null, compiler: null };
-  let compiler: Compiler | null = null;
-  let module: CompiledModule | null = null;
-  try {
-    compiler = createCompiler(program);
-    module = new CompiledModule(compiler.module, request.optimizeLevel);
-    compiler.compile();
-    if (!hasErrors(program)) return { ...loaded, module, compiler };
-    module.drop();
-    return { ...loaded, ok: false, module: null, compiler };
-  } catch (error) {
+    return { compiler: null, compile: () => nothing };
+  const crashed = (error: unknown, compiler: Compiler | null): CompiledProgram<Compiler> => {
     request.trees.clear();
-    module?.drop();
     const within = compiler?.currentFlow.sourceFunction ?? null;
     const handler = compiler?.handler ?? null;
     return { ...loaded, ok: false, module: null, crash: { error, within, handler }, compiler };
+  };
+  let compiler: Compiler;
+  try {
+    compiler = createCompiler(program);
+  } catch (error) {
+    return { compiler: null, compile: () => crashed(error, null) };
   }
+  const compile = (): CompiledProgram<Compiler> => {
+    const module = new CompiledModule(compiler.module, request.optimizeLevel);
+    try {
+      compiler.compile();
+      if (!hasErrors(program)) return { ...loaded, module, compiler };
+      module.drop();
+      return { ...loaded, ok: false, module: null, compiler };
+    } catch (error) {
+      module.drop();
+      return crashed(error, compiler);
+    }
+  };
+  return { compiler, compile };
 }
 
 /** A module in binaryen's memory, which is outside the garbage collector. */
@@ -274,16 +314,17 @@ export class RadicalCompiler extends as.Compiler {
   readonly arithmetic: Arithmetic;
   readonly #original: Original = {
     compileExpression: (expression, context, constraints) => {
-      const outer = this.arithmetic.begin(expression);
+      this.arithmetic.begin(expression);
       const result = super.compileExpression(this.arithmetic.toCompile(context), context, constraints);
-      this.arithmetic.end(outer, result);
+      this.arithmetic.end(result);
       return result;
     },
     convertExpression: (expression, from, to, explicit, node) => {
-      this.arithmetic.noteConversion(from, to, node);
-      if (explicit || from !== as.Type.i64 || to !== as.Type.f64 || node.range.source.isLibrary)
-        return super.convertExpression(expression, from, to, explicit, node);
-      return super.convertExpression(this.arithmetic.exact(expression, node), from, to, true, node);
+      this.arithmetic.noteConversion(from, to, node, explicit);
+      if (explicit || node.range.source.isLibrary) return super.convertExpression(expression, from, to, explicit, node);
+      if (from === as.Type.i64 && to === as.Type.f64)
+        return super.convertExpression(this.arithmetic.exact(expression, node), from, to, true, node);
+      return super.convertExpression(this.arithmetic.signed(expression, from, to, node), from, to, explicit, node);
     },
     makeCallDirect: (...given) => super.makeCallDirect(...given),
   };
@@ -291,7 +332,8 @@ export class RadicalCompiler extends as.Compiler {
   readonly #nullableNumbers = new NullableNumbers(this, {
     ...this.#original,
     compileExpression: (node, context, constraints) =>
-      this.#mapEntries.compile(node, context) ?? this.#original.compileExpression(node, context, constraints),
+      this.#mapEntries.compile(node, context, constraints ?? Constraints.None) ??
+      this.#original.compileExpression(node, context, constraints),
   });
   /** Gives everyday forms of TypeScript as trees of AssemblyScript. */
   readonly expander: Expander;
@@ -324,7 +366,8 @@ export class RadicalCompiler extends as.Compiler {
     const original = internals.compileCallExpressionBuiltin.bind(this);
     internals.compileCallExpressionBuiltin = (prototype, call, context) => {
       this.builtinCalls.push({ name: prototype.name, site: this.#site(call) });
-      return original(prototype, call, context);
+      const value = original(prototype, call, context);
+      return prototype.name === "abs" ? this.arithmetic.absolute(value, call) : value;
     };
     // One literal for each call, however often it is compiled: what is in it may be a form.
     const packArguments = internals.adjustArgumentsForRestParams.bind(this);
@@ -351,7 +394,9 @@ export class RadicalCompiler extends as.Compiler {
       const created = instance.is(CommonFlags.Constructor) ? (parent as as.Class) : null;
       if (created !== null && (created.base === null || created.prototype.implicitlyExtendsObject))
         instance.flow.set(FlowFlags.AccessesThis);
-      return compileFunctionBody(instance, statements);
+      const terminates = compileFunctionBody(instance, statements);
+      this.arithmetic.noteFunction(instance);
+      return terminates;
     };
     const initializeFields = internals.makeFieldInitializationInConstructor.bind(this);
     internals.makeFieldInitializationInConstructor = (created, statements) => {
@@ -471,6 +516,7 @@ export class RadicalCompiler extends as.Compiler {
     constraints: as.Constraints = Constraints.None,
   ): as.ExpressionRef {
     const value = this.#compileForm(expression, contextualType, constraints);
+    this.arithmetic.noteInferred(withoutParentheses(expression), contextualType);
     const texts = this.#texts.get(withoutParentheses(expression));
     return texts === undefined ? value : this.#oneOf(texts, value, expression);
   }
@@ -531,7 +577,7 @@ export class RadicalCompiler extends as.Compiler {
 
   override makeDiv(left: as.ExpressionRef, right: as.ExpressionRef, type: as.Type): as.ExpressionRef {
     this.arithmetic.noteDivision(left, right, type);
-    return super.makeDiv(left, right, type);
+    return this.arithmetic.quotient(super.makeDiv(left, right, type), right, type);
   }
 
   override makeLt(left: as.ExpressionRef, right: as.ExpressionRef, type: as.Type): as.ExpressionRef {
@@ -607,7 +653,7 @@ export class RadicalCompiler extends as.Compiler {
   }
 
   override makeToString(expression: as.ExpressionRef, type: as.Type, node: as.Node): as.ExpressionRef {
-    this.arithmetic.noteConversion(type, "text", node);
+    this.arithmetic.noteConversion(type, "text", node, false);
     return this.#nullableNumbers.makeToString(expression, type, node) ?? super.makeToString(expression, type, node);
   }
 
@@ -652,6 +698,7 @@ export class RadicalCompiler extends as.Compiler {
     const drawing = DRAWS.get(instance.prototype.internalName);
     if (drawing !== undefined) return this.#draw(drawing, reportNode);
     const call = super.compileCallDirect(instance, args, reportNode, thisArg, constraints);
+    this.arithmetic.noteCall(instance, reportNode);
     if (instance.prototype.internalName !== `${SDK_LIBRARY}/index/abort`) return call;
     this.currentFlow.set(FlowFlags.Terminates);
     return this.module.block(null, [call, this.module.unreachable()], as.Type.void.toRef());
@@ -664,7 +711,9 @@ export class RadicalCompiler extends as.Compiler {
     immediatelyDropped?: boolean,
   ): as.ExpressionRef {
     this.#note(instance, reportNode);
-    return super.makeCallDirect(instance, operands, reportNode, immediatelyDropped);
+    const call = super.makeCallDirect(instance, operands, reportNode, immediatelyDropped);
+    this.arithmetic.noteCall(instance, reportNode);
+    return call;
   }
 
   /** A call of `random` or `uuid`, in all instances of the function it stands in the same. */
@@ -755,7 +804,9 @@ function addSources(program: as.Program, request: CompileRequest): Declared["ali
   }
   const grafts = new Map(request.grafts?.map((graft) => [graft.file, graft]));
   const { sources: declared, aliases } = declareShapes(files);
-  for (const source of declared) {
+  const { inferred = [] } = request;
+  inferredShapes(program, inferred);
+  for (const source of withInferred(declared, inferred, program)) {
     const graft = grafts.get(source.normalizedPath);
     program.sources.push(graft === undefined ? source : grafted(source, graft, trees));
   }

@@ -18,9 +18,13 @@ function build(body: string): BuildResult & { readonly text: string } {
 }
 
 test.each([
-  ["let sum = 0; sum += price;", "price", "Declare the variable as f64, which keeps the value: `let sum: f64 = 0;`."],
   [
-    "let sum = 0; sum = sum + (price);",
+    "let sum = small; sum += price;",
+    "price",
+    "Declare the variable as f64, which keeps the value: `let sum: f64 = 0;`.",
+  ],
+  [
+    "let sum = small; sum = sum + (price);",
     "sum + (price)",
     "Declare the variable as f64, which keeps the value: `let sum: f64 = 0;`.",
   ],
@@ -68,7 +72,7 @@ test.each([
 });
 
 test("the declaration of a variable that takes another number is shown beside it", () => {
-  const { diagnostics, text } = build("let sum = 0; if (big > 1) { sum += price; }");
+  const { diagnostics, text } = build("let sum = small; if (big > 1) { sum += price; }");
   const [found] = diagnostics.flatMap(({ related }) => related);
   expect(found).toMatchObject({ label: "declared here" });
   expect(text.slice(found!.span.start, found!.span.end)).toBe("sum");

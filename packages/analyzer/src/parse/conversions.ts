@@ -2,7 +2,8 @@
  * Help for a number that does not fit its place. The compiler refuses only conversions that may lose something, so
  * the advice is a type of the place that keeps the value. Rounding is advised where the place can't have another type.
  */
-import { NodeKind, Token, type as } from "./assemblyscript.ts";
+import { NodeKind, type as } from "./assemblyscript.ts";
+import { ASSIGNMENTS } from "./assignments.ts";
 import { childrenOf } from "./children.ts";
 
 /** Help for the value of the expression at `range`, whose type `from` does not fit the type `to` of its place. */
@@ -89,7 +90,7 @@ function placeOf(range: as.Range): Place {
       return { kind: "result" };
     case NodeKind.Binary: {
       const { operator, left, right } = around as as.BinaryExpression;
-      return right === node && ASSIGNING.has(operator) ? targetOf(left) : OTHER;
+      return right === node && ASSIGNMENTS.has(operator) ? targetOf(left) : OTHER;
     }
     case NodeKind.ElementAccess:
       return { kind: "whole", name: "An index" };
@@ -140,22 +141,6 @@ function argumentPlace(callee: as.Expression): Place {
   if (TAKES_INDEXES.test(name)) return { kind: "whole", name: `The argument of \`${name}\`` };
   return TAKES_ELEMENTS.test(name) ? { kind: "elements" } : { kind: "parameter", name };
 }
-
-const ASSIGNING: ReadonlySet<Token> = new Set([
-  Token.Equals,
-  Token.Plus_Equals,
-  Token.Minus_Equals,
-  Token.Asterisk_Equals,
-  Token.Asterisk_Asterisk_Equals,
-  Token.Slash_Equals,
-  Token.Percent_Equals,
-  Token.Ampersand_Equals,
-  Token.Bar_Equals,
-  Token.Caret_Equals,
-  Token.LessThan_LessThan_Equals,
-  Token.GreaterThan_GreaterThan_Equals,
-  Token.GreaterThan_GreaterThan_GreaterThan_Equals,
-]);
 
 /** The nodes around a range, from the file to the outermost expression that has exactly this range. */
 export function pathTo({ source, start, end }: as.Range): as.Node[] {

@@ -1,13 +1,14 @@
 /**
- * Types that a function with a name may leave out. `limit = 20`: a parameter has the type of its default value, where the
- * value says it by itself. A whole number is an `i32` and another number an `f64`, as everywhere in handlers. A function
- * that returns no value is `void`.
+ * Types that a function with a name and a field may leave out. `limit = 20`: a parameter has the type of its default
+ * value, and a field that of its initial value, where the value says it by itself. A whole number is an `i32` and another
+ * number an `f64`, as everywhere in handlers. A function that returns no value is `void`. The type of a value that it
+ * returns is known where the function is compiled (`expand/inferred-results.ts`).
  */
 import { as, CommonFlags, DiagnosticCode, LiteralKind, NodeKind, Token } from "./assemblyscript.ts";
 import { childrenOf, withoutParentheses } from "./children.ts";
 
 const TYPE_EXPECTED: number = DiagnosticCode.Type_expected;
-const WITHOUT_RESULT_TYPE: CommonFlags = CommonFlags.Constructor | CommonFlags.Get | CommonFlags.Set;
+const WITHOUT_RESULT: CommonFlags = CommonFlags.Constructor | CommonFlags.Set;
 
 /** Gives a function with a name these types. `messages`: the parser's, which says that a result type is missing. */
 export function typeDefaults(
@@ -15,8 +16,10 @@ export function typeDefaults(
   messages: as.DiagnosticMessage[],
 ): void {
   const { parameters, returnType } = signature;
-  if (!isWritten(returnType) && body !== null && (flags & WITHOUT_RESULT_TYPE) === 0 && !returnsValue(body)) {
-    signature.returnType = named("void", returnType.range);
+  const hasValue = body !== null && returnsValue(body);
+  const hasResult = hasValue ? (flags & WITHOUT_RESULT) === 0 : (flags & (WITHOUT_RESULT | CommonFlags.Get)) === 0;
+  if (!isWritten(returnType) && body !== null && hasResult) {
+    if (!hasValue) signature.returnType = named("void", returnType.range);
     const isMissing = ({ code, range }: as.DiagnosticMessage): boolean =>
       code === TYPE_EXPECTED && range?.start === returnType.range.start;
     const told = messages.findIndex(isMissing);
@@ -28,6 +31,26 @@ export function typeDefaults(
     const name = typeOf(withoutParentheses(initializer), parameters.slice(0, index));
     if (name !== null) parameter.type = named(name, initializer.range);
   }
+}
+
+/** Gives a field the type of its initial value. `messages`: the parser's, which says that the type is missing. */
+export function typeField(field: as.FieldDeclaration, messages: as.DiagnosticMessage[]): void {
+  const { type, initializer, name } = field;
+  if (type !== null || initializer === null) return;
+  const found = typeOfField(withoutParentheses(initializer));
+  if (found === null) return;
+  field.type = found;
+  const told = messages.findIndex(({ code, range }) => code === TYPE_EXPECTED && range?.start === name.range.start);
+  if (told >= 0) messages.splice(told, 1);
+}
+
+function typeOfField(value: as.Expression): as.TypeNode | null {
+  if (value.kind === NodeKind.New) {
+    const { typeName, typeArguments, range } = value as as.NewExpression;
+    return as.Node.createNamedType(typeName, typeArguments ?? [], false, range);
+  }
+  const name = typeOf(value, []);
+  return name === null ? null : named(name, value.range);
 }
 
 function isWritten({ range }: as.TypeNode): boolean {

@@ -169,20 +169,24 @@ export interface Roots {
  */
 export class FactsCompiler extends RadicalCompiler {
   readonly facts = new Facts();
+  /** Of the elements that the program declares, those that are compiled. */
+  roots: Roots;
 
-  constructor(program: as.Program, roots: Roots, arithmetic?: ArithmeticRules) {
+  constructor(program: as.Program, roots: Roots = { handlers: [], records: [] }, arithmetic?: ArithmeticRules) {
     super(program, arithmetic);
+    this.roots = roots;
     const internals = this as unknown as CompilerInternals;
     observe(internals, this.facts);
-    compileRoots(internals, roots);
+    compileRoots(internals, () => this.roots);
     skipLibrary(internals);
   }
 }
 
-function compileRoots(compiler: CompilerInternals, { handlers, records }: Roots): void {
+function compileRoots(compiler: CompilerInternals, roots: () => Roots): void {
   compiler.compileModuleExports = (file) => {
     // Not those of the runtime's entry.
     if (!isGenerated(file.source)) return;
+    const { handlers, records } = roots();
     for (const handler of handlers) {
       compiler.handler = handler;
       compiler.compileFunction(handler);
@@ -391,7 +395,10 @@ function observe(compiler: CompilerInternals, facts: Facts): void {
     const frame = { node, type: null as as.Type | null };
     open.push(frame);
     const result = original.compileExpression(node, context, constraints);
-    if (node instanceof as.ObjectLiteralExpression && context.getClass() === null) compileValues(compiler, node);
+    if (node instanceof as.ObjectLiteralExpression && context.getClass() === null) {
+      const made = compiler.expander.madeOf(compiler.currentFlow.sourceFunction, node);
+      if (!(made instanceof as.AssertionExpression)) compileValues(compiler, node);
+    }
     open.pop();
     known.type = frame.type ?? compiler.currentType;
     noteExpansion(node, known);

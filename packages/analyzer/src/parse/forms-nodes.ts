@@ -75,13 +75,13 @@ export class AssignIfExpression extends as.Expression {
   }
 }
 
-/** A field of a literal, or all fields of a record: these have no name. */
-export interface RecordPart {
-  readonly name: as.IdentifierExpression | null;
-  readonly value: as.Expression;
-}
+/** A part of a literal. An entry has a key that is computed: it is one of a `Record`. */
+export type RecordPart =
+  | { readonly kind: "field"; readonly name: as.IdentifierExpression; readonly value: as.Expression }
+  | { readonly kind: "entry"; readonly key: as.Expression; readonly value: as.Expression }
+  | { readonly kind: "spread"; readonly value: as.Expression };
 
-/** `{ ...record, field: value }`. */
+/** `{ ...record, field: value, [key]: value }`. */
 export class RecordSpreadExpression extends as.Expression {
   readonly parts: readonly RecordPart[];
   /** The nodes of the parts, for those who walk over all nodes. */
@@ -90,16 +90,20 @@ export class RecordSpreadExpression extends as.Expression {
   constructor(parts: readonly RecordPart[], range: as.Range) {
     super(kind("recordSpread"), range);
     this.parts = parts;
-    this.values = parts.map(({ value }) => value);
+    this.values = parts.flatMap((part) => (part.kind === "entry" ? [part.key, part.value] : [part.value]));
   }
 }
 
-/** A type that is known, where the compiler wants one that is written. */
+/** A type that is known, where the compiler wants one that is written. A function gives it when it is asked for. */
 export class ResolvedTypeNode extends as.TypeNode {
-  readonly type: as.Type;
+  readonly #type: as.Type | (() => as.Type);
 
-  constructor(type: as.Type, range: as.Range) {
+  constructor(type: as.Type | (() => as.Type), range: as.Range) {
     super(kind("resolved"), false, range);
-    this.type = type;
+    this.#type = type;
+  }
+
+  get type(): as.Type {
+    return typeof this.#type === "function" ? this.#type() : this.#type;
   }
 }

@@ -14,7 +14,7 @@ import {
   Precedence,
   Token,
 } from "./assemblyscript.ts";
-import { typeDefaults } from "./default-types.ts";
+import { typeDefaults, typeField } from "./default-types.ts";
 import { assigned, identifier, nothing } from "./expand/syntax.ts";
 import {
   AssignIfExpression,
@@ -26,7 +26,7 @@ import {
   type RecordPart,
 } from "./forms-nodes.ts";
 import { declarationsOf, heldBy, type Pattern, type PatternMember, type PatternPart } from "./forms-patterns.ts";
-import { FormToken, teachForms } from "./forms-tokenizer.ts";
+import { FormToken } from "./forms-tokenizer.ts";
 import { TypesParser } from "./forms-types.ts";
 
 /** Members of the parser that are private in its typings. */
@@ -62,20 +62,8 @@ export class FormsParser extends TypesParser {
   #pending: as.Expression | null = null;
   /** Patterns of the parameters of functions whose body is not parsed yet. */
   readonly #parameters = new Map<as.ParameterNode, Pattern>();
-  readonly #taught = new WeakSet<as.Tokenizer>();
 
-  override parseTopLevelStatement(
-    tokenizer: as.Tokenizer,
-    namespace?: as.NamespaceDeclaration | null,
-  ): as.Statement | null {
-    if (!this.#taught.has(tokenizer)) {
-      this.#taught.add(tokenizer);
-      teachForms(tokenizer);
-    }
-    return super.parseTopLevelStatement(tokenizer, namespace ?? null);
-  }
-
-  // ------------------------------------------------------------------------------------------------------- expressions
+  // ── Expressions ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   override parseExpression(tokenizer: as.Tokenizer, precedence: Precedence = Precedence.Comma): as.Expression | null {
     let expression = super.parseExpression(tokenizer, precedence);
@@ -121,42 +109,55 @@ export class FormsParser extends TypesParser {
     return start;
   }
 
-  /** `{ ...record, field: value }`, behind the brace. */
+  /** `{ ...record, field: value, [key]: value }`, behind the brace. */
   #recordSpread(tokenizer: as.Tokenizer): as.Expression | null {
     const start = tokenizer.tokenPos;
     const parts: RecordPart[] = [];
     while (!tokenizer.skip(Token.CloseBrace)) {
-      if (tokenizer.skip(Token.OpenBracket)) {
-        if (!this.#passComputed(tokenizer)) return null;
-        tokenizer.skip(Token.Comma);
-        continue;
-      }
-      const isSpread = tokenizer.skip(Token.Dot_Dot_Dot);
-      if (!isSpread && !tokenizer.skipIdentifier())
-        return this.#expected("name of a field", tokenizer.range(tokenizer.pos));
-      const name = isSpread ? null : as.Node.createIdentifierExpression(tokenizer.readIdentifier(), tokenizer.range());
-      const value =
-        name !== null && !tokenizer.skip(Token.Colon)
-          ? identifier(name.text, name.range)
-          : this.parseExpression(tokenizer, WITHOUT_COMMA);
-      if (value === null) return null;
-      parts.push({ name, value });
+      const part = this.#recordPart(tokenizer);
+      if (part === null) return null;
+      parts.push(part);
       if (tokenizer.skip(Token.Comma)) continue;
       if (tokenizer.skip(Token.CloseBrace)) break;
       return this.#expected("}", tokenizer.range(tokenizer.pos));
     }
-    return new RecordSpreadExpression(parts, tokenizer.range(start, tokenizer.pos));
+    const range = tokenizer.range(start, tokenizer.pos);
+    const fields = parts.filter((part) => part.kind === "field");
+    if (fields.length < parts.length) return new RecordSpreadExpression(parts, range);
+    return as.Node.createObjectLiteralExpression(
+      fields.map(({ name }) => name),
+      fields.map(({ value }) => value),
+      range,
+    );
   }
 
-  /** `[name]: value`, behind the bracket. It is refused, and the mistakes behind it are told in the same build. */
-  #passComputed(tokenizer: as.Tokenizer): boolean {
-    this.#expected("name of a field", tokenizer.range());
-    return (
-      this.parseExpression(tokenizer, WITHOUT_COMMA) !== null &&
-      tokenizer.skip(Token.CloseBracket) &&
-      tokenizer.skip(Token.Colon) &&
-      this.parseExpression(tokenizer, WITHOUT_COMMA) !== null
-    );
+  #recordPart(tokenizer: as.Tokenizer): RecordPart | null {
+    if (tokenizer.skip(Token.Dot_Dot_Dot)) {
+      const value = this.parseExpression(tokenizer, WITHOUT_COMMA);
+      return value === null ? null : { kind: "spread", value };
+    }
+    if (tokenizer.skip(Token.OpenBracket)) {
+      const key = this.parseExpression(tokenizer, WITHOUT_COMMA);
+      if (key === null) return null;
+      if (!tokenizer.skip(Token.CloseBracket)) return this.#expected("]", tokenizer.range());
+      if (!tokenizer.skip(Token.Colon)) return this.#expected(":", tokenizer.range());
+      const value = this.parseExpression(tokenizer, WITHOUT_COMMA);
+      if (value === null) return null;
+      // `["width"]: 2` names the field.
+      return key instanceof as.StringLiteralExpression
+        ? { kind: "field", name: identifier(key.value, key.range), value }
+        : { kind: "entry", key, value };
+    }
+    const isQuoted = tokenizer.skip(Token.StringLiteral);
+    if (!isQuoted && !tokenizer.skipIdentifier())
+      return this.#expected("name of a field", tokenizer.range(tokenizer.pos));
+    const text = isQuoted ? tokenizer.readString() : tokenizer.readIdentifier();
+    const name = identifier(text, tokenizer.range());
+    if (!isQuoted && !tokenizer.skip(Token.Colon))
+      return { kind: "field", name, value: identifier(name.text, name.range) };
+    if (isQuoted && !tokenizer.skip(Token.Colon)) return this.#expected(":", tokenizer.range());
+    const value = this.parseExpression(tokenizer, WITHOUT_COMMA);
+    return value === null ? null : { kind: "field", name, value };
   }
 
   /** `{ a, b: c = 1, d = 2 }` on the left of an assignment, behind the brace. A default is an assignment to its target. */
@@ -255,7 +256,7 @@ export class FormsParser extends TypesParser {
     return whole === null ? null : new ChainExpression(object, held, whole, behind());
   }
 
-  // ---------------------------------------------------------------------------------------------------------- patterns
+  // ── Patterns ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   override parseVariable(
     tokenizer: as.Tokenizer,
@@ -349,6 +350,7 @@ export class FormsParser extends TypesParser {
 
   override parseClassMember(tokenizer: as.Tokenizer, parent: as.ClassDeclaration): as.Node | null {
     const member = super.parseClassMember(tokenizer, parent);
+    if (member instanceof as.FieldDeclaration) typeField(member, this.diagnostics);
     if (!(member instanceof as.FunctionDeclaration)) return member;
     typeDefaults(member, this.diagnostics);
     return this.#withParts(member);
@@ -388,6 +390,10 @@ export class FormsParser extends TypesParser {
     const start = tokenizer.tokenPos;
     const members: PatternMember[] = [];
     while (!tokenizer.skip(Token.CloseBrace)) {
+      if (tokenizer.skip(Token.Dot_Dot_Dot)) {
+        this.error(DiagnosticCode.Not_implemented_0, tokenizer.range(), "the rest of a record");
+        return null;
+      }
       if (!tokenizer.skipIdentifier()) return this.#expected("name of a member", tokenizer.range(tokenizer.pos));
       const property = as.Node.createIdentifierExpression(tokenizer.readIdentifier(), tokenizer.range());
       const part = tokenizer.skip(Token.Colon)
@@ -440,7 +446,7 @@ export class FormsParser extends TypesParser {
     return initial === null ? null : { target, initial };
   }
 
-  // --------------------------------------------------------------------------------------------------------- mistakes
+  // ── Mistakes ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #expected(what: string, range: as.Range): null {
     // oxlint-disable-next-line no-underscore-dangle -- the compiler's name of its message

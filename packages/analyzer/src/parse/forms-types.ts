@@ -34,7 +34,15 @@ export class TextsNode extends as.NamedTypeNode {
   constructor(parts: readonly (string | as.NamedTypeNode)[], range: as.Range) {
     super(as.Node.createSimpleTypeName("string", range), [], false, range);
     this.parts = parts;
+    WITH_TEXTS.add(range.source);
   }
+}
+
+const WITH_TEXTS = new WeakSet<as.Source>();
+
+/** Whether a source has unions of texts. */
+export function hasTexts(source: as.Source): boolean {
+  return WITH_TEXTS.has(source);
 }
 
 /** `x is T`. To the compiler it is `bool`. */
@@ -75,6 +83,9 @@ export function isOptionalParameter(node: as.ParameterNode): boolean {
 
 const { _0_expected: EXPECTED } = DiagnosticCode;
 const OPTIONAL_PROPERTY: number = DiagnosticCode.Optional_properties_are_not_supported;
+
+/** The marks of a field of an interface that nobody sets. */
+const INTERFACE_FIELD: CommonFlags = CommonFlags.Readonly | CommonFlags.Instance | CommonFlags.Overridden;
 
 /** A parser that knows these forms of types. */
 export class TypesParser extends as.Parser {
@@ -118,6 +129,8 @@ export class TypesParser extends as.Parser {
   }
 
   override parseClassMember(tokenizer: as.Tokenizer, parent: as.ClassDeclaration): as.Node | null {
+    const getter = parent.kind === NodeKind.InterfaceDeclaration ? this.#getter(tokenizer) : null;
+    if (getter !== null) return getter;
     const told = this.diagnostics.length;
     const member = super.parseClassMember(tokenizer, parent);
     const refused = this.diagnostics.findIndex(({ code }, index) => index >= told && code === OPTIONAL_PROPERTY);
@@ -132,6 +145,23 @@ export class TypesParser extends as.Parser {
     this.diagnostics.splice(refused, 1);
     field.type.isNullable = true;
     return markOptional(field);
+  }
+
+  /** `get name(): T` of an interface, which is a field that nobody sets; null: something else follows. */
+  #getter(tokenizer: as.Tokenizer): as.FieldDeclaration | null {
+    const state = tokenizer.mark();
+    const start = startOfNext(tokenizer);
+    if (tokenizer.skip(Token.Get) && tokenizer.skipIdentifier(IdentifierHandling.Always)) {
+      const name = as.Node.createIdentifierExpression(tokenizer.readIdentifier(), tokenizer.range());
+      if (tokenizer.skip(Token.OpenParen) && tokenizer.skip(Token.CloseParen) && tokenizer.skip(Token.Colon)) {
+        const type = this.parseType(tokenizer);
+        if (!tokenizer.skip(Token.Semicolon)) tokenizer.skip(Token.Comma);
+        const range = tokenizer.range(start, tokenizer.pos);
+        return as.Node.createFieldDeclaration(name, null, INTERFACE_FIELD, type, null, range);
+      }
+    }
+    tokenizer.reset(state);
+    return null;
   }
 
   /** A type with what stands behind it: `[]`, as often as it does. */

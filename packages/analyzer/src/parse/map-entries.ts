@@ -2,7 +2,17 @@
  * TypeScript's `Record<string, T>`: a map with `map[key]`, which is null for a key that is absent, `map[key] = value`, and
  * `{ a: 1 }`. It is a class of the SDK that extends `Map`, of which `map[key]` is what it is in AssemblyScript.
  */
-import { as, Constraints, DiagnosticCode, LiteralKind, NodeKind, ReportMode, Token } from "./assemblyscript.ts";
+import {
+  as,
+  Constraints,
+  DiagnosticCode,
+  ElementKind,
+  LiteralKind,
+  NodeKind,
+  ReportMode,
+  Token,
+} from "./assemblyscript.ts";
+import { ASSIGNMENTS, INCREMENTS } from "./assignments.ts";
 import { withoutParentheses } from "./children.ts";
 import { isBoxable, nullableOf, type Original } from "./nullable-numbers.ts";
 
@@ -18,6 +28,13 @@ export function entriesOf(type: as.Type | null): { readonly key: as.Type; readon
   if (found?.prototype.internalName !== RECORD) return null;
   const [key, value] = found.typeArguments!;
   return { key: key!, value: value! };
+}
+
+/** The type of maps of texts with such values. */
+export function recordOf({ elementsByName, resolver, stringInstance }: as.Program, value: as.Type): as.Type | null {
+  const prototype = elementsByName.get(RECORD);
+  if (prototype?.kind !== ElementKind.ClassPrototype) return null;
+  return resolver.resolveClass(prototype as as.ClassPrototype, [stringInstance.type, value])?.type ?? null;
 }
 
 interface ResolverInternals {
@@ -54,11 +71,11 @@ export class MapEntries {
   }
 
   /** Null: the expression is another one. */
-  compile(node: as.Expression, context: as.Type): as.ExpressionRef | null {
+  compile(node: as.Expression, context: as.Type, constraints: Constraints): as.ExpressionRef | null {
     if (node.range.source.isLibrary) return null;
     switch (node.kind) {
       case NodeKind.ElementAccess:
-        return this.#read(node as as.ElementAccessExpression);
+        return this.#read(node as as.ElementAccessExpression, context, constraints);
       case NodeKind.Binary:
         return this.#write(node as as.BinaryExpression, context);
       case NodeKind.UnaryPrefix:
@@ -73,7 +90,7 @@ export class MapEntries {
     }
   }
 
-  #read(node: as.ElementAccessExpression): as.ExpressionRef | null {
+  #read(node: as.ElementAccessExpression, context: as.Type, constraints: Constraints): as.ExpressionRef | null {
     const type = this.#typeOf(node.expression);
     const entries = entriesOf(type);
     if (type === null || entries === null) return null;
@@ -85,8 +102,15 @@ export class MapEntries {
     const map = this.#compiler.compileExpression(node.expression, type.nonNullableType, Constraints.ConvImplicit);
     const key = this.#compiler.compileExpression(node.elementExpression, entries.key, Constraints.ConvImplicit);
     const value = this.#original.makeCallDirect(reading, [map, key], node);
-    this.#compiler.currentType = reading.signature.returnType;
-    return value;
+    const { returnType } = reading.signature;
+    this.#compiler.currentType = returnType;
+    const isExplicit = (constraints & Constraints.ConvExplicit) !== 0;
+    if (returnType === context || (!isExplicit && (constraints & Constraints.ConvImplicit) === 0)) return value;
+    // The entry may be absent: where null has no place, this is a mistake.
+    // variant: entry-converted
+    const converted = this.#compiler.convertExpression(value, returnType, context, isExplicit, node);
+    this.#compiler.currentType = context;
+    return converted;
   }
 
   /** `map[key] = value` is `map.set(key, value)`. */
@@ -103,7 +127,7 @@ export class MapEntries {
   }
 
   #update({ operator, operand, range }: as.UnaryExpression): as.ExpressionRef | null {
-    if (operator !== Token.Plus_Plus && operator !== Token.Minus_Minus) return null;
+    if (!INCREMENTS.has(operator)) return null;
     const target = this.#entry(operand);
     return target === null ? null : this.#refuseUpdate(range, target);
   }
@@ -158,19 +182,3 @@ export class MapEntries {
     return type;
   }
 }
-
-const ASSIGNMENTS: ReadonlySet<Token> = new Set([
-  Token.Equals,
-  Token.Plus_Equals,
-  Token.Minus_Equals,
-  Token.Asterisk_Equals,
-  Token.Asterisk_Asterisk_Equals,
-  Token.Slash_Equals,
-  Token.Percent_Equals,
-  Token.LessThan_LessThan_Equals,
-  Token.GreaterThan_GreaterThan_Equals,
-  Token.GreaterThan_GreaterThan_GreaterThan_Equals,
-  Token.Ampersand_Equals,
-  Token.Caret_Equals,
-  Token.Bar_Equals,
-]);

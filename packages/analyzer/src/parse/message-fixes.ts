@@ -66,7 +66,7 @@ function withoutTest(range: as.Range): Fix | undefined {
   return replaced("Leave out ?? with its right side", piece(range, sign.index, range.end), "");
 }
 
-/** `name in ages` of a map or set asks it; of a record by texts it reads the entry. */
+/** `name in ages` of a map or set asks it. */
 function withHas(range: as.Range): Fix | undefined {
   const found = nodeAt(range);
   if (found?.node.kind !== NodeKind.Binary) return undefined;
@@ -76,8 +76,7 @@ function withHas(range: as.Range): Fix | undefined {
   const name = textOf(held);
   const type = collectionOf(name, range.source.text);
   if (type === undefined) return undefined;
-  const test = `${name}[${key}] != null`;
-  const text = type !== "Record" ? `${name}.has(${key})` : STANDS_ALONE.has(found.around.kind) ? test : `(${test})`;
+  const text = `${name}.has(${key})`;
   return replaced(`Write ${text}`, spanOfRange(range), text);
 }
 
@@ -87,8 +86,6 @@ export function collectionOf(name: string, text: string): string | undefined {
   const [, meant] = new RegExp(`\\btype ${written}\\s*=\\s*(\\w+)`).exec(text) ?? [];
   return [written, meant].find((type) => type === "Map" || type === "Set" || type === "Record");
 }
-
-const STANDS_ALONE: ReadonlySet<NodeKind> = new Set([NodeKind.If, NodeKind.Return, NodeKind.Parenthesized]);
 
 /** `counts[word] += 1` begins with 0 where there is no entry, and with the empty text where entries are texts. */
 function withDefault(range: as.Range, values: string | undefined): Fix | undefined {
@@ -122,7 +119,7 @@ function operandText(expression: as.Expression): string {
 }
 
 /** Whether an expression gives the same when it stands there twice, and does nothing. */
-function isRepeatable(expression: as.Expression): boolean {
+export function isRepeatable(expression: as.Expression): boolean {
   switch (expression.kind) {
     case NodeKind.Identifier:
     case NodeKind.This:

@@ -46,7 +46,7 @@ export function fromProgram({ messages, crash }: LoadedProgram, fallback: Fallba
 
 /** A comparison that `parse/arithmetic.ts` reports in better words. */
 function isComparisonWithNull({ message, range }: as.DiagnosticMessage): boolean {
-  if (range === null || textAt(range) !== "null" || !/'usize'/.test(message)) return false;
+  if (range === null || !/^(null|undefined)$/.test(textAt(range)) || !/'usize'/.test(message)) return false;
   const { text } = range.source;
   return /[=!]=\s*$/.test(text.slice(0, range.start)) || /^\s*[=!]=/.test(text.slice(range.end));
 }
@@ -149,9 +149,16 @@ function nullHelp(written: string): string {
   return `Put the value into a variable, and test that: \`const found = ${value}; if (found == null) abort(404, …);\`. Or give a value in place of null: \`${value} ?? …\`.`;
 }
 
+/** The left side of an operator. */
+function withoutOperator(written: string): string {
+  return /^[\w$.]+/.exec(written)?.[0] ?? written;
+}
+
 function callHelp(written: string): string {
   if (/\.entries\b/.test(written))
     return "Write `for (const [key, value] of map) …`. Or loop over `map.keys()` or `map.values()`, which are arrays.";
+  if (written === "Array")
+    return "Write `new Array<i32>(3)`, which has zeros, or `Array.from({ length: 3 }, (_, index) => index)`.";
   if (/^(String|Number|Boolean)$/.test(written)) return `Write the call: \`(value) => ${written}(value)\`.`;
   return "Give a number another type with `value as f64`. Parse a text with `Number(text)` or `i32.parse(text)`, and make one with `String(value)`.";
 }
@@ -200,6 +207,12 @@ const KNOWN: readonly Known[] = [
     help: "Write the number: `pair[0]`. For a computed number use an array.",
   },
   {
+    pattern: /^not implemented: the rest of a record$/,
+    code: "spread",
+    message: "A pattern can't take the rest of a record, because that would be a record of another type.",
+    help: "Name the fields: `const { id, name } = user;`. A copy with other values is `{ ...user, name }`.",
+  },
+  {
     pattern: /^not implemented: Spread operator$/,
     code: "spread",
     message: "This can't be spread here, because nothing takes a changing number of values.",
@@ -216,7 +229,7 @@ const KNOWN: readonly Known[] = [
   {
     pattern: /^not implemented: 'in' operator$/,
     code: "in_operator",
-    message: "Handlers have no `in` operator, because a class tells which fields its objects have.",
+    message: "The `in` operator asks a `Record<string, T>` only, because a class tells which fields its objects have.",
     help: "Ask a map or set: `ages.has(name)`. Test an optional field for null: `user.nickname != null`.",
   },
   {
@@ -353,6 +366,12 @@ const KNOWN: readonly Known[] = [
     help: "Use classes, arrays and strings.",
   },
   {
+    pattern: /^property 'of' does not exist on type 'Array/,
+    code: "platform_name",
+    message: "Handlers have no `Array.of`.",
+    help: "Write a literal: `[1, 2, 3]`.",
+  },
+  {
     pattern:
       /^property '(from|of|entries|forEach|keys|assign|freeze|fromEntries|hasOwn)' does not exist on type '(Array|Map|Set|Object)/,
     code: "platform_name",
@@ -392,8 +411,67 @@ const KNOWN: readonly Known[] = [
     help: "AssemblyScript's library has fewer members than JavaScript's. Write a function of your own.",
   },
   {
+    pattern: /^property 'save' does not exist on type/,
+    help: 'Only objects have `save()`. Make a table of them, at the top of a file: `const notes = new Objects<Note>("notes");`.',
+  },
+  {
     pattern: /^property '.*' does not exist on type 'Table\b/,
-    help: "A table has `get(key)`, `has(key)`, `put(key, value)` and `delete(key)`.",
+    help: "A table has `get(key)`, `has(key)`, `put(key, value)` and `delete(key)`. Its ranges have rows: `posts.all()`, `posts.prefix(text)`, `posts.range(from, to)`.",
+  },
+  {
+    pattern: /^property '.*' does not exist on type 'Range\b/,
+    help: "A range has `after(cursor)`, `before(cursor)`, `first(n)`, `last(n)` and `count()`. Its rows are an array: `range.first(20)`.",
+  },
+  {
+    pattern: /^property '.*' does not exist on type 'Row\b/,
+    help: "A row has `key`, `value` and `cursor`.",
+  },
+  {
+    pattern: /^property '.*' does not exist on type 'Counter\b/,
+    help: "A counter has `get(key)`, `add(key, n)`, `atLeast(key, n)`, `put(key, n)` and `delete(key)`.",
+  },
+  {
+    pattern: /^property 'length' does not exist on type '\[/,
+    code: "tuple_type",
+    message: "A tuple has no length, because its type says how many parts it has.",
+    help: "Write that number.",
+  },
+  {
+    pattern: /^property '(.*)' does not exist on type 'Record</,
+    message: ([, name]) => `A record of entries has no member ${name}.`,
+    help: (_, [, name]) => `Read the entry: \`ages["${name}"]\`. It is null for a key that is absent.`,
+  },
+  {
+    pattern: /^property '.*' does not exist on type '[A-Z][\w<>, ]*'$/,
+    help: "Check the name. A member of a derived class needs a cast, where the object is one of that class: `(shape as Circle).radius`.",
+  },
+  {
+    pattern: /^operator '([<>]=?)' cannot be applied to types '([iu]\d+)' and '([iu]\d+)'$/,
+    message: ([, , left, right]) => `A number of type ${left} can't be compared with one of type ${right}.`,
+    help: (_, [, operator]) => `Give both numbers one type: \`(count as i64) ${operator} (limit as i64)\`.`,
+  },
+  {
+    pattern: /^operator '(&&|\|\|)' cannot be applied to types '(.*)' and '(.*)'$/,
+    message: ([, operator, left, right]) =>
+      `The two sides of \`${operator}\` have no type in common: '${left}' and '${right}'.`,
+    help: "For a member of what may be null write `order?.total`. For a value in place of null write `found ?? other`. A condition compares: `order != null && order.total > 0`.",
+  },
+  {
+    pattern: /^a function whose declared type is not 'void' must return a value/,
+    message: "This function must return a value on each of its paths.",
+    help: 'Return a value on every path. A `switch` over all texts of a union ends with `default: throw new Error("another text");`.',
+  },
+  {
+    pattern: /^variable '(.*)' is used before being assigned$/,
+    help: (_, [, name]) => `Give it a value where you declare it, before the loop or block: \`let ${name} = …;\`.`,
+  },
+  {
+    pattern: /^type '[A-Z]\w*' is not assignable to type 'string'$/,
+    help: "Write the text: a field of the object, or a method that returns one, as in `order.label()`.",
+  },
+  {
+    pattern: /^type '\((.*)\) => [fiu]\d+' is not assignable to type '\(\1\) => i32'$/,
+    help: "Write a function in the call, which calls it: `prices.sort((a, b) => byPrice(a, b))`.",
   },
   {
     pattern: /^type expected$/,
@@ -403,10 +481,23 @@ const KNOWN: readonly Known[] = [
   },
   { pattern: /^object is possibly 'null'$/, help: nullHelp },
   {
+    pattern: /^the '(.*)' operator cannot be applied to type '(.*) \| null'$/,
+    message: ([, operator]) => `The value on the left of \`${operator}\` can be null.`,
+    help: (written) => nullHelp(withoutOperator(written)),
+  },
+  {
     pattern: /^type '(.+) \| null' is not assignable to type '\1'$/,
     message: "This value can be null, and its place can't take null.",
     help: nullHelp,
   },
   { pattern: /\| null' is not assignable to type/, help: nullHelp },
+  {
+    pattern: /^a function whose declared type is not 'void' must return a value$/,
+    help: "Return a value at the end of the function too: `return null;`.",
+  },
+  {
+    pattern: /^operator '.+' cannot be applied to types? '.*\| null'/,
+    help: (written) => nullHelp(/^[\w$]+(?:\.[\w$]+)*/.exec(written)?.[0] ?? "…"),
+  },
   { pattern: /has no initializer and is not assigned/, help: 'Give the field an initial value: `name: string = "";`.' },
 ];

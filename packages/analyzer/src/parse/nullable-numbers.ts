@@ -3,7 +3,16 @@
  * is an object of the SDK's class `Boxed`. Nobody sees it: a number is boxed where null would fit too, and unboxed as
  * soon as it is known not to be null. Objects are never compared: numbers are.
  */
-import { as, Constraints, DiagnosticCode, NodeKind, ReportMode, Token, TypeKind } from "./assemblyscript.ts";
+import {
+  as,
+  AssertionKind,
+  Constraints,
+  DiagnosticCode,
+  NodeKind,
+  ReportMode,
+  Token,
+  TypeKind,
+} from "./assemblyscript.ts";
 import { withoutParentheses } from "./children.ts";
 import { mistakeText } from "./expand/mistakes.ts";
 
@@ -37,6 +46,8 @@ export type Original = Pick<as.Compiler, "compileExpression" | "convertExpressio
 interface ResolverInternals {
   resolveType(node: as.TypeNode, ...context: readonly unknown[]): as.Type | null;
   resolveExpression(node: as.Expression, flow: as.Flow, ...context: readonly unknown[]): as.Type | null;
+  lookupExpression(node: as.Expression, flow: as.Flow, ...context: readonly unknown[]): as.Element | null;
+  getElementOfType(type: as.Type): as.Element | null;
 }
 
 /** Teaches the resolver of a program what a nullable number is. */
@@ -59,6 +70,14 @@ export function resolveNullableNumbers(program: as.Program): void {
     const type = resolveExpression(node, ...context);
     if (type === null || type.isNullableReference || node.range.source.isLibrary) return type;
     return boxedType(type) ?? type;
+  };
+  // The members of `price!` are those of a number.
+  const lookupExpression = resolver.lookupExpression.bind(resolver);
+  resolver.lookupExpression = (node, ...context) => {
+    const inner = withoutParentheses(node);
+    if (!isNonNull(inner) || inner.range.source.isLibrary) return lookupExpression(node, ...context);
+    const type = resolver.resolveExpression(inner, ...context);
+    return type === null || !isBoxable(type) ? lookupExpression(node, ...context) : resolver.getElementOfType(type);
   };
 }
 
@@ -233,6 +252,10 @@ function hasNullableKeys(type: as.Type): boolean {
   const { prototype, typeArguments } = type.getClass() ?? {};
   const isCollection = /^~lib\/(map\/Map|set\/Set)$/.test(prototype?.internalName ?? "");
   return isCollection && boxedType(typeArguments![0]!) !== null;
+}
+
+function isNonNull(node: as.Expression): boolean {
+  return node.kind === NodeKind.Assertion && (node as as.AssertionExpression).assertionKind === AssertionKind.NonNull;
 }
 
 /** Whether it surely is not a nullable number. */

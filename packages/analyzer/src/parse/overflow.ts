@@ -7,6 +7,7 @@
  * loops. Both operands constant: the build knows the result, and an overflow is an error of the build.
  */
 import { as, BinaryOp, ExpressionId, NodeKind, Token, UnaryOp } from "./assemblyscript.ts";
+import { INCREMENTS } from "./assignments.ts";
 import { childrenOf, withoutParentheses } from "./children.ts";
 import { combined, isWithin, rangeOf, rangeOfType, type Known, type Range } from "./ranges.ts";
 
@@ -45,6 +46,7 @@ export function checkedArithmetic(
   node: as.Node,
   known: Known,
 ): as.ExpressionRef {
+  // variant: long-product
   if (type.size === 64 && operator === "*" && !isConstant(left) && !isConstant(right))
     return host.checkedCall("multiply", [left, right], node);
   // A long sum is one block, whatever its length: blocks in blocks would be too deep for the compiler's own stack.
@@ -74,6 +76,28 @@ function isTrivial(expression: as.ExpressionRef): boolean {
   return isConstant(expression) || as.getExpressionId(expression) === ExpressionId.LocalGet;
 }
 
+/** Gives an integer that becomes one with another sign, and ends the run where the type lacks it. Such a type has no fewer bits. */
+export function checkedSign(
+  host: OverflowHost,
+  value: as.ExpressionRef,
+  from: as.Type,
+  to: as.Type,
+  node: as.Node,
+): as.ExpressionRef {
+  const { module } = host;
+  const is64 = from.size === 64;
+  const held = is64 ? as.Type.i64 : as.Type.i32;
+  const ref = held.toRef();
+  const { index } = host.currentFlow.getTempLocal(held);
+  const first = module.local_tee(index, host.ensureSmallIntegerWrap(value, from), false, ref);
+  // As numbers with a sign, large numbers of 32 and 64 bits are below 0.
+  const lacks =
+    to.isSignedIntegerValue && from.size < 32
+      ? module.binary(BinaryOp.GtI32, first, module.i32(Number(rangeOfType(to).max)))
+      : module.binary(is64 ? BinaryOp.LtI64 : BinaryOp.LtI32, first, is64 ? module.i64(0, 0) : module.i32(0));
+  return module.block(null, [module.if(lacks, host.overflowAt(node)), module.local_get(index, ref)], ref);
+}
+
 /** Results of 8 and 16 bits fit into 32. */
 function small(
   host: OverflowHost,
@@ -83,13 +107,28 @@ function small(
   type: as.Type,
   node: as.Node,
 ): Made {
-  const { module } = host;
-  const result = host.currentFlow.getTempLocal(as.Type.i32);
-  const value = module.binary(
+  const value = host.module.binary(
     BinaryOp[PLAIN_I32[operator]],
     host.ensureSmallIntegerWrap(left, type),
     host.ensureSmallIntegerWrap(right, type),
   );
+  return within(host, value, type, node);
+}
+
+/** Ends the run where a result of 32 bits does not fit into 8 or 16. */
+export function checkedSmall(
+  host: OverflowHost,
+  value: as.ExpressionRef,
+  type: as.Type,
+  node: as.Node,
+): as.ExpressionRef {
+  const { statements, value: result } = within(host, value, type, node);
+  return host.module.block(null, [...statements, result], as.Type.i32.toRef());
+}
+
+function within(host: OverflowHost, value: as.ExpressionRef, type: as.Type, node: as.Node): Made {
+  const { module } = host;
+  const result = host.currentFlow.getTempLocal(as.Type.i32);
   const get = (): as.ExpressionRef => module.local_get(result.index, as.Type.i32.toRef());
   // variant: narrowed-result
   const narrowed = module.unary(type.size === 8 ? UnaryOp.Extend8I32 : UnaryOp.Extend16I32, get());
@@ -144,6 +183,7 @@ function long(
     module.local_tee(first, left, false, ref),
     module.local_tee(second, right, false, ref),
   );
+  // variant: long-signs
   const signs = module.binary(
     BinaryOp.AndI64,
     xor(first, result),
@@ -193,6 +233,7 @@ function againstConstant(
     first = module.local_tee(index, operand, false, ref);
     again = () => module.local_get(index, ref);
   }
+  // variant: below-fitting
   const below = range.min < fitting.min;
   const above = range.max > fitting.max;
   let overflows: as.ExpressionRef;
@@ -224,6 +265,7 @@ function fittingOperand(operator: Operator, number: bigint, isLeft: boolean, who
     case "*": {
       // BigInt divides towards 0.
       const [a, b] = [whole.min / number, whole.max / number];
+      // variant: fitting-product
       return a < b ? { min: a, max: b } : { min: b, max: a };
     }
   }
@@ -269,6 +311,7 @@ export function countingLoop({ initializer, condition, incrementor, body }: as.F
   const declaration = (initializer as as.VariableStatement).declarations.find(
     (candidate) => candidate.name.text === name,
   );
+  // variant: counter-changed
   if (declaration === undefined || assigns(body, name) || assigns(condition, name)) return null;
   const value = declaration.initializer === null ? null : integerOf(withoutParentheses(declaration.initializer));
   return { name, condition, step, start: value };
@@ -281,7 +324,7 @@ function stepOf(update: as.Expression): { readonly name: string; readonly step: 
     case NodeKind.UnaryPrefix: {
       const { operator, operand } = update as as.UnaryPrefixExpression | as.UnaryPostfixExpression;
       const name = nameOf(operand);
-      if (name === null || (operator !== Token.Plus_Plus && operator !== Token.Minus_Minus)) return null;
+      if (name === null || !INCREMENTS.has(operator)) return null;
       return { name, step: operator === Token.Plus_Plus ? 1n : -1n };
     }
     case NodeKind.Binary: {
@@ -310,15 +353,13 @@ function integerOf(expression: as.Expression): bigint | null {
   return /^(\d+|0x[\da-f]+)$/i.test(text) ? BigInt(text) : null;
 }
 
-const UPDATES: ReadonlySet<Token> = new Set([Token.Plus_Plus, Token.Minus_Minus]);
-
 /** Whether something in a node may change the variable of a name: it is left of an assignment, or counted. */
 function assigns(node: as.Node, name: string): boolean {
   switch (node.kind) {
     case NodeKind.UnaryPostfix:
     case NodeKind.UnaryPrefix: {
       const { operator, operand } = node as as.UnaryPrefixExpression | as.UnaryPostfixExpression;
-      if (UPDATES.has(operator) && nameOf(operand) === name) return true;
+      if (INCREMENTS.has(operator) && nameOf(operand) === name) return true;
       break;
     }
     case NodeKind.Binary: {
@@ -451,6 +492,7 @@ function bounded(relation: Relation, bound: Range, whole: Range): Range {
     case "<":
       return { min: whole.min, max: bound.max - 1n };
     case "<=":
+      // variant: range-of-counter
       return { min: whole.min, max: bound.max };
     case ">":
       return { min: bound.min + 1n, max: whole.max };

@@ -184,14 +184,16 @@ function binary(operator: BinaryOp, left: Range | null, right: Range | null): Ra
     case BinaryOp.ShrI32:
     case BinaryOp.ShrI64: {
       const whole = left ?? (operator === BinaryOp.ShrI32 ? I32 : I64);
-      if (right === null || !isConstant(right)) return left;
+      if (right === null || !isConstant(right)) return towardsZero(left);
       const by = right.min & (operator === BinaryOp.ShrI32 ? 31n : 63n);
       return { min: whole.min >> by, max: whole.max >> by };
     }
     case BinaryOp.RemI32:
     case BinaryOp.RemI64: {
-      if (right === null || right.min <= 0n) return left;
+      // variant: range-of-unknown-rest
+      if (right === null || right.min <= 0n) return towardsZero(left);
       const most = right.max - 1n;
+      // variant: range-of-rest
       return { min: left !== null && left.min >= 0n ? 0n : -most, max: most };
     }
     case BinaryOp.RemU32:
@@ -206,6 +208,12 @@ function binary(operator: BinaryOp, left: Range | null, right: Range | null): Ra
     default:
       return isComparison(operator) ? TRUTH : null;
   }
+}
+
+/** The numbers from 0 to those of a range: a remainder or shift by an unknown number is one of them. */
+function towardsZero(range: Range | null): Range | null {
+  if (range === null) return null;
+  return { min: range.min < 0n ? range.min : 0n, max: range.max > 0n ? range.max : 0n };
 }
 
 /** A mask that is not negative leaves nothing beyond itself. */

@@ -237,7 +237,8 @@ function recordOf(declaration: as.InterfaceDeclaration): as.ClassDeclaration | n
   return recordClass(name, decorators, flags, typeParameters, extendsType, fields, range);
 }
 
-function recordClass(
+/** The class of a record with these fields. */
+export function recordClass(
   name: as.IdentifierExpression,
   decorators: as.DecoratorNode[] | null,
   flags: CommonFlags,
@@ -264,7 +265,7 @@ function recordClass(
 }
 
 /** The class can be named in every file. */
-function global(range: as.Range): as.DecoratorNode {
+export function global(range: as.Range): as.DecoratorNode {
   return as.Node.createDecorator(as.Node.createIdentifierExpression("global", range), null, range);
 }
 
@@ -272,7 +273,15 @@ function global(range: as.Range): as.DecoratorNode {
 const SHOWN_FIELDS = 4;
 
 function identifierOf(members: readonly as.FieldDeclaration[], content: string): string {
-  const names = members.map(({ name }) => name.text).toSorted();
+  return shapeIdentifier(
+    members.map(({ name }) => name.text),
+    content,
+  );
+}
+
+/** The identifier of a class for a record without a name, which has fields of these names. Equal contents have equal identifiers. */
+export function shapeIdentifier(fields: readonly string[], content: string): string {
+  const names = fields.toSorted();
   const shown = names.length > SHOWN_FIELDS ? [...names.slice(0, SHOWN_FIELDS - 1), ""] : names;
   return `${SHAPE_PREFIX}${shown.join("$")}$${hash(content, 0x811c9dc5)}${hash(content, 0x01000193)}`;
 }
@@ -302,6 +311,7 @@ export function declareShapes(files: readonly ShapedSource[]): Declared {
   const interfaces = remainingInterfaces(files);
   const named = onlyNames(files, interfaces);
   const aliases = new Map<string, string>();
+  const homes = homesOf(files);
   const declared = new Map<string, string>();
   const sources = files.map(({ source, shapes }) => {
     const added: as.Statement[] = [];
@@ -313,8 +323,9 @@ export function declareShapes(files: readonly ShapedSource[]): Declared {
         continue;
       }
       const before = declared.get(text);
-      if (before === undefined) added.push(declaration);
-      else if (before !== content) throw new Error(`two shapes are called ${text}`);
+      if (before !== undefined && before !== content) throw new Error(`two shapes are called ${text}`);
+      if (before !== undefined || homes.get(text) !== source.internalPath) continue;
+      added.push(declaration);
       declared.set(text, content);
     }
     let changed = added.length > 0;
@@ -324,11 +335,27 @@ export function declareShapes(files: readonly ShapedSource[]): Declared {
       changed = true;
       return found.record;
     });
-    if (!changed) return source;
-    const copy = Object.create(Object.getPrototypeOf(source) as object) as as.Source;
-    return Object.assign(copy, source, { statements: [...statements, ...added] });
+    return changed ? withStatements(source, [...statements, ...added]) : source;
   });
   return { sources, aliases };
+}
+
+/** The file that declares each nameless shape: the first by its path, whatever the order in which files are loaded. */
+function homesOf(files: readonly ShapedSource[]): ReadonlyMap<string, string> {
+  const homes = new Map<string, string>();
+  for (const { source, shapes } of files)
+    for (const { declaration } of shapes.nameless) {
+      const { text } = declaration.name;
+      const home = homes.get(text);
+      if (home === undefined || source.internalPath < home) homes.set(text, source.internalPath);
+    }
+  return homes;
+}
+
+/** A copy of a file with other statements: builds share the file itself. */
+export function withStatements(source: as.Source, statements: as.Statement[]): as.Source {
+  const copy = Object.create(Object.getPrototypeOf(source) as object) as as.Source;
+  return Object.assign(copy, source, { statements });
 }
 
 /** Gives the records of an initialized program the names of their nameless shapes too. */

@@ -46,6 +46,7 @@ export function readableTypes(text: string): string {
   return readableTuples(readableShapes(text))
     .replaceAll(/(?:~lib\/)?@radical\/sdk\/boxed\/Boxed<(\w+)>/g, "$1")
     .replaceAll(/(?:~lib\/)?@radical\/sdk\/entries\/Record</g, "Record<")
+    .replaceAll(/(?:~lib\/)?@radical\/sdk\/(?:ranges\/(?=Range<)|rows\/(?=Row<))/g, "")
     .replaceAll("~lib/@radical/sdk/index/", "")
     .replaceAll("~lib/@radical/sdk", "@radical/sdk")
     .replaceAll("~lib/string/String", "string")

@@ -2,11 +2,13 @@
  * The codes with which a handler may abort, for the types of clients. They are found in the calls that the compiler resolved.
  * Each code is a literal, a constant of a file, or a parameter to which every caller gives one.
  */
+import { NOT_UNIQUE } from "@radical/protocol";
 import { type as, CommonFlags, ElementKind, LiteralKind, NodeKind, OperatorKind } from "../parse/assemblyscript.ts";
 import { withoutParentheses } from "../parse/children.ts";
 import { type CompiledProgram, SDK_LIBRARY } from "../parse/compile.ts";
 import type { Facts, FactsCompiler } from "../parse/facts.ts";
-import type { HandlerSchema } from "./schema.ts";
+import { tableClass } from "../parse/table-classes.ts";
+import type { Schema } from "./schema.ts";
 
 interface Call {
   readonly callee: as.Function;
@@ -19,6 +21,8 @@ interface Summary {
   /** Functions that it mentions as values, which may be called with anything. */
   readonly values: readonly as.Function[];
   readonly codes: readonly (as.Expression | undefined)[];
+  /** It stores an item in a table with a unique index. */
+  readonly putsUnique: boolean;
 }
 
 interface CallSite {
@@ -29,21 +33,32 @@ interface CallSite {
 /** By handler, in their order; null: the handler may abort with any code. */
 export function abortCodesOf(
   { compiler }: CompiledProgram<FactsCompiler>,
-  handlers: readonly HandlerSchema[],
+  { handlers, indexes, tables }: Pick<Schema, "handlers" | "indexes" | "tables">,
 ): ReadonlyMap<string, readonly string[] | null> {
   if (compiler === null) return new Map();
-  const codes = new AbortCodes(compiler.facts);
+  const unique = new Set(
+    indexes.flatMap((index) => {
+      const table = tables.find(({ name }) => index.unique && name === index.table)?.declaration;
+      const global = table === undefined ? undefined : compiler.program.elementsByDeclaration.get(table);
+      const item = global?.kind === ElementKind.Global ? itemOf((global as as.Global).type) : undefined;
+      return item === undefined ? [] : [item];
+    }),
+  );
+  const codes = new AbortCodes(compiler.facts, unique);
   return new Map(handlers.map(({ name, instance }) => [name, codes.of(instance)]));
 }
 
 class AbortCodes {
   readonly #facts: Facts;
+  /** The items of tables with a unique index. */
+  readonly #unique: ReadonlySet<as.Type>;
   readonly #summaries = new Map<as.Function, Summary>();
   /** Functions that the library may call. */
   readonly #ofLibrary: readonly as.Function[];
 
-  constructor(facts: Facts) {
+  constructor(facts: Facts, unique: ReadonlySet<as.Type>) {
     this.#facts = facts;
+    this.#unique = unique;
     this.#ofLibrary = [...facts.functions()].filter(
       ({ prototype }) => prototype.name === "toString" || prototype.operatorKind !== OperatorKind.Invalid,
     );
@@ -66,6 +81,7 @@ class AbortCodes {
       }
     }
     const found = new Set<string>();
+    if ([...reached].some((one) => this.#summaryOf(one).putsUnique)) found.add(NOT_UNIQUE);
     const asked = new Set<string>();
     const isKnown = (owner: as.Function, code: as.Expression | undefined): boolean => {
       if (code === undefined) return false;
@@ -113,6 +129,7 @@ class AbortCodes {
     const calls: Call[] = [];
     const values: as.Function[] = [];
     const codes: (as.Expression | undefined)[] = [];
+    let putsUnique = false;
     const entries = [...this.#facts.entriesOf(owner)];
     /** The nodes that are called. */
     const called = new Set<as.Node>();
@@ -126,6 +143,7 @@ class AbortCodes {
       }
       if (node.kind === NodeKind.Call) called.add(withoutParentheses((node as as.CallExpression).expression));
       for (const callee of callees) {
+        putsUnique ||= this.#putsUnique(callee);
         if (callee.prototype.internalName === `${SDK_LIBRARY}/index/abort`) codes.push(args[1]);
         else for (const one of withOverrides(callee)) calls.push({ callee: one, args });
       }
@@ -136,8 +154,22 @@ class AbortCodes {
       const mentioned = owner.program.resolver.resolveFunction(target as as.FunctionPrototype, null);
       if (mentioned !== null) values.push(mentioned);
     }
-    return { calls, values, codes };
+    return { calls, values, codes, putsUnique };
   }
+
+  #putsUnique({ prototype, parent }: as.Function): boolean {
+    if (prototype.name !== "put" || parent.kind !== ElementKind.Class) return false;
+    const owner = parent as as.Class;
+    const item = tableClass(owner.prototype.internalName) === null ? undefined : itemOf(owner.type);
+    return item !== undefined && this.#unique.has(item);
+  }
+}
+
+/** The type of the items of a table. */
+function itemOf(table: as.Type): as.Type | undefined {
+  for (let owner = table.getClass(); owner !== null; owner = owner.base)
+    if (owner.typeArguments !== null) return owner.typeArguments[0];
+  return undefined;
 }
 
 /** Null: it is neither a call nor a construction. */

@@ -3,6 +3,7 @@
  * refused, a read/write-set function of their own (a *given set*).
  */
 import { diagnostic } from "../diagnostics/catalogue.ts";
+import { closest } from "../diagnostics/closest.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import type { TransformationKind } from "../front.ts";
 import { type as, ElementKind, ReportMode, TypeKind } from "../parse/assemblyscript.ts";
@@ -151,10 +152,16 @@ function givenSet(
     return misplaced(tag, `stands before ${name}, which is not declared at the top of a file`);
   const handler = schema.handlers.find((candidate) => candidate.name === tag.handler);
   if (handler === undefined) {
+    const names = schema.handlers.map((one) => one.name);
+    const meant = closest(tag.handler, names);
     return diagnostic("unknown_given_handler", {
       message: `The handler ${tag.handler} does not exist.`,
       primary: tag.span,
-      help: `Name one of the handlers: ${schema.handlers.map((one) => one.name).join(", ")}.`,
+      help: `Name one of the handlers: ${names.join(", ")}.`,
+      fix:
+        meant === null
+          ? undefined
+          : { title: `Name the handler ${meant}`, edits: [{ span: tag.span, text: `@readwrite ${meant}` }] },
     });
   }
   const wrong = (primary: Span, message: string): Diagnostic =>

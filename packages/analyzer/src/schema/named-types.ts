@@ -5,7 +5,7 @@ import { withoutParentheses } from "../parse/children.ts";
 import { TextsNode } from "../parse/forms-types.ts";
 import { textOf } from "../parse/span.ts";
 import { descriptionBefore } from "./documentation.ts";
-import { withoutAliases, type WrittenType } from "./written-types.ts";
+import { withoutAliases, type WrittenType } from "../parse/written-types.ts";
 
 export class TypeNames {
   readonly #program: as.Program;

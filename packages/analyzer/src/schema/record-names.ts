@@ -17,7 +17,9 @@ export class RecordNames {
 
   /** A name that no other record has. `path`: that of the handler or record, and of its part. */
   nameOf(path: readonly string[]): string {
-    const wanted = path.map((name) => name.charAt(0).toUpperCase() + name.slice(1)).join("");
+    // A method of objects has two names.
+    const words = path.flatMap((name) => name.split("."));
+    const wanted = words.map((name) => name.charAt(0).toUpperCase() + name.slice(1)).join("");
     let name = wanted;
     for (let number = 2; this.#taken.has(name); number++) name = `${wanted}${number}`;
     this.#taken.add(name);

@@ -3,11 +3,19 @@
  * that both are made of. Types are the compiler's own resolution, so that aliases, inheritance and imports need no
  * second implementation.
  */
-import { isTableName, type NamedTypes, type Parameter, type RecordTypes, type ValueType } from "@radical/protocol";
+import {
+  isStoredTable,
+  isTableName,
+  OBJECT_ID,
+  type NamedTypes,
+  type Parameter,
+  type RecordTypes,
+  type ValueType,
+} from "@radical/protocol";
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import { spanOf, type Diagnostic, type Fix, type Span } from "../diagnostics/diagnostic.ts";
 import {
-  type as,
+  as,
   CommonFlags,
   ElementKind,
   LiteralKind,
@@ -16,19 +24,22 @@ import {
   ReportMode,
   TypeKind,
 } from "../parse/assemblyscript.ts";
-import { SDK_LIBRARY } from "../parse/compile.ts";
+import { childrenOf } from "../parse/children.ts";
 import type { Roots } from "../parse/facts.ts";
 import { isPatternName } from "../parse/forms-patterns.ts";
 import { isOptionalMember, isOptionalParameter } from "../parse/forms-types.ts";
 import { entriesOf } from "../parse/map-entries.ts";
 import { boxedType } from "../parse/nullable-numbers.ts";
+import { handlerOfExport, objectClasses, type ObjectMethod } from "../parse/objects.ts";
 import { isNamelessShape } from "../parse/shapes.ts";
 import { copiedText, readableTypes, spanOfRange, textOf } from "../parse/span.ts";
+import { tableClass } from "../parse/table-classes.ts";
 import { partsOfTuple } from "../parse/tuples.ts";
-import { descriptionBefore } from "./documentation.ts";
+import { indexesIn, type IndexSchema } from "./indexes.ts";
+import { descriptionBefore, documentationOf, formerNames } from "./documentation.ts";
 import { TypeNames } from "./named-types.ts";
 import { RecordNames } from "./record-names.ts";
-import { elementOf, textsOf, withoutAliases, type WrittenType } from "./written-types.ts";
+import { elementOf, textsOf, withoutAliases, type WrittenType } from "../parse/written-types.ts";
 
 /** Prefix of every generated name. */
 export const RESERVED_PREFIX = "__radical";
@@ -40,11 +51,14 @@ export interface HandlerParameter extends Parameter {
 }
 
 export interface HandlerSchema {
+  /** Of a method of objects: `Thread.reply`. */
   readonly name: string;
-  /** Path of the handler file that exports it. */
+  /** Path of the handler file that exports it; of a method of objects that with their table. */
   readonly exportedBy: string;
   /** Path of the file that declares it: another one if it is re-exported. */
   readonly declaredIn: string;
+  /** The name by which the program calls a method of objects; null: the one that its file exports. */
+  readonly calledAs: string | null;
   readonly declaration: as.FunctionDeclaration;
   readonly instance: as.Function;
   readonly parameters: readonly HandlerParameter[];
@@ -56,6 +70,7 @@ export interface HandlerSchema {
 export interface TableSchema {
   readonly name: string;
   readonly type: ValueType;
+  readonly resolved: as.Type;
   readonly file: string;
   readonly variable: string;
   readonly declaration: as.VariableDeclaration;
@@ -67,6 +82,8 @@ export interface RecordField {
   readonly resolved: as.Type;
   /** Declared as `name?: T`: `type` is T, and `resolved` T | null. */
   readonly absent: boolean;
+  /** Its names in earlier builds. */
+  readonly was: readonly string[];
   readonly declaration: as.FieldDeclaration;
   /** The class that declares it: the record's or one that it extends. */
   readonly owner: as.Class;
@@ -90,6 +107,7 @@ export interface Schema {
   /** Handlers with a mistake in their declaration, by exported name; null: there is nothing to compile. */
   readonly broken: ReadonlyMap<string, as.Function | null>;
   readonly tables: readonly TableSchema[];
+  readonly indexes: readonly IndexSchema[];
   /** Tables with a mistake in their declaration. */
   readonly brokenTables: readonly Pick<TableSchema, "declaration">[];
   /** In order of first use. */
@@ -113,6 +131,9 @@ export function extractSchema(program: as.Program, handlerFiles: readonly string
   const extractor = new SchemaExtractor(program, options);
   for (const path of handlerFiles) extractor.addHandlers(path);
   extractor.addTables();
+  if (options.uniqueNames) extractor.addIndexes();
+  // A read/write-set function is one of its own name.
+  if (options.uniqueNames) extractor.addObjects();
   return extractor.finish();
 }
 
@@ -129,6 +150,7 @@ export function recordTypes(records: readonly RecordSchema[]): RecordTypes {
           type: field.type,
           optional: field.initializer !== null || field.type.kind === "nullable" || field.absent,
           ...(field.absent ? { absent: true as const } : {}),
+          ...(field.was.length === 0 ? {} : { was: field.was }),
           ...described(field.declaration),
         })),
       },
@@ -165,6 +187,7 @@ class SchemaExtractor {
   readonly #broken = new Map<string, as.Function | null>();
   readonly #tables = new Map<string, TableSchema>();
   readonly #brokenTables: Pick<TableSchema, "declaration">[] = [];
+  #indexes: readonly IndexSchema[] = [];
   readonly #records = new Map<as.Class, RecordSchema | null>();
   readonly #diagnostics: Diagnostic[] = [];
   readonly #names: RecordNames;
@@ -186,6 +209,7 @@ class SchemaExtractor {
       broken: this.#broken,
       brokenTables: this.#brokenTables,
       tables: [...this.#tables.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+      indexes: this.#indexes,
       records,
       named: this.#typeNames.named,
       diagnostics: this.#diagnostics,
@@ -195,11 +219,12 @@ class SchemaExtractor {
   addHandlers(path: string): void {
     const file = this.#program.filesByName.get(path.replace(/\.ts$/, ""));
     if (file === undefined) return;
-    for (const [name, element] of exportsOf(file)) {
+    for (const [exported, element] of exportsOf(file)) {
+      const name = this.#uniqueNames ? exported : handlerOfExport(exported);
       if (element.kind === ElementKind.FunctionPrototype) {
         const prototype = element as as.FunctionPrototype;
         if (this.#isSetFunction(prototype.declaration as as.FunctionDeclaration)) continue;
-        this.#addHandler(name, path, prototype);
+        this.#addHandler(name, path, prototype, null);
       } else if (element.kind === ElementKind.Global) {
         const declaration = (element as as.Global).declaration as as.VariableDeclaration;
         const { initializer, name: variable } = declaration;
@@ -217,7 +242,55 @@ class SchemaExtractor {
     }
   }
 
-  #addHandler(name: string, path: string, prototype: as.FunctionPrototype): void {
+  /** The public methods of objects, but for those with the tag `@internal`. */
+  addObjects(): void {
+    const classes = new Map<string, as.VariableDeclaration>();
+    for (const { name, table, methods } of objectClasses(this.#program)) {
+      const other = classes.get(name);
+      if (other !== undefined) {
+        this.#report("duplicate_table", table.name.range, `The objects of class ${name} have two tables.`, {
+          related: [{ span: spanOfRange(other.name.range), label: "the other one" }],
+          help: "Keep one of them. A method would not know where its object is.",
+        });
+        continue;
+      }
+      classes.set(name, table);
+      for (const method of methods) this.#addMethod(method);
+    }
+  }
+
+  #addMethod({ name, calledAs, file, prototype }: ObjectMethod): void {
+    const declaration = prototype.declaration as as.FunctionDeclaration;
+    const { range } = declaration.name;
+    if (documentationOf(range.source.text, range.start).isInternal) return;
+    const parameters = declaration.signature.parameters.slice(1);
+    const own = parameters.find((parameter) => parameter.name.text === OBJECT_ID);
+    // variant: object-id-parameter
+    if (own !== undefined) {
+      this.#report(
+        "invalid_handler_name",
+        own.name.range,
+        `The method ${name} has a parameter ${OBJECT_ID}, and its URL already has the id of its object.`,
+        { help: "Give the parameter another name, or write `/** @internal */` before the method." },
+      );
+      return;
+    }
+    // The default of a handler's parameter sees the parameters before it.
+    const hidden = parameters.find(({ initializer }) => initializer !== null && mentions(initializer, OBJECT_ID));
+    // variant: object-id-default
+    if (hidden !== undefined) {
+      this.#report(
+        "invalid_handler_name",
+        hidden.name.range,
+        `The default of ${hidden.name.text} names ${OBJECT_ID}, which is the id of the object when clients call ${name}.`,
+        { help: "Give the other value another name, or compute the default in the method." },
+      );
+      return;
+    }
+    this.#addHandler(name, file, prototype, calledAs);
+  }
+
+  #addHandler(name: string, path: string, prototype: as.FunctionPrototype, calledAs: string | null): void {
     const declaration = prototype.declaration as as.FunctionDeclaration;
     const at = declaration.name.range;
     if (name === "default") {
@@ -231,7 +304,8 @@ class SchemaExtractor {
       );
       return;
     }
-    if (!/^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(name) || name === "memory" || name in Object.prototype) {
+    const isNamed = this.#uniqueNames && calledAs === null ? HANDLER_NAME.test(name) : METHOD_NAME.test(name);
+    if (!isNamed || name === "memory" || name in Object.prototype) {
       this.#report("invalid_handler_name", at, `A handler can't have the name ${name}.`, {
         help: "Choose a name of at most 64 letters, digits and `_` that starts with a letter. It can't be `memory`, or a member of every JavaScript object.",
       });
@@ -333,6 +407,7 @@ class SchemaExtractor {
       name,
       exportedBy: path,
       declaredIn,
+      calledAs,
       declaration,
       instance,
       parameters,
@@ -341,7 +416,7 @@ class SchemaExtractor {
     });
   }
 
-  /** Tables are constants of files: `const users = new Table<User>("users")`. */
+  /** Tables and counters are constants of files: `const users = new Table<User>("users")`. */
   addTables(): void {
     for (const file of this.#program.filesByName.values()) {
       if (file.source.isLibrary) continue;
@@ -352,62 +427,37 @@ class SchemaExtractor {
     }
   }
 
+  /** Indexes of tables that are known. */
+  addIndexes(): void {
+    const records = [...this.#records.values()].filter((record) => record !== null);
+    const broken = new Set<as.Node>(this.#brokenTables.map(({ declaration }) => declaration));
+    this.#indexes = indexesIn(this.#program, [...this.#tables.values()], broken, records, (problem) =>
+      this.#diagnostics.push(problem),
+    );
+  }
+
   #addTable(declaration: as.VariableDeclaration, file: as.File): void {
     const made = declaration.initializer;
     if (made === null || made.kind !== NodeKind.New) return;
     const { typeName, typeArguments, args } = made as as.NewExpression;
     const element = this.#program.resolver.resolveTypeName(typeName, null, file, ReportMode.Swallow);
-    if (element?.internalName !== `${SDK_LIBRARY}/index/Table`) return;
+    const tables = element === null ? null : tableClass(element.internalName);
+    if (tables === null) return;
     const nameNode = args[0];
     // `check/check-uses.ts` refuses other tables where they are constructed.
     if (nameNode === undefined || !isStringLiteral(nameNode) || (declaration.flags & CommonFlags.Const) === 0) return;
     const broken = { declaration };
     this.#brokenTables.push(broken);
     const name = nameNode.value;
-    if (!isTableName(name)) {
+    // A read/write-set function names the entries of indexes too.
+    if (!(this.#uniqueNames ? isTableName(name) : isStoredTable(name))) {
       this.#report("invalid_table_name", nameNode.range, `A table can't have the name ${JSON.stringify(name)}.`, {
         help: "Choose a name of at most 64 letters, digits, `_` and `-` that starts with a letter or `_`.",
       });
       return;
     }
-    const argument = typeArguments?.[0];
-    if (argument === undefined) {
-      this.#report("missing_type", made.range, `The table ${name} has no type for its items.`, {
-        help: `Write the type: \`new Table<User>("${name}")\`.`,
-      });
-      return;
-    }
-    const resolved = this.#program.resolver.resolveType(argument, null, file, null, ReportMode.Report);
-    if (resolved === null) return;
-    const written = { node: argument, scope: file };
-    const type = this.#valueType(resolved, written, {
-      range: argument.range,
-      what: `The items of table ${name}`,
-      path: singular([name]),
-    });
-    if (type === null) return;
-    if (hasTexts(type)) {
-      this.#report(
-        "unsupported_type",
-        argument.range,
-        `The items of table ${name} can't be of type ${textOf(argument)}, because Radical checks texts of a union in records only.`,
-        {
-          help: "Store the text in a field of a record.",
-        },
-      );
-      return;
-    }
-    if (type.kind !== "record" && type.kind !== "string" && type.kind !== "array" && type.kind !== "map") {
-      this.#report(
-        "unsupported_type",
-        argument.range,
-        `The items of table ${name} can't be of type ${textOf(argument)}, because a table gives null for an absent item.`,
-        {
-          help: "Store a record, a string, an array or a map.",
-        },
-      );
-      return;
-    }
+    const item = tables === "Counter" ? COUNTED : this.#itemType(name, made.range, typeArguments?.[0], file);
+    if (item === null || (tables === "Objects" && !this.#hasId(name, item.type, typeArguments![0]!.range))) return;
     const other = this.#tables.get(name);
     if (other !== undefined) {
       if (!this.#uniqueNames) return;
@@ -420,11 +470,72 @@ class SchemaExtractor {
     this.#brokenTables.splice(this.#brokenTables.indexOf(broken), 1);
     this.#tables.set(name, {
       name,
-      type,
+      ...item,
       file: file.source.normalizedPath,
       variable: declaration.name.text,
       declaration,
     });
+  }
+
+  /** Whether the items of a table are objects: records with a field for their keys. Reports it if not. */
+  #hasId(name: string, type: ValueType, range: as.Range): boolean {
+    const record = type.kind === "record" ? [...this.#records.values()].find((one) => one?.name === type.name) : null;
+    const id = record?.fields.find((field) => field.name === OBJECT_ID);
+    if (id?.type.kind === "string" && id.type.oneOf === undefined) return true;
+    this.#report(
+      "unsupported_type",
+      range,
+      `The objects of ${name} can't be of type ${textOf({ range } as as.Node)}, because it has no field \`${OBJECT_ID}: string\`.`,
+      { help: `Give the class the field: \`${OBJECT_ID}: string = "";\`.` },
+    );
+    return false;
+  }
+
+  /** The type of a table's items; null: it is wrong, and reported. */
+  #itemType(
+    name: string,
+    range: as.Range,
+    argument: as.TypeNode | undefined,
+    file: as.File,
+  ): Pick<TableSchema, "type" | "resolved"> | null {
+    if (argument === undefined) {
+      this.#report("missing_type", range, `The table ${name} has no type for its items.`, {
+        help: `Write the type: \`new Table<User>("${name}")\`.`,
+      });
+      return null;
+    }
+    const resolved = this.#program.resolver.resolveType(argument, null, file, null, ReportMode.Report);
+    if (resolved === null) return null;
+    const written = { node: argument, scope: file };
+    const type = this.#valueType(resolved, written, {
+      range: argument.range,
+      what: `The items of table ${name}`,
+      path: singular([name]),
+    });
+    if (type === null) return null;
+    if (hasTexts(type)) {
+      this.#report(
+        "unsupported_type",
+        argument.range,
+        `The items of table ${name} can't be of type ${textOf(argument)}, because Radical checks texts of a union in records only.`,
+        {
+          help: "Store the text in a field of a record.",
+        },
+      );
+      return null;
+    }
+    if (type.kind !== "record" && type.kind !== "string" && type.kind !== "array" && type.kind !== "map") {
+      this.#report(
+        "unsupported_type",
+        argument.range,
+        `The items of table ${name} can't be of type ${textOf(argument)}, because a table gives null for an absent item.`,
+        {
+          help: "Store a record, a string, an array or a map.",
+        },
+      );
+      return null;
+    }
+    return { type, resolved };
   }
 
   /** The value type of a resolved type; null if it has none, which is reported at the place. */
@@ -574,6 +685,26 @@ class SchemaExtractor {
     return record;
   }
 
+  /** A stored field belongs to one field of the class. */
+  #checkFormerName(former: string, { name }: as.FieldDeclaration, { members }: as.Class): void {
+    const fields = [...(members?.values() ?? [])].filter((member) => member.kind === ElementKind.PropertyPrototype);
+    // variant: former-name-shared
+    const isShared = fields.some(({ name: other, declaration }) =>
+      other === name.text
+        ? formerNames(declaration.name.range).filter((one) => one === former).length > 1
+        : other === former || formerNames(declaration.name.range).includes(former),
+    );
+    if (/^[A-Za-z_$][\w$]*$/.test(former) && former !== name.text && !isShared) return;
+    this.#report(
+      "unknown_tag",
+      name.range,
+      isShared
+        ? `Two fields would read what is stored as ${former}: ${name.text} has the tag @was ${former}.`
+        : `The tag @was of ${name.text} needs the name of another field.`,
+      { help: "Write the name that the field had in earlier builds: `/** @was oldName */`." },
+    );
+  }
+
   #field(member: as.DeclaredElement, record: RecordSchema): RecordField | null {
     if (member.kind !== ElementKind.PropertyPrototype) return null;
     const prototype = member as as.PropertyPrototype;
@@ -606,10 +737,13 @@ class SchemaExtractor {
       },
     );
     if (type === null) return null;
+    const was = formerNames(declaration.name.range);
+    for (const former of was) this.#checkFormerName(former, declaration, record.class);
     return {
       name,
       type,
       absent,
+      was,
       resolved: property.type,
       declaration,
       owner,
@@ -684,9 +818,13 @@ function withoutFirst(range: as.Range, first: RegExp, title: string): Fix | unde
   return { title, edits: [{ span, text: "" }] };
 }
 
-/** Gives a parameter a name, and takes it apart in the body. */
-function namedParameter({ range, body }: as.FunctionDeclaration, name: as.IdentifierExpression): Fix | undefined {
+/** Gives a parameter a name, and takes it apart in the body. Undefined: there are several, and one name is not enough. */
+function namedParameter(
+  { range, body, signature }: as.FunctionDeclaration,
+  name: as.IdentifierExpression,
+): Fix | undefined {
   const file = { path: range.source.normalizedPath, text: range.source.text };
+  if (signature.parameters.filter((parameter) => isPatternName(parameter.name)).length > 1) return undefined;
   if (body?.kind !== NodeKind.Block || /\binput\b/.test(file.text.slice(range.start, range.end))) return undefined;
   const inside = body.range.start + 1;
   return {
@@ -698,7 +836,21 @@ function namedParameter({ range, body }: as.FunctionDeclaration, name: as.Identi
   };
 }
 
+const HANDLER_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
+/** Also of a handler that is a method of objects. */
+const METHOD_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}(?:\.[A-Za-z_][A-Za-z0-9_]{0,63})?$/;
+
 const MAP = "~lib/map/Map";
+
+/** The type of a counter's items. */
+const COUNTED: Pick<TableSchema, "type" | "resolved"> = { type: { kind: "i64" }, resolved: as.Type.i64 };
+
+/** Whether an expression mentions a variable of that name. */
+function mentions(node: as.Node, name: string): boolean {
+  if (node.kind === NodeKind.Identifier) return (node as as.IdentifierExpression).text === name;
+  if (node.kind === NodeKind.PropertyAccess) return mentions((node as as.PropertyAccessExpression).expression, name);
+  return childrenOf(node).some((child) => mentions(child, name));
+}
 
 /** Where a type is used. */
 interface Place {
@@ -768,6 +920,11 @@ const NUMBERS: ReadonlyMap<as.TypeKind, ValueType> = new Map<as.TypeKind, ValueT
 /** Help for types that can't cross the boundary. */
 const INSTEAD: readonly (readonly [type: RegExp, help: string])[] = [
   [/\/(Map|Record)</, "Use texts for the keys of the map: `Record<string, T>`, or `Map<string, T>`."],
+  [
+    /\/rows\/Row</,
+    "Return values, keys or cursors in a record of your own: `for (const row of rows) page.posts.push(row.value);`.",
+  ],
+  [/\/ranges\/Range</, "Return the values of its rows: `for (const row of range.first(20)) posts.push(row.value);`."],
   [/\/Set</, "Use an array, or a map: `Record<string, bool>`."],
   [/\/Date$/, "Use an `i64` with the milliseconds since the epoch, as `now()` gives them."],
   [/\/StaticArray</, "Use an array: `T[]`."],

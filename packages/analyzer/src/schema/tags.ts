@@ -58,8 +58,7 @@ export function readTags(sources: readonly SourceFile[]): Tags {
         if (tags.length === 0) continue;
         // Only the last comment before a declaration is its own.
         const isLast = !gap.slice(comment.index + comment[0].length).includes("/**");
-        const wraps = tags.every(({ kind }) => kind === "wrapping");
-        const name = isLast ? (functionAt(tokens, index) ?? (wraps ? memberAt(tokens, index) : null)) : null;
+        const name = isLast ? (functionAt(tokens, index) ?? memberAt(tokens, index)) : null;
         if (name === null) diagnostics.push(...tags.map((tag) => misplaced(tag, "does not stand before a function")));
         else functions.push({ file: file.path, name: name.text, span: spanOf(file, name.start, name.end), tags });
       }

@@ -2,7 +2,7 @@
 import type { HandlerTables } from "@radical/protocol";
 import type { AccessPattern } from "../front.ts";
 import type { PointsTo } from "../infer/points-to.ts";
-import type { Access } from "../lower/ir.ts";
+import { tableOf, type Access, type Scan } from "../lower/ir.ts";
 import type { KeyPatterns } from "./key-patterns.ts";
 
 /** The reads and writes of a handler, in words. */
@@ -17,7 +17,7 @@ export interface AccessPatterns {
 
 /** `accesses`: each with whether a read's value is needed to go on. */
 export function accessPatterns(
-  accesses: Iterable<readonly [Access, { readonly dependent: boolean }]>,
+  accesses: Iterable<readonly [Access | Scan, { readonly dependent: boolean }]>,
   pointsTo: PointsTo,
   keys: KeyPatterns,
 ): AccessPatterns {
@@ -25,9 +25,9 @@ export function accessPatterns(
   const writes: AccessPattern[] = [];
   for (const [access, { dependent }] of accesses) {
     const patterns = isRead(access) ? reads : writes;
-    for (const { name } of pointsTo.tablesOf(access.table)) {
+    for (const { name } of pointsTo.tablesOf(tableOf(access))) {
       for (const pattern of keys.of(access, name)) {
-        const source = keys.source(access.key.span);
+        const source = keys.source(access.kind === "scan" ? access.span : access.key.span);
         const isDependent = isRead(access) && dependent;
         patterns.push({ table: name, pattern, source, dependent: isDependent, span: access.span });
       }
@@ -36,8 +36,16 @@ export function accessPatterns(
   return sortedPatterns(reads, writes);
 }
 
-export function isRead({ operation }: Pick<Access, "operation">): boolean {
-  return operation === "get" || operation === "has" || operation === "touch" || operation === "touchUnwritten";
+export function isRead({ operation }: Pick<Access | Scan, "operation">): boolean {
+  switch (operation) {
+    case "put":
+    case "delete":
+    case "willPut":
+    case "willDelete":
+      return false;
+    default:
+      return true;
+  }
 }
 
 /** By place; of several for one access with the same words one, dependent if any is. */

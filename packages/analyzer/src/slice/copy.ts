@@ -127,6 +127,8 @@ export class Copier {
           key: copy(expression.key),
           value: this.#optional(expression.value),
         };
+      case "scan":
+        return { ...expression, range: copy(expression.range), limit: this.#optional(expression.limit) };
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * From the compiled application to the read/write-set function of each handler: the second half of the analyzer, its
- * phases in order.
+ * From the compiled application to the read/write-set function of each handler: the second half of the analyzer. The comment
+ * beside a line names the folder of its phase, as in `pipeline.ts`.
  */
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
@@ -36,7 +36,7 @@ function derive(front: FrontEnd, handler: HandlerDeclaration, derivations: Deriv
   const { program, facts, sources, explain, emitIr } = front;
   const products: PhaseProduct[] = [];
   try {
-    const lowered = lowerHandler({ program, facts }, handlerInstance(program, handler));
+    const lowered = lowerHandler({ program, facts }, handlerInstance(program, handler)); // lower
     if (emitIr) products.push({ phase: "lower", text: printProgram(lowered) });
     const subject = { handler, program: lowered, sources, explain, emitIr };
     return derivations.of(subject, () => sliced(handler, subject));
@@ -57,19 +57,19 @@ function derive(front: FrontEnd, handler: HandlerDeclaration, derivations: Deriv
 }
 
 function sliced(handler: HandlerDeclaration, { program: lowered, sources, explain, emitIr }: Subject): Derived {
-  verifyProgram(lowered, "lowered");
-  const pointsTo = new PointsTo(lowered);
+  verifyProgram(lowered, "lowered"); // lower
+  const pointsTo = new PointsTo(lowered); // infer
   // variant: unknown-refused
-  refuseUnknownValues(lowered, pointsTo);
-  const keys = new KeyPatterns(lowered, pointsTo.reached, sources);
-  const { plain, transformed } = sliceProgram(lowered, pointsTo, { refused: handler.refused, explain });
-  verifySlice(lowered, plain.residual, plain.relevance);
+  refuseUnknownValues(lowered, pointsTo); // infer
+  const keys = new KeyPatterns(lowered, pointsTo.reached, sources); // slice
+  const { plain, transformed } = sliceProgram(lowered, pointsTo, { refused: handler.refused, explain }); // infer, slice
+  verifySlice(lowered, plain.residual, plain.relevance); // slice
   const broken =
     transformed === null ? null : problemOf(() => verifySlice(lowered, transformed.residual, transformed.relevance));
-  const unsaved = unsavedChanges(handler.name, lowered, pointsTo, sources);
-  const handlerSteps = new CostModel(pointsTo.reached).function(lowered.handler);
+  const unsaved = unsavedChanges(handler.name, lowered, pointsTo, sources); // infer
+  const handlerSteps = new CostModel(pointsTo.reached).function(lowered.handler); // infer
   const sourceOf = ({ residual: { program, fields } }: Slice): string =>
-    emitProgram(program, { fields, comment: `What ${handler.name} (${handler.file}) reads and writes.` });
+    emitProgram(program, { fields, comment: `What ${handler.name} (${handler.file}) reads and writes.` }); // emit
   const productsOf = (slice: Slice): PhaseProduct[] => [
     { phase: "lower", text: printProgram(lowered) },
     { phase: "infer", text: printProgram(lowered, plain.relevance) },

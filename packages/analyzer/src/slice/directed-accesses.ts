@@ -2,7 +2,7 @@
 import type { HandlerTables } from "@radical/protocol";
 import type { SourceFile } from "../diagnostics/diagnostic.ts";
 import { type as, ElementKind } from "../parse/assemblyscript.ts";
-import { compileWith, loadProgram, type CompiledProgram, type CompileRequest } from "../parse/compile.ts";
+import { startCompiler, loadProgram, type CompiledProgram, type CompileRequest } from "../parse/compile.ts";
 import { FactsCompiler } from "../parse/facts.ts";
 import type { Directions, GivenSet } from "../schema/directions.ts";
 import { extractSchema, rootsOf, type Schema } from "../schema/schema.ts";
@@ -32,7 +32,7 @@ function ownAccesses(
   { given, nearStorage }: Directions,
 ): KnownByHandler {
   if (compiler === null) return new Map();
-  const front = { program, facts: compiler.facts, sources, tables: schema.tables };
+  const front = { program, facts: compiler.facts, sources, tables: schema.tables, indexes: schema.indexes };
   return new Map(
     schema.handlers
       .filter(({ name }) => nearStorage.has(name) || given.has(name))
@@ -56,6 +56,7 @@ function givenAccesses(
   const loaded = loadProgram({ ...request, shadowStack: false });
   const { program } = loaded;
   if (!loaded.ok) return found;
+  const started = startCompiler(loaded, () => new FactsCompiler(program));
   const schema = extractSchema(program, [...new Set(handlers.map(({ exportedBy }) => exportedBy))], {
     uniqueNames: true,
     isSetFunction: (declaration) =>
@@ -66,11 +67,12 @@ function givenAccesses(
   });
   const declared = Array.from(given.values(), (set) => ({ set, declaration: declarationOf(set, program) }));
   const roots = declared.flatMap(({ declaration }) => (declaration && instanceOf(program, declaration)) ?? []);
-  const resolved = compileWith(loaded, () => new FactsCompiler(program, { ...rootsOf(schema), handlers: roots }));
+  if (started.compiler !== null) started.compiler.roots = { ...rootsOf(schema), handlers: roots };
+  const resolved = started.compile();
   resolved.module?.drop();
   const { compiler } = resolved;
   if (compiler === null) return found;
-  const front = { program, facts: compiler.facts, sources, tables: schema.tables };
+  const front = { program, facts: compiler.facts, sources, tables: schema.tables, indexes: schema.indexes };
   for (const { set, declaration } of declared)
     if (declaration !== null) {
       const { readOnly, tables } = handlersOwn.get(set.handler) ?? NOT_KNOWN;

@@ -3,6 +3,7 @@
  * or any line that it keeps. It goes step by step to the access that depends on it.
  */
 import {
+  isAccess,
   nestedStatements,
   operands,
   statementExpressions,
@@ -167,7 +168,7 @@ export class Explainer {
         }
       });
       for (const part of expressionsIn(declaration.body)) {
-        if (part.kind === "access") note(part.span, "says an access", []);
+        if (isAccess(part)) note(part.span, "says an access", []);
         else if (!relevance.kept.has(part)) continue;
         else if (part.kind === "assignment") note(part.span, "computes what is needed", this.#chainFrom(part));
         else if (part.kind === "abort") note(part.span, "ends before what comes behind it", []);
@@ -185,7 +186,10 @@ export class Explainer {
     const found: Explanation[] = [];
     for (const declaration of this.#functions)
       for (const part of expressionsIn(declaration.body))
-        if (part.kind === "access" && part.operation === "get" && relevance.needed.has(part))
+        if (
+          (part.kind === "scan" || (part.kind === "access" && part.operation === "get")) &&
+          relevance.needed.has(part)
+        )
           found.push({
             kind: "read",
             what: "needs the value of this read",
@@ -212,7 +216,7 @@ export class Explainer {
     const inside = new Set<Node>(expressionsIn(loop.body));
     walkStatements(loop.body, (statement) => inside.add(statement));
     for (const part of expressionsIn(loop.body)) {
-      if (part.kind === "access") return part;
+      if (isAccess(part)) return part;
       for (const location of definedBy(part, this.#inferred)) {
         const reader = this.#inferred.relevance.causes.get(location);
         if (reader !== undefined && !inside.has(reader)) return location;
@@ -258,8 +262,8 @@ export class Explainer {
           return null;
       }
     }
-    if (node.kind === "access" && !isStart) {
-      tell("key of this access", node.span);
+    if ((node.kind === "access" || node.kind === "scan") && !isStart) {
+      tell(node.kind === "access" ? "key of this access" : "range of this access", node.span);
       return null;
     }
     if (needed.has(node)) {
@@ -287,7 +291,7 @@ function conditionOf(statement: Extract<Statement, { kind: "if" | "switch" }>): 
 }
 
 function firstAccess(statements: readonly Statement[]): Expression | null {
-  return expressionsIn(statements).find(({ kind }) => kind === "access") ?? null;
+  return expressionsIn(statements).find(isAccess) ?? null;
 }
 
 function expressionsIn(statements: readonly Statement[]): Expression[] {

@@ -6,12 +6,16 @@
  *             | table "/" …                               the item that a read found
  *             | field " of " value                        a field of an item or of a record argument
  *             | "each " value | "each of " value          the elements of a container, one after the other
+ *             | "each of " range                          the rows of a range, one after the other
  *             | "uuid" | "random" | "now" | "caller"
  *             | "…"                                       the pattern itself again: a recursion
  *             | "= " source                               computed
  *             | "?"                                       not known: there is no rule for it
  *
- * Constants are resolved, and helpers are looked through: an access in one has a pattern for each way to it. A pattern
+ *     range   = table "/" bounds
+ *     bounds  = "…" | prefix "…" | from " … " to          and " after " or " before " a cursor
+ *
+ * A scan has a range, and which of its rows: `posts/{room}/…, last 20`. Constants are resolved, and helpers are looked through: an access in one has a pattern for each way to it. A pattern
  * is a description; nothing is derived from it.
  */
 import type { SourceFile, Span } from "../diagnostics/diagnostic.ts";
@@ -26,6 +30,7 @@ import {
   type LibraryCall,
   type Local,
   type Program,
+  type Scan,
 } from "../lower/ir.ts";
 import { UNKNOWN } from "../lower/body/lower-body.ts";
 
@@ -77,13 +82,27 @@ export class KeyPatterns {
   }
 
   /** The patterns of an access to a table; sorted. */
-  of(access: Access, table: string): readonly string[] {
+  of(access: Access | Scan, table: string): readonly string[] {
     const found = new Set<string>();
+    if (access.kind === "scan") return this.#ofScan(access, table);
     for (const description of this.#describe(access.key, NOWHERE, 0)) found.add(`${table}/${this.#key(description)}`);
     // The default of a field that is set before it is used: no item has an empty key.
     found.delete(`${table}/`);
     if (found.size === 0 || found.size > MOST) return [`${table}/{= ${this.source(access.key.span)}}`];
     return [...found].toSorted();
+  }
+
+  #ofScan({ operation, range, limit }: Scan, table: string): readonly string[] {
+    const words = { first: "first", last: "last", count: "count" } as const;
+    const kind = operation.replace("touch", "").toLowerCase() as keyof typeof words;
+    const limits = limit === null ? [""] : this.#describe(limit, NOWHERE, 0).map((one) => ` ${this.#key(one)}`);
+    const bounds = new Set(this.#describe(range, NOWHERE, 0).map((one) => this.#key(one)));
+    // `range = range.before(cursor)` narrows one of the others.
+    const narrowed = [...bounds].filter((bound) => bound.startsWith("{…} "));
+    if (narrowed.length < bounds.size) for (const bound of narrowed) bounds.delete(bound);
+    const known = bounds.size === 0 || bounds.size > MOST ? [`{= ${this.source(range.span)}}`] : [...bounds].toSorted();
+    const rows = limits.length === 1 ? limits[0]! : ` {= ${this.source(limit!.span)}}`;
+    return known.map((bound) => `${table}/${bound}, ${words[kind]}${rows}`);
   }
 
   /** Source text on one line. */
@@ -208,6 +227,7 @@ export class KeyPatterns {
       case "field":
         return inner(expression.object).flatMap((object): readonly Description[] => {
           const { field } = expression;
+          if (field.owner.kind === "row" && field.name === "value") return [object];
           if (object.kind === "value") return [valueOf(field.name, whole(object.value))];
           const values = this.#fields.get(field);
           if (object.kind !== "record" || values === undefined) return [this.#computed(expression)];
@@ -265,6 +285,11 @@ export class KeyPatterns {
         if (table?.kind !== "new-table") return [this.#computed(expression)];
         return inner(expression.key).map((key) => valueOf("", `${table.name}/${this.#key(key)}`));
       }
+      case "scan": {
+        const table = expression.limit === null ? null : this.#tableOf(expression.range, depth);
+        if (table === null) return [this.#computed(expression)];
+        return inner(expression.range).map((range) => valueOf("", `${table}/${this.#key(range)}`));
+      }
       case "draw":
         return [valueOf(expression.source)];
       case "now":
@@ -279,13 +304,51 @@ export class KeyPatterns {
     }
   }
 
+  /** The name of the table that a range is a view of; null: it is not known, or one of several. */
+  #tableOf(range: Expression, depth: number): string | null {
+    if (depth > DEEPEST) return null;
+    const all = (values: readonly Expression[] | undefined): string | null => {
+      const names = new Set(values?.map((value) => this.#tableOf(value, depth + 1)));
+      return names.size === 1 ? [...names][0]! : null;
+    };
+    switch (range.kind) {
+      case "library":
+        return range.receiver === null ? null : this.#tableOf(range.receiver, depth + 1);
+      case "local":
+        // `range = range.before(cursor)` stays in its table.
+        return all(this.#definitions.get(range.local)?.filter((value) => !mentions(value, range.local)));
+      case "global":
+        return range.global.initializer?.kind === "new-table" ? range.global.initializer.name : null;
+      case "conditional":
+        return all([range.consequent, range.alternative]);
+      default:
+        return null;
+    }
+  }
+
   #library(expression: LibraryCall, scope: Scope, depth: number): readonly Description[] {
     const { member, receiver, arguments: given } = expression;
     const described = (one: Expression): readonly Description[] => this.#describe(one, scope, depth);
+    // A part of an entry's key with its end.
+    if (member.name === "entryPart") return this.#joined(expression, [described(given[0]!), [literal("·")]]);
     if (receiver === null)
       return member.form === "constructor" ? [{ kind: "values", elements: [] }] : [this.#computed(expression)];
     if (member.name === "toString" && given.length === 0) return described(receiver);
     if (member.owner === "String") return [this.#computed(expression)];
+    if (member.owner === "Table" || member.owner === "Range") {
+      const text = (words: string): readonly Description[] => [literal(words)];
+      const [from, to] = given.map(described);
+      switch (member.name) {
+        case "all":
+          return text("…");
+        case "prefix":
+          return this.#joined(expression, [from!, text("…")]);
+        case "range":
+          return this.#joined(expression, [from!, text(" … "), to!]);
+        default:
+          return this.#joined(expression, [described(receiver), text(` ${member.name} `), from!]);
+      }
+    }
     switch (member.result) {
       case "element": {
         const [index] = given;
@@ -353,6 +416,14 @@ function add<K>(map: Map<K, Expression[]>, key: K, value: Expression): void {
   const known = map.get(key);
   if (known === undefined) map.set(key, [value]);
   else known.push(value);
+}
+
+function mentions(expression: Expression, local: Local): boolean {
+  let found = false;
+  walkExpression(expression, (part) => {
+    found ||= part.kind === "local" && part.local === local;
+  });
+  return found;
 }
 
 function valueOf(head: string, of: string | null = null): Description {

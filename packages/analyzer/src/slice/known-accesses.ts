@@ -10,13 +10,15 @@
 import type { AccessPattern, FrontEnd } from "../front.ts";
 import { CostModel } from "../infer/cost.ts";
 import { PointsTo } from "../infer/points-to.ts";
-import { walkFunction, type Access, type Program } from "../lower/ir.ts";
+import { COUNTER_ACCESSES } from "../lower/body/counters.ts";
+import { isAccess, tableOf, walkFunction, type Access, type Expression, type Program, type Scan } from "../lower/ir.ts";
 import { lowerAsKnown } from "../lower/lower-program.ts";
 import { isApplication, sourcePath, spanOf } from "../lower/nodes.ts";
 import { type as, CommonFlags, ElementKind, NodeKind, OperatorKind } from "../parse/assemblyscript.ts";
 import { SDK_LIBRARY } from "../parse/compile.ts";
 import { withoutParentheses } from "../parse/children.ts";
 import type { NodeFacts } from "../parse/facts.ts";
+import { INDEXES_LIBRARY, indexClass } from "../parse/indexes.ts";
 import { textOf } from "../parse/span.ts";
 import {
   accessPatterns,
@@ -28,7 +30,7 @@ import {
 } from "./access-patterns.ts";
 import { KeyPatterns } from "./key-patterns.ts";
 
-type Known = Pick<FrontEnd, "program" | "facts" | "sources" | "tables">;
+type Known = Pick<FrontEnd, "program" | "facts" | "sources" | "tables" | "indexes">;
 
 /** `isGivenSet`: the values of its `get` and `has` are what it needs to go on. */
 export function knownAccesses(
@@ -43,8 +45,10 @@ export function knownAccesses(
   const writes = [...lowered.patterns.writes];
   const tables = { read: new Set<string>(), written: new Set<string>() };
   for (const { operation, node } of new Reached(front, instance).accesses()) {
-    const table = tableOf(front, withoutParentheses(node.expression));
+    const table = tableCalled(front, withoutParentheses(node.expression));
     (isRead({ operation }) ? tables.read : tables.written).add(table);
+    for (const [other, touched] of touchedBeside(front, table, operation))
+      (isRead({ operation: touched }) ? tables.read : tables.written).add(other);
     const span = spanOf(node);
     if (lowered.places.has(`${span.file}:${span.start}`)) continue;
     const key = node.args[0];
@@ -84,14 +88,14 @@ function loweredAccesses(front: Known, instance: as.Function, isGivenSet: boolea
     const pointsTo = new PointsTo(program);
     const keys = new KeyPatterns(program, pointsTo.reached, front.sources);
     const places = new Set<string>();
-    for (const { span } of accessesOf(program)) places.add(`${span.file}:${span.start}`);
-    const reached: [Access, { readonly dependent: boolean }][] = [];
+    for (const { span } of placesOf(program)) places.add(`${span.file}:${span.start}`);
+    const reached: [Access | Scan, { readonly dependent: boolean }][] = [];
     for (const declaration of pointsTo.reached)
       walkFunction(declaration, (part) => {
-        if (part.kind !== "access") return;
+        if (!isAccess(part)) return;
         // Of a table that is not known, it counts as lost.
-        if (pointsTo.tablesOf(part.table).length === 0) places.delete(`${part.span.file}:${part.span.start}`);
-        const dependent = isGivenSet && (part.operation === "get" || part.operation === "has");
+        if (pointsTo.tablesOf(tableOf(part)).length === 0) places.delete(`${part.span.file}:${part.span.start}`);
+        const dependent = isGivenSet && VALUES.has(part.operation);
         reached.push([part, { dependent }]);
       });
     const steps = new CostModel(pointsTo.reached).function(program.handler);
@@ -102,26 +106,50 @@ function loweredAccesses(front: Known, instance: as.Function, isGivenSet: boolea
   }
 }
 
-function accessesOf({ functions }: Program): Access[] {
-  const found: Access[] = [];
+/** The accesses, and the ranges that are made. */
+function placesOf({ functions }: Program): Expression[] {
+  const found: Expression[] = [];
   for (const declaration of functions)
     walkFunction(declaration, (part) => {
-      if (part.kind === "access") found.push(part);
+      if (isAccess(part) || (part.kind === "library" && part.member.owner === "Table")) found.push(part);
     });
   return found;
 }
 
-function tableOf({ facts, tables }: Known, callee: as.Expression): string {
+function tableCalled({ facts, tables, indexes }: Known, callee: as.Expression): string {
   if (callee.kind !== NodeKind.PropertyAccess) return UNKNOWN_TABLE;
   const object = withoutParentheses((callee as as.PropertyAccessExpression).expression);
   const { target } = facts.getAnywhere(object);
   const declared = target?.kind === ElementKind.Global ? (target as as.Global).declaration : null;
-  return tables.find(({ declaration }) => declaration === declared)?.name ?? UNKNOWN_TABLE;
+  return [...tables, ...indexes].find(({ declaration }) => declaration === declared)?.name ?? UNKNOWN_TABLE;
 }
 
-const OPERATIONS: ReadonlySet<string> = new Set<Access["operation"]>([
-  "get", "has", "put", "delete", "touch", "willPut", "willDelete",
-]); // prettier-ignore
+/** The other tables that an access touches: with the items that an index finds, or the entries that a table keeps. */
+function touchedBeside(
+  { indexes }: Known,
+  table: string,
+  operation: Access["operation"],
+): readonly (readonly [table: string, operation: Access["operation"]])[] {
+  const found = indexes.flatMap((index) => (index.name === table ? [[index.table, "get"] as const] : []));
+  if (operation !== "put" && operation !== "delete") return found;
+  return indexes.flatMap(({ name, table: of, unique }) =>
+    of === table ? [[table, "get"] as const, [name, "put"] as const, ...(unique ? [[name, "get"] as const] : [])] : [],
+  );
+}
+
+/** The accesses of the methods of tables. One that makes a range counts as a read: its rows are seen later. */
+const OPERATIONS: ReadonlyMap<string, readonly Access["operation"][]> = new Map<string, readonly Access["operation"][]>(
+  [
+    ...(["get", "has", "put", "delete", "touch", "willPut", "willDelete"] as const).map(
+      (name) => [name, [name]] as const,
+    ),
+    ...["all", "prefix", "range", "equal", "find"].map((name) => [name, ["get"]] as const),
+    ...COUNTER_ACCESSES,
+  ],
+);
+
+/** The operations that a given set has for their values. */
+const VALUES: ReadonlySet<string> = new Set<(Access | Scan)["operation"]>(["get", "has", "first", "last", "count"]);
 
 interface AccessCall {
   readonly operation: Access["operation"];
@@ -167,9 +195,11 @@ class Reached {
   #add(node: as.Node, { calls = [], lambda, target }: NodeFacts): void {
     for (const called of calls) {
       const { name } = called.prototype;
-      const isTable = sourcePath(called).startsWith(SDK_LIBRARY) && called.is(CommonFlags.Instance);
-      if (isTable && OPERATIONS.has(name) && node.kind === NodeKind.Call)
-        this.#calls.push({ operation: name as Access["operation"], node: node as as.CallExpression });
+      const isTable =
+        sourcePath(called).startsWith(SDK_LIBRARY) && called.is(CommonFlags.Instance) && !isPartOfIndex(called);
+      if (isTable && node.kind === NodeKind.Call)
+        for (const operation of OPERATIONS.get(name) ?? [])
+          this.#calls.push({ operation, node: node as as.CallExpression });
       this.#reach(called);
     }
     if (lambda !== undefined) this.#reach(lambda);
@@ -179,4 +209,10 @@ class Reached {
       if (mentioned !== null) this.#reach(mentioned);
     }
   }
+}
+
+/** A method of a range of an index: the call that has made the range counts. */
+function isPartOfIndex(called: as.Function): boolean {
+  if (sourcePath(called) !== INDEXES_LIBRARY || called.parent.kind !== ElementKind.Class) return false;
+  return indexClass((called.parent as as.Class).prototype.internalName) === null;
 }

@@ -20,6 +20,7 @@ import {
   type LoopStatement,
   type Parameter,
   type Program,
+  type Scan,
   type Statement,
   type Type,
 } from "../lower/ir.ts";
@@ -33,7 +34,7 @@ export interface Residual {
   /** The fields that its classes have, with their initializers. */
   readonly fields: ReadonlyMap<FieldDeclaration, Expression | null>;
   /** Accesses of the original program that it makes, with whether a read's value is needed. */
-  readonly accesses: ReadonlyMap<Access, { readonly dependent: boolean }>;
+  readonly accesses: ReadonlyMap<Access | Scan, { readonly dependent: boolean }>;
 }
 
 /**
@@ -62,7 +63,7 @@ class Builder {
   readonly #mayBeWritten: (access: Access) => boolean;
   readonly #functions = new Map<FunctionDeclaration, FunctionDeclaration>();
   readonly #globals = new Map<Global, Global>();
-  readonly #accesses = new Map<Access, { dependent: boolean }>();
+  readonly #accesses = new Map<Access | Scan, { dependent: boolean }>();
   /** Functions whose bodies are still to be built. */
   readonly #pending: [original: FunctionDeclaration, residual: FunctionDeclaration][] = [];
   #current!: FunctionDeclaration;
@@ -354,6 +355,13 @@ class Builder {
         };
       case "abort":
         return { ...expression, arguments: expression.arguments.map(map) };
+      case "scan":
+        this.#accesses.set(expression, { dependent: !expression.operation.startsWith("touch") });
+        return {
+          ...expression,
+          range: map(expression.range),
+          limit: expression.limit === null ? null : map(expression.limit),
+        };
     }
   }
 
@@ -473,7 +481,17 @@ class Builder {
       }
       case "access":
         return this.#accessEffects(expression);
+      case "scan":
+        return this.#scanEffects(expression);
     }
+  }
+
+  #scanEffects(expression: Scan): Statement[] {
+    const { span } = expression;
+    const value = this.#value(expression) as Scan;
+    this.#accesses.set(expression, { dependent: false });
+    const touched = { ...value, operation: TOUCHED[value.operation], type: VOID };
+    return [{ kind: "expression", expression: touched, span, comment: "value not needed" }];
   }
 
   #accessEffects(expression: Access): Statement[] {
@@ -521,6 +539,16 @@ class Builder {
     return name;
   }
 }
+
+/** The operation that says a scan whose value is not needed. */
+const TOUCHED: Readonly<Record<Scan["operation"], Scan["operation"]>> = {
+  first: "touchFirst",
+  last: "touchLast",
+  count: "touchCount",
+  touchFirst: "touchFirst",
+  touchLast: "touchLast",
+  touchCount: "touchCount",
+};
 
 /** The read/write-set functions of all handlers are one module: what they hold of an initial value runs several times. */
 function refuseDraws({ name, initializer, span }: Global): void {

@@ -7,6 +7,7 @@
  * amount of estimated work. The plain slice stays at hand: it is used should the other not compile.
  */
 import {
+  isAccess,
   statementExpressions,
   walkExpression,
   walkStatements,
@@ -222,7 +223,7 @@ function describe(union: Abandoned, candidate: Candidate, steps: number, expense
 function accessesOf(sides: Abandoned["sides"]): Expression[] {
   const found: Expression[] = [];
   const note = (part: Expression): void => {
-    if (part.kind === "access") found.push(part);
+    if (isAccess(part)) found.push(part);
   };
   for (const side of sides) {
     if (side.kind !== "block") walkExpression(side, note);

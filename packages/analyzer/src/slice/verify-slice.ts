@@ -3,7 +3,14 @@
  * only where they are read again. It has no field that its classes lack.
  */
 import { MalformedProgram, verifyProgram } from "../lower/verify-ir.ts";
-import { walkExpression, walkFunction, type Expression, type FunctionDeclaration, type Program } from "../lower/ir.ts";
+import {
+  isAccess,
+  walkExpression,
+  walkFunction,
+  type Expression,
+  type FunctionDeclaration,
+  type Program,
+} from "../lower/ir.ts";
 import type { Span } from "../diagnostics/diagnostic.ts";
 import type { Relevance } from "../infer/relevance.ts";
 import type { Residual } from "./residual.ts";
@@ -34,7 +41,7 @@ export function verifySlice(original: Program, residual: Residual, relevance: Re
   for (const declaration of original.functions) {
     if (!kept.has(identity(declaration))) continue;
     walkFunction(declaration, (expression) => {
-      if (expression.kind === "access" && !said.has(place(expression.span)))
+      if (isAccess(expression) && !said.has(place(expression.span)))
         throw new MalformedProgram(`an access of ${declaration.name} is lost`, expression.span);
     });
   }

@@ -181,32 +181,35 @@ const forum: BenchmarkApplication = {
 const id = (kind: number, index: number): string =>
   `${kind.toString().padStart(8, "0")}-0000-4000-8000-${index.toString().padStart(12, "0")}`;
 const TOKEN = id(1, 0);
-const postId = (index: number): string => id(2, index);
-const person = (name: string, followers: readonly string[]): unknown => ({
-  name,
-  bio: TEXT,
-  joinedAt: 1_700_000_000_000,
-  followers,
-  following: NAMES.slice(0, 20),
-  posts: list(20, postId),
-});
+const AT = 1_700_000_000_000;
+/** A time as `ascending` writes it, and a random part: the last part of a key in the order of times. */
+const placeAt = (index: number): string => `8${(AT + index).toString(16).padStart(15, "0")}-${id(2, index)}`;
+const postId = (index: number): string => `${NAMES[index]!}/${placeAt(index)}`;
+const person = (name: string): unknown => ({ name, bio: TEXT, joinedAt: AT });
+const follows = (name: string, others: readonly string[]): Record<string, unknown> =>
+  Object.fromEntries(others.map((other) => [`${name}/${other}`, { at: AT }]));
 
 const template: BenchmarkApplication = {
   name: "templates/social",
   items: {
     sessions: { [TOKEN]: { token: TOKEN, name: "ann", since: 1_700_000_000_000 } },
     people: {
-      ...byKey(150, (index) => [NAMES[index]!, person(NAMES[index]!, NAMES.slice(0, 10))]),
-      ann: person("ann", NAMES),
+      ...byKey(150, (index) => [NAMES[index]!, person(NAMES[index]!)]),
+      ann: person("ann"),
     },
-    posts: byKey(50, (index) => [
-      postId(index),
-      { id: postId(index), author: NAMES[index], text: TEXT, at: 1_700_000_000_000, likes: index },
-    ]),
-    timelines: byKey(151, (index) => [
-      NAMES[index] ?? "ann",
-      { entries: list(50, (at) => ({ post: postId(at), author: NAMES[at] })) },
-    ]),
+    followers: { ...follows("ann", NAMES), ...follows("person-80", NAMES.slice(0, 10)), "person-3/ann": { at: AT } },
+    following: { ...follows("ann", NAMES.slice(0, 20)) },
+    posts: {
+      ...byKey(50, (index) => [
+        postId(index),
+        { id: postId(index), author: NAMES[index], text: TEXT, at: AT, likes: index },
+      ]),
+      ...byKey(20, (index) => [
+        `ann/${placeAt(index)}`,
+        { id: `ann/${placeAt(index)}`, author: "ann", text: TEXT, at: AT, likes: index },
+      ]),
+    },
+    timelines: byKey(50, (at) => [`ann/${placeAt(at)}`, { post: postId(at) }]),
   },
   setUp: [{ handler: "register", args: { name: "karl", password: "secret word", bio: "" } }],
   cases: [
@@ -252,7 +255,6 @@ const templateHotel: BenchmarkApplication = {
   name: "templates/hotel",
   items: {
     sessions: SESSIONS,
-    guests: { ada: { name: "ada", bookings: [BOOKING] } },
     hotels: byKey(80, (index) => [
       HOTEL_IDS[index]!,
       {
@@ -267,19 +269,18 @@ const templateHotel: BenchmarkApplication = {
         reviews: 20,
       },
     ]),
-    cells: {
-      "686/942": {
-        hotels: list(80, (index) => ({ hotel: HOTEL_IDS[index], ...placeOf(index) })),
-        attractions: list(20, (index) => `place-${index}`),
-      },
-      "687/942": { hotels: [], attractions: [] },
-    },
-    cities: { zürich: { name: "Zürich", hotels: HOTEL_IDS } },
-    nights: Object.fromEntries(
-      HOTEL_IDS.flatMap((at) => list(3, (day) => [`${at}/${ARRIVAL_DAY + day}`, { rooms: [1, 2, 3] }])),
+    pins: byKey(80, (index) => [`686-0942/${HOTEL_IDS[index]!}`, { hotel: HOTEL_IDS[index], ...placeOf(index) }]),
+    cityHotels: byKey(80, (index) => [`zürich/${HOTEL_IDS[index]!}`, HOTEL_IDS[index]]),
+    taken: Object.fromEntries(
+      HOTEL_IDS.flatMap((at) =>
+        list(9, (index) => [
+          `${at}/000${ARRIVAL_DAY + (index % 3)}/000${1 + Math.floor(index / 3)}`,
+          { room: 1 + Math.floor(index / 3) },
+        ]),
+      ),
     ),
     bookings: {
-      [BOOKING]: {
+      [`ada/${BOOKING}`]: {
         id: BOOKING,
         guest: "ada",
         hotel: HOTEL_IDS[0],
@@ -289,12 +290,16 @@ const templateHotel: BenchmarkApplication = {
         cents: 27_000,
       },
     },
-    reviews: byKey(80, (index) => [
-      HOTEL_IDS[index]!,
-      { reviews: list(20, (at) => ({ guest: NAMES[at], stars: 4, text: TEXT, at: 1_700_000_000_000 })) },
-    ]),
+    reviews: Object.fromEntries(
+      HOTEL_IDS.flatMap((of) =>
+        list(20, (at) => [
+          `${of}/8${(AT + at).toString(16).padStart(15, "0")}-${NAMES[at]!}`,
+          { guest: NAMES[at], stars: 4, text: TEXT, at: AT + at },
+        ]),
+      ),
+    ),
     attractions: byKey(20, (index) => [
-      `place-${index}`,
+      `686-0942/place-${index}`,
       { id: `place-${index}`, name: "Museum", kind: "museum", ...ZURICH },
     ]),
   },
@@ -314,16 +319,22 @@ const templateHotel: BenchmarkApplication = {
 
 // ── Template: forum ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-const storyId = (index: number): string => id(4, index);
-const commentId = (index: number): string => id(5, index);
+const storyId = (index: number): string => placeAt(index);
+/** Ten threads of five: each answers the one before. */
+const commentId = (index: number): string =>
+  list((index % 5) + 1, (at) => `8${(AT + index - (index % 5) + at).toString(16).padStart(15, "0")}-00000005`).join(
+    "/",
+  );
 
 const templateForum: BenchmarkApplication = {
   name: "templates/forum",
   items: {
     sessions: SESSIONS,
-    members: byKey(60, (index) => [NAMES[index]!, { name: NAMES[index], karma: index, joinedAt: 1_700_000_000_000 }]),
+    members: byKey(60, (index) => [NAMES[index]!, { name: NAMES[index], joinedAt: AT }]),
+    karma: byKey(60, (index) => [NAMES[index]!, index]),
     fronts: {
       front: {
+        newest: storyId(59),
         // In the time to come, so that nobody ranks it anew.
         rankedAt: 4_000_000_000_000,
         places: list(60, (index) => ({
@@ -346,24 +357,10 @@ const templateForum: BenchmarkApplication = {
         at: 1_700_000_000_000,
       },
     ]),
-    tallies: byKey(60, (index) => [
-      storyId(index),
-      { ups: index, downs: 2, comments: 50, answers: list(10, (at) => commentId(at * 5)) },
-    ]),
-    // Ten threads of five.
+    tallies: byKey(60, (index) => [storyId(index), { ups: index, downs: 2, comments: 50 }]),
     comments: byKey(50, (index) => [
-      commentId(index),
-      {
-        id: commentId(index),
-        story: storyId(0),
-        author: NAMES[index],
-        text: TEXT,
-        at: 1_700_000_000_000,
-        ups: index,
-        downs: 1,
-        depth: index % 5,
-        answers: index % 5 === 4 ? [] : [commentId(index + 1)],
-      },
+      `${storyId(0)}/${commentId(index)}`,
+      { id: commentId(index), author: NAMES[index], text: TEXT, at: AT, ups: index, downs: 1 },
     ]),
   },
   setUp: [{ handler: "register", args: { name: "karl", password: "secret word" } }],

@@ -125,6 +125,8 @@ class Times {
 
 interface Measured {
   readonly accesses: number;
+  /** Of a run of *f*; it is the same in each. */
+  readonly fuel: number;
   readonly f: Times;
   readonly rw: Times;
 }
@@ -141,6 +143,7 @@ function measure(applications: readonly Application[], { handler, args }: Benchm
       throw new Error(`${handler} did not complete: ${JSON.stringify(run)}`);
     return {
       accesses: set.reads.size + set.writes.size,
+      fuel: run.fuel,
       f: new Times(),
       rw: new Times(),
       runF: () => void code.run(module, invocation, snapshot, set),
@@ -293,8 +296,11 @@ const codes = await Promise.all([ROOT, ...(against === null ? [] : [resolve(agai
 const compared = codes.length > 1;
 
 const columns = ["handler", "accesses", "f p50", "f p99", "f^rw p50", "f^rw p99", "f^rw/f"];
-row(...columns, ...(compared ? ["f before", "f^rw before", "f after/before", "f^rw after/before"] : []));
-row(...[...columns, ...(compared ? ["", "", "", ""] : [])].map((_, index) => (index === 0 ? "---" : "---:")));
+row(
+  ...columns,
+  ...(compared ? ["f before", "f^rw before", "f after/before", "f^rw after/before", "fuel of f after/before"] : []),
+);
+row(...[...columns, ...(compared ? ["", "", "", "", ""] : [])].map((_, index) => (index === 0 ? "---" : "---:")));
 
 const modules: string[] = [];
 for (const application of BENCHMARK_APPLICATIONS) {
@@ -313,12 +319,15 @@ for (const application of BENCHMARK_APPLICATIONS) {
           accesses: after!.accesses,
           f: { p50: f, p99: after!.f.quantile(0.99) },
           rw: { p50: rw, p99: after!.rw.quantile(0.99) },
-          before: before === undefined ? null : { f: before.f.quantile(0.5), rw: before.rw.quantile(0.5) },
+          fuel: after!.fuel,
+          before:
+            before === undefined ? null : { f: before.f.quantile(0.5), rw: before.rw.quantile(0.5), fuel: before.fuel },
         }),
       );
     if (before !== undefined) {
       const [oldF, oldRw] = [before.f.quantile(0.5), before.rw.quantile(0.5)];
       ratios.push(micro(oldF), micro(oldRw), (f / oldF).toFixed(2), (rw / oldRw).toFixed(2));
+      ratios.push((after!.fuel / before.fuel).toFixed(4));
     }
     row(`${application.name}/${one.handler}`, String(after!.accesses), ...cells, (rw / f).toFixed(3), ...ratios);
   }

@@ -2,16 +2,9 @@
  * The differential test's executions, as both hosts perform them. This module runs in Node and, as a Worker, in workerd. It
  * writes the results of an execution down as text, to be compared.
  */
-import {
-  commitId,
-  encodeOutcome,
-  entryOf,
-  type Entry,
-  type Limits,
-  type ModuleHash,
-  type UnitId,
-} from "@radical/protocol";
+import { encodeOutcome, type Limits, type ModuleHash } from "@radical/protocol";
 import { deriveAccessSet, recordHandler, type CompletedRun, type HandlerModule } from "@radical/wasm-host";
+import { snapshotOf } from "./complete-snapshot.ts";
 
 /** One execution on one store; all bytes in hexadecimal digits. */
 export interface DifferentialExecution {
@@ -46,11 +39,8 @@ export function perform(programs: Programs, execution: DifferentialExecution): S
   const { handler, timeMs, caller } = execution;
   const environment = { timeMs, seed: bytesOf(execution.seed), caller };
   const invocation = { handler, args: bytesOf(execution.args), environment };
-  const absent = entryOf(commitId(1, 1), null);
-  const snapshot = (unit: UnitId): Entry => {
-    const value = execution.items[unit];
-    return value === undefined ? absent : entryOf(commitId(1, 1), bytesOf(value));
-  };
+  const items = Object.entries(execution.items).map(([unit, value]) => [unit, bytesOf(value)] as const);
+  const snapshot = snapshotOf(new Map(items));
   const { run } = recordHandler(module, invocation, snapshot, { guess: false });
   if (run === null) throw new Error(`${handler} did not end`);
   const { outcome, reads, writes, fuel } = run;

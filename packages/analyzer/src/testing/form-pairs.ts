@@ -47,14 +47,27 @@ function made(n: i32): Box | null { trace = clip(trace + "m"); if (n % 3 == 0) r
 function take(a: i32, b: i32): i32 { return a * 2 + b; }
 function known(at: string): i32 { const one = seen.get(at); return one == null ? 0 : one.n; }
 function few(n: i32): i32 { return n & 3; }
+const holes: (i32 | null)[] = [1, null, 3, 2, null];
+function stamp(n: i32): i64 { trace = clip(trace + "s"); return n; }
+function ratio(n: i32): f64 { trace = clip(trace + "h"); return n * 0.5; }
+function scaled(n: i32, by = 3, more = by): i32 { return (n & 63) * by + more; }
 function inside(at: i32, length: i32): bool { return at >= 0 && at < length; }
 function eachOf(list: string[], act: (key: string, at: i32) => void): void { for (let i = 0; i < list.length; i++) act(list[i], i); }
 function fold(many: i32, give: (at: i32) => i32): i32 { let sum = 0; for (let i = 0; i < many; i++) sum = (sum * 3 + give(i)) & 1023; return sum; }
 function passOn(many: i32, give: (at: i32) => i32): i32 { return many > 2 ? fold(1, give) + passOn(many - 1, give) : fold(many, give) + give(7); }
 function changed<T, R>(list: T[], change: (each: T) => R): R[] { const all: R[] = []; for (let i = 0; i < list.length; i++) all.push(change(list[i])); return all; }
-function within(text: string): string { let plain = true; for (let at = 0; at < text.length; at++) { const code = text.charCodeAt(at); if (code < 32 || code == 34 || code == 92 || (code & 0xf800) == 0xd800) plain = false; } return plain ? '"' + text + '"' : ""; }
+function within(text: string): string { let plain = true; for (let at = 0; at < text.length; at++) { const code = text.charCodeAt(at); if (code < 32 || code == 34 || code == 92 || (code & 0xf800) == 0xd800) plain = false; } return '"' + (plain ? text : text.split("\\\\").join("\\\\\\\\").split('"').join('\\\\"')) + '"'; }
 function absentItem(): Item | null { return null; }
+const votes: Record<string, i32> = { ka: 1, q: 2 };
+function vote(n: i32): i32 { trace = clip(trace + "v"); votes["k" + (n & 3).toString()] = n & 7; return n & 3; }
+function ballot(n: i32): Record<string, i32> { vote(n); return votes; }
+function shown(all: Record<string, i32>): string { let text = ""; for (const [key, value] of Object.entries(all)) text += key + value.toString(); return text; }
+const boxes: Box[] = [new Box(), new Box()];
+const listed: string[] = ["ka"];
+function enlist(text: string): string { trace = clip(trace + "e"); if (listed.length < 4) listed.push(text); return text; }
 class Two { first: i32 = 0; second: string = ""; }
+class Own { own: i32 = 0; text: string = ""; more: i32 = 0; constructor() {} }
+function recent(at: string, n: i32) { const one = seen.get(at); if (one == null) return null; trace = clip(trace + "e"); return { own: one.n + n, at }; }
 function pairOf(n: i32, text: string): [i32, string] { trace = clip(trace + "2"); return [n, text]; }
 function twoOf(n: i32, text: string): Two { trace = clip(trace + "2"); const two = new Two(); two.first = n; two.second = text; return two; }
 function sumOf(first: i32, ...more: i32[]): i32 { trace = clip(trace + "r"); let all = first; for (let i = 0; i < more.length; i++) all += more[i] * (i + 1); return all & 1023; }
@@ -116,7 +129,7 @@ class PairWriter {
     const statements: Both[] = [];
     for (let index = 0; index < 2 + this.#random.below(2); index++) statements.push(this.#statement());
     const head = `export function ${name}(a: string, n: i32, many: string[]): string {
-  trace = ""; count = n & 15; shared = new Box();
+  trace = ""; count = n & 15; shared = new Box(); if (n % 2 == 0) shared.item = new Item();
   let total = 0;
   let text: string | null = n % 2 == 0 ? null : a;
   const box: Box | null = n % 3 == 0 ? null : shared;
@@ -131,7 +144,7 @@ class PairWriter {
     return `${purpose}${this.#names++}`;
   }
 
-  // ------------------------------------------------------------------------------------------------------------ places
+  // ── Places ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** A place with a form in it, as a statement that changes `total`. */
   #statement(): Both {
@@ -327,7 +340,7 @@ class PairWriter {
     return same(`total += new ${name}().n;`);
   }
 
-  // ------------------------------------------------------------------------------------------------------------- forms
+  // ── Forms ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** A form whose value is a number, or is made one. */
   #number(depth = 0): Written {
@@ -479,6 +492,98 @@ class PairWriter {
           value: result,
         };
       },
+      "chain-element": () => {
+        if (this.#plain) return null;
+        const at = this.#value("i32", depth);
+        const other = this.#value("string", depth);
+        const [held, result] = [this.#name("k"), this.#name("r")];
+        return {
+          kind: "string",
+          short: `(boxes[${at.short}]?.label() ?? ${other.short})`,
+          before: [
+            ...at.before,
+            `const ${held} = ${at.value}; let ${result} = ""; if (inside(${held}, boxes.length)) { ${result} = boxes[${held}].label(); } else { ${other.before.join(" ")} ${result} = ${other.value}; }`,
+          ],
+          value: result,
+        };
+      },
+      "tested-field": () => {
+        if (this.#plain) return null;
+        const [first, other] = [this.#value("i32", depth), this.#value("i32", depth)];
+        const [held, result] = [this.#name("k"), this.#name("r")];
+        return {
+          kind: "i32",
+          short: `(shared.item != null && shared.item.n < 3 ? take(shared.item.n, ${first.short}) : ${other.short})`,
+          before: [
+            `let ${result} = 0; if (shared.item != null && shared.item!.n < 3) { const ${held} = shared.item!.n; ${first.before.join(" ")} ${result} = take(${held}, ${first.value}); } else { ${other.before.join(" ")} ${result} = ${other.value}; }`,
+          ],
+          value: result,
+        };
+      },
+      "entries-spread": () => {
+        if (this.#plain) return null;
+        const key = this.#value("string", depth);
+        const number = this.#random.chance(0.5) ? plainly("i32", "vote(n)") : this.#value("i32", depth);
+        const [made, index, keys, held] = [this.#name("m"), this.#name("i"), this.#name("l"), this.#name("k")];
+        return {
+          kind: "string",
+          short: `shown({ first: vote(1), ...votes, [${key.short}]: ${number.short}, ...votes })`,
+          before: [
+            `const ${made}: Record<string, i32> = {}; ${made}["first"] = vote(1); let ${keys} = votes.keys();`,
+            `for (let ${index} = 0; ${index} < ${keys}.length; ${index}++) ${made}.set(${keys}[${index}], votes.get(${keys}[${index}]));`,
+            ...key.before,
+            `const ${held} = ${key.value};`,
+            ...number.before,
+            `${made}.set(${held}, ${number.value}); ${keys} = votes.keys();`,
+            `for (let ${index} = 0; ${index} < ${keys}.length; ${index}++) ${made}.set(${keys}[${index}], votes.get(${keys}[${index}]));`,
+          ],
+          value: `shown(${made})`,
+        };
+      },
+      membership: () => {
+        if (this.#plain) return null;
+        const key = this.#value("string", depth);
+        const held = this.#name("k");
+        return {
+          kind: "bool",
+          short: `(${key.short} in ballot(n))`,
+          before: [...key.before, `const ${held} = ${key.value};`],
+          value: `ballot(n).has(${held})`,
+        };
+      },
+      "concat-many": () => {
+        if (this.#plain) return null;
+        const [first, second] = [this.#value("string", depth), this.#value("string", depth)];
+        const [list, one, other, index] = [this.#name("l"), this.#name("k"), this.#name("k"), this.#name("i")];
+        return {
+          kind: "string",
+          short: `listed.concat(${first.short}, [enlist("q")], ${second.short}).join()`,
+          before: [
+            ...first.before,
+            `const ${one} = ${first.value}; const ${other} = [enlist("q")];`,
+            ...second.before,
+            `const ${list}x = ${second.value}; const ${list} = listed.slice(); ${list}.push(${one});`,
+            `for (let ${index} = 0; ${index} < ${other}.length; ${index}++) ${list}.push(${other}[${index}]);`,
+            `${list}.push(${list}x);`,
+          ],
+          value: `${list}.join()`,
+        };
+      },
+      "conversion-name": () => {
+        if (this.#plain) return null;
+        const number = this.#value("i32", depth);
+        const [list, texts, index] = [this.#name("l"), this.#name("l"), this.#name("i")];
+        return {
+          kind: "string",
+          short: `[${number.short}, 7].map(String).join()`,
+          before: [
+            ...number.before,
+            `const ${list} = [${number.value}, 7]; const ${texts}: string[] = [];`,
+            `for (let ${index} = 0; ${index} < ${list}.length; ${index}++) ${texts}.push(${list}[${index}].toString());`,
+          ],
+          value: `${texts}.join()`,
+        };
+      },
       "tuple-part": () => {
         const [number, text] = [this.#value("i32", depth), this.#value("string", depth)];
         const [first, two] = [this.#name("f"), this.#name("two")];
@@ -505,6 +610,54 @@ class PairWriter {
             `const ${two} = twoOf(${first}, ${text.value});`,
           ],
           value: `${two}.${isFirst ? "first" : "second"}`,
+        };
+      },
+      "literal-untyped": () => {
+        const [number, text] = [this.#value("i32", depth), this.#value("string", depth)];
+        const [first, second, own] = [this.#name("f"), this.#name("t"), this.#name("own")];
+        const isFirst = this.#random.chance(0.5);
+        return {
+          kind: isFirst ? "i32" : "string",
+          short: `({ text: ${text.short}, own: ${number.short}, more: 1 }).${isFirst ? "own" : "text"}`,
+          before: [
+            ...text.before,
+            `const ${second} = ${text.value};`,
+            ...number.before,
+            `const ${first} = ${number.value};`,
+            `const ${own} = new Own(); ${own}.text = ${second}; ${own}.own = ${first}; ${own}.more = 1;`,
+          ],
+          value: `${own}.${isFirst ? "own" : "text"}`,
+        };
+      },
+      "literal-fitting": () => {
+        const [number, text] = [this.#value("i32", depth), this.#value("string", depth)];
+        const [first, two] = [this.#name("f"), this.#name("two")];
+        return {
+          kind: "i32",
+          short: `({ first: ${number.short}, second: ${text.short} }).first`,
+          before: [
+            ...number.before,
+            `const ${first} = ${number.value};`,
+            ...text.before,
+            `const ${two} = new Two(); ${two}.first = ${first}; ${two}.second = ${text.value};`,
+          ],
+          value: `${two}.first`,
+        };
+      },
+      "result-inferred": () => {
+        if (this.#plain) return null;
+        const [at, number] = [this.#value("string", depth), this.#value("i32", depth)];
+        const [key, n, one, result] = [this.#name("k"), this.#name("n"), this.#name("one"), this.#name("r")];
+        return {
+          kind: "i32",
+          short: `(recent(key(${at.short}), ${number.short})?.own ?? 7)`,
+          before: [
+            ...at.before,
+            `const ${key} = key(${at.value});`,
+            ...number.before,
+            `const ${n} = ${number.value}; const ${one} = recent(${key}, ${n}); let ${result} = 7; if (${one} != null) ${result} = ${one}.own;`,
+          ],
+          value: result,
         };
       },
       "rest-call": () => {
@@ -550,6 +703,33 @@ class PairWriter {
           ],
           value: result,
         };
+      },
+      "nullable-search": () => {
+        const { short, before, value } = this.#value("i32", depth);
+        const [held, index, result] = [this.#name("k"), this.#name("i"), this.#name("r")];
+        return {
+          kind: "i32",
+          short: `holes.indexOf(${short})`,
+          before: [
+            ...before,
+            `const ${held} = ${value}; let ${result} = -1; for (let ${index} = 0; ${index} < holes.length; ${index}++) if (holes[${index}] == ${held}) { ${result} = ${index}; break; }`,
+          ],
+          value: result,
+        };
+      },
+      "mixed-numbers": () => {
+        const [left, right] = [this.#value("i32", depth), this.#value("i32", depth)];
+        const held = this.#name("k");
+        return {
+          kind: "i32",
+          short: `(stamp(${left.short}) < ratio(${right.short}) ? 1 : 2)`,
+          before: [...left.before, `const ${held} = stamp(${left.value});`, ...right.before],
+          value: `((${held} as f64) < ratio(${right.value}) ? 1 : 2)`,
+        };
+      },
+      "typed-default": () => {
+        const { short, before, value } = this.#value("i32", depth);
+        return { kind: "i32", short: `scaled(${short})`, before, value: `scaled(${value}, 3, 3)` };
       },
       "text-of": () => {
         const { short, before, value } = this.#value(this.#random.pick(["i32", "bool"]), depth);
@@ -682,7 +862,7 @@ class PairWriter {
     );
   }
 
-  // -------------------------------------------------------------------------------------------------------- statements
+  // ── Statements ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #loop(): Both {
     const name = this.#name("x");
@@ -826,6 +1006,10 @@ class PairWriter {
         both(`shared.name ??= ${other.short};`, [
           `const object = shared; if (object.name == null) { ${other.before.join(" ")} object.name = ${other.value}; }`,
         ]),
+      "assign-tested": () =>
+        both(`if (shared.name != null) { shared.name += ${other.short}; shared.name = clip(shared.name); }`, [
+          `const held = shared.name; if (held != null) { const object = shared; ${other.before.join(" ")} object.name = held + ${other.value}; shared.name = clip(shared.name!); }`,
+        ]),
       "assign-or": () =>
         both(`shared.n ||= ${number.short};`, [
           `const object = shared; if (object.n == 0) { ${number.before.join(" ")} object.n = ${number.value}; }`,
@@ -896,6 +1080,17 @@ class PairWriter {
           ],
         );
       },
+      "closure-constant": () => {
+        declare(
+          `give(at: i32): i32 { ${start} this.total = (this.total + at) & 255; const left = at + this.total; ${before.join(" ")} return left + ${value}; }`,
+        );
+        return both(
+          `const ${own} = (at: i32): i32 => { total = (total + at) & 255; return at + total + ${short}; }; const ${result} = ${own}(note(n) & 3) * 3 + ${own}(2); total += 5; count = (${result} + ${own}(1)) & 15;`,
+          [
+            `const at = note(n) & 3; ${made} const ${result} = ${held}.give(at) * 3 + ${held}.give(2); ${held}.total += 5; const last = ${result} + ${held}.give(1); ${back} count = last & 15;`,
+          ],
+        );
+      },
       "closure-nested": () => {
         declare(
           `give(at: i32): i32 { ${start} const inner = new ${type}x(this.total, a, n, many, at); const sum = ${own}x(2, inner); this.total = inner.total; return sum; }`,
@@ -947,9 +1142,14 @@ class PairWriter {
       `trace = clip(trace + ${sorted}.join("")); total += ${sorted}[2] * 2 + ${sorted}[3];`;
     const kinds: Readonly<Record<string, () => Both>> = {
       "sort-in-place": () =>
-        both(`${fill} ${list}.sort((p, q) => (p & 7) - (q & 7) + (${short} & 1)); ${use(list)}`, [
+        // It names a variable of the handler's: a function that captures nothing goes to AssemblyScript's own sort.
+        both(`${fill} ${list}.sort((p, q) => (p & 7) - (q & 7) - (n & 0) + (${short} & 1)); ${use(list)}`, [
           fill,
-          ...merge([`const difference = (p & 7) - (q & 7);`, ...before, `const order = difference + (${value} & 1);`]),
+          ...merge([
+            `const difference = (p & 7) - (q & 7) - (n & 0);`,
+            ...before,
+            `const order = difference + (${value} & 1);`,
+          ]),
           `for (let i = 0; i < ${list}.length; ++i) ${list}[i] = from[i];`,
           use(list),
         ]),

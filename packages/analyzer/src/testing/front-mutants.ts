@@ -1,5 +1,5 @@
 /** For tests: rules of the front end, each with a way to break it: numbers, texts and patterns. */
-import { condition, expression, remove, returns } from "@radical/variants";
+import { condition, expression, remove, returns, value } from "@radical/variants";
 import type { Mutant } from "./mutants.ts";
 
 export const FRONT_MUTANTS: readonly Mutant[] = [
@@ -19,6 +19,79 @@ export const FRONT_MUTANTS: readonly Mutant[] = [
   { rule: "a text that is written for a union is one of it", edits: [remove("written-text-told")] },
   { rule: "a text that is computed for a union is checked", edits: [remove("computed-text-checked")] },
   { rule: "a handler's parameter has a name", edits: [condition("parameter-named", `false`)] },
+  { rule: "a member that some literals lack is absent", edits: [remove("missing-member-absent")] },
+  { rule: "an undefined value of a literal is left out", edits: [value("undefined-left-out", `false`)] },
+  { rule: "a null value of a literal is null", edits: [value("undefined-left-out", `found.isNullableReference`)] },
+  { rule: "a literal fits a record with the same kind of nothing", edits: [condition("fitting-absence", `false`)] },
+  { rule: "a literal with another text does not fit a union", edits: [returns("fitting-texts", `fit`)] },
+  { rule: "a spread record without a type has the fields of all parts", edits: [remove("spread-fields")] },
+  { rule: "a result is either a number or a bool", edits: [condition("no-number-for-bool", `false`)] },
+  { rule: "a result is not null behind a test for null", edits: [remove("known-there")] },
+  {
+    rule: "a result that changes may be null behind a test for null",
+    edits: [value("changing-unknown", `expansion.flow.lookupLocal(name)`)],
+  },
   { rule: "a default does not take the place of null", edits: [returns("default-for-absent", `true`)] },
   { rule: "includes finds not-a-number", edits: [condition("includes-nan", `false`)] },
+  { rule: "a number with another sign is the same number", edits: [condition("sign-checked", `true`)] },
+  { rule: "a constant with another sign is an error of the build", edits: [remove("constant-sign")] },
+  { rule: "a difference without a sign is found", edits: [condition("unsigned-difference", `false`)] },
+  { rule: "orders have a sign", edits: [returns("order-with-sign", `type`)] },
+  { rule: "a division that is assigned is found", edits: [remove("division-assigned")] },
+  { rule: "a division that gives a list its type is found", edits: [condition("division-inferred", `false`)] },
+  { rule: "a quotient comes out of a generic function", edits: [condition("division-returned", `false`)] },
+  { rule: "a quotient goes through a generic function", edits: [condition("division-passed", `false`)] },
+  {
+    rule: "a quotient comes out of the function of a generic call",
+    edits: [condition("division-in-callback", `false`)],
+  },
+  { rule: "a quotient comes out of a field without a written type", edits: [returns("division-in-field", `null`)] },
+  { rule: "the smallest number has no absolute value", edits: [returns("absolute-checked", `value`)] },
+  { rule: "a quotient of 8 bits is checked for overflow", edits: [condition("quotient-checked", `true`)] },
+  { rule: "a sum of 64 bits overflows by its sign", edits: [expression("long-signs", `operator === "+"`, `!($)`)] },
+  { rule: "a product of 64 bits is checked by a division", edits: [condition("long-product", `false`)] },
+  { rule: "a number below the least is found", edits: [value("below-fitting", `false`)] },
+  {
+    rule: "a product with a negative number has its bounds in order",
+    edits: [returns("fitting-product", `{ min: a, max: b }`)],
+  },
+  { rule: "an i64 that becomes a float is one that it has", edits: [returns("exact-checked", `value`)] },
+  { rule: "the rest of a negative number is negative", edits: [returns("range-of-rest", `{ min: 0n, max: most }`)] },
+  {
+    rule: "the rest of a division by any number may be 0",
+    edits: [expression("range-of-unknown-rest", `towardsZero(left)`, `left`)],
+  },
+  {
+    rule: "a counter reaches the end of its loop",
+    edits: [returns("range-of-counter", `{ min: whole.min, max: bound.max - 1n }`)],
+  },
+  {
+    rule: "a counter that the body changes has no range",
+    edits: [condition("counter-changed", `declaration === undefined`)],
+  },
+  { rule: "all arguments of push are evaluated first", edits: [condition("pushed-at-once", `true`)] },
+  {
+    rule: "a getter in an updated place is called once",
+    edits: [condition("getter-once", `!childrenOf(place).some((part) => mayAct(part))`)],
+  },
+  { rule: "a field counts as there behind its test only", edits: [condition("tested-field", `path !== null`)] },
+  { rule: "a field is updated behind its test only", edits: [condition("updated-field", `path !== null`)] },
+  { rule: "an assignment ends what a test shows", edits: [remove("forgotten-field")] },
+  { rule: "an assignment in a loop ends it for all rounds", edits: [remove("loop-forgets")] },
+  { rule: "a test shows nothing in a function behind it", edits: [remove("function-forgets")] },
+  { rule: "a second test of a tested field is not a mistake", edits: [remove("tested-twice")] },
+  { rule: "the texts of entries are those of their type", edits: [remove("entry-text-checked")] },
+  { rule: "the key is evaluated before its map", edits: [condition("membership-order", `true`)] },
+  { rule: "an element before ?. may be missing", edits: [value("missing-object", `null`)] },
+  { rule: "an element behind ?. may be missing", edits: [condition("missing-element", `true`)] },
+  { rule: "an entry may be absent where its value is wanted", edits: [value("entry-converted", `value`)] },
+  { rule: "a variable of the same name makes no float", edits: [remove("shadowed-number")] },
+  {
+    rule: "the initial value of a field does not use what super() makes",
+    edits: [condition("field-behind-super", `true`)],
+  },
+  { rule: "a method of objects has one parameter id", edits: [condition("object-id-parameter", `false`)] },
+  { rule: "a default does not see the id of an object", edits: [condition("object-id-default", `false`)] },
+  { rule: "an object that is made is saved", edits: [condition("object-creation", `true`)] },
+  { rule: "a stored field is read by one field", edits: [value("former-name-shared", `false`)] },
 ];

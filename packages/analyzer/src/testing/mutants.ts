@@ -79,6 +79,27 @@ const RULES: readonly Mutant[] = [
     rule: "the table of a put is chosen before the reads in its value",
     edits: [returns("put-parts", `[...before, ...valueEffects, access(table, parts[1])]`)],
   },
+  // Ranges
+  {
+    rule: "a scan needs its table, as its walk comes by own writes",
+    edits: [remove("scan-needs-table")],
+  },
+  {
+    rule: "the number of rows is needed",
+    edits: [argument("scan-limit", "visit", 1, `false`)],
+  },
+  {
+    rule: "the range of a scan is needed",
+    edits: [argument("scan-range", "visit", 1, `false`)],
+  },
+  {
+    rule: "a missing field of a row has its initial value",
+    edits: [remove("missing-fields-of-rows")],
+  },
+  {
+    rule: "a scan decodes the objects of its rows",
+    edits: [returns("rows-decoded", `NONE`)],
+  },
   // Rule 3: definitions
   {
     rule: "an assignment to a live location is kept",
@@ -663,6 +684,36 @@ const RULES: readonly Mutant[] = [
   {
     rule: "the results of callbacks stay",
     edits: [remove("callback-results")],
+  },
+  // Counters
+  {
+    rule: "a counter's number is read before something is added to it",
+    edits: [expression("counter-sum", `[got({ ...table }, { ...key }, span), n]`, `[n, n]`)],
+  },
+  {
+    rule: "a counter's number and what is added have a sum",
+    edits: [expression("counter-sum", `"+"`, `"-"`)],
+  },
+  {
+    rule: "a counter has a number at least if that is the number or more",
+    edits: [expression("counter-compared", `">="`, `">"`)],
+  },
+  // Indexes
+  {
+    rule: "the entry of a stored item goes with it",
+    edits: [value("stored-entry-goes", `run(local(before))`)],
+  },
+  {
+    rule: "an entry has all fields",
+    edits: [value("entry-made", `joined(unique ? parts : [parts[0]!, key])`)],
+  },
+  {
+    rule: "an entry of an index has the key of its item",
+    edits: [value("entry-made", `joined(parts)`)],
+  },
+  {
+    rule: "an item with null in a field has no entry",
+    edits: [condition("entry-of-null", `true`)],
   },
   // Statements in expressions
   {

@@ -6,18 +6,26 @@
  * Random calls run one after the other on one store, so that later calls find what earlier ones wrote. Then they run
  * again in the other order, and the last of them in an instance that has never run: nothing may be different.
  */
+import { withEntries } from "./entries.ts";
 import { isDeepStrictEqual } from "node:util";
 import {
   encodeArguments,
   INTEGER_RANGES,
   isCaller,
   CborWriter,
+  countEntry,
+  directoryEntry,
+  isSpan,
+  NO_COMMIT,
   READ_WRITE_SET_FUEL,
   READ_WRITE_SET_STACK_BYTES,
-  splitUnit,
+  spanOf,
+  tableOf,
   unitId,
+  type Entry,
   type HandlerTables,
   type Outcome,
+  type Query,
   type RecordTypes,
   type UnitId,
   type ValueType,
@@ -26,11 +34,14 @@ import {
   deriveAccessSet,
   recordHandler,
   runHandler,
+  spanSnapshot,
   type AccessSet,
   type DerivedSet,
   type HandlerModule,
   type Invocation,
   type RecordedRun,
+  type Scanned,
+  type Snapshot,
 } from "@radical/wasm-host";
 import fc from "fast-check";
 import type { SourceFile } from "../diagnostics/diagnostic.ts";
@@ -69,10 +80,10 @@ interface Comparison {
 const MAX_ROUNDS = 100;
 
 /** Of the words of a trap: where f^rw may end although f goes on, if it says more than f touches. */
-const NO_STORE_TAKES = /^the read\/write-set function trapped: (more than \d+ |invalid key )/;
+const NO_STORE_TAKES = /^the read\/write-set function trapped: (more than \d+ |invalid (key|bound) )/;
 
 /** Where f^rw may end although it says exactly what f touches, if it has gone on behind the end of f. */
-const INVALID_KEY = /^the read\/write-set function trapped: invalid key /;
+const INVALID_KEY = /^the read\/write-set function trapped: invalid (key|bound) /;
 
 /** The place in the words of a trap: `asserted (handlers/posts.ts:3:5)`. */
 const PLACE = / \((?<file>[^()]+):(?<line>\d+):(?<column>\d+)\)$/;
@@ -104,7 +115,6 @@ function compareRuns(
   { derived, recorded: { run, set: touched } }: Shown,
 ): Comparison {
   const { handler } = invocation;
-  const snapshot = snapshotOf(items);
   if (run === null) throw new Error(`${handler} did not end`);
   const { outcome } = run;
   expectWithinTables(handler, known.tables, touched);
@@ -117,9 +127,9 @@ function compareRuns(
     return { outcome, unsaid: !bothEnded, extraReads: 0, extraWrites: 0, extraOwnReads: 0 };
   }
   const set = derived?.set ?? touched;
-  const fenced = runHandler(module, invocation, snapshot, set);
+  const fenced = runHandler(module, invocation, snapshotOfSet(set, items), set);
   if (fenced.kind === "undeclared") throw new Error(`${handler}: f^rw missed the ${fenced.mode} of ${fenced.unit}`);
-  if (fenced.kind === "missing") throw new Error(`${handler}: ${fenced.unit} is not in a complete snapshot`);
+  if (fenced.kind === "missing") throw new Error(`${handler}: ${fenced.unit} is not in a snapshot of the set`);
   if (!isDeepStrictEqual(fenced, run)) throw new Error(`${handler}: the run within the set is another`);
   const inRounds = setInRounds(module, known, invocation, items);
   if (!isDeepStrictEqual(inRounds, { reads: set.reads, writes: set.writes }))
@@ -139,7 +149,7 @@ function compareRuns(
 function expectWithinTables(handler: string, tables: HandlerTables | null, { reads, writes }: AccessSet): void {
   if (tables === null) return;
   const strange = (units: ReadonlySet<UnitId>, named: readonly string[]): UnitId | undefined =>
-    [...units].find((unit) => !named.includes(splitUnit(unit).table));
+    [...units].find((unit) => !named.includes(tableOf(unit)));
   const read = strange(reads, tables.reads);
   const written = strange(writes, tables.writes);
   if (read !== undefined) throw new Error(`${handler}: the module does not name the table of the read ${read}`);
@@ -180,13 +190,40 @@ function isWithin(units: ReadonlySet<UnitId>, others: ReadonlySet<UnitId>): bool
   return found === wanted.length;
 }
 
+/** A snapshot of a set: its items, and its spans with the items of their rows. */
+function snapshotOfSet({ reads }: AccessSet, items: Items): Snapshot {
+  const snapshot = snapshotOf(items);
+  const entries: [UnitId, Entry][] = [];
+  for (const unit of reads) {
+    const span = isSpan(unit) ? spanOf(unit) : null;
+    if (span === null) {
+      entries.push([unit, snapshot(unit)]);
+      continue;
+    }
+    const { kind, ...interval } = span;
+    const answer = snapshot.scan(kind === "count" ? { kind, ...interval } : { kind, ...interval, ...EVERYTHING });
+    if (!("rows" in answer)) {
+      entries.push([unit, countEntry(NO_COMMIT, answer.count)]);
+      continue;
+    }
+    entries.push([unit, directoryEntry(NO_COMMIT, answer.rows)]);
+    for (const { key } of answer.rows) entries.push([unitId(span.table, key), snapshot(unitId(span.table, key))]);
+  }
+  return spanSnapshot(entries);
+}
+
+const EVERYTHING = { limit: Number.MAX_SAFE_INTEGER, isReversed: false } as const;
+
 /** The set as a location finds it, which knows no item at first and captures what is missing. */
 function setInRounds(module: HandlerModule, { kind }: Known, invocation: Invocation, items: Items): AccessSet {
   const { handler } = invocation;
   const snapshot = snapshotOf(items);
   const captured = new Set<UnitId>();
-  const known = (unit: UnitId): ReturnType<typeof snapshot> | undefined =>
-    captured.has(unit) ? snapshot(unit) : undefined;
+  const answers = new Map<string, Scanned>();
+  const known: Snapshot = Object.assign(
+    (unit: UnitId): Entry | undefined => (captured.has(unit) ? snapshot(unit) : undefined),
+    { scan: (query: Query): Scanned | undefined => answers.get(JSON.stringify(query)) },
+  );
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const partial =
       kind === "recorded"
@@ -194,8 +231,14 @@ function setInRounds(module: HandlerModule, { kind }: Known, invocation: Invocat
         : deriveAccessSet(module, invocation, known);
     if ("kind" in partial && partial.kind === "failed")
       throw new Error(`${handler}: round ${round}: ${partial.reason}`);
-    if (partial.missing.length === 0) return { reads: partial.set.reads, writes: partial.set.writes };
-    for (const unit of partial.missing) captured.add(unit);
+    const { missing, missingQueries, set } = partial;
+    if (missing.length + missingQueries.length === 0) return { reads: set.reads, writes: set.writes };
+    for (const unit of missing) captured.add(unit);
+    for (const query of missingQueries) {
+      const answer = snapshot.scan(query);
+      answers.set(JSON.stringify(query), answer);
+      if ("rows" in answer) for (const { key } of answer.rows) captured.add(unitId(query.table, key));
+    }
   }
   throw new Error(`${handler}: no final set after ${MAX_ROUNDS} rounds`);
 }
@@ -372,7 +415,21 @@ function knownOf(
   return { kind: plan.kind, exact: plan.kind === "sliced" && transformations.length === 0, tables, sources };
 }
 
-function arbitraryItems(build: BuildResult, { keys }: Exploration, pools: Pools): fc.Arbitrary<[UnitId, Uint8Array][]> {
+/** Items with the entries that they have in indexes. */
+function arbitraryItems(
+  build: BuildResult,
+  exploration: Exploration,
+  pools: Pools,
+): fc.Arbitrary<[UnitId, Uint8Array][]> {
+  const items = arbitraryItemsOfTables(build, exploration, pools);
+  return build.indexes.length === 0 ? items : items.map((found) => withEntries(build.indexes, found));
+}
+
+function arbitraryItemsOfTables(
+  build: BuildResult,
+  { keys }: Exploration,
+  pools: Pools,
+): fc.Arbitrary<[UnitId, Uint8Array][]> {
   const tables = build.tables.filter(({ name }) => keys === undefined || Object.hasOwn(keys, name));
   if (tables.length === 0) return fc.constant([]);
   const keysOf = (table: string): readonly string[] => keys?.[table] ?? pools.strings;

@@ -7,7 +7,7 @@
 export const KEY_TEXTS: readonly string[] = ["ka", "kb", "k0", "k1", "k2"];
 export const TABLES: readonly string[] = ["A", "B", "C", "T", "P"];
 
-export const PRELUDE = `import { Table, abort, caller, log, now, random, uuid } from "@radical/sdk";
+export const PRELUDE = `import { Range, Row, Table, abort, caller, log, now, random, uuid } from "@radical/sdk";
 export class Part { label: string = "p"; weight: i32 = 1; }
 export class Item {
   n: i32 = 0;
@@ -120,6 +120,9 @@ function few<T>(list: T[]): T[] { return list.length > 5 ? list.slice(0, 5) : li
 function item(id: string, n: i32, list: string[]): Item { const made = new Item(id); made.n = n; made.list = few<string>(list); return made; }
 function place(at: string, n: i32): Place { return { at: clip(at), level: n > 2 ? n : null, kinds: { a: n }, spots: [{ tag: clip(at) }], mood: n > 3 ? "calm" : "loud" }; }
 function placeAt(at: string): Place { const found = P.get(key(at)); return found == null ? place(at, 1) : found; }
+function noteOf(text: string, n: i32) { return { text: clip(text), n: n & 31, node: shared, items: [item(text, n, texts)] }; }
+function spotsOf(text: string, n: i32) { if (n > 2) return [{ at: key(text), n: 1 }, { at: near(n), n: n & 7 }]; return [{ at: "k1", n: count }]; }
+function latest() { let last = shared; for (const each of register) if (each.x > last.x) last = each; return last; }
 function spotOf(p: Place): { tag: string; x?: i32 } { return p.spots.length > 0 ? p.spots[0] : { tag: "s" }; }
 function shape(n: i32, tag: string): Shape { return n % 3 == 0 ? new Circle(tag) : n % 3 == 1 ? new Square(tag) : new Ring(tag); }
 /** @wrapping */
@@ -132,6 +135,9 @@ function same<T>(value: T): T { return value; }
 function choose<T>(first: T, second: T, n: i32): T { if (n > 2) return first; count++; return second; }
 function load<T>(table: Table<T>, id: string): T | null { return table.get(key(id)); }
 function save<T>(table: Table<T>, id: string, value: T): bool { table.put(key(id), value); return table.has(key(id)); }
+function rangeOf(table: Table<Item>, text: string): Range<Item> { return text == "" ? table.all() : table.prefix("k").after(key(text)); }
+function rowsBehind(range: Range<Item>, rows: Row<Item>[]): Row<Item>[] { return rows.length > 0 ? range.after(rows[rows.length - 1].cursor).first(2) : range.last(1); }
+function itemOf(rows: Row<Item>[]): Item | null { return rows.length > 0 ? rows[0].value : null; }
 function where(n: i32): Table<Item> { return n > 3 ? A : n > 1 ? B : C; }
 function plain(text: string): string { return "f" + text; }
 function noting(text: string): string { T.has(key(text)); return text + "g"; }

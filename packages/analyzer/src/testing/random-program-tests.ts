@@ -13,7 +13,7 @@ export function randomProgramTests(file: number): void {
     const { sliced, recorded, given, handlers } = report.counts;
     expect(sliced + recorded + given).toBe(handlers);
     expect(Math.min(recorded, given)).toBeGreaterThan(0);
-    // They do more than trap.
-    expect(report.counts.traps + report.counts.aborts).toBeLessThan(report.counts.calls / 3);
+    // Most of them come to a result.
+    expect(report.counts.traps + report.counts.aborts).toBeLessThan(report.counts.calls / 2);
   });
 }

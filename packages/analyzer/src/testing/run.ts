@@ -1,17 +1,7 @@
 /**
  * For tests: builds run on items in memory.
  */
-import {
-  ABI_VERSION,
-  DEFAULT_LIMITS,
-  commitId,
-  encodeArguments,
-  entryOf,
-  valueToJson,
-  type Entry,
-  type Outcome,
-  type UnitId,
-} from "@radical/protocol";
+import { ABI_VERSION, DEFAULT_LIMITS, encodeArguments, valueToJson, type Outcome } from "@radical/protocol";
 import {
   compileModule,
   recordHandler,
@@ -20,6 +10,9 @@ import {
   type Invocation,
 } from "@radical/wasm-host";
 import type { BuildResult } from "../pipeline.ts";
+import { snapshotOf } from "./complete-snapshot.ts";
+
+export { snapshotOf } from "./complete-snapshot.ts";
 
 /** Encoded items by unit; a unit that is not there is absent. */
 export type Items = Map<string, Uint8Array>;
@@ -32,10 +25,6 @@ export function moduleOf(build: BuildResult): HandlerModule {
     wasm: build.wasm,
     rwWasm: build.rwWasm,
   });
-}
-
-export function snapshotOf(items: Items): (unit: UnitId) => Entry {
-  return (unit) => entryOf(commitId(1, 1), items.get(unit) ?? null);
 }
 
 export function invocation(

@@ -7,7 +7,7 @@ import { loadavg } from "node:os";
 import { commandLine } from "@radical/command-line";
 import { CommandError } from "../../src/command-error.ts";
 import { untilSignal } from "../../src/operate/until-signal.ts";
-import { type Figure, isMissed, lineOf } from "./figure.ts";
+import { type Figure, isMissed, lineOf } from "../bench-figure.ts";
 import { measureMix, MIXES, nameOf } from "./mixes.ts";
 import { buildApplication, type Effort } from "./two-deployments.ts";
 import { measureWrites } from "./writes.ts";

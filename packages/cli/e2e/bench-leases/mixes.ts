@@ -4,7 +4,7 @@ import type { Answered } from "../../src/bench/client.ts";
 import { latencyOf } from "../../src/bench/rows.ts";
 import { mean, median, quantile } from "../../src/bench/statistics.ts";
 import type { Random } from "@radical/history";
-import { type Figure, figure } from "./figure.ts";
+import { type Figure, figure } from "../bench-figure.ts";
 import { type Application, type Effort, READ, type Side, SIDES, TABLE, withBoth, WRITE } from "./two-deployments.ts";
 
 export interface Mix {
@@ -103,7 +103,9 @@ function figuresOf(mix: Mix, answered: Readonly<Record<Side, readonly Answered[]
   const farLeased = of("leased", (one) => isFar(one) && isLeased(one));
   const far = of("off", (one) => isFar(one) && isRead(one));
   return [
-    figure(`${name}: mean of all, leased / off`, ratio, "×", isOne ? MOST_RATIO_OF_ONE : MOST_RATIO),
+    figure(`${name}: mean of all, leased / off`, ratio, "×", {
+      atMost: isOne ? MOST_RATIO_OF_ONE : MOST_RATIO,
+    }),
     ...SIDES.flatMap((side) => [
       figure(`${name}: mean of all, ${side}`, mean(of(side, () => true)), "ms"),
       figure(`${name}: mean of reads, ${side}`, mean(of(side, isRead)), "ms"),
@@ -122,12 +124,9 @@ function figuresOf(mix: Mix, answered: Readonly<Record<Side, readonly Answered[]
       ? []
       : [
           figure(`${name}: p50 of leased reads at ${FAR}`, median(farLeased), "ms"),
-          figure(
-            `${name}: p50 of leased reads at ${FAR} / off`,
-            median(farLeased) / median(far),
-            "×",
-            MOST_RATIO_OF_FAR_READS,
-          ),
+          figure(`${name}: p50 of leased reads at ${FAR} / off`, median(farLeased) / median(far), "×", {
+            atMost: MOST_RATIO_OF_FAR_READS,
+          }),
         ]),
   ];
 }

@@ -4,7 +4,7 @@ import type { Answered } from "../../src/bench/client.ts";
 import { median, quantile } from "../../src/bench/statistics.ts";
 import { CommandError } from "../../src/command-error.ts";
 import { PAPER_LOCATIONS } from "../../src/config/config.ts";
-import { type Figure, figure } from "./figure.ts";
+import { type Figure, figure } from "../bench-figure.ts";
 import {
   type Application,
   type Both,
@@ -66,7 +66,9 @@ export async function measureWrites(application: Application, effort: Effort): P
         ...PAPER_LOCATIONS.filter((other) => other.name !== name).map((other) => other.roundTripMs),
       );
       return [
-        figure(`writes of leased items at ${name}: p50`, median(own), "ms", roundTripMs + farthest + MARGIN_MS),
+        figure(`writes of leased items at ${name}: p50`, median(own), "ms", {
+          atMost: roundTripMs + farthest + MARGIN_MS,
+        }),
         figure(
           `writes of leased items at ${name}: p99`,
           quantile(
@@ -77,7 +79,7 @@ export async function measureWrites(application: Application, effort: Effort): P
         ),
       ];
     }),
-    figure("writes of other items: p50, leased / off", ratioOf(elsewhere), "×", MOST_RATIO_ELSEWHERE),
+    figure("writes of other items: p50, leased / off", ratioOf(elsewhere), "×", { atMost: MOST_RATIO_ELSEWHERE }),
   ];
 }
 

@@ -56,9 +56,10 @@ interface Kill {
 
 /** Few, for what one start meets seldom or once. */
 const SELDOM =
-  /^(?:http\.module|storage\.(?:leadership|read-leases|collect|module)|start|stop|dynamo|edge\.(?:fetched|recorded|heard|shown)|storage\.l|run\.re)/;
+  /^(?:http\.module|storage\.(?:leadership|read-leases|collect|module|scanned)|start|stop|dynamo|edge\.(?:fetched|recorded|heard|shown)|storage\.l|run\.re)/;
 /** What only a server meets that was started after a kill under load. */
-const MET_AFTER_START = /^(?:start\.|dynamo\.adopted|run\.re-|storage\.(?:looked|loaded|module-remov|read-leases))/;
+const MET_AFTER_START =
+  /^(?:start\.|dynamo\.adopted|run\.re-|storage\.(?:looked|loaded|scanned|module-remov|read-leases))/;
 const MOST_TIMES = 12;
 const MOST_STARTS = 8;
 /** Calls between the start of the load and a kill that is to find something under way. */

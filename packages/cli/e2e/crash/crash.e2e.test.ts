@@ -60,7 +60,13 @@ beforeAll(async () => {
   const [sqlite, dynamodb, lostWrite, forgottenExecution] = await Promise.all([
     crashes(KILLED_ON_SQLITE, SQLITE),
     endpoint === undefined ? new Map() : crashes(KILLED_ON_DYNAMODB, dynamoDb(endpoint)),
-    problemsAfter("a write is lost", "sqlite.begun", 1, "DELETE FROM items WHERE \"table\" = 'counters'", TOO_SOON_MS),
+    problemsAfter(
+      "a write is lost",
+      "sqlite.begun",
+      1,
+      "DELETE FROM items WHERE \"table\" IN ('counters', 'guests')",
+      TOO_SOON_MS,
+    ),
     // Some executions leave nothing that shows twice: then the next round.
     problemsAfter(
       "an execution is forgotten",
@@ -125,6 +131,10 @@ describe("a storage that is tampered with between the kill and the next start is
 
   test("a write that was told is lost", of("a write is lost"), () => {
     expect(found.lostWrite).toMatch(/counters: .* were told/);
+  });
+
+  test("so is a row that readings of its range have no more", of("a write is lost"), () => {
+    expect(found.lostWrite).toMatch(/no order is possible: .*roll \d+/);
   });
 
   test("so are locks that are held for longer than they may be", of("a write is lost"), () => {

@@ -149,7 +149,7 @@ export class Deployment {
     return { host: "127.0.0.1", port };
   }
 
-  // ── The server ─────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── The server ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
    * Resolves when it listens. One that ends by itself is started again, as its unit would do it: on a machine that stands
@@ -338,7 +338,7 @@ export class Deployment {
     }
   }
 
-  // ── The locations ──────────────────────────────────────────────────────────────────────────────────────────────
+  // ── The locations ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Resolves when they serve. */
   async startLocations(failpoint: ArmedAt | null): Promise<void> {

@@ -20,6 +20,10 @@ const WIDE = "wide";
 const REPEAT_MS = 15;
 /** Pause between two reads of the board, and the part of them that is a post instead: it is read far more than written. */
 const LOOK_MS = 5;
+/** Rows that a client has at most at a time. */
+const MOST_GUESTS = 3;
+/** Seats of a night. */
+const SEATS = 6;
 const POSTS = 0.03;
 /** Attempts of one call, after which something must be held for good. */
 const MOST_ATTEMPTS = 2_000;
@@ -38,6 +42,13 @@ interface Books {
   readonly tokens: readonly string[];
   readonly left: number;
   readonly stamps: readonly number[];
+  readonly ticks: number;
+}
+
+interface Roll {
+  readonly names: readonly string[];
+  readonly last: readonly string[];
+  readonly count: number;
 }
 
 export class Load {
@@ -57,6 +68,7 @@ export class Load {
   readonly #counts = new Map<string, number>([...COUNTERS, VISITED].map((name) => [name, 0]));
   readonly #balances = new Map(PEOPLE.map((name) => [name, BALANCE]));
   readonly #drawn = new Set<string>();
+  #ticks = 0;
   #log = "";
   #tokens: string[] = [];
   #stamp = 0;
@@ -64,6 +76,14 @@ export class Load {
   #board = "";
   #looks: Transaction[] = [];
   #posts: (Transaction & { readonly before: string })[] = [];
+  /** The party of this round, with all that came, went and was seen there. */
+  #party = "";
+  #arrivals = new Map<string, Transaction>();
+  #departures = new Map<string, Transaction>();
+  #rolls: (Transaction & { readonly names: ReadonlySet<string> })[] = [];
+  /** The night whose seats are given away, and the numbers that were told. */
+  #night = "";
+  #seats = new Set<number>();
 
   constructor(deployment: Deployment, random: Random) {
     this.#deployment = deployment;
@@ -87,9 +107,15 @@ export class Load {
     this.#tokens = [];
     this.#board = `board-${randomUUID()}`;
     [this.#looks, this.#posts] = [[], []];
+    this.#party = `party-${randomUUID()}`;
+    this.#arrivals = new Map();
+    this.#departures = new Map();
+    this.#rolls = [];
+    this.#opensNight();
     this.#clients = [
       // Several, so that trains form.
-      ...Array.from({ length: 4 }, () => this.#client(() => this.#increment(COUNTERS[0]!))),
+      ...Array.from({ length: 2 }, () => this.#client(() => this.#increment(COUNTERS[0]!))),
+      ...Array.from({ length: 2 }, () => this.#client(() => this.#tick())),
       this.#client(() => this.#increment(this.#random.pick(COUNTERS))),
       this.#client(() => this.#append()),
       this.#client(() => this.#append()),
@@ -98,6 +124,9 @@ export class Load {
       this.#client(() => this.#readOrVisit()),
       this.#client(() => this.#spread()),
       ...Array.from({ length: 3 }, () => this.#client(() => this.#lookOrPost())),
+      ...Array.from({ length: 2 }, () => this.#guests()),
+      this.#client(() => this.#roll()),
+      this.#client(() => this.#book()),
     ];
   }
 
@@ -152,7 +181,7 @@ export class Load {
     }
   }
 
-  // ── Calls ──────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Calls ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Repeats a call until it has an outcome: under one key, or, of a read, each time as a new call. */
   async #call(handler: string, args: unknown, key: string | null = randomUUID(), early = false): Promise<Told> {
@@ -181,6 +210,13 @@ export class Load {
     const { result } = await this.#call("increment", { name });
     this.#counts.set(name, this.#counts.get(name)! + 1);
     this.#expect((result as number) > before, `increment of ${name} gave ${String(result)} after ${before} were told`);
+  }
+
+  async #tick(): Promise<void> {
+    const before = this.#ticks;
+    const { result } = await this.#call("tick", {});
+    this.#ticks++;
+    this.#expect((result as number) > before, `tick gave ${String(result)} after ${before} were told`);
   }
 
   async #append(): Promise<void> {
@@ -242,11 +278,63 @@ export class Load {
     this.#posts.push({ name, invokedAt, answeredAt, reads, before: reads[0]?.[1] ?? "" });
   }
 
-  // ── What must hold ─────────────────────────────────────────────────────────────────────────────────────────────
+  /** A client whose rows come and go. */
+  #guests(): Promise<void> {
+    const present: string[] = [];
+    return this.#client(async () => {
+      const goes = present.length === MOST_GUESTS ? present.shift() : undefined;
+      if (goes !== undefined) return this.#depart(goes);
+      // In no order, so that they come between others.
+      const name = randomUUID().slice(0, 8);
+      present.push(name);
+      await this.#arrive(name);
+    });
+  }
+
+  async #arrive(guest: string): Promise<void> {
+    const { invokedAt, answeredAt } = await this.#call("arrive", { party: this.#party, name: guest });
+    this.#arrivals.set(guest, { name: `arrival of ${guest}`, invokedAt, answeredAt, reads: [] });
+  }
+
+  async #depart(guest: string): Promise<void> {
+    const { invokedAt, answeredAt } = await this.#call("depart", { party: this.#party, name: guest });
+    this.#departures.set(guest, { name: `departure of ${guest}`, invokedAt, answeredAt, reads: [] });
+  }
+
+  async #roll(): Promise<void> {
+    await sleep(LOOK_MS);
+    const key = this.#random.chance(0.5) ? null : randomUUID();
+    const { result, invokedAt, answeredAt } = await this.#call("roll", { party: this.#party }, key);
+    const { names, last, count } = result as Roll;
+    this.#expectSame("the number of guests", count, names.length);
+    this.#expectSame("the last guests", last, names.slice(-2).toReversed());
+    this.#rolls.push({ name: `roll ${this.#rolls.length}`, invokedAt, answeredAt, reads: [], names: new Set(names) });
+  }
+
+  #opensNight(): void {
+    this.#night = `night-${randomUUID()}`;
+    this.#seats = new Set();
+  }
+
+  /** One client books, so the numbers that it is told follow each other. */
+  async #book(): Promise<void> {
+    const name = randomUUID().slice(0, 8);
+    const { result, code } = await this.#call("book", { night: this.#night, name, most: SEATS });
+    if (code === null) {
+      this.#seats.add(result as number);
+      return this.#expectSame("the number of a seat", result, this.#seats.size);
+    }
+    this.#expectSame("why there is no seat", [code, this.#seats.size], ["full", SEATS]);
+    await this.#checkSeats();
+    this.#opensNight();
+  }
+
+  // ── What must hold ─────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** With all clients stopped: a writer on everything gets through, and the primary has exactly what was told. */
   async check(): Promise<void> {
     for (const name of COUNTERS) await this.#increment(name);
+    await this.#tick();
     await this.#append();
     for (const from of PEOPLE) {
       const to = PEOPLE[(PEOPLE.indexOf(from) + 1) % PEOPLE.length]!;
@@ -260,6 +348,11 @@ export class Load {
     await this.#spread();
     await this.#post();
     this.#checkBoard();
+    await this.#arrive(randomUUID().slice(0, 8));
+    await this.#roll();
+    this.#checkParty();
+    await this.#book();
+    await this.#checkSeats();
 
     const names = [...this.#counts.keys()];
     const { result } = await this.#call("inspect", {
@@ -274,6 +367,7 @@ export class Load {
     this.#expectSame("balances", books.balances, [...this.#balances.values()]);
     this.#expectSame("tokens", books.tokens.toSorted(), this.#tokens.toSorted());
     this.#expectSame("what is left in the pool", books.left, STOCK - this.#drawn.size);
+    this.#expectSame("ticks", books.ticks, this.#ticks);
     this.#expectSame("stamps", [...new Set(books.stamps)], [this.#stamp]);
   }
 
@@ -289,6 +383,32 @@ export class Load {
     );
     const versions = new Map(SIDES.map((side) => [side, chain]));
     this.problems.push(...checkStrictSerializability([...this.#posts, ...this.#looks], versions));
+  }
+
+  /** An order exists of all that came and went and saw the party. Each guest comes once, and goes once at most. */
+  #checkParty(): void {
+    const transactions: Transaction[] = [];
+    const versions = new Map<string, Version[]>();
+    for (const [guest, arrival] of this.#arrivals) {
+      const chain: Version[] = [
+        { writer: null, value: null },
+        { writer: transactions.push(arrival) - 1, value: guest },
+      ];
+      const departure = this.#departures.get(guest);
+      if (departure !== undefined) chain.push({ writer: transactions.push(departure) - 1, value: null });
+      versions.set(guest, chain);
+    }
+    // A roll has read each guest that ever was, present or not.
+    for (const { names, ...roll } of this.#rolls) {
+      const guests = new Set([...versions.keys(), ...names]);
+      transactions.push({ ...roll, reads: Array.from(guests, (guest) => [guest, names.has(guest) ? guest : null]) });
+    }
+    this.problems.push(...checkStrictSerializability(transactions, versions));
+  }
+
+  async #checkSeats(): Promise<void> {
+    const { result } = await this.#call("bookings", { night: this.#night });
+    this.#expectSame("seats by counter and by rows", result, [this.#seats.size, this.#seats.size]);
   }
 
   #expect(holds: boolean, problem: string): void {

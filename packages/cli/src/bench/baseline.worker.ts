@@ -2,7 +2,16 @@
  * The Worker of the systems that Radical is compared with. Its variables say where its data is: `BENCH_STORE` is the address of a
  * storage; empty, the data is in this isolate's memory, and nobody else's.
  */
-import { encodeArguments, errorBody, type Manifest, type Outcome, SEED_BYTES, valueToJson } from "@radical/protocol";
+import {
+  encodeArguments,
+  errorBody,
+  type Manifest,
+  OBJECT_ID,
+  type Outcome,
+  readCallPath,
+  SEED_BYTES,
+  valueToJson,
+} from "@radical/protocol";
 import type { CompiledModule, HandlerModule } from "@radical/wasm-host";
 import { type Ended, execute, type Reading, type Surroundings } from "./baseline.ts";
 import { EXECUTION_HEADER, FILL_PATH } from "./bench-requests.ts";
@@ -33,9 +42,10 @@ export function createBaselineWorker({ manifest, f, rw }: Parts): {
     request: Request,
     { BENCH_STORE: store, BENCH_READING: reading, RADICAL_PRIMARY_A: way }: Env,
   ): Promise<Response> => {
-    const handler = new URL(request.url).pathname.slice("/api/".length);
+    const { handler, id } = readCallPath(new URL(request.url).pathname)!;
     const { parameters } = manifest.handlers[handler]!;
-    const args = encodeArguments(parameters, manifest.records, await request.json());
+    const given = (await request.json()) as object;
+    const args = encodeArguments(parameters, manifest.records, id === null ? given : { ...given, [OBJECT_ID]: id });
     if (args.kind === "problem") return Response.json(args.problem, { status: 400 });
     const seed = crypto.getRandomValues(new Uint8Array(SEED_BYTES));
     const environment = { timeMs: Date.now(), seed, caller: null };

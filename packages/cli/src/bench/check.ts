@@ -1,5 +1,5 @@
 /** The checks of all that a deployment has done: a benchmark whose systems did something else than the handlers say measures nothing. */
-import type { UnitId } from "@radical/protocol";
+import { contentHash, isSpan, type UnitId } from "@radical/protocol";
 import type { HandlerModule } from "@radical/wasm-host";
 import type { AppBuild } from "../build/build-app.ts";
 import { argumentsOf } from "./arguments.ts";
@@ -70,8 +70,7 @@ export async function checkDeployment(deployment: Deployment, checked: Checked):
       case "radical": {
         const { radical: history, problems } = histories;
         const final = await deployment.stored("radical");
-        const units: ReadonlySet<UnitId> = new Set(initial.keys());
-        const { problems: violations, order } = orderOf(history, units);
+        const { problems: violations, order } = orderOf(history, deployment.initial);
         const differences = replayVersioned(history, order, module, initial, final);
         add(system, "replay", history.length, [...problems, ...differences]);
         add(system, "strict-serializability", history.length, violations);
@@ -124,8 +123,22 @@ function versionedOf(
       invokedAtMs: answer?.sentAtMs ?? Number.NEGATIVE_INFINITY,
       answeredAtMs: answer?.answeredAtMs ?? Infinity,
       commit: sample.commit,
-      reads: new Map(sample.versions.map(([unit, commit]) => [unit as UnitId, commit])),
-      writes: new Map(sample.ended?.writes.map(([unit, value]) => [unit as UnitId, value !== null])),
+      reads: new Map(
+        sample.versions.flatMap(([unit, commit]) =>
+          isSpan(unit as UnitId) ? [] : [[unit as UnitId, commit] as const],
+        ),
+      ),
+      scans: new Map(
+        sample.versions.flatMap(([unit, , digest]) =>
+          digest === undefined ? [] : [[unit as UnitId, digest] as const],
+        ),
+      ),
+      writes: new Map(
+        sample.ended?.writes.map(([unit, value]) => [
+          unit as UnitId,
+          value === null ? null : contentHash(bytesOf(value)),
+        ]),
+      ),
     };
   });
   return { history, problems };

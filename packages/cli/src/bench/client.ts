@@ -1,6 +1,7 @@
 /** Clients: each request over a connection that is open already, at its time, whatever became of those before it. */
 import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
+import { callPath } from "@radical/protocol";
 import type { Planned } from "./schedule.ts";
 
 /** A request and what came of it. Times are of this process's monotonic clock. */
@@ -43,8 +44,8 @@ export class Client {
   }
 
   ask(address: string, planned: Planned, scheduledAtMs: number = performance.now()): Promise<Answered> {
-    const body = JSON.stringify(planned.args);
-    return this.post(`${address}/api/${planned.handler}`, body).then((answer) => ({
+    const { path, args } = callPath(planned.handler, planned.args);
+    return this.post(`${address}${path}`, JSON.stringify(args)).then((answer) => ({
       ...planned,
       scheduledAtMs,
       ...answer,

@@ -18,11 +18,12 @@ import { LocalDeployment } from "../local/deployment.ts";
 import type { DeploymentKey } from "../local/deployment-key.ts";
 import type { EdgeInput } from "../local/location-input.ts";
 import type { LviServerProcess } from "../local/server-process.ts";
-import { registerModule } from "../local/register-module.ts";
+import { registerModule, untilServable } from "../local/register-module.ts";
 import { writeBuild } from "../local/write-build.ts";
 import { askPrimary, linesOf } from "../operate/ask-primary.ts";
 import { FILL_PATH, LEASED_PATH, type LeasedLine, PACE_PATH } from "./bench-requests.ts";
 import type { Reading } from "./baseline.ts";
+import type { InitialVersions } from "./history.ts";
 import type { Items } from "./model.ts";
 import type { System } from "./result.ts";
 import { Store } from "./store.ts";
@@ -66,6 +67,7 @@ export class Deployment {
   /** Of every execution that the LVI server has seen end, and of those that a location has answered by read leases, up to {@link takeLeased}. */
   readonly samples: Sample[] = [];
   readonly #local: LocalDeployment;
+  #initial: InitialVersions = new Map();
   readonly #paceFile: string;
   readonly #addresses: ReadonlyMap<string, StorageAddress>;
   /** Where clients of a location find a system. */
@@ -110,7 +112,7 @@ export class Deployment {
       [WORKERS.baseline]: await bundleWorkerAround("bench/baseline.worker", "createBaselineWorker"),
     });
     const filled = await Store.open(this.#addresses.get("radical")!);
-    await filled.begin(items);
+    this.#initial = await filled.begin(items);
     await filled.close();
     await writeFile(this.#paceFile, "{}");
     await this.#startServers(storage);
@@ -137,11 +139,19 @@ export class Deployment {
       ...both,
       logLevel: onServerLog === undefined ? "info" : "debug",
       followupTimeoutMs: null,
-      onStarted: ({ address }) => registerModule(address, this.key, app),
+      onStarted: async ({ address }) => {
+        await registerModule(address, this.key, app);
+        await untilServable(address, this.key, app);
+      },
       onDied: ({ stderr }) => process.stderr.write(`the LVI server died: ${stderr}\n`),
       onLog: (line) => onServerLog?.(line),
     });
     if (standby) await this.#local.startStandby({ ...both, onLog: () => undefined });
+  }
+
+  /** Versions of the items that Radical has begun with. */
+  get initial(): InitialVersions {
+    return this.#initial;
   }
 
   get server(): LviServerProcess {
@@ -314,7 +324,7 @@ export class Deployment {
   }
 
   async #fill(url: string): Promise<void> {
-    const access = { reads: [], expects: new Map<UnitId, number>(), writes: this.options.items };
+    const access = { reads: [], queries: [], expects: new Map<UnitId, number>(), writes: this.options.items };
     const body = new Uint8Array(encodeAccess(access));
     const { status } = await fetch(`${url}${FILL_PATH}`, { method: "POST", body });
     if (status !== 204) throw new Error(`the data of the ideal system was not taken: ${status}`);

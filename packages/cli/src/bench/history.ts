@@ -1,5 +1,5 @@
 /** What all executions of one system have been, as far as the checks need it. */
-import type { CommitId, Environment, UnitId } from "@radical/protocol";
+import type { CommitId, ContentHash, Environment, UnitId, Version } from "@radical/protocol";
 
 /** An execution and the answer that its client got. */
 export interface Executed {
@@ -21,9 +21,14 @@ export interface Versioned extends Executed {
   readonly commit: CommitId | null;
   /** Commits that wrote what it has read; null: absent. */
   readonly reads: ReadonlyMap<UnitId, string | null>;
-  /** Units that it has written; false: deleted. */
-  readonly writes: ReadonlyMap<UnitId, boolean>;
+  /** Spans that it has read, with the digests of what it has seen there. */
+  readonly scans: ReadonlyMap<UnitId, ContentHash>;
+  /** Units that it has written, with the hashes of their values; null: deleted. */
+  readonly writes: ReadonlyMap<UnitId, ContentHash | null>;
 }
+
+/** Versions of the items that are there before the first execution. */
+export type InitialVersions = ReadonlyMap<UnitId, Version & { readonly hash: ContentHash }>;
 
 /** An execution whose place in the order is known: of the systems that Radical is compared with. */
 export interface Placed extends Executed {

@@ -1,14 +1,22 @@
 /** The application as a pure function: handlers run one after the other on data in this process's memory. */
 import {
+  compareKeys,
+  contains,
+  contentHash,
+  type DirectoryRow,
   type Entry,
   type Environment,
+  type Key,
+  type KeyInterval,
   NO_COMMIT,
   type Outcome,
+  type Query,
   SEED_BYTES,
+  splitUnit,
   type UnitId,
   valueToJson,
 } from "@radical/protocol";
-import { type CompletedRun, type HandlerModule, recordHandler } from "@radical/wasm-host";
+import { type CompletedRun, type HandlerModule, recordHandler, type Scanned, type Snapshot } from "@radical/wasm-host";
 import type { AppBuild } from "../build/build-app.ts";
 import { itemOf, parseJson } from "../data/item-json.ts";
 import { CommandError, EXIT_USAGE, messageOf } from "../command-error.ts";
@@ -24,8 +32,7 @@ export function runOn(
   module: HandlerModule,
   { handler, args, environment }: { handler: string; args: Uint8Array; environment: Environment },
 ): CompletedRun {
-  const snapshot = (unit: UnitId) => entryWithoutVersion(items.get(unit) ?? null);
-  const { run } = recordHandler(module, { handler, args, environment }, snapshot, { guess: false });
+  const { run } = recordHandler(module, { handler, args, environment }, snapshotOf(items), { guess: false });
   if (run === null) throw new Error(`${handler} has not ended on data that is all there`);
   for (const { unit, value } of run.writes) {
     if (value === null) items.delete(unit);
@@ -34,9 +41,31 @@ export function runOn(
   return run;
 }
 
-/** The host asks for the value alone. */
+function snapshotOf(items: Items): Snapshot {
+  const item = (unit: UnitId): Entry => entryWithoutVersion(items.get(unit) ?? null);
+  const scan = (query: Query): Scanned => {
+    const rows = rowsIn(items, query);
+    if (query.kind === "count") return { count: rows.length };
+    const walked = query.isReversed ? rows.toReversed() : rows;
+    return { rows: walked.slice(0, query.limit), reachesEnd: walked.length <= query.limit };
+  };
+  return Object.assign(item, { scan });
+}
+
+/** The host looks at values, and compares versions with those of rows. All are the same. */
 function entryWithoutVersion(value: Uint8Array | null): Entry {
-  return { value, version: { commitId: NO_COMMIT, hash: null } };
+  return { value, version: { commitId: NO_COMMIT, hash: value === null ? null : ANY_VALUE } };
+}
+
+const ANY_VALUE = contentHash(new Uint8Array());
+
+function rowsIn(items: Items, interval: KeyInterval): readonly DirectoryRow[] {
+  const keys: Key[] = [];
+  for (const unit of items.keys()) {
+    const { table, key } = splitUnit(unit);
+    if (table === interval.table && contains(interval, key)) keys.push(key);
+  }
+  return keys.toSorted(compareKeys).map((key) => ({ key, commitId: NO_COMMIT, hash: ANY_VALUE }));
 }
 
 /** What all systems begin with. Throws a CommandError for a preparation that fails. */

@@ -2,6 +2,7 @@
  * A location of Radical in a benchmark: the Worker of every application, with a pace. It remembers the executions that the primary
  * knows nothing of, until the benchmark asks for them.
  */
+import { sampledVersion } from "@radical/protocol";
 import { createWorker, type LeasedExecution, type RadicalWorker, type WorkerParts } from "@radical/runtime";
 import { LEASED_PATH, type LeasedLine } from "./bench-requests.ts";
 import { pace, takePace } from "./paced.worker.ts";
@@ -31,7 +32,7 @@ function lineOf({ executionId, handler, args, environment, versions }: LeasedExe
     timeMs,
     seed: base64(seed),
     caller,
-    versions: Array.from(versions, ([unit, { commitId, hash }]) => [unit, hash === null ? null : commitId]),
+    versions: Array.from(versions, ([unit, version]) => sampledVersion(unit, version)),
   };
 }
 

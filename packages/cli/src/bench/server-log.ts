@@ -1,5 +1,5 @@
 /** What the LVI server logs of executions, collected for the rows of a run. */
-import { splitUnit, type UnitId } from "@radical/protocol";
+import { tableOf, type UnitId } from "@radical/protocol";
 import type { ServerTimes } from "./rows.ts";
 
 export class ServerLog {
@@ -20,7 +20,7 @@ export class ServerLog {
         return;
       case "stale":
         for (const unit of String(line["units"] ?? "").split(" ")) {
-          const { table } = splitUnit(unit as UnitId);
+          const table = tableOf(unit as UnitId);
           this.#stale[table] = (this.#stale[table] ?? 0) + 1;
         }
     }

@@ -1,9 +1,11 @@
 /** What a Worker of the systems that Radical is compared with asks its storage, and what it is told: both in CBOR. */
-import { CborReader, CborWriter, type UnitId } from "@radical/protocol";
+import { CborReader, CborWriter, type Query, type ScanQuery, type UnitId } from "@radical/protocol";
 
 /** One step of the storage, all of it or nothing. */
 export interface Access {
   readonly reads: readonly UnitId[];
+  /** Ranges to read. */
+  readonly queries: readonly Query[];
   /** What was read before must still have these versions; else nothing is done. */
   readonly expects: ReadonlyMap<UnitId, number>;
   /** Empty: nothing is written. */
@@ -11,9 +13,9 @@ export interface Access {
 }
 
 export interface StoredValue {
-  /** Position of the step that wrote it; 0: it was there from the beginning. */
+  /** Position of the step that wrote it; 0: it was there from the beginning. Of a span that of the last step that wrote into it. */
   readonly version: number;
-  /** Null: absent. */
+  /** Of a span the directory of its rows, or their number. Null: absent. */
   readonly value: Uint8Array | null;
 }
 
@@ -21,13 +23,16 @@ export interface StoredValue {
 export type Accessed = {
   /** All steps up to this one have been seen, and none after it. */
   readonly position: number;
+  /** Of the items; of each range the span that was observed, and the items of its rows. */
   readonly values: ReadonlyMap<UnitId, StoredValue>;
 } | null;
 
-export function encodeAccess({ reads, expects, writes }: Access): Uint8Array {
-  const writer = new CborWriter().array(3);
+export function encodeAccess({ reads, queries, expects, writes }: Access): Uint8Array {
+  const writer = new CborWriter().array(4);
   writer.array(reads.length);
   for (const unit of reads) writer.text(unit);
+  writer.array(queries.length);
+  for (const query of queries) writeQuery(writer, query);
   writer.array(expects.size);
   for (const [unit, version] of expects) writer.array(2).text(unit).integer(version);
   writer.array(writes.size);
@@ -39,9 +44,10 @@ export function decodeAccess(bytes: Uint8Array): Access {
   const reader = new CborReader(bytes);
   reader.array();
   const reads = listOf(reader, () => reader.text() as UnitId);
+  const queries = listOf(reader, () => readQuery(reader));
   const expects = listOf(reader, () => pairOf(reader, () => Number(reader.integer())));
   const writes = listOf(reader, () => pairOf(reader, () => readValue(reader)));
-  return { reads, expects: new Map(expects), writes: new Map(writes) };
+  return { reads, queries, expects: new Map(expects), writes: new Map(writes) };
 }
 
 export function encodeAccessed(accessed: Accessed): Uint8Array {
@@ -63,6 +69,25 @@ export function decodeAccessed(bytes: Uint8Array): Accessed {
     return [unit, { version: Number(reader.integer()), value: readValue(reader) }] as const;
   });
   return { position, values: new Map(values) };
+}
+
+/** A count has no limit and no direction. */
+function writeQuery(writer: CborWriter, query: Query): void {
+  writer.array(5).text(query.table).text(query.lo).text(query.hi);
+  if (query.kind === "count") writer.null().null();
+  else writer.integer(query.limit).integer(Number(query.isReversed));
+}
+
+function readQuery(reader: CborReader): Query {
+  reader.array();
+  const interval = { table: reader.text(), lo: reader.text(), hi: reader.text() };
+  if (reader.nullIfNext()) {
+    reader.nullIfNext();
+    return { kind: "count", ...interval };
+  }
+  const limit = Number(reader.integer());
+  const scan: ScanQuery = { ...interval, limit, isReversed: Number(reader.integer()) === 1 };
+  return { kind: "rows", ...scan };
 }
 
 function writeValue(writer: CborWriter, value: Uint8Array | null): void {

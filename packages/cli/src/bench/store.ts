@@ -6,16 +6,24 @@
 import { randomBytes } from "node:crypto";
 import {
   byUnit,
+  type CommitId,
   commitId,
+  type ContentHash,
   contentHash,
   encodeOutcome,
   type ExecutionId,
+  type Key,
   type ModuleHash,
   type Outcome,
+  type Query,
+  SpanMap,
+  splitUnit,
   type UnitId,
   type Write,
 } from "@radical/protocol";
 import { commitOf, KeyRing, openStorage, type Storage, type StorageAddress } from "@radical/lvi-server";
+import type { InitialVersions } from "./history.ts";
+import { lastVersion, unitOfQuery, valueOfCount, valuesOfRows } from "./scanned.ts";
 import type { Access, Accessed, StoredValue } from "./store-messages.ts";
 
 /** Longer than any benchmark. */
@@ -24,6 +32,8 @@ const RETENTION_MS = 24 * 3_600_000;
 const MOST_BYTES = 64 * 1024 * 1024;
 /** Within one transaction of every storage. */
 const MAX_BATCH = 90;
+/** More than any benchmark counts. */
+const MOST_ROWS = 1_000_000;
 
 const DONE: Outcome = { kind: "result", value: Uint8Array.of(0xf6) };
 
@@ -33,8 +43,9 @@ const HASHES = new KeyRing(new Map([["benchmark", randomBytes(32)]])).callHashes
 export class Store {
   readonly #storage: Storage;
   readonly #epoch: number;
-  readonly #versions = new Map<UnitId, number>();
-  readonly #locked = new Map<UnitId, Promise<void>>();
+  /** Of the items that were written. */
+  readonly #versions = new SpanMap<number>();
+  readonly #locked = new SpanMap<Promise<void>>();
   #position = 0;
   #commits = 0;
 
@@ -51,14 +62,20 @@ export class Store {
   }
 
   /** What is there from the beginning. */
-  async begin(items: ReadonlyMap<UnitId, Uint8Array>): Promise<void> {
-    const writes = Array.from(items, ([unit, value]): Write => ({ unit, value })).toSorted(byUnit);
-    for (let from = 0; from < writes.length; from += MAX_BATCH) await this.#apply(writes.slice(from, from + MAX_BATCH));
+  async begin(items: ReadonlyMap<UnitId, Uint8Array>): Promise<InitialVersions> {
+    const writes = Array.from(items, ([unit, value]) => ({ unit, value })).toSorted(byUnit);
+    const versions = new Map<UnitId, { readonly commitId: CommitId; readonly hash: ContentHash }>();
+    for (let from = 0; from < writes.length; from += MAX_BATCH) {
+      const batch = writes.slice(from, from + MAX_BATCH);
+      const id = await this.#apply(batch);
+      for (const { unit, value } of batch) versions.set(unit, { commitId: id, hash: contentHash(value) });
+    }
+    return versions;
   }
 
-  access({ reads, expects, writes }: Access): Promise<Accessed> {
-    const units = [...new Set([...reads, ...expects.keys(), ...writes.keys()])];
-    return this.#alone(units, async () => {
+  access({ reads, queries, expects, writes }: Access): Promise<Accessed> {
+    const units = new Set([...reads, ...queries.map(unitOfQuery), ...expects.keys(), ...writes.keys()]);
+    return this.#alone([...units], async () => {
       for (const [unit, version] of expects) if (this.#versionOf(unit) !== version) return null;
       const values = new Map<UnitId, StoredValue>();
       if (reads.length > 0) {
@@ -67,6 +84,7 @@ export class Store {
         for (const unit of reads)
           values.set(unit, { version: this.#versionOf(unit), value: items.get(unit)?.value ?? null });
       }
+      for (const query of queries) for (const [unit, value] of await this.#scanned(query)) values.set(unit, value);
       if (writes.size === 0) return { position: this.#position, values };
       await this.#apply(Array.from(writes, ([unit, value]): Write => ({ unit, value })).toSorted(byUnit));
       const position = ++this.#position;
@@ -80,14 +98,24 @@ export class Store {
     await this.#storage.close();
   }
 
-  #versionOf(unit: UnitId): number {
-    return this.#versions.get(unit) ?? 0;
+  readonly #versionOf = (unit: UnitId): number => lastVersion(this.#versions, unit);
+
+  async #scanned(query: Query): Promise<readonly (readonly [UnitId, StoredValue])[]> {
+    const { table, lo, hi } = query;
+    const range = { table, from: lo === "" ? null : (lo as Key), to: hi === "" ? null : (hi as Key) };
+    if (query.kind === "count") {
+      const counted = await this.#storage.scan(range, MOST_ROWS);
+      return [valueOfCount(query, counted.length, this.#versionOf)];
+    }
+    const stored = await this.#storage.scan({ ...range, isReversed: query.isReversed }, query.limit);
+    const rows = stored.map(({ unit, value }) => ({ key: splitUnit(unit).key, version: this.#versionOf(unit), value }));
+    return valuesOfRows(query, rows, this.#versionOf);
   }
 
   /** When nobody else is at one of the units any more. */
   async #alone<T>(units: readonly UnitId[], step: () => Promise<T>): Promise<T> {
     for (;;) {
-      const others = units.flatMap((unit) => this.#locked.get(unit) ?? []);
+      const others = units.flatMap((unit) => this.#locked.overlapping(unit).map(([, other]) => other));
       if (others.length === 0) break;
       await Promise.all(others);
     }
@@ -102,7 +130,7 @@ export class Store {
   }
 
   /** One durable write, as the LVI server makes it for a near-storage execution. */
-  async #apply(writes: readonly Write[]): Promise<void> {
+  async #apply(writes: readonly Write[]): Promise<CommitId> {
     const commit = commitId(this.#epoch, ++this.#commits);
     const { kind } = await this.#storage.commit(
       this.#epoch,
@@ -128,5 +156,6 @@ export class Store {
       ]),
     );
     if (kind !== "applied") throw new Error(`the storage did not take a step: ${kind}`);
+    return commit;
   }
 }

@@ -1,10 +1,23 @@
-import { type CommitId, commitId, type UnitId } from "@radical/protocol";
+import {
+  type CommitId,
+  commitId,
+  type ContentHash,
+  contentHash,
+  countHash,
+  digestOf,
+  type Key,
+  spanId,
+  type UnitId,
+} from "@radical/protocol";
 import { describe, expect, test } from "vitest";
-import type { Versioned } from "./history.ts";
+import type { InitialVersions, Versioned } from "./history.ts";
 import { orderOf } from "./strict-serializability.ts";
 
-const INITIAL: ReadonlySet<UnitId> = new Set(["t/x", "t/y"] as UnitId[]);
-const FIRST = "00000001-000000000000";
+const FIRST = commitId(1, 0);
+const hashOf = (text: string): ContentHash => contentHash(new TextEncoder().encode(text));
+const INITIAL: InitialVersions = new Map(
+  (["t/x", "t/y"] as UnitId[]).map((unit) => [unit, { commitId: FIRST, hash: hashOf("first") }]),
+);
 const commit = (number: number): CommitId => commitId(2, number);
 
 /** `reads` by commit: a number, `first`, or null for absent. */
@@ -26,7 +39,13 @@ function executed(
     answeredAtMs,
     commit: writes === null ? null : commit(writes.commit),
     reads: new Map(Object.entries(reads).map(([name, of]) => [`t/${name}` as UnitId, named(of)])),
-    writes: new Map(Object.entries(writes?.units ?? {}).map(([name, there]) => [`t/${name}` as UnitId, there])),
+    scans: new Map(),
+    writes: new Map(
+      Object.entries(writes?.units ?? {}).map(([name, there]) => [
+        `t/${name}` as UnitId,
+        there ? hashOf(String(writes?.commit)) : null,
+      ]),
+    ),
   };
 }
 
@@ -82,5 +101,63 @@ describe("seeded mistakes", () => {
 
   test("something that was there is told absent", () => {
     expect(problemsOf(W1, executed("absent", [11, 12], { y: null })).join()).toMatch(/never was/);
+  });
+});
+
+describe("ranges", () => {
+  /** The scan of an execution: names of the rows that it has seen, each with the number of the commit that wrote it. */
+  const seen = (rows: Readonly<Record<string, number | "first">>): Versioned["scans"] => {
+    const directory = Object.entries(rows)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, of]) => ({
+        key: name as Key,
+        commitId: of === "first" ? FIRST : commit(of),
+        hash: hashOf(String(of)),
+      }));
+    return new Map([[spanId({ table: "t", kind: "rows", lo: "w", hi: "" }), digestOf(directory)]]);
+  };
+  const numbered = (count: number): Versioned["scans"] =>
+    new Map([[spanId({ table: "t", kind: "count", lo: "w", hi: "" }), countHash(count)]]);
+  const scanned = (id: string, time: readonly [number, number], scans: Versioned["scans"]): Versioned => ({
+    ...executed(id, time, {}),
+    scans,
+  });
+  const insert = executed("insert", [0, 10], { z: null }, { commit: 1, units: { z: true } });
+  // Its key is before the range.
+  const elsewhere = executed("elsewhere", [0, 10], {}, { commit: 2, units: { a: true } });
+
+  test("rows and number are those of some moment while the execution went on", () => {
+    for (const scans of [
+      seen({ x: "first", y: "first" }),
+      seen({ x: "first", y: "first", z: 1 }),
+      numbered(2),
+      numbered(3),
+    ])
+      expect(problemsOf(insert, elsewhere, scanned("beside", [5, 15], scans))).toEqual([]);
+    for (const scans of [seen({ x: "first", y: "first", z: 1 }), numbered(3)])
+      expect(problemsOf(insert, elsewhere, scanned("after", [11, 15], scans))).toEqual([]);
+  });
+
+  test("a phantom: the inserted row is not seen by somebody who asks afterwards", () => {
+    for (const scans of [seen({ x: "first", y: "first" }), numbered(2)])
+      expect(problemsOf(insert, elsewhere, scanned("after", [11, 15], scans)).join()).toMatch(/never was there/);
+  });
+
+  test("two executions that both found no row, and both inserted one", () => {
+    const a = {
+      ...executed("a", [0, 10], {}, { commit: 1, units: { w1: true } }),
+      scans: seen({ x: "first", y: "first" }),
+    };
+    const b = { ...executed("b", [0, 10], {}, { commit: 2, units: { w2: true } }), scans: a.scans };
+    expect(problemsOf(a)).toEqual([]);
+    expect(problemsOf(a, b).join()).toMatch(/no order is possible/);
+    expect(problemsOf(a, { ...b, scans: seen({ w1: 1, x: "first", y: "first" }) })).toEqual([]);
+  });
+
+  test("an insert with a smaller commit id, which nobody has seen yet", () => {
+    const waits = executed("waits", [0, 40], {}, { commit: 1, units: { w1: true } });
+    const passes = executed("passes", [0, 10], {}, { commit: 2, units: { w2: true } });
+    const read = scanned("read", [20, 30], seen({ w2: 2, x: "first", y: "first" }));
+    expect(orderOf([waits, read, passes], INITIAL)).toEqual({ problems: [], order: [2, 1, 0] });
   });
 });

@@ -217,10 +217,12 @@ export function plansOf({ handlers }: Analysis): Readonly<Record<string, Handler
 
 function contentOf({ limits }: ResolvedConfig, report: BuildResult): ModuleContent {
   const { handlers, wasm, rwWasm, records } = report;
+  const indexes = report.indexes.map(({ name }) => name);
   return {
-    abi: abiOf(wasm, rwWasm),
+    abi: abiOf([wasm, rwWasm], indexes),
     limits,
     handlers: Object.fromEntries(handlers.map(({ name, plan, tables }) => [name, { plan: plan.kind, tables }])),
+    ...(indexes.length > 0 ? { indexes } : {}),
     wasm: withStoredTypes(wasm, { tables: tableTypes(report), records }),
     rwWasm,
   };

@@ -80,6 +80,25 @@ const MANIFEST: Manifest = {
       parameters: [{ name: "hard", type: { kind: "bool" }, optional: true }],
       result: null,
     },
+    "Thread.reply": {
+      ...at,
+      description: "Adds a post.",
+      abortCodes: ["not_found"],
+      parameters: [
+        { name: "id", type: { kind: "string" }, optional: false },
+        { name: "text", type: { kind: "string" }, optional: false },
+      ],
+      result: { kind: "i32" },
+    },
+    "Thread.title": {
+      ...at,
+      readOnly: true,
+      parameters: [
+        { name: "id", type: { kind: "string" }, optional: false },
+        { name: "most", type: { kind: "i32" }, optional: true },
+      ],
+      result: { kind: "string" },
+    },
   },
 };
 
@@ -97,7 +116,11 @@ interface Live extends AsyncIterableIterator<unknown> {
 interface ClientModule {
   createClient(options?: object): Readonly<Record<"follow" | "post" | "matrix" | "reset", Call>> & {
     readonly speculate: { readonly follow: (...args: Parameters<Call>) => Speculation };
-    readonly live: { readonly matrix: (args?: unknown, options?: object) => Live };
+    readonly Thread: (id: string) => { readonly reply: Call; readonly title: Call };
+    readonly live: {
+      readonly matrix: (args?: unknown, options?: object) => Live;
+      readonly Thread: (id: string) => { readonly title: (args?: unknown, options?: object) => Live };
+    };
   };
   readonly RadicalClientError: new () => Error;
   abortCode(error: unknown, handler: string): string | null;
@@ -141,6 +164,13 @@ const input: PostInput = { text: "hello", answers: [{ text: "hi" }] };
 export const posted: Promise<Post | null> = client.post({ post: input });
 export const kept: Promise<readonly (PromiseRecord | null)[]> = client.matrix();
 export const nothing: Promise<null> = client.reset();
+export const posts: Promise<number> = client.Thread("a").reply({ text: "hello" }, { idempotencyKey: "0" });
+export const title: Promise<string> = client.Thread("a").title();
+abortCode(null, "Thread.reply") satisfies "not_found" | null;
+// @ts-expect-error the id is that of the object
+void client.Thread("a").reply({ id: "b", text: "hello" });
+// @ts-expect-error it may write
+void client.live.Thread("a").reply;
 export async function watch(): Promise<readonly (PromiseRecord | null)[] | null> {
   const live = client.live.matrix({ of: "me" }, { onStale: (isStale: boolean) => void isStale });
   for await (const matrix of live) return matrix;
@@ -263,6 +293,27 @@ test("doc comments of handlers and parameters stand at their methods", () => {
   expect(paths["/api/post"]?.post).toMatchObject({ summary: "post", description: "handlers/social.ts:3" });
 });
 
+test("the OpenAPI document has the abort codes of a handler beside those that every handler may have", () => {
+  const { paths } = JSON.parse(generateOpenApi(MANIFEST)) as {
+    readonly paths: Readonly<
+      Record<string, { readonly post: { readonly responses: Readonly<Record<string, unknown>> } }>
+    >;
+  };
+  const any = { $ref: "#/components/responses/Error" };
+  expect(paths["/api/reset"]?.post.responses["default"]).toEqual(any);
+  expect(paths["/api/post"]?.post.responses["default"]).toEqual(any);
+  const code = { anyOf: [{ type: "string", enum: ["no_such_user", "self"] }, { type: "string" }] };
+  expect(paths["/api/follow"]?.post.responses["default"]).toMatchObject({
+    content: {
+      "application/json": {
+        schema: {
+          allOf: [{ $ref: "#/components/schemas/Radical.Error" }, { properties: { error: { properties: { code } } } }],
+        },
+      },
+    },
+  });
+});
+
 test("an abort gives its code, another error none; outside of a page an origin is needed", async () => {
   const baseUrl = await serve((request, response) => {
     const isAbort = request.url === "/api/follow";
@@ -300,6 +351,32 @@ test("a call posts its arguments by name and gives the result", async () => {
   expect(seen).toEqual([
     { url: "/api/follow", body: { me: "ada", since: "1152921504606846976" }, type: "application/json" },
   ]);
+});
+
+test("a method of an object is called by the class and the id, which are in the path", async () => {
+  const seen: unknown[] = [];
+  const baseUrl = await serve(async (request, response) => {
+    seen.push([request.method, request.url, await text(request)]);
+    if (request.method === "GET") response.setHeader("content-type", "text/event-stream");
+    response.end(request.method === "GET" ? 'id: 1\ndata: {"result":"A"}\n\n' : '{"result":3}');
+  });
+  const made = client.createClient({ baseUrl });
+  const thread = made.Thread("a/b c");
+  expect(await thread.reply({ text: "hello" })).toBe(3);
+  expect(await thread.title()).toBe(3);
+  const live = made.live.Thread("a/b c").title({ most: 2 });
+  expect(await live.next()).toEqual({ done: false, value: "A" });
+  live.close();
+  expect(seen.slice(0, 3)).toEqual([
+    ["POST", "/api/Thread/a%2Fb%20c/reply", '{"text":"hello"}'],
+    ["POST", "/api/Thread/a%2Fb%20c/title", "{}"],
+    ["GET", "/api/Thread/a%2Fb%20c/title?most=2", ""],
+  ]);
+  const { paths } = JSON.parse(generateOpenApi(MANIFEST)) as { readonly paths: Readonly<Record<string, object>> };
+  expect(paths["/api/Thread/{id}/title"]).toMatchObject({
+    get: { parameters: [{ name: "id", in: "path", required: true }, {}, { name: "most", in: "query" }] },
+    post: { parameters: [{ name: "id", in: "path" }, {}], requestBody: { required: false } },
+  });
 });
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -688,8 +765,9 @@ describe("a live query", () => {
   });
 
   test("is there for handlers that only read, unless a handler has its name", async () => {
-    expect(Object.keys(client.createClient({ baseUrl: "" }).live)).toEqual(["matrix"]);
-    const { matrix, reset, ...handlers } = MANIFEST.handlers;
+    expect(Object.keys(client.createClient({ baseUrl: "" }).live)).toEqual(["matrix", "Thread"]);
+    const { matrix, reset, "Thread.title": title, ...handlers } = MANIFEST.handlers;
+    expect(title?.readOnly).toBe(true);
     expect(generateClient(MANIFEST)).toContain("their results as they change");
     expect(generateClient({ ...MANIFEST, handlers })).not.toContain("their results as they change");
     const named = generateClient({ ...MANIFEST, handlers: { matrix: matrix!, live: reset! } });

@@ -6,7 +6,7 @@
  * a retry after a lost answer never does anything twice, at whichever location it arrives. A handler that only reads gets no
  * key: the primary must see a call with a key, and read leases answer without the primary.
  */
-import type { HandlerManifest, Manifest } from "@radical/protocol";
+import { type HandlerManifest, type Manifest, OBJECT_ID, objectMethod } from "@radical/protocol";
 import { transform } from "esbuild";
 import { LIVE_CLIENT } from "./live-client.ts";
 import { descriptionOf, docComment, generateTypes, propertyName } from "./typescript-types.ts";
@@ -15,37 +15,50 @@ export function generateClient(manifest: Manifest): string {
   const { text, argumentsOf, resultOf } = generateTypes(manifest, { hasValues: true });
   const handlers = Object.entries(manifest.handlers);
   const methodOf = ([name, handler]: Named, returned: string, options = "CallOptions"): string => {
-    const optional = handler.parameters.every((parameter) => parameter.optional) ? "?" : "";
-    const args = argumentsOf(handler).replaceAll("\n  ", "\n");
+    const method = objectMethod(name)?.method;
+    const parameters = handler.parameters.filter((parameter) => method === undefined || parameter.name !== OBJECT_ID);
+    const optional = parameters.every((parameter) => parameter.optional) ? "?" : "";
+    const args = argumentsOf({ ...handler, parameters }).replaceAll("\n  ", "\n");
     return (
       docComment(
         [...descriptionOf(handler), `${handler.file}:${handler.line}${handler.readOnly ? "; reads only" : ""}`],
         "  ",
       ) +
-      `  ${propertyName(name)}(args${optional}: ${args}, options?: ${options}): ${returned}<${resultOf(handler)}>;\n`
+      `  ${propertyName(method ?? name)}(args${optional}: ${args}, options?: ${options}): ${returned}<${resultOf(handler)}>;\n`
     );
   };
-  const methods = handlers.map((handler) => methodOf(handler, "Promise"));
-  /** The handlers that have another method too, under a name that no handler may have then. */
+  const indented = (list: readonly string[]): string =>
+    list.map((method) => method.replaceAll(/^/gm, "  ").trimEnd()).join("\n");
+  /** The methods of handlers; those of objects are behind their class and id. */
+  const methodsOf = (list: readonly Named[], returned: string, options?: string): readonly string[] => {
+    const functions = list.filter(([name]) => objectMethod(name) === null);
+    const classes = new Set(list.flatMap(([name]) => objectMethod(name)?.className ?? []));
+    return [
+      ...functions.map((handler) => methodOf(handler, returned, options)),
+      ...Array.from(classes, (className) => {
+        const ofClass = list.filter(([name]) => objectMethod(name)?.className === className);
+        const methods = indented(ofClass.map((handler) => methodOf(handler, returned, options)));
+        return `  /** The object of class ${className} with an id. */\n  ${className}(id: string): {\n${methods}\n  };\n`;
+      }),
+    ];
+  };
+  const methods = [...methodsOf(handlers, "Promise")];
+  const isTaken = (name: string): boolean =>
+    handlers.some(([handler]) => handler === name || objectMethod(handler)?.className === name);
+  /** The handlers that have another method too, under a name that no handler and no class may have then. */
   const others = (name: string, has: (handler: HandlerManifest) => boolean): readonly Named[] =>
-    Object.hasOwn(manifest.handlers, name) ? [] : handlers.filter(([, handler]) => has(handler));
+    isTaken(name) ? [] : handlers.filter(([, handler]) => has(handler));
   const groupOf = (comment: string, name: string, list: readonly string[]): void => {
-    if (list.length === 0) return;
-    const lines = list.map((method) => method.replaceAll(/^/gm, "  ").trimEnd());
-    methods.push(`  /** ${comment} */\n  readonly ${name}: {\n${lines.join("\n")}\n  };\n`);
+    if (list.length > 0) methods.push(`  /** ${comment} */\n  readonly ${name}: {\n${indented(list)}\n  };\n`);
   };
   const tagged = others("speculate", ({ speculative }) => speculative === true);
   groupOf(
     "Handlers with the tag `@speculative`: their results before the confirmation.",
     "speculate",
-    tagged.map((handler) => methodOf(handler, "Speculation")),
+    methodsOf(tagged, "Speculation"),
   );
   const readOnly = others("live", (handler) => handler.readOnly);
-  groupOf(
-    "Handlers that only read: their results as they change.",
-    "live",
-    readOnly.map((handler) => methodOf(handler, "Live", "LiveOptions")),
-  );
+  groupOf("Handlers that only read: their results as they change.", "live", methodsOf(readOnly, "Live", "LiveOptions"));
   const names = (list: readonly Named[]): string =>
     JSON.stringify(
       list.map(([name]) => name),
@@ -156,22 +169,42 @@ export interface SpeculationEvent<Result> {
 export function createClient(options: ClientOptions = {}): Client {
   if (options.baseUrl === undefined && !("location" in globalThis))
     throw new TypeError('Outside of a page the client needs an origin: createClient({ baseUrl: "http://localhost:8787" }).');
-  const methods = HANDLERS.map((handler) => [
-    handler,
-    (args: unknown, call: CallOptions = {}) => callHandler(options, handler, args ?? {}, call, null),
-  ]);
-  const early = SPECULATIVE.map((handler) => [
-    handler,
-    (args: unknown, call: CallOptions = {}) => speculate(options, handler, args ?? {}, call),
-  ]);
-  const live = LIVE.map((handler) => [
-    handler,
-    (args: unknown, of: LiveOptions = {}) => openLive(options, handler, args ?? {}, of),
-  ]);
-  const groups = [["speculate", early] as const, ["live", live] as const]
-    .filter(([, list]) => list.length > 0)
-    .map(([name, list]) => [name, Object.fromEntries(list) as unknown]);
-  return Object.fromEntries([...methods, ...groups]) as unknown as Client;
+  const groups = {
+    ...(SPECULATIVE.length === 0
+      ? {}
+      : { speculate: callable(SPECULATIVE, (handler, args, call) => speculate(options, handler, args, call ?? {})) }),
+    ...(LIVE.length === 0
+      ? {}
+      : { live: callable(LIVE, (handler, args, of) => openLive(options, handler, args, (of as LiveOptions) ?? {})) }),
+  };
+  const methods = callable(HANDLERS, (handler, args, call) => callHandler(options, handler, args, call ?? {}, null));
+  return { ...methods, ...groups } as unknown as Client;
+}
+
+type Called = (handler: string, args: unknown, options?: CallOptions) => unknown;
+
+/** The handlers by name. Of objects: \`Thread(id).reply(args)\` calls the handler \`Thread.reply\`. */
+function callable(handlers: readonly string[], called: Called): Readonly<Record<string, unknown>> {
+  const classes = new Set(handlers.flatMap((handler) => handler.split(".").slice(0, -1)));
+  const functions = handlers.filter((handler) => !handler.includes("."));
+  return Object.fromEntries([
+    ...functions.map((handler) => [
+      handler,
+      (args: unknown, options?: CallOptions) => called(handler, args ?? {}, options),
+    ]),
+    ...Array.from(classes, (className) => [
+      className,
+      (id: string) =>
+        Object.fromEntries(
+          handlers
+            .filter((handler) => handler.startsWith(\`\${className}.\`))
+            .map((handler) => [
+              handler.slice(className.length + 1),
+              (args: object = {}, options?: CallOptions) => called(handler, { ...args, id }, options),
+            ]),
+        ),
+    ]),
+  ]) as Readonly<Record<string, unknown>>;
 }
 
 function speculate(options: ClientOptions, handler: string, args: unknown, call: CallOptions): Speculation<unknown> {
@@ -224,7 +257,7 @@ async function callHandler(
   const idempotencyKey = call.idempotencyKey ?? newKey();
   // Without a key a location may answer a call that only reads by itself. Such a call may be repeated anyway.
   const needsKey = call.idempotencyKey !== undefined || !READ_ONLY.includes(handler);
-  const url = urlOf(options, handler);
+  const [url, sent] = addressOf(options, handler, args);
   const request = {
     method: "POST",
     headers: {
@@ -233,7 +266,7 @@ async function callHandler(
       "content-type": "application/json",
       ...(needsKey ? { "idempotency-key": idempotencyKey } : {}),
     },
-    body: jsonOf(args),
+    body: jsonOf(sent),
     ...(call.signal === undefined ? {} : { signal: call.signal }),
   };
   for (let attempt = 1; ; attempt++) {
@@ -314,8 +347,13 @@ async function* linesOf(response: Response): AsyncGenerator<string> {
   }
 }
 
-function urlOf({ baseUrl = "" }: ClientOptions, handler: string): string {
-  return \`\${baseUrl.replace(/\\/+$/, "")}/api/\${encodeURIComponent(handler)}\`;
+/** Where a handler answers, with the arguments that are not in its URL. */
+function addressOf({ baseUrl = "" }: ClientOptions, handler: string, args: unknown): readonly [url: string, args: unknown] {
+  const api = \`\${baseUrl.replace(/\\/+$/, "")}/api/\`;
+  const [className, method] = handler.split(".");
+  if (method === undefined) return [\`\${api}\${encodeURIComponent(handler)}\`, args];
+  const { id, ...others } = args as { readonly id: string };
+  return [\`\${api}\${className}/\${encodeURIComponent(id)}/\${method}\`, others];
 }
 
 function jsonOf(value: unknown): string {

@@ -37,7 +37,7 @@ export interface CompilerOptions {
 
 export type CompileQuestion = Pick<
   BuildInput,
-  "sources" | "handlerFiles" | "optimize" | "explain" | "emitIr" | "modules" | "log"
+  "sources" | "handlerFiles" | "optimize" | "explain" | "emitIr" | "modules" | "log" | "rewritten"
 >;
 
 /** What the thread is asked for: an application, or the program that `radical data` writes with. */

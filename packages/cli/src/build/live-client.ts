@@ -58,7 +58,8 @@ async function* liveResults(
   live: LiveOptions,
   closed: AbortSignal,
 ): AsyncGenerator<unknown, undefined> {
-  const url = \`\${urlOf(options, handler)}\${queryOf(args)}\`;
+  const [address, sent] = addressOf(options, handler, args);
+  const url = \`\${address}\${queryOf(sent)}\`;
   const maxWaitMs = options.maxWaitMs ?? 10_000;
   let known: string | null = null;
   let isStale = false;

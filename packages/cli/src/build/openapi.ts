@@ -3,10 +3,13 @@
  * gateways and documentation. It says what `docs/http.md` says, of these handlers.
  */
 import {
+  API_PATH,
   type HandlerManifest,
   INTEGER_RANGES,
   type Manifest,
   type NamedType,
+  OBJECT_ID,
+  objectMethod,
   type Parameter,
   type RecordType,
   type ValueType,
@@ -104,6 +107,17 @@ export function generateOpenApi(manifest: Manifest): string {
     return isText ? { ...common, schema } : { ...common, content: { "application/json": { schema } } };
   };
 
+  /** The parameters that are not in the path. */
+  const argumentsOf = (name: string, { parameters }: HandlerManifest): readonly Parameter[] =>
+    objectMethod(name) === null ? parameters : parameters.filter((parameter) => parameter.name !== OBJECT_ID);
+
+  const pathParameters = (name: string): readonly Schema[] => {
+    const called = objectMethod(name);
+    if (called === null) return [];
+    const description = `The object of class ${called.className}.`;
+    return [{ name: OBJECT_ID, in: "path", required: true, description, schema: { type: "string", minLength: 1 } }];
+  };
+
   const operationOf = (name: string, handler: HandlerManifest, method: "get" | "post"): Schema => ({
     operationId: method === "post" ? name : `${name}.get`,
     summary: summaryOf(name, handler),
@@ -113,16 +127,17 @@ export function generateOpenApi(manifest: Manifest): string {
       `${handler.file}:${handler.line}${handler.readOnly ? "; reads only" : ""}`,
     ].join("\n\n"),
     parameters: [
+      ...pathParameters(name),
       { $ref: "#/components/parameters/IdempotencyKey" },
       ...(isEarly(handler, method) ? [{ $ref: "#/components/parameters/Prefer" }] : []),
-      ...(method === "get" ? handler.parameters.map(queryParameter) : []),
+      ...(method === "get" ? argumentsOf(name, handler).map(queryParameter) : []),
     ],
     ...(method === "get"
       ? {}
       : {
           requestBody: {
-            required: handler.parameters.some(({ optional }) => !optional),
-            content: { "application/json": { schema: objectOf(handler.parameters, "arguments") } },
+            required: argumentsOf(name, handler).some(({ optional }) => !optional),
+            content: { "application/json": { schema: objectOf(argumentsOf(name, handler), "arguments") } },
           },
         }),
     responses: {
@@ -142,7 +157,7 @@ export function generateOpenApi(manifest: Manifest): string {
         },
       },
       "503": { $ref: "#/components/responses/Later" },
-      default: { $ref: "#/components/responses/Error" },
+      default: errorResponse(handler),
     },
   });
 
@@ -152,7 +167,7 @@ export function generateOpenApi(manifest: Manifest): string {
     servers: [{ url: "/" }],
     paths: Object.fromEntries(
       Object.entries(manifest.handlers).map(([name, handler]) => [
-        `/api/${name}`,
+        pathOf(name),
         {
           ...(handler.readOnly ? { get: operationOf(name, handler, "get") } : {}),
           post: operationOf(name, handler, "post"),
@@ -162,6 +177,11 @@ export function generateOpenApi(manifest: Manifest): string {
     components: { ...COMPONENTS, schemas: { ...ERROR_SCHEMA, ...Object.fromEntries([...named, ...schemas]) } },
   };
   return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+function pathOf(name: string): string {
+  const called = objectMethod(name);
+  return called === null ? `${API_PATH}${name}` : `${API_PATH}${called.className}/{${OBJECT_ID}}/${called.method}`;
 }
 
 /** Generators of clients take the names of an enum's values from `x-enum-varnames`. */
@@ -187,6 +207,17 @@ function abortWords({ abortCodes = [] }: HandlerManifest): readonly string[] {
   return abortCodes.length === 0
     ? []
     : [`The handler may abort with ${abortCodes.map((code) => `\`${code}\``).join(", ")}.`];
+}
+
+/** An error whose code may be one of the handler's own, or one of Radical's. */
+function errorResponse({ abortCodes = [] }: HandlerManifest): Schema {
+  if (abortCodes.length === 0) return { $ref: "#/components/responses/Error" };
+  const code = { anyOf: [{ type: "string", enum: abortCodes }, { type: "string" }] };
+  const own = { type: "object", properties: { error: { type: "object", properties: { code } } } };
+  return {
+    ...COMPONENTS.responses.Error,
+    content: { "application/json": { schema: { allOf: [{ $ref: "#/components/schemas/Radical.Error" }, own] } } },
+  };
 }
 
 /** A GET that accepts events is answered with the results as they change. */

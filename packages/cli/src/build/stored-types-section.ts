@@ -84,11 +84,12 @@ function storedOnly({ tables, records }: StoredTypes): StoredTypes {
   };
   const plainRecord = ({ name, fields }: RecordType): RecordType => ({
     name,
-    fields: fields.map(({ name: field, type, optional, absent }) => ({
+    fields: fields.map(({ name: field, type, optional, absent, was }) => ({
       name: field,
       type: plain(type),
       optional,
       ...(absent === true ? { absent } : {}),
+      ...(was === undefined ? {} : { was }),
     })),
   });
   const sorted = <T>(entries: readonly [string, T][]): Readonly<Record<string, T>> =>

@@ -1,6 +1,7 @@
 /** `radical data`: the items of an application's tables, looked at, written, taken out and put back. */
 import { type Option, type Options, type Program, subcommand } from "@radical/command-line";
 import type * as DataWork from "../data/data-work.ts";
+import { untilSignal } from "../operate/until-signal.ts";
 import { PROJECT, reported } from "./command.ts";
 
 const COMMON = {
@@ -117,6 +118,29 @@ export const dataCommand: Program = {
         examples: [["radical data seed"], ["radical data seed seeds/many-users.ndjson"]],
       },
       (options) => run(options, (work) => work.seed(options.file, options)),
+    ),
+    subcommand(
+      {
+        name: "rewrite",
+        words: "store each item of a table as the classes of these sources do",
+        options: {
+          table: { kind: "operand", words: "name of the table" },
+          ...COMMON,
+          from: { kind: "text", placeholder: "key", words: "begin with this key, to go on where a rewriting stopped" },
+          rate: { kind: "number", least: 1, unit: "items", words: "read at most so many items a second" },
+          dryRun: { kind: "flag", words: "store nothing, and count the items that would change" },
+        },
+        examples: [
+          ["radical data rewrite posts --dry-run"],
+          ["radical data rewrite posts --from room1/9d2f --rate 500"],
+        ],
+      },
+      (options) => {
+        const { signal, stopListening } = untilSignal();
+        return reported(options, async () =>
+          (await import("../data/rewrite-work.ts")).rewrite(options.table, options, signal),
+        ).finally(stopListening);
+      },
     ),
   ],
   notes: `Works on the data of radical dev, whether that runs or not, or on the storage that --storage names. All that is written goes

@@ -1,7 +1,7 @@
 /** `radical replay`: recorded executions in the build of the sources as they are; what is different fails it, for CI. */
 import { readFile } from "node:fs/promises";
 import { text as textOf } from "node:stream/consumers";
-import { type LoggedLine, terminalText } from "@radical/protocol";
+import { isSpan, type LoggedLine, spanOf, terminalText, type UnitId } from "@radical/protocol";
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
 import { buildApp, framesOf } from "../build/build-app.ts";
 import { startCompiler } from "../build/compile.ts";
@@ -172,7 +172,7 @@ function words(difference: Difference): string {
     case "handler_gone":
       return "the handler is gone";
     case "read_outside":
-      return `reads ${difference.unit}, which it did not read`;
+      return `reads ${readWords(difference.unit)}, which it did not read`;
     case "outcome":
       return `outcome: ${shortened(difference.was)} → ${shortened(difference.is)}`;
     case "write": {
@@ -187,6 +187,14 @@ function words(difference: Difference): string {
     case "not_run":
       return `could not be run: ${difference.reason}`;
   }
+}
+
+function readWords(unit: UnitId): string {
+  const span = isSpan(unit) ? spanOf(unit) : null;
+  if (span === null) return unit;
+  const [from, to] = [span.lo, span.hi].map((bound) => JSON.stringify(bound));
+  const end = span.hi === "" ? "the end" : to;
+  return `${span.kind === "rows" ? "the rows" : "the number of rows"} of ${span.table} from ${from} to ${end}`;
 }
 
 function shortened(text: string): string {

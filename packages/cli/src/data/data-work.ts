@@ -4,10 +4,10 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { type ItemReader, KeysError, openItems, parseKeys, parseStorageAddress } from "@radical/lvi-server";
-import { splitUnit, terminalText, type UnitId, unitId } from "@radical/protocol";
+import { isHiddenTable, splitUnit, terminalText, type UnitId, unitId } from "@radical/protocol";
 import { makeStateFolder } from "../local/state-folder.ts";
 import { framesOf } from "../build/build-app.ts";
-import { type Compiler, startCompiler } from "../build/compile.ts";
+import { type Compilation, type Compiler, type CompileQuestion, startCompiler } from "../build/compile.ts";
 import { discoverSources } from "../build/discover-sources.ts";
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
 import { loadProject, type Project } from "../config/load-config.ts";
@@ -37,7 +37,7 @@ export interface DataOptions {
 }
 
 /** Most problems that are shown. */
-const MAX_PROBLEMS = 20;
+export const MAX_PROBLEMS = 20;
 
 // ── Reading ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -60,6 +60,7 @@ export async function list(table: string | null, options: DataOptions): Promise<
   await reading(options, async (reader) => {
     for await (const { unit, value } of reader.items(table)) {
       const place = splitUnit(unit);
+      if (table === null && isHiddenTable(place.table)) continue;
       counts.set(place.table, (counts.get(place.table) ?? 0) + 1);
       if (table === null) continue;
       const line = itemToJson({ ...place, value });
@@ -79,7 +80,9 @@ export async function exportItems(tables: readonly string[], options: DataOption
     const only = tables.length === 1 ? tables[0]! : null;
     for await (const { unit, value } of reader.items(only)) {
       const place = splitUnit(unit);
-      if (tables.length === 0 || tables.includes(place.table)) print(itemToJson({ ...place, value }));
+      // Entries of indexes come with their items.
+      if (tables.length === 0 ? !isHiddenTable(place.table) : tables.includes(place.table))
+        print(itemToJson({ ...place, value }));
     }
   });
 }
@@ -235,15 +238,28 @@ function tell(items: readonly ItemWrite[], terminal: Terminal, options: DataOpti
 }
 
 /** What the handlers' tables hold. Throws a CommandError if they have errors. */
-async function typesOf({ root, config }: Project, compiler: Compiler): Promise<NonNullable<TableTypes>> {
+async function typesOf(project: Project, compiler: Compiler): Promise<NonNullable<TableTypes>> {
+  return tableTypes(await compiled(project, compiler, "correct them, or write values as they are with --untyped"));
+}
+
+export function tableTypes({ tables, records }: Compilation): NonNullable<TableTypes> {
+  return { tables: Object.fromEntries(tables.map(({ name, type }) => [name, type])), records };
+}
+
+/** Throws a CommandError if the handlers have errors. */
+export async function compiled(
+  { root, config }: Project,
+  compiler: Compiler,
+  hint: string,
+  question: Pick<CompileQuestion, "rewritten"> = {},
+): Promise<Compilation> {
   const { handlerFiles, sources } = await discoverSources(root, config.handlers);
-  const report = await compiler.compile({ sources, handlerFiles, optimize: false });
-  if (report.ok)
-    return { tables: Object.fromEntries(report.tables.map(({ name, type }) => [name, type])), records: report.records };
+  const report = await compiler.compile({ sources, handlerFiles, optimize: false, ...question });
+  if (report.ok) return report;
   throw new CommandError(
     "build_failed",
     `${framesOf(report, "error").join("\n\n")}\n\nthe handlers have errors, so the types of the tables are not known`,
-    "correct them, or write values as they are with --untyped",
+    hint,
   );
 }
 
@@ -333,7 +349,7 @@ async function readText(file: string): Promise<string> {
 
 // ── Where ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function placeOf({ root }: Project, { storage, server }: DataOptions): DataPlace {
+export function placeOf({ root }: Project, { storage, server }: DataOptions): DataPlace {
   const place = devPlace(join(root, ".radical"));
   const named = server === null ? null : namedServer(server);
   if (storage === null) return { ...place, server: named };

@@ -184,3 +184,28 @@ test("null for an optional member is what an earlier build stored: the member is
   const item = read('{"table":"seats","key":"k","value":{"a":[{"label":"x","holder":null}]}}', types);
   expect(itemToJson(item)).toBe('{"table":"seats","key":"k","value":{"a":[{"label":"x"}]}}');
 });
+
+test("a field comes under the name that it had, and is stored under the present one", () => {
+  const renamed: TableTypes = {
+    tables: { notes: { kind: "record", name: "Note" } },
+    records: {
+      Note: {
+        name: "Note",
+        fields: [
+          { name: "title", type: { kind: "string" }, optional: false, was: ["name", "topic"] },
+          { name: "next", type: { kind: "nullable", inner: { kind: "record", name: "Note" } }, optional: true },
+        ],
+      },
+    },
+  };
+  const line = (fields: string): string => `{"table":"notes","key":"k","value":{${fields}}}`;
+  const stored = (fields: string): string => itemToJson(read(line(fields), renamed));
+  expect(stored('"name":"a"')).toBe(line('"title":"a"'));
+  expect(stored('"topic":"a","next":{"name":"b"}')).toBe(line('"title":"a","next":{"title":"b"}'));
+  expect(stored('"name":"a","title":"b"')).toBe(line('"title":"b"'));
+  expect(() => stored('"other":"a"')).toThrow("other");
+  // Bytes stay as they are.
+  const bytes = value((writer) => writer.map(1).text("name").text("a"));
+  const given = { table: "notes", key: "k", value: bytes };
+  expect(read(`{"table":"notes","key":"k","cbor":"${Buffer.from(bytes).toString("base64")}"}`, renamed)).toEqual(given);
+});

@@ -15,6 +15,7 @@ import {
   MAX_KEY_BYTES,
   MAX_VALUE_BYTES,
   MalformedError,
+  type Field,
   type RecordTypes,
   type ValueType,
 } from "@radical/protocol";
@@ -80,7 +81,7 @@ export function checkPlace(table: string, key: string, types: TableTypes): void 
 function encode(table: string, json: Json, types: TableTypes): Uint8Array {
   if (types === null) return encodeUntyped(json);
   const type = types.tables[table]!;
-  const value = withoutNulls(plain(json), type, types.records);
+  const value = asStored(plain(json), type, types.records);
   const encoded = encodeArguments([{ name: "value", type, optional: false }], types.records, { value });
   if (encoded.kind === "problem") {
     const { code, message } = encoded.problem;
@@ -93,32 +94,44 @@ function encode(table: string, json: Json, types: TableTypes): Uint8Array {
   return encoded.bytes.slice(encoded.bytes.length - reader.remaining);
 }
 
-/** The value without the optional members that are null: an earlier build has stored them so. */
-function withoutNulls(value: unknown, type: ValueType, records: RecordTypes): unknown {
+/** The value as this build stores it: without optional members that are null, and with the present names of fields. */
+function asStored(value: unknown, type: ValueType, records: RecordTypes): unknown {
   switch (type.kind) {
     case "array":
-      return Array.isArray(value) ? value.map((element) => withoutNulls(element, type.element, records)) : value;
+      return Array.isArray(value) ? value.map((element) => asStored(element, type.element, records)) : value;
     case "tuple":
       if (!Array.isArray(value)) return value;
       return value.map((held: unknown, index) => {
         const element = type.elements[index];
-        return element === undefined ? held : withoutNulls(held, element, records);
+        return element === undefined ? held : asStored(held, element, records);
       });
     case "nullable":
-      return value === null ? value : withoutNulls(value, type.inner, records);
+      return value === null ? value : asStored(value, type.inner, records);
     case "map":
-      return ofEntries(value, (_key, held) => withoutNulls(held, type.value, records));
+      return ofEntries(value, (_key, held) => asStored(held, type.value, records));
     case "record": {
       const fields = records[type.name]?.fields ?? [];
-      return ofEntries(value, (name, held) => {
+      return ofEntries(withNewNames(value, fields), (name, held) => {
         const field = fields.find((known) => known.name === name);
         if (field === undefined) return held;
-        return held === null && field.absent === true ? undefined : withoutNulls(held, field.type, records);
+        return held === null && field.absent === true ? undefined : asStored(held, field.type, records);
       });
     }
     default:
       return value;
   }
+}
+
+/** A record whose fields have the names of the build, and not those that they were stored with. */
+function withNewNames(value: unknown, fields: readonly Field[]): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const entries = Object.entries(value).flatMap(([name, held]): readonly (readonly [string, unknown])[] => {
+    const isKnown = fields.some((field) => field.name === name);
+    const now = isKnown ? undefined : fields.find(({ was = [] }) => was.includes(name));
+    if (now === undefined) return [[name, held]];
+    return Object.hasOwn(value, now.name) ? [] : [[now.name, held]];
+  });
+  return Object.fromEntries(entries);
 }
 
 /** An object whose values are made anew, without those that are undefined; another value as it is. */

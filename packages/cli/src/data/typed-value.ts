@@ -81,9 +81,9 @@ function problemOfFields(
   const missing = new Set(fields.filter(({ optional }) => !optional).map(({ name }) => name));
   for (let left = reader.map(); left > 0; left--) {
     const name = reader.text();
-    const field = fields.find((known) => known.name === name);
+    const field = fields.find((known) => known.name === name) ?? fields.find(({ was = [] }) => was.includes(name));
     if (field === undefined) return `unknown field "${path}.${name}"${UNKNOWN_FIELD_HELP}`;
-    missing.delete(name);
+    missing.delete(field.name);
     // An earlier build may have stored null.
     if (field.absent === true && reader.nullIfNext()) continue;
     const found = problem(reader, field.type, records, `${path}.${name}`);

@@ -1,5 +1,8 @@
 /** What `radical deploy` and its companions ask the primary, by signed requests to its administrative addresses. */
 import {
+  INDEXES_PATH,
+  type IndexList,
+  type IndexStatus,
   MODULES_PATH,
   MODULE_LIST_PATH,
   type ModuleContent,
@@ -35,6 +38,11 @@ export async function registerModule(address: AdminAddress, module: ModuleHash, 
 /** The modules that the server has, or that executions name. Only a server that serves can say. */
 export async function registeredModules(address: AdminAddress): Promise<ModuleList["modules"]> {
   return ((await (await askLeader(address, "GET", MODULE_LIST_PATH)).json()) as ModuleList).modules;
+}
+
+/** How far the indexes are built that modules of the server name. */
+export async function indexStatuses(address: AdminAddress): Promise<readonly IndexStatus[]> {
+  return ((await (await askLeader(address, "GET", INDEXES_PATH)).json()) as IndexList).indexes;
 }
 
 /** Null: the server does not have it. Throws a CommandError for one of a release that this one does not run. */

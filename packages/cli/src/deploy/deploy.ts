@@ -151,6 +151,7 @@ async function deployTo(
     url: options.url ?? config.deploy.url,
     deployment: newDeploymentId(Date.now()),
     wait,
+    onProgress: (words) => onEvent({ kind: "note", words }),
     ...(signal === undefined ? {} : { signal }),
   });
   // The one half needs to know what the other one finds.

@@ -6,7 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { CommandError } from "../command-error.ts";
 import type { Project } from "../config/load-config.ts";
 import { storedTypesOf } from "../build/stored-types-section.ts";
-import { type AdminAddress, hasModule, moduleContent, registerModule } from "./admin-requests.ts";
+import { untilIndexesBuilt } from "../local/built-indexes.ts";
+import { type AdminAddress, hasModule, indexStatuses, moduleContent, registerModule } from "./admin-requests.ts";
 import { checkDeployedTypes } from "./deployed-types.ts";
 import { versionToServe } from "./deployments.ts";
 import { annotationsOf } from "./edge/deployment-record.ts";
@@ -80,7 +81,11 @@ export async function planRollback(options: RollbackOptions): Promise<readonly P
     ifFailed: STILL_SERVES,
     plan: () => Promise.resolve([]),
     apply: async () => {
-      if (content !== null) await registerModule(primary.admin, record.module, content);
+      if (content !== null) {
+        await registerModule(primary.admin, record.module, content);
+        // One that no build has named for long is built anew.
+        await untilIndexesBuilt({ indexes: content.indexes, ask: () => indexStatuses(primary.admin) });
+      }
       return record.module.slice(0, SHOWN);
     },
   };

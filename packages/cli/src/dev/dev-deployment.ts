@@ -14,7 +14,7 @@ import type { LocalDeployment } from "../local/deployment.ts";
 import { type FaultChange, type Faults, FaultSwitches } from "../local/faults.ts";
 import type { Edge, EdgeLocation, WorkerFiles } from "../local/miniflare.ts";
 import type { ProcessRecord } from "../local/process-record.ts";
-import { registerModule } from "../local/register-module.ts";
+import { registerModule, untilServable } from "../local/register-module.ts";
 import type { BuildState } from "./build-state.ts";
 import { type Control, type ControlServer, startControlServer } from "./control-server.ts";
 import type { DevEvent } from "./dev-events.ts";
@@ -108,6 +108,7 @@ export class DevDeployment {
   async open(app: AppBuild): Promise<void> {
     const { local, root, host, vars, record, signal, locations, onEvent } = this.#options;
     const entryToken = randomUUID();
+    await this.#untilServable(app);
     const edge = await local.startEdge(
       {
         locations: locations.map((location) => this.#edgeLocation(location)),
@@ -134,9 +135,17 @@ export class DevDeployment {
   async reload(app: AppBuild): Promise<void> {
     if (this.#edge === null) throw new Error("No locations serve yet.");
     await registerModule(this.#local.server.address(), this.#local.key, app);
+    await this.#untilServable(app);
     await this.#edge.reload(await this.#workerFiles(app));
     this.#app = app;
     void this.#options.record.update();
+  }
+
+  #untilServable(app: AppBuild): Promise<void> {
+    const { local, onEvent } = this.#options;
+    return untilServable(local.server.address(), local.key, app, (words) =>
+      onEvent({ event: "index_building", words }),
+    );
   }
 
   get #controlOptions() {

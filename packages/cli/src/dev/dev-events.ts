@@ -43,6 +43,8 @@ export type DevEvent =
     }
   /** Files in the static folder that are not served, without those that the build before left out too. */
   | { readonly event: "static_files_left_out"; readonly files: readonly LeftOutFile[] }
+  /** The build that was made last serves when its indexes are built. */
+  | { readonly event: "index_building"; readonly words: string }
   /** The build that was made last serves from now on. */
   | { readonly event: "serving"; readonly module: string; readonly ms: number }
   | { readonly event: "failed"; readonly code: string; readonly message: string; readonly hint: string }

@@ -1,7 +1,15 @@
 /** Gives a module to the LVI server, which must have it before a request names it. */
-import { MODULES_PATH, type ModuleContent, type ModuleHash, encodeModuleContent } from "@radical/protocol";
+import {
+  encodeModuleContent,
+  INDEXES_PATH,
+  type IndexList,
+  type ModuleContent,
+  type ModuleHash,
+  MODULES_PATH,
+} from "@radical/protocol";
 import type { AppBuild } from "../build/build-app.ts";
 import { CommandError } from "../command-error.ts";
+import { untilIndexesBuilt } from "./built-indexes.ts";
 import type { Address } from "./delay-proxy.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 import { signedRequest } from "./signed-request.ts";
@@ -13,6 +21,20 @@ export function registerModule(
   { manifest, content }: Pick<AppBuild, "manifest" | "content">,
 ): Promise<void> {
   return putModule(`http://${host}:${port}`, key, manifest.module, content);
+}
+
+/** Resolves when the module's indexes are built. Throws a CommandError that lists the items which can't be indexed as they are. */
+export function untilServable(
+  { host, port }: Address,
+  key: DeploymentKey,
+  { content }: Pick<AppBuild, "content">,
+  told?: (words: string) => void,
+): Promise<void> {
+  const ask = async (): Promise<IndexList["indexes"]> => {
+    const response = await signedRequest(`http://${host}:${port}`, key, "GET", INDEXES_PATH, new Uint8Array());
+    return ((await response.json()) as IndexList).indexes;
+  };
+  return untilIndexesBuilt({ indexes: content.indexes, ask, ...(told === undefined ? {} : { told }) });
 }
 
 /** The same for a module of no application. `server`: its origin. */

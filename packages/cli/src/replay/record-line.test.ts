@@ -1,6 +1,7 @@
-import { CborWriter, unitId } from "@radical/protocol";
+import { CborWriter, encodeCount, spanId, unitId } from "@radical/protocol";
 import { expect, test } from "vitest";
 import { differencesOf } from "./differences.ts";
+import { directoryOf } from "./recorded-spans.ts";
 import { type Recorded, recordOfLine, RecordProblem, recordToLine } from "./record-line.ts";
 
 const text = (value: string): Uint8Array => new CborWriter().text(value).finish();
@@ -55,6 +56,23 @@ test("a record comes back byte for byte, whatever its values are", () => {
     reads: [{}, { absent: true }],
     logged: [{ level: "info" }, { level: "error", text: "two\nlines" }],
   });
+});
+
+test("spans come back with the keys of their rows, or their number", () => {
+  const all = { table: "t", lo: "", hi: "" };
+  const [rows, count] = (["rows", "count"] as const).map((kind) => spanId({ ...all, kind }));
+  const reads = new Map([...RECORD.reads, [count!, encodeCount(3)], [rows!, directoryOf("t", ["x"], RECORD.reads)]]);
+  const line = recordToLine({ ...RECORD, reads });
+  expect(JSON.parse(line)).toMatchObject({
+    reads: [{}, {}, { table: "t", from: "", to: "", count: 3 }, { table: "t", from: "", to: "", keys: ["x"] }],
+  });
+  expect(recordOfLine(line).reads).toEqual(reads);
+  for (const [wrong, words] of [
+    ['"keys":["x"]', '"keys":[1]'],
+    ['"count":3', '"count":-3'],
+    ['"count":3', '"other":3'],
+  ] as const)
+    expect(() => recordOfLine(line.replace(wrong, words))).toThrow(RecordProblem);
 });
 
 test("a record of before handlers had lines is one still", () => {

@@ -3,12 +3,19 @@
  * writes it (2 is an integer, 2.0 a float); one that JSON can't say stands as its bytes, `cbor` in base 64.
  */
 import {
+  decodeCount,
+  encodeCount,
+  isBound,
   isModuleHash,
-  isTableName,
+  isSpan,
+  isStoredTable,
   LOG_LINE_LEVELS,
   type LoggedLine,
   MalformedError,
   type Outcome,
+  type Span,
+  spanId,
+  spanOf,
   splitUnit,
   type UnitId,
 } from "@radical/protocol";
@@ -21,6 +28,8 @@ import {
   parseJson,
   valueToExactJson,
 } from "../data/item-json.ts";
+
+import { directoryOf, rowsOfValue } from "./recorded-spans.ts";
 
 /** Of the line; others are refused. */
 const FORMAT = 1;
@@ -39,7 +48,7 @@ export interface Recorded {
   readonly caller: string | null;
   /** Call sites of its draws, in the order of the first draw of each. */
   readonly drawSites: readonly string[];
-  /** What it read, in the order of the first read; null: absent. */
+  /** The values that it read, in the order of the first read; null: absent. Of a span a directory, whose rows are among them. */
   readonly reads: ReadonlyMap<UnitId, Uint8Array | null>;
   readonly outcome: Outcome;
   /** Null: deleted. */
@@ -76,11 +85,23 @@ export function shownValue(value: Uint8Array | null): string {
 
 function itemsToJson(items: ReadonlyMap<UnitId, Uint8Array | null>): string {
   const texts = Array.from(items, ([unit, value]) => {
+    const span = isSpan(unit) ? spanOf(unit) : null;
+    if (span !== null) return spanToJson(span, unit, value);
     const { table, key } = splitUnit(unit);
     const place = `"table":${JSON.stringify(table)},"key":${JSON.stringify(key)}`;
     return `{${place},${value === null ? '"absent":true' : valueFields(value)}}`;
   });
   return `[${texts.join(",")}]`;
+}
+
+/** The bounds of the span, with the keys of its rows, or their number. */
+function spanToJson({ table, kind, lo, hi }: Span, unit: UnitId, value: Uint8Array | null): string {
+  const keys = rowsOfValue(unit, value).map((item) => splitUnit(item).key);
+  return JSON.stringify({ table, from: lo, to: hi, ...(kind === "rows" ? { keys } : { count: countOf(value) }) });
+}
+
+function countOf(value: Uint8Array | null): number {
+  return value === null ? 0 : decodeCount(value);
 }
 
 export function outcomeToJson(outcome: Outcome): string {
@@ -166,15 +187,37 @@ function valueOf(json: Json | undefined): Uint8Array {
 
 function itemsOf(json: Json | undefined): ReadonlyMap<UnitId, Uint8Array | null> {
   if (!Array.isArray(json)) throw new RecordProblem("lacks a list of items");
-  return new Map(
-    (json as readonly Json[]).map((item) => {
-      if (!isObject(item)) throw new RecordProblem("has an item that is none");
-      const { table, key, absent } = item;
-      if (typeof table !== "string" || !isTableName(table) || typeof key !== "string")
-        throw new RecordProblem("has an item without table or key");
-      return [`${table}/${key}` as UnitId, absent === true ? null : valueOf(item)];
-    }),
-  );
+  const items = new Map<UnitId, Uint8Array | null>();
+  const directories: (() => void)[] = [];
+  for (const item of json as readonly Json[]) {
+    if (!isObject(item)) throw new RecordProblem("has an item that is none");
+    const { table, key, absent, from, to, keys, count } = item;
+    if (typeof table !== "string" || !isStoredTable(table)) throw new RecordProblem("has an item without table or key");
+    if (typeof from === "string" && typeof to === "string" && isBound(from, table) && isBound(to, table)) {
+      const unit = spanId({ table, kind: keys === undefined ? "count" : "rows", lo: from, hi: to });
+      items.set(unit, keys === undefined ? countIn(count) : null);
+      // Its rows may stand behind it.
+      if (keys !== undefined) directories.push(() => items.set(unit, directoryOf(table, keysIn(keys), items)));
+    } else if (typeof key === "string") items.set(`${table}/${key}` as UnitId, absent === true ? null : valueOf(item));
+    else throw new RecordProblem("has an item without table or key");
+  }
+  for (const complete of directories) complete();
+  return items;
+}
+
+function countIn(count: Json | undefined): Uint8Array {
+  try {
+    const encoded = encodeUntyped(count ?? null);
+    return encodeCount(decodeCount(encoded));
+  } catch (error) {
+    if (error instanceof MalformedError) throw new RecordProblem("has a span without keys or count");
+    throw error;
+  }
+}
+
+function keysIn(keys: Json): readonly string[] {
+  if (Array.isArray(keys) && keys.every((key) => typeof key === "string")) return keys;
+  throw new RecordProblem("has rows without keys");
 }
 
 function loggedOf(lines: unknown): readonly LoggedLine[] {

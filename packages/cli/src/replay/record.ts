@@ -17,6 +17,7 @@ import { askPrimary, linesOf, PrimaryError } from "../operate/ask-primary.ts";
 import type { PrimaryAddress } from "../operate/primary-address.ts";
 import { differencesOf } from "./differences.ts";
 import type { Recorded } from "./record-line.ts";
+import { valuesRead } from "./recorded-spans.ts";
 import { runAgain } from "./run-again.ts";
 
 export interface RecordOptions {
@@ -137,7 +138,7 @@ function recordOf(sample: Sample, module: HandlerModule, isRedacted: boolean): R
   // On what was redacted a handler may look for other items.
   if (run.kind !== "ended") return isRedacted ? "left-out" : "differing";
   const { outcome, writes, fuel, drawSites, logged } = run;
-  const reads = new Map(run.reads.map((unit) => [unit, values.get(unit)!]));
+  const reads = valuesRead(run.reads, values);
   const recorded = {
     ...inputs,
     execution,

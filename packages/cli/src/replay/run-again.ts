@@ -1,11 +1,11 @@
 /** A handler run again in this process, by the very host that locations and the primary run it in, on given values alone. */
-import { entryOf, type LoggedLine, NO_COMMIT, type Outcome, type UnitId } from "@radical/protocol";
-import { type HandlerModule, recordHandler } from "@radical/wasm-host";
+import { type LoggedLine, type Outcome, present, spanId, type UnitId } from "@radical/protocol";
+import { type HandlerModule, recordHandler, spanSnapshot } from "@radical/wasm-host";
 import { messageOf } from "../command-error.ts";
 import type { Recorded } from "./record-line.ts";
+import { entriesOf, type Values } from "./recorded-spans.ts";
 
 export type Inputs = Pick<Recorded, "handler" | "args" | "timeMs" | "seed" | "caller">;
-type Values = ReadonlyMap<UnitId, Uint8Array | null>;
 
 export type RunAgain =
   | {
@@ -40,14 +40,14 @@ export function runAgain(
     if (index < 0) index = drawSites.push(site) - 1;
     return recordedSites[index] ?? site;
   };
-  const snapshot = (unit: UnitId) => {
-    const value = values.get(unit);
-    return value === undefined ? undefined : entryOf(NO_COMMIT, value);
-  };
   try {
     const invocation = { handler, args, environment: { timeMs, seed, caller }, drawSite };
-    const { run, missing } = recordHandler(module, invocation, snapshot, { guess: false });
-    if (run === null) return { kind: "outside", unit: missing[0]! };
+    const snapshot = spanSnapshot(entriesOf(values));
+    const { run, missing, missingQueries } = recordHandler(module, invocation, snapshot, { guess: false });
+    if (run === null) {
+      const [unit] = [...missing, ...missingQueries.map(({ kind, table, lo, hi }) => spanId({ kind, table, lo, hi }))];
+      return { kind: "outside", unit: present(unit, "a run ends early for lack of a value") };
+    }
     const { outcome, reads, writes, fuel, logged = [] } = run;
     const written = new Map(writes.map(({ unit, value }) => [unit, value]));
     return { kind: "ended", outcome, reads, writes: written, fuel, drawSites, logged };

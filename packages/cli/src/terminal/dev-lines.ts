@@ -30,6 +30,8 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
       return leftOutLines(event.files)
         .map((line) => `${style("yellow", "!")} ${line}`)
         .join("\n");
+    case "index_building":
+      return style("dim", event.words);
     case "serving":
       return style("dim", `serving it ${event.ms} ms after the change was seen`);
     case "failed":

@@ -11,7 +11,9 @@ import { KEY_ID, SECRET } from "../test-client.ts";
 const HEAD_END = "\r\n\r\n";
 const OK = "HTTP/1.1 200 ";
 const LENGTH = "content-length: ";
-const RECEIVED_BYTES = 64 * 1024;
+/** Of one read, and of a reply, which may bring an item of the most bytes. */
+const CHUNK_BYTES = 64 * 1024;
+const RECEIVED_BYTES = 1024 * 1024;
 
 /** A signed request as it goes over the wire. */
 export function signedRequest(path: string, body: Uint8Array): Buffer {
@@ -35,7 +37,7 @@ export class Connection {
   private constructor(url: string) {
     const { hostname, port } = new URL(url);
     this.#received = Buffer.alloc(RECEIVED_BYTES);
-    const chunk = Buffer.alloc(RECEIVED_BYTES);
+    const chunk = Buffer.alloc(CHUNK_BYTES);
     this.#socket = connect({
       host: hostname,
       port: Number(port),

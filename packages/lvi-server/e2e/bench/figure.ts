@@ -26,6 +26,8 @@ export interface Effort {
   readonly dynamodb: boolean;
   /** Versions in memory. */
   readonly versions: number;
+  /** Of the table that is walked. */
+  readonly rows: number;
 }
 
 export function figure(what: string, value: number, unit: string, goal: Goal | null = null): Figure {

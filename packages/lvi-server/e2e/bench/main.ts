@@ -10,13 +10,26 @@ import { type Effort, type Figure, isMet, type Progress } from "./figure.ts";
 import { benchHotKeys } from "./hot-keys.ts";
 import { benchInProcess } from "./in-process.ts";
 import { benchMemory } from "./memory.ts";
+import { benchObject } from "./object.ts";
+import { benchRanges } from "./ranges.ts";
 import { benchRecovery } from "./recovery.ts";
 import { benchReads, benchWrites } from "./request-path.ts";
 import { benchStorageCalls } from "./storage-calls.ts";
 
 type Benchmark = (effort: Effort, progress: Progress) => readonly Figure[] | Promise<readonly Figure[]>;
 
-const NAMES = ["reads", "writes", "core", "calls", "memory", "recovery", "fairness", "hot"] as const;
+const NAMES = [
+  "reads",
+  "writes",
+  "core",
+  "calls",
+  "memory",
+  "recovery",
+  "fairness",
+  "hot",
+  "ranges",
+  "object",
+] as const;
 
 const BENCHMARKS: Readonly<Record<(typeof NAMES)[number], Benchmark>> = {
   reads: benchReads,
@@ -27,12 +40,14 @@ const BENCHMARKS: Readonly<Record<(typeof NAMES)[number], Benchmark>> = {
   recovery: benchRecovery,
   fairness: benchFairness,
   hot: benchHotKeys,
+  ranges: benchRanges,
+  object: benchObject,
 };
 
 const { benchmarks, quick, json, out, ...given } = commandLine({
   name: "pnpm bench:server",
   words:
-    "Measure the LVI server: signed requests beside the same bytes to bare node:http, the protocol core in process,\ncalls to storage, memory of versions, recovery of pending intents, what endless handlers leave to others, and executions on one key.",
+    "Measure the LVI server: signed requests beside the same bytes to bare node:http, the protocol core in process,\ncalls to storage, memory of versions, recovery of pending intents, what endless handlers leave to others, and executions on one key, ranges of a large table, and an object with many entries.",
   options: {
     benchmarks: { kind: "operands", of: NAMES, words: "what to measure" },
     quick: { kind: "flag", words: "fewer turns, rounds and intents, no DynamoDB: all of it in less than two minutes" },
@@ -41,6 +56,7 @@ const { benchmarks, quick, json, out, ...given } = commandLine({
     rounds: { kind: "number", default: 5, quick: 2, least: 1, words: "injections of endless handlers" },
     intents: { kind: "number", default: 10_000, quick: 2_000, least: 1, words: "pending intents to recover" },
     versions: { kind: "number", default: 1_000_000, least: 1, words: "versions in memory" },
+    rows: { kind: "number", default: 1_000_000, quick: 100_000, least: 10_000, words: "rows of the table with ranges" },
     json: { kind: "flag", words: "print one JSON document" },
     out: { kind: "text", placeholder: "file", words: "write that document to a file" },
   },

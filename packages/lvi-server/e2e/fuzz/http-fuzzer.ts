@@ -117,7 +117,7 @@ export class HttpFuzzer {
     for (const socket of this.#half) this.#drop(socket);
   }
 
-  // ── What must hold ─────────────────────────────────────────────────────────────────────────────────────────────
+  // ── What must hold ─────────────────────────────────────────────────────────────────────────────────────────────────
 
   async #look(): Promise<void> {
     if (!this.#server.isAlive()) throw new Error(`the server has ended: ${this.#server.errors()}`);
@@ -175,7 +175,7 @@ export class HttpFuzzer {
     if (count !== executions) throw new Error(`${executions} executions, sent again and again, counted ${count}`);
   }
 
-  // ── Sending ────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Sending ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   get random(): Random {
     return this.#random;
@@ -263,7 +263,7 @@ export class HttpFuzzer {
   }
 }
 
-// ── The actions ──────────────────────────────────────────────────────────────────────────────────────────────────
+// ── The actions ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function signed(method: string, path: string, body: Uint8Array, timeMs = Date.now()): Record<string, string> {
   const mac = createHmac("sha256", SECRET).update(signedBytes(method, path, timeMs, body));

@@ -5,13 +5,19 @@
  * write. Then it is behind the older one, and is applied after it. Or the older one was abandoned and its locks were given
  * to the younger one. Nobody was told a success of it, so it may run near storage later.
  */
-import { type CommitId, compareCommits, type UnitId } from "@radical/protocol";
+import { type CommitId, compareCommits, isSpan, SpanMap, type UnitMap } from "@radical/protocol";
 import type { Intent, IntentUnit } from "./intent.ts";
 
 export interface Adoption {
   readonly intent: Intent;
   /** The intents that it may be behind; null: it was abandoned. */
   readonly first: ReadonlySet<CommitId> | null;
+}
+
+/** A younger intent that has a unit. */
+interface Holder {
+  readonly first: ReadonlySet<CommitId>;
+  readonly mode: IntentUnit["mode"];
 }
 
 /** Oldest first. */
@@ -21,9 +27,10 @@ export function adoptionOrder(pending: readonly Intent[]): readonly Adoption[] {
   const firstOf = new Map<Intent, ReadonlySet<CommitId>>();
   const ordered = oldestFirst.map((intent) => {
     const first = new Set<CommitId>();
-    for (const { version } of intent.units) {
-      // The commit id of an absence says as of when, and not who wrote it.
-      const read = version === null || version.hash === null ? undefined : byCommit.get(version.commitId);
+    for (const { unit, version } of intent.units) {
+      // The commit id of an absence, or of a span, says as of when, and not who wrote it.
+      if (version === null || version.hash === null || isSpan(unit)) continue;
+      const read = byCommit.get(version.commitId);
       if (read === undefined || read === intent) continue;
       first.add(read.commitId);
       for (const before of firstOf.get(read) ?? []) first.add(before);
@@ -32,14 +39,16 @@ export function adoptionOrder(pending: readonly Intent[]): readonly Adoption[] {
     return { intent, first };
   });
 
-  const holders = new Map<UnitId, { readonly first: ReadonlySet<CommitId>; readonly mode: IntentUnit["mode"] }[]>();
+  const holders: UnitMap<Holder[]> = new SpanMap();
   const abandoned = new Set<Intent>();
   for (const { intent, first } of ordered.toReversed()) {
     // variant: intents-overlap
     const overlaps = intent.units.some(({ unit, mode }) =>
       holders
-        .get(unit)
-        ?.some((younger) => (mode !== "read" || younger.mode !== "read") && !younger.first.has(intent.commitId)),
+        .overlapping(unit)
+        .some(([, all]) =>
+          all.some((younger) => (mode !== "read" || younger.mode !== "read") && !younger.first.has(intent.commitId)),
+        ),
     );
     if (overlaps) {
       abandoned.add(intent);

@@ -46,6 +46,8 @@ export interface CoreOptions {
   readonly answeredIds: number;
   /** Most bytes of values that one reply brings as repairs. */
   readonly maxRepairBytes: number;
+  /** Most items of one page of the build of an index. With an entry for each, a page is one transaction of DynamoDB. */
+  readonly indexPageItems: number;
   /** How long done intents are kept, and modules that nobody asks for. */
   readonly retentionMs: number;
   /** How long outcomes are kept that only a location asks for: longer than any location repeats a request. */
@@ -77,6 +79,7 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   forgottenIds: 1_000_000,
   answeredIds: 300_000,
   maxRepairBytes: 4 * 1024 * 1024,
+  indexPageItems: 90,
   retentionMs: 24 * 3_600_000,
   outcomeRetentionMs: REPEAT_WINDOW_MS,
   moduleRetentionMs: 7 * 24 * 3_600_000,

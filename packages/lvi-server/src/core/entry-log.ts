@@ -8,7 +8,7 @@
  * exceeds its bound, the segment with the least *used* is recycled, and only that is kept. An entry is used if it was
  * looked at since the hand of a clock has passed its segment. The hand moves on with each segment that is recycled.
  */
-import { type CommitId, commitId, contentHash, type Entry, type UnitId, type Version } from "@radical/protocol";
+import { type CommitId, commitId, type Entry, hashText, type UnitId, type Version } from "@radical/protocol";
 
 /** A record is so many 32-bit words, the characters of its unit and the bytes of its value, up to a whole word. */
 const HEADER = 8;
@@ -110,7 +110,8 @@ export class EntryLog {
     const from = valueAt(words, at);
     // A copy: the record may be overwritten, or move.
     const value = bytes.slice(from, from + words[at + VALUE_BYTES]!);
-    return { version: { commitId: commit, hash: contentHash(value) }, value };
+    const hash = hashText(words[at + CONTENT_HIGH]!, words[at + CONTENT_LOW]!);
+    return { version: { commitId: commit, hash }, value };
   }
 
   /** Whether it holds the unit in a version that is the same: see `sameVersion`. */
@@ -183,15 +184,15 @@ export class EntryLog {
     }
   }
 
-  /** Until the log is within its bound. Entries that were put or used since the last time may go too. */
-  shrink(): void {
+  /** Until the log is within its bound, of which others take a part. Entries that were put or used since the last time may go too. */
+  shrink(othersBytes = 0): void {
     // One at a time, so that no call takes long.
     if (this.#deadWords > this.#liveWords + this.#offsetMask)
       this.#recycle(
         this.#leastBy(({ live }) => live),
         Number.POSITIVE_INFINITY,
       );
-    while (this.bytes > this.#maxBytes && this.#newest !== null) {
+    while (this.bytes + othersBytes > this.#maxBytes && this.#newest !== null) {
       const number = this.#leastBy(({ used }) => used);
       // At least half of it goes, so that this ends soon even if everything was used.
       this.#recycle(number, this.#segments[number]!.length / 2);
@@ -200,7 +201,7 @@ export class EntryLog {
     }
   }
 
-  // ── The log ────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── The log ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** A place is the number of a segment and an offset in it. */
   #segmentOf(place: number): Segment {
@@ -306,7 +307,7 @@ export class EntryLog {
     this.#segmentBytes -= words.byteLength;
   }
 
-  // ── The hash table: open addressing, linear probing ────────────────────────────────────────────────────────────
+  // ── The hash table: open addressing, linear probing ────────────────────────────────────────────────────────────────
 
   get #slotMask(): number {
     return this.#slots.length / 2 - 1;

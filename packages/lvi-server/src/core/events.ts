@@ -21,6 +21,7 @@ import type { EndedRun, Run } from "./run.ts";
 import type { Completion, Intent, IntentRecord } from "./intent.ts";
 import type { ListeningEffect, ListeningEvent } from "./listeners.ts";
 import type { ModuleUse } from "./module-table.ts";
+import type { Hole, StoredRow } from "./range-table.ts";
 import type { SampleEffect, Sampling } from "./sampling.ts";
 import type { StoredItem } from "./version-table.ts";
 
@@ -50,9 +51,13 @@ export type Event =
       readonly kind: "module-registered";
       readonly module: ModuleHash;
       readonly plans: ReadonlyMap<string, HandlerPlan>;
+      /** The names of the indexes that its handlers keep; left out: none. */
+      readonly indexes?: readonly string[];
     }
   | { readonly kind: "looked-up"; readonly operation: OperationId; readonly record: IntentRecord | null }
   | { readonly kind: "loaded"; readonly operation: OperationId; readonly items: ReadonlyMap<UnitId, StoredItem> }
+  /** The rows that were asked for, in the order of the walk. */
+  | { readonly kind: "scanned"; readonly operation: OperationId; readonly rows: readonly StoredRow[] }
   /** The values have more bytes than were asked for. */
   | { readonly kind: "too-much-to-load"; readonly operation: OperationId }
   | { readonly kind: "intent-stored"; readonly operation: OperationId; readonly result: StoreResult }
@@ -117,6 +122,8 @@ export type Effect =
       /** Of all values together. */
       readonly mostBytes: number;
     }
+  /** Read the first rows of an interval, strongly consistent. */
+  | { readonly kind: "scan"; readonly operation: OperationId; readonly hole: Hole; readonly limit: number }
   /** Insert a pending intent if the execution id is new. */
   | { readonly kind: "store-intent"; readonly operation: OperationId; readonly intent: Intent }
   /** In one transaction: if each intent is as expected, apply the writes in this order and make all of them done. */
@@ -261,6 +268,8 @@ export type NoteName =
   /** The leadership was not renewed in time: nothing is done until it is. */
   | "leadership_run_out"
   | "leadership_regained"
+  /** An index has come to another phase of its build. */
+  | "index_turned"
   /** A run has left the set that f^rw said on the same current values: f^rw, or the set that was given, is wrong. */
   | "set_left"
   /** Two runs of the same execution differed: the module's handlers run near storage from now on. */

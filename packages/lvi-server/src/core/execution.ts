@@ -20,6 +20,7 @@ import type {
   FollowupResult,
   LoggedLine,
   LviRequest,
+  ModuleHash,
   Outcome,
   SamplePath,
   SenderSession,
@@ -27,9 +28,12 @@ import type {
   Write,
 } from "@radical/protocol";
 import type { Usage } from "./budgets.ts";
+import type { Queries } from "./captured-spans.ts";
 import type { CallerId, OperationId, ReExecutionCause } from "./events.ts";
 import type { RunResult } from "./run.ts";
 import type { Completion, Intent, Invocation } from "./intent.ts";
+import type { Page } from "./index-pages.ts";
+import type { IndexState } from "./index-state.ts";
 import type { Ticket } from "./lock-table.ts";
 import { NO_REVOCATIONS } from "./read-leases.ts";
 import type { SampleEffect } from "./sampling.ts";
@@ -63,8 +67,10 @@ export interface NearStorage {
   recording: boolean;
   /** Record mode takes missing values for absent, until a run on such values has not ended. */
   guessing: boolean;
-  /** Units to capture. */
+  /** Items to capture. */
   wanted: Set<UnitId>;
+  /** Queries to answer. */
+  queries: Queries;
   runs: number;
   /** Rounds lost to contention. */
   rounds: number;
@@ -245,10 +251,14 @@ export interface Execution {
   /** Ends of read leases that it waits for, or has waited for, before it is told or completes. */
   revocations: readonly Revocation[];
   callers: Caller[];
+  /** The page of an index that the server turns by itself; null: a location has asked for the execution. */
+  readonly turning: Turning | null;
   phase: Phase;
   /** How often it waited without asking for locks, and how often it loaded values. */
   watches: number;
   loads: number;
+  /** Rows that storage was asked for. */
+  scanned: number;
   /** When its wait for locks is over, unless it has an intent. */
   readonly giveUpAtMs: number;
   /** Executions that are applied first: it has read their writes, or takes units of theirs. */
@@ -256,6 +266,44 @@ export interface Execution {
   /** Executions that are applied after this one. */
   readonly behind: Set<Execution>;
 }
+
+/** A page that is on its way. */
+export interface Turning {
+  readonly page: Page;
+  /** As of which the index is when the page is stored; null: it is no more. Undefined: the page was not turned yet. */
+  next: IndexState | null | undefined;
+}
+
+/** An execution of the server's own, which no location and no handler has a part in. */
+export function turningOf(page: Page, id: ExecutionId, ticket: Ticket, wallMs: number): Execution {
+  return {
+    id,
+    ticket,
+    invocation: { ...NO_HANDLER, environment: { timeMs: wallMs, seed: NO_SEED, caller: null } },
+    location: BACKGROUND,
+    usage: usageOf(NO_HANDLER.args, []),
+    retained: false,
+    clientMayAsk: false,
+    mustNotWrite: false,
+    declared: null,
+    sender: null,
+    revocations: NO_REVOCATIONS,
+    callers: [],
+    turning: { page, next: undefined },
+    phase: { kind: "arrived" },
+    watches: 0,
+    loads: 0,
+    scanned: 0,
+    giveUpAtMs: Infinity,
+    ahead: new Set(),
+    behind: new Set(),
+  };
+}
+
+/** In the place of a location's name, which cannot begin like this. */
+const BACKGROUND = "~background";
+const NO_SEED = new Uint8Array(32);
+const NO_HANDLER = { module: "0".repeat(64) as ModuleHash, handler: BACKGROUND, args: new Uint8Array() };
 
 /** A new execution, known by its request alone. */
 export function requested(caller: Caller, usage: Usage, ticket: Ticket): Execution {
@@ -273,9 +321,11 @@ export function requested(caller: Caller, usage: Usage, ticket: Ticket): Executi
     sender: caller.request.session,
     revocations: NO_REVOCATIONS,
     callers: [caller],
+    turning: null,
     phase: { kind: "arrived" },
     watches: 0,
     loads: 0,
+    scanned: 0,
     giveUpAtMs: caller.deadlineMs,
     ahead: new Set(),
     behind: new Set(),
@@ -298,9 +348,11 @@ export function adopted(intent: Intent, ticket: Ticket, phase: Pending | Abandon
     sender: null,
     revocations: NO_REVOCATIONS,
     callers: [],
+    turning: null,
     phase,
     watches: 0,
     loads: 0,
+    scanned: 0,
     giveUpAtMs: Infinity,
     ahead: new Set(),
     behind: new Set(),
@@ -318,6 +370,26 @@ export function abandonedOf(intent: Intent, pauses: number, hasLeftSet: boolean)
 /** Whether its success may have left the server while its writes are not in storage yet. */
 export function isTold({ phase }: Execution): boolean {
   return phase.kind === "pending" || completes(phase)?.of.kind === "pending";
+}
+
+/** The units that the execution is promised to write, or is about to; null: it has not come so far. */
+export function writesOf({ phase }: Execution): readonly UnitId[] | null {
+  const completion = completes(phase);
+  if (completion !== null)
+    return ("completion" in completion ? completion.completion : completion.ended).writes.map(({ unit }) => unit);
+  switch (phase.kind) {
+    case "storing":
+    case "pending":
+      return writesIn(phase.intent);
+    case "clearing":
+      return phase.next.kind === "tell" ? writesIn(phase.next.storing.intent) : null;
+    default:
+      return null;
+  }
+}
+
+function writesIn({ units }: Intent): readonly UnitId[] {
+  return units.filter(({ mode }) => mode !== "read").map(({ unit }) => unit);
 }
 
 /** The completion that the execution has begun, or waits to begin; null: neither. */

@@ -13,6 +13,7 @@ import {
   encodeOutcome,
   type Environment,
   type ExecutionId,
+  isSpan,
   type ModuleHash,
   type Outcome,
   type UnitId,
@@ -131,7 +132,12 @@ export function completionHash(outcome: Outcome, writes: readonly Write[]): Cont
   return contentHash(bytes);
 }
 
-/** The units whose values it was validated on. */
+/** The units whose values it was validated on, spans among them. */
 export function readsOf(intent: Intent): readonly UnitId[] {
   return intent.units.filter(({ mode }) => mode !== "write").map(({ unit }) => unit);
+}
+
+/** The items whose values it was validated on, but for the rows of its spans. */
+export function itemsReadBy(intent: Intent): readonly UnitId[] {
+  return readsOf(intent).filter((unit) => !isSpan(unit));
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { FadingCount, keepMost, leaseDistance, leftOf } from "./lease-policy.ts";
+import { FadingCount, keepMost, leaseDistance } from "./lease-policy.ts";
 
 const NEAR = { rttMs: 10, reads: 10 };
 const FAR = { rttMs: 100, reads: 10 };
@@ -28,13 +28,6 @@ describe("a count of late events", () => {
     expect(count.at(1_000)).toBe(16);
     expect(count.at(61_000)).toBeCloseTo(8);
     expect(count.at(181_000)).toBeCloseTo(2);
-  });
-
-  test("has of events over a time the part that is left of them", () => {
-    const count = new FadingCount();
-    for (let second = 1; second <= 240; second++) count.add(1, second * 1_000);
-    expect(count.at(240_000) / 240).toBeCloseTo(leftOf(240_000), 2);
-    expect(leftOf(0)).toBe(1);
   });
 
   test("keeps its ratio to another when both have had more events than are to count", () => {

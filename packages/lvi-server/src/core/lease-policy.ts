@@ -6,7 +6,7 @@
 export interface LeasePolicy {
   /** A unit is taken to be written as often as those units of its table that somebody reads, over so many reads. */
   readonly priorReads: number;
-  /** Most reads and writes of a unit that count, and of a table; most reads under the leases of a table that have ended. */
+  /** Most reads and writes of a unit that count, and of a table; most reads of the leased units of a table. */
   readonly unitEvents: number;
   readonly tableEvents: number;
   readonly leaseEvents: number;
@@ -96,10 +96,4 @@ export function keepMost(
 ): void {
   const all = together.reduce((sum, count) => sum + count.at(nowMs), 0);
   if (all > most) for (const count of [...together, ...others()]) count.scale(most / 2 / all);
-}
-
-/** The part of events that is left of them when they came at an even pace over the time until now. */
-export function leftOf(overMs: number): number {
-  const halves = overMs / HALF_LIFE_MS;
-  return halves < 0.01 ? 1 : (1 - 2 ** -halves) / (halves * Math.LN2);
 }

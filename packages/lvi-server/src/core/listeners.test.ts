@@ -1,4 +1,14 @@
-import { type AccessedUnit, commitId, entryOf, type UnitId, unitId, type Write } from "@radical/protocol";
+import {
+  type AccessedUnit,
+  commitId,
+  countEntry,
+  directoryEntry,
+  entryOf,
+  spanId,
+  type UnitId,
+  unitId,
+  type Write,
+} from "@radical/protocol";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type ListenerBounds, type ListenerId, Listeners, type ListeningEffect } from "./listeners.ts";
 
@@ -107,6 +117,39 @@ test("a location is told of what it has read, with the version and the value, an
     { kind: "tell", listeners: [va], line: { kind: "hint", entries: [a, b] } },
     { kind: "tell", listeners: [jp], line: { kind: "hint", entries: [b] } },
   ]);
+});
+
+test("a location that has read a span is told of rows inside, those that it did not know too, and of none beside", () => {
+  const va = listen("VA");
+  const { version } = directoryEntry(commitId(1, 1), []);
+  const page = spanId({ table: "notes", kind: "rows", lo: "b", hi: "d" });
+  listeners.read("VA", [{ unit: page, mode: "read", version }]);
+  apply(writing("a", "b", "d"));
+  apply([{ unit: note("c"), value: null }]);
+  expect(told.get(va)).toEqual(["b", "c"]);
+  // Its credit is spent by changes of different rows.
+  apply(writing("b"));
+  expect(told.get(va)).toEqual(["b", "c"]);
+});
+
+test("a location that knows a number of rows is told the new one", () => {
+  const number = spanId({ table: "notes", kind: "count", lo: "b", hi: "d" });
+  const entry = countEntry(commitId(1, 9), 2);
+  const known: UnitId[] = [];
+  listeners = new Listeners({
+    epoch: 1,
+    ground: GROUND,
+    emit: (effect) => perform([effect]),
+    entryOfSpan: (span) => (known.push(span), entry),
+    bounds: BOUNDS,
+  });
+  listen("VA");
+  listeners.read("VA", [{ unit: number, mode: "read", version: countEntry(commitId(1, 1), 1).version }]);
+  apply(writing("a"));
+  expect(lines).toEqual([]);
+  apply(writing("c"));
+  expect(lines).toMatchObject([{ line: { kind: "hint", entries: [{ unit: note("c") }, { unit: number, entry }] } }]);
+  expect(known).toEqual([number]);
 });
 
 test("locations that have read the same are told in one line", () => {

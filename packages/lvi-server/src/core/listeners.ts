@@ -12,18 +12,20 @@
 import {
   type AccessedUnit,
   type CommitId,
+  type Entry,
   entryOf,
   type HeardReply,
-  ItemMap,
   type Line,
   type Repair,
   type SenderSession,
   type Served,
   type SessionId,
+  SpanMap,
   type UnitId,
   type UnitMap,
   type Write,
 } from "@radical/protocol";
+import { countIn } from "./captured-spans.ts";
 import type { CallerId, Fact } from "./events.ts";
 import { type HintBounds, hintsOf } from "./hints.ts";
 import { DEFAULT_LEASE_POLICY, type LeasePolicy } from "./lease-policy.ts";
@@ -131,6 +133,8 @@ export interface ListenersOptions {
   readonly epoch: number;
   readonly ground: Ground;
   readonly emit: (effect: ListeningEffect) => void;
+  /** Null: memory lacks rows of the span. Left out: no hint brings spans. */
+  readonly entryOfSpan?: (span: UnitId) => Entry | null;
   readonly policy?: LeasePolicy;
   readonly bounds?: ListenerBounds;
 }
@@ -141,16 +145,18 @@ export class Listeners {
   readonly #readers = new Map<string, Reader>();
   readonly #places = new Map<ListenerId, Place>();
   readonly #emit: (effect: ListeningEffect) => void;
+  readonly #entryOf: (unit: UnitId) => Entry | null;
   readonly #sessions: Sessions;
-  readonly #watchers: UnitMap<Set<Session>> = new ItemMap();
+  readonly #watchers: UnitMap<Set<Session>> = new SpanMap();
   readonly leases: ReadLeases;
   #isEnding = false;
 
-  constructor({ epoch, ground, emit, policy = DEFAULT_LEASE_POLICY, bounds = DEFAULT_BOUNDS }: ListenersOptions) {
+  constructor({ epoch, ground, emit, entryOfSpan, policy, bounds = DEFAULT_BOUNDS }: ListenersOptions) {
     this.#bounds = bounds;
+    this.#entryOf = entryOfSpan ?? (() => null);
     this.#emit = emit;
     this.#sessions = new Sessions(epoch, bounds, emit, (session) => this.#gone(session));
-    this.leases = new ReadLeases(bounds, this.#sessions, ground, policy);
+    this.leases = new ReadLeases(bounds, this.#sessions, ground, policy ?? DEFAULT_LEASE_POLICY);
   }
 
   get size(): number {
@@ -238,7 +244,7 @@ export class Listeners {
     return Array.from(this.#sessions.all).flatMap(({ isBound, untilMs }) => (isBound ? [untilMs] : []));
   }
 
-  // ── Sessions ───────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Sessions ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** The answer to a question with a session begins. */
   #open(
@@ -323,7 +329,7 @@ export class Listeners {
     this.#emit({ kind: "session-over", session: id });
   }
 
-  // ── Watches ────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Watches ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** The sender reads these units in this step. Its session hears of the next change of each. */
   watch(sender: SenderSession, units: Iterable<UnitId>, nowMs: number): void {
@@ -356,6 +362,7 @@ export class Listeners {
   #tellWatchers(writes: readonly Write[], nowMs: number): void {
     const changed = new Map<Session, UnitId[]>();
     for (const { unit: written } of writes) {
+      // variant: watched-overlap
       for (const [unit, watchers] of this.#watchers.overlapping(written)) {
         for (const session of watchers) {
           const units = changed.get(session);
@@ -367,7 +374,7 @@ export class Listeners {
     for (const [session, units] of changed) this.#changed(session, units, nowMs);
   }
 
-  // ── Hints ──────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Hints ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** The location has asked for an execution on these units. It has them then, by its cache or by the reply. */
   read(location: string, units: readonly AccessedUnit[]): void {
@@ -395,7 +402,7 @@ export class Listeners {
   #age(reader: Reader): void {
     if (reader.recent.size < this.#bounds.units) return;
     reader.older = reader.recent;
-    reader.recent = new ItemMap();
+    reader.recent = new SpanMap();
   }
 
   /** The writes are durable, and may be read by everybody. `blindOf`: those of them that the execution has not read. */
@@ -404,6 +411,11 @@ export class Listeners {
     if (this.#places.size > 0) this.#hint(commitId, writes, blindOf);
     if (this.#watchers.size > 0) this.#tellWatchers(writes, term.nowMs);
     this.leases.applied(writes, term);
+  }
+
+  #numberOf(unit: UnitId): readonly Repair[] {
+    const entry = this.#entryOf(unit);
+    return entry === null ? [] : [{ unit, entry }];
   }
 
   #hint(commitId: CommitId, writes: readonly Write[], blindOf: () => ReadonlySet<UnitId>): void {
@@ -420,15 +432,19 @@ export class Listeners {
       if (reader.listeners.size === 0) continue;
       const hints = hintsOf(writes, blind, (unit) => isKnown(reader, unit), this.#bounds);
       if (hints.leftOut > 0) this.#emit({ kind: "hints-left-out", units: hints.leftOut });
+      // A put does not say whether it changes a number of rows.
+      let numbers = hints.lines.length === 0 ? [] : countsAround(reader, writes);
       for (const written of hints.lines) {
         for (const { unit } of written) spend(reader, unit);
-        const name = written.map(({ unit }) => `${unit.length}:${unit}`).join();
+        const name = [...written.map(({ unit }) => unit), ...numbers].map((unit) => `${unit.length}:${unit}`).join();
         let told = lines.get(name);
         if (told === undefined) {
-          told = { listeners: [], line: { kind: "hint", entries: written.map(entryFor) } };
+          const repairs = [...written.map(entryFor), ...numbers.flatMap((unit) => this.#numberOf(unit))];
+          told = { listeners: [], line: { kind: "hint", entries: repairs } };
           lines.set(name, told);
         }
         told.listeners.push(...reader.listeners.values());
+        numbers = [];
       }
     }
     // Now the lists of listeners are whole.
@@ -436,8 +452,17 @@ export class Listeners {
   }
 }
 
+/** The spans of kind `count` that the location knows, and in which rows have changed. */
+function countsAround({ recent, older }: Reader, writes: readonly Write[]): readonly UnitId[] {
+  const counts = new Set<UnitId>();
+  for (const generation of [recent, older])
+    for (const { unit } of writes)
+      for (const [known] of generation.overlapping(unit)) if (countIn(known) !== null) counts.add(known);
+  return [...counts];
+}
+
 function newReader(location: string): Reader {
-  return { location, listeners: new Map(), recent: new ItemMap(), older: new ItemMap() };
+  return { location, listeners: new Map(), recent: new SpanMap(), older: new SpanMap() };
 }
 
 function isKnown({ recent, older }: Reader, unit: UnitId): boolean {

@@ -8,6 +8,7 @@ export const GATE = "" as UnitId;
 export const GATE_SHARED: Access = { unit: GATE, mode: "shared" };
 
 export function declaredLocks(units: readonly { unit: UnitId; mode: AccessedUnit["mode"] }[]): readonly Access[] {
+  // variant: spans-locked
   return units.map(({ unit, mode }) => ({ unit, mode: mode === "read" ? "shared" : "exclusive" }));
 }
 

@@ -11,7 +11,7 @@
  *
  * An owner may also take units *behind* others that hold them. It holds them as well, and its user makes those act first. An observer asks for no unit, and is told when one is released. Nothing here is durable: the intents are.
  */
-import { assert, ItemMap, type UnitId, type UnitMap } from "@radical/protocol";
+import { assert, SpanMap, type UnitId, type UnitMap } from "@radical/protocol";
 
 export type LockMode = "shared" | "exclusive";
 
@@ -74,7 +74,7 @@ export class LockTable<Owner extends object> {
   readonly #blocked = new Map<Owner, Set<Waiting<Owner>>>();
   readonly #observing = new Map<Owner, Set<UnitId>>();
 
-  constructor(locks: UnitMap<Lock<Owner>> = new ItemMap()) {
+  constructor(locks: UnitMap<Lock<Owner>> = new SpanMap()) {
     this.#locks = locks;
   }
 

@@ -8,15 +8,30 @@ import {
   type AccessedUnit,
   type CommitId,
   commitId,
+  compareKeys,
+  contains,
   contentHash,
+  countHash,
+  decodeCount,
+  decodeDirectory,
+  digestOf,
+  type DirectoryRow,
   entryOf,
   type ExecutionId,
   type FollowupResult,
+  isSpan,
+  type Key,
+  type KeyInterval,
   type Line,
   type LviReply,
   type LviRequest,
   type ModuleHash,
   type Outcome,
+  type Query,
+  type Span,
+  spanId,
+  spanOf,
+  splitUnit,
   type UnitId,
   type Version,
 } from "@radical/protocol";
@@ -49,8 +64,27 @@ const START_MS = 1_000_000;
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array | null): string => (bytes === null ? "∅" : new TextDecoder().decode(bytes));
-const unit = (name: string): UnitId => `t/${name}` as UnitId;
-const shown = (name: UnitId): string => name.slice(2);
+/** `x`: an item. `[a,c)`: a span of rows, `[a,c+)` the one with c. `#[a,c)`: a span of kind `count`. */
+const unit = (name: string): UnitId => {
+  const interval = /^(#?)\[(.*),(.*)\)$/.exec(name);
+  if (interval === null) return `t/${name}` as UnitId;
+  const [, count, lo = "", hi = ""] = interval.map((part) => part.replaceAll("+", "\0"));
+  return spanId({ table: "t", kind: count === "" ? "rows" : "count", lo, hi });
+};
+const showInterval = ({ lo, hi }: KeyInterval): string => `[${lo},${hi})`.replaceAll("\0", "+");
+const shown = (name: UnitId): string => {
+  const span = isSpan(name) ? spanOf(name)! : null;
+  return span === null ? name.slice(2) : `${span.kind === "count" ? "#" : ""}${showInterval(span)}`;
+};
+/** The value of an item, the keys of a directory, or a number of rows. */
+const showValue = (name: UnitId, value: Uint8Array | null): string => {
+  const span = isSpan(name) ? spanOf(name)! : null;
+  if (span === null || value === null) return decode(value);
+  if (span.kind === "count") return String(decodeCount(value));
+  return decodeDirectory(value)
+    .map(({ key }) => key)
+    .join(",");
+};
 const idOf = (name: string): ExecutionId =>
   name
     .split("")
@@ -81,11 +115,20 @@ function did(text: string, outcome: Outcome = result("ok")): RunResult {
   };
 }
 
+/** The first or the last rows of an interval, or their number. */
+function ask(text: string): Query {
+  const [, way, name = ""] = /^(first\d+|last\d+|count) (.*)$/.exec(text)!;
+  const { table, lo, hi } = spanOf(unit(name))!;
+  if (way === "count") return { kind: "count", table, lo, hi };
+  return { kind: "rows", table, lo, hi, limit: Number(way!.replace(/\D+/, "")), isReversed: way!.startsWith("last") };
+}
+
 /** f^rw found these units: `x` read, `!x` written. */
-function needs(text: string): RunResult {
-  const words = text.split(" ");
+function needs(text: string, ...queries: readonly string[]): RunResult {
+  const words = text.split(" ").filter((word) => word !== "");
   return {
     kind: "needs",
+    ...(queries.length > 0 && { queries: queries.map(ask) }),
     set: {
       reads: new Set(words.filter((word) => !word.startsWith("!")).map(unit)),
       writes: new Set(words.filter((word) => word.startsWith("!")).map((word) => unit(word.slice(1)))),
@@ -193,8 +236,27 @@ class Story {
   #accessed(word: string): AccessedUnit {
     if (word.startsWith("!")) return { unit: unit(word.slice(1)), mode: "write" };
     const mode = word.startsWith("+") ? "read-write" : "read";
-    const [name = "", value] = word.replace("+", "").split("=");
+    const [name = "", value] = word.replace(/^\+/, "").split("=");
+    if (isSpan(unit(name))) return { unit: unit(name), mode: "read", version: this.#spanVersion(name, value) };
     return { unit: unit(name), mode, version: value === undefined ? null : this.version(name, value) };
+  }
+
+  /** As a location that has followed all changes holds the span; or `∅`: it knows nothing of it; or `old`: it had another row. */
+  #spanVersion(name: string, asOf: string | undefined): Version {
+    const span = spanOf(unit(name))!;
+    const rows = asOf === "∅" ? [] : [...this.#rowsIn(span)];
+    if (asOf === "old") rows.pop();
+    const hash = span.kind === "count" ? countHash(rows.length) : digestOf(rows);
+    const [epoch = 0, sequence = 0] = /^\d/.test(asOf ?? "") ? asOf!.split(".").map(Number) : [];
+    return { commitId: commitId(epoch, sequence), hash };
+  }
+
+  #rowsIn(span: Span): readonly DirectoryRow[] {
+    const rows = Array.from(this.items, ([name, { commitId: id, value }]) => {
+      const { key } = splitUnit(name);
+      return { key, commitId: id, hash: contentHash(value) };
+    });
+    return rows.filter(({ key }) => contains(span, key)).toSorted((a, b) => compareKeys(a.key, b.key));
   }
 
   /** The version of a value that a cache holds: as stored, as written by this location (`2@2.1`), or one that never was. */
@@ -235,6 +297,17 @@ class Story {
     this.#tell(bytes > mostBytes ? { kind: "too-much-to-load", operation } : { kind: "loaded", operation, items });
   }
 
+  /** Storage answers the oldest scan. */
+  scanned(): void {
+    const { operation, hole, limit } = this.#take("scan");
+    const rows = this.#rowsIn({ ...hole, kind: "rows" }).map(({ key }) => ({
+      unit: unit(key),
+      ...this.items.get(unit(key))!,
+    }));
+    const walked = hole.isReversed ? rows.toReversed() : rows;
+    this.#tell({ kind: "scanned", operation, rows: walked.slice(0, limit) });
+  }
+
   /** Storage stores the oldest intent. */
   stored(): void {
     const { operation, intent } = this.#take("store-intent");
@@ -272,7 +345,7 @@ class Story {
   }
 
   /** Storage fails the oldest operation of a kind. */
-  failed(kind: "load" | "store-intent" | "complete" | "renew-leadership", effect: "none" | "unknown"): void {
+  failed(kind: "load" | "scan" | "store-intent" | "complete" | "renew-leadership", effect: "none" | "unknown"): void {
     this.#tell({ kind: "storage-failed", operation: this.#take(kind).operation, effect, reason: "the story wants it" });
   }
 
@@ -328,6 +401,11 @@ class Story {
   /** The effects of the core since the last look. */
   get said(): readonly string[] {
     return this.#said.splice(0);
+  }
+
+  /** Passes over the effects so far. */
+  forget(): void {
+    this.#said.length = 0;
   }
 
   get notes(): readonly NoteName[] {
@@ -405,6 +483,8 @@ class Story {
         return `look up ${nameOf(effect.executionId)}`;
       case "load":
         return `load ${effect.units.map(shown).join(" ")}`;
+      case "scan":
+        return `scan ${effect.limit} of ${showInterval(effect.hole)}${effect.hole.isReversed ? " backward" : ""}`;
       case "store-intent":
         return `intent ${nameOf(effect.intent.executionId)} ${showCommit(effect.intent.commitId)} ${effect.intent.units.map((held) => `${shown(held.unit)}:${held.mode}`).join(" ")}`;
       case "complete": {
@@ -416,7 +496,7 @@ class Story {
       }
       case "execute": {
         const runs = [effect.run, ...(effect.run.followers ?? [])].map(({ snapshot, access }) => {
-          const values = [...snapshot].map(([name, { value }]) => `${shown(name)}=${decode(value)}`).join(" ");
+          const values = [...snapshot].map(([name, { value }]) => `${shown(name)}=${showValue(name, value)}`).join(" ");
           return `${showAccess(access)} on ${values}`.trimEnd();
         });
         return `run ${runs.join(" and ")}`;
@@ -480,7 +560,8 @@ function showReply(reply: LviReply): string {
     case "executed": {
       const outcome = reply.outcome.kind === "result" ? decode(reply.outcome.value) : reply.outcome.code;
       const repairs = reply.repairs.map(
-        ({ unit: name, entry }) => `${shown(name)}=${decode(entry.value)}@${showCommit(entry.version.commitId)}`,
+        ({ unit: name, entry }) =>
+          `${shown(name)}=${showValue(name, entry.value)}@${showCommit(entry.version.commitId)}`,
       );
       return `executed ${reply.cause} ${outcome}${repairs.length === 0 ? "" : ` repairs ${repairs.join(" ")}`}`;
     }
@@ -3103,5 +3184,388 @@ describe("callers are told apart", () => {
     expect(story.said.at(-1)).toBe("other ← refused idempotency_key_reused");
     story.request("A", "+x=1", by(first), "again");
     expect(story.said.at(-1)).toBe("again ← executed stored ok");
+  });
+});
+
+describe("spans", () => {
+  const LIST = { a: "1", b: "2", c: "3" };
+
+  /** A location has read all rows, which are in memory since. */
+  function withRows(items: Record<string, string> = LIST, options: Partial<CoreOptions> = {}): Story {
+    const story = new Story(items, options);
+    story.request("warm", "[,)");
+    story.scanned();
+    expect(story.said.at(-1)).toBe("warm ← valid without intent");
+    return story;
+  }
+
+  test("a page is one version, compared in the step that reads it; cold rows are loaded before", () => {
+    const story = new Story(LIST);
+    story.request("A", "[b,)");
+    expect(story.said).toEqual(["scan 256 of [b,)"]);
+    story.scanned();
+    expect(story.said).toEqual(["A ← valid without intent"]);
+    story.request("B", "[b,) #[b,c)");
+    expect(story.said).toEqual(["B ← valid without intent"]);
+    story.request("C", "[a,)");
+    expect(story.said).toEqual(["scan 1000 of [a,b)"]);
+    story.scanned();
+    expect(story.said).toEqual(["C ← valid without intent"]);
+    expect(story.isIdle).toBe(true);
+  });
+
+  test("the commit id of a span says as of when, and is not compared", () => {
+    const story = withRows();
+    story.request("A", "[a,c)=1.9");
+    story.request("B", "[a,c)=0.1");
+    expect(story.said).toEqual(["A ← valid without intent", "B ← valid without intent"]);
+  });
+
+  test("a guess that a range is empty is right if it is", () => {
+    const story = withRows();
+    story.request("A", "[x,)=∅ !x");
+    story.stored();
+    expect(story.said).toEqual(["intent A 2.1 x:write [x,):read", "A ← valid 2.1"]);
+    story.request("B", "[b,c)=∅");
+    expect(story.said).toEqual(["run derive writing nothing on"]);
+  });
+
+  test("a stale page runs near storage; the reply brings its directory and the rows that are newer than the location's", () => {
+    const story = withRows();
+    story.request("W", null);
+    story.ran(did("d:=4"));
+    story.completed();
+    expect(story.said.slice(0, 2)).toEqual(["run derive writing nothing on", "complete W 2.1 new d:=4"]);
+    story.forget();
+    story.request("A", "[b,)=old");
+    expect(story.said).toEqual(["run derive writing nothing on"]);
+    story.ran(needs("[b,)", "last3 [a,)"));
+    expect(story.said).toEqual(["load b c"]);
+    story.loaded();
+    expect(story.said).toEqual(["run derive writing nothing on b=2 c=3 d=4 [b,)=b,c,d"]);
+    story.ran(did("[b,)"));
+    expect(story.said).toEqual(["A ← executed stale ok repairs [b,)=b,c,d@2.1 b=2@1.2 c=3@1.3 d=4@2.1"]);
+    story.request("B", "[b,)=2.0");
+    story.request("C", "[b,)=old");
+    expect(story.said[0]).toBe("B ← valid without intent");
+  });
+
+  test("rows that the location has had by the time that its span's version names are not sent again", () => {
+    const story = withRows();
+    story.request("W", "!d");
+    story.stored();
+    story.followup("W", C1, "d:=4");
+    story.completed();
+    story.forget();
+    const before = digestOf([]);
+    // It knows the rows of the first server, and not the new one.
+    story.request("A", null, {
+      units: [{ unit: unit("[b,)"), mode: "read", version: { commitId: commitId(2, 0), hash: before } }],
+    });
+    story.ran(needs("", "last3 [a,)"));
+    story.loaded();
+    story.ran(did("[b,)"));
+    expect(story.said.at(-1)).toBe("A ← executed stale ok repairs [b,)=b,c,d@2.1 d=4@2.1");
+  });
+
+  test("queries are answered in the step that captures: as many rows as they ask for, from the end if they say so", () => {
+    const story = new Story({ a: "1", b: "2", c: "3", d: "4" });
+    story.request("A", null);
+    story.ran(needs("", "last2 [,)"));
+    expect(story.said.slice(-1)).toEqual(["scan 2 of [,) backward"]);
+    story.scanned();
+    // The values have come with the rows.
+    expect(story.said).toEqual(["run derive writing nothing on c=3 d=4 [c,)=c,d"]);
+    story.ran(needs("", "last3 [,)", "first1 [,)", "count [a,d)"));
+    expect(story.said).toEqual(["scan 3 of [,c) backward"]);
+    story.scanned();
+    expect(story.said).toEqual(["run derive writing nothing on b=2 c=3 d=4 a=1 [b,)=b,c,d [,a+)=a #[a,d)=3"]);
+    story.ran(did("[b,) [,a+) #[a,d)"));
+    expect(story.said).toEqual([
+      "A ← executed requested ok repairs #[a,d)=3@2.0 [,a+)=a@2.0 [b,)=b,c,d@2.0 a=1@1.1 b=2@1.2 c=3@1.3 d=4@1.4",
+    ]);
+  });
+
+  test("a run that observes a part of a captured span depends on that part", () => {
+    const story = withRows();
+    story.request("A", null);
+    story.ran(needs("", "first3 [,)"));
+    story.loaded();
+    story.forget();
+    // Its own delete was the first row that it saw, and the second one is enough.
+    story.ran(did("[,b+) a:=∅"));
+    expect(story.said).toEqual(["complete A 2.1 new a:=∅"]);
+    // Another row behind that part disturbs nobody.
+    story.request("B", null);
+    story.ran(did("bb:=9"));
+    expect(story.said.at(-1)).toBe("complete B 2.2 new bb:=9");
+    story.completed();
+    expect(story.said.at(-1)).toBe("A ← executed requested ok repairs [,b+)=b@2.2 a=∅@2.1 b=2@1.2 c=3@1.3");
+  });
+
+  test("an insert between capture and locks is found when the digest is compared again: no phantom", () => {
+    const story = withRows();
+    story.request("A", null);
+    story.ran(needs("", "count [,)", "first9 [,)"));
+    story.loaded();
+    expect(story.said.at(-1)).toBe("run derive writing nothing on a=1 b=2 c=3 #[,)=3 [,)=a,b,c");
+    // Somebody inserts a row while it runs.
+    story.request("B", "!bb");
+    story.stored();
+    story.followup("B", C1, "bb:=9");
+    story.completed();
+    expect(story.storedValue("bb")).toBe("9");
+    story.forget();
+    story.ran(did("#[,) [,) z:=3"));
+    expect(story.said).toEqual(["run derive writing z on a=1 b=2 bb=9 c=3 #[,)=4 [,)=a,b,bb,c"]);
+    expect(story.notes).toContain("contention_round");
+    story.ran(did("#[,) [,) z:=4"));
+    expect(story.said).toEqual(["complete A 2.2 new z:=4"]);
+    story.completed();
+    expect(story.said.at(-1)).toMatch(/ repairs #\[,\)=5@2\.2 \[,\)=a,b,bb,c,z@2\.2 /);
+    expect(story.isIdle).toBe(true);
+  });
+
+  describe("with a told writer inside", () => {
+    /** A has told that it inserts b. */
+    function withInsert(): Story {
+      const story = withRows({ a: "1", c: "3", x: "7" });
+      story.request("A", "!b");
+      story.stored();
+      expect(story.said).toEqual(["intent A 2.1 b:write", "A ← valid 2.1"]);
+      return story;
+    }
+
+    test("a page around it waits, and the writer is re-executed at once", () => {
+      const story = withInsert();
+      story.request("B", "[a,c)", { location: "far" });
+      expect(story.said).toEqual(["run declared on"]);
+      story.ran(did("b:=2"));
+      story.completed();
+      expect(story.said).toEqual(["complete A 2.1 pending b:=2", "run derive writing nothing on"]);
+      story.ran(needs("", "first9 [a,c)"));
+      expect(story.said).toEqual(["load a"]);
+      story.loaded();
+      expect(story.said).toEqual(["run derive writing nothing on a=1 b=2 [a,c)=a,b"]);
+    });
+
+    test("so does that of the writer's own location, which may hold one of its writes and lack another", () => {
+      const story = withInsert();
+      const rows = [
+        { key: "a" as Key, commitId: commitId(1, 1), hash: contentHash(encode("1")) },
+        { key: "b" as Key, commitId: C1, hash: contentHash(encode("2")) },
+      ];
+      story.request("B", null, {
+        units: [{ unit: unit("[a,c)"), mode: "read", version: { commitId: C1, hash: digestOf(rows) } }],
+      });
+      expect(story.said).toEqual(["run declared on"]);
+      expect(story.notes).not.toContain("own_write");
+      story.ran(did("b:=2"));
+      story.completed();
+      // Its rows are those that were applied.
+      expect(story.said).toEqual(["complete A 2.1 pending b:=2", "B ← valid without intent"]);
+    });
+
+    test("a write that has read one of its writes and a span around it waits instead of going behind", () => {
+      const story = withRows({ a: "1", x: "7" });
+      story.request("A", "+x=7 !b");
+      story.loaded();
+      story.stored();
+      story.forget();
+      story.request("B", "+x=8@2.1 [a,c)");
+      expect(story.said).toEqual(["run declared on x=7"]);
+      expect(story.notes).not.toContain("queued_behind");
+      story.ran(did("x x:=8 b:=2"));
+      story.completed();
+      expect(story.said).toEqual(["complete A 2.1 pending x:=8 b:=2", "run derive writing x on x=8"]);
+    });
+
+    test("many of them are re-executed at once", () => {
+      const story = withRows();
+      for (const name of ["d", "e", "f"]) {
+        story.request(name.toUpperCase(), `!${name}`);
+        story.stored();
+      }
+      story.forget();
+      story.request("R", "[,)");
+      expect(story.said).toEqual(["run declared on", "run declared on", "run declared on"]);
+    });
+
+    test("a page beside it is valid", () => {
+      const story = withInsert();
+      story.request("B", "[b+,)");
+      story.request("C", "[,b)");
+      expect(story.said).toEqual(["B ← valid without intent", "C ← valid without intent"]);
+    });
+  });
+
+  test("a write that has read a page holds it: inserts inside wait for it, others don't", () => {
+    const story = withRows();
+    story.request("A", "[a,c) !z");
+    story.stored();
+    expect(story.said).toEqual(["intent A 2.1 z:write [a,c):read", "A ← valid 2.1"]);
+    story.request("B", "!d");
+    story.stored();
+    expect(story.said).toEqual(["intent B 2.2 d:write", "B ← valid 2.2"]);
+    // It is re-executed at once, on the rows that were validated.
+    story.request("C", "!bb");
+    expect(story.said).toEqual(["load a b"]);
+    story.loaded();
+    expect(story.said).toEqual(["run declared on a=1 b=2 [a,c)=a,b"]);
+    story.ran(did("[a,c) z:=2"));
+    story.completed();
+    expect(story.said).toEqual(["complete A 2.1 pending z:=2", "intent C 2.3 bb:write"]);
+  });
+
+  test("a writer that waits is not overtaken by pages around its row", () => {
+    const story = withRows();
+    story.request("A", "[a,c) !z");
+    story.stored();
+    story.request("B", "!b");
+    story.request("C", "[a,c) !y");
+    story.loaded();
+    story.forget();
+    story.ran(did("[a,c) z:=2"));
+    story.completed();
+    expect(story.said).toEqual(["complete A 2.1 pending z:=2", "intent B 2.2 b:write"]);
+    story.stored();
+    expect(story.said[0]).toBe("B ← valid 2.2");
+  });
+
+  test("after a restart an intent that has read a page is re-executed on the same rows, which are loaded again", () => {
+    const story = withRows();
+    story.request("A", "[a,c) !z");
+    story.stored();
+    story.restart();
+    story.forget();
+    story.request("B", "!b");
+    expect(story.said).toEqual(["scan 256 of [a,c)"]);
+    story.scanned();
+    expect(story.said).toEqual(["load a b"]);
+    story.loaded();
+    expect(story.said).toEqual(["run declared on a=1 b=2 [a,c)=a,b"]);
+    story.ran(did("[a,c) z:=2"));
+    story.completed();
+    expect(story.said[0]).toBe("complete A 2.1 pending z:=2");
+  });
+
+  test("in a memory that holds nothing such a re-execution has the rows of all its pages in the step in which it runs", () => {
+    const story = new Story(LIST, { hotBytes: 0 });
+    story.request("A", "[a,b) [c,d) !z");
+    story.scanned();
+    story.scanned();
+    story.stored();
+    expect(story.said.at(-1)).toBe("A ← valid 2.1");
+    story.restart();
+    story.forget();
+    story.passes(5_000);
+    expect(story.said).toEqual(["scan 256 of [a,b)"]);
+    story.scanned();
+    expect(story.said).toEqual(["scan 1000 of [c,d)"]);
+    story.scanned();
+    expect(story.said).toEqual(["load a c"]);
+    story.loaded();
+    expect(story.said).toEqual(["run declared on a=1 c=3 [a,b)=a [c,d)=c"]);
+  });
+
+  test("an intent whose page has changed after it was abandoned is run anew after a restart", () => {
+    const story = withRows();
+    story.request("A", "[a,c) !z");
+    story.stored();
+    // Its locks were given up: B has inserted, and was applied.
+    story.items.set(unit("b"), { commitId: commitId(2, 2), value: encode("9") });
+    story.restart();
+    story.forget();
+    story.passes(5_000);
+    story.scanned();
+    story.loaded();
+    expect(story.notes).toContain("abandoned_intent");
+  });
+
+  test("rows that are being applied beside a load are left out of it, and come when they are applied", () => {
+    const story = new Story(LIST);
+    // The client of this insert has no answer yet.
+    story.request("A", null);
+    story.ran(did("bb:=9"));
+    expect(story.said.at(-1)).toBe("complete A 2.1 new bb:=9");
+    story.request("B", "[a,c)=old");
+    story.scanned();
+    expect(story.said).toEqual(["scan 256 of [a,c)"]);
+    expect(story.load.waiting).toBe(1);
+    story.completed();
+    expect(story.said).toEqual(["A ← executed requested ok repairs bb=9@2.1", "run derive writing nothing on"]);
+  });
+
+  test("a page that a load would bring torn is not compared with the half of a write", () => {
+    const story = new Story({ a: "1", b: "2" });
+    story.request("A", null);
+    story.ran(did("a:=7 b:=7"));
+    story.forget();
+    story.request("B", "[a,c)");
+    story.scanned();
+    expect(story.said).toEqual(["scan 256 of [a,c)"]);
+    story.completed();
+    expect(story.said.at(-1)).toBe("run derive writing nothing on");
+    expect(story.notes).toContain("stale");
+  });
+
+  test("storage that can't be scanned refuses the request, and the next one asks again", () => {
+    const story = new Story(LIST);
+    story.request("A", "[a,c)");
+    story.failed("scan", "none");
+    expect(story.said.at(-1)).toBe("A ← refused busy");
+    story.request("B", "[a,c)");
+    story.scanned();
+    expect(story.said.at(-1)).toBe("B ← valid without intent");
+  });
+
+  test("rows count as units: a handler that walks over more than a set may have is refused", () => {
+    const story = withRows(LIST, { maxUnits: 2 });
+    story.request("A", null);
+    story.ran(needs("", "first9 [,)"));
+    expect(story.said.at(-1)).toBe("A ← refused too_many_units");
+    story.request("B", null);
+    story.ran(needs("", "count [,)"));
+    expect(story.said.at(-1)).toBe("run derive writing nothing on #[,)=3");
+  });
+
+  test("a range with more rows than memory holds is refused", () => {
+    const items = Object.fromEntries(Array.from({ length: 1_300 }, (_, n) => [`k${1_000 + n}`, "1"]));
+    const story = new Story(items, { hotBytes: 20_000 });
+    story.request("A", "#[,)");
+    story.scanned();
+    expect(story.said).toEqual(["scan 256 of [,)", "scan 1000 of [k1255+,)"]);
+    story.scanned();
+    expect(story.said).toEqual(["A ← refused too_many_units"]);
+    expect(story.isIdle).toBe(true);
+  });
+
+  test("record mode asks for queries too, and a run without guesses for one after the other", () => {
+    const story = withRows();
+    story.request("A", null, { handler: "recorded" });
+    expect(story.said).toEqual(["run record on"]);
+    story.ran({ kind: "missing", units: [unit("x")], queries: [ask("first1 [b,)")] });
+    expect(story.said).toEqual(["load x b"]);
+    story.loaded();
+    expect(story.said).toEqual(["run record on x=∅ b=2 [b,b+)=b"]);
+    story.ran(did("x [b,b+)"));
+    expect(story.said).toEqual(["A ← executed requested ok repairs [b,b+)=b@2.0 b=2@1.2 x=∅@2.0"]);
+  });
+
+  test("executions that read spans go alone, as head of a train and as follower", () => {
+    const story = withRows({ x: "1" });
+    story.request("A", "+x=0");
+    story.loaded();
+    story.request("B", "+x=0");
+    story.request("C", "+x=0 [a,c)");
+    story.request("D", "+x=0");
+    story.ran(did("x x:=2"));
+    story.forget();
+    story.completed();
+    expect(story.said.at(-1)).toBe("run derive writing x on x=2");
+    story.ran(did("x x:=3"));
+    story.forget();
+    story.completed();
+    expect(story.said.at(-1)).toBe("run derive writing x on x=3");
   });
 });

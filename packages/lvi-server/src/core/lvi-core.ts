@@ -19,6 +19,9 @@ import {
   commitId,
   compareCommits,
   type ContentHash,
+  countEntry,
+  directoryEntry,
+  type DirectoryRow,
   type Entry,
   entryOf,
   ERROR_KINDS,
@@ -26,13 +29,17 @@ import {
   type ExecutionId,
   type Followup,
   type FollowupResult,
+  isSpan,
   type LoggedLine,
   type LviAnswer,
   type LviRequest,
   type ModuleHash,
   NO_COMMIT,
   type Outcome,
+  overlaps,
   present,
+  type Query,
+  type IndexStatus,
   type RefusalCode,
   type Repair,
   type SamplePath,
@@ -40,7 +47,11 @@ import {
   type ReadLeaseStatus,
   type SetLeft,
   sameVersion,
+  spanId,
+  spanOf,
+  tableOf,
   type UnitId,
+  unitId,
   type Version,
   type Write,
 } from "@radical/protocol";
@@ -93,8 +104,11 @@ import {
   type Stage,
   type Storing,
   type Tell,
+  turningOf,
+  type Turning,
   usageOf,
   type Validate,
+  writesOf,
 } from "./execution.ts";
 import { Listeners, type ListeningEffect } from "./listeners.ts";
 import { FinishedExecutions } from "./finished-executions.ts";
@@ -111,9 +125,23 @@ import {
 } from "./intent.ts";
 import { Leader } from "./leader.ts";
 import { LeaseNaming } from "./lease-naming.ts";
+import { rowsOf as rowsOfPage, turn } from "./index-pages.ts";
+import type { IndexState } from "./index-state.ts";
+import { IndexTable, type KnownIndex } from "./index-table.ts";
+import { keptWrites, movesOf } from "./kept-entries.ts";
 import type { HeldLeadership } from "./leadership.ts";
 import { accessesOf, declaredLocks, GATE, GATE_SHARED } from "./lock-requests.ts";
 import { type Access, type LockMode, LockTable, type Wait } from "./lock-table.ts";
+import type { Hole, StoredRow } from "./range-table.ts";
+import {
+  addQuery,
+  type CapturedSpan,
+  countIn,
+  itemsAmong,
+  itemsOf,
+  type Queries,
+  withObserved,
+} from "./captured-spans.ts";
 import { ModuleTable, type ModuleUse, type Plans } from "./module-table.ts";
 import type { LeaseCounts, Term } from "./read-leases.ts";
 import { repairsOf } from "./repairs.ts";
@@ -147,6 +175,10 @@ export interface Recovered {
   readonly modules: ReadonlyMap<ModuleHash, Plans>;
   /** When each module was last used, by the wall clock; of those left out it is not known. */
   readonly moduleUses?: ReadonlyMap<ModuleHash, number>;
+  /** The names of the indexes that each module's handlers keep; those that are left out keep none. */
+  readonly moduleIndexes?: ReadonlyMap<ModuleHash, readonly string[]>;
+  /** How far each index is built, by its name. Left out: none is known. */
+  readonly indexes?: ReadonlyMap<string, IndexState>;
 }
 
 export interface Now {
@@ -163,7 +195,13 @@ type Ticketed = Pick<Execution, "id" | "ticket">;
 
 type Operation =
   | { readonly kind: "look-up"; readonly execution: Execution }
-  | { readonly kind: "load"; readonly execution: Execution; readonly isReplay: boolean }
+  /** `scan`: of rows; null: of items. */
+  | {
+      readonly kind: "load";
+      readonly execution: Execution;
+      readonly isReplay: boolean;
+      readonly scan: { readonly limit: number; readonly keepsValues: boolean } | null;
+    }
   /** Values that an execution will need when its wait for locks is over. */
   | { readonly kind: "warm"; readonly execution: Execution }
   /** `doubtful`: an earlier attempt may have been carried out, so that a later failure proves nothing. */
@@ -191,6 +229,13 @@ interface RunUnderWay {
   readonly followers: readonly Member[];
 }
 
+/** A page of an index that is on its way, in an execution of the server's own. */
+interface Turned {
+  readonly execution: Execution;
+  readonly index: KnownIndex<Execution>;
+  readonly sinceMs: number;
+}
+
 /** A member of a train that has let go, and waits for the same again. */
 interface Again {
   readonly execution: Execution;
@@ -205,6 +250,8 @@ type Due =
   | { readonly kind: "run-again"; readonly execution: Execution }
   /** Read leases that the execution waits for may be over; null: those that the end of the server waits for. */
   | { readonly kind: "clear"; readonly execution: Execution | null }
+  /** The next page of an index. */
+  | { readonly kind: "turn" }
   | { readonly kind: "retry"; readonly operation: OperationId; readonly effect: Effect };
 
 export class LviCore {
@@ -215,6 +262,11 @@ export class LviCore {
   /** The latest commit id as text: it is asked for more often than it changes. */
   #named = { sequence: Number.NaN, id: NO_COMMIT };
   readonly #modules: ModuleTable;
+  readonly #indexes: IndexTable<Execution>;
+  /** The page of an index that is on its way. */
+  #turning: Turned | null = null;
+  /** Rows of the next page. */
+  #pageItems: number;
   readonly #executions = new Map<ExecutionId, Execution>();
   readonly #finished: FinishedExecutions;
   readonly #listeners: Listeners;
@@ -254,6 +306,7 @@ export class LviCore {
 
   constructor(options: CoreOptions, recovered: Recovered, { monotonicMs, wallMs }: Now, hasher: CallHasher) {
     this.#options = options;
+    this.#pageItems = options.indexPageItems;
     this.#hasher = hasher;
     this.#epoch = recovered.epoch;
     this.#nowMs = monotonicMs;
@@ -275,13 +328,17 @@ export class LviCore {
       epoch: recovered.epoch,
       ground: {
         isWanted: (unit) => this.#locks.isWantedExclusively(unit),
-        versionOf: (unit) => (this.#versions.get(unit) === undefined ? null : this.#current(unit).version),
+        versionOf: (unit) => this.#versionNow(unit),
         areNamed: () => this.#naming.isNamed(this.#nowMs),
       },
       emit: (effect) => void this.#effects.push(this.#afterNaming(effect)),
+      entryOfSpan: (span) => this.#spanNow(span, null),
       policy: options.leasePolicy,
     });
-    this.#modules = new ModuleTable(recovered.modules, recovered.moduleUses ?? new Map(), wallMs);
+    const { moduleUses = new Map(), moduleIndexes = new Map(), indexes = new Map() } = recovered;
+    this.#modules = new ModuleTable(recovered.modules, moduleUses, wallMs, moduleIndexes);
+    this.#indexes = new IndexTable(indexes, (tables) => this.#writersOf(tables));
+    this.#indexes.name(this.#modules.indexes);
     this.#versions = new VersionTable(options.hotBytes, options.hashSeed);
     for (const [unit, item] of recovered.items ?? []) this.#versions.found(unit, item);
     this.#sampler = new Sampler(this.#versions);
@@ -293,6 +350,8 @@ export class LviCore {
     const installed = new Map<CommitId, Execution>();
     // variant: intents-adopted
     for (const { intent, first } of adoptionOrder(recovered.pending)) this.#adopt(intent, first, installed);
+    this.#indexes.awaitAll();
+    if (!this.#indexes.isEmpty) this.#deadlines.add(monotonicMs, { kind: "turn" });
   }
 
   hasModule(module: ModuleHash): boolean {
@@ -309,10 +368,16 @@ export class LviCore {
     return this.#modules.setsLeft;
   }
 
+  /** The indexes that registered modules name, and those that are being dropped. */
+  get indexes(): readonly IndexStatus[] {
+    return this.#indexes.statuses;
+  }
+
   /** The executions under way, by module. */
   get moduleLoads(): ReadonlyMap<ModuleHash, ModuleLoad> {
     const loads = new Map<ModuleHash, ModuleLoad>();
     for (const execution of this.#executions.values()) {
+      if (execution.turning !== null) continue;
       const { module } = execution.invocation;
       const { executions, pending } = loads.get(module) ?? { executions: 0, pending: 0 };
       loads.set(module, { executions: executions + 1, pending: pending + (intentOf(execution) === null ? 0 : 1) });
@@ -450,12 +515,13 @@ export class LviCore {
       case "followup":
         return this.#followup(event.caller, event.followup);
       case "module-registered":
-        this.#modules.register(event.module, event.plans, this.#wallMs);
-        return;
+        return this.#registered(event.module, event.plans, event.indexes ?? []);
       case "looked-up":
         return this.#lookedUp(event.operation, event.record);
       case "loaded":
         return this.#loaded(event.operation, event.items);
+      case "scanned":
+        return this.#scanned(event.operation, event.rows);
       case "too-much-to-load":
         return this.#tooMuchToLoad(event.operation);
       case "intent-stored":
@@ -511,15 +577,17 @@ export class LviCore {
     const used = this.#modules.takeUsed();
     // variant: modules-unused
     const unused = this.#modules.takeUnused(moduleRetentionMs, () => this.#namedModules());
+    if (unused.length > 0) this.#nameIndexes();
     this.#effects.push({ kind: "collect", doneBeforeMs, toldBeforeMs, limit, used, unused });
   }
 
-  /** Pending intents are among the executions, and so is whatever runs. */
+  /** Pending intents are among the executions, and so is whatever runs. A module may be all that names an index in storage. */
   #namedModules(): ReadonlySet<ModuleHash> {
-    return new Set([...this.#executions.values()].map(({ invocation }) => invocation.module));
+    const run = [...this.#executions.values()].map(({ invocation }) => invocation.module);
+    return new Set([...run, ...this.#modules.naming(this.#indexes.unstored)]);
   }
 
-  // ── The request ────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── The request ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #request(id: CallerId, request: LviRequest): void {
     const { executionId, module, handler, units, location } = request;
@@ -548,6 +616,8 @@ export class LviCore {
     if (plans === undefined) return refuse("unknown_module", `module ${module} is not registered`, 1_000);
     const plan = plans.get(handler);
     if (plan === undefined) return refuse("unknown_handler", `module ${module} has no handler ${handler}`, null);
+    const unready = this.#indexes.unready(this.#modules.indexesOf(module));
+    if (unready !== null) return refuse("index_building", wordsOfUnready(unready), 1_000);
     if (Math.abs(request.environment.timeMs - this.#wallMs) > this.#options.maxClockSkewMs) {
       return refuse(
         "clock_skew",
@@ -616,6 +686,8 @@ export class LviCore {
     if (declared === null || !this.#modules.runsAtLocations(module, this.#modules.planOf(module, handler))) {
       return this.#runNearStorage(execution, "requested", null);
     }
+    // variant: index-near-storage
+    if (this.#lacksIndex(module, declared.units)) return this.#runNearStorage(execution, "requested", null);
     const { units } = declared;
     // Departure from the paper (section 3.6), where readers hold read locks to the end of the execution. Here a read-only
     // execution takes its place in the order in the one step that validates it, and holds nothing afterwards.
@@ -639,7 +711,7 @@ export class LviCore {
     this.#replay(execution, "asked_again");
   }
 
-  // ── Validation ─────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Validation ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
    * Whether the request is valid and over in this step. It only reads, no told execution will write what it reads, and all
@@ -669,15 +741,13 @@ export class LviCore {
     if (foreign.length < declared.length) this.#note("own_write", execution);
     const stale = foreign.filter(({ unit, version }) => version === null || !this.#versions.isCurrent(unit, version));
     if (stale.length > 0) {
-      for (const { unit, version } of stale) this.#checkLostWrite(execution, unit, version);
+      for (const { unit, version } of stale) if (!isSpan(unit)) this.#checkLostWrite(execution, unit, version);
       this.#note("stale", execution, { units: stale.map(({ unit }) => unit) });
-      // Near storage it may write at any time, so it must not hold what somebody ahead still reads.
-      if (execution.ahead.size > 0) {
-        this.#leaveQueue(execution);
-        this.#unlock(execution);
-      }
-      return this.#runNearStorage(execution, "stale", null);
+      return this.#runInPlace(execution, "stale");
     }
+    // An index may have become known while it waited.
+    // variant: index-told
+    if (this.#lacksIndex(execution.invocation.module, all)) return this.#runInPlace(execution, "requested");
     // variant: intent-needed
     if (execution.retained || all.some(({ mode }) => mode !== "read")) {
       if (!this.#isCrowded(execution)) return this.#storeIntent(execution, stage.declared);
@@ -693,6 +763,15 @@ export class LviCore {
     this.#replyValid(speculator, null, NO_FACTS);
     // No trace is left of it, so whoever joined starts anew.
     for (const { id, request } of others) this.#request(id, request);
+  }
+
+  /** It is not told. Near storage it may write at any time, so it must not hold what somebody ahead still reads. */
+  #runInPlace(execution: Execution, cause: ExecutedCause): void {
+    if (execution.ahead.size > 0) {
+      this.#leaveQueue(execution);
+      this.#unlock(execution);
+    }
+    this.#runNearStorage(execution, cause, null);
   }
 
   /** An execution that only reads has these units in their current versions: its location may get read leases on them. */
@@ -740,14 +819,13 @@ export class LviCore {
       return false;
     }
     this.#watch(execution, told, stage);
-    for (const unit of told) {
-      const holder = this.#toldHolder(execution, unit);
-      if (holder !== undefined) this.#replay(holder, "contention");
-    }
+    // A span may have many of them inside.
+    const holders = new Set(told.flatMap((unit) => this.#locks.exclusiveHolders(unit)));
+    for (const holder of holders) if (holder !== execution && isTold(holder)) this.#replay(holder, "contention");
     return false;
   }
 
-  /** The last told execution that is to write the unit. */
+  /** The last told execution that is to write the unit, or an item in it. */
   #toldHolder(execution: Execution | null, unit: UnitId): Execution | undefined {
     // variant: told-holder
     return this.#locks.exclusiveHolders(unit).findLast((holder) => holder !== execution && isTold(holder));
@@ -759,6 +837,9 @@ export class LviCore {
    * write at once, and its place in the order is behind that intent.
    */
   #isOwnWrite(execution: Execution, unit: UnitId, version: Version | null): boolean {
+    // The commit id of a span says as of when, and a span that has one write of an intent may lack another one.
+    // variant: own-write-span
+    if (isSpan(unit)) return false;
     const writer = this.#toldHolder(execution, unit);
     // variant: own-write-version
     if (version === null || writer === undefined || intentOf(writer)?.commitId !== version.commitId) return false;
@@ -770,15 +851,20 @@ export class LviCore {
     const { completion } = writer.phase;
     const write = completion.writes.find((candidate) => candidate.unit === unit);
     // variant: own-write-content
-    return write !== undefined && sameVersion(version, entryOf(completion.commitId, write.value).version);
+    return write !== undefined && sameVersion(unit, version, entryOf(completion.commitId, write.value).version);
   }
 
   /** Whether the version table holds the units; else loads those it lacks. */
   #hot(execution: Execution, units: readonly UnitId[], stage: Stage): boolean {
+    const hole = this.#versions.holeIn(units);
+    if (hole !== null) {
+      this.#fill(execution, hole, Number.POSITIVE_INFINITY, false, stage);
+      return false;
+    }
     const missing = this.#versions.missing(units);
     if (missing.length === 0) return true;
     // If others are evicted while some are loaded, all together will be there in one step.
-    const wanted = ++execution.loads > 3 ? units : missing;
+    const wanted = ++execution.loads > 3 ? itemsAmong(units) : missing;
     const unsettled = wanted.filter((unit) => this.#versions.isUnsettled(unit));
     if (unsettled.length > 0) this.#watch(execution, unsettled, stage);
     else {
@@ -788,9 +874,36 @@ export class LviCore {
     return false;
   }
 
+  /** Loads rows of a hole, as many as are wanted and as one turn takes, or waits until the hole's one row is applied. */
+  #fill(execution: Execution, hole: Hole, wanted: number, keepsValues: boolean, stage: Stage): void {
+    const { ranges } = this.#versions;
+    if (execution.scanned > ranges.mostRows) return this.#failForRows(execution, stage);
+    const applied = this.#versions.unsettledIn(hole);
+    if (applied !== null) return this.#watch(execution, [applied], stage);
+    execution.phase = { kind: "loading", stage };
+    this.#scan(execution, hole, ranges.rowsToLoad(hole.table, wanted), keepsValues, false);
+  }
+
+  #scan(execution: Execution, hole: Hole, limit: number, keepsValues: boolean, isReplay: boolean): void {
+    const operation = ++this.#names;
+    this.#operations.set(operation, { kind: "load", execution, isReplay, scan: { limit, keepsValues } });
+    this.#versions.ranges.keep(execution);
+    this.#versions.scanStarted(operation, hole);
+    this.#effects.push({ kind: "scan", operation, hole, limit });
+  }
+
+  #scanned(operation: OperationId, rows: readonly StoredRow[]): void {
+    const { execution, isReplay, scan } = this.#takeOperation(operation, "load");
+    const { limit, keepsValues } = present(scan, "rows are the answer to a scan");
+    this.#versions.scanEnded(operation, rows, limit, keepsValues);
+    execution.scanned += rows.length;
+    if (isReplay) return this.#replayLoaded(execution);
+    this.#proceed(execution, stageLoaded(execution));
+  }
+
   #load(execution: Execution, units: readonly UnitId[], isReplay: boolean): void {
     const operation = ++this.#names;
-    this.#operations.set(operation, { kind: "load", execution, isReplay });
+    this.#operations.set(operation, { kind: "load", execution, isReplay, scan: null });
     this.#versions.loadStarted(operation, units);
     // The reads of an intent were validated, and the values must be loaded again.
     const mostBytes = isReplay ? Number.POSITIVE_INFINITY : this.#options.maxReadBytes;
@@ -833,6 +946,13 @@ export class LviCore {
     this.#failForBytes(execution, stageLoaded(execution));
   }
 
+  #failForRows(execution: Execution, stage: Stage): void {
+    const near = stage.kind === "validate" ? null : stage.near;
+    const { mostRows } = this.#versions.ranges;
+    const message = `the handler reads ranges of more than ${mostRows} items, which is more than the server keeps in memory`;
+    this.#fail(execution, near, "too_many_units", message);
+  }
+
   #failForBytes(execution: Execution, stage: Stage): void {
     const near = stage.kind === "validate" ? null : stage.near;
     if (near !== null && near.recording && near.guessing) return this.#captureStrictly(execution, near);
@@ -840,9 +960,10 @@ export class LviCore {
     this.#fail(execution, near, "too_many_units", `the handler reads more than ${maxReadBytes} bytes of values`);
   }
 
-  // ── The write intent and its followup ──────────────────────────────────────────────────────────────────────────
+  // ── The write intent and its followup ──────────────────────────────────────────────────────────────────────────────
 
   #storeIntent(execution: Execution, declared: Declared): void {
+    this.#versions.ranges.release(execution);
     // variant: intent-commit-id
     const commit = this.#takeCommitId();
     const intent: Intent = {
@@ -961,7 +1082,7 @@ export class LviCore {
     this.#completePending(execution, phase, followup, "followup", [{ caller, result: "applied" }]);
   }
 
-  // ── Re-execution (paper, section 3.4) ──────────────────────────────────────────────────────────────────────────
+  // ── Re-execution (paper, section 3.4) ──────────────────────────────────────────────────────────────────────────────
 
   /**
    * Runs the handler in place of the followup. Departure from the paper, which waits for the timer: it happens at once when
@@ -979,9 +1100,7 @@ export class LviCore {
     }
     this.#note("re_execution", execution, { cause });
     phase.replay = "loading";
-    const reads = readsOf(phase.intent);
-    if (this.#versions.missing(reads).length > 0) this.#load(execution, reads, true);
-    else this.#replayLoaded(execution);
+    this.#replayLoaded(execution);
   }
 
   /** A server that adopted many intents is not to have all its workers and all of storage busy with them. */
@@ -1000,23 +1119,35 @@ export class LviCore {
     this.#replay(execution, "followup_lost");
   }
 
+  /** Runs the handler if memory has all that it reads; else loads it. */
   #replayLoaded(execution: Execution): void {
     const { phase } = execution;
     // The followup was faster.
     if (phase.kind !== "pending") return;
     const { intent } = phase;
+    const reads = readsOf(intent);
+    const hole = this.#versions.holeIn(reads);
+    if (hole !== null) {
+      const limit = this.#versions.ranges.rowsToLoad(hole.table, Number.POSITIVE_INFINITY);
+      return this.#scan(execution, hole, limit, false, true);
+    }
+    // Its locks hold off every change of the rows of its spans.
+    const rows = reads.flatMap((unit) => this.#itemsIn(unit));
+    const items = [...new Set([...itemsAmong(reads), ...rows])];
+    if (this.#versions.missing(items).length > 0) return this.#load(execution, items, true);
     const snapshot = new Map<UnitId, Entry>();
+    for (const unit of rows) snapshot.set(unit, present(this.#versions.get(unit), VALIDATED));
     for (const { unit, mode, version } of intent.units) {
       if (mode === "write") continue;
-      const entry = present(this.#versions.get(unit), VALIDATED);
+      const entry = present(this.#spanNow(unit, execution) ?? this.#versions.get(unit), VALIDATED);
       // An intent that was abandoned before a crash holds nothing that was validated.
       // variant: re-execution-reads
-      if (version === null || !sameVersion(version, entry.version)) return this.#abandon(execution, phase, false);
+      if (version === null || !sameVersion(unit, version, entry.version)) return this.#abandon(execution, phase, false);
       snapshot.set(unit, entry);
     }
     const writes = intent.units.filter(({ mode }) => mode !== "read").map(({ unit }) => unit);
     phase.replay = "running";
-    const set = { reads: new Set(readsOf(intent)), writes: new Set(writes) };
+    const set = { reads: new Set(reads), writes: new Set(writes) };
     this.#run(execution, snapshot, { kind: "declared", set }, phase.kills, true, NO_FOLLOWERS);
   }
 
@@ -1092,7 +1223,7 @@ export class LviCore {
     this.#note("determinism_alarm", about, { detail: "two runs of one execution differ" });
   }
 
-  // ── Near-storage execution ─────────────────────────────────────────────────────────────────────────────────────
+  // ── Near-storage execution ─────────────────────────────────────────────────────────────────────────────────────────
 
   #runNearStorage(execution: Execution, cause: ExecutedCause, abandoned: Abandoned | null): void {
     // A pending intent is a promise, whatever it costs.
@@ -1111,6 +1242,7 @@ export class LviCore {
       recording: plan === "recorded" || plan === "near-storage",
       guessing: true,
       wanted: declaredReads(execution, abandoned),
+      queries: declaredCounts(execution, abandoned),
       runs: 0,
       rounds: 0,
       gated: false,
@@ -1122,7 +1254,11 @@ export class LviCore {
    * handler on them. That step is the place in the order of an execution that turns out to write nothing.
    */
   #capture(execution: Execution, near: NearStorage): void {
-    const wanted = [...near.wanted];
+    const stage: Capture = { kind: "capture", near };
+    const spans = this.#walk(execution, near, stage);
+    if (spans === null) return;
+    const rows = spans.flatMap((walked) => itemsOf(walked.span, walked.rows));
+    const wanted = [...new Set([...near.wanted, ...rows])];
     if (wanted.length > this.#options.maxUnits || near.runs > this.#options.maxUnits) {
       if (near.recording && near.guessing) return this.#captureStrictly(execution, near);
       return this.#fail(
@@ -1132,8 +1268,9 @@ export class LviCore {
         `the handler accesses more than ${this.#options.maxUnits} units`,
       );
     }
-    const stage: Capture = { kind: "capture", near };
-    if (!this.#settled(execution, wanted, stage)) return;
+    // A span stands for its rows.
+    const units = [...near.wanted, ...spans.map(({ unit }) => unit)];
+    if (!this.#settled(execution, units, stage)) return;
     if (!this.#hot(execution, wanted, stage)) return;
     const snapshot = new Map<UnitId, Entry>();
     let bytes = 0;
@@ -1142,12 +1279,40 @@ export class LviCore {
       snapshot.set(unit, entry);
       bytes += entry.value?.length ?? 0;
     }
+    for (const { unit } of spans) snapshot.set(unit, present(this.#spanNow(unit, execution), HOT));
+    assert(
+      spans.every(({ span, rows: found }) =>
+        found.every((row) => isRowOf(snapshot.get(unitId(span.table, row.key)), row)),
+      ),
+      "the rows and the values in memory are of the same versions",
+    );
     if (bytes > this.#options.maxReadBytes) return this.#failForBytes(execution, stage);
+    if (execution.turning !== null) {
+      const walked = spans.flatMap(({ rows: found }) => found);
+      return this.#turnPage(execution, execution.turning, near, walked, snapshot);
+    }
     const followers = this.#followersOf({ execution, near, snapshot }, bytes);
     near.runs++;
-    if (execution.sender?.watches === true) this.#watchFor(execution.sender, wanted);
+    if (execution.sender?.watches === true) this.#watchFor(execution.sender, units);
     execution.phase = { kind: "running", near, snapshot };
     this.#run(execution, snapshot, this.#accessOf(execution, near), near.abandoned?.kills ?? 0, false, followers);
+  }
+
+  /** The spans that the queries of a run walk over, in this step; null: they are being loaded. */
+  #walk(execution: Execution, { queries }: NearStorage, stage: Capture): readonly CapturedSpan[] | null {
+    const { ranges } = this.#versions;
+    const spans: CapturedSpan[] = [];
+    for (const query of queries.values()) {
+      const found =
+        query.kind === "rows" ? ranges.walk(query) : (ranges.holeIn(query, false) ?? { span: query, rows: [] });
+      if ("isReversed" in found) {
+        const [wanted, keepsValues] = query.kind === "rows" ? [query.limit, true] : [Number.POSITIVE_INFINITY, false];
+        this.#fill(execution, found, wanted, keepsValues, stage);
+        return null;
+      }
+      spans.push({ unit: spanId(found.span), ...found });
+    }
+    return spans;
   }
 
   #accessOf(execution: Execution, near: NearStorage): RunAccess {
@@ -1163,7 +1328,7 @@ export class LviCore {
     return new Set([...held].filter((unit) => this.#locks.modeOf(execution, unit) === "exclusive"));
   }
 
-  // ── Trains ─────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Trains ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
    * The members that follow an execution that is about to run: the next of those that wait for its units, whose values are
@@ -1231,12 +1396,15 @@ export class LviCore {
 
   /** Completes in one commit what was done; the others leave, or wait again under their tickets. */
   #arrived(members: readonly Member[], results: readonly RunResult[]): void {
+    // variant: index-train
     const { done, left, again } = arrivalOf(
       members,
       results,
       (execution, { reads, writes }) =>
         reads.every((unit) => this.#locks.modeOf(execution, unit) !== undefined) &&
-        writes.every(({ unit }) => this.#locks.modeOf(execution, unit) === "exclusive"),
+        writes.every(({ unit }) => this.#locks.modeOf(execution, unit) === "exclusive") &&
+        // Alone it gets the entries that go with its writes.
+        !writes.some(({ unit }) => this.#keptFor(execution, tableOf(unit)).length > 0),
       () => ({ id: this.#takeCommitId(), sequence: this.#sequence }),
     );
     const completing: Ending[] = [];
@@ -1287,15 +1455,24 @@ export class LviCore {
     switch (result.kind) {
       case "missing":
         for (const unit of result.units) near.wanted.add(unit);
+        for (const query of result.queries ?? NO_QUERIES) addQuery(near.queries, query);
         return this.#capture(execution, near);
       case "needs": {
         const { reads, writes } = result.set;
-        for (const unit of reads) near.wanted.add(unit);
+        for (const unit of itemsAmong(reads)) near.wanted.add(unit);
+        const { queries = NO_QUERIES } = result;
+        for (const query of queries) addQuery(near.queries, query);
+        for (const unit of reads) {
+          const count = countIn(unit);
+          if (count !== null) addQuery(near.queries, count);
+        }
+        // The span that a query will observe is not known before it has its answer.
+        if (queries.length > 0) return this.#capture(execution, near);
         if (writes.size === 0 && this.#locks.heldBy(execution).size === 0) return this.#capture(execution, near);
         return this.#cover(execution, [...reads], [...writes], { kind: "capture", near });
       }
       case "completed": {
-        const ran = { snapshot, result };
+        const ran = { snapshot: withObserved(snapshot, result.reads), result };
         // variant: get-must-not-write
         if (execution.mustNotWrite && result.writes.length > 0) return this.#refuseWrites(execution, near);
         // variant: trace-needed
@@ -1359,6 +1536,7 @@ export class LviCore {
   #captureStrictly(execution: Execution, near: NearStorage): void {
     near.guessing = false;
     near.wanted = declaredReads(execution, near.abandoned);
+    near.queries = declaredCounts(execution, near.abandoned);
     this.#capture(execution, near);
   }
 
@@ -1425,13 +1603,136 @@ export class LviCore {
       (unit) => !this.#versions.isCurrent(unit, present(ran.snapshot.get(unit), CAPTURED).version),
     );
     // variant: reads-confirmed
-    if (!changed) return this.#completeRan(execution, { kind: "near-storage", near, ran }, ran.result);
+    if (!changed) return this.#completeKept(execution, stage);
     if (near.gated) return this.#capture(execution, near);
     if (near.rounds + 1 >= this.#options.maxRounds) return this.#startOver(execution, [], { kind: "capture", near });
     near.rounds++;
     this.#note("contention_round", execution);
     this.#capture(execution, near);
   }
+
+  // ── Indexes ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #registered(module: ModuleHash, plans: Plans, indexes: readonly string[]): void {
+    this.#modules.register(module, plans, this.#wallMs, indexes);
+    this.#indexes.tryAgain(indexes);
+    this.#nameIndexes();
+  }
+
+  /** From this step on the indexes that the modules name are kept. */
+  #nameIndexes(): void {
+    this.#indexes.name(this.#modules.indexes);
+    if (!this.#indexes.isEmpty) this.#deadlines.add(this.#nowMs, { kind: "turn" });
+  }
+
+  /** Told executions, and those whose writes are on their way to storage, that write any of the tables. */
+  #writersOf(tables: ReadonlySet<string>): readonly Execution[] {
+    return [...this.#executions.values()].filter(
+      (execution) => writesOf(execution)?.some((unit) => tables.has(tableOf(unit))) === true,
+    );
+  }
+
+  /** Indexes of the table that the primary keeps for the execution. */
+  #keptFor({ invocation }: Execution, table: string): readonly KnownIndex<Execution>[] {
+    return this.#indexes.keptFor(table, this.#modules.indexesOf(invocation.module));
+  }
+
+  /**
+   * Whether the units are to be written by a module that lacks an index of their table. It is not told `valid`: its entries are
+   * known only where it runs, and the primary adds them to its commit.
+   */
+  #lacksIndex(module: ModuleHash, units: readonly AccessedUnit[]): boolean {
+    if (this.#indexes.isEmpty) return false;
+    const own = this.#modules.indexesOf(module);
+    return units.some(({ unit, mode }) => mode !== "read" && this.#indexes.keptFor(tableOf(unit), own).length > 0);
+  }
+
+  /** Completes with the entries of indexes that the module lacks, once those are locked as well. */
+  #completeKept(execution: Execution, stage: Confirm): void {
+    const { near, ran } = stage;
+    const of: RanNearStorage = { kind: "near-storage", near, ran };
+    const { reads, writes } = ran.result;
+    const keptFor = (table: string): readonly KnownIndex<Execution>[] => this.#keptFor(execution, table);
+    const items = writes.map(({ unit }) => unit).filter((unit) => keptFor(tableOf(unit)).length > 0);
+    // variant: index-entries
+    if (items.length === 0) return this.#completeRan(execution, of, ran.result);
+    if (!this.#hot(execution, [...reads, ...items], stage)) return;
+    const stored = (unit: UnitId): Uint8Array | null => present(this.#versions.get(unit), HOT).value;
+    const refused = (outcome: Outcome): void =>
+      this.#completeRan(execution, { ...of, ran: null }, { outcome, writes: [] });
+    const found = movesOf(writes, keptFor, stored);
+    if (found.kind === "refused") return refused(found.outcome);
+    const { units } = found;
+    const areHeld = near.gated || units.every((unit) => this.#locks.modeOf(execution, unit) === "exclusive");
+    if (!areHeld) return this.#cover(execution, reads, [...writes.map(({ unit }) => unit), ...units], stage);
+    if (!this.#hot(execution, [...reads, ...items, ...units], stage)) return;
+    const kept = keptWrites(found.moves, stored);
+    if (kept.kind === "refused") return refused(kept.outcome);
+    this.#completeRan(execution, of, { ...ran.result, writes: [...writes, ...kept.writes].toSorted(byUnit) });
+  }
+
+  /** Begins the next page of an index, if none is on its way. */
+  #turnNext(): void {
+    if (this.#turning !== null || this.#draining) return;
+    const index = this.#indexes.next();
+    if (index === null) return;
+    const { declaration, state } = index;
+    const page = { index: declaration, state, isNamed: this.#indexes.isNamed(index), items: this.#pageItems };
+    const id = `${hex(this.#epoch, 8)}${hex(++this.#names, 24)}` as ExecutionId;
+    const execution = turningOf(page, id, ++this.#tickets, this.#wallMs);
+    this.#executions.set(id, execution);
+    this.#budgets.begin(execution.location, execution.usage, this.#nowMs);
+    this.#turning = { execution, index, sinceMs: this.#nowMs };
+    const near = this.#nearStorage(execution, "requested", null);
+    const rows = rowsOfPage(page);
+    if (rows !== null) addQuery(near.queries, rows);
+    this.#capture(execution, near);
+  }
+
+  /** The page takes the place of a handler's run: it goes on and commits as such a run does. */
+  #turnPage(
+    execution: Execution,
+    turning: Turning,
+    near: NearStorage,
+    rows: readonly DirectoryRow[],
+    snapshot: ReadonlyMap<UnitId, Entry>,
+  ): void {
+    const turned = turn(turning.page, rows, snapshot);
+    if (turned.kind === "needs") {
+      for (const unit of turned.units) near.wanted.add(unit);
+      return this.#capture(execution, near);
+    }
+    turning.next = turned.next;
+    const { reads, writes } = turned;
+    this.#ran(execution, near, snapshot, {
+      kind: "completed",
+      outcome: NO_RESULT,
+      reads,
+      writes: writes.toSorted(byUnit),
+    });
+  }
+
+  /** Of the execution that turns a page: it is stored, or was given up. */
+  #turnEnded({ turning }: Execution, isStored: boolean): void {
+    const { index, sinceMs } = present(this.#turning, "a page that ends is the one on its way");
+    this.#turning = null;
+    const { page, next } = present(turning, "the execution turns a page");
+    let pauseMs = this.#options.retryMs;
+    if (isStored && next !== undefined) {
+      this.#indexes.turned(index, page.state, next);
+      this.#pageItems = Math.min(this.#options.indexPageItems, this.#pageItems * 2);
+      // Half of the time is left to others.
+      pauseMs = Math.min(this.#nowMs - sinceMs, pauseMs);
+      if (next?.phase !== page.state.phase) {
+        const detail = `${page.index.name}: ${next?.phase ?? "dropped"} after ${page.state.items} items`;
+        this.#note("index_turned", null, { detail });
+      }
+      // Its items may have too many bytes for one execution.
+    } else this.#pageItems = Math.max(1, Math.floor(this.#pageItems / 2));
+    this.#deadlines.add(this.#nowMs + pauseMs, { kind: "turn" });
+  }
+
+  // ── The end of a run near storage ──────────────────────────────────────────────────────────────────────────────────
 
   /** An execution that leaves no trace. */
   #answer(execution: Execution, near: NearStorage, ran: Ran): void {
@@ -1455,15 +1756,23 @@ export class LviCore {
    * this step. Of a unit that several members of a train have written, the last entry is the fresh one.
    */
   #repairs(
-    { declared }: Execution,
+    execution: Execution,
     of: Pending | RanNearStorage,
     writes: readonly Write[],
     changed: ReadonlyMap<UnitId, CommitId>,
   ): readonly Repair[] {
     if (of.kind === "pending" || of.ran === null) return [];
+    const { declared } = execution;
     const entries = new Map(of.ran.snapshot);
-    for (const unit of of.ran.snapshot.keys())
+    const observed = new Set(of.ran.result.reads);
+    for (const unit of of.ran.snapshot.keys()) {
       if (changed.has(unit)) entries.set(unit, present(this.#versions.get(unit), APPLIED));
+      if (!isSpan(unit)) continue;
+      const isChanged = writes.some((write) => overlaps(unit, write.unit));
+      const entry = isChanged ? this.#spanNow(unit, execution) : entries.get(unit);
+      if (entry !== null && entry !== undefined && observed.has(unit)) entries.set(unit, entry);
+      else entries.delete(unit);
+    }
     for (const { unit } of writes) entries.set(unit, present(this.#versions.get(unit), APPLIED));
     return repairsOf(declared?.units ?? [], entries, this.#options.maxRepairBytes);
   }
@@ -1475,12 +1784,38 @@ export class LviCore {
   #current(unit: UnitId): Entry {
     const entry = present(this.#versions.get(unit), HOT);
     if (entry.value !== null) return entry;
+    return { value: null, version: { commitId: this.#asOf(unit, null), hash: null } };
+  }
+
+  /** A commit id before those that holders of the unit, or of items in it, have taken already. `applied`: one whose writes are there. */
+  #asOf(unit: UnitId, applied: Execution | null): CommitId {
     let asOf = this.#sequence;
     for (const holder of this.#locks.exclusiveHolders(unit)) {
-      const sequence = sequenceOf(holder);
+      const sequence = holder === applied ? null : sequenceOf(holder);
       if (sequence !== null) asOf = Math.min(asOf, sequence - 1);
     }
-    return { value: null, version: { commitId: commitId(this.#epoch, asOf), hash: null } };
+    return commitId(this.#epoch, asOf);
+  }
+
+  /** The entry of a span as a cache may take it; null: memory lacks rows, or the unit is not a span. */
+  #spanNow(unit: UnitId, applied: Execution | null): Entry | null {
+    const span = isSpan(unit) ? spanOf(unit) : null;
+    const { ranges } = this.#versions;
+    if (span === null || ranges.holeIn(span, false) !== null) return null;
+    const asOf = this.#asOf(unit, applied);
+    return span.kind === "count" ? countEntry(asOf, ranges.countOf(span)) : directoryEntry(asOf, ranges.rowsOf(span));
+  }
+
+  /** The items of a span without holes whose values a run on it reads. */
+  #itemsIn(unit: UnitId): readonly UnitId[] {
+    const span = isSpan(unit) ? spanOf(unit) : null;
+    return span?.kind === "rows" ? itemsOf(span, this.#versions.ranges.rowsOf(span)) : [];
+  }
+
+  /** The version of a unit in memory; null: it is not there. */
+  #versionNow(unit: UnitId): Version | null {
+    if (isSpan(unit)) return this.#spanNow(unit, null)?.version ?? null;
+    return this.#versions.get(unit) === undefined ? null : this.#current(unit).version;
   }
 
   /** Of the run by which the execution has ended. A location that was told `valid` may have told the same lines. */
@@ -1498,7 +1833,7 @@ export class LviCore {
     if (sampled !== null) this.#effects.push(sampled);
   }
 
-  // ── Completion ─────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Completion ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #completePending(
     execution: Execution,
@@ -1520,7 +1855,7 @@ export class LviCore {
     }
     // variant: completion-commit-id
     const commit = { id: this.#takeCommitId(), sequence: this.#sequence };
-    const path = of.ran === null ? null : "near-storage";
+    const path = of.ran === null || execution.turning !== null ? null : "near-storage";
     this.#completeClear([{ execution, of, commit, ended, path, followups: [] }]);
   }
 
@@ -1557,9 +1892,10 @@ export class LviCore {
       keeps: outcomeKept(execution, path),
     };
     // Under its locks its reads are still what it ran on.
+    const written = of.kind === "near-storage" ? (of.ran?.result.writes ?? writes) : writes;
     // variant: sample-taken
     const sampled =
-      path === null ? null : this.#sampler.sample(execution, path, commit, groundOf(of), { outcome, writes });
+      path === null ? null : this.#sampler.sample(execution, path, commit, groundOf(of), { outcome, writes: written });
     const expects = intentOf(execution) === null ? "new" : "pending";
     const completing: Completing = {
       kind: "completing",
@@ -1661,8 +1997,11 @@ export class LviCore {
     this.#replaced.delete(execution);
     this.#executions.delete(execution.id);
     this.#budgets.end(execution.location, execution.usage, this.#nowMs);
+    this.#versions.ranges.release(execution);
     this.#leaveQueue(execution);
     this.#unlock(execution);
+    if (execution.turning !== null) this.#turnEnded(execution, hash !== null);
+    if (this.#indexes.ended(execution)) this.#deadlines.add(this.#nowMs, { kind: "turn" });
   }
 
   /** Its callers are answered, and storage knows nothing of it. */
@@ -1682,12 +2021,13 @@ export class LviCore {
 
   /** An abandoned intent whose values can't be read now is run again later. */
   #pause(execution: Execution, abandoned: Abandoned): void {
+    this.#versions.ranges.release(execution);
     execution.phase = abandoned;
     this.#unlock(execution);
     this.#deadlines.add(this.#nowMs + this.#pauseMs(abandoned), { kind: "run-again", execution });
   }
 
-  // ── Read leases ────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Read leases ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** This instant, and the time up to which read leases may be promised in it. */
   get #term(): Term {
@@ -1751,7 +2091,7 @@ export class LviCore {
     return [...this.#inherited, ...revocations.map((revocation) => revocation.fact ?? heardOf(revocation))];
   }
 
-  // ── Locks ──────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Locks ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Waits for the gate and the units. */
   #lock(execution: Execution, accesses: readonly Access[], stage: Stage): void {
@@ -1871,7 +2211,7 @@ export class LviCore {
     }
   }
 
-  // ── Time and failures ──────────────────────────────────────────────────────────────────────────────────────────
+  // ── Time and failures ──────────────────────────────────────────────────────────────────────────────────────────────
 
   #clock(): void {
     for (
@@ -1902,6 +2242,9 @@ export class LviCore {
         case "clear":
           this.#listeners.lapse(this.#nowMs);
           this.#mayBeClear = this.#clearing.size > 0;
+          break;
+        case "turn":
+          this.#turnNext();
           break;
         case "retry":
           this.#effects.push(due.effect);
@@ -2026,7 +2369,7 @@ export class LviCore {
     }
   }
 
-  // ── Leadership ─────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Leadership ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Answers of storage and workers are kept in any case. */
   #refuseWithoutLeadership(event: Event): boolean {
@@ -2063,7 +2406,7 @@ export class LviCore {
     this.#effects.push({ kind: "halt", reason });
   }
 
-  // ── Small things ───────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Small things ───────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** The latest commit id taken. */
   get #latest(): CommitId {
@@ -2093,6 +2436,7 @@ export class LviCore {
     followers: readonly Member[],
   ): void {
     const id = ++this.#names;
+    this.#versions.ranges.release(execution);
     this.#runs.set(id, { execution, isReplay, followers });
     const { invocation, location } = execution;
     // variant: handler-run
@@ -2175,7 +2519,22 @@ function blindOf(of: Pending | RanNearStorage, writes: readonly Write[]): Readon
 
 function declaredReads({ declared }: Execution, abandoned: Abandoned | null): Set<UnitId> {
   const units = declared?.units ?? abandoned?.intent.units ?? [];
-  return new Set(units.filter(({ mode }) => mode !== "write").map(({ unit }) => unit));
+  return new Set(units.filter(({ unit, mode }) => mode !== "write" && !isSpan(unit)).map(({ unit }) => unit));
+}
+
+/** A stale span of rows may have any number of rows by now. So the run says anew which rows it wants. */
+function declaredCounts({ declared }: Execution, abandoned: Abandoned | null): Queries {
+  const queries: Queries = new Map();
+  for (const { unit } of declared?.units ?? abandoned?.intent.units ?? []) {
+    const count = countIn(unit);
+    if (count !== null) addQuery(queries, count);
+  }
+  return queries;
+}
+
+/** Whether an entry is that of the row. */
+function isRowOf(entry: Entry | undefined, { commitId: commit, hash }: DirectoryRow): boolean {
+  return entry?.version.commitId === commit && entry.version.hash === hash;
 }
 
 /** Whether the execution has an intent, so that it is never refused. */
@@ -2207,6 +2566,17 @@ function causeFor(of: Pending | RanNearStorage, { declared }: Execution, caller:
   return of.kind === "pending" || hasJoined ? "stored" : of.near.cause;
 }
 
+/** Why a module's handlers can't run, as the location tells it. */
+function wordsOfUnready({ declaration, state }: KnownIndex<unknown>): string {
+  if (state.phase === "stopped")
+    return `the index ${declaration.name} could not be built, since some items of ${declaration.table} can't be indexed as they are`;
+  return `the index ${declaration.name} is being built, and is not complete yet`;
+}
+
+function hex(number: number, digits: number): string {
+  return number.toString(16).padStart(digits, "0");
+}
+
 function wroteOnGet(handler: string, how: string): string {
   return `the handler "${handler}" must not write, because the request is a GET, and ${how}`;
 }
@@ -2215,12 +2585,16 @@ function wroteOnGet(handler: string, how: string): string {
  * How long the outcome of an ending execution is kept. A location that has sent the followup has the answer and has told
  * it, so it asks no more. A location that has asked again meanwhile has given that answer up.
  */
-function outcomeKept({ clientMayAsk, callers }: Execution, path: SamplePath | null): OutcomeKept {
+function outcomeKept({ clientMayAsk, callers, turning }: Execution, path: SamplePath | null): OutcomeKept {
   if (clientMayAsk) return "retained";
+  if (turning !== null) return "not";
   return path === "followup" && callers.length === 0 ? "not" : "briefly";
 }
 
 const NO_LINES: readonly LoggedLine[] = [];
+/** Of an execution that nobody has asked for. */
+const NO_RESULT: Outcome = { kind: "result", value: new Uint8Array() };
+const NO_QUERIES: readonly Query[] = [];
 const NOTHING_CHANGED: ReadonlyMap<UnitId, CommitId> = new Map();
 const RETRY_AFTER_MS = 1_000;
 /**

@@ -16,6 +16,8 @@ export interface ModuleUse {
 
 interface Known {
   readonly plans: Plans;
+  /** Indexes that its handlers keep. */
+  readonly indexes: readonly string[];
   usedAtMs: number;
   /** As storage knows it. */
   storedAtMs: number;
@@ -29,11 +31,24 @@ export class ModuleTable {
   /** When a location last asked for any of them. */
   #askedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** `uses`: as storage knows them; a module that is not among them counts as used now. */
-  constructor(modules: ReadonlyMap<ModuleHash, Plans>, uses: ReadonlyMap<ModuleHash, number>, nowMs: number) {
+  /**
+   * `uses`: as storage knows them; a module that is not among them counts as used now. `indexes`: those that its handlers keep; a
+   * module that is not among them has none.
+   */
+  constructor(
+    modules: ReadonlyMap<ModuleHash, Plans>,
+    uses: ReadonlyMap<ModuleHash, number>,
+    nowMs: number,
+    indexes: ReadonlyMap<ModuleHash, readonly string[]> = new Map(),
+  ) {
     for (const [module, plans] of modules) {
       const storedAtMs = uses.get(module);
-      this.#modules.set(module, { plans, usedAtMs: storedAtMs ?? nowMs, storedAtMs: storedAtMs ?? 0 });
+      this.#modules.set(module, {
+        plans,
+        indexes: indexes.get(module) ?? [],
+        usedAtMs: storedAtMs ?? nowMs,
+        storedAtMs: storedAtMs ?? 0,
+      });
     }
   }
 
@@ -43,6 +58,23 @@ export class ModuleTable {
 
   planOf(module: ModuleHash, handler: string): HandlerPlan | undefined {
     return this.#modules.get(module)?.plans.get(handler);
+  }
+
+  /** The names of the indexes that the module's handlers keep. */
+  indexesOf(module: ModuleHash): readonly string[] {
+    return this.#modules.get(module)?.indexes ?? [];
+  }
+
+  /** The modules that name one of the indexes. */
+  naming(indexes: ReadonlySet<string>): readonly ModuleHash[] {
+    return [...this.#modules]
+      .filter(([, known]) => known.indexes.some((name) => indexes.has(name)))
+      .map(([hash]) => hash);
+  }
+
+  /** The names of the indexes of all modules. */
+  get indexes(): ReadonlySet<string> {
+    return new Set(Array.from(this.#modules.values(), ({ indexes }) => indexes).flat());
   }
 
   /** Whether the handler may run at locations: its plan says so, and no two runs of its module have differed. */
@@ -66,8 +98,8 @@ export class ModuleTable {
   }
 
   /** It is in storage, used as of then. */
-  register(module: ModuleHash, plans: Plans, nowMs: number): void {
-    this.#modules.set(module, { plans, usedAtMs: nowMs, storedAtMs: nowMs });
+  register(module: ModuleHash, plans: Plans, nowMs: number, indexes: readonly string[] = []): void {
+    this.#modules.set(module, { plans, indexes, usedAtMs: nowMs, storedAtMs: nowMs });
   }
 
   use(module: ModuleHash, nowMs: number): void {

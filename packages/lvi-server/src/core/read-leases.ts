@@ -10,17 +10,18 @@
  */
 import {
   type AccessedUnit,
-  ItemMap,
   type LeasedLocation,
   type LeasedUnit,
   type SenderSession,
   type Served,
+  SpanMap,
+  tableOf,
   type UnitId,
   type UnitMap,
   type Version,
   type Write,
 } from "@radical/protocol";
-import { FadingCount, keepMost, leaseDistance, type LeasePolicy, leftOf, type UnitReader } from "./lease-policy.ts";
+import { FadingCount, keepMost, leaseDistance, type LeasePolicy, type UnitReader } from "./lease-policy.ts";
 import type { Access } from "./lock-table.ts";
 import type { Session, Sessions, SessionsOfLocation, Revocation } from "./sessions.ts";
 
@@ -51,12 +52,12 @@ export interface Term {
   readonly untilMs: number;
 }
 
-/** The units that an isolate has dropped before it sent a request, if it had heard of their leases by then. */
+/** The units of a request whose isolate has dropped its leases on what it writes, if it had heard of them by then. */
 export interface Dropped {
   readonly session: SenderSession;
   readonly units: readonly AccessedUnit[];
   /** Those of them that it writes, once they are asked for; null: they were not. */
-  written: ReadonlySet<UnitId> | null;
+  written: UnitMap<true> | null;
 }
 
 /** Since the server has started. */
@@ -91,10 +92,10 @@ interface Counts {
 
 /**
  * A read is answered by leases only if all its units are leased. So a lease is worth the part of its unit's reads for which the
- * others were leased too. The leases that ended of late say how large that part is.
+ * others were leased too. The reads of late say how large that part is.
  */
 interface TableCounts extends Counts {
-  /** Reads under these leases, by the unit's share: those that leases answered, and those that asked the primary. */
+  /** Reads of leased units, by the unit's share: those that leases answered, and those that asked the primary for another unit. */
   readonly answered: FadingCount;
   readonly asked: FadingCount;
 }
@@ -111,8 +112,6 @@ interface Use {
   readonly reads: FadingCount;
   /** The part that it had of its last read: see `LEAST_WEIGHT`. */
   share: number;
-  /** Reads that asked the primary while the unit was leased, since another was not. They count once its lease ends. */
-  asked: FadingCount;
   /** Its last lease was revoked, and nobody has decided on the next one. */
   wasLeased: boolean;
   lookAgainAtMs: number;
@@ -151,13 +150,13 @@ export class ReadLeases {
   readonly #sessions: Sessions;
   readonly #ground: Ground;
   readonly #policy: LeasePolicy;
-  readonly #holders: UnitMap<Holders> = new ItemMap();
+  readonly #holders: UnitMap<Holders> = new SpanMap();
   /** Units that were revoked, and that nobody has decided on since. */
-  readonly #revoked = new Set<UnitId>();
+  #revoked: UnitMap<true> = new SpanMap();
   #holdings = 0;
   readonly #places = new Map<string, Place>();
-  #counts = new Map<UnitId, UnitCount>();
-  #olderCounts = new Map<UnitId, UnitCount>();
+  #counts: UnitMap<UnitCount> = new SpanMap();
+  #olderCounts: UnitMap<UnitCount> = new SpanMap();
   readonly #tables = new Map<string, TableCounts>();
   #isEnding = false;
   readonly counts: LeaseCounts = { granted: 0, revoked: 0, lapsed: 0 };
@@ -179,7 +178,7 @@ export class ReadLeases {
     return this.#holders.size === 0;
   }
 
-  // ── Grants ─────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Grants ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
    * An execution of the location that only reads has these units in their current versions, in this step. If all of them are
@@ -200,7 +199,7 @@ export class ReadLeases {
       const use = useOf(count, place);
       use.share = weight / all;
       this.#countReads(count, use, 1, term.nowMs);
-      if (missing.length > 0 && place.leased.has(unit)) use.asked.add(use.share, term.nowMs);
+      if (missing.length > 0 && place.leased.has(unit)) this.#countLease(count.table, 0, use.share, term.nowMs);
     }
     if (term.nowMs < place.refusedUntilMs) return;
     if (missing.length > 0) {
@@ -223,9 +222,8 @@ export class ReadLeases {
   /** These writes are applied, and their execution has ended. Units that were leased before are leased again, if it pays still. */
   applied(writes: readonly Write[], term: Term): void {
     if (this.#places.size === 0) return;
-    const units = writes.map(({ unit }) => unit);
-    const revoked = this.#revoked.size === 0 ? NO_UNITS : units.filter((unit) => this.#revoked.has(unit));
-    this.#countWrites(units, revoked.length, term.nowMs);
+    const revoked = this.#revoked.size === 0 ? NO_UNITS : changedIn([this.#revoked], writes);
+    this.#countWrites(changedIn([this.#counts, this.#olderCounts], writes), revoked.length, term.nowMs);
     if (this.#isEnding || revoked.length === 0 || term.untilMs <= term.nowMs) return;
     const free = revoked.filter((unit) => !this.#ground.isWanted(unit));
     for (const unit of free) this.#revoked.delete(unit);
@@ -247,7 +245,7 @@ export class ReadLeases {
     if (last.length > 0) this.#tell(session, leasedOf(place, last), term);
   }
 
-  /** The session was answered by its leases so often. */
+  /** The session was answered by its leases so often, since it has said so before. */
   served(session: Session, served: readonly Served[], nowMs: number): void {
     const place = this.#places.get(session.at.location);
     if (place === undefined) return;
@@ -255,9 +253,8 @@ export class ReadLeases {
       const count = this.#counted(unit);
       const use = count?.uses.get(place.location);
       if (count === undefined || use === undefined) continue;
-      const left = reads * leftOf(nowMs - (session.held.get(unit)?.sinceMs ?? nowMs));
-      this.#countReads(count, use, left, nowMs);
-      this.#countLease(count.table, left * use.share, 0, nowMs);
+      this.#countReads(count, use, reads, nowMs);
+      this.#countLease(count.table, reads * use.share, 0, nowMs);
     }
   }
 
@@ -288,7 +285,7 @@ export class ReadLeases {
     if (session.revocations.length === 0) session.untilMs = Math.max(session.untilMs, untilMs);
     const n = this.#sessions.say(session, { kind: "lease", units }, nowMs);
     for (const { unit } of units) {
-      session.held.set(unit, { n, sinceMs: nowMs, revocation: null });
+      session.held.set(unit, { n, revocation: null });
       this.#holdersOf(unit).sessions.add(session);
     }
     this.#holdings += units.length;
@@ -324,17 +321,14 @@ export class ReadLeases {
   }
 
   #takeBack(at: SessionsOfLocation, place: Place, units: readonly UnitId[], nowMs: number): void {
-    for (const unit of units) {
-      this.#countAsked(place, unit, nowMs);
-      this.#endAt(place, unit);
-    }
+    for (const unit of units) this.#endAt(place, unit);
     for (const session of at.sessions) {
       const held = units.filter((unit) => session.held.get(unit)?.revocation === null);
       if (held.length > 0) this.#revokeFrom(session, held, nowMs);
     }
   }
 
-  // ── Revocation ─────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Revocation ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
    * Somebody wants these units exclusively from now on. Their leases end. The answer is what an execution waits for before it is told or
@@ -347,8 +341,9 @@ export class ReadLeases {
     for (const { unit: wanted, mode } of accesses) {
       // variant: exclusive-revokes
       if (mode !== "exclusive") continue;
+      // variant: span-revoked
       for (const [unit, holders] of this.#holders.overlapping(wanted)) {
-        for (const place of holders.places) this.#revokeAt(place, unit, nowMs);
+        for (const place of holders.places) this.#revokeAt(place, unit);
         for (const session of holders.sessions) {
           const holding = session.held.get(unit);
           if (holding === undefined) continue;
@@ -371,13 +366,12 @@ export class ReadLeases {
   }
 
   /** No session of the location gets the unit any more, before its writer has ended. */
-  #revokeAt(place: Place, unit: UnitId, nowMs: number): void {
-    this.#countAsked(place, unit, nowMs);
+  #revokeAt(place: Place, unit: UnitId): void {
     this.#endAt(place, unit);
     const use = this.#usedAt(place, unit);
     if (use !== undefined) use.wasLeased = true;
-    if (this.#revoked.size >= this.#bounds.counted) this.#revoked.clear();
-    this.#revoked.add(unit);
+    if (this.#revoked.size >= this.#bounds.counted) this.#revoked = new SpanMap();
+    this.#revoked.set(unit, true);
   }
 
   #endAt(place: Place, unit: UnitId): void {
@@ -534,15 +528,6 @@ export class ReadLeases {
     this.#keepMost(count, nowMs);
   }
 
-  /** The location's lease ends. */
-  #countAsked(place: Place, unit: UnitId, nowMs: number): void {
-    const count = this.#counted(unit);
-    const use = count?.uses.get(place.location);
-    if (count === undefined || use === undefined) return;
-    this.#countLease(count.table, 0, use.asked.at(nowMs), nowMs);
-    use.asked = new FadingCount();
-  }
-
   #countLease({ answered, asked }: TableCounts, byLeases: number, byThePrimary: number, nowMs: number): void {
     answered.add(byLeases, nowMs);
     asked.add(byThePrimary, nowMs);
@@ -560,17 +545,16 @@ export class ReadLeases {
    * have the part that they would have if all were leased.
    */
   #countWrites(units: readonly UnitId[], revoked: number, nowMs: number): void {
-    const read = units.filter((unit) => this.#counted(unit) !== undefined);
-    for (const unit of read) {
+    for (const unit of units) {
       const count = this.#countOf(unit);
-      const part = 1 / (this.#revoked.has(unit) ? revoked : read.length);
+      const part = 1 / (this.#revoked.get(unit) === undefined ? units.length : revoked);
       count.writes.add(part, nowMs);
       count.table.writes.add(part, nowMs);
       this.#keepMost(count, nowMs);
     }
   }
 
-  // ── Policy ─────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Policy ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Whether the location is near enough to be worth a lease of the unit. */
   #pays(at: SessionsOfLocation, place: Place, unit: UnitId, nowMs: number): boolean {
@@ -650,13 +634,13 @@ export class ReadLeases {
       uses: new Map<string, Use>(),
     };
     if (this.#counts.size >= this.#bounds.counted)
-      [this.#olderCounts, this.#counts] = [this.#counts, new Map<UnitId, UnitCount>()];
+      [this.#olderCounts, this.#counts] = [this.#counts, new SpanMap<UnitCount>()];
     this.#counts.set(unit, count);
     return count;
   }
 
   #tableOf(unit: UnitId): TableCounts {
-    const name = unit.slice(0, unit.indexOf("/"));
+    const name = tableOf(unit);
     let table = this.#tables.get(name);
     if (table !== undefined) return table;
     if (this.#tables.size >= this.#bounds.counted) this.#tables.clear();
@@ -671,10 +655,17 @@ export class ReadLeases {
   }
 }
 
+/** The units of these maps that the writes change: the items themselves, and the spans around them. */
+function changedIn(maps: readonly UnitMap<unknown>[], writes: readonly Write[]): readonly UnitId[] {
+  const changed = new Set<UnitId>();
+  for (const map of maps) for (const { unit } of writes) for (const [each] of map.overlapping(unit)) changed.add(each);
+  return [...changed];
+}
+
 function useOf({ uses }: UnitCount, { location }: Place): Use {
   let use = uses.get(location);
   if (use !== undefined) return use;
-  use = { reads: new FadingCount(), share: 1, asked: new FadingCount(), wasLeased: false, lookAgainAtMs: -Infinity };
+  use = { reads: new FadingCount(), share: 1, wasLeased: false, lookAgainAtMs: -Infinity };
   uses.set(location, use);
   return use;
 }
@@ -687,13 +678,18 @@ function leasedOf({ leased }: Place, units: readonly UnitId[]): readonly LeasedU
 }
 
 /**
- * Whether the writer's own session has dropped the lease before it sent the request. It has if it writes the unit and had heard
- * of the lease by then. A lease that was on its way was not dropped.
+ * Whether the writer's own session has dropped the lease before it sent the request. It has if it writes the unit, or an item inside
+ * of it, and had heard of the lease by then. A lease that was on its way was not dropped.
  */
 function isDropped(dropped: Dropped | null, { id }: Session, unit: UnitId, n: number): boolean {
   if (dropped === null || dropped.session.id !== id) return false;
   // variant: grant-on-its-way
   if (n > dropped.session.heard) return false;
-  dropped.written ??= new Set(dropped.units.flatMap((accessed) => (accessed.mode === "read" ? [] : [accessed.unit])));
-  return dropped.written.has(unit);
+  return (dropped.written ??= writtenOf(dropped.units)).hasOverlapping(unit);
+}
+
+function writtenOf(units: readonly AccessedUnit[]): UnitMap<true> {
+  const written = new SpanMap<true>();
+  for (const { unit, mode } of units) if (mode !== "read") written.set(unit, true);
+  return written;
 }

@@ -1,9 +1,9 @@
 /** A run of a handler: the core asks the executor for it, and hears of its result. The executor decides nothing. */
-import type { Entry, LoggedLine, Outcome, UnitId, Write } from "@radical/protocol";
+import type { Entry, LoggedLine, Outcome, Query, UnitId, Write } from "@radical/protocol";
 import type { RunId } from "./events.ts";
 import type { Invocation } from "./intent.ts";
 
-/** The units that an execution reads and writes; one that it reads and writes is in both. */
+/** The units that an execution reads and writes; one that it reads and writes is in both. Spans are among the reads. */
 export interface AccessSet {
   readonly reads: ReadonlySet<UnitId>;
   readonly writes: ReadonlySet<UnitId>;
@@ -12,7 +12,7 @@ export interface AccessSet {
 export interface Run {
   readonly id: RunId;
   readonly invocation: Invocation;
-  /** Captured values by unit. */
+  /** Captured values by unit. The value of a span is its directory, or its number of rows. */
   readonly snapshot: ReadonlyMap<UnitId, Entry>;
   readonly access: RunAccess;
   /** How often a run of the same was ended from outside: it gets longer each time, so that it ends. */
@@ -58,17 +58,20 @@ export type RunResult =
   | {
       readonly kind: "completed";
       readonly outcome: Outcome;
-      /** Units read, in any order. */
+      /** Units read, in any order. Spans are those that were observed: a part of a captured one, perhaps. */
       readonly reads: readonly UnitId[];
       /** Sorted by unit; empty unless the outcome is a result. */
       readonly writes: readonly Write[];
       /** The lines that the handler has logged. Left out: none. */
       readonly logged?: readonly LoggedLine[];
     }
-  /** The set that f^rw found; provisional if some of its reads were not captured. */
-  | { readonly kind: "needs"; readonly set: AccessSet }
-  /** Recording: units outside the snapshot were read. */
-  | { readonly kind: "missing"; readonly units: readonly UnitId[] }
+  /**
+   * The set that f^rw found; provisional if some of its reads were not captured. `queries`: those that the snapshot does not
+   * answer. Left out: none.
+   */
+  | { readonly kind: "needs"; readonly set: AccessSet; readonly queries?: readonly Query[] }
+  /** Recording: units outside the snapshot were read, or queries that it does not answer were asked. Left out: none. */
+  | { readonly kind: "missing"; readonly units: readonly UnitId[]; readonly queries?: readonly Query[] }
   /** f accessed a unit outside its set, so the set was wrong. */
   | { readonly kind: "undeclared"; readonly reason: string }
   /** Re-execution: f used up the fuel of a speculation, at the same point as at its location. */

@@ -2,18 +2,26 @@
  * Samples of executions for operators. A sample has the input of an execution and its result. The core takes it in the very
  * step in which it knows both. `radical replay` runs it again.
  */
-import type {
-  AccessedUnit,
-  CommitId,
-  Entry,
-  ExecutionId,
-  Outcome,
-  SamplePath,
-  UnitId,
-  Version,
-  Write,
+import {
+  type AccessedUnit,
+  type CommitId,
+  decodeDirectory,
+  encodeCount,
+  encodeDirectory,
+  type Entry,
+  type ExecutionId,
+  isSpan,
+  type Outcome,
+  present,
+  type SamplePath,
+  spanOf,
+  type UnitId,
+  type Version,
+  type Write,
 } from "@radical/protocol";
+import { itemsOf } from "./captured-spans.ts";
 import type { IntentUnit, Invocation } from "./intent.ts";
+import type { RangeTable } from "./range-table.ts";
 import type { VersionTable } from "./version-table.ts";
 
 /** Which executions are sampled: each `every`th of these handlers; null: of all. */
@@ -31,7 +39,7 @@ export interface Sample {
   readonly invocation: Invocation;
   /** Names its writes; null: it has none. */
   readonly commitId: CommitId | null;
-  /** Of all units that it reads, perhaps of more: as validated, or as captured. */
+  /** Of all units that it reads, perhaps of more: as validated, or as captured. With values also of the rows of spans. */
   readonly versions: ReadonlyMap<UnitId, Version>;
   /** Of the same units; null: not wanted. */
   readonly values: ReadonlyMap<UnitId, Uint8Array | null> | null;
@@ -58,13 +66,15 @@ export type Ground =
   /** Near storage, on captured values. The last run has read a part of them, and that part was still the same at its end. */
   | { readonly kind: "captured"; readonly snapshot: ReadonlyMap<UnitId, Entry>; readonly reads: readonly UnitId[] };
 
+type Memory = Pick<VersionTable, "get" | "isCurrent"> & { readonly ranges: Pick<RangeTable, "rowsOf" | "countOf"> };
+
 export class Sampler {
-  readonly #memory: Pick<VersionTable, "get" | "isCurrent">;
+  readonly #memory: Memory;
   /** Null: nothing is sampled. */
   #sampling: Sampling | null = null;
   #count = 0;
 
-  constructor(memory: Pick<VersionTable, "get" | "isCurrent">) {
+  constructor(memory: Memory) {
     this.#memory = memory;
   }
 
@@ -88,8 +98,8 @@ export class Sampler {
   ): SampleEffect | null {
     const { module, handler, args, environment } = invocation;
     if (this.#sampling === null || !this.#takes(handler, this.#sampling)) return null;
-    const values = this.#sampling.values ? this.#valuesOf(ground) : null;
-    if (values === null && this.#sampling.values) return { kind: "sample-left-out" };
+    const entries = this.#sampling.values ? this.#entriesOf(ground) : null;
+    if (entries === null && this.#sampling.values) return { kind: "sample-left-out" };
     // variant: sample-made
     const sample: Sample = {
       executionId: id,
@@ -98,8 +108,8 @@ export class Sampler {
       // The invocation may be a whole request.
       invocation: { module, handler, args, environment },
       commitId: ended === null || ended.writes.length === 0 ? null : commit,
-      versions: versionsOf(ground),
-      values,
+      versions: entries === null ? versionsOf(ground) : new Map(mapped(entries, ({ version }) => version)),
+      values: entries === null ? null : new Map(mapped(entries, ({ value }) => value)),
       ended,
     };
     return { kind: "sampled", sample };
@@ -114,21 +124,32 @@ export class Sampler {
   }
 
   /** Null: memory does not hold all of these versions. One may be a write of the same location that is not applied yet. */
-  #valuesOf(ground: Ground): Sample["values"] {
-    const values = new Map<UnitId, Uint8Array | null>();
+  #entriesOf(ground: Ground): ReadonlyMap<UnitId, Entry> | null {
+    const entries = new Map<UnitId, Entry>();
     if (ground.kind === "captured") {
-      for (const [unit, { value }] of entriesRead(ground)) values.set(unit, value);
-      return values;
+      for (const [unit, entry] of entriesRead(ground)) entries.set(unit, entry);
+      return entries;
     }
     for (const accessed of ground.units) {
       if (accessed.mode === "write") continue;
       const { unit, version } = accessed;
-      const entry = version !== null && this.#memory.isCurrent(unit, version) ? this.#memory.get(unit) : undefined;
-      if (entry === undefined) return null;
-      values.set(unit, entry.value);
+      if (version === null || !this.#memory.isCurrent(unit, version)) return null;
+      const span = isSpan(unit) ? spanOf(unit) : null;
+      const rows = span?.kind === "rows" ? this.#memory.ranges.rowsOf(span) : [];
+      if (span?.kind === "rows") entries.set(unit, { version, value: encodeDirectory(rows) });
+      else if (span !== null) entries.set(unit, { version, value: encodeCount(this.#memory.ranges.countOf(span)) });
+      for (const item of span === null ? [unit] : itemsOf(span, rows)) {
+        const entry = this.#memory.get(item);
+        if (entry === undefined) return null;
+        entries.set(item, entry);
+      }
     }
-    return values;
+    return entries;
   }
+}
+
+function* mapped<T>(entries: ReadonlyMap<UnitId, Entry>, part: (entry: Entry) => T): Generator<readonly [UnitId, T]> {
+  for (const [unit, entry] of entries) yield [unit, part(entry)];
 }
 
 function versionsOf(ground: Ground): ReadonlyMap<UnitId, Version> {
@@ -148,5 +169,9 @@ function* entriesRead({ snapshot, reads }: Ground & { kind: "captured" }): Itera
     const entry = snapshot.get(unit);
     if (entry === undefined) throw new Error(`The run has read ${unit}, which was not captured`);
     yield [unit, entry];
+    const span = isSpan(unit) ? spanOf(unit) : null;
+    if (span?.kind !== "rows" || entry.value === null) continue;
+    for (const item of itemsOf(span, decodeDirectory(entry.value)))
+      yield [item, present(snapshot.get(item), "the rows of a captured span are captured")];
   }
 }

@@ -26,7 +26,6 @@ export interface Revocation {
 export interface Holding {
   /** The number of the line that leased it. */
   readonly n: number;
-  readonly sinceMs: number;
   /** The end of the lease, of which the session has not heard; null: the unit is leased. */
   revocation: Revocation | null;
 }

@@ -8,7 +8,7 @@
  *
  * Only durable values leave a train: nobody else reads what a member has written, and no member is answered, before the commit.
  */
-import { type CommitId, type Entry, entryOf, type UnitId } from "@radical/protocol";
+import { type CommitId, type Entry, entryOf, isSpan, type UnitId } from "@radical/protocol";
 import type { Completing, Execution, NearStorage, Ran } from "./execution.ts";
 import type { RunResult } from "./run.ts";
 
@@ -51,10 +51,14 @@ export interface Arrival {
   readonly again: readonly Member[];
 }
 
-/** Whether an execution may be the head of a train, or follow one. A promised one goes on whatever happens, and goes alone. */
-export function mayTravel({ mustNotWrite }: Execution, near: NearStorage): boolean {
+/**
+ * Whether an execution may be the head of a train, or follow one. A promised one goes on whatever happens, and goes alone. So
+ * does one that reads spans: the writes of members before it would change what it has captured.
+ */
+export function mayTravel({ mustNotWrite, declared }: Execution, near: NearStorage): boolean {
+  const readsSpans = near.queries.size > 0 || declared?.units.some(({ unit }) => isSpan(unit)) === true;
   // variant: train-member
-  return !mustNotWrite && !near.gated && near.abandoned === null;
+  return !mustNotWrite && !near.gated && near.abandoned === null && !readsSpans;
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   type Line,
   type ModuleHash,
   type SessionId,
+  spanId,
   type UnitId,
   unitId,
 } from "@radical/protocol";
@@ -74,6 +75,18 @@ test("the next change of a unit is told, once, until the unit is watched again",
   watch(session, "a");
   write("a", "b");
   expect(lines.at(-1)).toEqual({ kind: "changed", n: 2, units: [note("a"), note("b")] });
+});
+
+test("the next change inside a watched span is told, under the name of the span", () => {
+  const session = listen(null);
+  const page = spanId({ table: "notes", kind: "rows", lo: "b", hi: "d" });
+  listeners.watch({ id: session, heard: 0, watches: true }, [page, note("c")], nowMs);
+  write("a", "d");
+  expect(lines).toEqual([]);
+  write("c");
+  expect(lines).toEqual([{ kind: "changed", n: 1, units: [note("c"), page] }]);
+  write("b");
+  expect(lines.length).toBe(1);
 });
 
 test("a change while no stream is open is told on the next one, until it is heard", () => {

@@ -67,6 +67,7 @@ function near(more: Partial<NearStorage> = {}): NearStorage {
     recording: false,
     guessing: true,
     wanted: new Set(),
+    queries: new Map(),
     runs: 1,
     rounds: 0,
     gated: false,

@@ -1,15 +1,16 @@
 /**
  * One run on one module: a worker thread does it, and the simulation does it with modelled handlers.
  */
-import type {
-  AccessSet,
-  deriveAccessSet,
-  HandlerModule,
-  recordHandler,
-  runHandler,
-  Snapshot,
+import {
+  type AccessSet,
+  type deriveAccessSet,
+  type HandlerModule,
+  type recordHandler,
+  type runHandler,
+  type Snapshot,
+  spanSnapshot,
 } from "@radical/wasm-host";
-import { entryOf, NO_COMMIT, type Entry, type UnitId } from "@radical/protocol";
+import { entryOf, isSpan, NO_COMMIT, spanOf, type Entry, type UnitId } from "@radical/protocol";
 import type { Follower, RunResult } from "../core/run.ts";
 import { overlaid } from "../core/train.ts";
 
@@ -66,26 +67,33 @@ export function* executeTrain(host: Host, members: Iterable<RunInThread>): Gener
 
 export function execute(host: Host, run: RunInThread): RunResult {
   const { invocation, access } = run;
-  const snapshot: Snapshot = (unit) => run.snapshot.get(unit);
+  const snapshot = spanSnapshot(run.snapshot);
   switch (access.kind) {
     case "declared":
       // As its location has run it.
       return outsideIsUndeclared(host.runHandler(invocation, snapshot, access.set, { speculative: true }));
     case "record": {
-      const { run: ended, missing } = host.recordHandler(invocation, snapshot, access);
-      return ended === null || missing.length > 0 ? { kind: "missing", units: missing } : ended;
+      const { run: ended, missing, missingQueries } = host.recordHandler(invocation, snapshot, access);
+      const isWhole = ended !== null && missing.length + missingQueries.length === 0;
+      return isWhole ? ended : { kind: "missing", units: missing, queries: missingQueries };
     }
     case "derive": {
       const derived = host.deriveAccessSet(invocation, snapshot);
       if (derived.kind === "failed") return { kind: "no-set", reason: derived.reason };
-      const { set, missing } = derived;
-      const captured = missing.length === 0 && [...set.reads].every((unit) => run.snapshot.has(unit));
+      const { set, missing, missingQueries } = derived;
+      const captured =
+        missing.length + missingQueries.length === 0 && [...set.reads].every((unit) => isCaptured(run.snapshot, unit));
       const { writable } = access;
       const covered = writable === null || [...set.writes].every((unit) => writable.has(unit));
-      if (!captured || !covered) return { kind: "needs", set };
+      if (!captured || !covered) return { kind: "needs", set, queries: missingQueries };
       return outsideIsUndeclared(host.runHandler(invocation, snapshot, set));
     }
   }
+}
+
+/** Whether the value of a unit was captured. The queries that have observed spans of rows have had their answers. */
+function isCaptured(snapshot: RunInThread["snapshot"], unit: UnitId): boolean {
+  return snapshot.has(unit) || (isSpan(unit) && spanOf(unit)?.kind === "rows");
 }
 
 /** Under a set, all that is declared was captured: a unit that was not is outside of it. */

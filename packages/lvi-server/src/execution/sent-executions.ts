@@ -47,7 +47,7 @@ export class SentExecutions {
     const values = new Map<UnitId, Entry>();
     for (const [unit, entry] of snapshot) {
       const known = sent.versions.get(unit);
-      if (known !== undefined && sameVersion(known, entry.version)) continue;
+      if (known !== undefined && sameVersion(unit, known, entry.version)) continue;
       values.set(unit, entry);
       sent.versions.set(unit, entry.version);
       sent.bytes += unit.length + (entry.value?.length ?? 0);

@@ -14,6 +14,7 @@ import { Worker } from "node:worker_threads";
 import type { ModuleHash } from "@radical/protocol";
 import type { Ended, EndedRun, Run, RunResult } from "../core/run.ts";
 import { FairQueue } from "./fair-queue.ts";
+import { pack } from "./packed-entries.ts";
 import { SentExecutions } from "./sent-executions.ts";
 import type { FromWorker, RunMessage, WorkerData } from "./worker.ts";
 
@@ -158,7 +159,7 @@ export class WorkerPool implements Executor {
     await Promise.all(threads.map(({ worker }) => worker.terminate()));
   }
 
-  // ── The queue ──────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── The queue ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #dispatch(): void {
     // The start of a thread is no part of a run's time.
@@ -244,7 +245,7 @@ export class WorkerPool implements Executor {
     return access.kind === "record" && access.guess ? Math.ceil(limitMs / GUESSING_SHARE) : limitMs;
   }
 
-  // ── A run ──────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── A run ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async #send(thread: Thread, running: Running): Promise<void> {
     const { run } = running;
@@ -265,9 +266,11 @@ export class WorkerPool implements Executor {
     }
     if (thread.running !== running) return;
     const { access, followers = null } = run;
-    const message: RunMessage = { ...thread.sent.send(run), access, followers, content, forget };
+    const sending = thread.sent.send(run);
+    const values = pack(sending.values);
+    const message: RunMessage = { ...sending, values, access, followers, content, forget };
     Atomics.store(thread.member, 0, 0);
-    thread.worker.postMessage(message);
+    thread.worker.postMessage(message, [values.bytes.buffer]);
   }
 
   /** Threads come and go more often than modules. */
@@ -329,7 +332,7 @@ export class WorkerPool implements Executor {
     resolve(ended);
   }
 
-  // ── Threads ────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Threads ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #fillLane(): void {
     if (this.#closed) return;

@@ -10,13 +10,14 @@ import type { Invocation } from "../core/intent.ts";
 import { failpoint } from "../failpoints.ts";
 import { execute, executeTrain, type Host, hostOf, type RunInThread } from "./execute.ts";
 import { paced } from "./pace.ts";
+import { type PackedEntries, unpack } from "./packed-entries.ts";
 
 export interface RunMessage {
   /** Among those that this worker keeps. */
   readonly execution: number;
   /** Null: it has it, and these values are besides those it has. */
   readonly invocation: Invocation | null;
-  readonly values: ReadonlyMap<UnitId, Entry>;
+  readonly values: PackedEntries;
   readonly access: RunAccess;
   /** Executions that it is to keep no longer. */
   readonly dropped: readonly number[];
@@ -66,7 +67,7 @@ parentPort!.postMessage("up" satisfies FromWorker);
 function runOf({ execution, invocation, values, access }: RunMessage): RunInThread {
   if (invocation !== null) kept.set(execution, { invocation, snapshot: new Map() });
   const { invocation: invoked, snapshot } = kept.get(execution)!;
-  for (const [unit, entry] of values) snapshot.set(unit, entry);
+  unpack(values, snapshot);
   return { invocation: invoked, snapshot, access };
 }
 

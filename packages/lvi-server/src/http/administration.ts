@@ -11,6 +11,8 @@ import {
   redact,
   type RedactionQuestion,
   type RedactionSecrets,
+  type SampledVersion,
+  sampledVersion,
   type SampleLine,
   type SampleQuestion,
 } from "@radical/protocol";
@@ -92,10 +94,10 @@ function lineOf(sample: Sample, redaction: RedactionQuestion, secrets: Redaction
     seed: toBase64(seed),
     caller,
     commit: commitId,
-    versions: Array.from(
-      versions.values(),
-      ({ commitId: of, hash }, index) => [units[index]!, hash === null ? null : of] as const,
-    ),
+    versions: Array.from(versions, ([unit, version], index): SampledVersion => {
+      const [, commit, digest] = sampledVersion(unit, version);
+      return digest === undefined || redaction.length > 0 ? [units[index]!, commit] : [units[index]!, commit, digest];
+    }),
     values:
       values === null
         ? null

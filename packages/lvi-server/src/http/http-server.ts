@@ -16,6 +16,8 @@ import {
   type HeardReply,
   type ListedModule,
   isModuleHash,
+  INDEXES_PATH,
+  type IndexList,
   LOG_PATH,
   LVI_PATH,
   type LviReply,
@@ -245,6 +247,7 @@ type Route =
         | "readyz"
         | "status"
         | "modules"
+        | "indexes"
         | "log"
         | "samples"
         | "none";
@@ -275,6 +278,8 @@ function routeOf(path: string): Route {
       return { kind: "status" };
     case MODULE_LIST_PATH:
       return { kind: "modules" };
+    case INDEXES_PATH:
+      return { kind: "indexes" };
     case LOG_PATH:
       return { kind: "log" };
     case SAMPLES_PATH:
@@ -379,6 +384,12 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
         const listed = (modules: readonly ListedModule[]): void =>
           answer(json(200, { modules, retentionMs } satisfies ModuleList));
         engine.listModules().then(listed, fail);
+      });
+    case "indexes":
+      expectMethod(method, "GET");
+      return receive(options, exchange, MAX_QUESTION_BYTES, () => {
+        const { indexes } = serving(options).engine;
+        answer(json(200, { indexes } satisfies IndexList));
       });
     case "log":
       expectMethod(method, "POST");

@@ -8,7 +8,7 @@ import { describe, expect, test, vi } from "vitest";
 import { hashOfResult, isHashedCall } from "../core/call-hash.ts";
 import { completionHash, type Intent, type OutcomeKept } from "../core/intent.ts";
 import { KeyRing } from "../http/keys.ts";
-import { SqliteStorage } from "./sqlite-storage.ts";
+import { SCHEMA_VERSION, SqliteStorage } from "./sqlite-storage.ts";
 import { complete, describeStorage, loadAll } from "./storage-conformance.ts";
 
 async function inFolder<T>(run: (file: string) => Promise<T>): Promise<T> {
@@ -106,6 +106,27 @@ describe("in a file", () => {
       const reader = new DatabaseSync(file, { readOnly: true });
       expect(reader.prepare("SELECT number FROM meta WHERE name = 'epoch'").get()).toMatchObject({ number: 1 });
       reader.close();
+      await storage.close();
+    }));
+
+  test("a file of the sixth schema is upgraded: its modules name no index", () =>
+    inFolder(async (file) => {
+      const old = new DatabaseSync(file);
+      old.exec(`
+        CREATE TABLE meta (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT;
+        INSERT INTO meta VALUES ('schema', 6), ('epoch', 3), ('beat', 0);
+        CREATE TABLE modules (
+          hash TEXT PRIMARY KEY, plans TEXT NOT NULL, content BLOB NOT NULL, used_at_ms INTEGER, registered_at_ms INTEGER
+        ) STRICT;
+        INSERT INTO modules VALUES ('aa', '{"f":"sliced"}', x'00', 5, 4);
+      `);
+      old.close();
+      const storage = new SqliteStorage(file);
+      const known = { hash: "aa", plans: new Map([["f", "sliced"]]), usedAtMs: 5, registeredAtMs: 4 };
+      expect(await storage.modules()).toEqual([known]);
+      const named = { ...known, hash: "bb" as ModuleHash, plans: new Map(), indexes: ["users=email"] };
+      await storage.storeModule(named, Uint8Array.of(1));
+      expect(await storage.modules()).toContainEqual(named);
       await storage.close();
     }));
 
@@ -250,12 +271,16 @@ describe("in a file", () => {
       old.exec(await readFile(new URL("fixtures/schema-4.sql", import.meta.url), "utf8"));
       const server = new DatabaseSync(`${file}.lock`);
       server.exec("BEGIN EXCLUSIVE");
-      expect(() => new SqliteStorage(file)).toThrow(/A server of an older version uses it \(schema 4, not 6\)/);
+      expect(() => new SqliteStorage(file)).toThrow(
+        `A server of an older version uses it (schema 4, not ${SCHEMA_VERSION})`,
+      );
       expect(old.prepare("SELECT count(*) AS n FROM intents").get()).toEqual({ n: 2 });
       server.close();
-      old.exec("UPDATE meta SET number = 7 WHERE name = 'schema'");
+      old.prepare("UPDATE meta SET number = ? WHERE name = 'schema'").run(SCHEMA_VERSION + 1);
       old.close();
-      expect(() => new SqliteStorage(file)).toThrow("its schema has version 7, not 6");
+      expect(() => new SqliteStorage(file)).toThrow(
+        `its schema has version ${SCHEMA_VERSION + 1}, not ${SCHEMA_VERSION}`,
+      );
     }));
 
   test("arguments and outcomes whose time is over are in none of the files, however they came and went", () =>

@@ -6,6 +6,7 @@
  */
 import { chmodSync, closeSync, openSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   type CommitId,
   type ContentHash,
@@ -37,7 +38,11 @@ import {
   type StoredUnit,
 } from "./storage.ts";
 
-const SCHEMA_VERSION = 6;
+/** The version of the schema that a file has once this storage has opened it. */
+export const SCHEMA_VERSION = 7;
+
+/** A scan of more rows takes enough time of one turn of the loop. */
+const ROWS_OF_TURN = 100;
 
 /**
  * What must be gone when its time is over, arguments and outcomes, stands in tables of its own, in the order in which it came.
@@ -104,18 +109,23 @@ CREATE TABLE IF NOT EXISTS modules (
   plans      TEXT NOT NULL,
   content    BLOB NOT NULL,
   used_at_ms INTEGER,
-  registered_at_ms INTEGER
+  registered_at_ms INTEGER,
+  indexes    TEXT
 ) STRICT;
 `;
 
-/** What makes of a schema the next one; the last step needs the hashes of calls, and is `#split`. */
+/**
+ * What makes of a schema the next one. Schema 4 needs the hashes of calls as well: `#split`. Those that are left out have new tables
+ * or new rows of `meta` only.
+ */
 const UPGRADES: Readonly<Record<number, string>> = {
   1: "ALTER TABLE modules ADD COLUMN used_at_ms INTEGER",
   2: "ALTER TABLE intents ADD COLUMN caller TEXT",
   3: "ALTER TABLE modules ADD COLUMN registered_at_ms INTEGER",
+  6: "ALTER TABLE modules ADD COLUMN indexes TEXT",
 };
 
-/** The last schema whose intents stand in one table. Since then a new schema has had new rows of `meta` only. */
+/** The last schema whose intents stand in one table. */
 const LAST_UNSPLIT = 4;
 
 /** How long a server that starts waits for others that are using the file. */
@@ -154,6 +164,14 @@ interface DoneRow {
   readonly done_at_ms: number;
   readonly outcome: Uint8Array | null;
   readonly brief_outcome: Uint8Array | null;
+}
+
+interface ModuleRow {
+  readonly hash: ModuleHash;
+  readonly plans: string;
+  readonly used_at_ms: number | null;
+  readonly registered_at_ms: number | null;
+  readonly indexes: string | null;
 }
 
 /** Of schema 4, in which pending and done intents were one table. */
@@ -222,7 +240,7 @@ export class SqliteStorage implements Storage {
         );
       if (found < SCHEMA_VERSION) {
         this.#checkUnused(found);
-        for (let from = found; UPGRADES[from] !== undefined; from++) this.#database.exec(UPGRADES[from]!);
+        for (let from = found; from < SCHEMA_VERSION; from++) this.#database.exec(UPGRADES[from] ?? "");
       }
       this.#database.exec(SCHEMA);
       if (found < SCHEMA_VERSION) {
@@ -381,22 +399,27 @@ export class SqliteStorage implements Storage {
     });
   }
 
-  scan({ table, from, to, isReversed }: KeyRange, limit: number): Promise<readonly StoredUnit[]> {
-    return this.#enqueue(() =>
-      // The collation of a key is binary, so that its UTF-8 bytes are compared.
-      this.#all<{ key: string; value: Uint8Array; commit_id: CommitId; hash: string }>(
-        `SELECT key, value, commit_id, hash FROM items WHERE "table" = ? AND key >= ?${to === null ? "" : " AND key < ?"}
+  async scan(range: KeyRange, limit: number): Promise<readonly StoredUnit[]> {
+    const rows = await this.#enqueue(() => this.#scan(range, limit));
+    // Many rows take the loop long enough: the work on them has a turn of its own.
+    if (rows.length > ROWS_OF_TURN) await nextTurn();
+    return rows;
+  }
+
+  #scan({ table, from, to, isReversed }: KeyRange, limit: number): readonly StoredUnit[] {
+    // The collation of a key is binary, so that its UTF-8 bytes are compared.
+    return this.#all<{ key: string; value: Uint8Array; commit_id: CommitId; hash: string }>(
+      `SELECT key, value, commit_id, hash FROM items WHERE "table" = ? AND key >= ?${to === null ? "" : " AND key < ?"}
          ORDER BY key ${isReversed === true ? "DESC" : "ASC"} LIMIT ?`,
-        table,
-        from ?? "",
-        ...(to === null ? [] : [to]),
-        limit,
-      ).map(({ key, value, commit_id: commitId, hash }) => {
-        const unit = unitId(table, key);
-        if (contentHash(value) !== hash) throw new StorageError("none", `the stored value of ${unit} is corrupt`);
-        return { unit, commitId, value };
-      }),
-    );
+      table,
+      from ?? "",
+      ...(to === null ? [] : [to]),
+      limit,
+    ).map(({ key, value, commit_id: commitId, hash }) => {
+      const unit = unitId(table, key);
+      if (contentHash(value) !== hash) throw new StorageError("none", `the stored value of ${unit} is corrupt`);
+      return { unit, commitId, value };
+    });
   }
 
   storeIntent(epoch: number, intent: Intent): Promise<StoreResult> {
@@ -471,15 +494,17 @@ export class SqliteStorage implements Storage {
     return collected;
   }
 
-  storeModule({ hash, plans, usedAtMs, registeredAtMs }: StoredModule, content: Uint8Array): Promise<void> {
+  storeModule(module: StoredModule, content: Uint8Array): Promise<void> {
+    const { hash, plans, usedAtMs, registeredAtMs, indexes = [] } = module;
     return this.#enqueue(() => {
       this.#run(
-        `INSERT INTO modules VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET used_at_ms = excluded.used_at_ms`,
+        `INSERT INTO modules VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET used_at_ms = excluded.used_at_ms`,
         hash,
         JSON.stringify(Object.fromEntries(plans)),
         content,
         usedAtMs,
         registeredAtMs,
+        indexes.length === 0 ? null : JSON.stringify(indexes),
       );
     });
   }
@@ -499,14 +524,15 @@ export class SqliteStorage implements Storage {
 
   modules(): Promise<readonly StoredModule[]> {
     return this.#enqueue(() =>
-      this.#all<{ hash: ModuleHash; plans: string; used_at_ms: number | null; registered_at_ms: number | null }>(
-        "SELECT hash, plans, used_at_ms, registered_at_ms FROM modules",
-      ).map(({ hash, plans, used_at_ms: usedAtMs, registered_at_ms: registeredAtMs }) => ({
-        hash,
-        plans: new Map(Object.entries(JSON.parse(plans) as Record<string, HandlerPlan>)),
-        usedAtMs,
-        registeredAtMs,
-      })),
+      this.#all<ModuleRow>("SELECT hash, plans, used_at_ms, registered_at_ms, indexes FROM modules").map(
+        ({ hash, plans, used_at_ms: usedAtMs, registered_at_ms: registeredAtMs, indexes }) => ({
+          hash,
+          plans: new Map(Object.entries(JSON.parse(plans) as Record<string, HandlerPlan>)),
+          ...(indexes === null ? {} : { indexes: JSON.parse(indexes) as readonly string[] }),
+          usedAtMs,
+          registeredAtMs,
+        }),
+      ),
     );
   }
 

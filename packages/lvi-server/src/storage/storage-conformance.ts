@@ -6,6 +6,7 @@ import {
   CborWriter,
   commitId,
   compareKeys,
+  INDEX_STATES,
   entryOf,
   type ExecutionId,
   type Key,
@@ -975,7 +976,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     const plans = new Map([["f", "sliced"]] as const);
     const content = new Uint8Array(800_000).fill(7);
     const module = { hash: MODULE, plans, usedAtMs: 1_000, registeredAtMs: 1_000 };
-    const other = { ...module, hash: "b".repeat(64) as ModuleHash };
+    const other = { ...module, hash: "b".repeat(64) as ModuleHash, indexes: ["users=email", "users.name+born"] };
     await storage.storeModule(module, content);
     await storage.storeModule(other, encode("other"));
     await storage.useModule(MODULE, 2_000);
@@ -993,6 +994,24 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     await storage.storeModule(again, content);
     expect((await storage.modules()).toSorted((a, b) => (a.hash < b.hash ? -1 : 1))).toEqual([again, other]);
     expect(isSame((await storage.moduleContent(MODULE))!, content)).toEqual(true);
+  });
+
+  test("entries of an index and its state change with the item, and are scanned in their own tables", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const state = unitId(INDEX_STATES, "users.name");
+    const [first, second] = ["Ann\0k2", "Ann\u0001\u0001\0k1"].map((key) => unitId("users.name", key));
+    const item = unitId("users", "k1");
+    const writes = [state, first!, second!, item].map((unit) => ({ unit, value: encode(unit) }));
+    await complete(storage, epoch, "new", completionOf(intentOf(1), writes));
+    const unitsIn = async (table: string): Promise<readonly UnitId[]> =>
+      (await storage.scan({ table, from: null, to: null }, 10)).map(({ unit }) => unit);
+    expect(await unitsIn("users.name")).toEqual([first, second]);
+    expect(await unitsIn(INDEX_STATES)).toEqual([state]);
+    expect(await unitsIn("users")).toEqual([item]);
+    const after = { table: "users.name", from: "Ann\0k2\0" as Key, to: null };
+    expect((await storage.scan(after, 10)).map(({ unit }) => unit)).toEqual([second]);
+    await complete(storage, epoch, "new", completionOf(intentOf(2), [{ unit: state, value: null }]));
+    expect(await unitsIn(INDEX_STATES)).toEqual([]);
   });
 
   test("everything is still there after closing and opening", async (storage, reopen) => {

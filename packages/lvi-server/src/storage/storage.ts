@@ -151,6 +151,8 @@ export interface Collected {
 export interface StoredModule {
   readonly hash: ModuleHash;
   readonly plans: ReadonlyMap<string, HandlerPlan>;
+  /** The names of the indexes that its handlers keep; left out: none. */
+  readonly indexes?: readonly string[];
   /** When it was last used, by the wall clock; null: not known. */
   readonly usedAtMs: number | null;
   /** When it was first registered since it was last removed; likewise. */

@@ -56,9 +56,9 @@ interface Location {
   readonly rttMs: number;
   session: SessionId | null;
   heard: number;
-  /** Reads by unit since the lease came. */
-  readonly leases: Map<UnitId, number>;
-  served: Served[];
+  readonly leases: Set<UnitId>;
+  /** By unit, the reads that leases have answered since its last message. */
+  served: Map<UnitId, number>;
 }
 
 interface Writer {
@@ -98,8 +98,8 @@ export class LeaseMixes {
       rttMs,
       session: null,
       heard: 0,
-      leases: new Map(),
-      served: [],
+      leases: new Set(),
+      served: new Map(),
     }));
     for (const location of this.#locations) this.#listen(location);
     this.#runUntil(2 * BEAT_MS);
@@ -145,7 +145,7 @@ export class LeaseMixes {
   #read(location: Location, units: readonly UnitId[]): void {
     const beganMs = this.#nowMs;
     if (units.every((unit) => location.leases.has(unit))) {
-      for (const unit of units) location.leases.set(unit, (location.leases.get(unit) ?? 0) + 1);
+      for (const unit of units) location.served.set(unit, (location.served.get(unit) ?? 0) + 1);
       this.#measured.push({ kind: "read", ms: RUN_MS, isLeased: true });
       return;
     }
@@ -180,11 +180,7 @@ export class LeaseMixes {
 
   /** Its leases of these units are over. */
   #drop(location: Location, units: readonly UnitId[]): void {
-    for (const unit of units) {
-      const reads = location.leases.get(unit);
-      location.leases.delete(unit);
-      if (reads !== undefined && reads > 0) location.served.push({ unit, reads });
-    }
+    for (const unit of units) location.leases.delete(unit);
   }
 
   #listen(location: Location): void {
@@ -213,7 +209,7 @@ export class LeaseMixes {
       if (line.kind === "session") location.session = line.session;
       if (!("n" in line)) return;
       location.heard = line.n;
-      if (line.kind === "lease") for (const { unit } of line.units) location.leases.set(unit, 0);
+      if (line.kind === "lease") for (const { unit } of line.units) location.leases.add(unit);
       if (line.kind === "revoke") this.#drop(location, line.units);
       if (line.kind !== "lease") this.#hear(location);
     });
@@ -221,9 +217,10 @@ export class LeaseMixes {
 
   /** The location says what it has heard. */
   #hear(location: Location): void {
-    const { session, heard, served } = location;
+    const { session, heard } = location;
     if (session === null) return;
-    location.served = [];
+    const served = Array.from(location.served, ([unit, reads]): Served => ({ unit, reads }));
+    location.served.clear();
     this.#at(this.#nowMs + location.rttMs / 2, () => {
       this.#listeners.step({ kind: "heard", caller: 0, session, n: heard, served }, this.#term);
       this.#lookAtWriters();

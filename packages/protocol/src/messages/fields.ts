@@ -11,10 +11,11 @@ import {
   isExecutionId,
   isModuleHash,
   isSessionId,
-  isUnitId,
+  isItemId,
 } from "../ids.ts";
 import { MalformedError, TooLargeError } from "../malformed-error.ts";
 import { RecentTexts } from "../recent.ts";
+import { isUnitId } from "../span.ts";
 import type { Entry, Repair, Version, Write } from "../version.ts";
 import { PROTOCOL_VERSION } from "../wire-version.ts";
 
@@ -47,6 +48,7 @@ export function readExecutionId(reader: CborReader): ExecutionId {
 const NAMES = new RecentTexts("name", (_text): _text is string => true);
 const MODULE_HASHES = new RecentTexts("module hash", isModuleHash);
 const UNIT_IDS = new RecentTexts("unit", isUnitId);
+const ITEM_IDS = new RecentTexts("item", isItemId);
 const COMMIT_IDS = new RecentTexts("commit id", isCommitId);
 const SESSION_IDS = new RecentTexts("session", isSessionId);
 const CONTENT_HASHES = new RecentTexts("content hash", isContentHash);
@@ -65,6 +67,11 @@ export function readModuleHash(reader: CborReader): ModuleHash {
 
 export function readUnitId(reader: CborReader): UnitId {
   return reader.recentText(UNIT_IDS);
+}
+
+/** A unit that may be written. */
+function readItemId(reader: CborReader): UnitId {
+  return reader.recentText(ITEM_IDS);
 }
 
 export function readCommitId(reader: CborReader): CommitId {
@@ -117,7 +124,7 @@ export function writeWrites(writer: CborWriter, writes: readonly Write[]): void 
 export function readWrites(reader: CborReader): readonly Write[] {
   return readUnits(reader, () => {
     if (reader.array() !== 2) throw new MalformedError("malformed write");
-    return { unit: readUnitId(reader), value: readValue(reader) };
+    return { unit: readItemId(reader), value: readValue(reader) };
   });
 }
 

@@ -15,8 +15,9 @@
  * does not know. Empty lines show that the connection lives.
  */
 import { isContentHash } from "../content-hash.ts";
-import { isCommitId, isSessionId, isUnitId, type SessionId, type UnitId } from "../ids.ts";
+import { isCommitId, isSessionId, type SessionId, type UnitId } from "../ids.ts";
 import { MalformedError, TooLargeError } from "../malformed-error.ts";
+import { isUnitId } from "../span.ts";
 import { isIntact, type Repair, type Version } from "../version.ts";
 import { HINT, LEASE } from "../wire-version.ts";
 
@@ -253,5 +254,5 @@ function entryIn([unit, commitId, hash, text]: readonly unknown[], decode: Base6
   const value = decode(text);
   if (value === null) return null;
   const entry = { version: { commitId, hash }, value };
-  return isIntact(entry) ? { unit, entry } : null;
+  return isIntact(unit, entry) ? { unit, entry } : null;
 }

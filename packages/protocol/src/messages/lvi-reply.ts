@@ -70,6 +70,8 @@ export const REFUSAL_CODES = [
   "pending",
   "draining",
   "unknown_module",
+  /** The module reads an index that is not built yet, or can't be. */
+  "index_building",
   "unknown_handler",
   "idempotency_key_reused",
   "execution_failed",

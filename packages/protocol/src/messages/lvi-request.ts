@@ -7,6 +7,7 @@ import { type Environment, SEED_BYTES, isCaller } from "../environment.ts";
 import { byUnit, type CommitId, type ExecutionId, type ModuleHash, type SessionId, type UnitId } from "../ids.ts";
 import { MalformedError, TooLargeError } from "../malformed-error.ts";
 import { Recent } from "../recent.ts";
+import { isSpan } from "../span.ts";
 import type { Version } from "../version.ts";
 import { LVI_REQUEST } from "../wire-version.ts";
 import {
@@ -28,7 +29,10 @@ import {
 
 /** A unit of the read/write set; each unit is listed once. */
 export type AccessedUnit =
-  /** Validated; with null the cache lacks the unit: validation fails, and the reply repairs it. */
+  /**
+   * Validated; with null the cache lacks the unit: validation fails, and the reply repairs it. A span is only read, and its
+   * version is never null: a location without rows takes it for empty.
+   */
   | { readonly unit: UnitId; readonly mode: "read" | "read-write"; readonly version: Version | null }
   /** A blind write is locked and needs no version. */
   | { readonly unit: UnitId; readonly mode: "write" };
@@ -187,5 +191,9 @@ function readAccessedUnit(reader: CborReader): AccessedUnit {
   const unit = readUnitId(reader);
   const mode = MODES[reader.integerIn(0, MODES.length - 1)]!;
   if (length !== (mode === "write" ? 2 : 3)) throw new MalformedError("malformed unit");
-  return mode === "write" ? { unit, mode } : { unit, mode, version: reader.nullIfNext() ? null : readVersion(reader) };
+  if (mode !== "read" && isSpan(unit)) throw new MalformedError("a span that is written");
+  if (mode === "write") return { unit, mode };
+  const version = reader.nullIfNext() ? null : readVersion(reader);
+  if (isSpan(unit) && (version === null || version.hash === null)) throw new MalformedError("a span without a digest");
+  return { unit, mode, version };
 }

@@ -3,13 +3,22 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CborWriter } from "../cbor.ts";
 import { MAX_VALUE_BYTES } from "../host-functions.ts";
-import { commitId, unitId } from "../ids.ts";
+import { contentHash } from "../content-hash.ts";
+import { commitId, type Key, type UnitId, unitId } from "../ids.ts";
 import { MalformedError } from "../malformed-error.ts";
 import { abiOfImports } from "../host-functions.ts";
-import { decodeModuleContent, encodeModuleContent, handlersWith, leastAbi, plansOf } from "../module-content.ts";
+import {
+  decodeModuleContent,
+  encodeModuleContent,
+  handlersWith,
+  leastAbi,
+  plansOf,
+  UnknownSectionError,
+} from "../module-content.ts";
 import { decodeOutcome, encodeOutcome } from "../outcome.ts";
-import { followup, module, outcomes, replies, request, session } from "../testing/messages.ts";
-import { entryOf } from "../version.ts";
+import { spanId } from "../span.ts";
+import { BASE64, followup, module, outcomes, replies, request, session } from "../testing/messages.ts";
+import { countEntry, directoryEntry, entryOf, type Version } from "../version.ts";
 import {
   decodeFollowup,
   decodeFollowupReply,
@@ -17,7 +26,8 @@ import {
   encodeFollowupReply,
   FOLLOWUP_RESULTS,
 } from "./followup.ts";
-import { decodeLviReply, encodeLviReply } from "./lvi-reply.ts";
+import { decodeLine, encodeLine, type Line } from "./listening.ts";
+import { decodeLviReply, encodeLviReply, type LviReply } from "./lvi-reply.ts";
 import { type AccessedUnit, decodeLviRequest, encodeLviRequest } from "./lvi-request.ts";
 
 /** The request of `testing/messages.ts`, as it was sent before there were callers. */
@@ -92,6 +102,60 @@ test("units in the order of UTF-16, as earlier releases send them, are taken; wr
   expect(decodeLviRequest(encodeLviRequest({ ...request, units })).units).toEqual(units);
 });
 
+describe("spans", () => {
+  const row = { key: "room/1" as Key, commitId: commitId(1, 2), hash: contentHash(Uint8Array.of(1)) };
+  const page = spanId({ table: "posts", kind: "rows", lo: "room/", hi: "room0" });
+  const number = spanId({ table: "posts", kind: "count", lo: "room/", hi: "" });
+  const read = (unit: UnitId, version: Version | null): AccessedUnit => ({ unit, mode: "read", version });
+  const [entry, counted] = [directoryEntry(commitId(1, 9), [row]), countEntry(commitId(1, 9), 1)];
+  const units = [read(number, counted.version), read(page, entry.version)];
+
+  test("golden bytes", () => {
+    const repairs = [
+      { unit: page, entry },
+      { unit: number, entry: counted },
+    ];
+    const reply: LviReply = {
+      kind: "executed",
+      cause: "stale",
+      outcome: { kind: "result", value: Uint8Array.of(1) },
+      repairs,
+      times: { receivedAtMs: 1, sentAtMs: 2 },
+      asOf: commitId(1, 9),
+    };
+    const sent = encodeLviRequest({ ...request, units });
+    expect({ request: hex(sent), reply: hex(encodeLviReply(reply)) }).toMatchSnapshot();
+    expect(decodeLviRequest(sent).units).toEqual(units);
+    expect(decodeLviReply(encodeLviReply(reply))).toEqual(reply);
+    const lines: readonly Line[] = [
+      { kind: "hint", entries: repairs },
+      { kind: "lease", n: 1, units: [{ unit: page, version: entry.version }] },
+    ];
+    for (const line of lines) expect(decodeLine(encodeLine(line, BASE64), BASE64)).toEqual(line);
+  });
+
+  test.each([
+    ["is written", { unit: page, mode: "write" } as const],
+    ["is read and written", { unit: page, mode: "read-write", version: entry.version } as const],
+    ["has no version", read(page, null)],
+    ["has the version of an absent item", read(page, entryOf(commitId(1, 1), null).version)],
+  ])("one that %s is malformed", (_what, accessed) => {
+    expect(() => decodeLviRequest(encodeLviRequest({ ...request, units: [accessed] }))).toThrow(MalformedError);
+  });
+
+  test("a followup writes none", () => {
+    const outcome = { kind: "result", value: Uint8Array.of(1) } as const;
+    const writes = [{ unit: page, value: Uint8Array.of(1) }];
+    expect(() => decodeFollowup(encodeFollowup({ ...followup, outcome, writes }))).toThrow(MalformedError);
+  });
+
+  test("a hint whose directory is not that of its digest is passed over", () => {
+    const other = { ...entry, value: directoryEntry(commitId(1, 9), []).value };
+    const line = encodeLine({ kind: "hint", entries: [{ unit: page, entry: other }] }, BASE64);
+    expect(decodeLine(line, BASE64)).toEqual({ kind: "hint", entries: [] });
+  });
+});
+
 describe("the session of a request", () => {
   const sent = encodeLviRequest(request);
   const withSession = (encoded: CborWriter): Uint8Array =>
@@ -150,12 +214,50 @@ test("golden bytes of a module of ABI version 5: sections, with the tables of ea
   expect(hex(encodeModuleContent(decoded))).toBe(MODULE_OF_ABI_5);
 });
 
-test("golden bytes of a module of ABI version 6: only its number is another, since handlers may import log", () => {
-  expect(hex(encodeModuleContent(module))).toBe(MODULE_OF_ABI_5.replace(/^8405/, "8406"));
+test.each([
+  [6, "log"],
+  [7, "scan"],
+])("golden bytes of a module of ABI version %d: only its number is another, since handlers may import %s", (abi) => {
+  const bytes = MODULE_OF_ABI_5.replace(/^8405/, `840${abi}`);
+  expect(hex(encodeModuleContent({ ...module, abi }))).toBe(bytes);
+  expect(decodeModuleContent(bytesOf(bytes))).toEqual({ ...module, abi });
+});
+
+test("golden bytes of a module of ABI version 8: the names of its indexes, between the other sections", () => {
+  const indexes = ["posts.author+at", "users=email"];
+  const bytes = MODULE_OF_ABI_5.replace(/^8405a2/, "8408a3").replace(
+    "666c696d697473",
+    "67696e6465786573826f706f7374732e617574686f722b61746b75736572733d656d61696c666c696d697473",
+  );
+  expect(hex(encodeModuleContent({ ...module, abi: 8, indexes }))).toBe(bytes);
+  expect(decodeModuleContent(bytesOf(bytes))).toEqual({ ...module, abi: 8, indexes });
+  expect(leastAbi(["scan"], indexes)).toBe(8);
+  expect(leastAbi(["scan"], [])).toBe(7);
+});
+
+test.each([
+  ["no name", []],
+  ["a name of a table", ["posts"]],
+  ["names that are not in order", ["users=email", "posts.author"]],
+])("indexes with %s are refused", (_what, indexes) => {
+  const bytes = hex(encodeModuleContent({ ...module, abi: 8, indexes: ["posts.author"] }));
+  const one = hex(new CborWriter().array(1).text("posts.author").finish());
+  const writer = new CborWriter().array(indexes.length);
+  for (const name of indexes) writer.text(name);
+  const wrong = bytes.replace(one, hex(writer.finish()));
+  expect(wrong).not.toBe(bytes);
+  expect(() => decodeModuleContent(bytesOf(wrong))).toThrow(MalformedError);
+});
+
+test("a module of an ABI version before 8 has no section of indexes", () => {
+  const bytes = encodeModuleContent({ ...module, abi: 7, indexes: ["posts.author"] });
+  expect(() => decodeModuleContent(bytes)).toThrow(UnknownSectionError);
 });
 
 test("a module states the least version of the ABI that has its imports", () => {
-  expect([leastAbi(["get", "put"]), leastAbi(["log", "get"]), leastAbi(["overflow"])]).toEqual([5, 6, 6]);
+  expect([["get", "put"], ["log", "get"], ["overflow"], ["scan", "log"]].map((imports) => leastAbi(imports))).toEqual([
+    5, 6, 6, 7,
+  ]);
   const functions = {
     get: { parameters: [], result: null, program: "both" },
     later: { parameters: [], result: null, program: "both", since: 9 },
@@ -165,11 +267,11 @@ test("a module states the least version of the ABI that has its imports", () => 
 
 test.each([
   [2, "build the handlers again"],
-  [7, "upgrade this one, the primary before its locations"],
+  [9, "upgrade this one, the primary before its locations"],
 ])("a module of ABI version %d is refused, with what to do", (abi, hint) => {
   const bytes = encodeModuleContent({ ...module, abi });
   expect(() => decodeModuleContent(bytes)).toThrow(
-    `the module has ABI version ${abi}, and this release of Radical runs 3 to 6`,
+    `the module has ABI version ${abi}, and this release of Radical runs 3 to 8`,
   );
   expect(failureOf(() => decodeModuleContent(bytes))).toMatchObject({ hint: expect.stringContaining(hint) as string });
 });

@@ -2,7 +2,7 @@
 import type { Entry, UnitId } from "@radical/protocol";
 import type { CachePut } from "../core/effects.ts";
 import { answerLeaves } from "../speculation-lane.ts";
-import type { Cache } from "./cache.ts";
+import { type Cache, NOTHING_KNOWN } from "./cache.ts";
 import type { Place } from "./place.ts";
 import type { RadicalCache } from "./radical-cache.ts";
 import { within } from "./within.ts";
@@ -33,6 +33,8 @@ export class DurableObjectCache implements Cache {
   constructor(options: DurableObjectCacheOptions) {
     this.#options = options;
   }
+
+  readonly directories = NOTHING_KNOWN;
 
   peek(): undefined {
     return undefined;

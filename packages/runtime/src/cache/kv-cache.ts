@@ -5,8 +5,9 @@
  */
 import type { Entry, UnitId } from "@radical/protocol";
 import { fromBase64, toBase64 } from "../base64.ts";
+import { itemsOfStored } from "../core/directories.ts";
 import type { CachePut } from "../core/effects.ts";
-import { type Cache, takes } from "./cache.ts";
+import { type Cache, NOTHING_KNOWN, takes } from "./cache.ts";
 import type { KvWrites } from "./kv-writes.ts";
 import { hashOfText, sealOf, unsealed } from "./seal.ts";
 import { within } from "./within.ts";
@@ -51,12 +52,22 @@ export class KvCache implements Cache {
     this.#owner = `${options.application}/${options.location}`;
   }
 
+  readonly directories = NOTHING_KNOWN;
+
   peek(): undefined {
     return undefined;
   }
 
+  /** KV answers one question after the other: the items of a scan are read once its rows are known. */
   async getMany(units: readonly UnitId[]): Promise<ReadonlyMap<UnitId, Entry>> {
-    const all = [...new Set(units)];
+    const asked = new Set(units);
+    const found = await this.#read([...asked]);
+    const items = [...found].flatMap(([unit, entry]) => itemsOfStored(unit, entry)).filter((unit) => !asked.has(unit));
+    if (items.length === 0) return found;
+    return new Map([...found, ...(await this.#read([...new Set(items)]))]);
+  }
+
+  async #read(all: readonly UnitId[]): Promise<ReadonlyMap<UnitId, Entry>> {
     const found = new Map<UnitId, Entry>();
     const batches = Array.from({ length: Math.ceil(all.length / BULK_KEYS) }, (_, index) =>
       all.slice(index * BULK_KEYS, (index + 1) * BULK_KEYS),

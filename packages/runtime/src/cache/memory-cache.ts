@@ -2,8 +2,11 @@
  * The first tier: the memory of the isolate, shared by its requests and lost with it. It belongs to one Worker, and so
  * to one application; a new build of that application finds it empty.
  */
-import { DEFAULT_MEMORY_BYTES, type Entry, type UnitId } from "@radical/protocol";
+import { DEFAULT_MEMORY_BYTES, type Entry, isSpan, type UnitId } from "@radical/protocol";
+import { Directories, isScanUnit, scanUnit } from "../core/directories.ts";
 import type { CachePut } from "../core/effects.ts";
+import type { KnownRows } from "../core/span-look.ts";
+import { AskedScans } from "./asked-scans.ts";
 import { type Cache, takes } from "./cache.ts";
 
 /**
@@ -12,15 +15,32 @@ import { type Cache, takes } from "./cache.ts";
  * outside of the heap.
  */
 const ENTRY_OVERHEAD_BYTES = 640;
+/** The part of the memory that directories may take. */
+const DIRECTORIES = 0.25;
 
 export class MemoryCache implements Cache {
   readonly #maxBytes: number;
-  /** In order of use: the least recently used first. */
+  /** Items, in order of use: the least recently used first. */
   readonly #entries = new Map<UnitId, Entry>();
+  readonly #directories: Directories;
+  readonly #asked = new AskedScans();
   #bytes = 0;
+  readonly directories: KnownRows;
 
   constructor(maxBytes = DEFAULT_MEMORY_BYTES) {
     this.#maxBytes = maxBytes;
+    this.#directories = new Directories(maxBytes * DIRECTORIES);
+    this.directories = {
+      walk: (query) => {
+        this.#asked.add({ kind: "rows", ...query });
+        return this.#directories.walk(query);
+      },
+      count: (interval) => {
+        this.#asked.add({ kind: "count", ...interval });
+        return this.#directories.count(interval);
+      },
+      rowsOf: (interval) => this.#directories.rowsOf(interval),
+    };
   }
 
   peek(unit: UnitId): Entry | undefined {
@@ -48,24 +68,49 @@ export class MemoryCache implements Cache {
 
   /** Returns those that were taken: the others are older than what was held. */
   put(puts: readonly CachePut[]): readonly CachePut[] {
-    const taken = puts.filter((put) => {
-      if (!takes(this.#entries.get(put.unit)?.version, put)) return false;
-      this.#remove(put.unit);
-      const entry = owned(put.entry);
-      this.#entries.set(put.unit, entry);
-      this.#bytes += cost(put.unit, entry);
-      return true;
-    });
-    for (const unit of this.#entries.keys()) {
-      if (this.#bytes <= this.#maxBytes) break;
-      this.#remove(unit);
+    const spans = puts.filter(({ unit }) => isSpan(unit) || isScanUnit(unit));
+    for (const { unit, entry, disproved } of spans) {
+      if (isScanUnit(unit)) this.#directories.learnStored(unit, entry);
+      else this.#directories.learn(unit, entry, disproved);
     }
-    return taken;
+    // A directory tells of the past of the items that came with it.
+    const items = spans.length === 0 ? puts : puts.filter((put) => !spans.includes(put));
+    const taken = items.filter((put) => this.#putItem(put));
+    this.#evict();
+    return [...spans, ...taken];
   }
 
-  /** Not a use of the entry. */
+  #putItem(put: CachePut): boolean {
+    const { unit } = put;
+    const held = this.#entries.get(unit)?.version;
+    if (!takes(held, put)) return false;
+    this.#remove(unit);
+    const entry = owned(put.entry);
+    this.#entries.set(unit, entry);
+    this.#bytes += cost(unit, entry);
+    this.#directories.patch(unit, held, entry.version);
+    return true;
+  }
+
+  #evict(): void {
+    for (const unit of this.#entries.keys()) {
+      if (this.#bytes + this.#directories.bytes <= this.#maxBytes) break;
+      this.#remove(unit);
+    }
+  }
+
+  /** Whether it knows the unit, or rows around it. Not a use of them. */
   holds(unit: UnitId): boolean {
-    return this.#entries.has(unit);
+    if (isSpan(unit)) return this.#directories.knows(unit);
+    return this.#entries.has(unit) || this.#directories.covers(unit);
+  }
+
+  /** The puts for a cache behind this one: the scans whose rows have changed with these puts, as memory knows them. */
+  scansAround(puts: readonly CachePut[]): readonly CachePut[] {
+    return this.#asked.around(puts.map(({ unit }) => unit)).flatMap(({ span, most }) => {
+      const entry = this.#directories.stored(span, most);
+      return entry === null ? [] : [{ unit: scanUnit(span), entry }];
+    });
   }
 
   #remove(unit: UnitId): void {

@@ -4,6 +4,7 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import type { Entry, UnitId } from "@radical/protocol";
+import { itemsOfStored } from "../core/directories.ts";
 import type { CachePut } from "../core/effects.ts";
 import { takes } from "./cache.ts";
 import { sealOf, unsealed } from "./seal.ts";
@@ -43,14 +44,20 @@ export class RadicalCache extends DurableObject<unknown> {
     this.#sql.exec(SCHEMA);
   }
 
-  /** The intact entries. It writes nothing, so that no answer waits for the disk. */
+  /** The intact entries, of a scan also the items of its rows. It writes nothing, so that no answer waits for the disk. */
   getMany(application: string, units: readonly UnitId[]): readonly CachePut[] {
-    return this.#withTable(() =>
-      units.flatMap((unit) => {
+    return this.#withTable(() => {
+      const found = new Map<UnitId, Entry>();
+      const wanted = new Set(units);
+      // The items of a scan are added behind it.
+      for (const unit of wanted) {
         const entry = this.#held(application, unit);
-        return entry === null ? [] : [{ unit, entry }];
-      }),
-    );
+        if (entry === null) continue;
+        found.set(unit, entry);
+        for (const item of itemsOfStored(unit, entry)) wanted.add(item);
+      }
+      return Array.from(found, ([unit, entry]) => ({ unit, entry }));
+    });
   }
 
   /** Those that came first go when the database has more than `maxBytes`. */

@@ -41,5 +41,5 @@ export function unsealed(owner: string, unit: UnitId, { seal, commitId, hash, va
   else if (typeof hash === "string" && isContentHash(hash) && value instanceof Uint8Array) {
     entry = { version: { commitId, hash }, value };
   } else return null;
-  return seal === sealOf(owner, unit, entry.version) && isIntact(entry) ? entry : null;
+  return seal === sealOf(owner, unit, entry.version) && isIntact(unit, entry) ? entry : null;
 }

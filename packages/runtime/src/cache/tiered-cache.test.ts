@@ -1,10 +1,25 @@
-import { unitId } from "@radical/protocol";
+import {
+  commitId,
+  directoryEntry,
+  type DirectoryRow,
+  type Entry,
+  type KeyInterval,
+  spanId,
+  splitUnit,
+  type UnitId,
+  unitId,
+} from "@radical/protocol";
 import { expect, test } from "vitest";
 import { describeCache, item } from "../../e2e/cache-conformance.ts";
+import { itemsOfStored, scanUnit } from "../core/directories.ts";
+import { type Cache, NOTHING_KNOWN } from "./cache.ts";
 import { MemoryCache } from "./memory-cache.ts";
 import { TieredCache } from "./tiered-cache.ts";
 
-const UNREACHABLE = { unreachable: "the memory of an isolate" };
+const UNREACHABLE = {
+  unreachable: "the memory of an isolate",
+  scansNothing: "memory is behind it, which knows the rows of spans, whatever asked for them",
+};
 
 describeCache(
   "memory in front of memory",
@@ -53,6 +68,7 @@ test("filling the front never moves it backwards", async () => {
   // A write of another request lands in the front while the read behind is under way.
   const slow = {
     peek: () => undefined,
+    directories: NOTHING_KNOWN,
     getMany: async (units: readonly (typeof a)[]) => {
       await front.putMany([{ unit: a, entry: item(2, "new") }]);
       return behind.getMany(units);
@@ -61,4 +77,70 @@ test("filling the front never moves it backwards", async () => {
   };
   await new TieredCache(front, slow).getMany([a]);
   expect((await front.getMany([a])).get(a)).toEqual(item(2, "new"));
+});
+
+/** A store behind memory, which brings the items of scans. */
+function store(): Cache & { readonly entries: Map<UnitId, Entry> } {
+  const entries = new Map<UnitId, Entry>();
+  return {
+    entries,
+    peek: () => undefined,
+    directories: NOTHING_KNOWN,
+    getMany: async (units) => {
+      const wanted = new Set(units);
+      const found = new Map<UnitId, Entry>();
+      for (const unit of wanted) {
+        const entry = entries.get(unit);
+        if (entry === undefined) continue;
+        found.set(unit, entry);
+        for (const of of itemsOfStored(unit, entry)) wanted.add(of);
+      }
+      return Promise.resolve(found);
+    },
+    putMany: (puts) => {
+      for (const { unit, entry } of puts) entries.set(unit, entry);
+      return Promise.resolve();
+    },
+  };
+}
+
+const NOTES: KeyInterval = { table: "notes", lo: "", hi: "" };
+const rowOf = (unit: UnitId, { version }: Entry): DirectoryRow => ({
+  key: splitUnit(unit).key,
+  commitId: version.commitId,
+  hash: version.hash!,
+});
+
+test("a fresh isolate knows the rows of a scan that another has asked for, as they are after its writes", async () => {
+  const behind = store();
+  const first = new TieredCache(new MemoryCache(), behind);
+  const query = { ...NOTES, limit: 5, isReversed: false };
+  const span = { ...NOTES, kind: "rows" } as const;
+  expect(first.directories.walk(query)).toBeUndefined();
+  const [one, two] = [item(1, "one"), item(7, "two")];
+  const directory = directoryEntry(commitId(1, 5), [rowOf(a, one)]);
+  await first.putMany([
+    { unit: spanId(span), entry: directory },
+    { unit: a, entry: one },
+  ]);
+  await first.putMany([{ unit: b, entry: two }]);
+  // Spans have no place of their own there.
+  expect(new Set(behind.entries.keys())).toEqual(new Set([a, b, scanUnit(span)]));
+  const second = new TieredCache(new MemoryCache(), behind);
+  const found = await second.getMany([scanUnit(span)]);
+  expect([...found.keys()]).toEqual([scanUnit(span), a, b]);
+  expect(second.directories.walk(query)?.rows).toEqual([rowOf(a, one), rowOf(b, two)]);
+  expect([second.peek(a), second.peek(b)]).toEqual([one, two]);
+});
+
+test("rows that come from behind are not written there again", async () => {
+  const behind = store();
+  const cache = new TieredCache(new MemoryCache(), behind);
+  const query = { ...NOTES, limit: 5, isReversed: false };
+  cache.directories.walk(query);
+  await cache.putMany([{ unit: spanId({ ...NOTES, kind: "rows" }), entry: directoryEntry(commitId(1, 5), []) }]);
+  const fresh = new TieredCache(new MemoryCache(), { ...behind, putMany: () => Promise.reject(new Error("written")) });
+  fresh.directories.walk(query);
+  await fresh.getMany([scanUnit({ ...NOTES, kind: "rows" })]);
+  expect(fresh.directories.walk(query)?.reachesEnd).toBe(true);
 });

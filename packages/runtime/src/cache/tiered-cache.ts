@@ -1,5 +1,5 @@
 /** The memory of the isolate in front of a cache that is shared by isolates. */
-import type { Entry, UnitId } from "@radical/protocol";
+import { type Entry, isSpan, type UnitId } from "@radical/protocol";
 import type { CachePut } from "../core/effects.ts";
 import type { Cache } from "./cache.ts";
 import type { MemoryCache } from "./memory-cache.ts";
@@ -15,6 +15,10 @@ export class TieredCache implements Cache {
 
   peek(unit: UnitId): Entry | undefined {
     return this.#front.peek(unit);
+  }
+
+  get directories(): Cache["directories"] {
+    return this.#front.directories;
   }
 
   async getMany(units: readonly UnitId[]): Promise<ReadonlyMap<UnitId, Entry>> {
@@ -33,8 +37,11 @@ export class TieredCache implements Cache {
    * does: it may be held there only.
    */
   async putMany(puts: readonly CachePut[]): Promise<void> {
-    const taken = new Set(this.#front.put(puts));
-    const news = puts.filter((put) => taken.has(put) || put.disproved !== undefined);
-    if (news.length > 0) await this.#back.putMany(news);
+    const taken = this.#front.put(puts);
+    const scans = this.#front.scansAround(taken);
+    const isNew = new Set(taken);
+    // Spans are behind only in the form of scans.
+    const items = puts.filter((put) => !isSpan(put.unit) && (isNew.has(put) || put.disproved !== undefined));
+    if (items.length + scans.length > 0) await this.#back.putMany([...items, ...scans]);
   }
 }

@@ -24,6 +24,7 @@ import type {
 import type { AccessSet } from "@radical/wasm-host";
 import type { ServerIndex } from "./leader.ts";
 import type { LiveEffect, LiveEvent } from "./live-queries.ts";
+import type { CapturedSpan } from "./span-look.ts";
 
 /** The values captured from the cache, each unit once: f^rw and f see the very entries whose versions are sent. */
 export type CapturedSnapshot = ReadonlyMap<UnitId, Entry>;
@@ -35,8 +36,12 @@ export type Derivation =
       readonly set: AccessSet;
       /** Values that the run needed and did not have: with any of them the set is provisional. */
       readonly missing: readonly UnitId[];
-      /** Entries that the run took from memory, beyond the snapshot that it was given. */
+      /** Items of rows that memory knows. The run did not see these rows, because it has no values of them. */
+      readonly lacking: readonly UnitId[];
+      /** Entries of items that the run took from memory, beyond the snapshot that it was given. */
       readonly captured: CapturedSnapshot;
+      /** The spans among the reads, as the run has seen them. Of others it was told that they are empty, and the set is provisional. */
+      readonly spans: ReadonlyMap<UnitId, CapturedSpan>;
       /** Record mode: the run of f that found the set. With units missing it is what f does if they are absent. */
       readonly run: CompletedSpeculation | null;
       /** Record mode: the run has used up the fuel of a speculation. */
@@ -86,7 +91,7 @@ export type Effect =
   | { readonly kind: "derive"; readonly snapshot: CapturedSnapshot }
   /** The same with f itself, in record mode. */
   | { readonly kind: "record"; readonly snapshot: CapturedSnapshot }
-  /** Read the units from the cache in one batch. */
+  /** Read the units from the cache in one batch. Those of scans bring the items of their rows with them. */
   | { readonly kind: "fetch"; readonly units: readonly UnitId[] }
   | {
       readonly kind: "send";
@@ -140,6 +145,7 @@ export type Answered<T> =
 /** An entry for the cache, under the commit id that the primary named. */
 export interface CachePut {
   readonly unit: UnitId;
+  /** Of a span null as value says that nothing is known of it any more. */
   readonly entry: Entry;
   /**
    * The version that the primary has just shown to be wrong although it is not older than the entry. The cause is a corrupt cache, or a

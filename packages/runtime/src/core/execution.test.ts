@@ -22,6 +22,7 @@ import type { Answer, CapturedSnapshot, Derivation, Effect, ExecutionEvent, Verd
 import { DEFAULT_BOUNDS, Execution, type ExecutionInput } from "./execution.ts";
 import { Experience } from "./experience.ts";
 import { PrimaryLink } from "./primary-link.ts";
+import type { CapturedSpan } from "./span-look.ts";
 import { assertWellFormed } from "./well-formed.ts";
 
 const ann = unitId("users", "ann");
@@ -54,6 +55,9 @@ const times = { receivedAtMs: 0, sentAtMs: 0 };
 /** The entry that a location assumes for a unit that its cache lacks. */
 const GUESS: Entry = { version: { commitId: NO_COMMIT, hash: null }, value: null };
 
+/** Of runs that read items only. */
+const NO_SPANS = { lacking: [], spans: new Map<UnitId, CapturedSpan>() } as const;
+
 const set = (reads: readonly UnitId[], writes: readonly UnitId[]): AccessSet => ({
   reads: new Set(reads),
   writes: new Set(writes),
@@ -61,7 +65,15 @@ const set = (reads: readonly UnitId[], writes: readonly UnitId[]): AccessSet => 
 const started = (atMs = 0): ExecutionEvent => ({ kind: "started", atMs });
 const derived = (access: AccessSet, missing: readonly UnitId[] = []): ExecutionEvent => ({
   kind: "derived",
-  derivation: { kind: "derived", set: access, missing, captured: new Map(), run: null, isExhausted: false },
+  derivation: {
+    kind: "derived",
+    set: access,
+    missing,
+    captured: new Map(),
+    run: null,
+    isExhausted: false,
+    ...NO_SPANS,
+  },
   atMs: 0,
 });
 const fetched = (entries: Readonly<Record<UnitId, Entry>> = {}): ExecutionEvent => ({
@@ -187,6 +199,7 @@ describe("lines of a handler", () => {
         captured: new Map(),
         run: { kind: "completed", outcome: result("done"), writes: [], logged: [{ level: "info", text }] },
         isExhausted: false,
+        ...NO_SPANS,
       },
       atMs: 0,
     });
@@ -512,6 +525,7 @@ describe("record mode", () => {
       missing,
       captured: new Map(Object.entries(captured) as [UnitId, Entry][]),
       isExhausted: false,
+      ...NO_SPANS,
       run: { kind: "completed", outcome, writes: [{ unit: feed, value: bytes("post") }] },
     },
     atMs: 0,
@@ -579,6 +593,7 @@ describe("record mode", () => {
         captured: new Map(),
         run: null,
         isExhausted: false,
+        ...NO_SPANS,
       },
       atMs: 0,
     });
@@ -627,6 +642,7 @@ describe("record mode", () => {
       captured: new Map([[ann, item(5, "Ann")]]),
       run: null,
       isExhausted: true,
+      ...NO_SPANS,
     } as const;
     const effects = play(new Execution(RECORDED), started(), { kind: "derived", derivation, atMs: 0 });
     // Writes that nothing is read of are not fetched.
@@ -642,6 +658,7 @@ describe("record mode", () => {
       captured: new Map(),
       run: null,
       isExhausted: true,
+      ...NO_SPANS,
     } as const;
     const execution = new Execution(RECORDED);
     expect(kinds(play(execution, started(), { kind: "derived", derivation, atMs: 0 }))).toEqual(["fetch"]);
@@ -730,6 +747,7 @@ describe("a result is shown before its confirmation", () => {
         captured,
         run: isRecorded ? run : null,
         isExhausted: false,
+        ...NO_SPANS,
       } as const;
       const before = play(execution, started(), { kind: "derived", derivation, atMs: 0 });
       expect(kinds(before)).toEqual(["send"]);
@@ -749,6 +767,7 @@ describe("a result is shown before its confirmation", () => {
       captured,
       run,
       isExhausted: false,
+      ...NO_SPANS,
     } as const;
     const effects = play(execution, started(), { kind: "derived", derivation, atMs: 0 });
     expect(kinds(effects)).toEqual(["send", "show"]);
@@ -1016,6 +1035,7 @@ describe("the primary does not answer", () => {
 
   test.each([
     ["unknown_module", "unknown_module"],
+    ["index_building", "index_building"],
     ["unknown_handler", "unknown_handler"],
     ["idempotency_key_reused", "idempotency_key_reused"],
     ["execution_failed", "execution_failed"],
@@ -1149,6 +1169,7 @@ const derivation: fc.Arbitrary<Derivation> = fc.oneof(
       captured: new Map(),
       run: null,
       isExhausted: false,
+      ...NO_SPANS,
     })),
   },
   { weight: 1, arbitrary: fc.constant<Derivation>({ kind: "failed", reason: "trap" }) },
@@ -1220,6 +1241,7 @@ function recorded(found: Derivation, snapshot: CapturedSnapshot, memory: readonl
     captured,
     missing,
     isExhausted: false,
+    ...NO_SPANS,
     run: { kind: "completed", outcome: result("mine"), writes },
   };
 }
@@ -1409,6 +1431,7 @@ describe("a GET never writes", () => {
       captured: new Map(),
       run,
       isExhausted: false,
+      ...NO_SPANS,
     } as const;
     expectRefused(play(execution, started(), { kind: "derived", derivation: found, atMs: 0 }));
   });
@@ -1572,6 +1595,7 @@ describe("read leases", () => {
       captured: new Map(Object.entries(users) as [UnitId, Entry][]),
       run: { kind: "completed", outcome, writes: [] },
       isExhausted: false,
+      ...NO_SPANS,
     },
     atMs: 0,
   });

@@ -29,10 +29,12 @@ import type {
   Repair,
   SessionId,
   UnitId,
+  Version,
   Write,
 } from "@radical/protocol";
-import { compareCommits, compareKeys, entryOf, NO_COMMIT, sameVersion, splitUnit } from "@radical/protocol";
+import { compareCommits, compareKeys, entryOf, isBelow, isSpan, sameVersion, spanOf, tableOf } from "@radical/protocol";
 import type { AccessSet } from "@radical/wasm-host";
+import { cachedAs, isScanUnit } from "./directories.ts";
 import type {
   Answer,
   CachePut,
@@ -47,8 +49,10 @@ import type {
   WarningCode,
 } from "./effects.ts";
 import { type Doubt, Experience, type Read } from "./experience.ts";
+import { guessOf } from "./guess.ts";
 import { LeaderSearch } from "./leader.ts";
 import { PrimaryLink } from "./primary-link.ts";
+import type { CapturedSpan } from "./span-look.ts";
 
 export interface ExecutionInput {
   readonly executionId: ExecutionId;
@@ -119,7 +123,10 @@ type Found = Extract<Derivation, { kind: "derived" }>;
 /** The search for the read/write set and its values. */
 interface Sight {
   readonly endsAtMs: number;
+  /** The items captured. */
   readonly snapshot: Map<UnitId, Entry>;
+  /** As the last run has seen them: only its set counts. */
+  spans: ReadonlyMap<UnitId, CapturedSpan>;
   /** Asked of the cache, found or not: never asked for again. */
   readonly fetched: Set<UnitId>;
   fetchRounds: number;
@@ -140,7 +147,9 @@ interface Basis {
   readonly endsAtMs: number;
   readonly set: AccessSet;
   readonly snapshot: CapturedSnapshot;
+  /** Items that the cache lacks, and spans of which it lacks rows or their values. */
   readonly guessed: ReadonlySet<UnitId>;
+  readonly spans: ReadonlyMap<UnitId, CapturedSpan>;
 }
 
 /** The primary is to validate the set. */
@@ -182,12 +191,6 @@ export type Phase =
   | { readonly kind: "following"; readonly followup: Followup; readonly search: LeaderSearch }
   /** Answered, and nothing is left that this execution decides. */
   | { readonly kind: "ended" };
-
-/**
- * The guess for a unit that the cache lacks: it is absent. No execution has the commit id, so nobody takes the version for
- * an own write. As an absence it is validated like any other.
- */
-const GUESS: Entry = entryOf(NO_COMMIT, null);
 
 export class Execution {
   readonly #input: ExecutionInput;
@@ -277,7 +280,7 @@ export class Execution {
     return new Error(`An execution that is "${this.#phase.kind}" hears "${kind}", which it did not ask for.`);
   }
 
-  // ── 1. The read/write set, captured in one snapshot ──────────────────────────────────────────────────────────────
+  // ── 1. The read/write set, captured in one snapshot ────────────────────────────────────────────────────────────────
 
   #onStarted(event: Of<"started">): readonly Effect[] {
     if (this.#phase.kind !== "new") throw this.#unexpected(event);
@@ -285,7 +288,8 @@ export class Execution {
     const endsAtMs = atMs + this.#bounds.totalMs;
     if (this.#plan === "near-storage") return this.#askNearStorage("plan", endsAtMs, atMs);
     if (this.#experience.isLong(this.#input.handler, atMs)) return this.#askNearStorage("long", endsAtMs, atMs);
-    return [this.#find({ endsAtMs, snapshot: new Map(), fetched: new Set(), fetchRounds: 0, recordRuns: 0 })];
+    const sight = { endsAtMs, snapshot: new Map(), spans: new Map(), fetched: new Set<UnitId>() };
+    return [this.#find({ ...sight, fetchRounds: 0, recordRuns: 0 })];
   }
 
   #find(sight: Sight): Effect {
@@ -307,8 +311,8 @@ export class Execution {
     const { derivation, atMs } = event;
     if (derivation.kind === "failed") return this.#notFound(derivation.reason, sight, atMs);
     for (const [unit, entry] of derivation.captured) capture(sight, unit, entry);
-    const isMissing = (unit: UnitId): boolean => !sight.snapshot.has(unit) && !sight.fetched.has(unit);
-    const units = [...derivation.set.reads].filter(isMissing).toSorted(compareKeys);
+    sight.spans = derivation.spans;
+    const units = missingOf(derivation, sight);
     if (units.length === 0 || sight.fetchRounds === this.#bounds.fetchRounds) return this.#ask(derivation, sight, atMs);
     sight.fetchRounds++;
     for (const unit of units) sight.fetched.add(unit);
@@ -320,12 +324,15 @@ export class Execution {
     if (this.#phase.kind !== "fetching") throw this.#unexpected(event);
     const { sight, found } = this.#phase;
     const { entries, atMs } = event;
-    for (const unit of found.set.reads) {
-      const entry = entries.get(unit);
-      if (entry !== undefined) capture(sight, unit, entry);
+    let isNews = false;
+    for (const [unit, entry] of entries) {
+      // Its rows are in memory now.
+      if (isScanUnit(unit)) isNews = true;
+      else capture(sight, unit, entry);
     }
     // Another run sees more only if a value came that this one had missed.
-    if (!found.missing.some((unit) => sight.snapshot.has(unit))) return this.#ask(found, sight, atMs);
+    isNews ||= [...found.missing, ...found.lacking].some((unit) => sight.snapshot.has(unit));
+    if (!isNews) return this.#ask(found, sight, atMs);
     if (sight.recordRuns === this.#bounds.recordRuns)
       return this.#notFound(`${sight.recordRuns} runs did not find all that it reads`, sight, atMs);
     return [this.#find(sight)];
@@ -336,11 +343,11 @@ export class Execution {
     return [warn(code, `${this.#input.handler}: ${reason}`), ...this.#askNearStorage("no-set", endsAtMs, atMs)];
   }
 
-  // ── 2. The LVI request, and beside it the speculation ────────────────────────────────────────────────────────────
+  // ── 2. The LVI request, and beside it the speculation ──────────────────────────────────────────────────────────────
 
   #ask(found: Found, sight: Sight, atMs: number): readonly Effect[] {
     const { run, isExhausted } = found;
-    const { snapshot, endsAtMs } = sight;
+    const { endsAtMs, spans } = sight;
     if (this.#records && (run !== null || isExhausted)) this.#experience.ran(this.#input.handler, isExhausted, atMs);
     const [write] = found.set.writes;
     if (this.#input.mustNotWrite && write !== undefined)
@@ -353,18 +360,20 @@ export class Execution {
       return [warning, ...this.#askNearStorage("undeclared", endsAtMs, atMs)];
     }
     // A run in record mode that was ended early has guessed nothing to its end.
-    const guessed = !this.#records || run !== null ? this.#guess(set, sight) : new Set<UnitId>();
+    const snapshot = new Map(sight.snapshot);
+    for (const [unit, { entry }] of spans) snapshot.set(unit, entry);
+    const guessed = !this.#records || run !== null ? guess(set, sight, snapshot) : new Set<UnitId>();
     const isWhole = [...set.reads].every((unit) => snapshot.has(unit));
-    if (isWhole && this.#isLeased(set, snapshot, atMs))
-      return this.#onLeased({ endsAtMs, set, snapshot, guessed }, run, atMs);
-    const doubt = isWhole && run === null ? this.#doubtOf(set, guessed, atMs) : null;
+    const basis: Basis = { endsAtMs, set, snapshot, guessed, spans };
+    if (isWhole && this.#isLeased(set, snapshot, atMs)) return this.#onLeased(basis, run, atMs);
+    const doubt = isWhole && run === null ? this.#doubtOf(basis, atMs) : null;
     const runs: Run = isWhole ? (run ?? { kind: doubt === null ? "running" : "waiting" }) : { kind: "none" };
     const search = new LeaderSearch(this.#primary.leader);
     const units = accessedUnits(set, snapshot);
-    const question: SetQuestion = { kind: "set", endsAtMs, search, set, units, snapshot, guessed, doubt, run: runs };
+    const question: SetQuestion = { ...basis, kind: "set", search, units, doubt, run: runs };
     const sent = this.#send(question, atMs);
     if (runs.kind === "running") return [...sent, { kind: "speculate", after: "send", snapshot, set }];
-    if (runs.kind !== "completed" || !this.shows || this.#doubtOf(set, guessed, atMs) !== null) return sent;
+    if (runs.kind !== "completed" || !this.shows || this.#doubtOf(basis, atMs) !== null) return sent;
     return [...sent, ...this.#show(runs)];
   }
 
@@ -406,32 +415,17 @@ export class Execution {
           logged,
         };
         this.#footprint = { units: basis.set.reads, isWhole: true, session: null };
-        return [this.#answer(answer), ...put(confirmedAbsences(basis, []))];
+        return [this.#answer(answer), ...put(confirmedGuesses(basis, []))];
       }
     }
   }
 
-  /**
-   * Departure from the paper (section 3.2), where a unit that the cache lacks makes validation fail. Here absence is a
-   * value, and a location that has no other guesses it. The run of f^rw, or of f in record mode, had the same guess.
-   */
-  #guess(set: AccessSet, { snapshot, fetched }: Sight): ReadonlySet<UnitId> {
-    const guessed = new Set<UnitId>();
-    for (const unit of set.reads) {
-      // A unit that the cache was not asked for is not said to be absent.
-      if (snapshot.has(unit) || !fetched.has(unit)) continue;
-      guessed.add(unit);
-      snapshot.set(unit, GUESS);
-    }
-    return guessed;
-  }
-
-  #doubtOf(set: AccessSet, guessed: ReadonlySet<UnitId>, atMs: number): Doubt | null {
+  #doubtOf({ set, guessed, spans }: Basis, atMs: number): Doubt | null {
     const guesses: Read[] = [];
     const known: UnitId[] = [];
     for (const unit of set.reads) {
       if (guessed.has(unit)) guesses.push({ unit, written: set.writes.has(unit) });
-      else known.push(unit);
+      else known.push(spans.get(unit)?.of ?? unit);
     }
     return this.#experience.doubt(this.#input.handler, guesses, known, atMs);
   }
@@ -481,11 +475,11 @@ export class Execution {
     const undeclared = this.#input.undeclaredTables;
     if (undeclared.length === 0) return set;
     const declared = (units: ReadonlySet<UnitId>): ReadonlySet<UnitId> =>
-      new Set([...units].filter((unit) => !undeclared.includes(splitUnit(unit).table)));
+      new Set([...units].filter((unit) => !undeclared.includes(tableOf(unit))));
     return { reads: declared(set.reads), writes: declared(set.writes) };
   }
 
-  // ── 3. The join of reply and speculation ─────────────────────────────────────────────────────────────────────────
+  // ── 3. The join of reply and speculation ───────────────────────────────────────────────────────────────────────────
 
   #onSpeculated(speculation: Speculation, atMs: number): readonly Effect[] {
     const warnings = speculation.kind === "stopped" ? [this.#stopped(speculation.reason)] : [];
@@ -556,7 +550,7 @@ export class Execution {
             path: "near-storage",
             reason: reasonOf(question, reply.cause, reply.repairs),
           }),
-          ...put(reply.repairs.map((repair) => putOf(repair, question))),
+          ...put(putsOf(reply.repairs, question)),
         ];
       case "refused":
         return this.#onRefused(question, reply.code, reply.message, reply.retryAfterMs, atMs);
@@ -591,13 +585,13 @@ export class Execution {
         const reason = question.doubt === null ? "valid" : "doubted";
         this.#footprint = { units: set.reads, isWhole: true, session: this.#watcher };
         const answer = this.#answer({ kind: "outcome", outcome, path: "speculative", reason, logged });
-        const absences = confirmedAbsences(question, writes);
-        if (commitId === null) return [answer, ...put(absences)];
+        const guesses = confirmedGuesses(question, writes);
+        if (commitId === null) return [answer, ...put(guesses)];
         // Only now is there a commit id, so nothing speculative was ever in the cache.
         const entries = writes.map(({ unit, value }) => ({ unit, entry: entryOf(commitId, value) }));
         const followup: Followup = { executionId: this.#input.executionId, commitId, outcome, writes };
         const search = new LeaderSearch(this.#primary.leader);
-        return [answer, ...this.#follow(followup, search), ...put([...entries, ...absences])];
+        return [answer, ...this.#follow(followup, search), ...put([...entries, ...guesses])];
       }
     }
   }
@@ -621,21 +615,21 @@ export class Execution {
    */
   #learn(question: Question, repairs: readonly Repair[], atMs: number): void {
     if (question.kind === "near-storage") return;
-    const { units, guessed } = question;
-    const repaired = new Set(repairs.map(({ unit }) => unit));
-    const explained = units.some(({ unit, mode }) => mode === "read" && repaired.has(unit));
+    const { units, guessed, spans } = question;
+    const isRepaired = repairedBy(repairs);
+    const explained = units.some(({ unit, mode }) => mode === "read" && isRepaired(unit));
     for (const accessed of units) {
       if (accessed.mode === "write" || accessed.version === null) continue;
       const { unit } = accessed;
       const written = accessed.mode === "read-write";
-      const wrong = repaired.has(unit);
+      const wrong = isRepaired(unit);
       if (wrong && written && explained) continue;
       if (guessed.has(unit)) this.#experience.guessed(this.#input.handler, { unit, written }, !wrong);
-      else this.#experience.compared(unit, wrong, atMs);
+      else this.#experience.compared(spans.get(unit)?.of ?? unit, wrong, atMs);
     }
   }
 
-  // ── 4. What can go wrong with the request: never an answer from speculation ───────────────────────────────────────
+  // ── 4. What can go wrong with the request: never an answer from speculation ────────────────────────────────────────
 
   /** The next attempt may meet what an earlier one has done, also at another server: the request says so. */
   #onUnanswered(question: Question, reason: string, atMs: number): readonly Effect[] {
@@ -720,6 +714,11 @@ export class Execution {
         const hint =
           "nothing was done: register this build at the primary before its locations serve it, then repeat the request";
         return [this.#answer(this.#failure("unknown_module", message, { hint, retryAfterMs: DEFAULT_RETRY_AFTER_MS }))];
+      }
+      case "index_building": {
+        const hint =
+          "nothing was done: deploy with radical deploy, which waits until the index is built, or see GET /v1/indexes of the primary";
+        return [this.#answer(this.#failure("index_building", message, { hint, retryAfterMs: DEFAULT_RETRY_AFTER_MS }))];
       }
       case "unknown_handler":
         return [this.#fail("unknown_handler", message, "deploy the location and the primary from the same build")];
@@ -815,7 +814,7 @@ export class Execution {
     return { kind: "answer", answer, verdict: verdictOn(this.#shown, answer) };
   }
 
-  // ── 5. The followup: lost, it only makes the primary re-execute ──────────────────────────────────────────────────
+  // ── 5. The followup: lost, it only makes the primary re-execute ────────────────────────────────────────────────────
 
   #follow(followup: Followup, search: LeaderSearch): readonly Effect[] {
     this.#phase = { kind: "following", followup, search };
@@ -863,6 +862,32 @@ function capture({ snapshot }: Sight, unit: UnitId, entry: Entry): void {
   if (!snapshot.has(unit)) snapshot.set(unit, entry);
 }
 
+/** The units to ask the cache for: those that the run has read, or would have, and that nobody has asked it for. */
+function missingOf({ set, lacking }: Found, { snapshot, spans, fetched }: Sight): readonly UnitId[] {
+  const units = new Set(lacking);
+  for (const unit of set.reads) if (!snapshot.has(unit) && !spans.has(unit)) units.add(cachedAs(unit));
+  return [...units].filter((unit) => !fetched.has(unit)).toSorted(compareKeys);
+}
+
+/**
+ * Departure from the paper (section 3.2), where a unit that the cache lacks makes validation fail. Here absence is a
+ * value, and a location that has no other guesses it. The run of f^rw, or of f in record mode, had the same guess.
+ */
+function guess(set: AccessSet, { fetched, spans }: Sight, snapshot: Map<UnitId, Entry>): ReadonlySet<UnitId> {
+  const guessed = new Set<UnitId>();
+  for (const unit of set.reads) {
+    if (snapshot.has(unit)) {
+      if ((spans.get(unit)?.guess ?? null) !== null) guessed.add(unit);
+      continue;
+    }
+    // An item that the cache was not asked for is not said to be absent.
+    if (!isSpan(unit) && !fetched.has(unit)) continue;
+    guessed.add(unit);
+    snapshot.set(unit, guessOf(unit));
+  }
+  return guessed;
+}
+
 function verdictOn(shown: Uint8Array, answer: Answer): Verdict {
   if (answer.kind === "failed" || answer.outcome.kind !== "result") return "failed";
   const { value } = answer.outcome;
@@ -884,10 +909,29 @@ function readsOf(question: Question): Iterable<UnitId> {
   return question.kind === "set" ? question.set.reads : [];
 }
 
-/** A unit that was guessed absent, and is not written, is known from here on. */
-function confirmedAbsences({ guessed }: Basis, writes: readonly Write[]): readonly CachePut[] {
+/** A guess about a unit that is not written is known from here on. */
+function confirmedGuesses({ guessed, spans }: Basis, writes: readonly Write[]): readonly CachePut[] {
   const written = new Set(writes.map(({ unit }) => unit));
-  return [...guessed].filter((unit) => !written.has(unit)).map((unit) => ({ unit, entry: GUESS }));
+  return [...guessed]
+    .filter((unit) => !written.has(unit))
+    .map((unit) => ({ unit, entry: spans.get(unit)?.guess ?? guessOf(unit) }));
+}
+
+/**
+ * Whether repairs show that a unit was another one. The primary may have walked further than the location, or less far, so the
+ * repair of a span may have other bounds.
+ */
+function repairedBy(repairs: readonly Repair[]): (unit: UnitId) => boolean {
+  const repaired = new Set(repairs.map(({ unit }) => unit));
+  const spans = [...repaired].filter(isSpan).map(spanOf);
+  return (unit) => {
+    const sent = isSpan(unit) ? spanOf(unit) : null;
+    if (sent === null || repaired.has(unit)) return repaired.has(unit);
+    return spans.some(
+      (span) =>
+        span?.kind === sent.kind && span.table === sent.table && isBelow(span.lo, sent.hi) && isBelow(sent.lo, span.hi),
+    );
+  };
 }
 
 function reasonOf(question: Question, cause: ExecutedCause, repairs: readonly Repair[]): PathReason {
@@ -900,20 +944,43 @@ function reasonOf(question: Question, cause: ExecutedCause, repairs: readonly Re
       if (question.kind === "near-storage") return "stale";
       const { doubt, guessed, snapshot, set } = question;
       if (doubt === "hot") return "hot";
-      const isLacked = (unit: UnitId): boolean => set.reads.has(unit) && (guessed.has(unit) || !snapshot.has(unit));
-      return repairs.some(({ unit }) => isLacked(unit)) ? "missing" : "stale";
+      const isRepaired = repairedBy(repairs);
+      const isLacked = (unit: UnitId): boolean => guessed.has(unit) || !snapshot.has(unit);
+      return [...set.reads].some((unit) => isLacked(unit) && isRepaired(unit)) ? "missing" : "stale";
     }
   }
 }
 
+/** The repairs for the cache, behind what they have disproved of spans with other bounds. */
+function putsOf(repairs: readonly Repair[], question: Question): readonly CachePut[] {
+  const puts = repairs.map((repair) => putOf(repair, question));
+  if (question.kind !== "set") return puts;
+  const repaired = new Set(repairs.map(({ unit }) => unit));
+  const isRepaired = repairedBy(repairs);
+  const forgotten = question.units.flatMap(({ unit }): readonly CachePut[] => {
+    const disproved = question.spans.get(unit)?.told;
+    if (disproved === undefined || repaired.has(unit) || !isRepaired(unit)) return [];
+    return [{ unit, entry: { version: { ...disproved, hash: null }, value: null }, disproved }];
+  });
+  return [...forgotten, ...puts];
+}
+
 /** A repair for the cache, with the version that it has disproved. */
 function putOf({ unit, entry }: Repair, question: Question): CachePut {
-  const sent = question.kind === "set" ? question.units.find((accessed) => accessed.unit === unit) : undefined;
-  if (sent === undefined || sent.mode === "write" || sent.version === null) return { unit, entry };
-  const { version } = sent;
-  const isDisproved =
-    compareCommits(version.commitId, entry.version.commitId) >= 0 && !sameVersion(version, entry.version);
+  const version = question.kind === "set" ? sentOf(unit, question) : null;
+  if (version === null || sameVersion(unit, version, entry.version)) return { unit, entry };
+  // A directory may be ahead of the commit id that it names.
+  if (isSpan(unit)) return { unit, entry, disproved: version };
+  const isDisproved = compareCommits(version.commitId, entry.version.commitId) >= 0;
   return isDisproved ? { unit, entry, disproved: version } : { unit, entry };
+}
+
+/** The version that was sent, of a row within the digest of its span. Null: none. */
+function sentOf(unit: UnitId, { units, snapshot, spans }: SetQuestion): Version | null {
+  if (isSpan(unit)) return spans.get(unit)?.told ?? null;
+  const sent = units.find((accessed) => accessed.unit === unit);
+  if (sent !== undefined) return sent.mode === "write" ? null : sent.version;
+  return snapshot.get(unit)?.version ?? null;
 }
 
 function hasWritten(speculation: Speculation): boolean {
@@ -935,11 +1002,15 @@ function firstOutside(touched: AccessSet, asked: AccessSet): UnitId | null {
   return outside(touched.reads, asked.reads) ?? outside(touched.writes, asked.writes) ?? null;
 }
 
-/** Each unit once, sorted; one that nothing is known of goes with version null, so that it is locked and repaired. */
+/**
+ * Each unit once, sorted. An item that nothing is known of goes with version null, so that it is locked and repaired. A span has
+ * a version always.
+ */
 function accessedUnits(set: AccessSet, snapshot: CapturedSnapshot): readonly AccessedUnit[] {
   return [...new Set([...set.reads, ...set.writes])].toSorted(compareKeys).map((unit) => {
     if (!set.reads.has(unit)) return { unit, mode: "write" };
-    return { unit, mode: set.writes.has(unit) ? "read-write" : "read", version: snapshot.get(unit)?.version ?? null };
+    const entry = snapshot.get(unit) ?? (isSpan(unit) ? guessOf(unit) : null);
+    return { unit, mode: set.writes.has(unit) ? "read-write" : "read", version: entry?.version ?? null };
   });
 }
 

@@ -7,7 +7,7 @@
  * It belongs to an isolate, is bounded, and is forgotten with it. docs/internals/edge-speed.md has the reasons for the
  * numbers.
  */
-import { type HandlerPlan, type ModuleHash, splitUnit, type UnitId } from "@radical/protocol";
+import { type HandlerPlan, isSpan, type ModuleHash, tableOf, type UnitId } from "@radical/protocol";
 
 /** Why f waits for the primary's confirmation. */
 export type Doubt =
@@ -168,7 +168,7 @@ function versionKey(module: ModuleHash, handler: string): string {
 }
 
 function guessKey(handler: string, { unit, written }: Read): string {
-  return `${handler} ${written ? "writes" : "reads"} ${splitUnit(unit).table}`;
+  return `${handler} ${written ? "writes" : isSpan(unit) ? "scans" : "reads"} ${tableOf(unit)}`;
 }
 
 /** Sets and moves to the end; the first, used longest ago, goes when there are too many. */

@@ -1,5 +1,5 @@
 /** When a live query runs, and what its subscribers are sent. */
-import { sessionId, type SessionId, unitId, type UnitId } from "@radical/protocol";
+import { sessionId, type SessionId, spanId, unitId, type UnitId } from "@radical/protocol";
 import { describe, expect, test } from "vitest";
 import {
   DEFAULT_LIVE_BOUNDS,
@@ -177,6 +177,19 @@ describe("a run", () => {
     isolate.changed(A);
     isolate.ran("2", [A]);
     expect(isolate.sent.get(one)).toEqual(["1", "2"]);
+  });
+
+  test("that read a span begins again when an item in it has changed, and not for one beside it", () => {
+    const isolate = new Isolate();
+    isolate.subscribe();
+    const early = spanId({ table: "notes", kind: "rows", lo: "", hi: "b" });
+    isolate.inSession(SESSION);
+    isolate.ran("1", [early]);
+    isolate.pass(1_000);
+    isolate.changed(B);
+    expect(isolate.running.size).toBe(0);
+    isolate.changed(A);
+    expect(isolate.running.size).toBe(1);
   });
 
   test("of a covered query is not repeated as long as nothing changes", () => {

@@ -12,7 +12,7 @@
  *
  * The clock of a platform may be set back. Times here are the machine's own. They pass as those of the clock do, and never go back.
  */
-import { ItemMap, type SessionId, type UnitId } from "@radical/protocol";
+import { type SessionId, SpanMap, type UnitId } from "@radical/protocol";
 
 /** Names one request that hears of a query. */
 export type SubscriberId = number;
@@ -260,7 +260,7 @@ export class LiveQueries {
   readonly #queries = new Map<string, Query>();
   readonly #subscribers = new Map<SubscriberId, Subscriber>();
   /** The queries whose last run read a unit. */
-  readonly #readers = new ItemMap<Set<Query>>();
+  readonly #readers = new SpanMap<Set<Query>>();
   /** How many of them are told by a session, where any is. */
   readonly #watched = new Map<UnitId, number>();
   /** The queries whose last run read units that are not known here. */
@@ -387,7 +387,7 @@ export class LiveQueries {
     this.#session = session;
   }
 
-  // ── Subscribers ──────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Subscribers ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #onSubscribed({ subscriber: id, query: key, known, random }: Of<"subscribed">, nowMs: number): void {
     const { subscribers, queries, lifeMs } = this.#bounds;
@@ -494,7 +494,7 @@ export class LiveQueries {
     this.#effects.push({ kind: "tick", subscriber: subscriber.id, dueAtMs, waitMs: dueAtMs - this.#nowMs });
   }
 
-  // ── Runs ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Runs ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Somebody will tell when a unit of its state changes. */
   #isCovered({ state }: Query): boolean {
@@ -615,7 +615,7 @@ export class LiveQueries {
     }
   }
 
-  // ── Messages ─────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Messages ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #onWritten({ subscriber: id }: Of<"written">, nowMs: number): void {
     const subscriber = this.#subscribers.get(id);

@@ -1,9 +1,12 @@
 import {
   commitId,
+  directoryEntry,
   type Entry,
   entryOf,
+  type Key,
   NO_COMMIT,
   sessionId,
+  spanId,
   type UnitId,
   unitId,
   type Version,
@@ -52,6 +55,25 @@ describe("a look finds all units leased in the versions of the snapshot, or none
     expect(look(leases(), [[BOB, entryOf(commitId(2, 9), null)]])).toBe(true);
     expect(look(leases(), [[BOB, entry(5)]])).toBe(false);
     expect(look(leases(), [[ANN, ABSENT]])).toBe(false);
+  });
+
+  test("a span is leased in its digest, as of whatever commit", () => {
+    const span = spanId({ table: "users", kind: "rows", lo: "", hi: "" });
+    const rows = [{ key: "ann" as Key, commitId: commitId(3, 5), hash: entry(5).version.hash! }];
+    const leased = holding([span, directoryEntry(commitId(3, 6), rows)]);
+    expect(look(leased, [[span, directoryEntry(commitId(3, 9), rows)]])).toBe(true);
+    expect(look(leased, [[span, directoryEntry(commitId(3, 6), [])]])).toBe(false);
+    const part = spanId({ table: "users", kind: "rows", lo: "", hi: "b" });
+    expect(look(leased, [[part, directoryEntry(commitId(3, 6), rows)]])).toBe(false);
+  });
+
+  test("a write of an item ends the leases on spans around it", () => {
+    const [around, beside] = ["c", "aa"].map((hi) => spanId({ table: "users", kind: "rows", lo: "", hi }));
+    const empty = directoryEntry(commitId(3, 6), []);
+    const leased = holding([around!, empty], [beside!, empty], [BOB, entry(5)]);
+    leased.drop([ANN]);
+    expect([around!, beside!].map((unit) => look(leased, [[unit, empty]]))).toEqual([false, true]);
+    expect(look(leased, [[BOB, entry(5)]])).toBe(true);
   });
 
   test("an older version, a newer one, and another value under the same commit id are not", () => {
@@ -209,6 +231,16 @@ describe("the server is told once how much its leases were worth", () => {
       { unit: BOB, reads: 4 },
     ]);
     expect(leases.takeServed(10)).toEqual([]);
+  });
+
+  test("while its leases last", () => {
+    const leases = holding([ANN, entry(5)]);
+    look(leases, [[ANN, entry(5)]]);
+    expect(leases.takeServed(10)).toEqual([{ unit: ANN, reads: 1 }]);
+    look(leases, [[ANN, entry(5)]]);
+    look(leases, [[ANN, entry(5)]]);
+    expect(leases.takeServed(10)).toEqual([{ unit: ANN, reads: 2 }]);
+    expect(look(leases, [[ANN, entry(5)]])).toBe(true);
   });
 
   test("also of units that the isolate is about to write, and never more than one message takes", () => {

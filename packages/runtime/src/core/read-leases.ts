@@ -11,19 +11,13 @@
  *   value that lies far behind it shows that the clock was set back.
  *   A timer runs out, whatever the clock says.
  */
-import { type ListeningQuestion, type NumberedLine, type SenderSession, sameVersion } from "@radical/protocol";
-import type { Entry, Served, SessionId, UnitId, Version } from "@radical/protocol";
+import { type ListeningQuestion, type NumberedLine, sameVersion, type SenderSession, SpanMap } from "@radical/protocol";
+import type { Entry, Served, SessionId, UnitId, UnitMap, Version } from "@radical/protocol";
 
 /** A clock that lies so far behind its greatest value was set back. */
 export const CLOCK_MARGIN_MS = 250;
 /** The clocks of server and isolate may each run 5 % too fast or too slow. */
 const RATE = 0.9;
-
-interface Lease {
-  readonly version: Version;
-  /** The reads that it has answered. */
-  reads: number;
-}
 
 export class ReadLeases {
   #session: SessionId | null = null;
@@ -31,9 +25,9 @@ export class ReadLeases {
   #heard = 0;
   /** A session that was given up, and that the server may still keep. */
   #ends: SessionId | null = null;
-  readonly #leases = new Map<UnitId, Lease>();
-  /** Reads of leases that have ended, which the server was not told of yet. */
-  #served: Served[] = [];
+  #leases: UnitMap<Version> = new SpanMap();
+  /** By unit, the reads that leases have answered and that the server was not told of yet. */
+  readonly #served = new Map<UnitId, number>();
   /** By the greatest clock value: leases may be used before it. */
   #validUntilMs = -Infinity;
   #greatestMs = -Infinity;
@@ -62,7 +56,7 @@ export class ReadLeases {
     return { session: this.#session, heard: this.#heard, ends: this.#ends };
   }
 
-  // ── Lines ────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Lines ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** The first line of a stream. Returns whether the stream's numbered lines are those of the session of this isolate. */
   open(session: SessionId, n: number): boolean {
@@ -95,8 +89,7 @@ export class ReadLeases {
     this.#heard = line.n;
     switch (line.kind) {
       case "lease":
-        for (const { unit, version } of line.units)
-          this.#leases.set(unit, { version, reads: this.#leases.get(unit)?.reads ?? 0 });
+        for (const { unit, version } of line.units) this.#leases.set(unit, version);
         break;
       case "revoke":
         // variant: revocation-processed
@@ -109,14 +102,13 @@ export class ReadLeases {
     return true;
   }
 
-  /** Ends leases. The server need not hear it of units that an execution of this isolate is about to write: see `sender`. */
+  /**
+   * Ends leases of what a change of these units changes. The server need not hear it of units that an execution of this isolate is
+   * about to write: see `sender`.
+   */
   drop(units: Iterable<UnitId>): void {
-    for (const unit of units) {
-      const lease = this.#leases.get(unit);
-      if (lease === undefined) continue;
-      this.#leases.delete(unit);
-      if (lease.reads > 0) this.#served.push({ unit, reads: lease.reads });
-    }
+    // variant: leases-dropped-overlap
+    for (const changed of units) for (const [unit] of this.#leases.overlapping(changed)) this.#leases.delete(unit);
   }
 
   /** The session is over here, with all its leases. The next question says so to the server. */
@@ -124,17 +116,23 @@ export class ReadLeases {
     this.#ends = this.#session ?? this.#ends;
     this.#session = null;
     this.#heard = 0;
-    this.#leases.clear();
-    this.#served = [];
+    this.#leases = new SpanMap();
+    this.#served.clear();
     this.endTerm();
   }
 
-  /** Reads of leases that have ended, each once: the server weighs leases by them. */
+  /** Reads that leases have answered, each once, of so many units: the server weighs leases by them. */
   takeServed(most: number): readonly Served[] {
-    return this.#served.splice(0, most);
+    const served: Served[] = [];
+    for (const [unit, reads] of this.#served) {
+      if (served.length === most) break;
+      served.push({ unit, reads });
+      this.#served.delete(unit);
+    }
+    return served;
   }
 
-  // ── Time ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Time ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** How often the clock was set back, as far as looks and events have shown. */
   get setBacks(): number {
@@ -179,15 +177,12 @@ export class ReadLeases {
     if (this.#greatestMs >= this.#validUntilMs) return false;
     for (const unit of units) {
       // variant: unit-looked-at
-      const lease = this.#leases.get(unit);
+      const version = this.#leases.get(unit);
       const entry = snapshot.get(unit);
       // variant: lease-version
-      if (lease === undefined || entry === undefined || !sameVersion(lease.version, entry.version)) return false;
+      if (version === undefined || entry === undefined || !sameVersion(unit, version, entry.version)) return false;
     }
-    for (const unit of units) {
-      const lease = this.#leases.get(unit);
-      if (lease !== undefined) lease.reads++;
-    }
+    for (const unit of units) this.#served.set(unit, (this.#served.get(unit) ?? 0) + 1);
     return true;
   }
 }

@@ -1,6 +1,9 @@
 /** The invariants of an execution at a location, for tests and the simulation: they look after every step. */
-import { NO_COMMIT, type UnitId } from "@radical/protocol";
+import { decodeDirectory, digestOf, isSpan, NO_COMMIT, spanOf, type UnitId } from "@radical/protocol";
+import { cachedAs } from "./directories.ts";
+import type { CapturedSnapshot } from "./effects.ts";
 import type { Execution, SetQuestion } from "./execution.ts";
+import { guessOf } from "./guess.ts";
 
 /** Throws, in words, if the state of the execution is one that it must never be in. */
 export function assertWellFormed({ phase }: Pick<Execution, "phase">): void {
@@ -16,7 +19,9 @@ export function assertWellFormed({ phase }: Pick<Execution, "phase">): void {
       const { sight, found } = phase;
       hold(sight.fetchRounds > 0, "it fetches before the first round");
       hold(
-        [...found.set.reads].some((unit) => sight.fetched.has(unit) && !sight.snapshot.has(unit)),
+        [...found.lacking, ...Array.from(found.set.reads, cachedAs)].some(
+          (unit) => sight.fetched.has(unit) && !sight.snapshot.has(unit),
+        ),
         "it fetches nothing that it lacks",
       );
       return;
@@ -54,11 +59,29 @@ function assertSet(question: SetQuestion, hold: (isTrue: boolean, words: string)
     const { unit } = accessed;
     hold(set.writes.has(unit) === (accessed.mode !== "read"), `it names ${unit} in another mode`);
     if (accessed.mode === "write") continue;
-    const held = snapshot.get(unit)?.version ?? null;
-    hold(accessed.version === held, `it sends a version of ${unit} that f does not run on`);
+    const held = snapshot.get(unit) ?? (isSpan(unit) ? guessOf(unit) : null);
+    hold(accessed.version === (held?.version ?? null), `it sends a version of ${unit} that f does not run on`);
+    hold(isOfItems(unit, snapshot), `it sends a digest of ${unit} that is not of the rows that f runs on`);
   }
-  for (const unit of guessed) hold(snapshot.get(unit)?.value === null, `it guesses ${unit} to be something`);
+  for (const unit of guessed) {
+    const value = snapshot.get(unit)?.value;
+    hold(isSpan(unit) ? value !== undefined : value === null, `it guesses ${unit} to be something`);
+  }
   const isWhole = [...set.reads].every((unit) => snapshot.has(unit));
   hold(isWhole === (run.kind !== "none"), "it runs f without all values, or could and does not");
   hold(run.kind !== "waiting" || doubt !== null, "its run waits without a doubt");
+}
+
+/** Whether the directory of a span names the very items of the snapshot. */
+function isOfItems(unit: UnitId, snapshot: CapturedSnapshot): boolean {
+  const span = isSpan(unit) ? spanOf(unit) : null;
+  const entry = snapshot.get(unit);
+  if (span?.kind !== "rows" || entry === undefined) return true;
+  if (entry.value === null) return false;
+  const rows = decodeDirectory(entry.value);
+  const isCaptured = rows.every(({ key, commitId, hash }) => {
+    const item = snapshot.get(`${span.table}/${key}` as UnitId);
+    return item?.version.commitId === commitId && item.version.hash === hash;
+  });
+  return isCaptured && entry.version.hash === digestOf(rows);
 }

@@ -1,23 +1,33 @@
 /**
  * From an HTTP request to a call of a handler. `POST /api/<handler>` has the parameters by name as a JSON object. For
- * handlers that only read, `GET /api/<handler>` has them in the query. Every bad input is refused here, before anything is
- * sent anywhere.
+ * handlers that only read, `GET /api/<handler>` has them in the query. A method of objects has the id of its object in the path:
+ * `/api/Thread/<id>/reply`. Every bad input is refused here, before anything is sent anywhere.
  */
-import { type HandlerManifest, type Manifest, RadicalError, encodeArguments } from "@radical/protocol";
+import {
+  API_PATH,
+  type HandlerManifest,
+  type Manifest,
+  OBJECT_ID,
+  OBJECT_ID_HINT,
+  RadicalError,
+  encodeArguments,
+  readCallPath,
+} from "@radical/protocol";
 import { readJson } from "./body.ts";
 import { argumentsOfQuery } from "./query.ts";
 
-const API = "/api/";
 /** Longest list of handlers in a hint. */
 const MAX_HINT_HANDLERS = 50;
 
-/** The handler that the request names. Throws `not_found`, `unknown_handler` or `method_not_allowed`. */
+/** The handler that the request names. Throws `not_found`, `unknown_handler`, `invalid_argument` or `method_not_allowed`. */
 export function route(request: Request, manifest: Manifest): string {
   const { pathname } = new URL(request.url);
-  if (!pathname.startsWith(API)) {
+  if (!pathname.startsWith(API_PATH)) {
     throw new RadicalError("not_found", `there is nothing at ${pathname}`, "call a handler with POST /api/<handler>");
   }
-  const name = pathname.slice(API.length);
+  const called = readCallPath(pathname);
+  if (called === null) throw unreadable(pathname, manifest);
+  const name = called.handler;
   const declaration = declarationOf(name, manifest);
   if (request.method === "POST") return name;
   if (request.method === "GET" && declaration.readOnly) return name;
@@ -25,7 +35,7 @@ export function route(request: Request, manifest: Manifest): string {
     request.method === "GET"
       ? `"${name}" may write, so it is not called with GET`
       : `handlers are called with POST, not ${request.method}`,
-    `send POST ${API}${name}`,
+    `send POST ${pathname}`,
     declaration.readOnly ? "GET, POST" : "POST",
   );
 }
@@ -40,13 +50,25 @@ export class MethodNotAllowed extends RadicalError {
   }
 }
 
+/** The error for a path that names no handler. */
+function unreadable(pathname: string, { handlers }: Manifest): RadicalError {
+  const [className = "", , method = ""] = pathname.slice(API_PATH.length).split("/");
+  return Object.hasOwn(handlers, `${className}.${method}`)
+    ? new RadicalError("invalid_argument", `the id in ${pathname} can't be that of an object`, OBJECT_ID_HINT)
+    : unknownHandler(pathname.slice(API_PATH.length), handlers);
+}
+
 /** Throws `unknown_handler`. */
 export function declarationOf(name: string, { handlers }: Manifest): HandlerManifest {
   const declaration = Object.hasOwn(handlers, name) ? handlers[name] : undefined;
   if (declaration !== undefined) return declaration;
+  throw unknownHandler(name, handlers);
+}
+
+function unknownHandler(name: string, handlers: Manifest["handlers"]): RadicalError {
   const known = Object.keys(handlers).toSorted();
   const listed = known.slice(0, MAX_HINT_HANDLERS).join(", ") + (known.length > MAX_HINT_HANDLERS ? ", …" : "");
-  throw new RadicalError(
+  return new RadicalError(
     "unknown_handler",
     `there is no handler "${name}"`,
     known.length === 0 ? "the application has no handlers" : `the handlers are: ${listed}`,
@@ -60,11 +82,22 @@ export async function readArguments(
   manifest: Manifest,
   maxBytes: number,
 ): Promise<Uint8Array> {
-  const json =
-    request.method === "GET"
-      ? argumentsOfQuery(new URL(request.url).searchParams, declaration.parameters)
-      : await readJson(request, maxBytes);
-  return argumentsOf(json, declaration, manifest);
+  const { pathname, searchParams } = new URL(request.url);
+  const id = readCallPath(pathname)?.id ?? null;
+  const named = id === null ? declaration.parameters : declaration.parameters.filter(({ name }) => name !== OBJECT_ID);
+  const json = request.method === "GET" ? argumentsOfQuery(searchParams, named) : await readJson(request, maxBytes);
+  return argumentsOf(id === null ? json : withId(id, json), declaration, manifest);
+}
+
+/** The arguments with the id of the path. Other JSON than an object is refused like other arguments. */
+function withId(id: string, json: unknown): unknown {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) return json;
+  if (!Object.hasOwn(json, OBJECT_ID)) return { ...json, [OBJECT_ID]: id };
+  throw new RadicalError(
+    "unknown_argument",
+    `the argument "${OBJECT_ID}" is given twice`,
+    "leave it out: the path has the id of the object",
+  );
 }
 
 /** Arguments by name, encoded. Throws a RadicalError that names the parameter. */

@@ -4,17 +4,22 @@
  * twice in a row without a warning between. At the end each subscriber has the last state.
  */
 import {
+  contentHash,
   encodeOutcome,
   type Entry,
   entryOf,
   type ExecutionId,
+  type Key,
   NO_COMMIT,
   type Outcome,
+  type Query,
+  splitUnit,
   type UnitId,
 } from "@radical/protocol";
 import type { Operation } from "../history.ts";
 import type { LiveQuery } from "../live-streams.ts";
-import type { ModelStorage } from "../model-storage.ts";
+import type { Scanned } from "@radical/wasm-host";
+import { type ModelStorage, rowsIn } from "../model-storage.ts";
 import { MODULES, truthfulHost } from "../programs.ts";
 
 /** A state that a client was shown. Positions are those of the history. */
@@ -91,10 +96,23 @@ function operationOf({ name, query, shown }: Subscription, number: number, after
 function outcomeNow({ query }: Subscription, { items }: Pick<ModelStorage, "items">): Outcome | null {
   const environment = { timeMs: 0, seed: new Uint8Array(16), caller: query.caller };
   const call = { module: MODULES[0], handler: query.program, args: query.encodedArgs, environment };
-  const snapshot = (unit: UnitId): Entry => {
+  const itemOf = (unit: UnitId): Entry => {
     const item = items.get(unit);
     return item === undefined ? entryOf(NO_COMMIT, null) : entryOf(item.commitId, item.value);
   };
+  const scan = (asked: Query): Scanned => {
+    const range = { table: asked.table, from: (asked.lo || null) as Key | null, to: (asked.hi || null) as Key | null };
+    if (asked.kind === "count") return { count: rowsIn(items, range, Infinity).length };
+    const rows = rowsIn(items, { ...range, isReversed: asked.isReversed }, asked.limit).map(
+      ({ unit, commitId, value }) => ({
+        key: splitUnit(unit).key,
+        commitId,
+        hash: contentHash(value),
+      }),
+    );
+    return { rows, reachesEnd: rows.length < asked.limit };
+  };
+  const snapshot = Object.assign(itemOf, { scan });
   return truthfulHost.recordHandler(call, snapshot, { guess: true }).run?.outcome ?? null;
 }
 

@@ -5,10 +5,23 @@
  * - a sample of any other is a reader of its own: somewhere between question and sample its versions must have been there together.
  */
 import { type Sample } from "@radical/lvi-server/core";
-import { type CommitId, encodeOutcome, entryOf, type ExecutionId, type Outcome, type UnitId } from "@radical/protocol";
+import {
+  type CommitId,
+  contains,
+  decodeDirectory,
+  encodeOutcome,
+  entryOf,
+  type ExecutionId,
+  isSpan,
+  type Outcome,
+  type Span,
+  spanOf,
+  splitUnit,
+  type UnitId,
+} from "@radical/protocol";
 import type { Operation } from "../history.ts";
 import type { Applied } from "../model-storage.ts";
-import { bytesOf, encodeArgs, toldBy, writerOf } from "../programs.ts";
+import { bytesOf, encodeArgs, ITEMS_OF, nameOfUnit, toldBy, writerOf } from "../programs.ts";
 
 export interface TakenSample {
   readonly sample: Sample;
@@ -46,7 +59,10 @@ export function checkSamples(
       continue;
     }
     const saw = new Map<UnitId, string | null>();
+    const { spans, absent } = spansIn(sample);
+    for (const unit of absent) saw.set(unit, null);
     for (const [unit, { commitId, hash }] of sample.versions) {
+      if (isSpan(unit)) continue;
       const value = hash === null ? null : written.get(nameOfWrite(unit, commitId));
       if (value === undefined || entryOf(commitId, value).version.hash !== hash) {
         problems.push(`${about} names a version of ${unit} that never was`);
@@ -64,7 +80,8 @@ export function checkSamples(
       problems.push(`${about} was taken before its writes were durable`);
     if (sample.ended !== null) {
       for (const [unit, writer] of toldBy(sample.ended.outcome).seen)
-        if (saw.get(unit) !== writer) problems.push(`${about} did not see that version of ${unit}`);
+        if (!isSpan(unit) && (saw.has(unit) || !isIn(spans, unit)) && saw.get(unit) !== writer)
+          problems.push(`${about} did not see that version of ${unit}`);
     }
     if (isOfEntry) continue;
     // Its place in the order is the step that validates it; a run near storage has begun some time before its sample.
@@ -74,6 +91,33 @@ export function checkSamples(
     readers.push({ ...first, name: about, executionId, invokedAt, answeredAt: at, outcome });
   }
   return { problems, readers };
+}
+
+/** The spans of rows in a sample, and the items that they say are absent. A sample without values has no directories. */
+function spansIn({ versions, values }: Sample): {
+  readonly spans: readonly Span[];
+  readonly absent: readonly UnitId[];
+} {
+  const spans: Span[] = [];
+  const absent: UnitId[] = [];
+  for (const unit of versions.keys()) {
+    const span = isSpan(unit) ? spanOf(unit) : null;
+    if (span?.kind !== "rows") continue;
+    spans.push(span);
+    const value = values?.get(unit) ?? null;
+    if (value === null) continue;
+    const keys = new Set(decodeDirectory(value).map(({ key }) => key));
+    for (const item of ITEMS_OF.get(span.table) ?? []) {
+      const { key } = splitUnit(item);
+      if (contains(span, key) && !keys.has(key) && !versions.has(item)) absent.push(item);
+    }
+  }
+  return { spans, absent };
+}
+
+function isIn(spans: readonly Span[], unit: UnitId): boolean {
+  const { table, key } = splitUnit(unit);
+  return spans.some((span) => span.table === table && contains(span, key));
 }
 
 function isCallOf({ invocation }: Sample, { name, program, units, amount }: Operation): boolean {
@@ -103,5 +147,5 @@ function nameOfWrite(unit: UnitId, commitId: CommitId): string {
 }
 
 function shownReads(saw: ReadonlyMap<UnitId, string | null>): string {
-  return Array.from(saw, ([unit, writer]) => `${unit}=${writer ?? ""}`).join(",");
+  return Array.from(saw, ([unit, writer]) => `${nameOfUnit(unit)}=${writer ?? ""}`).join(",");
 }

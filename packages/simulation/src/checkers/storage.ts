@@ -7,10 +7,25 @@
  * - a GET has written nothing;
  * - nothing is left: no intent is pending.
  */
-import { encodeOutcome, type Entry, type ExecutionId, NO_COMMIT, type Outcome, type UnitId } from "@radical/protocol";
+import {
+  compareKeys,
+  contains,
+  type DirectoryRow,
+  encodeOutcome,
+  type Entry,
+  entryOf,
+  type ExecutionId,
+  NO_COMMIT,
+  type Outcome,
+  type Query,
+  spanId,
+  splitUnit,
+  type UnitId,
+} from "@radical/protocol";
+import type { Scanned } from "@radical/wasm-host";
 import type { Operation } from "../history.ts";
 import type { Applied, ModelStorage } from "../model-storage.ts";
-import { encodeArgs, MODULES, READERS, toldBy, truthfulHost, writerOf } from "../programs.ts";
+import { encodeArgs, ITEMS_OF, MODULES, READERS, toldBy, truthfulHost, writerOf } from "../programs.ts";
 
 /** The violations, in words; empty if there are none. */
 export function checkStorage(
@@ -79,12 +94,12 @@ function checkRuns(
     const { seen, kind } = toldBy(told);
     // The primary could not run it.
     if (kind === "abort" && told.kind === "abort" && told.status === 500) continue;
-    const snapshot = (unit: UnitId): Entry | undefined => {
+    const item = (unit: UnitId): Entry | undefined => {
       const writer = seen.get(unit);
       if (writer === undefined) return undefined;
-      const value = writer === null ? null : (values.get(`${unit} ${writer}`) ?? null);
-      return { version: { commitId: NO_COMMIT, hash: null }, value };
+      return entryOf(NO_COMMIT, writer === null ? null : (values.get(`${unit} ${writer}`) ?? null));
     };
+    const snapshot = Object.assign(item, { scan: (query: Query) => answerOf(query, seen, item) });
     const call = {
       module: entry?.module ?? MODULES[0],
       handler: program,
@@ -101,6 +116,29 @@ function checkRuns(
     if (!isSame) problems.push(`${name} is not what a run on what it saw gives`);
   }
   return problems;
+}
+
+/** The answer to a query by what an execution has seen: its walk has not gone beyond the first item that it has not seen. */
+function answerOf(
+  query: Query,
+  seen: ReadonlyMap<UnitId, string | null>,
+  item: (unit: UnitId) => Entry | undefined,
+): Scanned | undefined {
+  if (query.kind === "count") {
+    const count = seen.get(spanId(query));
+    return count === undefined || count === null ? undefined : { count: Number(count) };
+  }
+  const all = (ITEMS_OF.get(query.table) ?? [])
+    .filter((unit) => contains(query, splitUnit(unit).key))
+    .toSorted(compareKeys);
+  const rows: DirectoryRow[] = [];
+  for (const unit of query.isReversed ? all.toReversed() : all) {
+    const entry = item(unit);
+    if (entry === undefined || rows.length === query.limit) return { rows, reachesEnd: false };
+    const { commitId, hash } = entry.version;
+    if (hash !== null) rows.push({ key: splitUnit(unit).key, commitId, hash });
+  }
+  return { rows, reachesEnd: true };
 }
 
 function sameValue(a: Uint8Array | null, b: Uint8Array | null): boolean {

@@ -2,18 +2,23 @@
  * Strict serializability of a simulated history. Every value names its writer, every outcome the values that its execution
  * saw, and storage's log gives the order of the versions of each unit.
  */
-import { checkStrictSerializability, type Transaction, type Version } from "@radical/history";
+import { checkStrictSerializability, type Scan, type Transaction, type Version } from "@radical/history";
 import {
   type CommitId,
   compareCommits,
+  contains,
   type ExecutionId,
+  isSpan,
   NO_COMMIT,
   type Outcome,
+  type Span,
+  spanOf,
+  splitUnit,
   type UnitId,
 } from "@radical/protocol";
 import type { Operation } from "../history.ts";
 import type { Applied } from "../model-storage.ts";
-import { toldBy, writerOf } from "../programs.ts";
+import { ITEMS_OF, toldBy, writerOf } from "../programs.ts";
 
 /** An execution lies between the first question for it and its first answer. */
 class Execution implements Transaction {
@@ -28,8 +33,22 @@ class Execution implements Transaction {
   }
 
   get reads(): Transaction["reads"] {
-    return this.outcome === null ? [] : toldBy(this.outcome).seen;
+    if (this.outcome === null) return [];
+    return [...toldBy(this.outcome).seen].filter(([unit]) => !isSpan(unit));
   }
+
+  /** Of a number of rows the items are not known. */
+  get scans(): readonly Scan[] {
+    if (this.outcome === null) return [];
+    return [...toldBy(this.outcome).seen].flatMap(([unit, number]) => {
+      const span = isSpan(unit) ? spanOf(unit) : null;
+      return span === null ? [] : [{ name: unit, units: itemsIn(span), sum: BigInt(number ?? 0), weightOf: () => 1n }];
+    });
+  }
+}
+
+function itemsIn(span: Span): readonly UnitId[] {
+  return (ITEMS_OF.get(span.table) ?? []).filter((unit) => contains(span, splitUnit(unit).key));
 }
 
 /** The violations, in words; empty if there are none. */

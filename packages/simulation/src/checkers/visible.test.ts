@@ -183,6 +183,42 @@ describe("slots", () => {
   });
 });
 
+describe("pages", () => {
+  /** Amount 12: all rows of the table, up to nine. Amount 0: the first one. */
+  const page = (name: string, from: number, until: number, told: string, amount = 12): Operation =>
+    ask(name, "page", "row/a row/b", [from, until], told, amount);
+  const insert = (name: string, unit: string, from: number, until: number): Operation =>
+    ask(name, "insert", `${unit} row/d`, [from, until], "");
+  const drop = (name: string, from: number, until: number): Operation =>
+    ask(name, "drop", "row/a row/b", [from, until], "");
+
+  test("a page has the rows that were there, and may have those that come or go beside it", () => {
+    expect(checkVisible([insert("a", "row/a", 1, 2), page("p", 3, 4, "row/a")])).toEqual([]);
+    expect(checkVisible([insert("a", "row/a", 1, 4), page("p", 2, 3, "")])).toEqual([]);
+    expect(checkVisible([insert("a", "row/a", 1, 2), drop("d", 3, 6), page("p", 4, 5, "")])).toEqual([]);
+    expect(checkVisible([insert("a", "row/a", 1, 2), insert("b", "row/b", 3, 4), page("p", 5, 6, "row/a", 0)])).toEqual(
+      [],
+    );
+  });
+
+  test.each([
+    ["a phantom: a row that a page lacks", [insert("a", "row/a", 1, 2), page("p", 3, 4, "")]],
+    ["a row that nobody has inserted", [page("p", 1, 2, "row/a")]],
+    ["a row that is inserted later", [page("p", 1, 2, "row/a"), insert("a", "row/a", 3, 4)]],
+  ])("%s is found", (_, history) => {
+    expect(checkVisible(history)).not.toEqual([]);
+  });
+});
+
+describe("seats", () => {
+  const seated = (told: string): Operation => ask("s", "seated", "seat/a", [1, 2], told);
+
+  test("people on more seats than there are are found", () => {
+    expect(checkVisible([seated("seat/a seat/b")])).toEqual([]);
+    expect(checkVisible([seated("seat/a seat/b seat/c")])).not.toEqual([]);
+  });
+});
+
 test("the same execution, asked for several times, lies between the first question and the first answer", () => {
   const append = ask("a", "append", "list/x", [1, 2], "a");
   const again = { ...append, invokedAt: 7, answeredAt: 8 };

@@ -3,9 +3,17 @@
  * answers and their order. They know nothing of versions, storage or the protocol. They need not find every mistake. But
  * each of their findings is one, whatever the reasoning of the other checkers.
  */
-import type { UnitId } from "@radical/protocol";
+import { contains, splitUnit, type UnitId } from "@radical/protocol";
 import type { Operation } from "../history.ts";
-import { INITIAL_BALANCE, type ProgramName, TOTAL_BALANCE, toldBy } from "../programs.ts";
+import {
+  INITIAL_BALANCE,
+  MOST_SEATS,
+  MOST_STOCK,
+  type ProgramName,
+  queryOf,
+  TOTAL_BALANCE,
+  toldBy,
+} from "../programs.ts";
 
 /** One execution as its client knows it. */
 interface Call {
@@ -45,6 +53,11 @@ export function checkVisible(history: readonly Operation[]): readonly string[] {
     ...checkBank(of("transfer", "audit")),
     ...checkTickets(of("ticket")),
     ...checkSlots(of("book", "free")),
+    ...checkSeats(of("seated")),
+    ...checkStock(of("stocktake", "stocktakeByRows")),
+    ...checkPages(
+      of("insert", "drop", "move", "page", "pageRecorded", "pageOpaque", "pageAndPut", "hookedPage", "shift", "tally"),
+    ),
   ];
 }
 
@@ -268,6 +281,59 @@ function checkSlots(calls: readonly Call[]): string[] {
       if (!isDone(a) || !isDone(b) || a.units[0] !== b.units[0]) continue;
       if (Math.max(a.until, b.until) < Math.min(heldUntil(a), heldUntil(b)))
         problems.push(`${a.name} and ${b.name} had ${a.units[0]} at the same time`);
+    }
+  }
+  return problems;
+}
+
+const INSERTERS: ReadonlySet<ProgramName> = new Set(["insert", "pageAndPut", "hookedPage", "move"]);
+const REMOVERS: ReadonlySet<ProgramName> = new Set(["drop", "shift", "move", "hookedPage"]);
+
+/** Nobody gets a seat when all are taken. */
+function checkSeats(calls: readonly Call[]): string[] {
+  return calls.flatMap(({ name, told }) => {
+    const seats = told?.kind === "result" && told.result !== "" ? told.result.split(" ") : [];
+    return seats.length > MOST_SEATS ? [`${name} saw ${seats.length} people on ${MOST_SEATS} seats`] : [];
+  });
+}
+
+/** The counter and the rows change together. */
+function checkStock(calls: readonly Call[]): string[] {
+  return calls.flatMap(({ name, told }) => {
+    if (told?.kind !== "result") return [];
+    const [left = Number.NaN, taken = Number.NaN] = told.result.split(" ").map(Number);
+    if (left >= 0 && left + taken === MOST_STOCK) return [];
+    return [`${name} saw ${left} left and ${taken} taken, of ${MOST_STOCK}`];
+  });
+}
+
+/**
+ * A row is on each page that it belongs to from the answer to its insert until somebody asks to remove it. A page that is as long
+ * as its limit may leave rows of its range out.
+ */
+function checkPages(calls: readonly Call[]): string[] {
+  const problems: string[] = [];
+  const inserts = calls.flatMap((call) => {
+    const at = call.program === "move" ? -1 : 0;
+    return INSERTERS.has(call.program) ? [{ call, unit: call.units.at(at)! }] : [];
+  });
+  const removals = calls.filter(({ program }) => REMOVERS.has(program));
+  for (const page of calls) {
+    if (page.told?.kind !== "result" || !page.program.startsWith("page")) continue;
+    const { limit, ...range } = queryOf(page);
+    const rows = page.told.result === "" ? [] : page.told.result.split(" ").map((name) => decodeURI(name) as UnitId);
+    for (const unit of rows)
+      if (!inserts.some((insert) => insert.unit === unit && insert.call.from < page.until))
+        problems.push(`${page.name} saw ${unit}, which nobody had inserted`);
+    if (rows.length === limit) continue;
+    for (const { call: insert, unit } of inserts) {
+      if (!isDone(insert) || insert.until > page.from || rows.includes(unit)) continue;
+      if (!contains(range, splitUnit(unit).key)) continue;
+      // A shift may remove any row.
+      const mayBeGone = removals.some(
+        ({ program, units, from }) => (program === "shift" || units.includes(unit)) && from < page.until,
+      );
+      if (!mayBeGone) problems.push(`${page.name} did not see ${unit}, which ${insert.name} had inserted`);
     }
   }
   return problems;

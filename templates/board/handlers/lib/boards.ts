@@ -1,11 +1,13 @@
 /** Boards and their columns: which is meant, who may see it, and where cards are. */
 import { abort } from "@radical/sdk";
-import { isId } from "./accounts";
-import { Board, Card, Column, MAX_CARDS, boards, cards, columns } from "./records";
+import { atEnd, between } from "./order";
+import { Board, Card, CardPage, Column, Placed, boards, cards, columns, placed } from "./records";
+
+const MOST_CARDS = 100;
 
 /** The board `id`, if `name` is a member; for everybody else there is no such board. */
 export function findBoard(id: string, name: string): Board {
-  const board = isId(id) ? boards.get(id) : null;
+  const board = isKey(id) ? boards.get(id) : null;
   if (board == null || !board.members.includes(name)) {
     abort(404, "no_such_board", `You have no board "${id}".`);
   }
@@ -14,7 +16,7 @@ export function findBoard(id: string, name: string): Board {
 
 /** The card `id`, if `name` is a member of its board; for everybody else there is no such card. */
 export function findCard(id: string, name: string): Card {
-  const card = isId(id) ? cards.get(id) : null;
+  const card = isKey(id) ? cards.get(id) : null;
   if (card == null) {
     abort(404, "no_such_card", `You have no card "${id}".`);
   }
@@ -47,20 +49,63 @@ export function putColumn(board: string, number: i32, column: Column): void {
   columns.put(columnKey(board, number), column);
 }
 
-/** Puts a card at a place counted from 0, or at the end if that is -1; aborts with 409 if the column is full. */
-export function insertCard(column: Column, card: string, at: i32): void {
-  const limit = column.limit == 0 ? MAX_CARDS : column.limit;
-  if (column.cards.length >= limit) {
-    abort(409, "column_full", `The column "${column.name}" has its ${limit} cards.`);
+/**
+ * Puts a card at a place of its column, counted from 0; -1 is the end. Aborts with 409 if the column is full. The caller stores the
+ * card.
+ */
+export function placeCard(card: Card, column: Column, at: i32): void {
+  const all = placed.prefix(columnKey(card.board, card.column) + "/");
+  if (column.limit > 0 && all.count() >= column.limit) {
+    abort(409, "column_full", `The column "${column.name}" has its ${column.limit} cards.`);
   }
-  const place = at < 0 ? column.cards.length : min(at, column.cards.length);
-  column.cards.push(card);
-  for (let i = column.cards.length - 1; i > place; i--) column.cards[i] = column.cards[i - 1];
-  column.cards[place] = card;
+  card.position = atEnd();
+  if (at >= 0) {
+    const rows = all.first(min(at, MOST_CARDS) + 1);
+    if (rows.length > at) {
+      const before = at == 0 ? "" : positionOf(rows[at - 1].key);
+      card.position = between(before, positionOf(rows[at].key));
+    }
+  }
+  const place = new Placed();
+  place.card = card.id;
+  placed.put(placeKey(card), place);
 }
 
-export function removeCard(column: Column, card: string): void {
-  column.cards.splice(column.cards.indexOf(card), 1);
+/** Takes a card out of its column. */
+export function removeCard(card: Card): void {
+  placed.delete(placeKey(card));
+}
+
+/** How many cards a column has. */
+export function countCards(board: string, column: i32): i32 {
+  return placed.prefix(columnKey(board, column) + "/").count();
+}
+
+/** The cards of a column, from top to bottom; `after`: those below a page. */
+export function viewCards(board: string, column: i32, after: string | null, limit: i32): CardPage {
+  let range = placed.prefix(columnKey(board, column) + "/");
+  if (after != null) range = range.after(after);
+  const most = max(1, min(limit, MOST_CARDS));
+  const rows = range.first(most);
+  const page = new CardPage();
+  for (const row of rows) {
+    const card = cards.get(row.value.card);
+    if (card != null) page.cards.push(card);
+  }
+  if (rows.length == most) page.next = rows[rows.length - 1].cursor;
+  return page;
+}
+
+function placeKey(card: Card): string {
+  return columnKey(card.board, card.column) + "/" + card.position;
+}
+
+function positionOf(key: string): string {
+  return key.substring(key.lastIndexOf("/") + 1);
+}
+
+function isKey(text: string): bool {
+  return text.length > 0 && text.length <= 100;
 }
 
 function columnKey(board: string, number: i32): string {

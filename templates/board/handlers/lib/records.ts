@@ -7,10 +7,6 @@ import { Table } from "@radical/sdk";
 
 export class Person {
   name: string = "";
-  /** Ids of the boards of which they are members, the newest last. */
-  boards: string[] = [];
-  /** Ids of the cards that are assigned to them, the newest last. */
-  cards: string[] = [];
 }
 
 export class Board {
@@ -24,10 +20,18 @@ export class Board {
 
 export class Column {
   name: string = "";
-  /** How many cards it may hold; 0 for as many as a column can. */
+  /** How many cards it may hold; 0 for any number. */
   limit: i32 = 0;
-  /** Ids, from top to bottom. */
-  cards: string[] = [];
+}
+
+/** Where a card is in a column. */
+export class Placed {
+  card: string = "";
+}
+
+/** Something that somebody has: a board or a card. */
+export class Held {
+  id: string = "";
 }
 
 export class Card {
@@ -35,6 +39,8 @@ export class Card {
   board: string = "";
   /** The number of its column; -1 in the archive. */
   column: i32 = 0;
+  /** In its column: lib/order.ts. */
+  position: string = "";
   title: string = "";
   text: string = "";
   /** Counts the edits of title and text. */
@@ -45,20 +51,22 @@ export class Card {
 }
 
 export class Comment {
+  id: string = "";
   author: string = "";
   html: string = "";
   at: i64 = 0;
 }
 
-/** The comments on a card, the newest first, at most {@link COMMENTS_KEPT}. */
-export class Talk {
+/** Comments on a card, the newest first. */
+export class CommentPage {
   comments: Comment[] = [];
+  /** Give it as `before` for the comments behind them; null at the end. */
+  next: string | null = null;
 }
 
 /** Something that was done to a board. */
 export class Change {
-  /** Changes of a board are numbered from 1. */
-  number: i32 = 0;
+  id: string = "";
   who: string = "";
   what: string = "";
   /** Id; empty if it was about no card. */
@@ -66,16 +74,24 @@ export class Change {
   at: i64 = 0;
 }
 
-/** What was done to a board, the newest first, at most {@link CHANGES_KEPT}. */
-export class Log {
-  count: i32 = 0;
+/** Changes of a board, the newest first. */
+export class ActivityPage {
   changes: Change[] = [];
+  /** Give it as `before` for the changes behind them; null at the end. */
+  next: string | null = null;
+}
+
+/** Cards of a column, from top to bottom. */
+export class CardPage {
+  cards: Card[] = [];
+  /** Give it as `after` for the cards below them; null at the end. */
+  next: string | null = null;
 }
 
 export class ColumnView {
   name: string = "";
   limit: i32 = 0;
-  cards: Card[] = [];
+  cards: CardPage = new CardPage();
 }
 
 export class BoardView {
@@ -93,7 +109,21 @@ export class BoardLine {
 export class CardView {
   card: Card = new Card();
   html: string = "";
-  comments: Comment[] = [];
+  comments: CommentPage = new CommentPage();
+}
+
+/** Boards of which somebody is a member, the newest last. */
+export class BoardPage {
+  boards: BoardLine[] = [];
+  /** Give it as `after` for the boards behind them; null at the end. */
+  next: string | null = null;
+}
+
+/** Cards that are assigned to somebody, the newest last. */
+export class MyCardPage {
+  cards: MyCard[] = [];
+  /** Give it as `after` for the cards behind them; null at the end. */
+  next: string | null = null;
 }
 
 /** A card among those of one person. */
@@ -104,10 +134,8 @@ export class MyCard {
 }
 
 export const MAX_COLUMNS = 12;
-export const MAX_CARDS = 100;
+export const MAX_LIMIT = 1_000;
 export const MAX_MEMBERS = 50;
-export const COMMENTS_KEPT = 100;
-export const CHANGES_KEPT = 100;
 
 /** By name. */
 export const people = new Table<Person>("people");
@@ -115,9 +143,15 @@ export const people = new Table<Person>("people");
 export const boards = new Table<Board>("boards");
 /** By `board id/number`. */
 export const columns = new Table<Column>("columns");
+/** By `board id/number of the column/position`. */
+export const placed = new Table<Placed>("placed");
+/** Boards of people, by `name/board id`. */
+export const memberships = new Table<Held>("memberships");
+/** Cards of people, by `name/card id`. */
+export const assignments = new Table<Held>("assignments");
 /** By id. */
 export const cards = new Table<Card>("cards");
-/** By card id. */
-export const talks = new Table<Talk>("talks");
-/** By board id. */
-export const logs = new Table<Log>("logs");
+/** By `card id/id`. */
+export const comments = new Table<Comment>("comments");
+/** By `board id/id`. */
+export const changes = new Table<Change>("changes");

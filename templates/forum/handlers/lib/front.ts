@@ -1,12 +1,13 @@
 /**
- * The front page. Each vote and each comment changes the rank of some story, and everybody reads the front page: if it was
- * ranked anew each time, no location could have it for long. So it is ranked now and then, by who votes or comments; a new
- * story is on it at once. When nobody has ranked it for a while not much is happening, and whoever reads it ranks for
- * themselves: it is never older than {@link RANKED_FOR_MS}.
+ * The front page: the newest stories, the hottest first. Each vote and each comment changes the rank of some story, and everybody
+ * reads the front page. If it was ranked anew each time, no location could have it for long. So it is ranked now and then, by who
+ * votes or comments. Stories that came later are read beside it, so a new one is there at once. When nobody has ranked it for a
+ * while not much is happening, and whoever reads it ranks for themselves: it is never older than {@link RANKED_FOR_MS}.
  */
 import { now } from "@radical/sdk";
 import { heat } from "./ranking";
-import { FRONT, FRONT_LENGTH, Front, Place, Story, fronts, tallies } from "./records";
+import { FRONT, FRONT_LENGTH, Front, Place, Story, Tally, fronts, stories } from "./records";
+import { tallyOf } from "./stories";
 
 const RANKED_EVERY_MS: i64 = 30_000;
 const RANKED_FOR_MS: i64 = 60_000;
@@ -14,35 +15,17 @@ const RANKED_FOR_MS: i64 = 60_000;
 /** As it is to be shown; `fresh`: by the votes and comments of this moment, however lately it was ranked. */
 export function shownFront(fresh: bool): Front {
   const front = currentFront();
-  if (fresh || now() - front.rankedAt >= RANKED_FOR_MS) rank(front);
+  if (fresh || now() - front.rankedAt >= RANKED_FOR_MS) return ranked();
+  const later = front.newest == "" ? stories.all() : stories.all().after(front.newest);
+  const rows = later.last(FRONT_LENGTH);
+  for (const row of rows) front.places.push(placeOf(row.value, new Tally()));
+  if (rows.length > 0) sort(front);
   return front;
 }
 
 /** For whoever has changed a tally. */
 export function keepFrontRanked(): void {
-  const front = currentFront();
-  if (now() - front.rankedAt < RANKED_EVERY_MS) return;
-  rank(front);
-  fronts.put(FRONT, front);
-}
-
-/** A new story takes its place, the oldest one leaves. */
-export function addToFront(story: Story): void {
-  const front = currentFront();
-  if (front.places.length == FRONT_LENGTH) {
-    let oldest = 0;
-    for (let i = 1; i < front.places.length; i++) {
-      if (front.places[i].at < front.places[oldest].at) oldest = i;
-    }
-    front.places.splice(oldest, 1);
-  }
-  const place = new Place();
-  place.story = story.id;
-  place.at = story.at;
-  place.heat = heat(0, 0, story.at);
-  front.places.push(place);
-  sort(front);
-  fronts.put(FRONT, front);
+  if (now() - currentFront().rankedAt >= RANKED_EVERY_MS) fronts.put(FRONT, ranked());
 }
 
 function currentFront(): Front {
@@ -50,17 +33,24 @@ function currentFront(): Front {
   return front == null ? new Front() : front;
 }
 
-function rank(front: Front): void {
-  for (let i = 0; i < front.places.length; i++) {
-    const place = front.places[i];
-    const tally = tallies.get(place.story);
-    if (tally == null) continue;
-    place.score = tally.ups - tally.downs;
-    place.comments = tally.comments;
-    place.heat = heat(place.score, place.comments, place.at);
-  }
-  sort(front);
+function ranked(): Front {
+  const front = new Front();
   front.rankedAt = now();
+  const rows = stories.all().last(FRONT_LENGTH);
+  if (rows.length > 0) front.newest = rows[0].key;
+  for (const row of rows) front.places.push(placeOf(row.value, tallyOf(row.key)));
+  sort(front);
+  return front;
+}
+
+function placeOf(story: Story, tally: Tally): Place {
+  const place = new Place();
+  place.story = story.id;
+  place.at = story.at;
+  place.score = tally.ups - tally.downs;
+  place.comments = tally.comments;
+  place.heat = heat(place.score, place.comments, place.at);
+  return place;
 }
 
 function sort(front: Front): void {

@@ -3,7 +3,7 @@
  *
  * Stored records keep their field names: a field may be added (older records get its initializer) or removed.
  */
-import { Table } from "@radical/sdk";
+import { Counter, Table } from "@radical/sdk";
 
 /** What its author wrote: it never changes. */
 export class Story {
@@ -21,27 +21,20 @@ export class Tally {
   ups: i32 = 0;
   downs: i32 = 0;
   comments: i32 = 0;
-  /** Ids of the comments that answer the story itself, in the order in which they came. */
-  answers: string[] = [];
 }
 
+/** A comment. Its id begins with the id of the comment that it answers. */
 export class Comment {
   id: string = "";
-  story: string = "";
   author: string = "";
   text: string = "";
   at: i64 = 0;
   ups: i32 = 0;
   downs: i32 = 0;
-  /** How many comments are above it. */
-  depth: i32 = 0;
-  /** Ids of the comments that answer it, in the order in which they came. */
-  answers: string[] = [];
 }
 
 export class Member {
   name: string = "";
-  karma: i32 = 0;
   joinedAt: i64 = 0;
 }
 
@@ -53,6 +46,8 @@ export class Vote {
 /** The newest stories, at most {@link FRONT_LENGTH}, the hottest first as of `rankedAt`: lib/front.ts. */
 export class Front {
   rankedAt: i64 = 0;
+  /** The id of the newest of them; empty if there is none. */
+  newest: string = "";
   places: Place[] = [];
 }
 
@@ -90,20 +85,37 @@ export class StoryPage {
   story: StoryView = new StoryView();
   html: string = "";
   comments: CommentView[] = [];
+  /** Give it as `after` for the comments behind them; null at the end. */
+  next: string | null = null;
+}
+
+/** Stories in the order of their times, the newest first. */
+export class StoryList {
+  stories: StoryView[] = [];
+  /** Give it as `before` for the stories behind them; null at the end. */
+  next: string | null = null;
+}
+
+export class MemberView {
+  name: string = "";
+  karma: i32 = 0;
+  joinedAt: i64 = 0;
 }
 
 export const FRONT_LENGTH = 60;
 export const MAX_DEPTH = 8;
 
-/** By id. */
+/** By id, which begins with the time. */
 export const stories = new Table<Story>("stories");
 /** By id of the story; a story that nobody has voted on or answered has none. */
 export const tallies = new Table<Tally>("tallies");
-/** By id. */
+/** By `id of the story/id`. */
 export const comments = new Table<Comment>("comments");
 /** By name. */
 export const members = new Table<Member>("members");
-/** By `id of story or comment/name`. */
+/** By name of the member. */
+export const karma = new Counter("karma");
+/** By `id of the story/name`, or `id of the story/id of the comment/name`. */
 export const votes = new Table<Vote>("votes");
 /** One item, {@link FRONT}. */
 export const fronts = new Table<Front>("fronts");

@@ -1,13 +1,15 @@
 /** Stories: which is meant, and how they are shown. */
 import { abort } from "@radical/sdk";
-import { isId } from "./accounts";
 import { renderText } from "./markup";
-import { Comment, CommentView, Story, StoryView, Tally, comments, stories, tallies } from "./records";
+import { Comment, CommentView, Story, StoryPage, StoryView, Tally, comments, stories, tallies } from "./records";
 import { confidence } from "./ranking";
+
+/** Comments of one page. */
+const COMMENTS_SHOWN = 200;
 
 /** The story `id`; aborts with 404 if there is none. */
 export function findStory(id: string): Story {
-  const story = isId(id) ? stories.get(id) : null;
+  const story = id.length > 0 && id.length <= 100 ? stories.get(id) : null;
   if (story == null) {
     abort(404, "no_such_story", `There is no story "${id}".`);
   }
@@ -31,27 +33,56 @@ export function viewStory(story: Story, score: i32, comments: i32): StoryView {
   return view;
 }
 
-/** Adds the comments `ids` to `views`, the best first, each with all that answers it. */
-export function addComments(views: CommentView[], ids: string[]): void {
-  const found: Comment[] = [];
-  for (let i = 0; i < ids.length; i++) {
-    const comment = comments.get(ids[i]);
-    if (comment != null) found.push(comment);
+/** A comment, with all that answers it. */
+class Branch {
+  answers: Branch[] = [];
+
+  constructor(public comment: Comment) {}
+}
+
+/**
+ * Comments on a story, each followed by what answers it, the best first; `after`: those behind a page. The key of a comment begins
+ * with that of the comment that it answers. So the comments of a story are one range, in which answers follow what they answer.
+ */
+export function addComments(page: StoryPage, story: string, after: string | null): void {
+  let range = comments.prefix(story + "/");
+  if (after != null) range = range.after(after);
+  const rows = range.first(COMMENTS_SHOWN);
+  const roots: Branch[] = [];
+  /** The comment that was last met, and those that it answers. */
+  const path: Branch[] = [];
+  for (const row of rows) {
+    const branch = new Branch(row.value);
+    const id = row.value.id;
+    while (path.length > 0 && !id.startsWith(path[path.length - 1].comment.id + "/")) path.pop();
+    if (path.length == 0) roots.push(branch);
+    else path[path.length - 1].answers.push(branch);
+    path.push(branch);
   }
-  found.sort((a, b) => {
-    const better = confidence(b.ups, b.downs) - confidence(a.ups, a.downs);
+  addBranches(page.comments, roots);
+  if (rows.length == COMMENTS_SHOWN) page.next = rows[rows.length - 1].cursor;
+}
+
+function addBranches(views: CommentView[], branches: Branch[]): void {
+  branches.sort((a, b) => {
+    const better = confidence(b.comment.ups, b.comment.downs) - confidence(a.comment.ups, a.comment.downs);
     return better > 0 ? 1 : better < 0 ? -1 : 0;
   });
-  for (let i = 0; i < found.length; i++) {
-    const comment = found[i];
+  for (const branch of branches) {
+    const comment = branch.comment;
     const view = new CommentView();
     view.id = comment.id;
     view.author = comment.author;
     view.html = renderText(comment.text);
     view.at = comment.at;
     view.score = comment.ups - comment.downs;
-    view.depth = comment.depth;
+    view.depth = depthOf(comment.id);
     views.push(view);
-    addComments(views, comment.answers);
+    addBranches(views, branch.answers);
   }
+}
+
+/** How many comments are above the comment of this id. */
+export function depthOf(id: string): i32 {
+  return id.split("/").length - 1;
 }

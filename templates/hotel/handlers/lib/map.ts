@@ -12,24 +12,38 @@ export function isPlace(latitude: f64, longitude: f64): bool {
   return latitude >= -90 && latitude <= 90 && longitude >= -180 && longitude <= 180;
 }
 
-/** The key of the cell that holds a place. */
-export function cellOf(latitude: f64, longitude: f64): string {
-  return cellKey(row(latitude), column(longitude));
+/** Keys from `from` up to `to`, without `to`. */
+export class KeyRange {
+  constructor(
+    public from: string,
+    public to: string,
+  ) {}
 }
 
-/** The keys of that cell and the eight around it. */
-export function cellsAround(latitude: f64, longitude: f64): string[] {
-  const keys: string[] = [];
-  for (let i = -1; i <= 1; i++) {
-    for (let j = -1; j <= 1; j++) {
-      keys.push(cellKey(row(latitude) + i, (column(longitude) + j + COLUMNS) % COLUMNS));
+/**
+ * Ranges of keys that begin with the cell of a place or with one of the eight cells around it. Cells of one row that are next to
+ * each other are one range.
+ */
+export function cellsAround(latitude: f64, longitude: f64): KeyRange[] {
+  const ranges: KeyRange[] = [];
+  const middle = column(longitude);
+  for (let at = max(0, row(latitude) - 1); at <= row(latitude) + 1; at++) {
+    if (middle > 0 && middle < COLUMNS - 1) {
+      ranges.push(new KeyRange(cellKey(at, middle - 1), cellKey(at, middle + 2)));
+    } else {
+      // The first column and the last one are next to each other.
+      for (let step = -1; step <= 1; step++) {
+        const next = (middle + step + COLUMNS) % COLUMNS;
+        ranges.push(new KeyRange(cellKey(at, next), cellKey(at, next + 1)));
+      }
     }
   }
-  return keys;
+  return ranges;
 }
 
+/** Fixed numbers of digits, so that keys are in the order of the cells. */
 function cellKey(row: i32, column: i32): string {
-  return row.toString() + "/" + column.toString();
+  return `${row.toString().padStart(3, "0")}-${column.toString().padStart(4, "0")}`;
 }
 
 function row(latitude: f64): i32 {

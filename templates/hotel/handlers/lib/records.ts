@@ -28,21 +28,9 @@ export class Pin {
   longitude: f64 = 0;
 }
 
-/** What is in one cell of the map: hotels, and ids of attractions. */
-export class Cell {
-  hotels: Pin[] = [];
-  attractions: string[] = [];
-}
-
-/** The hotels of a city: ids. */
-export class City {
-  name: string = "";
-  hotels: string[] = [];
-}
-
-/** One night at one hotel: the rooms that are taken. */
-export class Night {
-  rooms: i32[] = [];
+/** A room that is taken for one night. */
+export class Taken {
+  room: i32 = 0;
 }
 
 export class Booking {
@@ -56,12 +44,6 @@ export class Booking {
   cents: i32 = 0;
 }
 
-export class Guest {
-  name: string = "";
-  /** Ids of bookings, the newest first. */
-  bookings: string[] = [];
-}
-
 export class Review {
   guest: string = "";
   stars: i32 = 0;
@@ -69,9 +51,18 @@ export class Review {
   at: i64 = 0;
 }
 
-/** The reviews of a hotel, the newest first, at most {@link REVIEWS_KEPT}. */
-export class ReviewBook {
+/** Reviews of a hotel, the newest first. */
+export class ReviewPage {
   reviews: Review[] = [];
+  /** Give it as `before` for the reviews behind them; null at the end. */
+  next: string | null = null;
+}
+
+/** Bookings of a guest, the newest first. */
+export class BookingPage {
+  bookings: Booking[] = [];
+  /** Give it as `before` for the bookings behind them; null at the end. */
+  next: string | null = null;
 }
 
 export class Attraction {
@@ -107,24 +98,22 @@ export class AttractionView {
 
 export class HotelPage {
   hotel: HotelView = new HotelView();
-  reviews: Review[] = [];
+  reviews: ReviewPage = new ReviewPage();
 }
-
-export const REVIEWS_KEPT = 50;
 
 /** By id. */
 export const hotels = new Table<Hotel>("hotels");
-/** By the key of the cell: lib/map.ts. */
-export const cells = new Table<Cell>("cells");
-/** By name in lowercase. */
-export const cities = new Table<City>("cities");
-/** By `hotel id/day`. */
-export const nights = new Table<Night>("nights");
-/** By id. */
+/** By `cell/hotel id`: lib/map.ts. */
+export const pins = new Table<Pin>("pins");
+/** Ids of hotels by `city in lowercase/hotel id`. */
+export const cityHotels = new Table<string>("cityHotels");
+/** By `hotel id/day/room`: lib/rooms.ts. */
+export const taken = new Table<Taken>("taken");
+/** By `guest/id`. */
 export const bookings = new Table<Booking>("bookings");
-/** By name. */
-export const guests = new Table<Guest>("guests");
-/** By hotel id. */
-export const reviewBooks = new Table<ReviewBook>("reviews");
-/** By id. */
+/** By `hotel id/time and guest`. */
+export const reviews = new Table<Review>("reviews");
+/** Keys of reviews by `hotel id/guest`. */
+export const reviewed = new Table<string>("reviewed");
+/** By `cell/id`. */
 export const attractions = new Table<Attraction>("attractions");

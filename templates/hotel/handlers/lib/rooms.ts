@@ -1,12 +1,19 @@
 /** Which rooms are free in which nights. */
 import { abort } from "@radical/sdk";
-import { Hotel, Night, hotels, nights } from "./records";
+import { Hotel, Taken, hotels, taken } from "./records";
 
 export const MAX_NIGHTS = 14;
+/** No hotel has more rooms. */
+const MAX_ROOMS = 200;
 
-/** The key of one night at a hotel. */
-export function nightKey(hotel: string, day: i32): string {
-  return hotel + "/" + day.toString();
+/** The key of a room in one night. */
+export function takenKey(hotel: string, day: i32, room: i32): string {
+  return `${nightKey(hotel, day)}/${room.toString().padStart(4, "0")}`;
+}
+
+/** The beginning of all keys of one night, which are in the order of the days. */
+function nightKey(hotel: string, day: i32): string {
+  return `${hotel}/${day.toString().padStart(8, "0")}`;
 }
 
 /** Aborts with 400 unless a stay may be that long. */
@@ -25,25 +32,19 @@ export function findHotel(id: string): Hotel {
   return hotel;
 }
 
-/** What is taken at a hotel in `count` nights from `day`. */
-export function nightsOf(hotel: string, day: i32, count: i32): Night[] {
-  const found: Night[] = [];
-  for (let i = 0; i < count; i++) {
-    const night = nights.get(nightKey(hotel, day + i));
-    if (night != null) found.push(night);
-  }
+/** The rooms that are taken at a hotel in one of `count` nights from `day`, once for each night. */
+export function takenIn(hotel: string, day: i32, count: i32): Taken[] {
+  const found: Taken[] = [];
+  const range = taken.range(nightKey(hotel, day), nightKey(hotel, day + count));
+  for (const row of range.first(MAX_ROOMS * MAX_NIGHTS)) found.push(row.value);
   return found;
 }
 
 /** The rooms of a hotel that are free in all of these nights, in order. */
-export function freeRooms(hotel: Hotel, taken: Night[]): i32[] {
+export function freeRooms(hotel: Hotel, without: Taken[]): i32[] {
+  const isTaken = new StaticArray<bool>(hotel.rooms + 1);
+  for (const one of without) if (one.room <= hotel.rooms) isTaken[one.room] = true;
   const free: i32[] = [];
-  for (let room = 1; room <= hotel.rooms; room++) {
-    let isFree = true;
-    for (let i = 0; i < taken.length; i++) {
-      if (taken[i].rooms.includes(room)) isFree = false;
-    }
-    if (isFree) free.push(room);
-  }
+  for (let room = 1; room <= hotel.rooms; room++) if (!isTaken[room]) free.push(room);
   return free;
 }

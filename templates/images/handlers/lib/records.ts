@@ -3,7 +3,7 @@
  *
  * Stored records keep their field names: a field may be added (older records get its initializer) or removed.
  */
-import { Table } from "@radical/sdk";
+import { Counter, Table, ascending } from "@radical/sdk";
 
 /** An image. They are numbered from 1 in the order of their uploads, and never deleted. */
 export class Image {
@@ -34,14 +34,17 @@ export class Word {
 }
 
 export class Comment {
+  id: string = "";
   author: string = "";
   html: string = "";
   at: i64 = 0;
 }
 
-/** The comments on an image, the newest first, at most {@link COMMENTS_KEPT}. */
-export class Talk {
+/** Comments on an image, the newest first. */
+export class CommentPage {
   comments: Comment[] = [];
+  /** Give it as `before` for the comments behind them; null at the end. */
+  next: string | null = null;
 }
 
 /** Images in an order that somebody chose, each once. */
@@ -49,19 +52,11 @@ export class Pool {
   id: string = "";
   name: string = "";
   creator: string = "";
-  images: i32[] = [];
 }
 
-/** A set of images: lib/sets.ts. */
-export class ImageSet {
-  count: i32 = 0;
-  /** The numbers of its shelves that hold something, the highest first. */
-  shelves: i32[] = [];
-}
-
-/** The images of a set whose numbers are in one range, the highest first. */
-export class Shelf {
-  images: i32[] = [];
+/** An image in a set or a pool. */
+export class Member {
+  image: i32 = 0;
 }
 
 export class TagCount {
@@ -72,7 +67,7 @@ export class TagCount {
 export class ImagePage {
   image: Image = new Image();
   tags: TagCount[] = [];
-  comments: Comment[] = [];
+  comments: CommentPage = new CommentPage();
 }
 
 export class SearchPage {
@@ -88,21 +83,29 @@ export class PoolPage {
   images: Image[] = [];
 }
 
-export const COMMENTS_KEPT = 100;
 export const MAX_TAGS = 30;
 export const MAX_POOL = 100;
 
-/** By number. */
+/** The key of an image: keys are in the order of the numbers. */
+export function imageKey(id: i32): string {
+  return ascending(id);
+}
+
+/** By {@link imageKey}. */
 export const images = new Table<Image>("images");
-/** By name of the set. */
-export const sets = new Table<ImageSet>("sets");
-/** By `name of the set/number of the shelf`. */
-export const shelves = new Table<Shelf>("shelves");
-/** By `number of the image/name`. */
+/** By `name of the set/key of the image`: lib/sets.ts. */
+export const sets = new Table<Member>("sets");
+/** How many images have a tag, by the tag. */
+export const tagCounts = new Counter("tagCounts");
+/** The last number, of `images`. */
+export const numbers = new Counter("numbers");
+/** By `key of the image/name`. */
 export const votes = new Table<Vote>("votes");
 /** By the word. */
 export const words = new Table<Word>("words");
-/** By number of the image. */
-export const talks = new Table<Talk>("talks");
+/** By `key of the image/id`. */
+export const comments = new Table<Comment>("comments");
 /** By id. */
 export const pools = new Table<Pool>("pools");
+/** By `id of the pool/position`: lib/order.ts. */
+export const pooled = new Table<Member>("pooled");

@@ -1,15 +1,12 @@
 /**
- * Sets of images: those with a tag, somebody's favourites, all. A set is kept on shelves, one for each range of numbers,
- * so that no item grows without bound, and so that sets are intersected one range after the other.
+ * Sets of images: those with a tag, and somebody's favourites. An image in a set is a row, and the rows of a set are a range in the
+ * order of the images' numbers.
  */
-import { Image, ImageSet, SearchPage, Shelf, images, sets, shelves } from "./records";
+import { Row } from "@radical/sdk";
+import { Member, SearchPage, imageKey, images, sets } from "./records";
 
-/** The set of all images. No tag is called so. */
-export const ALL = "*";
-/** How many numbers one shelf is for. */
-const RANGE = 500;
-/** How many ranges are searched for one page at most. */
-const RANGES_PER_PAGE = 8;
+/** How many images of each set one page of a search looks at. */
+const WALKED = 100;
 
 /** The set of somebody's favourites. */
 export function favouritesOf(name: string): string {
@@ -18,82 +15,96 @@ export function favouritesOf(name: string): string {
 
 /** Puts an image into a set. False if it is there. */
 export function addToSet(name: string, image: i32): bool {
-  const range = image / RANGE;
-  const shelf = findShelf(name, range);
-  const at = placeOf(shelf.images, image);
-  if (at < shelf.images.length && shelf.images[at] == image) return false;
-  insert(shelf.images, at, image);
-  shelves.put(shelfKey(name, range), shelf);
-
-  const set = findSet(name);
-  set.count += 1;
-  const place = placeOf(set.shelves, range);
-  if (place == set.shelves.length || set.shelves[place] != range) insert(set.shelves, place, range);
-  sets.put(name, set);
+  const key = memberKey(name, image);
+  if (sets.has(key)) return false;
+  const member = new Member();
+  member.image = image;
+  sets.put(key, member);
   return true;
 }
 
 /** Takes an image out of a set. False if it is not there. */
 export function removeFromSet(name: string, image: i32): bool {
-  const range = image / RANGE;
-  const shelf = findShelf(name, range);
-  const at = shelf.images.indexOf(image);
-  if (at < 0) return false;
-  shelf.images.splice(at, 1);
-
-  const set = findSet(name);
-  set.count -= 1;
-  if (shelf.images.length > 0) {
-    shelves.put(shelfKey(name, range), shelf);
-  } else {
-    shelves.delete(shelfKey(name, range));
-    set.shelves.splice(set.shelves.indexOf(range), 1);
-  }
-  sets.put(name, set);
+  const key = memberKey(name, image);
+  if (!sets.has(key)) return false;
+  sets.delete(key);
   return true;
 }
 
-export function sizeOfSet(name: string): i32 {
-  return findSet(name).count;
+export function isEmptySet(name: string): bool {
+  return sets.prefix(name + "/").first(1).length == 0;
 }
 
-/** The newest images before `before` (0: from the end) that are in all of the sets `wanted` and in none of `unwanted`. */
-export function intersect(wanted: string[], unwanted: string[], before: i32, limit: i32): SearchPage {
+/** The newest images of all, before `before` (0: from the end). */
+export function newest(before: i32, limit: i32): SearchPage {
+  let range = images.all();
+  if (before > 0) range = range.before(imageKey(before));
   const page = new SearchPage();
-  // Where the smallest set has nothing there is nothing.
-  let smallest = findSet(wanted[0]);
-  for (let i = 1; i < wanted.length; i++) {
-    const set = findSet(wanted[i]);
-    if (set.count < smallest.count) smallest = set;
+  for (const row of range.last(limit)) page.images.push(row.value);
+  if (page.images.length == limit) page.next = page.images[limit - 1].id;
+  return page;
+}
+
+/** The newest images of one set, before `before` (0: from the end). */
+export function newestOf(name: string, before: i32, limit: i32): SearchPage {
+  const rows = walk(name, before, limit);
+  const page = new SearchPage();
+  for (const row of rows) {
+    const image = images.get(imageKey(row.value.image));
+    if (image != null) page.images.push(image);
   }
-  let searched = 0;
-  for (let i = 0; i < smallest.shelves.length; i++) {
-    const range = smallest.shelves[i];
-    if (before > 0 && range * RANGE >= before) continue;
-    if (searched == RANGES_PER_PAGE) {
-      page.next = (range + 1) * RANGE;
+  if (rows.length == limit) page.next = rows[limit - 1].value.image;
+  return page;
+}
+
+/** The newest images before `before` (0: from the end) that are in all of the sets `wanted`, and in none of `unwanted`. */
+export function intersect(wanted: string[], unwanted: string[], before: i32, limit: i32): SearchPage {
+  let found = wanted.length == 0 ? numbersBefore(before) : numbersOf(walk(wanted[0], before, WALKED));
+  let floor = floorOf(found);
+  for (let i = 1; i < wanted.length; i++) {
+    const others = numbersOf(walk(wanted[i], before, WALKED));
+    floor = max(floor, floorOf(others));
+    found = keep(found, others, true);
+  }
+  for (let i = 0; i < unwanted.length; i++) {
+    const others = numbersOf(walk(unwanted[i], before, WALKED));
+    floor = max(floor, floorOf(others));
+    found = keep(found, others, false);
+  }
+  const page = new SearchPage();
+  page.next = floor;
+  for (let i = 0; i < found.length && found[i] >= floor; i++) {
+    if (page.images.length == limit) {
+      page.next = found[i] + 1;
       return page;
     }
-    searched += 1;
-    const found = inRange(wanted, unwanted, range);
-    for (let j = 0; j < found.length; j++) {
-      if (before > 0 && found[j] >= before) continue;
-      if (page.images.length == limit) {
-        page.next = found[j] + 1;
-        return page;
-      }
-      const image = images.get(found[j].toString());
-      if (image != null) page.images.push(image);
-    }
+    const image = images.get(imageKey(found[i]));
+    if (image != null) page.images.push(image);
   }
   return page;
 }
 
-function inRange(wanted: string[], unwanted: string[], range: i32): i32[] {
-  let found = findShelf(wanted[0], range).images;
-  for (let i = 1; i < wanted.length; i++) found = keep(found, findShelf(wanted[i], range).images, true);
-  for (let i = 0; i < unwanted.length; i++) found = keep(found, findShelf(unwanted[i], range).images, false);
-  return found;
+function walk(name: string, before: i32, most: i32): Row<Member>[] {
+  const range = sets.prefix(name + "/");
+  return before > 0 ? range.before(memberKey(name, before)).last(most) : range.last(most);
+}
+
+function numbersBefore(before: i32): i32[] {
+  const numbers: i32[] = [];
+  const range = before > 0 ? images.all().before(imageKey(before)) : images.all();
+  for (const row of range.last(WALKED)) numbers.push(row.value.id);
+  return numbers;
+}
+
+function numbersOf(rows: Row<Member>[]): i32[] {
+  const numbers: i32[] = [];
+  for (const row of rows) numbers.push(row.value.image);
+  return numbers;
+}
+
+/** The number down to which a set was looked at; 0 if that is all of it. */
+function floorOf(walked: i32[]): i32 {
+  return walked.length < WALKED ? 0 : walked[walked.length - 1];
 }
 
 /** Those of `list` that are in `other`, or those that are not. Both are in descending order, and so is the result. */
@@ -108,29 +119,6 @@ function keep(list: i32[], other: i32[], common: bool): i32[] {
   return kept;
 }
 
-function findSet(name: string): ImageSet {
-  const set = sets.get(name);
-  return set == null ? new ImageSet() : set;
-}
-
-function findShelf(name: string, range: i32): Shelf {
-  const shelf = shelves.get(shelfKey(name, range));
-  return shelf == null ? new Shelf() : shelf;
-}
-
-function shelfKey(name: string, range: i32): string {
-  return name + "/" + range.toString();
-}
-
-/** Where `value` is in a descending list, or where it would be. */
-function placeOf(list: i32[], value: i32): i32 {
-  let at = 0;
-  while (at < list.length && list[at] > value) at++;
-  return at;
-}
-
-export function insert(list: i32[], at: i32, value: i32): void {
-  list.push(value);
-  for (let i = list.length - 1; i > at; i--) list[i] = list[i - 1];
-  list[at] = value;
+function memberKey(name: string, image: i32): string {
+  return name + "/" + imageKey(image);
 }

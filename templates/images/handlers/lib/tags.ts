@@ -1,7 +1,7 @@
 /** Tags, and the other words for them. */
 import { abort } from "@radical/sdk";
 import { isName } from "./accounts";
-import { Image, MAX_TAGS, words } from "./records";
+import { Image, MAX_TAGS, tagCounts, words } from "./records";
 import { addToSet } from "./sets";
 
 /** A tag has 1 to 40 lowercase letters, digits, `_`, `(` and `)`. */
@@ -41,5 +41,6 @@ export function addTags(image: Image, tags: string[]): void {
     }
     image.tags.push(tag);
     addToSet(tag, image.id);
+    tagCounts.add(tag, 1);
   }
 }

@@ -9,11 +9,11 @@ export class Person {
   name: string = "";
   bio: string = "";
   joinedAt: i64 = 0;
-  /** Names, in the order in which they came. */
-  followers: string[] = [];
-  following: string[] = [];
-  /** Ids of this person's posts, the newest first. */
-  posts: string[] = [];
+}
+
+/** Somebody follows somebody, since `at`. */
+export class Follow {
+  at: i64 = 0;
 }
 
 export class Post {
@@ -27,12 +27,6 @@ export class Post {
 /** One line of a timeline: enough to find the post. */
 export class TimelineEntry {
   post: string = "";
-  author: string = "";
-}
-
-export class Timeline {
-  /** The newest first, at most {@link TIMELINE_LENGTH}. */
-  entries: TimelineEntry[] = [];
 }
 
 export class Like {
@@ -48,22 +42,34 @@ export class PostView {
   likes: i32 = 0;
 }
 
+/** Posts, the newest first. */
+export class PostPage {
+  posts: PostView[] = [];
+  /** Give it as `before` for the posts behind them; null at the end. */
+  next: string | null = null;
+}
+
 export class ProfileView {
   name: string = "";
   bio: string = "";
   joinedAt: i64 = 0;
   followers: i32 = 0;
   following: i32 = 0;
-  posts: PostView[] = [];
+  posts: PostPage = new PostPage();
 }
 
-export const TIMELINE_LENGTH = 50;
+/** A post is delivered to all followers in one transaction, so that they can't be any number. */
+export const MOST_FOLLOWERS = 4_000;
 
 /** By name. */
 export const people = new Table<Person>("people");
-/** By post id. */
+/** By `followed/follower`. */
+export const followers = new Table<Follow>("followers");
+/** By `follower/followed`. */
+export const following = new Table<Follow>("following");
+/** By id, which is `author/time and a random part`. */
 export const posts = new Table<Post>("posts");
-/** By the name of its reader. */
-export const timelines = new Table<Timeline>("timelines");
+/** By `reader/time of the post and a random part`. */
+export const timelines = new Table<TimelineEntry>("timelines");
 /** By `post id/name`. */
 export const likes = new Table<Like>("likes");

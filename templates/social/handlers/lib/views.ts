@@ -1,6 +1,8 @@
 /** Records as they are shown. */
-import { Post, PostView, posts } from "./records";
+import { Post, PostPage, PostView, posts, timelines } from "./records";
 import { renderText } from "./markup";
+
+const MOST_POSTS = 50;
 
 export function viewPost(post: Post): PostView {
   const view = new PostView();
@@ -12,13 +14,33 @@ export function viewPost(post: Post): PostView {
   return view;
 }
 
-/** The first `limit` of the posts called `ids`; posts that are gone are left out. */
-export function viewPosts(ids: string[], limit: i32): PostView[] {
-  const views: PostView[] = [];
-  const count = min(limit, ids.length);
-  for (let i = 0; i < count; i++) {
-    const post = posts.get(ids[i]);
-    if (post != null) views.push(viewPost(post));
+/** Posts of one person, the newest first; `before`: the page before it. */
+export function viewPostsOf(author: string, before: string | null, limit: i32): PostPage {
+  let range = posts.prefix(author + "/");
+  if (before != null) range = range.before(before);
+  const most = lengthOf(limit);
+  const rows = range.last(most);
+  const page = new PostPage();
+  for (const row of rows) page.posts.push(viewPost(row.value));
+  if (rows.length == most) page.next = rows[rows.length - 1].cursor;
+  return page;
+}
+
+/** Posts on somebody's timeline, the newest first; `before`: the page before it. */
+export function viewTimelineOf(reader: string, before: string | null, limit: i32): PostPage {
+  let range = timelines.prefix(reader + "/");
+  if (before != null) range = range.before(before);
+  const most = lengthOf(limit);
+  const rows = range.last(most);
+  const page = new PostPage();
+  for (const row of rows) {
+    const post = posts.get(row.value.post);
+    if (post != null) page.posts.push(viewPost(post));
   }
-  return views;
+  if (rows.length == most) page.next = rows[rows.length - 1].cursor;
+  return page;
+}
+
+function lengthOf(limit: i32): i32 {
+  return max(1, min(limit, MOST_POSTS));
 }

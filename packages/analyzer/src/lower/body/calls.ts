@@ -2,16 +2,19 @@
 import { type as, CommonFlags, ElementKind, LiteralKind, NodeKind } from "../../parse/assemblyscript.ts";
 import type { Span } from "../../diagnostics/diagnostic.ts";
 import { SDK_LIBRARY } from "../../parse/compile.ts";
+import { writtenIndexes } from "../../parse/indexes.ts";
 import { textOf } from "../../parse/span.ts";
 import { withoutParentheses } from "../../parse/children.ts";
-import { STRING, VOID, nonNullable, type Expression, type Type } from "../ir.ts";
+import { STRING, VOID, nonNullable, type Expression, type Scan, type Type } from "../ir.ts";
 import { libraryMember } from "../library.ts";
 import { isApplication, sourcePath, spanOf } from "../nodes.ts";
 import { Refusal } from "../refusal.ts";
 import type { BodyLowering } from "./lower-body.ts";
 import { allArguments, packedArguments, withArguments } from "./arguments.ts";
 import { typed } from "./conversions.ts";
-import { hiddenCalls, libraryOwner, memberOf, unknownMember } from "./library-members.ts";
+import { lowerCounterCall } from "./counters.ts";
+import { lowerIndexCall, lowerKept } from "./indexes.ts";
+import { hiddenCalls, libraryCall, libraryOwner, memberOf, unknownMember } from "./library-members.ts";
 import { isQuiet } from "./quiet.ts";
 
 export function isSuperNode(node: as.Expression | null): boolean {
@@ -31,6 +34,7 @@ export function lowerConstruction(lowering: BodyLowering, node: as.NewExpression
   const type = lowering.declarations.type(instance.type, span);
   if (type.kind === "class" && callee !== undefined) {
     const { declaration } = type;
+    if (declaration.kind === "row") throw unknownMember(declaration.name, "new", span);
     const constructor = lowering.declarations.function(callee);
     return withArguments(lowering, callee, null, node.args, span, (_self, args) => ({
       kind: "construction",
@@ -60,6 +64,11 @@ export function lowerConstruction(lowering: BodyLowering, node: as.NewExpression
 
 function lowerNewTable(lowering: BodyLowering, node: as.NewExpression, type: Type): Expression {
   const span = spanOf(node);
+  const written = writtenIndexes(lowering.declarations.program).find(
+    ({ declaration }) => declaration.initializer === node,
+  );
+  if (written !== undefined && written.index !== null)
+    return { kind: "new-table", name: written.index.name, type, span };
   const [name] = node.args;
   if (
     !lowering.isInitializer ||
@@ -195,10 +204,24 @@ function lowerSdkCall(
 ): Expression {
   const span = spanOf(node);
   const name = callee.prototype.name;
+  const property =
+    callee.is(CommonFlags.Instance) && calleeNode.kind === NodeKind.PropertyAccess
+      ? (calleeNode as as.PropertyAccessExpression)
+      : null;
+  const ofIndex = property === null ? null : lowerIndexCall(lowering, node, property, callee, span);
+  if (ofIndex !== null) return ofIndex;
   const args = node.args.map((argument) => lowering.expression(argument));
   const [key, value] = args;
-  if (callee.is(CommonFlags.Instance) && calleeNode.kind === NodeKind.PropertyAccess) {
-    const table = lowering.expression((calleeNode as as.PropertyAccessExpression).expression);
+  if (property !== null) {
+    const table = lowering.expression(property.expression);
+    const ofRange = lowerRangeCall(lowering, table, name, args, callee, span);
+    if (ofRange !== null) return ofRange;
+    const ofCounter = lowerCounterCall(lowering, name, table, args, span);
+    if (ofCounter !== null) return ofCounter;
+    if (name === "put" || name === "delete") {
+      const kept = lowerKept(lowering, name, property.expression, table, args, callee, span);
+      if (kept !== null) return kept;
+    }
     if (
       table.type.kind === "table" &&
       key !== undefined &&
@@ -239,6 +262,27 @@ function lowerSdkCall(
     }
   }
   throw unknownMember("", name, span);
+}
+
+const SCANS: ReadonlySet<string> = new Set<Scan["operation"]>(["first", "last", "count"]);
+const TOUCHING_SCANS: ReadonlySet<string> = new Set<Scan["operation"]>(["touchFirst", "touchLast", "touchCount"]);
+
+/** A call of a method of a table or a range, if that makes or reads a range. */
+function lowerRangeCall(
+  lowering: BodyLowering,
+  object: Expression,
+  name: string,
+  args: readonly Expression[],
+  callee: as.Function,
+  span: Span,
+): Expression | null {
+  const { declarations } = lowering;
+  const type = declarations.type(callee.signature.returnType, span);
+  const owner = libraryOwner(nonNullable(object.type));
+  if (owner === "Range" && (SCANS.has(name) || (declarations.asKnown && TOUCHING_SCANS.has(name))))
+    return { kind: "scan", operation: name as Scan["operation"], range: object, limit: args[0] ?? null, type, span };
+  const member = owner === "Range" || owner === "Table" ? libraryMember(owner, name) : null;
+  return member === null ? null : libraryCall(member, object, args, type, span);
 }
 
 function lowerBuiltinCall(lowering: BodyLowering, node: as.CallExpression, builtin: as.FunctionPrototype): Expression {

@@ -129,9 +129,10 @@ export function libraryOwner(type: Type): string | null {
       return type.name[0]!.toUpperCase() + type.name.slice(1);
     case "library":
       return type.name;
+    case "table":
+      return "Table";
     case "void":
     case "class":
-    case "table":
     case "function":
     case "nullable":
       return null;

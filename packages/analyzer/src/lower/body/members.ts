@@ -1,5 +1,5 @@
 /** Names, properties and elements that are read. */
-import { type as, CommonFlags, ElementKind, OperatorKind } from "../../parse/assemblyscript.ts";
+import { as, CommonFlags, ElementKind, OperatorKind } from "../../parse/assemblyscript.ts";
 import type { Span } from "../../diagnostics/diagnostic.ts";
 import { textOf } from "../../parse/span.ts";
 import { withoutParentheses } from "../../parse/children.ts";
@@ -27,6 +27,11 @@ export function lowerReference(
         return { kind: "constant", text: textOf(node), type: lowering.typeOf(node), span };
       const lowered = lowering.declarations.global(global, span);
       return { kind: "global", global: lowered, type: lowered.type, span };
+    }
+    case ElementKind.Local: {
+      const constant = inlinedConstant(target as as.Local);
+      if (constant !== null) return { kind: "constant", text: constant, type: lowering.typeOf(node), span };
+      break;
     }
     case ElementKind.EnumValue: {
       const global = lowering.declarations.enumValue(target as as.EnumValue);
@@ -106,4 +111,17 @@ function enumText(lowering: BodyLowering, source: as.Enum, value: Expression, sp
 /** A field of a class; what an interface declares as a field is a pair of accessors. */
 export function isOwnField(property: as.Property): boolean {
   return property.isField && property.parent.kind === ElementKind.Class && isApplication(sourcePath(property));
+}
+
+/** The value of a constant around a function, which the compiler puts in the place of its name. Null: the compiler does not. */
+function inlinedConstant(local: as.Local): string | null {
+  if (!local.is(CommonFlags.Inlined)) return null;
+  const { constantFloatValue: value, type } = local;
+  if (!type.isFloatValue) {
+    const text = String(local.constantIntegerValue);
+    return type === as.Type.i32 && !text.startsWith("-") ? text : `(<${type.toString()}>${text})`;
+  }
+  if (!Number.isFinite(value)) return null;
+  const text = Object.is(value, -0) ? "-0" : String(value);
+  return `(<${type.toString()}>${Number.isInteger(value) && !text.includes("e") ? `${text}.0` : text})`;
 }

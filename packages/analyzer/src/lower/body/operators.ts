@@ -1,5 +1,6 @@
 /** Operators that compute a value. */
 import { type as, Token } from "../../parse/assemblyscript.ts";
+import { INCREMENTS } from "../../parse/assignments.ts";
 import type { Expression, Type } from "../ir.ts";
 import { spanOf } from "../nodes.ts";
 import { Refusal } from "../refusal.ts";
@@ -10,7 +11,7 @@ import { UNARY_OVERLOADS, binaryOverload, overloadCall } from "./overloads.ts";
 
 export function lowerUnary(lowering: BodyLowering, node: as.UnaryExpression, expected: Type | undefined): Expression {
   const span = spanOf(node);
-  if (node.operator === Token.Plus_Plus || node.operator === Token.Minus_Minus) return lowerUpdate(lowering, node);
+  if (INCREMENTS.has(node.operator)) return lowerUpdate(lowering, node);
   if (node.operator === Token.TypeOf) return lowerTypeOf(lowering, node.operand, span);
   const operator = UNARY_OPERATORS.get(node.operator);
   if (operator === undefined)

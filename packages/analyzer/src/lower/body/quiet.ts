@@ -35,6 +35,7 @@ export function isQuiet(expression: Expression): boolean {
     case "array":
     case "new-table":
     case "access":
+    case "scan":
     case "draw":
     case "abort":
       return false;

@@ -6,8 +6,7 @@ import { as, CommonFlags, ElementKind, ParameterKind, ReportMode, Token } from "
 import { withoutParentheses } from "../children.ts";
 import { BlockExpression } from "../forms-nodes.ts";
 import type { Expansion } from "./expander.ts";
-import { hasSpread, spreadIn } from "./spreads.ts";
-import { access, again, assigned, declared, hidden, identifier, run, variable } from "./syntax.ts";
+import { access, again, assigned, declared, hasSpread, hidden, identifier, run, spreadIn, variable } from "./syntax.ts";
 import { written } from "../written.ts";
 
 /** The literals of the arguments of calls for rest parameters: one for each call, however often it is compiled. */
@@ -61,7 +60,7 @@ function restOf({ typing, flow }: Expansion, callee: as.Expression): number | nu
   return signature?.hasRest === true ? signature.parameterTypes.length - 1 : null;
 }
 
-// ------------------------------------------------------------------------------------------------------------ Math.max
+// ── Math.max ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 type Extreme = "max" | "min";
 

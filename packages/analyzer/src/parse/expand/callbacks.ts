@@ -15,13 +15,14 @@ import {
   captures,
   given,
   isOmitted,
+  lambdaFor,
   lambdaOf,
   mentions,
   provesThere,
-  resultOf,
   type Lambda,
   type Names,
 } from "./lambda.ts";
+import { resultOf } from "./results.ts";
 import {
   access,
   again,
@@ -74,6 +75,9 @@ const GENERIC = new Set(["map", "reduce", "reduceRight", "flatMap"]);
 
 const SORTING = new Set(["sort", "toSorted"]);
 
+/** Functions of the library that take one value: AssemblyScript has no function of that name. */
+const CONVERSIONS: ReadonlySet<string> = new Set(["String", "Number", "Boolean"]);
+
 const ARRAYS = /^(Static|(Int|Uint|Float)\d+(Clamped)?)?Array$/;
 
 interface Callback {
@@ -82,6 +86,8 @@ interface Callback {
   readonly receiverType: as.Type;
   readonly element: as.Type;
   readonly lambda: Lambda;
+  /** Whether the function is one of the library, such as `String`. */
+  readonly isConverting: boolean;
   readonly call: as.CallExpression;
   /** Where the name of the method stands. */
   readonly at: number;
@@ -109,6 +115,7 @@ function callbackOfLength(node: as.CallExpression): Callback | null {
     receiverType: as.Type.i32,
     element: as.Type.i32,
     lambda,
+    isConverting: false,
     call: node,
     at: range.start,
     where: range,
@@ -123,8 +130,10 @@ function callbackOfMethod(expansion: Expansion, node: as.CallExpression): Callba
   const { property, expression: receiver } = callee;
   const method = property.text;
   if (!LOOPED_METHODS.has(method)) return null;
+  const converting = conversionIn(expansion, node.args[0]);
   const lambda =
     lambdaOf(node.args[0]) ??
+    converting ??
     expansion.closures.calling(
       expansion,
       node.args[0],
@@ -140,6 +149,7 @@ function callbackOfMethod(expansion: Expansion, node: as.CallExpression): Callba
     receiver,
     receiverType,
     lambda,
+    isConverting: converting !== null,
     call: node,
     at: property.range.start,
     where: property.range,
@@ -155,8 +165,8 @@ function callbackOfMethod(expansion: Expansion, node: as.CallExpression): Callba
 
 /** Whether AssemblyScript has no way to compile the call. */
 function isNeeded(expansion: Expansion, callback: Callback): boolean {
-  const { method, lambda, call: node, owner } = callback;
-  if (MISSING.has(method) || owner !== "array" || captures(lambda, expansion)) return true;
+  const { method, lambda, call: node, owner, isConverting } = callback;
+  if (MISSING.has(method) || owner !== "array" || isConverting || captures(lambda, expansion)) return true;
   // Its comparisons give integers of 32 bits.
   if (method === "sort")
     return resultOf(expansion, lambda, namesOf(callback), as.Type.auto)?.isStrictlyAssignableTo(as.Type.i32) === false;
@@ -172,8 +182,19 @@ export function mayLoop({ expression, args }: as.CallExpression): boolean {
     expression instanceof as.PropertyAccessExpression &&
     !expression.range.source.isLibrary &&
     LOOPED_METHODS.has(expression.property.text) &&
-    (lambdaOf(args[0]) !== null || (args.length > 0 && NAMED.has(expression.property.text)))
+    (lambdaOf(args[0]) !== null || isConversion(args[0]) || (args.length > 0 && NAMED.has(expression.property.text)))
   );
+}
+
+function isConversion(node: as.Expression | undefined): node is as.IdentifierExpression {
+  return node instanceof as.IdentifierExpression && CONVERSIONS.has(node.text);
+}
+
+/** `String` is `(value) => String(value)`. Null: the name means something else. */
+function conversionIn({ typing, flow }: Expansion, node: as.Expression | undefined): Lambda | null {
+  if (!isConversion(node) || !typing.isGlobal(node, flow)) return null;
+  const value = hidden("value", node.range.start, node.range);
+  return lambdaOf(lambdaFor([value], as.Node.createCallExpression(again(node), null, [again(value)], node.range)));
 }
 
 export function typeOfCallback(expansion: Expansion, node: as.CallExpression): as.Type | null | undefined {
@@ -213,6 +234,16 @@ export function typeOfCallback(expansion: Expansion, node: as.CallExpression): a
     default:
       return undefined;
   }
+}
+
+/** The function that a method is given for its elements, with its parameters behind an accumulator and their types. */
+export function calledFor(
+  expansion: Expansion,
+  node: as.CallExpression,
+): { readonly lambda: Lambda; readonly names: Names } | null {
+  const callback = callbackOf(expansion, node);
+  if (callback === null) return null;
+  return { lambda: callback.lambda, names: namesOf(callback, callback.method.startsWith("reduce") ? 1 : 0) };
 }
 
 /** Where the mistake may be if the type of such a call is not known: the value of its function, and the names in there. */
@@ -292,7 +323,14 @@ function accumulated(expansion: Expansion, callback: Callback): as.Type | null {
   return all;
 }
 
-// ---------------------------------------------------------------------------------------------------------- expansion
+/** A type for orders: numbers without a sign become numbers with one, so that a difference that wraps around is told. */
+function withSign(type: as.Type): as.Type {
+  if (!type.isIntegerValue || type.isSignedIntegerValue || type === as.Type.bool) return type;
+  // variant: order-with-sign
+  return type.size < 32 ? as.Type.i32 : as.Type.i64;
+}
+
+// ── Expansion ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Null: the call is none of these, or something in it has no type. */
 export function expandCallback(expansion: Expansion, node: as.CallExpression): as.Expression | null {
@@ -422,9 +460,10 @@ class CallbackExpansion {
   #sort(inPlace: boolean): as.Expression | null {
     const { at, where, call: node, lambda, receiver } = this.#callback;
     const { parameters, body } = lambda;
-    const type = this.#returned(0);
-    if (type === null) return null;
-    if (type === as.Type.void) return this.#expansion.tell("callback_without_value", lambda.node.range);
+    const returned = this.#returned(0);
+    if (returned === null) return null;
+    if (returned === as.Type.void) return this.#expansion.tell("callback_without_value", lambda.node.range);
+    const type = withSign(returned);
     const list = (): as.IdentifierExpression => again(this.#list);
     const order = hidden("order", at, where);
     const comparison = this.#body((value) => [run(assigned(again(order), value!, where))], 0);

@@ -2,12 +2,15 @@
  * `a?.b`, `a ?? b`, `a ??= b`, `a ||= b`, `a &&= b`. Only null is absent: not zero, not an empty text. The object of a chain
  * is evaluated once, and nothing of the chain behind it where the object is null.
  */
-import { as, NodeKind, Token } from "../assemblyscript.ts";
+import { as, AssertionKind, NodeKind, Token } from "../assemblyscript.ts";
 import { withoutParentheses } from "../children.ts";
 import { boxedType, nullableOf } from "../nullable-numbers.ts";
-import { BlockExpression, ChainExpression, type AssignIfExpression, type NullishExpression } from "../forms-nodes.ts";
+import { BlockExpression, ChainExpression, NullishExpression, type AssignIfExpression } from "../forms-nodes.ts";
 import { isOptionalMember } from "../forms-types.ts";
 import type { Expansion } from "./expander.ts";
+import { isNameOfTested } from "../tested-fields.ts";
+import { missingIn, type Asked, type Missing } from "./missing.ts";
+import { holdsUntyped } from "./literals.ts";
 import { isSimple, localOf, onAnother } from "./place.ts";
 import {
   access,
@@ -15,10 +18,9 @@ import {
   assigned,
   binary,
   block,
-  call,
+  cast,
   choice,
   constant,
-  counting,
   element,
   hidden,
   integer,
@@ -34,12 +36,47 @@ import {
 import { fieldIn } from "./tuples.ts";
 import { isNullable, isReference } from "./typing.ts";
 
-// ------------------------------------------------------------------------------------------------------------- a?.b
+// ── `a?.b` ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The type of what stands behind the object of a chain, where the object is there. */
-function restType({ typing, flow }: Expansion, { object, held, rest }: ChainExpression): as.Type | null {
-  const type = typing.of(object, flow);
-  return type === null ? null : typing.within(rest, flow, [[held, type.nonNullableType]]);
+/** The part of a chain behind its object, where the object is there. */
+interface Rest {
+  readonly type: as.Type;
+  readonly rest: as.Expression;
+}
+
+/** Null: it has no type. */
+function restIn({ typing, flow }: Expansion, { object, held, rest }: ChainExpression): Rest | null {
+  const owner = typing.of(object, flow);
+  const type = owner === null ? null : typing.within(rest, flow, [[held, owner.nonNullableType]]);
+  return type === null ? null : { type, rest };
+}
+
+/** The same, with null for an element or entry that is missing: `found?.lines[0]`. */
+function restOrNull(expansion: Expansion, node: ChainExpression): Rest | null {
+  const known = restIn(expansion, node);
+  const { typing, flow } = expansion;
+  const owner = typing.of(node.object, flow);
+  if (known === null || known.type === as.Type.void || owner === null) return known;
+  const inner = flow.fork();
+  inner.addScopedDummyLocal(node.held.text, owner.nonNullableType, node.held);
+  const missing = missingIn({ ...expansion, flow: inner }, node.rest);
+  const type = missing === null ? null : nullableOf(typing.program, missing.type);
+  // variant: missing-element
+  if (missing === null || type === null) return known;
+  const { range } = node.rest;
+  return { type, rest: orNull(missing, hidden("element", range.end, range), type) };
+}
+
+/** The element or entry, or null. */
+function orNull(missing: Missing, name: as.IdentifierExpression, type: as.Type | null): as.Expression {
+  const { range } = name;
+  const { statements, isKnown, found } = missing.ask(range.end, range);
+  const value = choice(isKnown, found, nothing(range), range);
+  return new BlockExpression([...statements, constant(name, value, type)], again(name), range);
+}
+
+function restType(expansion: Expansion, node: ChainExpression): as.Type | null {
+  return restIn(expansion, node)?.type ?? null;
 }
 
 export function typeOfChain(expansion: Expansion, node: ChainExpression): as.Type | null {
@@ -54,22 +91,38 @@ interface Held {
   readonly rest: as.Expression;
 }
 
-function heldIn({ flow }: Expansion, { object, held, rest }: ChainExpression): Held {
+function heldIn(expansion: Expansion, node: ChainExpression, rest: as.Expression = node.rest): Held {
+  const { object, held } = node;
+  const { flow } = expansion;
   const name = withoutParentheses(object);
-  if (localOf(object, flow) === null)
-    return { before: [constant(again(held), object)], object: () => again(held), rest };
+  // variant: missing-object
+  const missing = missingIn(expansion, object);
+  if (missing !== null || localOf(object, flow) === null) {
+    const found = hidden("element", object.range.end, object.range);
+    const type = missing === null ? null : nullableOf(expansion.typing.program, missing.type);
+    const value = missing === null ? object : orNull(missing, found, type);
+    return { before: [constant(again(held), value, type)], object: () => again(held), rest };
+  }
   const own = (): as.Expression => again(name as as.IdentifierExpression);
-  return { before: [], object: own, rest: onAnother(rest, held.text, own()) };
+  const behindOwn =
+    rest === node.rest
+      ? onAnother(rest, held.text, own())
+      : new BlockExpression([constant(again(held), own())], rest, rest.range);
+  return { before: [], object: own, rest: behindOwn };
 }
 
 export function expandChain(expansion: Expansion, node: ChainExpression): as.Expression | null {
   const { context, typing, flow } = expansion;
   const { range, object } = node;
   const objectType = typing.of(object, flow);
-  if (objectType !== null && !isNullable(objectType)) return expansion.tell("never_null_chain", object.range);
-  const type = restType(expansion, node);
-  if (type === null) return null;
-  const { before, object: held, rest } = heldIn(expansion, node);
+  if (objectType !== null && !isNullable(objectType) && missingIn(expansion, object) === null) {
+    if (isNameOfTested(object)) return onAnother(node.rest, node.held.text, object);
+    return expansion.tell("never_null_chain", object.range);
+  }
+  const known = restOrNull(expansion, node);
+  if (known === null) return null;
+  const { type } = known;
+  const { before, object: held, rest } = heldIn(expansion, node, known.rest);
   const there = isThere(held(), range);
   if (context === as.Type.void || type === as.Type.void)
     return new BlockExpression([...before, when(there, run(rest), range)], null, range);
@@ -159,7 +212,7 @@ export function zeroOf(type: as.Type, range: as.Range): as.Expression {
   return type.isBooleanValue ? truth(false, range) : integer(0, range);
 }
 
-// ------------------------------------------------------------------------------------------------------------ a ?? b
+// ── `a ?? b` ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** How the left side of `??` says that there is nothing. */
 type Left =
@@ -167,16 +220,8 @@ type Left =
   | { readonly kind: "nullable"; readonly type: as.Type }
   /** A number or bool behind a chain: by the object of the chain. */
   | { readonly kind: "chain"; readonly chain: ChainExpression; readonly type: as.Type }
-  /** An element of a map, which the map lacks. */
-  | { readonly kind: "entry"; readonly map: as.Expression; readonly key: as.Expression; readonly type: as.Type }
-  /** An element behind the end of an array; `isAt`: `list.at(index)`, also of a text. */
-  | {
-      readonly kind: "element";
-      readonly list: as.Expression;
-      readonly index: as.Expression;
-      readonly type: as.Type;
-      readonly isAt: boolean;
-    }
+  /** An element or entry that may be missing. */
+  | { readonly kind: "missing"; readonly type: as.Type; readonly missing: Missing }
   | { readonly kind: "null" }
   | { readonly kind: "never"; readonly type: as.Type };
 
@@ -185,42 +230,23 @@ function leftOf(expansion: Expansion, node: as.Expression): Left | null {
   const inner = withoutParentheses(node);
   if (inner.kind === NodeKind.Null) return { kind: "null" };
   if (inner instanceof ChainExpression) {
-    const type = restType(expansion, inner);
+    const type = restOrNull(expansion, inner)?.type ?? null;
     if (type === null || type === as.Type.void) return null;
     return isReference(type) ? { kind: "nullable", type: type.asNullable() } : { kind: "chain", chain: inner, type };
   }
   const type = typing.of(inner, flow);
   if (type === null || type === as.Type.void) return null;
-  if (inner.kind === NodeKind.Call) {
-    const { expression, args } = inner as as.CallExpression;
-    const callee = withoutParentheses(expression);
-    const [key] = args;
-    if (callee.kind === NodeKind.PropertyAccess && key !== undefined && args.length === 1) {
-      const { expression: map, property } = callee as as.PropertyAccessExpression;
-      const owner = property.text === "get" || property.text === "at" ? typing.of(map, flow) : null;
-      const name = owner === null || isNullable(owner) ? "" : (typing.containerOf(owner)?.prototype.name ?? "");
-      if (property.text === "get" && name === "Map") return { kind: "entry", map, key, type };
-      if (property.text === "at" && (name === "String" || (ARRAYS.test(name) && !isNullable(type))))
-        return { kind: "element", list: map, index: key, type, isAt: true };
-    }
-  }
-  if (inner.kind === NodeKind.ElementAccess) {
-    const { expression: list, elementExpression: index } = inner as as.ElementAccessExpression;
-    const owner = typing.of(list, flow);
-    if (owner !== null && !isNullable(owner) && ARRAYS.test(typing.containerOf(owner)?.prototype.name ?? ""))
-      return { kind: "element", list, index, type, isAt: false };
-  }
+  const missing = missingIn(expansion, inner);
+  if (missing !== null) return { kind: "missing", type, missing };
   return isNullable(type) ? { kind: "nullable", type } : { kind: "never", type };
 }
-
-const ARRAYS = /^(Static|(Int|Uint|Float)\d+(Clamped)?)?Array$/;
 
 export function typeOfNullish(expansion: Expansion, { left, right, isDefault }: NullishExpression): as.Type | null {
   const { typing, flow, context } = expansion;
   const known = leftOf(expansion, left);
   if (known === null) return null;
   if (known.kind === "null") return typing.of(right, flow, context);
-  if (isDefault && known.kind === "element" && isNullable(known.type)) return known.type;
+  if (isDefault && isElement(known) && isNullable(known.type)) return known.type;
   const there = boxedType(known.type) ?? known.type.nonNullableType;
   const other = typing.of(right, flow, there);
   if (other === null || other === as.Type.void) return there;
@@ -229,6 +255,13 @@ export function typeOfNullish(expansion: Expansion, { left, right, isDefault }: 
 
 export function expandNullish(expansion: Expansion, node: NullishExpression): as.Expression | null {
   const { left, right, at, range, isDefault } = node;
+  // A literal without a type is one of the left side, which is not null where the literal is not wanted.
+  const literal = holdsUntyped(withoutParentheses(right), expansion.context);
+  const type = literal ? typeOfNullish(expansion, node) : null;
+  if (type !== null) {
+    const typed = cast(right, type, right.range);
+    return expandNullish(expansion, new NullishExpression(left, typed, at, range, isDefault));
+  }
   const { typing, flow } = expansion;
   const known = leftOf(expansion, left);
   if (known === null) return null;
@@ -237,7 +270,7 @@ export function expandNullish(expansion: Expansion, node: NullishExpression): as
     case "null":
       return right;
     case "never":
-      return isDefault ? left : expansion.tell("never_null", right.range);
+      return isDefault || isNameOfTested(left) ? left : expansion.tell("never_null", right.range);
     case "nullable": {
       if (isDefault && !isOptional(expansion, left)) {
         expansion.tell("default_for_null", right.range);
@@ -265,40 +298,20 @@ export function expandNullish(expansion: Expansion, node: NullishExpression): as
       if (ends) return new BlockExpression([...before, when(isNull(object(), range), run(right), range)], rest, range);
       return behind(before, choice(isThere(object(), range), rest, right, range), range);
     }
-    case "entry": {
-      const map = hidden("map", at, known.map.range);
-      const key = hidden("key", at, known.key.range);
-      const statements = [constant(map, known.map), constant(key, known.key)];
-      const isKnown = call(again(map), "has", [again(key)], range);
-      const found = call(again(map), "get", [again(key)], left.range);
-      return isNullable(known.type)
-        ? presentOrNull(statements, isKnown, found, node, known.type, ends)
-        : present(statements, isKnown, found, right, ends, range);
-    }
-    case "element": {
-      const list = hidden("list", at, known.list.range);
-      const index = hidden("index", at, known.index.range);
-      const statements = [constant(list, known.list), constant(index, known.index, as.Type.i32)];
-      const length = (): as.Expression => access(again(list), "length", range);
-      // `list.at(-1)` is the last element.
-      const first = known.isAt ? counting(binary(Token.Plus, again(index), length(), range)) : again(index);
-      const isKnown = binary(
-        Token.Ampersand_Ampersand,
-        counting(binary(Token.GreaterThan_Equals, first, integer(0, range), range)),
-        counting(binary(Token.LessThan, again(index), length(), range)),
-        range,
-      );
-      const found = known.isAt
-        ? call(again(list), "at", [again(index)], left.range)
-        : element(again(list), again(index), left.range);
-      if (!isNullable(known.type)) return present(statements, isKnown, found, right, ends, range);
-      if (!isDefault) return presentOrNull(statements, isKnown, found, node, known.type, ends);
+    case "missing": {
+      const asked = known.missing.ask(at, range);
+      if (!isNullable(known.type)) return present(asked, right, ends, range);
+      if (!isDefault || !isElement(known)) return presentOrNull(asked, node, known.type, ends);
       // An element that is there may be null, and stays so.
       const value = hidden("found", at, left.range);
-      const given = constant(value, choice(isKnown, found, right, range), known.type);
-      return new BlockExpression([...statements, given], again(value), range);
+      const given = constant(value, choice(asked.isKnown, asked.found, right, range), known.type);
+      return new BlockExpression([...asked.statements, given], again(value), range);
     }
   }
+}
+
+function isElement(left: Left): boolean {
+  return left.kind === "missing" && left.missing.kind === "element";
 }
 
 /** Whether an expression is an optional member: null there means that it is absent. */
@@ -310,9 +323,7 @@ function isOptional({ typing, flow }: Expansion, node: as.Expression): boolean {
 
 /** The value that is there and is not null, else the right side; `ends`: the right side ends the handler. */
 function presentOrNull(
-  statements: as.Statement[],
-  isKnown: as.Expression,
-  found: as.Expression,
+  { statements, isKnown, found }: Asked,
   { left, right, at, range }: NullishExpression,
   type: as.Type,
   ends: boolean,
@@ -329,9 +340,7 @@ function presentOrNull(
 
 /** The value that is there, else the right side; `ends`: the right side ends the handler. */
 function present(
-  statements: as.Statement[],
-  isKnown: as.Expression,
-  found: as.Expression,
+  { statements, isKnown, found }: Asked,
   right: as.Expression,
   ends: boolean,
   range: as.Range,
@@ -340,20 +349,20 @@ function present(
   return new BlockExpression([...statements, when(not(isKnown, range), run(right), range)], found, range);
 }
 
-// ----------------------------------------------------------------------------------------------------------- a ??= b
+// ── `a ??= b` ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export function typeOfAssignIf({ typing, flow, context }: Expansion, node: AssignIfExpression): as.Type | null {
   const type = typing.of(node.target, flow, context);
-  return type === null ? null : assignedType({ typing, flow }, node, type);
+  return type === null || node.operator === "&&" ? type : assignedType({ typing, flow }, node, type);
 }
 
-/** The type of the value that `a ??= b` has: null is left if b may be null. */
+/** The type of the value that the target is given: null is one of its values if it is one of the right side. */
 function assignedType(
   { typing, flow }: Pick<Expansion, "typing" | "flow">,
-  { operator, value }: AssignIfExpression,
+  { value }: AssignIfExpression,
   type: as.Type,
 ): as.Type {
-  if (operator !== "??") return type;
+  if (withoutParentheses(value).kind === NodeKind.Null) return type;
   const there = boxedType(type) ?? type.nonNullableType;
   const given = typing.of(value, flow, there);
   return given !== null && isNullable(given) ? type : there;
@@ -417,5 +426,12 @@ export function expandAssignIf(expansion: Expansion, node: AssignIfExpression): 
     range,
   );
   const statements = [...before, variable(found, place(), type), when(isWanted(again(found)), set, range)];
-  return new BlockExpression(statements, again(found), range);
+  const whole = again(found);
+  // A value that counts as true is not null.
+  const isNotNull = operator === "||" && isNullable(type) && !isNullable(assignedType(expansion, node, type));
+  return new BlockExpression(
+    statements,
+    isNotNull ? as.Node.createAssertionExpression(AssertionKind.NonNull, whole, null, range) : whole,
+    range,
+  );
 }

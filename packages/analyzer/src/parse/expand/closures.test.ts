@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { buildWith } from "../../pipeline.ts";
 import { slicer } from "../../slicer.ts";
 import { buildInput } from "../../testing/library.ts";
+import { explore } from "../../testing/oracle.ts";
 import { call } from "../../testing/run.ts";
 
 const HEAD = `
@@ -316,4 +317,27 @@ const REFUSED: readonly (readonly [source: string, told: readonly string[]])[] =
 
 test.each(REFUSED)("refused: %s", (source, told) => {
   expect(refusals(source)).toEqual(told);
+});
+
+test("a function that uses constants with numbers is sliced", () => {
+  const built = buildWith(
+    {
+      ...buildInput({
+        "handlers/h.ts": `import { Table } from "@radical/sdk";
+          const notes = new Table<string>("notes");
+          function keysOf(texts: string[], key: (text: string) => string): string[] { return texts.map((text) => key(text)); }
+          export function h(texts: string[]): i32 {
+            const one = 1; const large: i64 = 5; const low = -3; const half: f64 = 3;
+            const key = (text: string): string => \`\${text.length + one}\${large * 1000000000}\${2 - low}\${half / 2}\`;
+            for (const each of keysOf(texts, key)) notes.put(each, "");
+            return texts.length;
+          }`,
+      }),
+      optimize: false,
+    },
+    slicer,
+  );
+  expect(built.diagnostics).toEqual([]);
+  expect(built.handlers.map(({ plan }) => plan.kind)).toEqual(["sliced"]);
+  expect(explore(built, { strings: ["a", "bb"], runs: 5, handlers: ["h"] }).extraWrites).toBe(0);
 });

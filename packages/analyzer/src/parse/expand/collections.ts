@@ -4,8 +4,7 @@ import { BlockExpression, ResolvedTypeNode } from "../forms-nodes.ts";
 import { partsOfTuple, tupleOf } from "../tuples.ts";
 import type { Expansion } from "./expander.ts";
 import { iteratedType } from "./loops.ts";
-import { spreadIn } from "./spreads.ts";
-import { again, call, constant, declared, element, hidden, run } from "./syntax.ts";
+import { again, call, constant, declared, element, hidden, run, spreadIn } from "./syntax.ts";
 
 const CLASSES: ReadonlyMap<string, string> = new Map([
   ["Set", "~lib/set/Set"],

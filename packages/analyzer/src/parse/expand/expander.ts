@@ -33,8 +33,14 @@ import { Closures } from "./closures.ts";
 import { expandDelete, isDelete } from "./deletes.ts";
 import { expandConcatenation, mayConcatenate, typeOfConcatenation } from "./concatenations.ts";
 import { expandDate, expandLibraryCall, mayBeDate, mayBeOfLibrary, typeOfLibraryCall } from "./library.ts";
+import { declaresFloat, expandFloats, mayBeFloat } from "./floats.ts";
+import { inferResults } from "./inferred-results.ts";
+import { expandUntyped, holdsUntyped, isUntyped, tellLiteral, typeOfUntyped } from "./literals.ts";
 import { expandForOf } from "./loops.ts";
 import { mistakeText, type FormMistake } from "./mistakes.ts";
+import { expandMembership, mayBeMembership, typeOfMembership } from "./membership.ts";
+import { expandNullableUpdate, mayUpdateNullable, typeOfNullableUpdate } from "./nullable-updates.ts";
+import { expandNullableReceiver, mayHaveNullableReceiver, typeOfNullableReceiver } from "./nullable-receivers.ts";
 import { expandSearch, maySearch } from "./searches.ts";
 import {
   expandArraySpread,
@@ -46,9 +52,10 @@ import {
   typeOfRecordSpread,
 } from "./spreads.ts";
 import { again, hidden, nothing, variable } from "./syntax.ts";
+import { expandTested, mayBeTested, typeOfTested } from "./tested.ts";
 import { expandConstant, expandPart, expandTuple, mayBePart, typeOfConstant, typeOfPart } from "./tuples.ts";
 import { Typing } from "./typing.ts";
-import { expandCount, expandUpdate, mayCount, mayUpdate } from "./updates.ts";
+import { expandUpdate, mayUpdate } from "./updates.ts";
 
 /** The questions that an expansion may ask. */
 export interface Expansion {
@@ -61,6 +68,8 @@ export interface Expansion {
   readonly isCondition: boolean;
   /** The type that is written; null: there is none. */
   resolve(node: as.TypeNode): as.Type | null;
+  /** Whether a variable is a float, though it begins with a whole number. */
+  isFloat(declaration: as.VariableDeclaration, flow: as.Flow): boolean;
   /** Tells a mistake of the developer's, and gives nothing. */
   tell(mistake: FormMistake, range: as.Range): null;
 }
@@ -109,7 +118,7 @@ export class Expander {
   expression(node: as.Expression, context: as.Type, constraints: Constraints): as.Expression | null {
     const flow = this.#compiler.currentFlow;
     const isCondition = context === as.Type.bool && (constraints & CONVERSIONS) === 0;
-    this.#closures.acceptTest(node, flow, isCondition);
+    this.#closures.scope.acceptTest(node, flow, isCondition);
     if (!this.#mayBeForm(node, context)) return null;
     const known = this.madeOf(flow.sourceFunction, node);
     if (known !== null) return known;
@@ -117,7 +126,7 @@ export class Expander {
     const made = this.#expand(node, { ...this.#asking(flow, context), isCondition });
     if (made !== null) return this.#keep(flow.sourceFunction, node, made);
     const isUnknown = node instanceof as.CallExpression && this.#typeOf(node, flow, context) === null;
-    if (!isForm(node) && !isUnknown) {
+    if (!isForm(node) && !isUnknown && !isUntyped(node, context)) {
       if (this.#errors() === before) return null;
       const type = this.#typeOf(node, flow, context) ?? as.Type.void;
       return this.#keep(flow.sourceFunction, node, standIn(type, node.range));
@@ -146,14 +155,17 @@ export class Expander {
   }
 
   #declarations(node: as.VariableStatement): as.Statement | null {
-    if (!node.declarations.some(({ initializer }) => initializer instanceof as.FunctionExpression)) return null;
+    const hasFunction = node.declarations.some(({ initializer }) => initializer instanceof as.FunctionExpression);
+    if (!hasFunction && !mayBeFloat(node)) return null;
     const flow = this.#compiler.currentFlow;
+    const expansion = this.#asking(flow, as.Type.auto);
     const known = this.madeOf(flow.sourceFunction, node);
     if (known !== null) {
-      this.#closures.declareAgain(this.#asking(flow, as.Type.auto), node);
+      if (hasFunction) this.#closures.declareAgain(expansion, node);
       return known;
     }
-    const made = this.#closures.expandDeclarations(this.#asking(flow, as.Type.auto), node);
+    const floats = expandFloats(expansion, node);
+    const made = hasFunction ? (this.#closures.expandDeclarations(expansion, floats ?? node) ?? floats) : floats;
     return made === null ? null : this.#keep(flow.sourceFunction, node, made);
   }
 
@@ -186,6 +198,7 @@ export class Expander {
     if (node instanceof NullishExpression) return expandNullish(expansion, node);
     if (node instanceof AssignIfExpression) return expandAssignIf(expansion, node);
     if (node instanceof RecordSpreadExpression) return expandRecordSpread(expansion, node);
+    if (holdsUntyped(node, expansion.context)) return expandUntyped(expansion, node);
     if (node instanceof as.ArrayLiteralExpression)
       return isTuple(expansion.context) ? expandTuple(expansion, node) : expandArraySpread(expansion, node);
     if (mayBePart(node)) {
@@ -196,6 +209,7 @@ export class Expander {
     if (node instanceof as.CallExpression)
       return (
         expandPush(expansion, node) ??
+        expandNullableReceiver(expansion, node) ??
         expandLibraryCall(expansion, node) ??
         expandCallback(expansion, node) ??
         expandArrayFrom(expansion, node) ??
@@ -204,15 +218,21 @@ export class Expander {
         this.#closures.expand(expansion, node)
       );
     if (node instanceof as.IdentifierExpression) {
-      if (this.#closures.isKept(node, expansion.flow)) {
+      if (this.#closures.scope.isKept(node, expansion.flow)) {
         expansion.tell("closure_kept", node.range);
-        return this.#closures.mention(node);
+        return this.#closures.scope.mention(node);
       }
-      return this.#closures.selfAt(node, expansion.flow);
+      return this.#closures.scope.selfAt(node, expansion.flow);
+    }
+    if (mayBeTested(node)) return expandTested(expansion, node);
+    if (mayUpdateNullable(node)) {
+      const update = expandNullableUpdate(expansion, node);
+      if (update !== null) return update;
     }
     if (node instanceof as.BinaryExpression)
       return (
         expandPatternAssignment(expansion, node) ??
+        expandMembership(expansion, node) ??
         expandConcatenation(expansion, node) ??
         expandComparison(expansion, node) ??
         expandUpdate(expansion, node)
@@ -220,8 +240,8 @@ export class Expander {
     if (node instanceof as.UnaryPrefixExpression)
       return isDelete(node)
         ? expandDelete(expansion, node)
-        : (expandNegation(expansion, node) ?? expandCount(expansion, node) ?? expandUpdate(expansion, node));
-    if (node instanceof as.UnaryPostfixExpression) return expandCount(expansion, node) ?? expandUpdate(expansion, node);
+        : (expandNegation(expansion, node) ?? expandUpdate(expansion, node));
+    if (node instanceof as.UnaryPostfixExpression) return expandUpdate(expansion, node);
     if (mayBeDate(node)) return expandDate(expansion, node);
     // The value of `value as const` is the value; types say nothing of constants.
     return isConstAssertion(node) ? (expandConstant(expansion, node) ?? node.expression) : null;
@@ -235,20 +255,31 @@ export class Expander {
     if (node instanceof AssignIfExpression) return typeOfAssignIf(expansion, node);
     if (node instanceof BlockExpression) return this.#typeOfBlock(node, flow, context);
     if (node instanceof RecordSpreadExpression) return typeOfRecordSpread(expansion, node);
+    if (holdsUntyped(node, context)) return typeOfUntyped(expansion, node);
     if (node instanceof as.ArrayLiteralExpression)
       return isTuple(context) ? context.nonNullableType : typeOfArraySpread(expansion, node);
     if (node instanceof as.ElementAccessExpression) return typeOfPart(expansion, node);
     if (isDelete(node)) return as.Type.bool;
+    if (mayBeTested(node)) return typeOfTested(expansion, node);
+    if (mayUpdateNullable(node)) {
+      const updated = typeOfNullableUpdate(expansion, node);
+      if (updated !== undefined) return updated;
+    }
+    if (mayBeMembership(node)) return typeOfMembership(expansion, node);
     if (mayFill(node)) return typeOfFilled(expansion, node) ?? undefined;
     if (node instanceof as.CallExpression) {
       if (isArrayFrom(node) && lengthIn(node) === null) return typeOfArrayFrom(expansion, node);
+      if (mayHaveNullableReceiver(node)) {
+        const called = typeOfNullableReceiver(expansion, node);
+        if (called !== undefined) return called;
+      }
       const type = typeOfLibraryCall(expansion, node);
       if (type !== undefined) return type;
       const looped = typeOfExtreme(node) ?? typeOfCallback(expansion, node);
       return looped === undefined ? this.#closures.typeOf(expansion, node) : looped;
     }
     if (node instanceof as.IdentifierExpression) {
-      const self = this.#closures.selfAt(node, flow);
+      const self = this.#closures.scope.selfAt(node, flow);
       return self === null ? undefined : this.#typing.of(self, flow);
     }
     if (isConstAssertion(node))
@@ -302,7 +333,9 @@ export class Expander {
     const lookupExpression = resolver.lookupExpression.bind(resolver);
     resolver.lookupExpression = (node, flow, context = as.Type.auto, mode = ReportMode.Report) => {
       const inner = withoutParentheses(node);
-      if (!isForm(inner) && !(this.#mayBeForm(inner, context) && this.#typeOf(inner, flow, context) !== undefined))
+      // A field stays the field that it is.
+      const isOwn = mayBeTested(inner) || !this.#mayBeForm(inner, context);
+      if (!isForm(inner) && (isOwn || this.#typeOf(inner, flow, context) === undefined))
         return lookupExpression(node, flow, context, mode);
       const type = resolver.resolveExpression(inner, flow, context, mode);
       resolver.currentThisExpression = null;
@@ -312,6 +345,15 @@ export class Expander {
     const resolveType = resolver.resolveType.bind(resolver);
     resolver.resolveType = (node, ...rest) =>
       node instanceof ResolvedTypeNode ? node.type : resolveType(node, ...rest);
+    inferResults(this.#compiler.resolver, {
+      program: this.#compiler.program,
+      at: (flow) => this.#asking(flow, as.Type.auto),
+      report: (node, flow) => {
+        const before = this.#errors();
+        resolver.resolveExpression(node, flow, as.Type.auto, ReportMode.Report);
+        return this.#errors() > before;
+      },
+    });
   }
 
   /** Tells the mistake in a part of a form whose type is not known. */
@@ -331,6 +373,9 @@ export class Expander {
       ask(node.right, flow);
     } else if (node instanceof AssignIfExpression) {
       ask(node.target, flow);
+    } else if (isUntyped(node, context)) {
+      for (const value of node.values) if (this.#typing.of(value, flow) === null) ask(value, flow);
+      if (this.#errors() === before) tellLiteral(this.#asking(flow, context), node);
     } else if (node instanceof as.CallExpression && expandLibraryCall(this.#asking(flow, context), node) === null) {
       const unknown = unknownIn(this.#asking(flow, context), node);
       const inner = flow.fork();
@@ -356,6 +401,7 @@ export class Expander {
       context,
       isCondition: false,
       resolve: (node) => this.#resolveType(node, flow),
+      isFloat: (declaration, at) => declaresFloat(this.#asking(at, as.Type.auto), declaration),
       tell: (mistake, range) => this.#tell(mistake, range),
     };
   }
@@ -370,7 +416,7 @@ export class Expander {
   }
 
   #mayBeForm(node: as.Expression, context: as.Type): boolean {
-    if (mayBeForm(node, context) || this.#closures.mayMention(node)) return true;
+    if (mayBeForm(node, context) || this.#closures.scope.mayMention(node)) return true;
     return node instanceof as.CallExpression && this.#closures.mayCarry(node);
   }
 
@@ -414,13 +460,27 @@ function isTuple(type: as.Type): boolean {
   return partsOfTuple(type) !== null;
 }
 
+/** Expressions without parts, of which most code is made. */
+const WITHOUT_PARTS: ReadonlySet<NodeKind> = new Set([
+  NodeKind.Identifier,
+  NodeKind.This,
+  NodeKind.Null,
+  NodeKind.True,
+  NodeKind.False,
+]);
+
+/** Asked of every expression that is compiled. */
 function mayBeForm(node: as.Expression, context: as.Type): boolean {
-  if (node instanceof BlockExpression) return false;
+  if (WITHOUT_PARTS.has(node.kind) || node instanceof BlockExpression) return false;
+  if (isForm(node)) return true;
+  if (node.range.source.isLibrary) return false;
   if (mayBePart(node) || (node instanceof as.ArrayLiteralExpression && isTuple(context))) return true;
-  if (isForm(node) || maySpread(node) || isDelete(node)) return true;
-  if (mayUpdate(node) || mayCount(node) || mayFill(node) || mayConcatenate(node) || mayBeDate(node)) return true;
+  if (maySpread(node) || isDelete(node) || holdsUntyped(node, context)) return true;
+  if (mayUpdate(node) || mayUpdateNullable(node) || mayFill(node) || mayConcatenate(node) || mayBeDate(node))
+    return true;
+  if (mayBeTested(node) || mayBeMembership(node)) return true;
   if (node instanceof as.CallExpression)
-    return mayLoop(node) || isArrayFrom(node) || mayPack(node) || maySearch(node) || mayBeOfLibrary(node);
+    return [mayLoop, isArrayFrom, mayPack, maySearch, mayBeOfLibrary, mayHaveNullableReceiver].some((may) => may(node));
   if (node.kind === NodeKind.Binary)
     return withoutParentheses((node as as.BinaryExpression).left) instanceof ChainExpression;
   if (node.kind !== NodeKind.UnaryPrefix) return false;

@@ -10,7 +10,8 @@ import { entriesOf } from "../map-entries.ts";
 import { boxedType } from "../nullable-numbers.ts";
 import { sdkCall } from "../sdk-functions.ts";
 import type { Expansion } from "./expander.ts";
-import { fieldsOf, hasDerived } from "./spreads.ts";
+import { fieldsOf } from "./fields.ts";
+import { hasDerived } from "./spreads.ts";
 import {
   access,
   again,

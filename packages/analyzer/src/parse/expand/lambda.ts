@@ -1,5 +1,6 @@
 /** Functions that are written where they are used: what they use of the variables around them, and what they give. */
-import { as, CommonFlags, NodeKind, ReportMode, Token } from "../assemblyscript.ts";
+import { ArrowKind, as, CommonFlags, NodeKind, ParameterKind, Token } from "../assemblyscript.ts";
+import { ASSIGNMENTS, INCREMENTS } from "../assignments.ts";
 import { childrenOf, withoutParentheses } from "../children.ts";
 import { boxedType } from "../nullable-numbers.ts";
 import { AssignIfExpression } from "../forms-nodes.ts";
@@ -37,6 +38,24 @@ export function lambdaOf(node: as.Expression | undefined): Lambda | null {
   };
 }
 
+/** `(…names) => value`, without types. */
+export function lambdaFor(names: readonly as.IdentifierExpression[], value: as.Expression): as.FunctionExpression {
+  const { range } = value;
+  const omitted = (): as.TypeNode => as.Node.createOmittedType(range);
+  const parameters = names.map((name) => as.Node.createParameter(ParameterKind.Default, name, omitted(), null, range));
+  const declaration = as.Node.createFunctionDeclaration(
+    as.Node.createIdentifierExpression("", range),
+    null,
+    CommonFlags.None,
+    null,
+    as.Node.createFunctionType(parameters, omitted(), null, false, range),
+    as.Node.createExpressionStatement(value),
+    ArrowKind.Single,
+    range,
+  );
+  return as.Node.createFunctionExpression(declaration);
+}
+
 export function isOmitted(type: as.TypeNode): boolean {
   return type instanceof as.NamedTypeNode && type.name.identifier.text === "";
 }
@@ -45,7 +64,7 @@ export function isOmitted(type: as.TypeNode): boolean {
 export function captures({ node }: Lambda, { closures, flow }: Expansion): boolean {
   const own = declaredIn(node);
   for (const name of namesIn(node)) {
-    const local = own.has(name) ? null : closures.localOf(name, flow);
+    const local = own.has(name) ? null : closures.scope.localOf(name, flow);
     // The compiler puts the value of an inlined constant in its place.
     if (local !== null && !local.is(CommonFlags.Inlined)) return true;
   }
@@ -110,22 +129,6 @@ export function declaredIn(node: as.Node): ReadonlySet<string> {
   return names;
 }
 
-const ASSIGNMENTS: ReadonlySet<Token> = new Set([
-  Token.Equals,
-  Token.Plus_Equals,
-  Token.Minus_Equals,
-  Token.Asterisk_Equals,
-  Token.Asterisk_Asterisk_Equals,
-  Token.Slash_Equals,
-  Token.Percent_Equals,
-  Token.LessThan_LessThan_Equals,
-  Token.GreaterThan_GreaterThan_Equals,
-  Token.GreaterThan_GreaterThan_GreaterThan_Equals,
-  Token.Ampersand_Equals,
-  Token.Bar_Equals,
-  Token.Caret_Equals,
-]);
-
 /** The names that a node assigns to. */
 export function assignedIn(node: as.Node): ReadonlySet<string> {
   const names = new Set<string>();
@@ -139,7 +142,7 @@ export function assignedIn(node: as.Node): ReadonlySet<string> {
     if (part instanceof as.BinaryExpression && ASSIGNMENTS.has(part.operator)) target(part.left);
     else if (part instanceof AssignIfExpression) target(part.target);
     else if (part instanceof as.UnaryPostfixExpression) target(part.operand);
-    else if (part instanceof as.UnaryPrefixExpression && UPDATES.has(part.operator)) target(part.operand);
+    else if (part instanceof as.UnaryPrefixExpression && INCREMENTS.has(part.operator)) target(part.operand);
     else if (part instanceof as.ForOfStatement && part.variable instanceof as.ExpressionStatement)
       target(part.variable.expression);
     childrenOf(part).forEach(visit);
@@ -147,8 +150,6 @@ export function assignedIn(node: as.Node): ReadonlySet<string> {
   visit(node);
   return names;
 }
-
-const UPDATES: ReadonlySet<Token> = new Set([Token.Plus_Plus, Token.Minus_Minus]);
 
 /** The names in a node that are variables, and those that it declares. */
 function visitNames(node: as.Node, visit: (name: string, isDeclared: boolean) => void): void {
@@ -180,95 +181,23 @@ function visitNames(node: as.Node, visit: (name: string, isDeclared: boolean) =>
   for (const child of childrenOf(node)) visitNames(child, visit);
 }
 
-// -------------------------------------------------------------------------------------------------------------- types
+// ── Types ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Names with their types. */
 export type Names = readonly (readonly [name: as.IdentifierExpression, type: as.Type])[];
 
-/** The type of a function's results; null: nothing says it. `names` are the parameters. */
-export function resultOf(expansion: Expansion, lambda: Lambda, names: Names, context: as.Type): as.Type | null {
-  const { typing, flow } = expansion;
-  const inner = flow.fork();
-  for (const [name, type] of names) inner.addScopedDummyLocal(name.text, type, name);
-  if (lambda.result !== null) return written(expansion, lambda.result, inner);
-  if (lambda.body.kind === "value") return typing.of(lambda.body.value, inner, context);
-  const found: (as.Type | null)[] = [];
-  returnsOf(expansion, lambda.body.statements, inner, context, found);
-  if (found.includes(null)) return null;
-  let all: as.Type | null = null;
-  for (const type of found as as.Type[]) {
-    all = all === null ? type : as.Type.commonType(all, type, context);
-    if (all === null) return null;
-  }
-  return all ?? as.Type.void;
+// ── Returns ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The values that a function returns. */
+export function returnedBy({ body }: Lambda): readonly as.Expression[] {
+  return body.kind === "value" ? [body.value] : body.statements.flatMap(returnedIn);
 }
 
-function written({ typing }: Expansion, node: as.TypeNode, flow: as.Flow): as.Type | null {
-  const known = flow.contextualTypeArguments;
-  return typing.program.resolver.resolveType(
-    node,
-    flow,
-    flow.sourceFunction,
-    known === null ? null : new Map(known),
-    ReportMode.Swallow,
-  );
+/** The values that a statement returns, and the statements in it. */
+export function returnedIn(node: as.Node): readonly as.Expression[] {
+  if (node instanceof as.ReturnStatement) return node.value === null ? [] : [node.value];
+  return node instanceof as.Expression ? [] : childrenOf(node).flatMap(returnedIn);
 }
-
-/** The types of all returned values, in order, with the variables that are declared before them. */
-function returnsOf(
-  expansion: Expansion,
-  statements: readonly as.Statement[],
-  flow: as.Flow,
-  context: as.Type,
-  found: (as.Type | null)[],
-): void {
-  const { typing } = expansion;
-  const within = (statement: as.Statement | null, inner = flow.fork()): void => {
-    if (statement === null) return;
-    const list = statement.kind === NodeKind.Block ? (statement as as.BlockStatement).statements : [statement];
-    returnsOf(expansion, list, inner, context, found);
-  };
-  const declare = (statement: as.Statement | null, inner: as.Flow): void => {
-    if (!(statement instanceof as.VariableStatement)) return;
-    for (const { name, type: node, initializer } of statement.declarations) {
-      const type =
-        node !== null ? written(expansion, node, inner) : initializer === null ? null : typing.of(initializer, inner);
-      if (type !== null && inner.getScopedLocal(name.text) === null) inner.addScopedDummyLocal(name.text, type, name);
-    }
-  };
-  for (const statement of statements) {
-    if (statement instanceof as.ReturnStatement) {
-      found.push(statement.value === null ? as.Type.void : typing.of(statement.value, flow, context));
-    } else if (statement instanceof as.VariableStatement) {
-      declare(statement, flow);
-    } else if (statement instanceof as.IfStatement) {
-      within(statement.ifTrue);
-      within(statement.ifFalse);
-    } else if (statement instanceof as.ForStatement) {
-      const inner = flow.fork();
-      declare(statement.initializer, inner);
-      within(statement.body, inner.fork());
-    } else if (statement instanceof as.ForOfStatement) {
-      const inner = flow.fork();
-      const declared = statement.variable;
-      const type = typing.of(statement.iterable, flow);
-      const element = type?.getClass()?.typeArguments?.[0] ?? (typing.isText(type) ? type : null);
-      if (declared instanceof as.VariableStatement && element !== null && element !== undefined) {
-        const { name } = declared.declarations[0]!;
-        inner.addScopedDummyLocal(name.text, element, name);
-      }
-      within(statement.body, inner.fork());
-    } else if (statement instanceof as.SwitchStatement) {
-      for (const choice of statement.cases) returnsOf(expansion, choice.statements, flow.fork(), context, found);
-    } else if (statement instanceof as.BlockStatement) {
-      within(statement);
-    } else if (statement instanceof as.WhileStatement || statement instanceof as.DoStatement) {
-      within(statement.body);
-    }
-  }
-}
-
-// ------------------------------------------------------------------------------------------------------------ returns
 
 /** Whether statements leave the function on every path. */
 export function alwaysReturns(statements: readonly as.Statement[]): boolean {

@@ -2,7 +2,7 @@
  * Calls of JavaScript's library that AssemblyScript's lacks or takes in another way: `String(x)`, `Number(text)`,
  * `price.toFixed(2)`, `Object.keys(map)`, `JSON.stringify(record)`. They mean what they mean in TypeScript.
  */
-import { as, AssertionKind, CommonFlags } from "../assemblyscript.ts";
+import { as, AssertionKind, CommonFlags, Token } from "../assemblyscript.ts";
 import { withoutParentheses } from "../children.ts";
 import { BlockExpression, ResolvedTypeNode } from "../forms-nodes.ts";
 import { entriesOf } from "../map-entries.ts";
@@ -80,6 +80,15 @@ const FORMS: ReadonlyMap<string, LibraryForm> = new Map<string, LibraryForm>([
       expand: ({ expansion, range }) => expansion.tell("float_radix", range),
     },
   ],
+  [
+    ".concat",
+    {
+      args: [0, 99],
+      owns: (type, { expansion, args }) => !isPlainConcat(expansion, type, args),
+      type: ({ receiverType }) => receiverType,
+      expand: expandConcat,
+    },
+  ],
   [".toSorted", copying("sort", 1)],
   [".toReversed", copying("reverse", 0)],
   ["Object.keys", overEntries("keys", ({ key }) => key)],
@@ -154,7 +163,7 @@ function typeOf({ typing, flow }: Expansion, node: as.Expression): as.Type | nul
   return typing.of(node, flow);
 }
 
-// -------------------------------------------------------------------------------------------------------------- numbers
+// ── Numbers ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function cast(value: as.Expression, type: as.Type): as.Expression {
   const { range } = value;
@@ -175,7 +184,7 @@ function expandNumber({ expansion, args, range }: LibraryCall): as.Expression | 
   return expansion.tell(boxedType(type) === null ? "number_of_object" : "number_of_null", range);
 }
 
-// ---------------------------------------------------------------------------------------------------------------- dates
+// ── Dates ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Whether an expression may be `new Date(text)`, as far as its words show it. */
 export function mayBeDate(node: as.Expression): node is as.NewExpression {
@@ -193,7 +202,7 @@ export function expandDate(expansion: Expansion, { typeName, args, range }: as.N
   return call(again(name), "fromString", [args[0]!], range);
 }
 
-// --------------------------------------------------------------------------------------------------------------- arrays
+// ── Arrays ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** `list.toSorted(…)` is `list.slice().sort(…)`. */
 function copying(method: string, most: number): LibraryForm {
@@ -205,7 +214,32 @@ function copying(method: string, most: number): LibraryForm {
   };
 }
 
-// -------------------------------------------------------------------------------------------------------------- objects
+/** Whether AssemblyScript's library has the call: one text to a text, or one array to an array of the same type. */
+function isPlainConcat({ typing, flow }: Expansion, type: as.Type, args: readonly as.Expression[]): boolean {
+  const isList = typing.containerOf(type)?.prototype.name === "Array";
+  if (!isList && !typing.isText(type)) return true;
+  return args.length === 1 && typing.of(args[0]!, flow, type) === type;
+}
+
+/** `list.concat(others, one)` is `[...list, ...others, one]`, and `text.concat(a, b)` is a template. */
+function expandConcat({ expansion, receiver, receiverType, args, range, at }: LibraryCall): as.Expression | null {
+  const { typing, flow } = expansion;
+  if (typing.isText(receiverType)) return template(["", ...args.map(() => ""), ""], [receiver!, ...args], range);
+  const statements: as.Statement[] = [];
+  // All of them are evaluated before the first one is copied.
+  const parts = [receiver!, ...args].map((part, index) => {
+    const isList = typing.containerOf(typing.of(part, flow))?.prototype.name === "Array";
+    const held = hidden(`part${index}`, at, part.range);
+    const element = receiverType?.getClass()?.typeArguments?.[0] ?? null;
+    statements.push(constant(held, part, isList ? null : element));
+    return isList ? as.Node.createUnaryPrefixExpression(Token.Dot_Dot_Dot, again(held), part.range) : again(held);
+  });
+  const all = hidden("concat", at, range);
+  statements.push(constant(all, as.Node.createArrayLiteralExpression(parts, range), receiverType));
+  return new BlockExpression(statements, again(all), range);
+}
+
+// ── Objects ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Of `Record<string, T>`, in the order in which the keys were added. */
 function overEntries(
@@ -286,7 +320,7 @@ function expandAssign({ expansion, args, range, at }: LibraryCall): as.Expressio
   return new BlockExpression([...before, ...sets], result, range);
 }
 
-// ----------------------------------------------------------------------------------------------------------------- JSON
+// ── JSON ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function expandStringify({ expansion, args, range, at }: LibraryCall): as.Expression | null {
   const [value, ...layout] = args as [as.Expression, ...as.Expression[]];

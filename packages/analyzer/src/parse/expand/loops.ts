@@ -210,7 +210,7 @@ function isEntriesCall(typing: Typing, flow: as.Flow, callee: as.Expression): bo
   return property.text === "entries" && pathOf(owner) === "Object" && typing.isGlobal(owner, flow);
 }
 
-// -------------------------------------------------------------------------------------------------------------- names
+// ── Names ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** The names or the place for the value of each round. */
 type Target =
@@ -278,7 +278,7 @@ function asTuple(expansion: Expansion, target: Target, source: Source, at: numbe
   };
 }
 
-// ------------------------------------------------------------------------------------------------------------ changes
+// ── Changes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const CHANGING = new Set(["set", "add", "delete", "clear"]);
 

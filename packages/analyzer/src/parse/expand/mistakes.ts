@@ -32,7 +32,7 @@ const MISTAKES = {
   not_iterable: {
     code: "for_of_loop",
     message: "A `for … of` loop goes over arrays, typed arrays, strings, sets and maps, and this is none of them.",
-    help: "Give the object a method that returns an array, and loop over that.",
+    help: "Give the object a method that returns an array, and loop over that. Of a range of a table take rows: `posts.all().first(100)`.",
   },
   changed_while_looping: {
     code: "for_of_loop",
@@ -85,6 +85,16 @@ const MISTAKES = {
     message: "The result of a function that calls itself has no type.",
     help: "Write the type: `const sum = (n: i32): i32 => …`.",
   },
+  result_of_itself: {
+    code: "missing_type",
+    message: "The result has no type, because this function calls itself in what it returns.",
+    help: "Write the type of the result: `function depth(part: Part): i32 { … }`.",
+  },
+  result_unknown: {
+    code: "missing_type",
+    message: "The result has no type: what this function returns has none, or several without a type in common.",
+    help: "Write the type of the result: `function find(key: string): Post | null { … }`.",
+  },
   closure_shadowed: {
     code: "closure",
     message: "Another variable here has the name of one that this function uses and that changes.",
@@ -94,6 +104,21 @@ const MISTAKES = {
     code: "closure",
     message: "Two functions in this call change the same variable, and both are constants.",
     help: "Write one of the functions in the call.",
+  },
+  spread_into_entries: {
+    code: "spread",
+    message: "Only another `Record<string, T>` can be spread into a `Record`.",
+    help: "Write the entries: `{ ...prices, [order.id]: order.price }`.",
+  },
+  computed_field: {
+    code: "object_literal",
+    message: "A field of a record can't have a computed name, because the fields are fixed when it is compiled.",
+    help: "Name the field. For computed names declare the type as a map: `Record<string, string>`.",
+  },
+  hole: {
+    code: "type_error",
+    message: "This array literal has a hole, and an array has a value at each index.",
+    help: "Write the value: `[1, 0, 3]`.",
   },
   spread_of_base: {
     code: "spread",
@@ -114,6 +139,11 @@ const MISTAKES = {
     code: "platform_name",
     message: "A float has texts with base 10 only.",
     help: "Make an integer of it first: `(value as i32).toString(16)`. For decimals write `value.toFixed(2)`.",
+  },
+  null_number: {
+    code: "type_error",
+    message: "This number can be null, and null has no methods.",
+    help: "Test it first: `if (price != null) …`. Or give a number in place of null: `(price ?? 0).toFixed(2)`.",
   },
   number_of_null: {
     code: "platform_name",
@@ -165,6 +195,16 @@ const MISTAKES = {
     code: "json_not_available",
     message: "`JSON.stringify` takes the value only, without a replacer and indentation.",
     help: "Leave it out: `JSON.stringify(order)`.",
+  },
+  literal_value: {
+    code: "object_literal",
+    message: "The type of this value is not known, so this object literal has no type.",
+    help: "Write the type of the record: `type Post = { id: string; tags: string[] }; const post: Post = { id, tags: [] };`.",
+  },
+  literal_absence: {
+    code: "object_literal",
+    message: "This value may be null, and nothing says whether JSON has null then or leaves the member out.",
+    help: "Write the type of the record. `who: string | null` is null in JSON, and `who?: string` is left out: `type Card = { id: string; who?: string }; const card: Card = { id, who };`.",
   },
   unknown_form: {
     code: "type_error",

@@ -2,36 +2,39 @@
 import { as, CommonFlags, ElementKind, NodeKind, Token } from "../assemblyscript.ts";
 import { withoutParentheses } from "../children.ts";
 import { BlockExpression, NullishExpression, type RecordSpreadExpression } from "../forms-nodes.ts";
-import { isOptionalMember } from "../forms-types.ts";
+import { entriesOf, recordOf } from "../map-entries.ts";
 import { partsOfTuple } from "../tuples.ts";
 import type { Expansion } from "./expander.ts";
+import { fieldsOf } from "./fields.ts";
 import { iteratedType } from "./loops.ts";
+import { isSimple } from "./place.ts";
+import { spreadType } from "./spread-types.ts";
 import {
   access,
   again,
   assigned,
+  binary,
   call,
   constant,
+  counting,
   declared,
   element,
   emptyList,
+  hasSpread,
   hidden,
   identifier,
+  integer,
+  isThere,
   run,
   slicedFrom,
+  spreadIn,
+  textLiteral,
+  variable,
+  when,
 } from "./syntax.ts";
+import { isNullable } from "./typing.ts";
 
-/** The value behind `...`; null: the node is another. */
-export function spreadIn(node: as.Expression): as.Expression | null {
-  if (!(node instanceof as.UnaryPrefixExpression) || node.operator !== Token.Dot_Dot_Dot) return null;
-  return node.operand;
-}
-
-export function hasSpread(nodes: readonly as.Expression[]): boolean {
-  return nodes.some((node) => spreadIn(node) !== null);
-}
-
-// --------------------------------------------------------------------------------------------------------------- arrays
+// ── Arrays ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function elementOf(expansion: Expansion, { elementExpressions }: as.ArrayLiteralExpression): as.Type | null {
   const { typing, flow, context } = expansion;
@@ -39,6 +42,7 @@ function elementOf(expansion: Expansion, { elementExpressions }: as.ArrayLiteral
   if (wanted?.prototype.name === "Array") return wanted.typeArguments?.[0] ?? null;
   let all: as.Type | null = null;
   for (const node of elementExpressions) {
+    if (node.kind === NodeKind.Omitted) return null;
     const spread = spreadIn(node);
     const type = spread === null ? typing.of(node, flow) : iteratedType(expansion, spread);
     if (type === null) return null;
@@ -58,6 +62,10 @@ export function typeOfArraySpread(expansion: Expansion, node: as.ArrayLiteralExp
 export function expandArraySpread(expansion: Expansion, node: as.ArrayLiteralExpression): as.Expression | null {
   const { typing, flow } = expansion;
   const { range, elementExpressions } = node;
+  // Where the type of the elements is known, AssemblyScript fills a hole with zero.
+  if (hasHole(node) && (hasSpread(elementExpressions) || elementOf(expansion, node) === null))
+    return expansion.tell("hole", range);
+  if (hasHole(node)) return null;
   for (const part of elementExpressions) {
     const spread = spreadIn(part);
     if (spread !== null && partsOfTuple(typing.of(spread, flow)) !== null)
@@ -93,40 +101,91 @@ function pushing(list: as.IdentifierExpression, part: as.Expression, at: number)
   return as.Node.createForOfStatement(declared(each, null, CommonFlags.Const, null), spread, add, range);
 }
 
-/** `list.push(a, ...b)`; null: the call is another. */
+/** `list.push(a, ...b)`: all arguments are evaluated before the first is added. Null: the call is another. */
 export function expandPush(expansion: Expansion, node: as.CallExpression): as.Expression | null {
   const { args, range } = node;
   const callee = withoutParentheses(node.expression);
   if (!(callee instanceof as.PropertyAccessExpression) || callee.property.text !== "push") return null;
-  if (args.length === 1 && spreadIn(args[0]!) === null) return null;
+  const [only] = args.map(spreadIn);
+  if (args.length === 1 && only === null) return null;
   const { typing, flow } = expansion;
-  if (typing.containerOf(typing.of(callee.expression, flow))?.prototype.name !== "Array") return null;
-  const list = hidden("list", callee.property.range.start, callee.expression.range);
-  const statements = [
-    constant(list, callee.expression),
-    ...args.map((part) => pushing(list, part, callee.property.range.start)),
-  ];
+  const container = typing.containerOf(typing.of(callee.expression, flow));
+  if (container?.prototype.name !== "Array") return null;
+  const at = callee.property.range.start;
+  const list = hidden("list", at, callee.expression.range);
+  const added = (): as.Statement[] => {
+    // variant: pushed-at-once
+    if (args.every(isSimple)) return args.map((part) => pushing(list, part, at));
+    if (args.length === 1 && typing.containerOf(typing.of(only!, flow))?.prototype.name !== "Array")
+      return [pushing(list, args[0]!, at)];
+    const all = args.length === 1 ? only! : as.Node.createArrayLiteralExpression(args, range);
+    return pushingAll(list, all, args.length === 1 ? null : container.type, at);
+  };
   const isUsed = expansion.context !== as.Type.void;
-  return new BlockExpression(statements, isUsed ? access(again(list), "length", range) : null, range);
+  return new BlockExpression(
+    [constant(list, callee.expression), ...added()],
+    isUsed ? access(again(list), "length", range) : null,
+    range,
+  );
 }
 
-// -------------------------------------------------------------------------------------------------------------- records
+/** Adds the elements that an array has now: it may be the list itself. */
+function pushingAll(
+  list: as.IdentifierExpression,
+  all: as.Expression,
+  type: as.Type | null,
+  at: number,
+): as.Statement[] {
+  const { range } = all;
+  const [added, count, index] = ["added", "count", "index"].map((purpose) => hidden(purpose, at, range)) as [
+    as.IdentifierExpression,
+    as.IdentifierExpression,
+    as.IdentifierExpression,
+  ];
+  const isOld = counting(binary(Token.LessThan, again(index), again(count), range));
+  const next = counting(as.Node.createUnaryPrefixExpression(Token.Plus_Plus, again(index), range));
+  const add = run(call(again(list), "push", [element(again(added), again(index), range)], range));
+  return [
+    constant(added, all, type),
+    constant(count, access(again(added), "length", range)),
+    as.Node.createForStatement(variable(index, integer(0, range)), isOld, next, add, range),
+  ];
+}
 
-function recordType({ typing, flow, context }: Expansion, { parts }: RecordSpreadExpression): as.Type | null {
+// ── Records ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+function recordType(expansion: Expansion, node: RecordSpreadExpression): as.Type | null {
+  const { typing, flow, context } = expansion;
+  const { parts } = node;
   const wanted = context === as.Type.void ? null : context.getClass();
-  if (wanted !== null && !wanted.declaration.range.source.isLibrary) return wanted.type;
-  const first = parts.find(({ name }) => name === null);
-  const type = first === undefined ? null : typing.of(first.value, flow);
-  return type?.nonNullableType ?? null;
+  const isWanted = wanted !== null && (entriesOf(context) !== null || !wanted.declaration.range.source.isLibrary);
+  if (isWanted) return wanted.type;
+  const first = parts.find(({ kind }) => kind === "spread");
+  if (first !== undefined) {
+    const type = typing.of(first.value, flow)?.nonNullableType ?? null;
+    return type === null || entriesOf(type) !== null ? type : spreadType(expansion, node);
+  }
+  let all: as.Type | null = null;
+  for (const { value } of parts) {
+    const type = typing.of(value, flow);
+    if (type === null || type === as.Type.void) return null;
+    all = all === null ? type : as.Type.commonType(all, type, as.Type.auto);
+    if (all === null) return null;
+  }
+  return all === null ? null : recordOf(typing.program, all);
 }
 
 export function typeOfRecordSpread(expansion: Expansion, node: RecordSpreadExpression): as.Type | null {
   return recordType(expansion, node);
 }
 
-/** Whether an expression has a spread, or is an assignment to a pattern. */
+function hasHole({ elementExpressions }: as.ArrayLiteralExpression): boolean {
+  return elementExpressions.some(({ kind }) => kind === NodeKind.Omitted);
+}
+
+/** Whether an expression has a spread or a hole, or is an assignment to a pattern. */
 export function maySpread(node: as.Expression): boolean {
-  if (node instanceof as.ArrayLiteralExpression) return hasSpread(node.elementExpressions);
+  if (node instanceof as.ArrayLiteralExpression) return hasSpread(node.elementExpressions) || hasHole(node);
   if (node instanceof as.BinaryExpression)
     return node.operator === Token.Equals && partsOf(withoutParentheses(node.left)) !== null;
   if (!(node instanceof as.CallExpression)) return false;
@@ -148,12 +207,16 @@ export function expandRecordSpread(expansion: Expansion, node: RecordSpreadExpre
   const type = recordType(expansion, node);
   const made = type?.getClass() ?? null;
   if (made === null || type === null) return null;
+  if (entriesOf(type) !== null) return expandEntries(expansion, node, type);
   const statements: as.Statement[] = [];
   const fields = fieldsOf(made);
   const values = new Map<string, { readonly name: as.IdentifierExpression; readonly held: as.IdentifierExpression }>();
-  for (const [index, { name, value }] of parts.entries()) {
+  for (const [index, part] of parts.entries()) {
+    const { value } = part;
     const where = value.range;
-    if (name !== null) {
+    if (part.kind === "entry") return expansion.tell("computed_field", part.key.range);
+    if (part.kind === "field") {
+      const { name } = part;
       const held = hidden("field", where.start, where);
       statements.push(constant(held, value, fields.get(name.text)?.type ?? null));
       values.set(name.text, { name, held });
@@ -164,7 +227,7 @@ export function expandRecordSpread(expansion: Expansion, node: RecordSpreadExpre
     if (hasDerived(source)) return expansion.tell("spread_of_base", where);
     const spread = hidden("spread", where.start, where);
     statements.push(constant(spread, value));
-    const given = new Set(parts.slice(index + 1).map((part) => part.name?.text));
+    const given = new Set(parts.slice(index + 1).flatMap((later) => (later.kind === "field" ? [later.name.text] : [])));
     for (const [field, { isOptional }] of fieldsOf(source)) {
       const wanted = fields.get(field);
       if (wanted === undefined || given.has(field)) continue;
@@ -188,6 +251,44 @@ export function expandRecordSpread(expansion: Expansion, node: RecordSpreadExpre
   return new BlockExpression([...statements, constant(record, created, type)], again(record), range);
 }
 
+/** A map with the entries of others. They are set one after the other, each key before its value. */
+function expandEntries(
+  expansion: Expansion,
+  { parts, range }: RecordSpreadExpression,
+  type: as.Type,
+): as.Expression | null {
+  const made = hidden("entries", range.start, range);
+  const set = (key: as.Expression, value: as.Expression, where: as.Range): as.Statement =>
+    run(call(again(made), "set", [key, value], where));
+  const statements: as.Statement[] = [constant(made, as.Node.createObjectLiteralExpression([], [], range), type)];
+  for (const part of parts) {
+    const { value } = part;
+    const where = value.range;
+    if (part.kind !== "spread") {
+      const key = part.kind === "entry" ? part.key : textLiteral(part.name.text, part.name.range);
+      statements.push(set(key, value, where));
+      continue;
+    }
+    const source = expansion.typing.of(value, expansion.flow);
+    if (source === null) return null;
+    if (entriesOf(source) === null) return expansion.tell("spread_into_entries", where);
+    const spread = hidden("spread", where.start, where);
+    const key = hidden("key", where.start, where);
+    const copy = as.Node.createForOfStatement(
+      declared(key, null, CommonFlags.Const, null),
+      call(again(spread), "keys", [], where),
+      set(again(key), call(again(spread), "get", [again(key)], where), where),
+      where,
+    );
+    // Of null nothing is spread.
+    statements.push(
+      constant(spread, value),
+      isNullable(source) ? when(isThere(again(spread), where), copy, where) : copy,
+    );
+  }
+  return new BlockExpression(statements, again(made), range);
+}
+
 /** Whether an object of the class may have fields that the class does not have. */
 export function hasDerived({ prototype }: as.Class): boolean {
   for (const known of prototype.program.elementsByName.values())
@@ -196,29 +297,7 @@ export function hasDerived({ prototype }: as.Class): boolean {
   return false;
 }
 
-export interface Field {
-  readonly type: as.Type;
-  readonly isOptional: boolean;
-  readonly declaration: as.Node;
-}
-
-/** By name. */
-export function fieldsOf(owner: as.Class): ReadonlyMap<string, Field> {
-  const fields = new Map<string, Field>();
-  for (const [name, member] of owner.members ?? []) {
-    if (member.kind !== ElementKind.PropertyPrototype) continue;
-    const { instance, fieldDeclaration } = member as as.PropertyPrototype;
-    if (instance?.isField !== true || instance.is(CommonFlags.Static)) continue;
-    fields.set(name, {
-      type: instance.type,
-      isOptional: fieldDeclaration !== null && isOptionalMember(fieldDeclaration),
-      declaration: instance.declaration,
-    });
-  }
-  return fields;
-}
-
-// ---------------------------------------------------------------------------------------------------------- assignments
+// ── Assignments ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** `[a, b] = [b, a]` and `({ a } = record)`; null: the assignment is another. */
 export function expandPatternAssignment(expansion: Expansion, node: as.BinaryExpression): as.Expression | null {

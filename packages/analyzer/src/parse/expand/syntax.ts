@@ -1,5 +1,5 @@
 /** Nodes of AssemblyScript that stand for what a developer wrote in another form, with the ranges of the developer's text. */
-import { as, CommonFlags, Token } from "../assemblyscript.ts";
+import { as, AssertionKind, CommonFlags, Token } from "../assemblyscript.ts";
 import { ResolvedTypeNode } from "../forms-nodes.ts";
 import { written } from "../written.ts";
 
@@ -107,6 +107,11 @@ export function emptyList(type: as.Type, range: as.Range): as.Expression {
   return as.Node.createNewExpression(name, [new ResolvedTypeNode(type, range)], [], range);
 }
 
+/** `value as type`. */
+export function cast(value: as.Expression, type: as.Type, range: as.Range): as.Expression {
+  return as.Node.createAssertionExpression(AssertionKind.As, value, new ResolvedTypeNode(type, range), range);
+}
+
 /** The elements of an array from an index on. */
 export function slicedFrom(list: as.Expression, index: number, range: as.Range): as.Expression {
   return call(list, "slice", [integer(index, range)], range);
@@ -116,7 +121,17 @@ export function assigned(target: as.Expression, value: as.Expression, range: as.
   return binary(Token.Equals, target, value, range);
 }
 
-// ---------------------------------------------------------------------------------------------------------- statements
+/** The value behind `...`; null: the node is another. */
+export function spreadIn(node: as.Expression): as.Expression | null {
+  if (!(node instanceof as.UnaryPrefixExpression) || node.operator !== Token.Dot_Dot_Dot) return null;
+  return node.operand;
+}
+
+export function hasSpread(nodes: readonly as.Expression[]): boolean {
+  return nodes.some((node) => spreadIn(node) !== null);
+}
+
+// ── Statements ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** `const name = value;` */
 export function constant(

@@ -1,5 +1,6 @@
 /** Literals and parts of tuples: `["a", 1]` makes an object with a field for each part, and `pair[0]` is a field. */
 import { as, NodeKind, Token } from "../assemblyscript.ts";
+import { ASSIGNMENTS, INCREMENTS } from "../assignments.ts";
 import { withoutParentheses } from "../children.ts";
 import { BlockExpression } from "../forms-nodes.ts";
 import { textOf } from "../span.ts";
@@ -7,7 +8,7 @@ import { fieldOfPart, partsOfTuple, tupleOf } from "../tuples.ts";
 import type { Expansion } from "./expander.ts";
 import { access, again, constant, hidden, identifier } from "./syntax.ts";
 
-// ---------------------------------------------------------------------------------------------------------------- parts
+// ── Parts ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Whether an expression may be a part of a tuple, or an assignment to one, as far as its words show it. */
 export function mayBePart(node: as.Expression): boolean {
@@ -25,9 +26,9 @@ function indexIn(node: as.Expression): number | null {
 
 /** The left side of an assignment or update. */
 function assigned(node: as.Expression): as.Expression | null {
-  if (node instanceof as.BinaryExpression) return ASSIGNING.has(node.operator) ? node.left : null;
+  if (node instanceof as.BinaryExpression) return ASSIGNMENTS.has(node.operator) ? node.left : null;
   if (node instanceof as.UnaryPrefixExpression || node instanceof as.UnaryPostfixExpression)
-    return node.operator === Token.Plus_Plus || node.operator === Token.Minus_Minus ? node.operand : null;
+    return INCREMENTS.has(node.operator) ? node.operand : null;
   return null;
 }
 
@@ -71,23 +72,7 @@ export function fieldIn(expansion: Expansion, node: as.ElementAccessExpression):
   return index < parts.length ? fieldOfPart(index) : expansion.tell("tuple_part", node.elementExpression.range);
 }
 
-const ASSIGNING: ReadonlySet<Token> = new Set([
-  Token.Equals,
-  Token.Plus_Equals,
-  Token.Minus_Equals,
-  Token.Asterisk_Equals,
-  Token.Asterisk_Asterisk_Equals,
-  Token.Slash_Equals,
-  Token.Percent_Equals,
-  Token.LessThan_LessThan_Equals,
-  Token.GreaterThan_GreaterThan_Equals,
-  Token.GreaterThan_GreaterThan_GreaterThan_Equals,
-  Token.Ampersand_Equals,
-  Token.Caret_Equals,
-  Token.Bar_Equals,
-]);
-
-// ------------------------------------------------------------------------------------------------------------- literals
+// ── Literals ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** `["a", 1]` where a tuple is wanted; null: another type is. */
 export function expandTuple(expansion: Expansion, node: as.ArrayLiteralExpression): as.Expression | null {

@@ -1,7 +1,8 @@
 /** The type arguments that nobody writes, of calls with functions among their arguments. */
 import { as, CommonFlags, ReportMode } from "../assemblyscript.ts";
 import type { Expansion } from "./expander.ts";
-import { isOmitted, resultOf, type Lambda, type Names } from "./lambda.ts";
+import { isOmitted, type Lambda, type Names } from "./lambda.ts";
+import { resultOf } from "./results.ts";
 
 /** Private members of the resolver. */
 interface ResolverInternals {

@@ -37,12 +37,22 @@ export class Typing {
 
   /** The declaration of the field that an expression names; null: it is another expression. */
   fieldOf(node: as.Expression, flow: as.Flow): as.FieldDeclaration | null {
+    return this.#propertyOf(node, flow)?.fieldDeclaration ?? null;
+  }
+
+  /** Whether an expression calls a getter that the developer wrote. */
+  isGetter(node: as.Expression, flow: as.Flow): boolean {
+    const property = this.#propertyOf(node, flow);
+    return property?.fieldDeclaration === null && !property.declaration.range.source.isLibrary;
+  }
+
+  #propertyOf(node: as.Expression, flow: as.Flow): as.PropertyPrototype | null {
     const { diagnostics } = this.program;
     const reported = diagnostics.length;
     const found = this.#resolver.lookupExpression(node, flow, as.Type.auto, ReportMode.Swallow);
     diagnostics.length = reported;
-    if (found?.kind === ElementKind.PropertyPrototype) return (found as as.PropertyPrototype).fieldDeclaration;
-    return found?.kind === ElementKind.Property ? (found as as.Property).prototype.fieldDeclaration : null;
+    if (found?.kind === ElementKind.PropertyPrototype) return found as as.PropertyPrototype;
+    return found?.kind === ElementKind.Property ? (found as as.Property).prototype : null;
   }
 
   /** The type of an expression that also sees these names. */

@@ -2,36 +2,21 @@
  * `list[next()] += 1`, `next().count++`: an update of a place with parts that may act. AssemblyScript evaluates them twice.
  * They are evaluated once, and kept.
  */
-import { as, NodeKind, Token } from "../assemblyscript.ts";
+import { as, NodeKind } from "../assemblyscript.ts";
+import { ASSIGNMENTS, COMPOUND_ASSIGNMENTS, INCREMENTS } from "../assignments.ts";
 import { childrenOf, withoutParentheses } from "../children.ts";
 import { BlockExpression } from "../forms-nodes.ts";
-import { boxedType } from "../nullable-numbers.ts";
 import type { Expansion } from "./expander.ts";
-import { access, again, assigned, binary, constant, element, hidden, integer, run } from "./syntax.ts";
+import { access, again, binary, constant, element, hidden } from "./syntax.ts";
 
-const UPDATES: ReadonlySet<Token> = new Set([
-  Token.Plus_Equals,
-  Token.Minus_Equals,
-  Token.Asterisk_Equals,
-  Token.Asterisk_Asterisk_Equals,
-  Token.Slash_Equals,
-  Token.Percent_Equals,
-  Token.LessThan_LessThan_Equals,
-  Token.GreaterThan_GreaterThan_Equals,
-  Token.GreaterThan_GreaterThan_GreaterThan_Equals,
-  Token.Ampersand_Equals,
-  Token.Caret_Equals,
-  Token.Bar_Equals,
-]);
-
-type Update = as.BinaryExpression | as.UnaryPrefixExpression | as.UnaryPostfixExpression;
+export type Update = as.BinaryExpression | as.UnaryPrefixExpression | as.UnaryPostfixExpression;
 
 /** The place that an expression updates; null: it is not an update of a member or an element. */
 function placeOf(node: as.Expression): as.Expression | null {
   let target: as.Expression;
-  if (node instanceof as.BinaryExpression && UPDATES.has(node.operator)) target = node.left;
+  if (node instanceof as.BinaryExpression && COMPOUND_ASSIGNMENTS.has(node.operator)) target = node.left;
   else if (node instanceof as.UnaryPrefixExpression || node instanceof as.UnaryPostfixExpression) {
-    if (node.operator !== Token.Plus_Plus && node.operator !== Token.Minus_Minus) return null;
+    if (!INCREMENTS.has(node.operator)) return null;
     target = node.operand;
   } else return null;
   const place = withoutParentheses(target);
@@ -39,62 +24,44 @@ function placeOf(node: as.Expression): as.Expression | null {
 }
 
 /** Whether evaluating a node may do something. */
-function mayAct(node: as.Node): boolean {
+export function mayAct(node: as.Node): boolean {
   if (node instanceof as.IdentifierExpression || node instanceof as.LiteralExpression) return false;
   if (node instanceof as.PropertyAccessExpression) return mayAct(node.expression);
   const isQuiet =
     node.kind === NodeKind.Parenthesized ||
     node.kind === NodeKind.ElementAccess ||
     node.kind === NodeKind.Assertion ||
-    (node instanceof as.BinaryExpression && node.operator !== Token.Equals && !UPDATES.has(node.operator));
+    (node instanceof as.BinaryExpression && !ASSIGNMENTS.has(node.operator));
   return !isQuiet || childrenOf(node).some((child) => !(child instanceof as.TypeNode) && mayAct(child));
 }
 
 /** Whether an expression may be one of these, as far as its words show it. */
 export function mayUpdate(node: as.Expression): node is Update {
   const place = placeOf(node);
-  return place !== null && !node.range.source.isLibrary && childrenOf(place).some((part) => mayAct(part));
-}
-
-/** Whether an expression counts a variable, a member or an element. */
-export function mayCount(node: as.Expression): node is as.UnaryPrefixExpression | as.UnaryPostfixExpression {
   return (
-    (node instanceof as.UnaryPrefixExpression || node instanceof as.UnaryPostfixExpression) &&
-    !node.range.source.isLibrary &&
-    (node.operator === Token.Plus_Plus || node.operator === Token.Minus_Minus)
+    place !== null && !node.range.source.isLibrary && childrenOf(place).some((part) => mayAct(part) || hasMember(part))
   );
 }
 
-/** `x++` of a number that may be null: the compiler would count the address of its object. Null: it is another number. */
-export function expandCount({ typing, flow }: Expansion, node: as.Expression): as.Expression | null {
-  if (!mayCount(node)) return null;
-  const { operand, operator, range } = node;
-  const target = withoutParentheses(operand);
-  if (target.kind !== NodeKind.Identifier) return null;
-  const type = typing.of(target, flow);
-  const number = type === null ? null : boxedType(type);
-  if (number === null) return null;
-  const place = (): as.Expression => again(target as as.IdentifierExpression);
-  const [before, after] = [hidden("before", range.start, range), hidden("after", range.start, range)];
-  const changed = binary(
-    operator === Token.Plus_Plus ? Token.Plus : Token.Minus,
-    again(before),
-    integer(1, range),
-    range,
-  );
-  const statements = [
-    constant(before, place(), number),
-    constant(after, changed, number),
-    run(assigned(place(), again(after), range)),
-  ];
-  return new BlockExpression(statements, again(node instanceof as.UnaryPrefixExpression ? after : before), range);
+/** Whether a member is read in a node: its getter may act. */
+function hasMember(node: as.Node): boolean {
+  return node instanceof as.PropertyAccessExpression || childrenOf(node).some(hasMember);
+}
+
+/** Whether one of the members that are read in a node has a getter. */
+function hasGetter(expansion: Expansion, node: as.Node): boolean {
+  if (node instanceof as.PropertyAccessExpression && expansion.typing.isGetter(node, expansion.flow)) return true;
+  return childrenOf(node).some((child) => hasGetter(expansion, child));
 }
 
 /** Null: the expression is another one. */
-export function expandUpdate({ typing, flow }: Expansion, node: as.Expression): as.Expression | null {
+export function expandUpdate(expansion: Expansion, node: as.Expression): as.Expression | null {
   if (!mayUpdate(node)) return null;
+  const { typing, flow } = expansion;
   const { range } = node;
   const place = placeOf(node)!;
+  // variant: getter-once
+  if (!childrenOf(place).some((part) => mayAct(part) || hasGetter(expansion, part))) return null;
   const before: as.Statement[] = [];
   const held = (part: as.Expression, purpose: string): as.Expression => {
     // A class or namespace is not a value.

@@ -11,8 +11,9 @@ import { join } from "node:path";
 import type { AppBuild } from "../../build/build-app.ts";
 import { CommandError } from "../../command-error.ts";
 import type { Project } from "../../config/load-config.ts";
+import { areStopped, untilIndexesBuilt } from "../../local/built-indexes.ts";
 import type { DeploymentKey } from "../../local/deployment-key.ts";
-import { type AdminAddress, hasModule, registerModule } from "../admin-requests.ts";
+import { type AdminAddress, hasModule, indexStatuses, registerModule } from "../admin-requests.ts";
 import { storeModule } from "../module-store.ts";
 import type { PrimaryHalf } from "../primary-half.ts";
 import type { Change, Step } from "../steps.ts";
@@ -50,6 +51,8 @@ export interface EdgeContext {
   readonly deployment: string;
   readonly wait: (ms: number) => Promise<void>;
   readonly signal?: AbortSignal;
+  /** Hears how far a step is that takes long, in words. */
+  readonly onProgress?: (words: string) => void;
 }
 
 /** What serves in the end. */
@@ -199,11 +202,28 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
     plan: async () => {
       const admin = primary.admin();
       const isThere = admin !== null && (await hasModule(admin, module));
-      return isThere ? [] : [make(`module ${module.slice(0, SHOWN)} at the primary`)];
+      const { indexes = [] } = app.content;
+      const built = admin === null || indexes.length === 0 ? [] : await indexStatuses(admin);
+      const isBuilt = (index: string): boolean => built.some(({ name, phase }) => name === index && phase === "ready");
+      const lacking = indexes.filter((index) => !isBuilt(index));
+      return [
+        ...(isThere ? [] : [make(`module ${module.slice(0, SHOWN)} at the primary`)]),
+        ...lacking.map((index) => make(`index ${index}`, "the primary builds it before the locations serve it")),
+      ];
     },
     apply: async () => {
       const admin = administered(primary);
-      if (!(await hasModule(admin, module))) await registerModule(admin, module, app.content);
+      const { indexes = [] } = app.content;
+      const ask = () => indexStatuses(admin);
+      const isAgain = indexes.length > 0 && areStopped(indexes, await ask());
+      if (isAgain || !(await hasModule(admin, module))) await registerModule(admin, module, app.content);
+      const { onProgress, signal } = context;
+      await untilIndexesBuilt({
+        indexes,
+        ask,
+        ...(onProgress === undefined ? {} : { told: onProgress }),
+        ...(signal === undefined ? {} : { signal }),
+      });
       await storeModule(context.project.root, module, app.content);
       return module.slice(0, SHOWN);
     },

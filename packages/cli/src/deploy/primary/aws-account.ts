@@ -132,7 +132,7 @@ export class AwsAccount {
     return count;
   }
 
-  // ── Bucket ───────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Bucket ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** `open`: it is there, and could be made public by a slip. */
   bucketState(bucket: string): Promise<"none" | "open" | "closed"> {
@@ -218,7 +218,7 @@ export class AwsAccount {
     });
   }
 
-  // ── Parameters ───────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Parameters ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Those that there are. At most ten names. */
   parameters(names: readonly string[]): Promise<ReadonlyMap<string, StoredParameter>> {
@@ -257,7 +257,7 @@ export class AwsAccount {
     });
   }
 
-  // ── Stack ────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Stack ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Undefined: there is none. */
   stack(name: string): Promise<Stack | undefined> {

@@ -266,7 +266,7 @@ export class AwsPrimary implements PrimaryDeployment {
     this.#account.close();
   }
 
-  // ── What there is ────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── What there is ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   get #protects(): boolean {
     return this.#settings.environment === PROTECTED_ENVIRONMENT;
@@ -343,7 +343,7 @@ export class AwsPrimary implements PrimaryDeployment {
     return kind;
   }
 
-  // ── What is to be changed ────────────────────────────────────────────────────────────────────────────────────────
+  // ── What is to be changed ──────────────────────────────────────────────────────────────────────────────────────────
 
   async #tableChanges(tables: DynamoTables): Promise<readonly PlannedChange[]> {
     return (await tables.inspect()).flatMap(({ name, exists, isProtected }): PlannedChange[] => {
@@ -390,7 +390,7 @@ export class AwsPrimary implements PrimaryDeployment {
     return [...plannedOf(changes, leader), ...readLeaseChanges(wanted)];
   }
 
-  // ── Changing it ──────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Changing it ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async #storeSecrets(
     stored: ReadonlyMap<string, StoredParameter>,
@@ -479,7 +479,7 @@ export class AwsPrimary implements PrimaryDeployment {
     await this.#account.removeObjects(bucket, keys);
   }
 
-  // ── Keys ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Keys ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async #deployed(): Promise<PrimaryState> {
     const state = await this.state();

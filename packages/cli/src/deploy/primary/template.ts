@@ -94,7 +94,7 @@ function leaseWords({ readLeaseMs }: PrimarySettings): string {
   return readLeaseMs === 0 ? "none" : `${readLeaseMs} ms`;
 }
 
-// ── Network ────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Network ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function network({ zones }: PrimarySettings, name: string): Template["Resources"] {
   const subnets = NODES.flatMap((node, index): [string, Resource][] => [
@@ -169,7 +169,7 @@ function network({ zones }: PrimarySettings, name: string): Template["Resources"
   };
 }
 
-// ── Permissions ────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Permissions ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function permissions(settings: PrimarySettings): Template["Resources"] {
   const { logGroup, parameters, tablePrefix } = primaryNames(settings);
@@ -217,7 +217,7 @@ function permissions(settings: PrimarySettings): Template["Resources"] {
   };
 }
 
-// ── Machines ───────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Machines ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** `after`: the machine that must be up again before this one is replaced. */
 function machine(
@@ -288,7 +288,7 @@ function machine(
   };
 }
 
-// ── Alarms ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Alarms ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function alarms(settings: PrimarySettings): Template["Resources"] {
   const { metrics, stack } = primaryNames(settings);
@@ -360,7 +360,7 @@ function alarms(settings: PrimarySettings): Template["Resources"] {
   ]) as Template["Resources"];
 }
 
-// ── Parts of templates ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── Parts of templates ───────────────────────────────────────────────────────────────────────────────────────────────
 
 function ref(logicalId: string): unknown {
   return { Ref: logicalId };

@@ -161,7 +161,7 @@ export class DynamoStorage implements Storage {
     return Promise.resolve();
   }
 
-  // ── Leadership ─────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Leadership ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async readLeadership(): Promise<Leadership> {
     const item = await this.#dynamo.get(this.#tables.meta, LEADERSHIP);
@@ -367,7 +367,7 @@ export class DynamoStorage implements Storage {
     };
   }
 
-  // ── Executions ─────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Executions ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async lookUp(epoch: number, id: ExecutionId): Promise<IntentRecord | null> {
     const record = await this.#dynamo.get(this.#tables.executions, this.#layout.executionKey(id));
@@ -657,19 +657,22 @@ export class DynamoStorage implements Storage {
     await this.#dynamo.update({ TableName: this.#tables.executions, Key: key, ...withoutOutcomeOf(record) });
   }
 
-  // ── Modules ────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Modules ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async storeModule(module: StoredModule, content: Uint8Array): Promise<void> {
-    const { hash, plans, usedAtMs, registeredAtMs } = module;
+    const { hash, plans, usedAtMs, registeredAtMs, indexes = [] } = module;
     await this.#overflow.put(hash, MODULE_PARTS, content, null);
     const known = registeredAtMs === null ? "" : ", registered_at_ms = if_not_exists(registered_at_ms, :registered)";
     await this.#dynamo.update({
       TableName: this.#tables.meta,
       Key: moduleKey(hash),
-      UpdateExpression: `SET plans = :plans, parts = :parts${usedAtMs === null ? "" : ", used_at_ms = :used"}${known}`,
+      UpdateExpression: `SET plans = :plans, parts = :parts, #indexes = :indexes${usedAtMs === null ? "" : ", used_at_ms = :used"}${known}`,
+      // The name is reserved.
+      ExpressionAttributeNames: { "#indexes": "indexes" },
       ExpressionAttributeValues: {
         ":plans": { S: JSON.stringify(Object.fromEntries(plans)) },
         ":parts": { N: String(countParts(content)) },
+        ":indexes": { S: JSON.stringify(indexes) },
         ...(usedAtMs === null ? {} : { ":used": { N: String(usedAtMs) } }),
         ...(registeredAtMs === null ? {} : { ":registered": { N: String(registeredAtMs) } }),
       },
@@ -715,6 +718,7 @@ export class DynamoStorage implements Storage {
     return found.map((item) => ({
       hash: text(item, "name") as ModuleHash,
       plans: new Map(Object.entries(JSON.parse(text(item, "plans")) as Record<string, HandlerPlan>)),
+      ...indexesIn(item),
       usedAtMs: item["used_at_ms"] === undefined ? null : number(item, "used_at_ms"),
       registeredAtMs: item["registered_at_ms"] === undefined ? null : number(item, "registered_at_ms"),
     }));
@@ -738,6 +742,12 @@ type Adoption =
     }
   /** It is an orphan. */
   | { readonly kind: "deletes"; readonly action: NonNullable<TransactWriteItem["Delete"]> };
+
+/** An earlier release has named none. */
+function indexesIn(module: Item): Pick<StoredModule, "indexes"> {
+  const indexes = module["indexes"] === undefined ? [] : (JSON.parse(text(module, "indexes")) as readonly string[]);
+  return indexes.length === 0 ? {} : { indexes };
+}
 
 /** The name of a module's content among the parts of its hash. */
 const MODULE_PARTS = "module";

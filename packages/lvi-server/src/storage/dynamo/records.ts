@@ -90,7 +90,7 @@ function openAttribute(state: typeof PENDING | typeof PARTLY_APPLIED | typeof BR
 export const FIRST_OPEN = `${SHARD} ${BRIEFLY} `;
 export const LAST_OPEN = `${SHARD} ${PENDING} ~`;
 
-// ── Pending ──────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Pending ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export function pendingRecord(layout: Layout, epoch: number, intent: Intent): Stored {
   const { executionId, commitId, module, handler, args, environment, location, units } = intent;
@@ -145,7 +145,7 @@ export function intentOf(item: Item, overflow: Uint8Array | null): Intent {
   };
 }
 
-// ── Done ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Done ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export function doneRecord(layout: Layout, epoch: number, done: DoneIntent, expiresAtMs: number): Stored {
   const { executionId, commitId, module, location, outcome, resultHash, doneAtMs, call } = done;
@@ -199,7 +199,7 @@ function keptOutcome(item: Item, overflow: Uint8Array | null): Outcome | null {
   return outcome.kind === "result" ? { kind: "result", value: reader.bytes() } : outcome;
 }
 
-// ── Partly applied ───────────────────────────────────────────────────────────────────────────────────────────────
+// ── Partly applied ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** `becomes`: the record once all changes are applied; null: none. */
 export function decidedRecord(epoch: number, key: Item, becomes: Item | null, rest: Beside, decidedAtMs: number): Item {
@@ -224,7 +224,7 @@ export function becomesOf(record: Item): Item | null {
   return becomes === undefined ? null : { ...becomes, owner: record["owner"]! };
 }
 
-// ── Outcomes that are kept briefly ───────────────────────────────────────────────────────────────────────────────
+// ── Outcomes that are kept briefly ───────────────────────────────────────────────────────────────────────────────────
 
 /** How long the outcome is kept: `briefly`, or `retained`. */
 const KEEPS = "keeps";

@@ -24,6 +24,7 @@ import {
   ReportMode,
   TypeKind,
 } from "../parse/assemblyscript.ts";
+import { isBlobClass } from "../parse/blobs.ts";
 import { childrenOf } from "../parse/children.ts";
 import type { Roots } from "../parse/facts.ts";
 import { isPatternName } from "../parse/forms-patterns.ts";
@@ -144,6 +145,7 @@ export function recordTypes(records: readonly RecordSchema[]): RecordTypes {
       name,
       {
         name,
+        ...(isBlobClass(found) ? { isBlob: true as const } : {}),
         ...described(found.prototype.declaration),
         fields: fields.map((field) => ({
           name: field.name,

@@ -56,7 +56,8 @@ test.each([
 test("media types are those of HTTP", () => {
   for (const type of ["image/svg+xml", "text/html; charset=utf-8", 'a/b;c="d e"', "application/octet-stream"])
     expect(isMediaType(type)).toBe(true);
-  for (const type of ["text", "a/b;", "a/b; c", "a/b\n", `a/${"b".repeat(300)}`, "é/b"]) expect(isMediaType(type)).toBe(false);
+  for (const type of ["text", "a/b;", "a/b; c", "a/b\n", `a/${"b".repeat(300)}`, "é/b"])
+    expect(isMediaType(type)).toBe(false);
 });
 
 test("the entry of the longest item is a unit", () => {

@@ -8,7 +8,7 @@
  *   the commit that stores the item. The collector removes it once the item does not name the hash any more.
  */
 import type { UnitId } from "./ids.ts";
-import type { RecordType } from "./value-type.ts";
+import type { RecordType, RecordTypes } from "./value-type.ts";
 
 export const BLOBS = ".blobs";
 export const BLOB_UPLOADS = ".blob-uploads";
@@ -85,4 +85,18 @@ export function blobHashesIn(value: Uint8Array): readonly string[] {
 /** The entry that says which item names a hash. */
 export function blobNameUnit(hash: string, item: UnitId): UnitId {
   return `${BLOB_NAMES}/${hash}/${item}` as UnitId;
+}
+
+/** Where locations put and give bytes: `PUT /blobs`, and `GET /blobs/<hash>`. */
+export const BLOBS_PATH = "/blobs";
+
+/** When a deployment collects blobs: each hour, at a minute that few others choose. */
+export const BLOB_CRON = "23 * * * *";
+
+export const DEFAULT_MAX_BLOB_BYTES = 16 * 1024 * 1024;
+export const DEFAULT_BLOB_KEEP_HOURS = 24;
+
+/** Whether the application has Blobs. */
+export function hasBlobs(records: RecordTypes): boolean {
+  return Object.values(records).some(isBlobRecord);
 }

@@ -52,7 +52,11 @@ export function checkBlobsIn(start: usize, length: i32): void {
   const hashes = hashesIn(start, length);
   for (let i = 0; i < hashes.length; i++) {
     if (host.has(BLOBS, hashes[i]) == 0)
-      host.abort(409, "blob_missing", `There are no bytes with the SHA-256 ${hashes[i]}. Put them again, and send the Blob that is answered.`);
+      host.abort(
+        409,
+        "blob_missing",
+        `There are no bytes with the SHA-256 ${hashes[i]}. Put them again, and send the Blob that is answered.`,
+      );
   }
 }
 

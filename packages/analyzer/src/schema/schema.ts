@@ -150,7 +150,9 @@ export function recordTypes(records: readonly RecordSchema[]): RecordTypes {
         fields: fields.map((field) => ({
           name: field.name,
           type: field.type,
-          optional: field.initializer !== null || field.type.kind === "nullable" || field.absent,
+          // A Blob is whole.
+          optional:
+            !isBlobClass(found) && (field.initializer !== null || field.type.kind === "nullable" || field.absent),
           ...(field.absent ? { absent: true as const } : {}),
           ...(field.was.length === 0 ? {} : { was: field.was }),
           ...described(field.declaration),

@@ -5,6 +5,8 @@
 import {
   limitsWithFuel,
   CACHE_KINDS,
+  DEFAULT_BLOB_KEEP_HOURS,
+  DEFAULT_MAX_BLOB_BYTES,
   type CacheChoice,
   type CacheKind,
   DEFAULT_CACHE,
@@ -40,6 +42,8 @@ export interface RadicalConfig {
   readonly worker?: string;
   /** Static files. Default: those in the folder `public`, if there is one. */
   readonly assets?: AssetsConfig;
+  /** Of an application with Blobs. See docs/how-to/blobs.md. */
+  readonly blobs?: BlobsConfig;
   /** Folder that `radical build` writes to, relative to the config file. Default: `dist`. */
   readonly outDir?: string;
   /**
@@ -112,6 +116,27 @@ export interface Distance {
   readonly lossPercent?: number;
 }
 
+export interface BlobsConfig {
+  /** Most bytes of one blob: 1 to 67108864. Default: 16777216, which is 16 MiB. A location holds them in memory. */
+  readonly maxBytes?: number;
+  /** Hours for which bytes that no item names are kept. Default: 24. */
+  readonly keepHours?: number;
+  /** The R2 bucket of a deployment. Default: one with the name of the Worker and `-blobs`, which `radical deploy` makes. */
+  readonly bucket?: string;
+}
+
+export interface ResolvedBlobsConfig {
+  readonly maxBytes: number;
+  readonly keepHours: number;
+  /** Null: that of the Worker. */
+  readonly bucket: string | null;
+}
+
+/** The variables of a location by which it knows the config. */
+export function blobVarsOf({ maxBytes, keepHours }: ResolvedBlobsConfig): Readonly<Record<string, string>> {
+  return { RADICAL_MAX_BLOB_BYTES: String(maxBytes), RADICAL_BLOB_KEEP_MS: String(keepHours * 3_600_000) };
+}
+
 /** Types the config file; returns it unchanged. */
 export function defineConfig(config: RadicalConfig): RadicalConfig {
   return config;
@@ -127,6 +152,7 @@ export interface ResolvedConfig {
   readonly handlers: string;
   readonly worker: string;
   readonly assets: Required<Omit<AssetsConfig, "client">> & { readonly client: string | null };
+  readonly blobs: ResolvedBlobsConfig;
   readonly outDir: string;
   readonly cache: CacheChoice;
   readonly readLeaseMs: number;
@@ -150,6 +176,7 @@ const FIELDS = [
   "handlers",
   "worker",
   "assets",
+  "blobs",
   "outDir",
   "cache",
   "readLeaseMs",
@@ -228,6 +255,8 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
       wrong("assets.client", 'the relative path of a JavaScript file, like "client.js"', page);
   }
 
+  const blobs = resolveBlobs(config["blobs"], wrong, unknownFields);
+
   const cache = resolveCache(config["cache"], wrong, unknownFields);
 
   const readLeaseMs = config["readLeaseMs"] ?? DEFAULT_READ_LEASE_MS;
@@ -303,6 +332,7 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
     handlers,
     worker: String(worker),
     assets: { folder: assetsFolder, notFound, workerFirst, client },
+    blobs,
     outDir,
     cache,
     readLeaseMs: Number(readLeaseMs),
@@ -310,6 +340,38 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
     limits: limitsWithFuel(Number(fuel)),
     dev: { port: Number(port), locations },
     deploy,
+  };
+}
+
+/** What the uploads of an isolate may hold together. */
+const MAX_BLOB_BYTES = 64 * 1024 * 1024;
+const MAX_KEEP_HOURS = 24 * 365;
+/** Of R2. */
+const BUCKET_NAME = /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/;
+
+function resolveBlobs(
+  config: unknown,
+  wrong: (field: string, expected: string, value: unknown) => void,
+  unknownFields: (prefix: string, object: Readonly<Record<string, unknown>>, known: readonly string[]) => void,
+): ResolvedBlobsConfig {
+  const defaults = { maxBytes: DEFAULT_MAX_BLOB_BYTES, keepHours: DEFAULT_BLOB_KEEP_HOURS, bucket: null };
+  if (config === undefined) return defaults;
+  if (!isObject(config)) {
+    wrong("blobs", "an object", config);
+    return defaults;
+  }
+  unknownFields("blobs.", config, ["maxBytes", "keepHours", "bucket"]);
+  const { maxBytes = defaults.maxBytes, keepHours = defaults.keepHours, bucket = null } = config;
+  if (!Number.isInteger(maxBytes) || maxBytes === 0 || !isUpTo(maxBytes, MAX_BLOB_BYTES))
+    wrong("blobs.maxBytes", `a whole number of bytes from 1 to ${MAX_BLOB_BYTES}`, maxBytes);
+  if (!Number.isInteger(keepHours) || keepHours === 0 || !isUpTo(keepHours, MAX_KEEP_HOURS))
+    wrong("blobs.keepHours", `a whole number of hours from 1 to ${MAX_KEEP_HOURS}`, keepHours);
+  if (bucket !== null && (typeof bucket !== "string" || !BUCKET_NAME.test(bucket)))
+    wrong("blobs.bucket", "3 to 63 lowercase letters, digits and dashes, with a letter or digit at both ends", bucket);
+  return {
+    maxBytes: Number(maxBytes),
+    keepHours: Number(keepHours),
+    bucket: typeof bucket === "string" ? bucket : null,
   };
 }
 

@@ -5,7 +5,16 @@
  * The locks of the execution cover them. Nobody but the collector removes an entry, and it reads the item under a lock before. Who
  * takes a Blob holds the lock on its item of `.blobs`, which the collector removes first.
  */
-import { blobHashesIn, blobNameUnit, byUnit, CborWriter, isHiddenTable, tableOf, type UnitId, type Write } from "@radical/protocol";
+import {
+  blobHashesIn,
+  blobNameUnit,
+  byUnit,
+  CborWriter,
+  isHiddenTable,
+  tableOf,
+  type UnitId,
+  type Write,
+} from "@radical/protocol";
 
 const NAMED = new CborWriter().null().finish();
 

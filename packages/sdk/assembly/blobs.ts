@@ -183,7 +183,10 @@ export function sweep(): void {
   let last = "";
   for (let left = found; left > 0; left -= 2) {
     last = rows.text();
-    if (goes(last, Upload.read(rows), keepMs)) going.push(last);
+    const value = rows.bytes();
+    const upload = new Reader();
+    memory.copy(upload.expect(value.byteLength), changetype<usize>(value), value.byteLength);
+    if (goes(last, Upload.read(upload), keepMs)) going.push(last);
   }
   const writer = new Writer();
   writer.array(going.length + 1);

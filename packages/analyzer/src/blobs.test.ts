@@ -71,7 +71,7 @@ test("handlers take, store, copy and return Blobs, and their sets are derived", 
     ["setPicture", "sliced", [BLOBS, "users"]],
     ["sizeOf", "sliced", ["users"]],
   ]);
-  expect(BLOBS_APP.records.Blob).toMatchObject({
+  expect(BLOBS_APP.records["Blob"]).toMatchObject({
     isBlob: true,
     fields: [{ name: "hash" }, { name: "size" }, { name: "type" }],
   });

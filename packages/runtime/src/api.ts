@@ -75,6 +75,6 @@ export type Call = (handler: string, args?: unknown, options?: CallOptions) => P
 export interface Radical<Bindings> {
   /** Handlers in process. Without a context the platform's current one keeps the Worker alive for the followup. */
   (env: Bindings, context?: Context): { readonly call: Call };
-  /** Answers `/api/<handler>`. */
+  /** Answers `/api/<handler>`, and `/blobs` of an application with Blobs. */
   readonly fetch: (request: Request, env: Bindings, context: Context) => Promise<Response>;
 }

@@ -89,7 +89,7 @@ const REMOVAL_MS: i64 = 3_600_000;
 class Upload {
   constructor(
     public state: string,
-    /** Of the upload by which the hash came. */
+    /** Of the upload by which the hash came; of one that goes: of the sweep that has its bytes removed. */
     public token: string,
     /** Since when nobody has named it, as far as a sweep knows; 0: somebody names it. Of one that goes: since when it goes. */
     public since: i64,
@@ -147,7 +147,7 @@ export function stored(): void {
   reader.end();
   const upload = Upload.get(hash);
   // variant: blob-token
-  if (upload == null || upload.token != token || upload.state == GOING) return answer("lost", token);
+  if (upload == null || upload.token != token) return answer("lost", token);
   upload.state = STORED;
   upload.since = host.now();
   upload.put(hash);
@@ -166,8 +166,8 @@ function answer(state: string, token: string): void {
 }
 
 /**
- * `[from, count, keepMs]` → `[last, hash, …]`: goes over the first hashes from `from` on. The bytes of those that it answers are to
- * be removed, within minutes. `last` is the last hash that it has seen, and an empty text if there are no more.
+ * `[from, count, keepMs]` → `[last, token, hash, …]`: goes over the first hashes from `from` on. The bytes of those that it answers
+ * are to be removed, within minutes. `last` is the last hash that it has seen, and an empty text if there are no more.
  */
 export function sweep(): void {
   const reader = readArguments();
@@ -179,6 +179,7 @@ export function sweep(): void {
   const rows = new Reader();
   host.take(rows.expect(host.scan(UPLOADS, from, "", count, 0)));
   const found = rows.array();
+  const token = uuidAt("blobs");
   const going: string[] = [];
   let last = "";
   for (let left = found; left > 0; left -= 2) {
@@ -186,17 +187,18 @@ export function sweep(): void {
     const value = rows.bytes();
     const upload = new Reader();
     memory.copy(upload.expect(value.byteLength), changetype<usize>(value), value.byteLength);
-    if (goes(last, Upload.read(upload), keepMs)) going.push(last);
+    if (goes(last, Upload.read(upload), keepMs, token)) going.push(last);
   }
   const writer = new Writer();
-  writer.array(going.length + 1);
+  writer.array(going.length + 2);
   writer.text(found < count << 1 ? "" : last);
+  writer.text(token);
   for (let i = 0; i < going.length; i++) writer.text(going[i]);
   respond(writer);
 }
 
 /** Whether the bytes of a hash are to be removed by who asks. */
-function goes(hash: string, upload: Upload, keepMs: i64): bool {
+function goes(hash: string, upload: Upload, keepMs: i64, token: string): bool {
   const now = host.now();
   if (upload.state == GOING) {
     // Somebody else may be removing them still.
@@ -216,6 +218,7 @@ function goes(hash: string, upload: Upload, keepMs: i64): bool {
     host.remove(BLOBS, hash);
   }
   upload.since = now;
+  upload.token = token;
   upload.put(hash);
   return true;
 }
@@ -249,13 +252,15 @@ function names(table: string, key: string, hash: string): bool {
   return hashesIn(changetype<usize>(bytes), length).includes(hash);
 }
 
-/** `[hash, …]` → null: their bytes are removed. */
+/** `[token, hash, …]` → null: the bytes are removed. A hash that a later sweep has taken up is left to that one. */
 export function swept(): void {
   const reader = readArguments();
-  for (let left = reader.array(); left > 0; left--) {
+  let left = reader.array();
+  const token = reader.text();
+  while (--left > 0) {
     const hash = reader.text();
     const upload = Upload.get(hash);
-    if (upload != null && upload.state == GOING) host.remove(UPLOADS, hash);
+    if (upload != null && upload.state == GOING && upload.token == token) host.remove(UPLOADS, hash);
   }
   reader.end();
   const writer = new Writer();

@@ -36,13 +36,13 @@ export async function collectBlobs({ ask, store, keepMs, nowMs, start }: Collect
     for (let at = from; ;) {
       if (nowMs() - beganMs > MOST_MS) return gone;
       const askedMs = nowMs();
-      const [last = "", ...hashes] = await ask("blobs.sweep", [at, PAGE, keepMs]);
+      const [last = "", token = "", ...hashes] = await ask("blobs.sweep", [at, PAGE, keepMs]);
       if (hashes.length > 0) {
         // A later collection takes them up.
         if (nowMs() - askedMs > REMOVAL_MS) return gone;
         // variant: blob-order
         await store.remove(hashes);
-        await ask("blobs.swept", hashes);
+        await ask("blobs.swept", [token, ...hashes]);
         gone += hashes.length;
       }
       if (last === "" || (end !== null && last >= end)) break;

@@ -59,6 +59,7 @@ export function sections(): readonly Section[] {
         "auth",
         "tables",
         "shared-objects",
+        "blobs",
         "dates",
         "log",
         "testing",

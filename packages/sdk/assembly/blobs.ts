@@ -146,7 +146,6 @@ export function stored(): void {
   const token = reader.text();
   reader.end();
   const upload = Upload.get(hash);
-  // variant: blob-token
   if (upload == null || upload.token != token) return answer("lost", token);
   upload.state = STORED;
   upload.since = host.now();
@@ -202,11 +201,9 @@ function goes(hash: string, upload: Upload, keepMs: i64, token: string): bool {
   const now = host.now();
   if (upload.state == GOING) {
     // Somebody else may be removing them still.
-    // variant: blob-removal
     if (now - upload.since < REMOVAL_MS) return false;
   } else {
     const since = isNamed(hash) ? 0 : upload.since == 0 ? now : upload.since;
-    // variant: blob-unnamed
     if (since == 0 || now - since < keepMs) {
       if (since == upload.since) return false;
       upload.since = since;

@@ -30,6 +30,5 @@ export function withBlobNames(writes: readonly Write[], isThere: (entry: UnitId)
       if (!isThere(entry)) entries.push({ unit: entry, value: NAMED });
     }
   }
-  // variant: blob-names
   return entries.length === 0 ? writes : [...writes, ...entries].toSorted(byUnit);
 }

@@ -12,6 +12,7 @@ test("a name is enough; everything else has a default", () => {
     handlers: "handlers",
     worker: "src/worker.ts",
     assets: { folder: "public", notFound: "none", workerFirst: [], client: null },
+    blobs: { maxBytes: 16 * 1024 * 1024, keepHours: 24, bucket: null },
     outDir: "dist",
     cache: DEFAULT_CACHE,
     readLeaseMs: DEFAULT_READ_LEASE_MS,

@@ -343,7 +343,7 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
   };
 }
 
-/** What the uploads of an isolate may hold together. */
+/** Of all uploads of an isolate together. */
 const MAX_BLOB_BYTES = 64 * 1024 * 1024;
 const MAX_KEEP_HOURS = 24 * 365;
 /** Of R2. */

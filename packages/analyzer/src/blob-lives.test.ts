@@ -152,7 +152,7 @@ class World {
 
   /** Time goes on, and what a dead collector has told the store happens before it is too late. */
   pass(ms: number): void {
-    for (const { hash, untilMs } of [...this.landing]) if (untilMs <= this.timeMs + ms) this.#land(hash);
+    for (const { hash } of this.landing.filter(({ untilMs }) => untilMs <= this.timeMs + ms)) this.#land(hash);
     this.timeMs += ms;
   }
 
@@ -237,24 +237,59 @@ const collected = (actor: number): readonly Step[] => [COLLECT, ...go(actor, 4)]
 const ORDERS: Readonly<Record<string, readonly Step[]>> = {
   // The bytes of an upload go while it sleeps. It wakes when another one has begun.
   "an upload sleeps a whole life long": [
-    ...[UPLOAD, ...go(0, 3), pass(25), ...collected(1)],
-    ...[UPLOAD, ...go(1, 2), ...go(0), SET],
+    UPLOAD,
+    ...go(0, 3),
+    pass(25),
+    ...collected(1),
+    UPLOAD,
+    ...go(1, 2),
+    ...go(0),
+    SET,
   ],
   "bytes come before their upload begins": [
-    ...[...uploaded(0), pass(25), UPLOAD, ...go(0), ...collected(1), ...go(0, 3), SET],
+    ...uploaded(0),
+    pass(25),
+    UPLOAD,
+    ...go(0),
+    ...collected(1),
+    ...go(0, 3),
+    SET,
   ],
   "the same bytes come while they go": [
-    ...[...uploaded(0), pass(25), COLLECT, ...go(0, 2), ...uploaded(1), SET, ...go(0, 2)],
+    ...uploaded(0),
+    pass(25),
+    COLLECT,
+    ...go(0, 2),
+    ...uploaded(1),
+    SET,
+    ...go(0, 2),
   ],
   // A collector dies behind its word to the store. Another one collects, and the same bytes come again.
   "a removal outlives its collector": [
-    ...[...uploaded(0), pass(25), COLLECT, ...go(0, 2), { kind: "crash", actor: 0 } as const, pass(0.1)],
-    ...[...collected(0), ...uploaded(0), SET, pass(2)],
+    ...uploaded(0),
+    pass(25),
+    COLLECT,
+    ...go(0, 2),
+    { kind: "crash", actor: 0 } as const,
+    pass(0.1),
+    ...collected(0),
+    ...uploaded(0),
+    SET,
+    pass(2),
   ],
   // A collector sleeps behind its removal. Another one takes the hash up, and the first one wakes.
   "a collector forgets what another one removes": [
-    ...[...uploaded(0), pass(25), COLLECT, ...go(0, 3), pass(2), COLLECT, ...go(1, 2), ...go(0)],
-    ...[...uploaded(1), SET, pass(2)],
+    ...uploaded(0),
+    pass(25),
+    COLLECT,
+    ...go(0, 3),
+    pass(2),
+    COLLECT,
+    ...go(1, 2),
+    ...go(0),
+    ...uploaded(1),
+    SET,
+    pass(2),
   ],
 };
 

@@ -56,13 +56,13 @@ export async function putBlob(request: Request, putting: Putting): Promise<Respo
   try {
     const bytes = await readBounded(request, maxBytes, () => tooLarge(maxBytes));
     const hash = hex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
-    return await store(hash, bytes, type, putting);
+    return await putBytes(hash, bytes, type, putting);
   } finally {
     heldBytes -= room;
   }
 }
 
-async function store(
+async function putBytes(
   hash: string,
   bytes: Uint8Array<ArrayBuffer>,
   type: string,
@@ -73,10 +73,10 @@ async function store(
     if (state === "going") break;
     if (state === "stored") {
       // Bytes that somebody has removed by hand are put again.
-      const found = await stored(to.head(hash));
+      const found = await fromStore(to.head(hash));
       if (found !== null) return answer(200, { hash, size: found.size, type: found.type });
     }
-    await stored(to.put(hash, bytes, type));
+    await fromStore(to.put(hash, bytes, type));
     const [after] = await ask("blobs.stored", [hash, token]);
     if (after === "stored") return answer(201, { hash, size: bytes.length, type });
   }
@@ -106,7 +106,8 @@ function tooLarge(maxBytes: number): RadicalError {
   );
 }
 
-async function stored<T>(doing: Promise<T>): Promise<T> {
+/** The answer of the store. Throws a `blob_store_failed`. */
+async function fromStore<T>(doing: Promise<T>): Promise<T> {
   try {
     return await doing;
   } catch (error) {
@@ -138,10 +139,10 @@ export async function getBlob(request: Request, from: () => BlobStore): Promise<
   if (namesTag(request.headers.get("if-none-match"), tag)) return new Response(null, { status: 304, headers: kept });
   const wanted = isHead ? null : rangeIn(request, tag);
   const store = from();
-  const about = isHead || wanted !== null ? await stored(store.head(hash)) : null;
+  const about = isHead || wanted !== null ? await fromStore(store.head(hash)) : null;
   if (wanted !== null && about !== null && partOf(about.size, wanted).length <= 0)
     return new Response(null, { status: 416, headers: { ...kept, "content-range": `bytes */${about.size}` } });
-  const found = isHead ? about : await stored(store.get(hash, wanted));
+  const found = isHead ? about : await fromStore(store.get(hash, wanted));
   if (found === null)
     throw notThere(
       `there is no blob ${hash}`,

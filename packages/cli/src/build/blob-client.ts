@@ -7,7 +7,7 @@ export const BLOB_METHODS = `  /** The bytes of Blobs. */
      * Puts bytes, and gives the Blob that handlers take. The same bytes again are put once. Bytes that no item names are
      * removed after a day.
      */
-    put(bytes: Blob | ArrayBuffer | ArrayBufferView<ArrayBuffer> | string, options?: PutOptions): Promise<BlobRecord>;
+    put(bytes: Blob | ArrayBuffer | Uint8Array<ArrayBuffer> | string, options?: PutOptions): Promise<BlobRecord>;
     /** Where the bytes are read. It never changes, and neither do they. */
     url(blob: Pick<BlobRecord, "hash">): string;
   };
@@ -39,7 +39,7 @@ function blobsOf(options: ClientOptions): Client["blobs"] {
 }
 
 /** A put may be repeated: the same bytes have the same hash. */
-async function putBlob(options: ClientOptions, bytes: BodyInit, put: PutOptions): Promise<BlobRecord> {
+async function putBlob(options: ClientOptions, bytes: NonNullable<RequestInit["body"]>, put: PutOptions): Promise<BlobRecord> {
   const send = options.fetch ?? fetch;
   const attempts = options.attempts ?? 5;
   const type = put.type ?? (typeof bytes === "object" && "type" in bytes ? String(bytes.type) : "");

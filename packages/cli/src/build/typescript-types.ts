@@ -28,9 +28,9 @@ export interface GeneratedTypes {
 /** Names that the generated text itself uses, so that types of the application can't have them there. */
 export const RESERVED: ReadonlySet<string> = new Set(
   (
-    "AbortController AbortSignal Answered Arguments Array AsyncGenerator AsyncIterable AsyncIterableIterator ArrayBuffer ArrayBufferView Blob BlobOptions BodyInit CallError CallOptions Called Calls Client ClientOptions Context CorsOptions Date Error ErrorFields " +
-    "HANDLERS HandlerName Handlers Headers JSON LIVE Live LiveEvent LiveOptions Math Number Object Pick Promise PutOptions READ_ONLY Radical RadicalClientError RadicalOptions Readonly Record Request RequestInit " +
-    "Response SILENT_MS SPECULATIVE STALE_MS Set Speculation SpeculationEvent String Symbol TextDecoder TypeError URL URLSearchParams abortCode addressOf any blobsOf bigint boolean callHandler callable createClient " +
+    "AbortController AbortSignal Answered Arguments Array AsyncGenerator AsyncIterable AsyncIterableIterator ArrayBuffer Blob BlobOptions CallError CallOptions Called Calls Client ClientOptions Context CorsOptions Date Error ErrorFields " +
+    "HANDLERS HandlerName Handlers Headers JSON LIVE Live LiveEvent LiveOptions Math NonNullable Number Object Pick Promise PutOptions READ_ONLY Radical RadicalClientError RadicalOptions Readonly Record Request RequestInit " +
+    "Response SILENT_MS SPECULATIVE STALE_MS Set Speculation SpeculationEvent String Symbol TextDecoder TypeError Uint8Array URL URLSearchParams abortCode addressOf any blobsOf bigint boolean callHandler callable createClient " +
     "createRadical crypto errorOf eventsOf fetch jsonOf lastOf linesOf liveResults location never newKey null number object openLive originOf putBlob queryOf setTimeout speculate string symbol undefined " +
     "unknown void wait wholeOf"
   ).split(" "),

@@ -222,7 +222,7 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     },
     {
       what: "memory of an isolate, at most",
-      from: `${CLI}/config/config.ts#MAX_MEMORY_BYTES`,
+      from: `${CLI}/config/schema.ts#MAX_MEMORY_BYTES`,
       unit: "bytes",
       atLimit: "`config_invalid`",
     },
@@ -234,7 +234,7 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     },
     {
       what: "Durable Object of a location, at most",
-      from: `${CLI}/config/config.ts#MAX_OBJECT_BYTES`,
+      from: `${CLI}/config/schema.ts#MAX_OBJECT_BYTES`,
       unit: "bytes",
       atLimit: "`config_invalid`",
     },

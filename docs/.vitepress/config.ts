@@ -10,7 +10,7 @@ import { DOCS, allPages, readPage, sections, siteFile } from "../../scripts/docs
 const README = /(^|\/)README\.md(?=#|$)/;
 
 /** These sections of the side bar are shut at first: few who use Radical read them. */
-const SHUT = new Set(["Internals", "Decisions"]);
+const SHUT = new Set(["Internals", "Measurements", "Decisions"]);
 
 /** Where the site is built, if that says where its source is to be seen, as a runner of GitHub Actions does. */
 const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository } = process.env;

@@ -91,6 +91,7 @@ export function sections(): readonly Section[] {
     section("Operations", "deploy", "operations", "how-to/look-after", "how-to/rotate-keys", "security", "costs"),
     section("Measured", "evaluation"),
     { title: "Internals", entries: pagesOf("internals").filter(({ page }) => !page.startsWith(`${MEASUREMENTS}/`)) },
+    { title: "Measurements", entries: pagesOf(MEASUREMENTS) },
     inFolder("Decisions", "decisions"),
   ];
   const known = new Set([

@@ -1,4 +1,4 @@
-/** The parts of `docs/evaluation.md` that are made from the results: tables, pictures, and what came out. */
+/** The parts of the front pages, of `docs/evaluation.md` and of its tables in `docs/internals/measurements` that are made from the results: tables, pictures, and what came out. */
 import {
   type BenchmarkResult,
   type DifferenceRow,
@@ -29,14 +29,14 @@ import {
 import { percent, verdictsOf } from "./verdict.ts";
 import { waitOf } from "./wait-picture.ts";
 
-/** As the page has them: `verdict`, or `picture figure-4`. */
+/** As a page has them: `verdict`, `picture figure-4`, or `picture figure-4 <folder of the pictures>`. */
 export function evaluationPart(argument: string): string {
   return partOf(argument, readResults(RESULTS_FOLDER));
 }
 
 export function partOf(argument: string, results: Results): string {
-  const [name = "", picture = ""] = argument.split(" ");
-  if (name === "picture") return pictureOf(picture, results);
+  const [name = "", picture = "", folder = "../benchmarks/results"] = argument.split(" ");
+  if (name === "picture") return pictureOf(picture, folder, results);
   const across = ACROSS[name];
   if (across !== undefined) return across(results);
   const one = OF_ONE[name];
@@ -581,13 +581,14 @@ function waitCaption(results: Results): string {
 
 // ── Pictures ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function pictureOf(name: string, results: Results): string {
+/** The folder is that of the pictures, from the page. */
+function pictureOf(name: string, folder: string, results: Results): string {
   const picture = PICTURES.find((each) => each.name === name);
   if (picture === undefined) throw new Error(`the evaluation has no picture "${name}"`);
   const chart = chartsOf(results).get(name);
   if (chart === undefined) return missing(picture.from);
   // The picture says more; what is in the text of a page needs its short name only.
-  return `![${chart.title}; the figures are in the tables](../benchmarks/results/${name}.svg)`;
+  return `![${chart.title}; the figures are in the tables](${folder}/${name}.svg)`;
 }
 
 function missing(experiment: Experiment): string {

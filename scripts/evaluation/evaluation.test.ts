@@ -13,8 +13,8 @@ import { madeResults } from "./testing/made-results.ts";
 import { verdictsOf } from "./verdict.ts";
 
 const MADE = madeResults();
-const PAGES = ["docs/evaluation.md", "docs/README.md", "README.md"].map((page) =>
-  path.resolve(import.meta.dirname, "../..", page),
+const PAGES = ["docs/evaluation.md", "docs/internals/measurements/evaluation.md", "docs/README.md", "README.md"].map(
+  (page) => path.resolve(import.meta.dirname, "../..", page),
 );
 
 test("the pictures are what the results say (else: pnpm bench:report)", () => {

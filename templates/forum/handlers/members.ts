@@ -7,7 +7,6 @@ import {
   MAX_DEPTH,
   Member,
   Story,
-  Vote,
   comments,
   karma,
   members,
@@ -59,6 +58,7 @@ export function post(token: string, title: string, url: string = "", text: strin
   story.text = text;
   story.at = now();
   stories.put(story.id, story);
+  keepFrontRanked();
   return story.id;
 }
 
@@ -139,9 +139,7 @@ function castVote(on: string, name: string, value: i32): void {
     votes.delete(key);
     return;
   }
-  const vote = new Vote();
-  vote.value = value;
-  votes.put(key, vote);
+  votes.put(key, { value });
 }
 
 function count(value: i32, wanted: i32): i32 {

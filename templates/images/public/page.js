@@ -63,7 +63,7 @@ function showUpload() {
 }
 
 async function showImage(id) {
-  const { image, tags, comments } = await call("image", { id });
+  const { image, score, favourites, tags, comments } = await call("image", { id });
   const me = session();
   const newest = entriesOf(comments);
   const rest = older((before) => call("comments", { image: id, before }).then(entriesOf), commentView);
@@ -81,9 +81,9 @@ async function showImage(id) {
       "div",
       { className: "row" },
       me === null ? [] : action("▲", change("vote", { value: 1 }), "Vote up"),
-      h("span", { id: "score" }, `${image.score}`),
+      h("span", { id: "score" }, `${score}`),
       me === null ? [] : action("▼", change("vote", { value: -1 }), "Vote down"),
-      h("span", { id: "favourites" }, counted(image.favourites, "favourite")),
+      h("span", { id: "favourites" }, counted(favourites, "favourite")),
       me === null ? [] : [action("Favourite", change("favourite")), action("Unfavourite", change("unfavourite"))],
     ),
     h(

@@ -83,7 +83,7 @@ function setupsOf(experiment: Measured, context: BenchContext, wanted: readonly 
         ],
       }));
     case "validation":
-      return ofPaper.map((application) => ({
+      return named.map((application) => ({
         application,
         systems: ["radical"],
         plans: [context.plan(application, "native", loads(context, { radical: 80 }, 2))],

@@ -5,7 +5,7 @@
  */
 import { Counter, Table, ascending } from "@radical/sdk";
 
-/** An image. They are numbered from 1 in the order of their uploads, and never deleted. */
+/** An image, without what changes all the time. They are numbered from 1 in the order of their uploads, and never deleted. */
 export class Image {
   id: i32 = 0;
   uploader: string = "";
@@ -15,9 +15,6 @@ export class Image {
   at: i64 = 0;
   /** In the order in which they were given. */
   tags: string[] = [];
-  /** Votes in favour, less those against. */
-  score: i32 = 0;
-  favourites: i32 = 0;
 }
 
 /** How somebody has voted: 1 or -1. */
@@ -66,6 +63,10 @@ export class TagCount {
 
 export class ImagePage {
   image: Image = new Image();
+  /** Votes in favour, less those against. */
+  score: i32 = 0;
+  /** How many people have it among their favourites. */
+  favourites: i32 = 0;
   tags: TagCount[] = [];
   comments: CommentPage = new CommentPage();
 }
@@ -99,6 +100,10 @@ export const sets = new Table<Member>("sets");
 export const tagCounts = new Counter("tagCounts");
 /** The last number, of `images`. */
 export const numbers = new Counter("numbers");
+/** Votes in favour of an image, less those against, by {@link imageKey}. */
+export const scores = new Counter("scores");
+/** How many people have an image among their favourites, by {@link imageKey}. */
+export const favouriteCounts = new Counter("favouriteCounts");
 /** By `key of the image/name`. */
 export const votes = new Table<Vote>("votes");
 /** By the word. */

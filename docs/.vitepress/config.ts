@@ -1,4 +1,4 @@
-/** The site of these documents: `pnpm docs:dev`, `pnpm docs:build`. What is checked besides is in `scripts/docs`. */
+/** The site of these documents: `pnpm docs:dev`, `pnpm docs:build`. `scripts/docs` has the other checks. */
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";

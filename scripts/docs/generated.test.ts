@@ -3,6 +3,7 @@ import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { resolveConfig } from "../../packages/cli/src/config/config.ts";
+import { cliPart, commandNames } from "./cli-part.ts";
 import { codePart } from "./code-parts.ts";
 import { configFields } from "./config-part.ts";
 import { constantOf } from "./constants.ts";
@@ -40,6 +41,12 @@ test("each source is used, and the parts have an end", () => {
   expect([...new Set(used)].toSorted()).toEqual(Object.keys(SOURCES).toSorted());
   const ends = pages.flatMap((page) => [...page.matchAll(/^<!-- end -->$/gm)]);
   expect(ends).toHaveLength(used.length);
+});
+
+test("the reference has the help of every command", () => {
+  const shown = [...readPage("cli.md").matchAll(/<!-- from: cli (.*?) -->/g)].map(([, command]) => command);
+  expect(shown.toSorted()).toEqual(commandNames().toSorted());
+  expect(() => cliPart("radical depoly")).toThrow('no command "radical depoly"');
 });
 
 describe("a page with parts", () => {

@@ -82,7 +82,7 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       what: "fuel: about the number of WebAssembly instructions",
       from: `${PROTOCOL}/module-content.ts#DEFAULT_LIMITS.fuel`,
       unit: "million",
-      of: "or `limits.fuel` of [the configuration](configuration.md)",
+      of: "or `limits.fuel` of [the configuration](cli.md#radicalconfigts)",
       atLimit: "trap `out_of_fuel`",
     },
     {

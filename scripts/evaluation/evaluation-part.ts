@@ -1,4 +1,4 @@
-/** The parts of the front pages, of `docs/evaluation.md` and of its tables in `docs/internals/measurements` that are made from the results: tables, pictures, and what came out. */
+/** The parts of pages that are made from the results: of the front pages, of `docs/evaluation.md`, and of its tables in `docs/internals/measurements`. */
 import {
   type BenchmarkResult,
   type DifferenceRow,
@@ -218,7 +218,7 @@ function handlersTable(result: BenchmarkResult): string {
   return table(head, rows);
 }
 
-/** What the paper says of its applications: hotel, social media, forum. */
+/** The paper's shares for its applications: hotel, social media, forum. */
 const PAPER_POSSIBLE: Readonly<Record<string, number>> = { hotel: 0.89, social: 0.88, forum: 0.84 };
 
 function improvementTable(result: BenchmarkResult): string {
@@ -359,7 +359,7 @@ function rateOf({ systems }: WorkloadRun, { locations }: BenchmarkResult): numbe
   return (load?.arrivalsPerSecond ?? 0) * locations.length;
 }
 
-/** What tells the runs of an experiment apart, in brackets. */
+/** The parameters that tell the runs of an experiment apart, in brackets. */
 function parametersOf({ parameters }: WorkloadRun): string {
   const each = Object.entries(parameters).flatMap(([name, value]) =>
     name === "mix" ? [] : [`${words(name)} ${value}`],
@@ -529,7 +529,7 @@ function costRates(results: Results): string {
   return table(["", "requests a month", "radical", "Worker near storage", "Lambda", "machines"], rows);
 }
 
-/** What a request takes, as it was counted and as it is paid. */
+/** The operations of a request, as they were counted and as they are paid. */
 function operationsTable(results: Results): string {
   const costs = costOf(results);
   if (costs.length === 0) return NOT_COUNTED;
@@ -563,7 +563,7 @@ function operationsTable(results: Results): string {
   return [
     operations,
     "",
-    "What a run does not count is assumed:",
+    "Assumed, since a run does not count it:",
     "",
     ...ASSUMED_WORDS.map((each) => `* ${each}`),
   ].join("\n");

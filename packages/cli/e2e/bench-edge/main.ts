@@ -388,7 +388,7 @@ function gridSection(machine: Machine, grid: readonly Cell[]): string {
       shown(cell.excessOfBoth),
     ]),
   )}
-Over max(LVI, f): at most ${largestAndMedian(grid.map(({ excess }) => excess))}; over both at once: at most ${largestAndMedian(grid.map(({ excessOfBoth }) => excessOfBoth))}. ${SAMPLES} samples a cell, taken in turns, ${machine.separated ? "locations on one core, all else on the others" : "all on the same cores"}; seed ${seed}, ${machine.cores} × ${machine.cpu}, Node ${machine.node}, with a load of ${machine.loadBefore.toFixed(1)} before.
+Over max(LVI, f): at most ${largestAndMedian(grid.map(({ excess }) => excess))}; over both at once: at most ${largestAndMedian(grid.map(({ excessOfBoth }) => excessOfBoth))}. ${SAMPLES} samples a cell were taken in turns, ${machine.separated ? "locations on one core, all else on the others" : "all on the same cores"}. Seed ${seed}, ${machine.cores} × ${machine.cpu}, Node ${machine.node}, with a load of ${machine.loadBefore.toFixed(1)} before.
 `;
 }
 
@@ -457,7 +457,7 @@ function cacheSections({ cold, staleness, doubt }: Caches): ReadonlyMap<string, 
     [
       "doubt",
       table(
-        ["", "likelihood", "runs in vain", "if f never waited", "waits needlessly"],
+        ["", "likelihood", "runs without effect", "if f never waited", "waits needlessly"],
         doubt.map((row) => [
           row.what,
           String(row.likelihood),

@@ -91,7 +91,7 @@ test.each(STORAGES)("%s: an older build writes, and command and server are kille
     });
     for (let n = edits.size; !isOver(); n += 7) {
       const key = keyOf(n % ITEMS);
-      const ended = await module.execute("edit", new CborWriter().array(1).text(key).finish());
+      const ended = await module.execute("edit", new CborWriter().map(1).text("key").text(key).finish());
       expect(ended.kind).toBe("result");
       edits.set(key, (edits.get(key) ?? 0) + 1);
     }

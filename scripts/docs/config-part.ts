@@ -5,7 +5,7 @@ import { z } from "zod";
 import { configSchema } from "../../packages/cli/src/config/schema.ts";
 
 const FOLDER = new URL("../../packages/cli/src/config/", import.meta.url);
-const FILES = ["deploy-schema.ts", "schema.ts"];
+const FILES = ["blobs-schema.ts", "deploy-schema.ts", "schema.ts"];
 const WHOLE = "configSchema";
 /** Stands for a name that the developer chooses. */
 const ANY_NAME = "<name>";
@@ -105,8 +105,8 @@ function wordsByPath(): ReadonlyMap<string, string> {
       .map((line) => line.replace(/^\s*\*+ ?/, ""))
       .join(" ")
       .trim()
-      .replace(/ See docs\/([\w-]+)\.md(?:, "[^"]*")?\./g, " See [here]($1.md).")
-      .replace(/: docs\/([\w-]+)\.md\./g, ": [here]($1.md).");
+      .replace(/ See docs\/([\w/-]+)\.md(?:, "[^"]*")?\./g, " See [here]($1.md).")
+      .replace(/: docs\/([\w/-]+)\.md\./g, ": [here]($1.md).");
   };
   const words = new Map<string, string>();
   /** Takes the comments of the objects that an expression makes schemas of. */

@@ -1,5 +1,6 @@
 export * from "./administration.ts";
 export * from "./arguments.ts";
+export * from "./blob.ts";
 export * from "./cache-choice.ts";
 export { CborReader, CborWriter, isTooDeep, MAX_DEPTH, type CborKind } from "./cbor.ts";
 export { contentHash, hashText, hashWords, isContentHash, type ContentHash } from "./content-hash.ts";

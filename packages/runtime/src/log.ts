@@ -39,7 +39,7 @@ export type LogLine =
     }
   | {
       readonly level: "warn" | "error";
-      readonly event: WarningCode | "cache_failed" | "internal_error";
+      readonly event: WarningCode | "cache_failed" | "internal_error" | "blobs_open" | "blobs_not_collected";
       readonly location: string;
       readonly handler: string | null;
       readonly execution: string | null;

@@ -16,6 +16,7 @@ import { prefixEnd, Range } from "./ranges";
 export { ascending, descending, Range } from "./ranges";
 export { Row } from "./rows";
 
+export { Blob } from "./blob";
 export { Counter } from "./counters";
 export { Index, IndexPart, IndexRange, Unique, UniquePart } from "./indexes";
 export { Objects } from "./objects";

@@ -141,6 +141,14 @@ const LIBRARY: readonly (readonly [names: RegExp, refusal: Refusal])[] = [
   [/^~lib\/dataview\/DataView#setFloat(32|64)$/, FLOAT_BITS],
   [/^~lib\/typedarray\/Float(32|64)Array\.wrap$/, FLOAT_BITS],
   [/^~lib\/math\/NativeMathf?\.signbit$/, FLOAT_BITS],
+  [
+    /^~lib\/@radical\/sdk\/blob\/Blob#constructor$/,
+    {
+      code: "blob_made",
+      message: "A handler can't make a Blob, because the bytes would not be there.",
+      help: "Take it as a parameter: the client puts the bytes with `PUT /blobs`, and sends the Blob that is answered. A field without one is `picture: Blob | null = null;`.",
+    },
+  ],
 ];
 
 /** Calls of the runtime by its own names. The compiler makes other calls, which no developer wrote. */

@@ -55,6 +55,7 @@ export const CATALOGUE = {
   template_tag: REFUSED,
   lost_default: REFUSED,
   thrown_value: REFUSED,
+  blob_made: REFUSED,
   computed_name: REFUSED,
   private_name: REFUSED,
   dynamic_import: REFUSED,

@@ -1,4 +1,11 @@
-import { type CacheChoice, DEFAULT_CACHE, DEFAULT_LIMITS, DEFAULT_READ_LEASE_MS } from "@radical/protocol";
+import {
+  type CacheChoice,
+  DEFAULT_BLOB_KEEP_HOURS,
+  DEFAULT_CACHE,
+  DEFAULT_LIMITS,
+  DEFAULT_MAX_BLOB_BYTES,
+  DEFAULT_READ_LEASE_MS,
+} from "@radical/protocol";
 import { expect, test } from "vitest";
 import { CommandError } from "../command-error.ts";
 import { resolveConfig } from "./config.ts";
@@ -13,6 +20,7 @@ test("a name is enough; everything else has a default", () => {
     handlers: "handlers",
     worker: "src/worker.ts",
     assets: { folder: "public", notFound: "none", workerFirst: [], client: null },
+    blobs: { maxBytes: DEFAULT_MAX_BLOB_BYTES, keepHours: DEFAULT_BLOB_KEEP_HOURS, bucket: null },
     outDir: "dist",
     cache: DEFAULT_CACHE,
     readLeaseMs: DEFAULT_READ_LEASE_MS,
@@ -147,6 +155,9 @@ test.each([
   [{ name: "a", assets: [] }, /assets must be an object, not \[\]/],
   [{ name: "a", assets: { client: "client.ts" } }, /assets\.client must be the relative path of a JavaScript file/],
   [{ name: "a", assets: { client: "../client.js" } }, /assets\.client must be/],
+  [{ name: "a", blobs: { maxBytes: 0 } }, /blobs\.maxBytes must be a whole number of bytes from 1 to 67108864, not 0/],
+  [{ name: "a", blobs: { keepHours: 0.5 } }, /blobs\.keepHours must be a whole number of hours/],
+  [{ name: "a", blobs: { bucket: "My" } }, /blobs\.bucket must be 3 to 63 lowercase letters/],
   [{ name: "a", dev: 3 }, /dev must be an object/],
   [{ name: "a", dev: { port: "80" } }, /dev\.port must be an integer from 0 to 65535, not "80"/],
   [{ name: "a", dev: { locations: {} } }, /dev\.locations must be/],

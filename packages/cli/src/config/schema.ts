@@ -17,6 +17,7 @@ import {
   limitsWithFuel,
 } from "@radical/protocol";
 import { z } from "zod";
+import { blobsSchema } from "./blobs-schema.ts";
 import { deploySchema } from "./deploy-schema.ts";
 import { fields, fileInside, folder, listed, numberIn, oneOf, text, wholeNumber } from "./fields.ts";
 import { MAX_LOSS_PERCENT, MAX_ROUND_TRIP_MS, NAME_OF_LOCATION, PAPER_LOCATIONS, locationOf } from "./locations.ts";
@@ -139,6 +140,8 @@ export const configSchema = fields({
   ),
   /** Static files. Default: those in the folder `public`, if there is one. */
   assets: assetsSchema.prefault({}),
+  /** Of an application with Blobs. See docs/how-to/blobs.md. */
+  blobs: blobsSchema.prefault({}),
   /** Folder that `radical build` writes to, relative to the config file. Default: `dist`. */
   outDir: folder().transform(withoutSlash).prefault("dist"),
   /**

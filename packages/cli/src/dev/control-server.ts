@@ -27,6 +27,8 @@ export interface Control {
   readonly faults: () => Faults;
   /** Resolves when it is done. */
   readonly change: (change: FaultChange) => Promise<Faults>;
+  /** Has a location collect the blobs that nobody names. */
+  readonly collectBlobs: (location: string) => Promise<void>;
 }
 
 export interface ControlServer {

@@ -9,6 +9,7 @@ import type { Manifest } from "@radical/protocol";
 import type { AppBuild } from "../build/build-app.ts";
 import { bundleAppWorker, bundleDevWorker, bundleOwnWorker } from "../build/bundle.ts";
 import { linkStaticFiles } from "../build/static-files.ts";
+import { blobVarsOf } from "../config/blobs-schema.ts";
 import type { Location } from "../config/locations.ts";
 import type { LocalDeployment } from "../local/deployment.ts";
 import { type FaultChange, type Faults, FaultSwitches } from "../local/faults.ts";
@@ -27,7 +28,7 @@ import { removeRunning, writeRunning } from "./running-dev.ts";
 
 export interface DevDeploymentOptions extends Pick<
   DevOptions,
-  "central" | "vars" | "link" | "testHooks" | "followupTimeoutMs" | "signal" | "onEvent"
+  "project" | "central" | "vars" | "link" | "testHooks" | "followupTimeoutMs" | "signal" | "onEvent"
 > {
   readonly local: LocalDeployment;
   readonly record: ProcessRecord;
@@ -106,14 +107,19 @@ export class DevDeployment {
 
   /** Throws a CommandError for a Worker that can't be started. */
   async open(app: AppBuild): Promise<void> {
-    const { local, root, host, vars, record, signal, locations, onEvent } = this.#options;
+    const { local, project, root, host, vars, record, signal, locations, onEvent } = this.#options;
     const entryToken = randomUUID();
     await this.#untilServable(app);
     const edge = await local.startEdge(
       {
         locations: locations.map((location) => this.#edgeLocation(location)),
         entryToken,
-        vars: { ...(isLoopbackName(host) ? LOOPBACK : {}), ...(await devVars(root)), ...vars },
+        vars: {
+          ...(isLoopbackName(host) ? LOOPBACK : {}),
+          ...blobVarsOf(project.config.blobs),
+          ...(await devVars(root)),
+          ...vars,
+        },
         routerWorker: await bundleOwnWorker("local/router.worker"),
         cacheFolder: join(local.folder, "cache"),
         isWipeable: true,
@@ -126,6 +132,7 @@ export class DevDeployment {
     signal?.throwIfAborted();
     await record.update();
     this.#control = this.#controlOf(edge);
+    this.#collectHourly(edge);
     front.serve({ url: edge.url, token: entryToken });
     await this.#tellRunning();
     onEvent({ event: "ready", url: front.url, locations, handlers: Object.keys(app.manifest.handlers) });
@@ -178,6 +185,15 @@ export class DevDeployment {
     return { name, primaries: [address], nearStorageOnly: name === CENTRAL && this.#options.central === true };
   }
 
+  /** As the schedule of a deployment does. */
+  #collectHourly(edge: Edge): void {
+    const [first] = this.#options.locations;
+    if (first === undefined) return;
+    // A location logs why it could not.
+    const timer = setInterval(() => void edge.collectBlobs(first.name).catch(() => undefined), HOUR_MS).unref();
+    this.#local.onStop(() => Promise.resolve(clearInterval(timer)));
+  }
+
   #controlOf(edge: Edge): Control {
     const { locations } = this.#options;
     const names = locations.map(({ name }) => name);
@@ -187,6 +203,7 @@ export class DevDeployment {
       locations: names,
       faults: () => switches.faults,
       change: (change) => this.#change(change, switches, edge),
+      collectBlobs: (location) => edge.collectBlobs(location),
     };
   }
 
@@ -244,8 +261,10 @@ export class DevDeployment {
   }
 }
 
-/** Only programs of this machine reach the port: pages that another one of them serves may call. */
-const LOOPBACK = { RADICAL_LOOPBACK_ORIGINS: "1" };
+const HOUR_MS = 3_600_000;
+
+/** Only programs of this machine reach the port: pages that another one of them serves may call, and everybody may put blobs. */
+const LOOPBACK = { RADICAL_LOOPBACK_ORIGINS: "1", RADICAL_BLOBS_OPEN: "1" };
 
 /** Variables and secrets of the application's own Worker on this machine, as `.dev.vars` has them: `NAME=value` lines. */
 async function devVars(root: string): Promise<Readonly<Record<string, string>>> {

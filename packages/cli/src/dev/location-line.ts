@@ -18,6 +18,8 @@ const WARNINGS: Readonly<Record<LocationWarning["event"], true>> = {
   followup_unanswered: true,
   followup_refused: true,
   cache_failed: true,
+  blobs_open: true,
+  blobs_not_collected: true,
   internal_error: true,
 };
 

@@ -3,7 +3,7 @@
  * with one Worker and its cache for each location, and the router in front.
  */
 import { randomUUID } from "node:crypto";
-import { type CacheKind, CborWriter, type Manifest } from "@radical/protocol";
+import { BLOB_CRON, type CacheKind, CborWriter, type Manifest } from "@radical/protocol";
 import type { Miniflare, MiniflareOptions } from "miniflare";
 import { isDeepStrictEqual } from "node:util";
 import type { Assets } from "../build/build-app.ts";
@@ -67,6 +67,8 @@ export interface Edge {
   reload(files: WorkerFiles): Promise<void>;
   /** Empties all that these locations remember. */
   wipeCaches(locations: readonly string[]): Promise<void>;
+  /** Has a location collect blobs, as the schedule of a deployment does. */
+  collectBlobs(location: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -139,6 +141,10 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
       for (const location of locations) await wipeCache(miniflare, location, options, current);
       if (!(await replaceModules(locations))) await restart();
     },
+    collectBlobs: async (location) => {
+      const worker = (await miniflare.getWorker(workerName(options, location))) as unknown as Schedulable;
+      await worker.scheduled({ cron: BLOB_CRON });
+    },
     close: () => miniflare.dispose(),
   };
 }
@@ -183,6 +189,11 @@ async function wipeKeys(miniflare: Miniflare, worker: string, prefix: string): P
     for (const { name } of found.keys) await namespace.delete(name);
     cursor = found.cursor;
   }
+}
+
+/** The part of miniflare's fetcher that its types lack. */
+interface Schedulable {
+  scheduled(event: { readonly cron: string }): Promise<unknown>;
 }
 
 interface KeyList {
@@ -270,6 +281,7 @@ function miniflareOptions(options: EdgeOptions, port: number, token: string, fil
         RADICAL_NEAR_STORAGE_ONLY: text(location.nearStorageOnly ? "1" : "0"),
         RADICAL_DEV_TOKEN: text(token),
         ...cacheBinding(files.cache, workerName(options, location.name)),
+        RADICAL_BLOBS: { type: "r2", name: "radical-blobs" } as const,
       },
     },
     ...(files.isReplaceable === true ? { dev: { unsafeEvalBinding: "RADICAL_DEV_EVAL" } } : {}),

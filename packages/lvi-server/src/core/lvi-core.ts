@@ -57,6 +57,7 @@ import {
 } from "@radical/protocol";
 import { adoptionOrder } from "./adoption.ts";
 import { AnsweredRequests } from "./answered-requests.ts";
+import { withBlobNames } from "./blob-names.ts";
 import { Budgets } from "./budgets.ts";
 import { bytesOfCall, type CallHasher, callOf, hashOfResult, isHashedCall, isSameCall } from "./call-hash.ts";
 import type { CoreOptions } from "./core-options.ts";
@@ -1876,8 +1877,9 @@ export class LviCore {
 
   /** The writes, and the intent done with its outcome. */
   #completing({ execution, of, commit: { id: commit, sequence }, ended, path, followups }: Ending): CompletingMember {
-    const { outcome, writes, logged = NO_LINES } = ended;
-    const hash = completionHash(outcome, writes);
+    const { outcome, writes: own, logged = NO_LINES } = ended;
+    const hash = completionHash(outcome, own);
+    const writes = withBlobNames(own, (entry) => (this.#versions.get(entry)?.value ?? null) !== null);
     const call = this.#hasher.hash(bytesOfCall(callOf(execution.invocation)));
     const completion: Completion = {
       ...execution.invocation,
@@ -1892,7 +1894,7 @@ export class LviCore {
       keeps: outcomeKept(execution, path),
     };
     // Under its locks its reads are still what it ran on.
-    const written = of.kind === "near-storage" ? (of.ran?.result.writes ?? writes) : writes;
+    const written = of.kind === "near-storage" ? (of.ran?.result.writes ?? own) : own;
     // variant: sample-taken
     const sampled =
       path === null ? null : this.#sampler.sample(execution, path, commit, groundOf(of), { outcome, writes: written });

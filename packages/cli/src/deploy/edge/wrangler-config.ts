@@ -3,7 +3,7 @@
  * stays, routes, variables, further bindings; where the two contradict each other, that is an error which names the line.
  */
 import { join, relative, resolve } from "node:path";
-import type { CacheChoice } from "@radical/protocol";
+import { BLOB_CRON, type CacheChoice } from "@radical/protocol";
 import type { Assets } from "../../build/build-app.ts";
 import { bindingsOf } from "../../build/bindings.ts";
 import { CommandError, EXIT_USAGE } from "../../command-error.ts";
@@ -30,6 +30,8 @@ export interface EdgeNeeds {
   /** Of the KV namespace of the caches; null: not needed, or made in this deployment. */
   readonly cacheNamespaceId: string | null;
   readonly assets: Assets | null;
+  /** The bucket with the bytes of Blobs, and the variables about them; null: the application has none. */
+  readonly blobs: { readonly bucket: string; readonly vars: Readonly<Record<string, string>> } | null;
   readonly primary: PrimaryWay;
   readonly keyId: string;
   /** Values of `RADICAL_…` variables besides. */
@@ -79,7 +81,7 @@ export function wranglerConfigOf(needs: EdgeNeeds, user: UserConfig | null): Wra
     name: theirs.name ?? needs.name,
     main: WORKER_FILE,
     compatibility_date: theirs.compatibility_date ?? COMPATIBILITY_DATE,
-    vars: { ...theirs.vars, ...ways.vars, RADICAL_KEY_ID: needs.keyId, ...needs.vars },
+    vars: { ...theirs.vars, ...ways.vars, RADICAL_KEY_ID: needs.keyId, ...needs.blobs?.vars, ...needs.vars },
     ...(objects === undefined
       ? {}
       : { durable_objects: { bindings: [...(theirs.durable_objects?.bindings ?? []), ...objects.bindings] } }),
@@ -90,6 +92,7 @@ export function wranglerConfigOf(needs: EdgeNeeds, user: UserConfig | null): Wra
       (namespaces ?? []).map((one) => withId(one, needs.cacheNamespaceId)),
     ),
     ...listOf(theirs, "vpc_services", ways.services),
+    ...blobsOf(theirs, needs.blobs),
     ...(assets === undefined ? {} : { assets: { ...theirs.assets, ...assets } }),
   };
 }
@@ -124,6 +127,8 @@ function problemsOf(needs: EdgeNeeds, theirs: WranglerConfig): readonly string[]
     problems.push("assets.directory: name the folder of static files as assets in radical.config.ts");
   for (const binding of bindingNames(theirs).filter((name) => name.startsWith(RESERVED_PREFIX)))
     problems.push(`${binding}: names that begin with ${RESERVED_PREFIX} are Radical's; call it something else`);
+  if (needs.blobs !== null && theirs.triggers?.crons?.includes(BLOB_CRON) === true)
+    problems.push(`triggers.crons: ${BLOB_CRON} is when Radical collects blobs; choose another minute`);
   if (needs.cache.kind === "durable-object" && lacksCacheClass(theirs.migrations))
     problems.push(
       `migrations: add { "tag": "…", "new_sqlite_classes": ["${CACHE_CLASS}"] } behind those that are deployed already`,
@@ -173,6 +178,16 @@ function waysOf(primary: PrimaryWay): {
         services: Object.entries(primary.services).map(([binding, id]) => ({ binding, service_id: id ?? UNKNOWN })),
       };
   }
+}
+
+/** The bucket of the bytes, and the schedule by which they are collected. */
+function blobsOf(theirs: WranglerConfig, blobs: EdgeNeeds["blobs"]): Readonly<Record<string, unknown>> {
+  if (blobs === null) return {};
+  const crons = theirs.triggers?.crons ?? [];
+  return {
+    ...listOf(theirs, "r2_buckets", [{ binding: "RADICAL_BLOBS", bucket_name: blobs.bucket }]),
+    triggers: { ...theirs.triggers, crons: [...crons, BLOB_CRON] },
+  };
 }
 
 /** Of what is made before this configuration is used. */

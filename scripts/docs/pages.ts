@@ -72,7 +72,7 @@ export function sections(): readonly Section[] {
       "How-to",
       "handlers",
       "how-to/dev",
-      ...["tables", "shared-objects", "dates", "log"].map((name) => `how-to/${name}`),
+      ...["tables", "shared-objects", "blobs", "dates", "log"].map((name) => `how-to/${name}`),
       "live-queries",
       "worker",
       ...["auth", "vite", "editor", "testing", "ci", "benchmark"].map((name) => `how-to/${name}`),

@@ -1,6 +1,6 @@
 /**
  * Blobs: bytes that lie in a store of their own, under their SHA-256. A record names them by a `Blob`, a record of the SDK with
- * the hash, the size and the type. Three hidden tables tell what there is:
+ * the hash, the size and the type. There are three hidden tables:
  *
  * - {@link BLOBS}: an item under each hash whose bytes are there. An execution that takes a `Blob` reads its item.
  * - {@link BLOB_UPLOADS}: how far the bytes under a hash have come, and since when nobody names them (`blobs.ts` of the SDK).
@@ -63,7 +63,7 @@ export function isBlobRecord(record: RecordType | undefined): boolean {
   return record?.isBlob === true;
 }
 
-/** What the encoding of a `Blob` begins with: a map of three, the key `hash`, a text of 64 bytes. */
+/** The first bytes of each encoded `Blob`: a map of three, the key `hash`, a text of 64 bytes. */
 const MARK = Uint8Array.of(0xa3, 0x64, 0x68, 0x61, 0x73, 0x68, 0x78, 0x40);
 const HASH_LENGTH = 64;
 

@@ -78,8 +78,8 @@ export function isStoredTable(name: string): boolean {
 const HIDDEN_TABLES: ReadonlySet<string> = new Set([INDEX_STATES, BLOBS, BLOB_UPLOADS, BLOB_NAMES]);
 
 /**
- * Whether the name is that of a table which no handler declares: of an index, whose entries are items too, of their states, or of
- * those that tell which blobs there are.
+ * Whether the name is that of a table which no handler declares. It is that of an index, whose entries are items too, or one in
+ * which the primary and the SDK keep something.
  */
 export function isHiddenTable(name: string): boolean {
   return isIndexName(name) || HIDDEN_TABLES.has(name);

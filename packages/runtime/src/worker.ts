@@ -212,7 +212,7 @@ export function bindRadical({
   };
 }
 
-/** What the scheduled event of a Worker calls; no application does. */
+/** The scheduled event of a Worker calls it, and no application does. */
 const COLLECT = Symbol("collect");
 
 interface Collector {

@@ -3,7 +3,7 @@
  * of `radical data` use it.
  *
  * An upload *begins*, its bytes go to the store, and then it is *stored*: from here on executions may name it. A hash that
- * nobody has named for long *goes*: from here on no execution may name it, the collector removes its bytes, and then it is gone.
+ * nobody has named for long *goes*: from here on no execution may name it. The collector removes its bytes, and it is gone.
  * Between two steps of one a whole life of another may pass. So an upload has a token, and one that has begun anew has another.
  */
 import { Reader, Writer, readArguments, respond } from "./codec";
@@ -16,7 +16,7 @@ const NAMES = ".blob-names";
 
 // ── Hashes in encoded values ─────────────────────────────────────────────────────────────────────────────────────────
 
-/** What the encoding of a Blob begins with: a map of three, the key `hash`, a text of 64 bytes. */
+/** The first bytes of each encoded Blob: a map of three, the key `hash`, a text of 64 bytes. */
 const MARK: u64 = 0x40786873616864a3;
 const MARK_BYTES: usize = 8;
 const HASH_BYTES: usize = 64;
@@ -146,7 +146,6 @@ export function stored(): void {
   const token = reader.text();
   reader.end();
   const upload = Upload.get(hash);
-  // variant: blob-token
   if (upload == null || upload.token != token) return answer("lost", token);
   upload.state = STORED;
   upload.since = host.now();
@@ -202,11 +201,9 @@ function goes(hash: string, upload: Upload, keepMs: i64, token: string): bool {
   const now = host.now();
   if (upload.state == GOING) {
     // Somebody else may be removing them still.
-    // variant: blob-removal
     if (now - upload.since < REMOVAL_MS) return false;
   } else {
     const since = isNamed(hash) ? 0 : upload.since == 0 ? now : upload.since;
-    // variant: blob-unnamed
     if (since == 0 || now - since < keepMs) {
       if (since == upload.since) return false;
       upload.since = since;

@@ -103,6 +103,29 @@ export declare class Row<T> {
 }
 
 /**
+ * Bytes that a client has put, under their SHA-256. Clients send it, and handlers store and return it. No handler reads the
+ * bytes or makes a Blob:
+ *
+ *     export class User { name: string = ""; picture: Blob | null = null; }
+ *
+ *     export function setPicture(name: string, picture: Blob): void { … user.picture = picture; users.put(name, user); }
+ *
+ * An execution that is given a Blob whose bytes are not there ends: 409 `blob_missing`.
+ */
+export declare class Blob {
+  private constructor();
+
+  /** The SHA-256 of the bytes, as 64 lower-case hexadecimal digits. */
+  readonly hash: string;
+
+  /** How many bytes there are. */
+  readonly size: i64;
+
+  /** Their media type, such as `image/png`. */
+  readonly type: string;
+}
+
+/**
  * 16 characters that sort as the number, for keys: `${room}/${ascending(now())}-${uuid()}`. A range of such keys is in the
  * order of the numbers, negative ones too. The time is that of the location, so two locations may order two posts otherwise.
  */

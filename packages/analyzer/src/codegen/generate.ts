@@ -38,7 +38,7 @@ const CODEC_NAMES = [
 ] as const;
 const CODEC_IMPORT = `import { ${CODEC_NAMES.map((name) => `${name} as ${RESERVED_PREFIX}_${name}`).join(", ")} } from "${CODEC_LIBRARY.slice("~lib/".length)}";`;
 
-/** What the programs with Blobs use of the SDK. */
+/** The functions that programs with Blobs use. */
 const BLOBS_IMPORT = (names: readonly string[]): string =>
   `import { ${names.map((name) => `${name} as ${RESERVED_PREFIX}_${name}`).join(", ")} } from "${SDK_LIBRARY.slice("~lib/".length)}/blobs";`;
 

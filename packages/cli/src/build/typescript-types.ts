@@ -28,7 +28,7 @@ export interface GeneratedTypes {
 /** Names that the generated text itself uses, so that types of the application can't have them there. */
 export const RESERVED: ReadonlySet<string> = new Set(
   (
-    "AbortController AbortSignal Answered Arguments Array AsyncGenerator AsyncIterable AsyncIterableIterator ArrayBuffer ArrayBufferView Blob BodyInit CallError CallOptions Called Calls Client ClientOptions Context CorsOptions Date Error ErrorFields " +
+    "AbortController AbortSignal Answered Arguments Array AsyncGenerator AsyncIterable AsyncIterableIterator ArrayBuffer ArrayBufferView Blob BlobOptions BodyInit CallError CallOptions Called Calls Client ClientOptions Context CorsOptions Date Error ErrorFields " +
     "HANDLERS HandlerName Handlers Headers JSON LIVE Live LiveEvent LiveOptions Math Number Object Pick Promise PutOptions READ_ONLY Radical RadicalClientError RadicalOptions Readonly Record Request RequestInit " +
     "Response SILENT_MS SPECULATIVE STALE_MS Set Speculation SpeculationEvent String Symbol TextDecoder TypeError URL URLSearchParams abortCode addressOf any blobsOf bigint boolean callHandler callable createClient " +
     "createRadical crypto errorOf eventsOf fetch jsonOf lastOf linesOf liveResults location never newKey null number object openLive originOf putBlob queryOf setTimeout speculate string symbol undefined " +
@@ -223,7 +223,7 @@ export function differingRecords(manifest: Manifest): ReadonlySet<string> {
   for (let size = -1; size !== found.size;) {
     size = found.size;
     for (const record of Object.values(manifest.records)) {
-      // What a client is answered is what it sends.
+      // A client sends the Blob that it was answered.
       if (isBlobRecord(record)) continue;
       const isOther = (field: Field): boolean => (field.optional && field.absent !== true) || differs(field.type);
       if (record.fields.some(isOther)) found.add(record.name);

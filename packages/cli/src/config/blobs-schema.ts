@@ -3,7 +3,7 @@ import { DEFAULT_BLOB_KEEP_HOURS, DEFAULT_MAX_BLOB_BYTES } from "@radical/protoc
 import type { z } from "zod";
 import { fields, text, wholeNumber } from "./fields.ts";
 
-/** The most that the uploads of an isolate may hold together. */
+/** Of all uploads of an isolate together. */
 const MAX_BLOB_BYTES = 64 * 1024 * 1024;
 const MAX_KEEP_HOURS = 24 * 365;
 /** Of R2. */

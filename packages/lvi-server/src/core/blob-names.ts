@@ -2,8 +2,8 @@
  * The entries by which the collector of blobs finds the items that name a hash. They go into the commit that stores the item, so
  * that no item names a hash without one. Pure.
  *
- * The locks of the execution cover them. Nobody but the collector removes an entry, and it reads the item under a lock before. Who
- * takes a Blob holds the lock on its item of `.blobs`, which the collector removes first.
+ * The locks of the execution cover them. Nobody but the collector removes an entry, and it reads the item under a lock before. An
+ * execution that is given a Blob holds the lock on its item of `.blobs`, which the collector removes first.
  */
 import {
   blobHashesIn,
@@ -30,6 +30,5 @@ export function withBlobNames(writes: readonly Write[], isThere: (entry: UnitId)
       if (!isThere(entry)) entries.push({ unit: entry, value: NAMED });
     }
   }
-  // variant: blob-names
   return entries.length === 0 ? writes : [...writes, ...entries].toSorted(byUnit);
 }

@@ -1,5 +1,5 @@
 /**
- * `PUT /blobs` and `GET /blobs/<hash>`. The bytes of a hash never change, so every answer with them may be kept for ever.
+ * `PUT /blobs` and `GET /blobs/<hash>`. The bytes of a hash never change, so every answer with them may be kept forever.
  *
  * An upload begins at the primary before its bytes go to the store, and is stored there afterwards. So the primary knows of all
  * bytes that there may be, and the collector needs no list of the store.

@@ -40,7 +40,6 @@ export async function collectBlobs({ ask, store, keepMs, nowMs, start }: Collect
       if (hashes.length > 0) {
         // A later collection takes them up.
         if (nowMs() - askedMs > REMOVAL_MS) return gone;
-        // variant: blob-order
         await store.remove(hashes);
         await ask("blobs.swept", [token, ...hashes]);
         gone += hashes.length;

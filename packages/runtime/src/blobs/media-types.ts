@@ -6,8 +6,8 @@ const SHOWN =
   /^(?:image\/(?!svg\b)[\w.+-]+|audio\/[\w.+-]+|video\/[\w.+-]+|text\/plain|application\/(?:json|pdf))\s*(?:;|$)/i;
 
 /**
- * What keeps bytes of one user from acting as a page of the application: the type is what the uploader said it is, nothing in them
- * runs or loads, and types that could are saved.
+ * Headers that keep bytes of one user from acting as a page of the application. Browsers take the type as it was put. They run and
+ * load nothing, and save types in which something could run.
  */
 export function safeHeaders(type: string): Readonly<Record<string, string>> {
   return {

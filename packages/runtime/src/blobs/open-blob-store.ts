@@ -8,33 +8,33 @@ export interface BlobBindings {
   /** A bucket that Radical makes, or that is named in `radical.config.ts`. */
   readonly RADICAL_BLOBS?: R2Bucket;
   /** Instead of it: the URL of a bucket at a service that speaks S3. */
-  readonly RADICAL_BLOBS_S3_URL?: string;
-  readonly RADICAL_BLOBS_S3_REGION?: string;
-  readonly RADICAL_BLOBS_S3_KEY_ID?: string;
+  readonly BLOBS_S3_URL?: string;
+  readonly BLOBS_S3_REGION?: string;
+  readonly BLOBS_S3_KEY_ID?: string;
   /** A secret. */
-  readonly RADICAL_BLOBS_S3_SECRET?: string;
+  readonly BLOBS_S3_SECRET?: string;
 }
 
 /** Throws an `internal_error` if none is bound. */
 export function openBlobStore(env: BlobBindings): BlobStore {
-  if (env.RADICAL_BLOBS !== undefined) return new R2Store(env.RADICAL_BLOBS);
   const settings = s3SettingsOf(env);
   if (settings !== null) return new S3Store(settings);
+  if (env.RADICAL_BLOBS !== undefined) return new R2Store(env.RADICAL_BLOBS);
   throw new RadicalError(
     "internal_error",
     "the location is not configured: RADICAL_BLOBS must be bound to an R2 bucket",
-    "deploy with radical deploy, which makes the bucket; or set RADICAL_BLOBS_S3_URL and the key of a bucket elsewhere",
+    "deploy with radical deploy, which makes the bucket; or set BLOBS_S3_URL and the key of a bucket elsewhere",
   );
 }
 
 function s3SettingsOf(env: BlobBindings): S3Settings | null {
-  const { RADICAL_BLOBS_S3_URL: url, RADICAL_BLOBS_S3_KEY_ID: keyId, RADICAL_BLOBS_S3_SECRET: secret } = env;
+  const { BLOBS_S3_URL: url, BLOBS_S3_KEY_ID: keyId, BLOBS_S3_SECRET: secret } = env;
   if (!url) return null;
   if (URL.canParse(url) && keyId && secret)
-    return { url: url.replace(/\/+$/, ""), region: env.RADICAL_BLOBS_S3_REGION || "us-east-1", keyId, secret };
+    return { url: url.replace(/\/+$/, ""), region: env.BLOBS_S3_REGION || "us-east-1", keyId, secret };
   throw new RadicalError(
     "internal_error",
-    "the location is not configured: RADICAL_BLOBS_S3_URL must be the URL of a bucket, with RADICAL_BLOBS_S3_KEY_ID and RADICAL_BLOBS_S3_SECRET",
+    "the location is not configured: BLOBS_S3_URL must be the URL of a bucket, with BLOBS_S3_KEY_ID and BLOBS_S3_SECRET",
     "set all three for this Worker; the last one is a secret",
   );
 }

@@ -5,7 +5,7 @@
 import { join, relative, resolve } from "node:path";
 import { BLOB_CRON, type CacheChoice } from "@radical/protocol";
 import type { Assets } from "../../build/build-app.ts";
-import { bindingsOf } from "../../build/bindings.ts";
+import { bindingsOf, blobBindings } from "../../build/bindings.ts";
 import { CommandError, EXIT_USAGE } from "../../command-error.ts";
 import { COMPATIBILITY_DATE } from "../../local/miniflare.ts";
 import { routesOf } from "./routes.ts";
@@ -183,10 +183,10 @@ function waysOf(primary: PrimaryWay): {
 /** The bucket of the bytes, and the schedule by which they are collected. */
 function blobsOf(theirs: WranglerConfig, blobs: EdgeNeeds["blobs"]): Readonly<Record<string, unknown>> {
   if (blobs === null) return {};
-  const crons = theirs.triggers?.crons ?? [];
+  const { r2_buckets: buckets, triggers } = blobBindings(blobs.bucket);
   return {
-    ...listOf(theirs, "r2_buckets", [{ binding: "RADICAL_BLOBS", bucket_name: blobs.bucket }]),
-    triggers: { ...theirs.triggers, crons: [...crons, BLOB_CRON] },
+    ...listOf(theirs, "r2_buckets", buckets),
+    triggers: { ...theirs.triggers, crons: [...(theirs.triggers?.crons ?? []), ...triggers.crons] },
   };
 }
 

@@ -34,7 +34,7 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     },
     {
       what: "bytes of one blob, at most",
-      from: `${CLI}/config/config.ts#MAX_BLOB_BYTES`,
+      from: `${CLI}/config/blobs-schema.ts#MAX_BLOB_BYTES`,
       unit: "bytes",
       atLimit: "`config_invalid`",
     },

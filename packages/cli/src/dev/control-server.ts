@@ -146,7 +146,7 @@ async function answerTo({ build, control }: ControlOptions, request: IncomingMes
 /** Null: it is a POST with JSON. A page of the web would have to ask before it may send this type. */
 function refusalOfPost({ method, headers }: IncomingMessage): Answer | null {
   if (method !== "POST")
-    return { status: 405, body: errorBody("method_not_allowed", "GET or POST", "see docs/cli.md") };
+    return { status: 405, body: errorBody("method_not_allowed", "GET or POST", "see docs/how-to/dev.md") };
   if (headers["content-type"]?.split(";")[0] === "application/json") return null;
   return { status: 415, body: errorBody("not_json", "the body must be JSON", "set content-type: application/json") };
 }

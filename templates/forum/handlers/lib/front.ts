@@ -1,8 +1,8 @@
 /**
  * The front page: the newest stories, the hottest first. Each vote and each comment changes the rank of some story, and everybody
- * reads the front page. If it was ranked anew each time, no location could have it for long. So whoever is the first in a minute to
- * vote, comment or post ranks it, for those who read it in the next one: nobody reads what somebody is writing. Where nothing has
- * happened for a minute, whoever reads it ranks for themselves.
+ * reads the front page. If it was ranked anew each time, no location could have it for long. So the first one in a minute who
+ * votes, comments or posts ranks it, for those who read it in the next minute. Nobody reads what somebody is writing. Where nothing
+ * has happened for a minute, whoever reads it ranks for themselves.
  */
 import { now } from "@radical/sdk";
 import { heat } from "./ranking";

@@ -9,6 +9,7 @@ const wanted = { city: "Zürich", arrival: new Date(Date.now() + 7 * 86_400_000)
 
 /** So many hotels are looked at first, and so many at most. */
 const [FIRST_HOTELS, MOST_HOTELS] = [10, 50];
+const [FIRST_ATTRACTIONS, MOST_ATTRACTIONS] = [10, 50];
 
 /** `#/hotels/<id>` is a hotel, `#/bookings` the guest's bookings, anything else the search. */
 async function render() {
@@ -56,11 +57,17 @@ function foundView(hotel) {
 }
 
 async function showHotel(id) {
-  const [{ hotel, reviews }, near] = await Promise.all([call("hotel", { id }), call("attractions", { hotel: id })]);
+  const attractions = (limit) => call("attractions", { hotel: id, limit });
+  const [{ hotel, reviews }, near] = await Promise.all([call("hotel", { id }), attractions(FIRST_ATTRACTIONS)]);
   const me = session();
   const newest = reviewsOf(reviews);
   const rest = older((before) => call("reviews", { hotel: id, before }).then(reviewsOf), reviewView);
   rest.begin(newest);
+  const nearBy = h("ul", {}, near.map(attractionView));
+  const more = action("More", async () => {
+    nearBy.replaceChildren(...(await attractions(MOST_ATTRACTIONS)).map(attractionView));
+    more.remove();
+  });
   show(
     h("h2", {}, hotel.name),
     h("p", {}, hotelFacts(hotel)),
@@ -72,11 +79,8 @@ async function showHotel(id) {
           location.hash = "/bookings";
         }),
     h("h2", {}, "Near by"),
-    h(
-      "ul",
-      {},
-      near.map((place) => h("li", {}, `${place.name} (${place.kind}), ${place.km} km`)),
-    ),
+    nearBy,
+    near.length < FIRST_ATTRACTIONS ? null : more,
     h("h2", {}, "Reviews"),
     me === null
       ? null
@@ -95,6 +99,10 @@ async function showHotel(id) {
     newest.entries.length === 0 ? h("p", {}, "Nobody has written one yet.") : null,
     rest,
   );
+}
+
+function attractionView({ name, kind, km }) {
+  return h("li", {}, `${name} (${kind}), ${km} km`);
 }
 
 /** A guest has one review of a hotel. */

@@ -82,7 +82,7 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       what: "fuel: about the number of WebAssembly instructions",
       from: `${PROTOCOL}/module-content.ts#DEFAULT_LIMITS.fuel`,
       unit: "million",
-      of: "or `limits.fuel` of [the configuration](configuration.md)",
+      of: "or `limits.fuel` of [the configuration](cli.md#radicalconfigts)",
       atLimit: "trap `out_of_fuel`",
     },
     {
@@ -222,7 +222,7 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     },
     {
       what: "memory of an isolate, at most",
-      from: `${CLI}/config/config.ts#MAX_MEMORY_BYTES`,
+      from: `${CLI}/config/schema.ts#MAX_MEMORY_BYTES`,
       unit: "bytes",
       atLimit: "`config_invalid`",
     },
@@ -234,7 +234,7 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     },
     {
       what: "Durable Object of a location, at most",
-      from: `${CLI}/config/config.ts#MAX_OBJECT_BYTES`,
+      from: `${CLI}/config/schema.ts#MAX_OBJECT_BYTES`,
       unit: "bytes",
       atLimit: "`config_invalid`",
     },

@@ -11,7 +11,7 @@ import { openItems, parseStorageAddress, type StorageAddress } from "@radical/lv
 import { INDEX_STATES, type SampleLine, type SamplePath, SAMPLES_PATH, tableOf, type UnitId } from "@radical/protocol";
 import type { AppBuild } from "../build/build-app.ts";
 import { bundleWorkerAround } from "../build/bundle.ts";
-import type { Location } from "../config/config.ts";
+import type { Location } from "../config/locations.ts";
 import { Child, MODULE_ENDING } from "../local/child.ts";
 import type { Address, DelayProxy } from "../local/delay-proxy.ts";
 import { LocalDeployment } from "../local/deployment.ts";

@@ -5,7 +5,7 @@ import { compileModule, type HandlerModule } from "@radical/wasm-host";
 import { type AppBuild, buildApp, framesOf } from "../build/build-app.ts";
 import { startCompiler } from "../build/compile.ts";
 import { CommandError } from "../command-error.ts";
-import type { Location } from "../config/config.ts";
+import type { Location } from "../config/locations.ts";
 import type { Project } from "../config/load-config.ts";
 import { seedItems } from "../data/data-work.ts";
 import { type Benchmark, type Call, loadBenchmark } from "./benchmark.ts";

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
 import { CommandError, EXIT_FAILED, EXIT_OK } from "../command-error.ts";
-import { MAX_LOSS_PERCENT, MAX_ROUND_TRIP_MS, parseLocations, withCommonDistance } from "../config/config.ts";
+import { MAX_LOSS_PERCENT, MAX_ROUND_TRIP_MS, parseLocations, withCommonDistance } from "../config/locations.ts";
 import { loadProject } from "../config/load-config.ts";
 import type { DevEvent } from "../dev/dev-events.ts";
 import type { DevServer } from "../dev/start-dev.ts";

@@ -122,7 +122,7 @@ async function answerTo({ build, control }: ControlOptions, request: IncomingMes
       if (current === null) return buildErrorAnswer(build());
       if (request.method === "GET") return { status: 200, body: JSON.stringify(current.faults()) };
       if (request.method !== "POST")
-        return { status: 405, body: errorBody("method_not_allowed", "GET or POST", "see docs/cli.md") };
+        return { status: 405, body: errorBody("method_not_allowed", "GET or POST", "see docs/how-to/dev.md") };
       // A page of the web would have to ask before it may send this type.
       if (request.headers["content-type"]?.split(";")[0] !== "application/json")
         return {

@@ -9,7 +9,7 @@ import type { Manifest } from "@radical/protocol";
 import type { AppBuild } from "../build/build-app.ts";
 import { bundleAppWorker, bundleDevWorker, bundleOwnWorker } from "../build/bundle.ts";
 import { linkStaticFiles } from "../build/static-files.ts";
-import type { Location } from "../config/config.ts";
+import type { Location } from "../config/locations.ts";
 import type { LocalDeployment } from "../local/deployment.ts";
 import { type FaultChange, type Faults, FaultSwitches } from "../local/faults.ts";
 import type { Edge, EdgeLocation, WorkerFiles } from "../local/miniflare.ts";

@@ -3,7 +3,7 @@ import type { Diagnostic } from "@radical/analyzer";
 import type { HandlerPlan } from "@radical/protocol";
 import type { LogLine } from "@radical/runtime";
 import type { LeftOutFile } from "../build/static-files.ts";
-import type { Location } from "../config/config.ts";
+import type { Location } from "../config/locations.ts";
 import type { Faults } from "../local/faults.ts";
 
 export type RequestLine = Extract<LogLine, { readonly event: "request" }>;

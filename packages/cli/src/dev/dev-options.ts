@@ -1,6 +1,6 @@
 /** Options of `radical dev` as a function. */
 import type { TestHooks } from "@radical/protocol";
-import type { Location } from "../config/config.ts";
+import type { Location } from "../config/locations.ts";
 import type { Project } from "../config/load-config.ts";
 import type { Address, LinkFaults } from "../local/delay-proxy.ts";
 import type { DevEvent } from "./dev-events.ts";

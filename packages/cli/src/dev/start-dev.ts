@@ -8,7 +8,7 @@ import { LogRing } from "@radical/lvi-server";
 import type { Manifest } from "@radical/protocol";
 import { startCompiler } from "../build/compile.ts";
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
-import type { Location } from "../config/config.ts";
+import type { Location } from "../config/locations.ts";
 import { Closers } from "../local/closers.ts";
 import { LocalDeployment } from "../local/deployment.ts";
 import { KEY_FILE, loadDeploymentKey } from "../local/deployment-key.ts";

@@ -1,7 +1,7 @@
 /** The events of `radical dev` as lines for people. */
 import { terminalText } from "@radical/protocol";
 import { fallbackWords, leftOutLines } from "../build/build-app.ts";
-import { describeDistance } from "../config/config.ts";
+import { describeDistance } from "../config/locations.ts";
 import type { DevEvent, HandlerLine, RequestLine } from "../dev/dev-events.ts";
 import { FAULTS_PATH } from "../dev/control-server.ts";
 import type { Faults } from "../local/faults.ts";

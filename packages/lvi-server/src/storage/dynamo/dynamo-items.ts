@@ -1,6 +1,6 @@
 /** The items in DynamoDB, to be looked at. */
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { unitId } from "@radical/protocol";
+import { prefixEnd, unitId } from "@radical/protocol";
 import type { StoredItem } from "../../core/version-table.ts";
 import type { ItemReader } from "../items.ts";
 import type { StorageAddress } from "../storage-address.ts";
@@ -32,14 +32,23 @@ export class DynamoItems implements ItemReader {
     return item === null ? null : storedUnit(item);
   }
 
-  async *items(table: string | null): AsyncIterable<StoredUnit> {
-    if (table === null) {
-      for await (const item of this.#dynamo.scan(this.#tables.items, null)) yield storedUnit(item);
-      return;
-    }
+  items(table: string | null): AsyncIterable<StoredUnit> {
+    return table === null ? this.#all() : this.itemsWith(table, "", null);
+  }
+
+  async *itemsWith(table: string, prefix: string, most: number | null): AsyncIterable<StoredUnit> {
     const layout = await Layout.read(this.#dynamo, this.#tables);
-    const range = { table, from: null, to: null };
-    for await (const item of orderedItems(this.#dynamo, this.#tables, layout, range, null)) yield storedUnit(item);
+    const [from, to] = [prefix, prefixEnd(prefix)].map((bound) => (bound === "" ? null : bound));
+    const range = { table, from: from ?? null, to: to ?? null };
+    let left = most ?? Number.POSITIVE_INFINITY;
+    for await (const item of orderedItems(this.#dynamo, this.#tables, layout, range, most)) {
+      if (left-- === 0) return;
+      yield storedUnit(item);
+    }
+  }
+
+  async *#all(): AsyncIterable<StoredUnit> {
+    for await (const item of this.#dynamo.scan(this.#tables.items, null)) yield storedUnit(item);
   }
 
   close(): Promise<void> {

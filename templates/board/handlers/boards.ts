@@ -1,16 +1,7 @@
 /** Boards: making them, their members and columns, and looking at them. Only members see or change a board. */
 import { abort, ascending, now, uuid } from "@radical/sdk";
 import { authenticate } from "./lib/accounts";
-import {
-  addMember,
-  columnsOf,
-  countCards,
-  findBoard,
-  findColumn,
-  membersOf,
-  putColumn,
-  viewCards,
-} from "./lib/boards";
+import { addMember, columnsOf, countCards, findBoard, findColumn, membersOf, putColumn, viewCards } from "./lib/boards";
 import { logChange } from "./lib/log";
 import { findPerson } from "./lib/people";
 import {

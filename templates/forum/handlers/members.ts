@@ -2,18 +2,7 @@
 import { abort, ascending, now, uuid } from "@radical/sdk";
 import { Session, authenticate, checkPassword, closeSession, createAccount, openSession } from "./lib/accounts";
 import { keepFrontRanked } from "./lib/front";
-import {
-  Comment,
-  MAX_DEPTH,
-  Member,
-  Story,
-  comments,
-  karma,
-  members,
-  stories,
-  tallies,
-  votes,
-} from "./lib/records";
+import { Comment, MAX_DEPTH, Member, Story, comments, karma, members, stories, tallies, votes } from "./lib/records";
 import { depthOf, findStory, tallyOf } from "./lib/stories";
 
 /** Makes an account and logs in. */

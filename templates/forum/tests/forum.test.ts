@@ -28,8 +28,7 @@ async function karma(name: string): Promise<number> {
   return (await app.result("member", { name })).karma;
 }
 
-test("a story is on the front page at once if nobody has ranked it for a while", async () => {
-  // As in the seed.
+test("a story is on the front page at once where little happens", async () => {
   const story = await post(await join("early"), "First of the day");
   expect((await app.result("homepage", {}, { location: "far" })).map(({ id }) => id)).toContain(story);
 });

@@ -2,17 +2,7 @@
 import { abort, ascending, now, uuid } from "@radical/sdk";
 import { Session, authenticate, checkPassword, closeSession, createAccount, openSession } from "./lib/accounts";
 import { DAY_MS, dayNumber } from "./lib/days";
-import {
-  Booking,
-  BookingPage,
-  Review,
-  Taken,
-  bookings,
-  hotels,
-  reviews,
-  reviewsByGuest,
-  taken,
-} from "./lib/records";
+import { Booking, BookingPage, Review, Taken, bookings, hotels, reviews, reviewsByGuest, taken } from "./lib/records";
 import { checkLength, findHotel, freeRooms, takenIn, takenKey } from "./lib/rooms";
 
 /** Makes an account and logs in. */
@@ -48,6 +38,7 @@ export function book(token: string, hotel: string, arrival: string, count: i32):
   made.id = `${ascending(now())}-${uuid()}`;
   made.guest = name;
   made.hotel = hotel;
+  made.hotelName = place.name;
   made.room = rooms[0];
   made.arrival = arrival;
   made.nights = count;

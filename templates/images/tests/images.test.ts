@@ -157,6 +157,18 @@ test("a pool keeps its order, with each image once", async () => {
   expect(await order()).toEqual([last, ...before.slice(1, 3)]);
 });
 
+test("pools come in pages, in the order of their names", async () => {
+  const token = await join("librarian");
+  for (const name of ["Zebras", "Antelopes", "Meerkats"]) await app.result("createPool", { token, name });
+  const first = await app.result("listPools", { limit: 2 }, { location: "far" });
+  await app.result("createPool", { token, name: "Aardvarks" });
+  const rest = await app.result("listPools", { after: first.next });
+  const names = [...first.pools, ...rest.pools].map(({ name }) => name);
+  expect(names).toEqual(names.toSorted());
+  expect(names).toEqual(expect.arrayContaining(["Antelopes", "Meerkats", "Zebras"]));
+  expect(names).not.toContain("Aardvarks");
+});
+
 test("another word for a tag means the tag, in tagging and in searching", async () => {
   const token = await join("namer");
   const image = await upload(token, ["feline"]);

@@ -25,7 +25,7 @@ export function logout(token: string): void {
   closeSession(token);
 }
 
-/** What everybody may see of a person, with the newest posts. */
+/** The page of a person, which everybody may see, with the newest posts. */
 export function profile(name: string): ProfileView {
   const person = findPerson(name);
   const view = new ProfileView();
@@ -44,13 +44,13 @@ export function posts(name: string, before: string | null = null, limit: i32 = 2
   return viewPostsOf(name, before, limit);
 }
 
-/** Who follows a person, in the order of the names; `after`: the names behind a page. */
+/** The followers of a person, in the order of the names; `after`: the names behind a page. */
 export function followersOf(name: string, after: string | null = null, limit: i32 = 50): PeoplePage {
   findPerson(name);
   return viewNames(followers, name, after, limit);
 }
 
-/** Whom a person follows, in the order of the names; `after`: the names behind a page. */
+/** Those that a person follows, in the order of the names; `after`: the names behind a page. */
 export function followingOf(name: string, after: string | null = null, limit: i32 = 50): PeoplePage {
   findPerson(name);
   return viewNames(following, name, after, limit);

@@ -1,6 +1,5 @@
 /** Boards and their columns: which is meant, who may see it, and where cards are. */
 import { abort } from "@radical/sdk";
-import { isName } from "./accounts";
 import { atEnd, between } from "./order";
 import {
   Board,
@@ -46,8 +45,9 @@ export function findOpenCard(id: string, name: string): Card {
   return card;
 }
 
+/** Looks at all members, as the page of the board does: wherever somebody has seen the board, a location knows them. */
 export function isMember(board: string, name: string): bool {
-  return isName(name) && members.has(board + "/" + name);
+  return membersOf(board).includes(name);
 }
 
 /** Makes somebody a member. */

@@ -44,11 +44,12 @@ export class Vote {
 }
 
 /**
- * The newest stories, at most {@link FRONT_LENGTH}, the hottest first as of `rankedAt`: lib/front.ts. All of it is written at once, so
- * it is one item.
+ * The newest stories, at most {@link FRONT_LENGTH}, the hottest first as of a minute: lib/front.ts. All of it is written and read at
+ * once, so it is one item.
  */
 export class Front {
-  rankedAt: i64 = 0;
+  /** Since 1970. */
+  minute: i64 = 0;
   places: Place[] = [];
 }
 
@@ -120,6 +121,5 @@ export const members = new Table<Member>("members");
 export const karma = new Counter("karma");
 /** By `id of the story/name`, or `id of the story/id of the comment/name`. */
 export const votes = new Table<Vote>("votes");
-/** One item, {@link FRONT}. */
+/** Of the last two minutes: lib/front.ts. */
 export const fronts = new Table<Front>("fronts");
-export const FRONT = "front";

@@ -37,6 +37,8 @@ export class Booking {
   id: string = "";
   guest: string = "";
   hotel: string = "";
+  /** As the hotel was called then. */
+  hotelName: string = "";
   room: i32 = 0;
   /** Day of arrival, `2026-12-24`. */
   arrival: string = "";

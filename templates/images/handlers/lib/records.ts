@@ -3,7 +3,7 @@
  *
  * Stored records keep their field names: a field may be added (older records get its initializer) or removed.
  */
-import { Counter, Table, ascending } from "@radical/sdk";
+import { Counter, Index, Table, ascending } from "@radical/sdk";
 
 /** An image, without what changes all the time. They are numbered from 1 in the order of their uploads, and never deleted. */
 export class Image {
@@ -77,6 +77,13 @@ export class SearchPage {
   next: i32 = 0;
 }
 
+/** Pools, in the order of their names. */
+export class PoolList {
+  pools: Pool[] = [];
+  /** Give it as `after` for the pools behind them; null at the end. */
+  next: string | null = null;
+}
+
 export class PoolPage {
   id: string = "";
   name: string = "";
@@ -112,5 +119,6 @@ export const words = new Table<Word>("words");
 export const comments = new Table<Comment>("comments");
 /** By id. */
 export const pools = new Table<Pool>("pools");
+export const poolsByName = new Index<Pool>(pools, "name");
 /** By `id of the pool/position`: lib/order.ts. */
 export const pooled = new Table<Member>("pooled");

@@ -47,6 +47,11 @@ const DEV = {
       unit: "percent",
       words: "how much of what is sent between locations and primary is lost, and sent again",
     },
+    env: {
+      kind: "text",
+      placeholder: "name",
+      words: "environment of wrangler.jsonc that the Worker's bindings come from (default: its top level)",
+    },
     reset: { kind: "flag", words: "delete data and caches of earlier runs first" },
     acceptMisfits: {
       kind: "flag",
@@ -113,6 +118,7 @@ async function dev(options: DevOptions): Promise<void> {
     onEvent,
     ...port,
     locations,
+    ...(options.env === null ? {} : { environment: options.env }),
     reset: options.reset,
     acceptMisfits: options.acceptMisfits,
     host: options.host,

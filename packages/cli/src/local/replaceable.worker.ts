@@ -51,9 +51,28 @@ export function replaceableRuntime(
       const fetch: RadicalWorker["fetch"] = (request, env, context) =>
         runtime.takeModule(request, env) ??
         (entryOf(application, runtime.current.manifest) as RadicalWorker).fetch(request, env, context);
-      return { ...(own as RadicalWorker), fetch };
+      return tellingFaults({ ...(own as RadicalWorker), fetch });
     },
   };
+}
+
+/** The platform's; the compiler's typings have a smaller one of that name. */
+const log = console as unknown as { readonly error: (words: string) => void };
+
+/** Logs what the application throws: else the platform alone knows it. */
+function tellingFaults<Handlers extends object>(handlers: Handlers): Handlers {
+  const telling = Object.entries(handlers as Record<string, (...args: unknown[]) => unknown>).map(([name, handle]) => [
+    name,
+    async (...args: unknown[]): Promise<unknown> => {
+      try {
+        return await handle(...args);
+      } catch (error) {
+        log.error(`${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+        throw error;
+      }
+    },
+  ]);
+  return Object.fromEntries(telling) as Handlers;
 }
 
 /** What is made of a module, until there is another one. */

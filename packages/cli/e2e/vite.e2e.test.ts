@@ -55,7 +55,7 @@ async function startVite(proxy: object = {}): Promise<string> {
     root: folder,
     configFile: join(folder, "vite.config.mjs"),
     logLevel: "silent",
-    // A port that is taken is no reason to fail: it takes the next.
+    // If another program has the port, Vite takes the next.
     server: { host: "127.0.0.1", port: 5173, ...proxy },
     // Nobody looks for packages that are to be bundled.
     optimizeDeps: { noDiscovery: true },

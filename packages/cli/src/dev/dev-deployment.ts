@@ -15,6 +15,7 @@ import type { Edge, EdgeLocation, WorkerFiles } from "../local/miniflare.ts";
 import type { ProcessRecord } from "../local/process-record.ts";
 import { registerModule, untilServable } from "../local/register-module.ts";
 import type { BuildState } from "./build-state.ts";
+import { CentralEstimate } from "./central-estimate.ts";
 import { type Control, type ControlServer, startControlServer } from "./control-server.ts";
 import type { DevEvent } from "./dev-events.ts";
 import { CENTRAL, type DevOptions, type Link } from "./dev-options.ts";
@@ -49,6 +50,7 @@ export class DevDeployment {
   readonly #local: LocalDeployment;
   readonly #links = new Map<string, Link>();
   readonly #shown = new ShownExecutions();
+  readonly #central: CentralEstimate | null;
   /** The build that serves, or is about to. A server is given its module when it starts. */
   #app: AppBuild | null = null;
   #control: Control | null = null;
@@ -60,6 +62,7 @@ export class DevDeployment {
   constructor(options: DevDeploymentOptions) {
     this.#options = options;
     this.#local = options.local;
+    this.#central = options.central === true ? new CentralEstimate(options.locations) : null;
   }
 
   get url(): string {
@@ -215,10 +218,18 @@ export class DevDeployment {
   }
 
   #onLog(level: string, message: string): void {
-    const event = eventOfWorkerLog(level, message);
+    const event = this.#compared(eventOfWorkerLog(level, message));
     const shown = "level" in event && event.level !== "log" ? (event.level as "info") : "info";
     this.#options.log.add(shown, `${JSON.stringify(event)}\n`);
     this.#tell("edge", event);
+  }
+
+  /** A call beside the wait for a central server, if those are compared. */
+  #compared(event: DevEvent): DevEvent {
+    const centralMs = event.event === "request" ? (this.#central?.of(event) ?? null) : null;
+    return event.event === "request" && centralMs !== null
+      ? { ...event, centralMs: Math.round(centralMs * 10) / 10 }
+      : event;
   }
 
   /** Tells a line that a handler has logged once. */

@@ -83,7 +83,8 @@ export type DevEvent =
     }
   /** An answer of the application's Worker to something else than a call, or a static file. Its location tells calls. */
   | ({ readonly event: "answered" } & FrontAnswer & { readonly location: string })
-  | RequestLine
+  /** `centralMs`, with --central: how long the same caller would have waited for a server beside the primary, about. */
+  | (RequestLine & { readonly centralMs?: number })
   /** Of a run at a location, or at the primary. */
   | HandlerLine
   | LocationWarning

@@ -44,6 +44,22 @@ test.each([
 });
 
 test.each([
+  [undefined, "200"],
+  [153.7, "200  central: about 154 ms"],
+  [97, "200  central: about the same"],
+] as const)("a call stands beside the wait for a central server: %s", (centralMs, shown) => {
+  const ids = { execution: "e", trace: null, code: null, fuel: null, reason: null, verdict: null } as const;
+  const line = { event: "request", level: "info", location: "VA", handler: "like", status: 200, ...ids } as const;
+  const call = {
+    ...line,
+    path: "speculative",
+    ms: { total: 101 },
+    ...(centralMs === undefined ? {} : { centralMs }),
+  } as const;
+  expect(devLine(call, createTerminal({ quiet: true }))?.split(" ms  ")[1]).toBe(shown);
+});
+
+test.each([
   ["/login", "route", 200, `POST /login    VA       route         ${" ".repeat(47)}total    3.5 ms  200`],
   ["/a", "file", 404, `POST /a        VA       file          ${" ".repeat(47)}total    3.5 ms  404`],
 ] as const)("an answer of the application's own stands below those of calls: %s", (path, by, status, shown) => {

@@ -152,7 +152,7 @@ const PATH_STYLES: Readonly<Record<Path, Style>> = {
 const PLAIN_REASONS: readonly RequestLine["reason"][] = [null, "valid", "unchanged"];
 
 /** Handler, location, path, then where the time went in milliseconds, and the status. Then why it took longer than it may, and whether an early result was wrong. */
-function requestLine(line: RequestLine, { style }: Terminal): string {
+function requestLine(line: RequestLine & { readonly centralMs?: number }, { style }: Terminal): string {
   const path =
     line.path === null ? "-".padEnd(PATH_WIDTH) : style(PATH_STYLES[line.path], line.path.padEnd(PATH_WIDTH));
   const times = PHASES.map((phase) => {
@@ -165,8 +165,18 @@ function requestLine(line: RequestLine, { style }: Terminal): string {
     ...(PLAIN_REASONS.includes(line.reason) ? [] : [terminalText(line.reason ?? "")]),
     ...(line.verdict === "corrected" || line.verdict === "failed" ? [`shown result ${line.verdict}`] : []),
   ];
+  if (line.centralMs !== undefined) notes.push(centralWords(line.centralMs, line.ms["total"] ?? 0));
   const why = notes.length === 0 ? "" : `  ${style("dim", notes.join(", "))}`;
   return `${terminalText(line.handler ?? "-").padEnd(14)} ${terminalText(line.location).padEnd(8)} ${path}  ${times.join("  ")} ms  ${status}${why}`;
+}
+
+/** Less is nothing that anybody notices, and not exact. */
+const SAME_MS = 5;
+
+function centralWords(centralMs: number, totalMs: number): string {
+  return Math.abs(centralMs - totalMs) < SAME_MS
+    ? "central: about the same"
+    : `central: about ${Math.round(centralMs)} ms`;
 }
 
 /** Where a request line has the phases before `total`. */

@@ -15,7 +15,7 @@ import { type DevServer, startDev } from "./dev/start-dev.ts";
 
 export interface TestAppOptions extends Pick<
   DevOptions,
-  "central" | "link" | "vars" | "testHooks" | "followupTimeoutMs" | "readLeaseMs"
+  "central" | "environment" | "link" | "vars" | "testHooks" | "followupTimeoutMs" | "readLeaseMs"
 > {
   /** Folder of the application. Default: the working directory. */
   readonly project?: string;

@@ -1,9 +1,7 @@
 /** The processes of `radical dev`: the LVI server, the locations with their links to it, and the one port in front of them. */
 import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
-import { parseEnv } from "node:util";
 import type { LogRing } from "@radical/lvi-server";
 import type { Manifest } from "@radical/protocol";
 import type { AppBuild } from "../build/build-app.ts";
@@ -12,11 +10,13 @@ import { linkStaticFiles } from "../build/static-files.ts";
 import { blobVarsOf } from "../config/blobs-schema.ts";
 import type { Location } from "../config/locations.ts";
 import type { LocalDeployment } from "../local/deployment.ts";
+import type { AppBindings } from "../local/app-bindings.ts";
 import { type FaultChange, type Faults, FaultSwitches } from "../local/faults.ts";
 import type { Edge, EdgeLocation, WorkerFiles } from "../local/miniflare.ts";
 import type { ProcessRecord } from "../local/process-record.ts";
 import { registerModule, untilServable } from "../local/register-module.ts";
 import type { BuildState } from "./build-state.ts";
+import { CentralEstimate } from "./central-estimate.ts";
 import { type Control, type ControlServer, startControlServer } from "./control-server.ts";
 import type { DevEvent } from "./dev-events.ts";
 import { CENTRAL, type DevOptions, type Link } from "./dev-options.ts";
@@ -28,17 +28,19 @@ import { removeRunning, writeRunning } from "./running-dev.ts";
 
 export interface DevDeploymentOptions extends Pick<
   DevOptions,
-  "project" | "central" | "vars" | "link" | "testHooks" | "followupTimeoutMs" | "signal" | "onEvent"
+  "project" | "central" | "link" | "testHooks" | "followupTimeoutMs" | "signal" | "onEvent"
 > {
   readonly local: LocalDeployment;
   readonly record: ProcessRecord;
-  /** The folder of the application. */
-  readonly root: string;
   readonly host: string;
   readonly port: number;
   readonly locations: readonly Location[];
   readonly readLeaseMs: number;
   readonly log: LogRing;
+  /** Of the application's own Worker. */
+  readonly vars: Readonly<Record<string, string>>;
+  /** Null: the application has no wrangler configuration. */
+  readonly bindings: Promise<AppBindings | null>;
   readonly build: () => BuildState;
   /** Does this between builds. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
@@ -49,6 +51,7 @@ export class DevDeployment {
   readonly #local: LocalDeployment;
   readonly #links = new Map<string, Link>();
   readonly #shown = new ShownExecutions();
+  readonly #central: CentralEstimate | null;
   /** The build that serves, or is about to. A server is given its module when it starts. */
   #app: AppBuild | null = null;
   #control: Control | null = null;
@@ -60,6 +63,7 @@ export class DevDeployment {
   constructor(options: DevDeploymentOptions) {
     this.#options = options;
     this.#local = options.local;
+    this.#central = options.central === true ? new CentralEstimate(options.locations) : null;
   }
 
   get url(): string {
@@ -107,21 +111,18 @@ export class DevDeployment {
 
   /** Throws a CommandError for a Worker that can't be started. */
   async open(app: AppBuild): Promise<void> {
-    const { local, project, root, host, vars, record, signal, locations, onEvent } = this.#options;
+    const { local, project, host, vars, record, signal, locations, onEvent } = this.#options;
     const entryToken = randomUUID();
+    const bindings = await this.#options.bindings;
     await this.#untilServable(app);
     const edge = await local.startEdge(
       {
         locations: locations.map((location) => this.#edgeLocation(location)),
         entryToken,
-        vars: {
-          ...(isLoopbackName(host) ? LOOPBACK : {}),
-          ...blobVarsOf(project.config.blobs),
-          ...(await devVars(root)),
-          ...vars,
-        },
+        vars: { ...(isLoopbackName(host) ? LOOPBACK : {}), ...blobVarsOf(project.config.blobs), ...vars },
+        ...(bindings === null ? {} : { bindings }),
         routerWorker: await bundleOwnWorker("local/router.worker"),
-        cacheFolder: join(local.folder, "cache"),
+        storageFolder: join(local.folder, ...STORAGE),
         isWipeable: true,
         onLog: (level, message) => this.#onLog(level, message),
       },
@@ -135,6 +136,7 @@ export class DevDeployment {
     this.#collectHourly(edge);
     front.serve({ url: edge.url, token: entryToken });
     await this.#tellRunning();
+    if (bindings !== null) onEvent({ event: "bindings", url: front.url, ...bindings.told });
     onEvent({ event: "ready", url: front.url, locations, handlers: Object.keys(app.manifest.handlers) });
   }
 
@@ -162,8 +164,14 @@ export class DevDeployment {
 
   async #openFront(): Promise<FrontServer> {
     if (this.#front !== null) return this.#front;
-    const { host, port } = this.#options;
-    const opened = await startFrontServer({ ...this.#controlOptions, host, port });
+    const { host, port, locations, onEvent } = this.#options;
+    const opened = await startFrontServer({
+      ...this.#controlOptions,
+      host,
+      port,
+      onAnswer: (answer) =>
+        onEvent({ event: "answered", ...answer, location: answer.location ?? locations[0]?.name ?? "" }),
+    });
     this.#local.onStop(() => opened.close());
     return (this.#front = opened);
   }
@@ -222,10 +230,18 @@ export class DevDeployment {
   }
 
   #onLog(level: string, message: string): void {
-    const event = eventOfWorkerLog(level, message);
+    const event = this.#compared(eventOfWorkerLog(level, message));
     const shown = "level" in event && event.level !== "log" ? (event.level as "info") : "info";
     this.#options.log.add(shown, `${JSON.stringify(event)}\n`);
     this.#tell("edge", event);
+  }
+
+  /** A call beside the wait for a central server, if those are compared. */
+  #compared(event: DevEvent): DevEvent {
+    const centralMs = event.event === "request" ? (this.#central?.of(event) ?? null) : null;
+    return event.event === "request" && centralMs !== null
+      ? { ...event, centralMs: Math.round(centralMs * 10) / 10 }
+      : event;
   }
 
   /** Tells a line that a handler has logged once. */
@@ -263,14 +279,11 @@ export class DevDeployment {
 
 const HOUR_MS = 3_600_000;
 
+/** In the state folder, as wrangler lays its own out: `wrangler d1 … --local --persist-to .radical/edge` finds the same databases. */
+const STORAGE = ["edge", "v3"];
+
 /** Only programs of this machine reach the port: pages that another one of them serves may call, and everybody may put blobs. */
 const LOOPBACK = { RADICAL_LOOPBACK_ORIGINS: "1", RADICAL_BLOBS_OPEN: "1" };
-
-/** Variables and secrets of the application's own Worker on this machine, as `.dev.vars` has them: `NAME=value` lines. */
-async function devVars(root: string): Promise<Readonly<Record<string, string>>> {
-  const text = await readFile(join(root, ".dev.vars"), "utf8").catch(() => "");
-  return Object.fromEntries(Object.entries(parseEnv(text)).map(([name, value]) => [name, value ?? ""]));
-}
 
 function eventOfWorkerLog(level: string, message: string): DevEvent {
   try {

@@ -9,6 +9,10 @@ import type { Manifest } from "@radical/protocol";
 import { startCompiler } from "../build/compile.ts";
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
 import type { Location } from "../config/locations.ts";
+import { readDevVars } from "../config/dev-vars.ts";
+import type { Project } from "../config/load-config.ts";
+import { checkUserConfig, readUserConfig } from "../config/user-config.ts";
+import { type AppBindings, bindingsOfConfig } from "../local/app-bindings.ts";
 import { Closers } from "../local/closers.ts";
 import { LocalDeployment } from "../local/deployment.ts";
 import { KEY_FILE, loadDeploymentKey } from "../local/deployment-key.ts";
@@ -73,6 +77,11 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
 
   const isWatching = options.watch === true;
   const colours = options.colours === true;
+  const environment = options.environment ?? null;
+  const vars = { ...(await readDevVars(project.root, environment)), ...options.vars };
+  const bindings = readBindings(project, environment, vars);
+  // Its error is told when the first build is done.
+  bindings.catch(() => undefined);
   const compiler = await startCompiler({ colours, isKept: isWatching });
   closers.push(() => session.settled());
   closers.push(() => compiler.close());
@@ -90,7 +99,10 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
         closers.push(() => watcher.close());
       },
       wait: () => deployment.wait(),
-      prepare: (app) => deployment.prepare(app),
+      prepare: async (app) => {
+        await bindings;
+        await deployment.prepare(app);
+      },
       // It may store items as soon as it serves.
       open: async (app) => {
         await served.serves(app.manifest);
@@ -108,12 +120,13 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
     ...options,
     local,
     record,
-    root: project.root,
     host,
     port,
     locations,
     readLeaseMs: options.readLeaseMs ?? project.config.readLeaseMs,
     log: new LogRing(),
+    vars,
+    bindings,
     build: () => session.build,
     inTurn: (work) => session.inTurn(work),
   });
@@ -139,6 +152,28 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
     control,
     stop,
   };
+}
+
+/** Null: the project has no wrangler configuration. Throws a CommandError for one that can't be read, or contradicts Radical. */
+async function readBindings(
+  { root, config }: Project,
+  environment: string | null,
+  vars: Readonly<Record<string, string>>,
+): Promise<AppBindings | null> {
+  const user = await readUserConfig(root, environment);
+  if (environment !== null && user?.environments.includes(environment) !== true)
+    throw new CommandError(
+      "usage",
+      `--env ${environment}: ${user === null ? "the project has no wrangler configuration" : `${user.file} has no environment of that name`}`,
+      user === null || user.environments.length === 0
+        ? "leave --env out"
+        : `name one of these: ${user.environments.join(", ")}`,
+      { exitCode: EXIT_USAGE },
+    );
+  if (user === null) return null;
+  // Here blobs are collected without a cron.
+  checkUserConfig(user, { project: root, entry: config.worker, cache: config.cache, hasBlobs: false });
+  return bindingsOfConfig(user, vars);
 }
 
 /** Those of the options or of the config. */

@@ -25,7 +25,7 @@ import type { Account } from "./credentials.ts";
 import { AT_ONCE, type DeploymentRecord, RECORD_VARIABLE, annotationsOf } from "./deployment-record.ts";
 import { checkDomains, hasRoutes } from "./routes.ts";
 import { smoke } from "./smoke.ts";
-import type { UserConfig, WranglerConfig } from "./user-config.ts";
+import type { UserConfig, WranglerConfig } from "../../config/user-config.ts";
 import { deployedAssets, deployFolder, digestOf, sha256, writeRedirect, writeWorkerFiles } from "./worker-files.ts";
 import {
   type BoundName,

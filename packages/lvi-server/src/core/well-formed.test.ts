@@ -125,7 +125,7 @@ class State {
     const ended: Ended = { outcome: { kind: "result", value: new Uint8Array() }, writes };
     const commit = { id: commitId(2, 1), sequence: 1 };
     const ending: Ending = { execution: this.pending, of: this.phase, commit, ended, path: "followup", followups: [] };
-    this.pending.phase = { kind: "clearing", next: { kind: "complete", ending, members: [ending] }, sinceMs: 0 };
+    this.pending.phase = { kind: "clearing", next: { kind: "complete", ending, members: [ending] }, sinceMs: 0, on: null };
     this.clearing.add(this.pending);
   }
 
@@ -138,7 +138,7 @@ class State {
       speculator: this.declared.speculator,
     };
     this.runs.length = 0;
-    this.other.phase = { kind: "clearing", next: { kind: "tell", storing, operation: 7 }, sinceMs: 0 };
+    this.other.phase = { kind: "clearing", next: { kind: "tell", storing, operation: 7 }, sinceMs: 0, on: null };
     this.clearing.add(this.other);
   }
 
@@ -337,7 +337,7 @@ const BROKEN: readonly Break[] = [
     /its wait for others/,
     ({ other, runs }) => {
       runs.splice(0);
-      other.phase = { kind: "waiting", stage: { kind: "capture", near: near() }, sinceMs: 0 };
+      other.phase = { kind: "waiting", stage: { kind: "capture", near: near() }, sinceMs: 0, on: null };
     },
   ],
   [
@@ -350,7 +350,7 @@ const BROKEN: readonly Break[] = [
     /its wait for others/,
     ({ other, runs }) => {
       runs.splice(0);
-      other.phase = { kind: "watching", stage: { kind: "capture", near: near() }, sinceMs: 0 };
+      other.phase = { kind: "watching", stage: { kind: "capture", near: near() }, sinceMs: 0, on: null };
     },
   ],
   [
@@ -383,7 +383,7 @@ const BROKEN: readonly Break[] = [
     /waits for locks, and holds some/,
     ({ locks, other, declared, runs }) => {
       runs.splice(0);
-      other.phase = { kind: "waiting", stage: { kind: "validate", declared }, sinceMs: 0 };
+      other.phase = { kind: "waiting", stage: { kind: "validate", declared }, sinceMs: 0, on: null };
       locks.acquire(other, declaredLocks(UNITS), other.ticket);
       locks.tryAcquire(other, [{ unit: GATE, mode: "shared" }], other.ticket);
     },

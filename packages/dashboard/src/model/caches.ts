@@ -34,7 +34,7 @@ export function cacheCounts(calls: readonly Call[], places: readonly string[]): 
   });
 }
 
-/** Units in the order of their last use, the latest first: items only. */
+/** The units that most places have used, then by their last use: items only. */
 export function seenUnits(calls: readonly Call[], most: number): readonly SeenUnit[] {
   const found = new Map<UnitId, { newest: CommitId | null; had: Map<string, CommitId | null> }>();
   for (const call of calls) {
@@ -48,7 +48,9 @@ export function seenUnits(calls: readonly Call[], most: number): readonly SeenUn
       if (place !== null && !one.had.has(place)) one.had.set(place, version);
     }
   }
-  return Array.from(found, ([unit, { newest, had }]) => ({ unit, newest, had }));
+  return Array.from(found, ([unit, { newest, had }]) => ({ unit, newest, had })).toSorted(
+    (a, b) => b.had.size - a.had.size,
+  );
 }
 
 /** `place` null: nobody has cached that. What a location has written it has cached; what was stale, the reply has repaired. */

@@ -1,4 +1,4 @@
-/** Made by `scripts/land.mjs`: a bit for each dot, a row for each parallel from the north. */
+/** Made by `scripts/land.ts`: a bit for each dot, a row for each parallel from the north. */
 export const LAND_STEP = 3;
 export const LAND_NORTH = 78;
 export const LAND: readonly string[] = [

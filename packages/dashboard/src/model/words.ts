@@ -99,10 +99,10 @@ export function commitWords(commit: string | null): string {
   return e === 0 && s === 0 ? "absent" : `${e}·${s}`;
 }
 
-/** Microseconds as milliseconds: three digits where there are as many. */
+/** Microseconds as milliseconds. A location counts whole ones: what it finds to be none is less than one. */
 export function ms(us: number): string {
   const value = us / 1_000;
-  return value >= 99.95 ? value.toFixed(0) : value >= 0.05 ? value.toFixed(1) : value === 0 ? "0" : "<0.1";
+  return value >= 99.95 ? value.toFixed(0) : value >= 0.05 ? value.toFixed(1) : "<1";
 }
 
 export function clock(atMs: number): string {

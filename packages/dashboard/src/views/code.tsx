@@ -36,3 +36,8 @@ function tokens(line: string) {
   parts.push(line.slice(end));
   return parts;
 }
+
+/** Words of a doc comment: what stands between backticks is code. */
+export function Words({ text }: { readonly text: string }) {
+  return <>{text.split("`").map((part, at) => (at % 2 === 0 ? part : <code key={at}>{part}</code>))}</>;
+}

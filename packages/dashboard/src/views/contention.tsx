@@ -79,8 +79,10 @@ export function Contention() {
               <>
                 <p class="b">Calls want this item one after another.</p>
                 <p class="soft">
-                  {one.handlers.join(", ")} {one.handlers.length === 1 ? "writes" : "read or write"} it, and each one waits for the one
-                  before it. A counter that adds without reading, or an item for each caller, has no such queue.
+                  {one.writers.length === 0
+                    ? "Those that read it wait until a write of it is applied. "
+                    : `${one.writers.join(" and ")} ${one.writers.length === 1 ? "writes" : "write"} it, and each call waits for the one before it. `}
+                  A counter that adds without reading, or an item for each caller, has no such queue.
                 </p>
               </>
             ) : (

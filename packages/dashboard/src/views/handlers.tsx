@@ -4,7 +4,7 @@ import type { DashboardHandler } from "@radical/protocol";
 import { app, calls, view } from "../store.ts";
 import { median } from "../model/central.ts";
 import { isHere, ms } from "../model/words.ts";
-import { Code } from "./code.tsx";
+import { Code, Words } from "./code.tsx";
 import { tried } from "./try-it.tsx";
 
 const chosen = signal("");
@@ -100,7 +100,11 @@ function One({ handler }: { readonly handler: DashboardHandler }) {
         </button>
       </div>
       <div class="pad stack">
-        {description !== null && <p class="lead">{description}</p>}
+        {description !== null && (
+          <p class="lead">
+            <Words text={description} />
+          </p>
+        )}
         <p class="soft">
           {SENTENCES[plan]}
           {reason !== null && ` The reason: ${reason}`}

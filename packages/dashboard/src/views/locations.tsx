@@ -188,7 +188,7 @@ function Table() {
           </tbody>
         </table>
       </div>
-      <p class={`pad ${problem.value === "" ? "soft" : "fail"}`} role="status">
+      <p class={`status ${problem.value === "" ? "soft" : "fail"}`} role="status">
         {problem.value === "" ? done.value : problem.value}
       </p>
     </section>

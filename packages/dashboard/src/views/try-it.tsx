@@ -7,6 +7,7 @@ import { commitWords, pathWords } from "../model/words.ts";
 import { app, callFrom, callingFrom, calls, selected, state, view } from "../store.ts";
 import { again, isSending, lastSent } from "./again.ts";
 import { CallBars } from "./call-bars.tsx";
+import { Words } from "./code.tsx";
 
 /** The handler that is tried. */
 export const tried = signal("");
@@ -131,7 +132,11 @@ export function CallForm() {
           )}
         </div>
       </form>
-      {handler.description !== null && <p class="soft">{handler.description}</p>}
+      {handler.description !== null && (
+        <p class="soft">
+          <Words text={handler.description} />
+        </p>
+      )}
     </>
   );
 }
@@ -283,7 +288,7 @@ export function Outcome() {
             {call !== null && (
               <button
                 type="button"
-                class="btn"
+                class="link"
                 onClick={() => {
                   selected.value = call.id;
                   view.value = "requests";

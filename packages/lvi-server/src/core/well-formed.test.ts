@@ -125,7 +125,7 @@ class State {
     const ended: Ended = { outcome: { kind: "result", value: new Uint8Array() }, writes };
     const commit = { id: commitId(2, 1), sequence: 1 };
     const ending: Ending = { execution: this.pending, of: this.phase, commit, ended, path: "followup", followups: [] };
-    this.pending.phase = { kind: "clearing", next: { kind: "complete", ending, members: [ending] }, sinceMs: 0, on: null };
+    this.pending.phase = { kind: "clearing", next: { kind: "complete", ending, members: [ending] }, sinceMs: 0 };
     this.clearing.add(this.pending);
   }
 
@@ -138,7 +138,7 @@ class State {
       speculator: this.declared.speculator,
     };
     this.runs.length = 0;
-    this.other.phase = { kind: "clearing", next: { kind: "tell", storing, operation: 7 }, sinceMs: 0, on: null };
+    this.other.phase = { kind: "clearing", next: { kind: "tell", storing, operation: 7 }, sinceMs: 0 };
     this.clearing.add(this.other);
   }
 

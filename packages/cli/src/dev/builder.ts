@@ -2,7 +2,7 @@
 import { posix } from "node:path";
 import { type BuildOutcome, buildApp, countDiagnostics, framesOf, plansOf, sourceFolders } from "../build/build-app.ts";
 import { EntryError } from "../build/bundle-entry.ts";
-import type { AnalysisReport, Compiler } from "../build/compile.ts";
+import type { AnalysisReport, Compilation, Compiler } from "../build/compile.ts";
 import { writeSources } from "../build/write-build.ts";
 import { DEV_VARS_FILE } from "../config/dev-vars.ts";
 import { CONFIG_FILE, type Project } from "../config/load-config.ts";
@@ -28,9 +28,16 @@ export class Builder {
   /** The folders of the last build, whatever came of it. They are watched. */
   #folders: readonly string[] = [];
   #assetFolders: readonly string[] = [];
+  /** Of the last good build. */
+  #report: Compilation | null = null;
 
   constructor(options: BuilderOptions) {
     this.#options = options;
+  }
+
+  /** Of the last good build; null: there was none. */
+  get report(): Compilation | null {
+    return this.#report;
   }
 
   /** `changed` is empty for the first one; `serving`: the module that serves meanwhile. */
@@ -39,6 +46,7 @@ export class Builder {
     try {
       const outcome = await buildAndTell(project, compiler, changed, this.#told, serving !== null, this.#options);
       ({ folders: this.#folders, assetFolders: this.#assetFolders } = outcome);
+      if (outcome.app !== null) this.#report = outcome.report;
       return { app: outcome.app, state: stateOf(outcome, serving) };
     } catch (error) {
       // The application's own Worker can't be bundled, say.

@@ -10,7 +10,8 @@ import type { FrontAnswer } from "./front-server.ts";
 
 export type RequestLine = Extract<LogLine, { readonly event: "request" }>;
 export type HandlerLine = Extract<LogLine, { readonly event: "handler_log" }>;
-export type LocationWarning = Exclude<LogLine, RequestLine | HandlerLine>;
+type LifeLine = Extract<LogLine, { readonly event: "life" }>;
+export type LocationWarning = Exclude<LogLine, RequestLine | HandlerLine | LifeLine>;
 
 export type DevEvent =
   | { readonly event: "building"; readonly changed: readonly string[] }
@@ -78,6 +79,8 @@ export type DevEvent =
   | {
       readonly event: "ready";
       readonly url: string;
+      /** The address of the dashboard; null: with another host than this machine's there is none. */
+      readonly dashboard: string | null;
       readonly locations: readonly Location[];
       readonly handlers: readonly string[];
     }

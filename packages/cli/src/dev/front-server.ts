@@ -52,6 +52,8 @@ export interface EntryPort {
 }
 
 export interface FrontOptions extends ControlOptions {
+  /** A request goes to a location; null: to the first one. Returns what to call at its end. */
+  readonly onRequest?: (location: string | null) => () => void;
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
@@ -97,6 +99,8 @@ export async function startFrontServer(options: FrontOptions): Promise<FrontServ
       if (refusal !== null) return send(response, refusal);
       if (isForControl(options, request)) return answerControl(options, request, response);
       if (entry === null) return send(response, buildErrorAnswer(options.build()));
+      const ended = options.onRequest?.(request.headers[LOCATION_HEADER]?.toString() ?? null);
+      if (ended !== undefined) response.once("close", ended);
       hand(request, response, entry, agent, options);
     },
   );

@@ -24,6 +24,7 @@ import { choosePort, MAX_PORT_WAIT_MS } from "./choose-port.ts";
 import type { Control } from "./control-server.ts";
 import { DevDeployment } from "./dev-deployment.ts";
 import { CENTRAL, type DevOptions } from "./dev-options.ts";
+import type { DevEvent } from "./dev-events.ts";
 import { DevSession } from "./dev-session.ts";
 import { RUNNING_FILE } from "./running-dev.ts";
 import { ServedTypes } from "./served-types.ts";
@@ -33,6 +34,8 @@ export interface DevServer {
   readonly locations: readonly Location[];
   readonly manifest: () => Manifest;
   readonly lviServer: Pick<LviServerProcess, "address" | "pid">;
+  /** The address of the dashboard; null: there is none. */
+  readonly dashboard: string | null;
   /** Faults as they are, and switched. */
   readonly control: Control;
   /** Ends every process and closes every port. */
@@ -60,7 +63,12 @@ export async function startDev(options: DevOptions): Promise<DevServer> {
 }
 
 async function startAll(options: DevOptions, closers: Closers): Promise<DevServer> {
-  const { project, onEvent, signal } = options;
+  const { project, signal } = options;
+  const onEvent = (event: DevEvent): void => {
+    options.onEvent(event);
+    // Of a run that has begun to build.
+    if (event.event === "building" || event.event === "build_failed" || event.event === "built") deployment.changed();
+  };
   const locations = locationsOf(options);
   const host = options.host ?? "127.0.0.1";
   const stateFolder = options.stateFolder ?? join(project.root, ".radical");
@@ -118,6 +126,7 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
   });
   const deployment = new DevDeployment({
     ...options,
+    onEvent,
     local,
     record,
     host,
@@ -128,6 +137,8 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
     vars,
     bindings,
     build: () => session.build,
+    report: () => builder.report,
+    dataProgram: () => compiler.dataProgram("data"),
     inTurn: (work) => session.inTurn(work),
   });
   const stop = (): Promise<void> => {
@@ -146,6 +157,7 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
   if (control === null) throw new Error("The session is ready, and nothing serves.");
   return {
     url: deployment.url,
+    dashboard: deployment.dashboardUrl,
     locations,
     manifest: () => session.app.manifest,
     lviServer: local.server,

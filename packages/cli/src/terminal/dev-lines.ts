@@ -80,6 +80,7 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
         `  ${style("bold", "Radical")} serves ${counted(event.handlers.length, "handler")} at ${style("cyan", event.url)}`,
         `  locations (round trip to the primary): ${locations}`,
         `  POST ${event.url}/api/<handler>; header x-radical-location chooses a location (default ${first})`,
+        ...(event.dashboard === null ? [] : [`  dashboard: ${style("cyan", event.dashboard)}`]),
         `  faults can be switched: POST ${event.url}${FAULTS_PATH}`,
         `  ${style("dim", "Ctrl-C stops everything")}`,
         "",

@@ -1,6 +1,6 @@
 /**
- * An index on live data in SQLite: how long its build takes when nobody else works, when callers of a build without the index
- * write, and when the server is killed meanwhile. Afterwards an entry exists exactly if its item has the field.
+ * An index on live data in SQLite. Its build is timed when nobody else works, when callers of a build without the index write,
+ * and when the server is killed meanwhile. Afterwards an entry exists exactly if its item has the field.
  */
 import path from "node:path";
 import { entriesOf, fillWithPeople, indexStatus, nameIndex } from "../index-people.ts";

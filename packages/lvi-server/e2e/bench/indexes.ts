@@ -64,7 +64,8 @@ function built(items: number, callers: number, kills: number, progress: Progress
     let client = new TestClient(server.url, module);
     await client.register();
     const writing = new Writing(items);
-    for (let done = 0; callers > 0 && done < WRITES_BEFORE; done += callers)
+    const rounds = callers === 0 ? 0 : Math.ceil(WRITES_BEFORE / callers);
+    for (let round = 0; round < rounds; round++)
       await Promise.all(Array.from({ length: callers }, () => writing.write(client)));
     const before = writing.times.splice(0);
 

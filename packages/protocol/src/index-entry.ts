@@ -7,7 +7,7 @@
  * one of them, or has null there, has no entry. The SDK makes the same entries (`sdk/assembly/indexes.ts`).
  */
 import { CborReader, CborWriter } from "./cbor.ts";
-import { isKey, type Key } from "./ids.ts";
+import type { Key } from "./ids.ts";
 import { MalformedError } from "./malformed-error.ts";
 
 export interface IndexDeclaration {
@@ -91,11 +91,6 @@ export function itemOfEntry(value: Uint8Array): Key {
   const key = reader.text();
   reader.end();
   return key as Key;
-}
-
-/** Whether the entry can be stored. */
-export function entryFits({ key }: IndexEntry): boolean {
-  return isKey(key, MAX_ENTRY_KEY_BYTES);
 }
 
 /** The entry of whatever is stored as an item; null: it has none. Bytes that are not a value have no fields. */

@@ -58,9 +58,9 @@ export function read(): void {
 }
 
 /**
- * Writes entries of items, each if item and entry are as they were found. Its argument is an array of corrections: table, key and
- * value of the item, then the same of the entry, and the entry's value as it should be. Its result is an array that says of each
- * whether it was made.
+ * Writes entries of items, each if item and entry are as they were found. Its argument is an array of corrections. One has table,
+ * key and value of the item, then the same of the entry, and the entry's value as it should be. Its result is an array that says
+ * of each whether it was made.
  */
 export function correct(): void {
   const reader = readArguments();

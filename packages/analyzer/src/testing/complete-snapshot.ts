@@ -41,7 +41,7 @@ export function snapshotOf(items: ReadonlyMap<string, Uint8Array>): Complete {
   });
 }
 
-/** The same of items that do not change: reads and scans cost as little as those of a location, which finds rows in their order. */
+/** A complete snapshot of items that do not change. Its reads and scans cost as little as those of a location, which has rows in their order. */
 export function preparedSnapshotOf(items: ReadonlyMap<string, Uint8Array>): Complete {
   const absent = entryOf(commitId(1, 1), null);
   const entries = new Map(Array.from(items, ([unit, value]) => [unit, entryOf(commitId(1, 1), value)]));

@@ -1,5 +1,5 @@
 /** Items and entries are compared while others write: what differs is found, and nothing else is. */
-import { CborWriter, indexOf, present, splitUnit, type UnitId, unitId } from "@radical/protocol";
+import { CborWriter, compareKeys, indexOf, type Key, present, splitUnit, type UnitId, unitId } from "@radical/protocol";
 import { Random } from "@radical/history";
 import { describe, expect, test } from "vitest";
 import { type Checked, checkIndex, type CheckPorts, type Difference } from "./check-index.ts";
@@ -34,7 +34,7 @@ class Stored {
   }
 
   get units(): readonly UnitId[] {
-    return [...this.#values.keys()].toSorted();
+    return [...this.#values.keys()].toSorted(compareKeys);
   }
 
   #execution<T>(run: () => T): Promise<T> {
@@ -47,7 +47,7 @@ class Stored {
       this.#execution(() => {
         const rows = this.units
           .map((unit) => ({ ...splitUnit(unit), value: this.#values.get(unit)! }))
-          .filter((row) => row.table === table && row.key >= from)
+          .filter((row) => row.table === table && compareKeys(row.key, from as Key) >= 0)
           .map(({ key, value }) => ({ key, value }));
         return { rows: rows.slice(0, PAGE), isLast: rows.length <= PAGE };
       }),
@@ -136,7 +136,7 @@ describe("items that nobody changes", () => {
   test("an entry of a unique index goes from an item that lacks the fields to the one that has them", async () => {
     const stored = new Stored({ [item("a")]: named("ann"), [item("b")]: named("bob"), [unique("ann\0")]: owner("b") });
     expect(await stored.check(UNIQUE, true)).toMatchObject({ differences: 3, corrected: 3 });
-    expect(stored.units).toEqual([item("a"), item("b"), unique("ann\0"), unique("bob\0")].toSorted());
+    expect(stored.units).toEqual([item("a"), item("b"), unique("ann\0"), unique("bob\0")].toSorted(compareKeys));
     expect(stored.get(unique("ann\0"))).toEqual(owner("a"));
   });
 });
@@ -173,7 +173,7 @@ test.each([INDEX, UNIQUE])(
         for (let n = random.below(4); n > 0 && writes-- > 0; n--) write();
       };
       expect(await stored.check(index, seed % 2 === 0), `seed ${seed}`).toMatchObject({ differences: 0 });
-      const wanted = [...names].flatMap(([key, name]) => [item(key), entryKey(name, key)]).toSorted();
+      const wanted = [...names].flatMap(([key, name]) => [item(key), entryKey(name, key)]).toSorted(compareKeys);
       expect(stored.units).toEqual(wanted);
     }
   },

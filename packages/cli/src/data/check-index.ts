@@ -4,9 +4,9 @@
  * moved to another entry meanwhile, the next execution looks there.
  */
 import {
-  entryFits,
   entryOfStored,
   type IndexDeclaration,
+  isEntryKey,
   type Key,
   keySuccessor,
   ownerOfStored,
@@ -211,7 +211,7 @@ class IndexCheck {
   #entryOf(item: Key, value: Uint8Array | null): readonly OwnEntry[] {
     const entry = entryOfStored(this.#index, item, value);
     if (entry === null) return [];
-    if (entryFits(entry)) return [{ item, entry: entry.key, owner: null }];
+    if (isEntryKey(entry.key)) return [{ item, entry: entry.key, owner: null }];
     this.#tell({ kind: "too-long", index: this.#index, entry: entry.key, key: item, isCorrected: false });
     return [];
   }

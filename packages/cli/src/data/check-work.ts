@@ -40,7 +40,11 @@ export async function check(tables: readonly string[], options: CheckOptions, si
   const project = await loadProject(options.project);
   const place = placeOf(project, options);
   const terminal = createTerminal({ quiet: options.json });
-  if (!hasData(place)) return void terminal.note("There is no data yet, so there is nothing to check.");
+  if (!hasData(place)) {
+    terminal.note("There is no data yet, so there is nothing to check.");
+    if (options.json) print(JSON.stringify({ indexes: 0, ...NOTHING, unbuilt: [], done: true }));
+    return;
+  }
   const compiler = await startCompiler({ colours: terminal.colours });
   try {
     const program = await compiler.dataProgram("check");
@@ -152,7 +156,8 @@ class IndexesCheck {
     } catch (error) {
       if (this.#signal.aborted) return true;
       if (!(error instanceof CommandError) || error.code !== "index_stopped") throw error;
-      this.#terminal.note(error.message);
+      if (this.#options.json) print(JSON.stringify({ index: name, unbuilt: error.message }));
+      else this.#terminal.note(error.message);
       return false;
     }
   }

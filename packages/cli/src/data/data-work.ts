@@ -93,7 +93,8 @@ async function listTables({ hidden, json, ...options }: ListOptions): Promise<vo
 
 async function listItems(table: string, options: ListOptions): Promise<void> {
   const { json, prefix, limit } = options;
-  const { columns = null } = process.stdout;
+  // Without a terminal there is none.
+  const { columns } = process.stdout as { readonly columns?: number };
   let left = limit ?? Number.POSITIVE_INFINITY;
   await reading(options, async (reader) => {
     // One more tells whether there are more.
@@ -111,10 +112,10 @@ async function listItems(table: string, options: ListOptions): Promise<void> {
   });
 }
 
-/** `columns`: of the terminal; null: there is none, and the whole line is printed. */
-export function shortenedTo(columns: number | null, line: string): string {
-  const characters = columns === null ? [] : Array.from(line);
-  return columns === null || characters.length <= columns ? line : `${characters.slice(0, columns - 1).join("")}…`;
+/** `columns`: of the terminal; undefined: there is none, and the whole line is printed. */
+export function shortenedTo(columns: number | undefined, line: string): string {
+  const characters = columns === undefined ? [] : Array.from(line);
+  return columns === undefined || characters.length <= columns ? line : `${characters.slice(0, columns - 1).join("")}…`;
 }
 
 export async function exportItems(tables: readonly string[], options: DataOptions): Promise<void> {

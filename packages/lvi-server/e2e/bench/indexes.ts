@@ -1,6 +1,6 @@
 /**
- * An index on live data in SQLite: how long its build takes when nobody else works, when callers of a build without the index
- * write, and when the server is killed meanwhile. Afterwards an entry exists exactly if its item has the field.
+ * An index on live data in SQLite. Its build is timed when nobody else works, when callers of a build without the index write,
+ * and when the server is killed meanwhile. Afterwards an entry exists exactly if its item has the field.
  */
 import path from "node:path";
 import { entriesOf, fillWithPeople, indexStatus, nameIndex } from "../index-people.ts";
@@ -64,7 +64,8 @@ function built(items: number, callers: number, kills: number, progress: Progress
     let client = new TestClient(server.url, module);
     await client.register();
     const writing = new Writing(items);
-    for (let done = 0; callers > 0 && done < WRITES_BEFORE; done += callers)
+    const rounds = callers === 0 ? 0 : Math.ceil(WRITES_BEFORE / callers);
+    for (let round = 0; round < rounds; round++)
       await Promise.all(Array.from({ length: callers }, () => writing.write(client)));
     const before = writing.times.splice(0);
 

@@ -6,9 +6,9 @@ import {
   CborReader,
   type DirectoryRow,
   type Entry,
-  entryFits,
   entryOfStored,
   type IndexDeclaration,
+  isEntryKey,
   type Key,
   keySuccessor,
   ownerOfStored,
@@ -97,7 +97,7 @@ function fill(page: Page, rows: readonly DirectoryRow[], captured: ReadonlyMap<U
   const items = rows.map(({ key }) => {
     const unit = unitId(index.table, key);
     const entry = entryOfStored(index, key, valueOf(captured, unit));
-    return { key, unit, entry, to: entry === null || !entryFits(entry) ? null : unitId(index.name, entry.key) };
+    return { key, unit, entry, to: entry === null || !isEntryKey(entry.key) ? null : unitId(index.name, entry.key) };
   });
   const entries = items.flatMap(({ to }) => to ?? []);
   const needs = entries.filter((unit) => !captured.has(unit));

@@ -3,9 +3,9 @@
  * core gives the stored values, under locks of all that is named here.
  */
 import {
-  entryFits,
   entryOfStored,
   type IndexDeclaration,
+  isEntryKey,
   type Key,
   MAX_ENTRY_KEY_BYTES,
   NOT_UNIQUE,
@@ -51,8 +51,8 @@ export function movesOf(writes: readonly Write[], keptFor: (table: string) => re
       const before = entryOfStored(index.declaration, key, stored(unit));
       const after = entryOfStored(index.declaration, key, value);
       if (before?.key === after?.key) continue;
-      if (after !== null && !entryFits(after)) return { kind: "refused", outcome: tooLong(index.declaration) };
-      const from = before === null || !entryFits(before) ? null : unitId(name, before.key);
+      if (after !== null && !isEntryKey(after.key)) return { kind: "refused", outcome: tooLong(index.declaration) };
+      const from = before === null || !isEntryKey(before.key) ? null : unitId(name, before.key);
       const to = after === null ? null : { unit: unitId(name, after.key), value: after.value };
       moves.push({ index, key, from, to });
       if (from !== null) units.add(from);

@@ -1,5 +1,5 @@
 /** The index that an expression of a range of an index comes from, where several tables of one class have indexes. */
-import { as, NodeKind, Token } from "../../parse/assemblyscript.ts";
+import { type as, NodeKind, Token } from "../../parse/assemblyscript.ts";
 import { childrenOf, withoutParentheses } from "../../parse/children.ts";
 import { writtenIndexes, type WrittenIndex } from "../../parse/indexes.ts";
 import type { Local } from "../ir.ts";

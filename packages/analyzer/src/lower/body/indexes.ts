@@ -163,8 +163,8 @@ interface Indexed {
 }
 
 /**
- * The table whose items the ranges of an index have: of all tables with indexes the only one with items of the type, or the one
- * that `range` comes from. `callee`: a method of the index or of one of its ranges.
+ * The table whose items a range of an index has. It is the only table with indexes whose items have the type, or else the one of the
+ * index that `range` comes from. `callee`: a method of the index or of one of its ranges.
  */
 function indexed(lowering: BodyLowering, range: as.Expression, callee: as.Function, span: Span): Indexed {
   const { declarations } = lowering;

@@ -1,6 +1,6 @@
 /** The items in DynamoDB, to be looked at. */
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { prefixEnd, unitId } from "@radical/protocol";
+import { type Key, prefixEnd, unitId } from "@radical/protocol";
 import type { StoredItem } from "../../core/version-table.ts";
 import type { ItemReader } from "../items.ts";
 import type { StorageAddress } from "../storage-address.ts";
@@ -38,8 +38,9 @@ export class DynamoItems implements ItemReader {
 
   async *itemsWith(table: string, prefix: string, most: number | null): AsyncIterable<StoredUnit> {
     const layout = await Layout.read(this.#dynamo, this.#tables);
-    const [from, to] = [prefix, prefixEnd(prefix)].map((bound) => (bound === "" ? null : bound));
-    const range = { table, from: from ?? null, to: to ?? null };
+    // A bound need not be a key that can be stored.
+    const bound = (text: string): Key | null => (text === "" ? null : (text as Key));
+    const range = { table, from: bound(prefix), to: bound(prefixEnd(prefix)) };
     let left = most ?? Number.POSITIVE_INFINITY;
     for await (const item of orderedItems(this.#dynamo, this.#tables, layout, range, most)) {
       if (left-- === 0) return;

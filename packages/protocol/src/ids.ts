@@ -95,6 +95,11 @@ export function isKey(text: string, most: number = MAX_KEY_BYTES): text is Key {
   return text.length > 0 && text.isWellFormed() && utf8Length(text) <= most;
 }
 
+/** Whether an entry of an index can be stored under the key. */
+export function isEntryKey(text: string): text is Key {
+  return isKey(text, MAX_ENTRY_KEY_BYTES);
+}
+
 /** Whether the text is the unit of an item. `isUnitId` takes spans too. */
 export function isItemId(text: string): text is UnitId {
   const slash = text.indexOf("/");

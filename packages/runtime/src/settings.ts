@@ -44,6 +44,8 @@ export interface Env extends CacheBindings, BlobBindings {
   readonly RADICAL_CALLER_CHECK_MS?: string;
   /** Gets a data point for each request. */
   readonly RADICAL_METRICS?: AnalyticsEngineDataset;
+  /** One of so many executions tells its life in the log; not set: none. `radical dev` sets 1. */
+  readonly RADICAL_LIVES_EVERY?: string;
   /** How long one LVI request waits for its reply, and in which time an execution is answered at all. */
   readonly RADICAL_ATTEMPT_MS?: string;
   readonly RADICAL_TOTAL_MS?: string;
@@ -61,6 +63,8 @@ export interface Settings {
   readonly blobKeepMs: number;
   readonly bounds: ExecutionBounds;
   readonly live: Partial<LiveBounds>;
+  /** Of the lives of executions, one is told of so many; null: none. */
+  readonly livesEvery: number | null;
 }
 
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
@@ -93,6 +97,7 @@ export function readSettings(env: Env): Settings {
       subscribers: positive("RADICAL_MAX_STREAMS", env.RADICAL_MAX_STREAMS, DEFAULT_LIVE_BOUNDS.subscribers),
       callerMs: positive("RADICAL_CALLER_CHECK_MS", env.RADICAL_CALLER_CHECK_MS, DEFAULT_LIVE_BOUNDS.callerMs),
     },
+    livesEvery: env.RADICAL_LIVES_EVERY ? positive("RADICAL_LIVES_EVERY", env.RADICAL_LIVES_EVERY, 1) : null,
   };
 }
 

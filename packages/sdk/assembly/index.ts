@@ -20,6 +20,7 @@ export { Blob } from "./blob";
 export { Counter } from "./counters";
 export { Index, IndexPart, IndexRange, Unique, UniquePart } from "./indexes";
 export { Objects } from "./objects";
+export { hashPassword, needsRehash, sha256, verifyPassword } from "./passwords";
 
 /**
  * A table of items of type `T` by key. Declared once, at module level, with a literal name:

@@ -136,6 +136,7 @@ export const CATALOGUE = {
   not_sliced_syntax: NOT_SLICED,
   not_sliced_table_value: NOT_SLICED,
   not_sliced_type: NOT_SLICED,
+  not_sliced_password_hash: NOT_SLICED,
   not_sliced_unknown_value: NOT_SLICED,
   sliced_without_transformations: { severity: "warning", class: "internal" },
   /** On the developer's request; it works, and takes time. */

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { CommandError } from "../../src/command-error.ts";
-import type { WranglerConfig } from "../../src/deploy/edge/user-config.ts";
+import type { WranglerConfig } from "../../src/config/user-config.ts";
 import type { Wrangler } from "../../src/deploy/edge/wrangler.ts";
 import type { FakeCloudflare } from "./fake-cloudflare.ts";
 

@@ -4,7 +4,7 @@
  */
 import { relative, sep } from "node:path";
 import { BLOB_CRON, type CacheChoice } from "@radical/protocol";
-import type { NotFound } from "../config/config.ts";
+import type { NotFound } from "../config/schema.ts";
 import type { Assets } from "./build-app.ts";
 
 export interface WranglerBindings {

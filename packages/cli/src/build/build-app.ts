@@ -13,7 +13,8 @@ import {
   terminalText,
 } from "@radical/protocol";
 import { abiOf, moduleHash } from "@radical/wasm-host";
-import type { NotFound, ResolvedConfig } from "../config/config.ts";
+import type { ResolvedConfig } from "../config/config.ts";
+import type { NotFound } from "../config/schema.ts";
 import { CommandError, messageOf } from "../command-error.ts";
 import type { Project } from "../config/load-config.ts";
 import { bundleEntry, type EntryError } from "./bundle-entry.ts";

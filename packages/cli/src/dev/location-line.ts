@@ -24,7 +24,7 @@ const WARNINGS: Readonly<Record<LocationWarning["event"], true>> = {
 };
 
 /** The line as the runtime writes it; null: it is another one. */
-export function locationLine(line: unknown): LogLine | null {
+export function locationLine(line: unknown): Exclude<LogLine, { readonly event: "life" }> | null {
   if (!isObject(line) || typeof line["location"] !== "string" || !isTextOrNull(line["handler"])) return null;
   const { event, message } = line;
   if (event === "handler_log") return handlerLine(line);
@@ -32,7 +32,7 @@ export function locationLine(line: unknown): LogLine | null {
     event === "request"
       ? isRequest(line)
       : typeof event === "string" && Object.hasOwn(WARNINGS, event) && typeof message === "string";
-  return isOurs ? (line as unknown as LogLine) : null;
+  return isOurs ? (line as unknown as ReturnType<typeof locationLine>) : null;
 }
 
 /** A line that a handler has logged, at a location or at the primary; null: it is another one. */

@@ -50,14 +50,32 @@ export function replaceableRuntime(
       // A class takes no modules.
       if (typeof own === "function") return own;
       const current = (): RadicalWorker => entryOf(application, runtime.current.parts) as RadicalWorker;
-      const replaced: RadicalWorker = {
+      return tellingFaults<RadicalWorker>({
         ...(own as RadicalWorker),
         fetch: (request, env, context) => runtime.takeModule(request, env) ?? current().fetch(request, env, context),
         scheduled: async (event, env, context) => current().scheduled?.(event, env, context),
-      };
-      return replaced;
+      });
     },
   };
+}
+
+/** The platform's; the compiler's typings have a smaller one of that name. */
+const log = console as unknown as { readonly error: (words: string) => void };
+
+/** Logs what the application throws: else the platform alone knows it. */
+function tellingFaults<Handlers extends object>(handlers: Handlers): Handlers {
+  const telling = Object.entries(handlers as Record<string, (...args: unknown[]) => unknown>).map(([name, handle]) => [
+    name,
+    async (...args: unknown[]): Promise<unknown> => {
+      try {
+        return await handle(...args);
+      } catch (error) {
+        log.error(`${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+        throw error;
+      }
+    },
+  ]);
+  return Object.fromEntries(telling) as Handlers;
 }
 
 /** What is made of a module, until there is another one. */

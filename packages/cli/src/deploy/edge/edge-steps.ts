@@ -11,7 +11,7 @@ import { join } from "node:path";
 import type { AppBuild } from "../../build/build-app.ts";
 import { hasBlobs } from "@radical/protocol";
 import { CommandError } from "../../command-error.ts";
-import { blobVarsOf } from "../../config/config.ts";
+import { blobVarsOf } from "../../config/blobs-schema.ts";
 import type { Project } from "../../config/load-config.ts";
 import { areStopped, untilIndexesBuilt } from "../../local/built-indexes.ts";
 import type { DeploymentKey } from "../../local/deployment-key.ts";
@@ -25,7 +25,7 @@ import type { Account } from "./credentials.ts";
 import { AT_ONCE, type DeploymentRecord, RECORD_VARIABLE, annotationsOf } from "./deployment-record.ts";
 import { checkDomains, hasRoutes } from "./routes.ts";
 import { smoke } from "./smoke.ts";
-import type { UserConfig, WranglerConfig } from "./user-config.ts";
+import type { UserConfig, WranglerConfig } from "../../config/user-config.ts";
 import { deployedAssets, deployFolder, digestOf, sha256, writeRedirect, writeWorkerFiles } from "./worker-files.ts";
 import {
   type BoundName,

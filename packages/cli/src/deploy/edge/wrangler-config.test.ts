@@ -1,6 +1,6 @@
 import { DEFAULT_CACHE } from "@radical/protocol";
 import { describe, expect, test } from "vitest";
-import type { WranglerConfig } from "./user-config.ts";
+import type { WranglerConfig } from "../../config/user-config.ts";
 import { driftOf } from "./edge-steps.ts";
 import { type EdgeNeeds, originsOf, wranglerConfigOf } from "./wrangler-config.ts";
 

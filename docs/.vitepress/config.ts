@@ -1,12 +1,24 @@
-/** The site of these documents: `pnpm docs:dev`, `pnpm docs:build`. What is checked besides is in `scripts/docs`. */
+/** The site of these documents: `pnpm docs:dev`, `pnpm docs:build`. `scripts/docs` has the other checks. */
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import process from "node:process";
 import { defineConfig } from "vitepress";
 import { llmsFull, llmsIndex } from "../../scripts/docs/llms.ts";
 import { anchorsOf, slugOf } from "../../scripts/docs/markdown.ts";
 import { DOCS, allPages, readPage, sections, siteFile } from "../../scripts/docs/pages.ts";
 
 const README = /(^|\/)README\.md(?=#|$)/;
+
+/** These sections of the side bar are shut at first: few who use Radical read them. */
+const SHUT = new Set(["Internals", "Measurements", "Decisions"]);
+
+/** Where the site is built, if that says where its source is to be seen, as a runner of GitHub Actions does. */
+const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository } = process.env;
+const repositoryUrl = server !== undefined && repository !== undefined ? `${server}/${repository}` : null;
+
+function linkOf(page: string): string {
+  return `/${siteFile(page).replace(/(?:index)?\.md$/, "")}`;
+}
 
 export default defineConfig({
   title: "Radical",
@@ -15,6 +27,7 @@ export default defineConfig({
   // Documents are read on GitHub too, where a folder shows its README.
   rewrites: Object.fromEntries(allPages().map((page) => [page, siteFile(page)])),
   metaChunk: true,
+  head: [["link", { rel: "icon", href: "/mark.svg" }]],
   markdown: {
     anchor: { slugify: slugOf },
     config: (markdown) => {
@@ -24,9 +37,45 @@ export default defineConfig({
           if (target !== null && !/^[a-z]+:/i.test(target)) token.attrSet("href", target.replace(README, "$1index.md"));
         }
       });
+      markdown.core.ruler.push("page_as_markdown", ({ tokens, env, Token }) => {
+        const { path: file } = env as { readonly path?: string };
+        if (file === undefined) return;
+        const link = new Token("html_block", "", 0);
+        // The site has each page's text under the name of its file: see the end of the build.
+        link.content = `<p class="page-source"><a href="./${path.basename(file)}" target="_self">This page as Markdown</a></p>\n`;
+        tokens.push(link);
+      });
     },
   },
+  // On the site the front page has a layout of its own; on GitHub it is a page like the others.
+  transformPageData: ({ relativePath }) =>
+    relativePath === "index.md"
+      ? {
+          frontmatter: { layout: "doc", pageClass: "home", sidebar: false, aside: false, prev: false, next: false },
+          title: "Radical",
+          titleTemplate: ":title: strong consistency, next to your users",
+        }
+      : {},
   themeConfig: {
+    logo: "/mark.svg",
+    nav: [
+      { text: "Quickstart", link: linkOf("quickstart.md") },
+      { text: "Tutorial", link: linkOf("tutorial.md") },
+      { text: "Concepts", link: linkOf("concepts/request.md") },
+      { text: "How-to", link: linkOf("handlers.md") },
+      { text: "Reference", link: linkOf("cli.md") },
+      { text: "Operations", link: linkOf("deploy.md") },
+      { text: "Limits", link: linkOf("limits.md") },
+    ],
+    ...(repositoryUrl === null
+      ? {}
+      : {
+          socialLinks: [{ icon: "github", link: repositoryUrl, ariaLabel: "Source" }],
+          editLink: {
+            pattern: ({ filePath }: { readonly filePath: string }) => `${repositoryUrl}/blob/HEAD/docs/${filePath}`,
+            text: "The source of this page",
+          },
+        }),
     search: {
       provider: "local",
       options: {
@@ -45,7 +94,8 @@ export default defineConfig({
     outline: [2, 3],
     sidebar: sections().map(({ title, entries }) => ({
       text: title,
-      items: entries.map(({ text, page }) => ({ text, link: `/${siteFile(page).replace(/(?:index)?\.md$/, "")}` })),
+      collapsed: SHUT.has(title),
+      items: entries.map(({ text, page }) => ({ text, link: linkOf(page) })),
     })),
   },
   buildEnd: ({ outDir }) => {

@@ -1,13 +1,16 @@
 /** The parts of the pages that are made from the code are what the code says. */
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
+import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { resolveConfig } from "../../packages/cli/src/config/config.ts";
+import { cliPart, commandNames } from "./cli-part.ts";
 import { codePart } from "./code-parts.ts";
 import { configFields } from "./config-part.ts";
 import { constantOf } from "./constants.ts";
 import { withGenerated } from "./generated.ts";
-import { generatedPages, pictures, readPage } from "./pages.ts";
+import { DOCS, generatedPages, readPage } from "./pages.ts";
 import { drawPicture } from "./picture.ts";
+import { drawnPictures } from "./pictures.ts";
 import { SOURCES } from "./sources.ts";
 
 test.each(generatedPages())("%s is up to date (else: pnpm docs:reference)", (page) => {
@@ -15,10 +18,21 @@ test.each(generatedPages())("%s is up to date (else: pnpm docs:reference)", (pag
 });
 
 test("the pictures are what their sources say (else: pnpm docs:reference)", () => {
-  expect(pictures().length).toBeGreaterThan(2);
-  for (const { file, source } of pictures()) expect(readFileSync(file, "utf8")).toBe(drawPicture(source));
+  expect(drawnPictures().length).toBeGreaterThan(2);
+  for (const { file, svg } of drawnPictures()) expect(readFileSync(file, "utf8")).toBe(svg);
   expect(() => drawPicture("title A\nlanes a, b\n0 a -> c: to nobody")).toThrow('no lane "c"');
   expect(() => drawPicture("title A\nlanes a, b\nsomething")).toThrow("no such line");
+});
+
+test("the pictures say in words what they show, and follow the reader's light or dark", () => {
+  const files = globSync("pictures/*.svg", { cwd: DOCS });
+  expect(files).toContain("pictures/protocol.svg");
+  for (const file of files) {
+    const svg = readFileSync(path.join(DOCS, file), "utf8");
+    expect(svg).toMatch(/<title[^>]*>[^<]+<\/title>/);
+    expect(svg).toMatch(/@media ?\(prefers-color-scheme: ?dark\)/);
+  }
+  expect(readFileSync(path.join(DOCS, "pictures/protocol.svg")).byteLength).toBeLessThanOrEqual(4096);
 });
 
 test("each source is used, and the parts have an end", () => {
@@ -27,6 +41,12 @@ test("each source is used, and the parts have an end", () => {
   expect([...new Set(used)].toSorted()).toEqual(Object.keys(SOURCES).toSorted());
   const ends = pages.flatMap((page) => [...page.matchAll(/^<!-- end -->$/gm)]);
   expect(ends).toHaveLength(used.length);
+});
+
+test("the reference has the help of every command", () => {
+  const shown = [...readPage("cli.md").matchAll(/<!-- from: cli (.*?) -->/g)].map(([, command]) => command);
+  expect(shown.toSorted()).toEqual(commandNames().toSorted());
+  expect(() => cliPart("radical depoly")).toThrow('no command "radical depoly"');
 });
 
 describe("a page with parts", () => {
@@ -58,8 +78,8 @@ test("the configuration's page has the fields that the command knows", () => {
     return [];
   };
   const shown = (above: string): readonly string[] =>
-    configFields().flatMap(({ path }) =>
-      path.startsWith(above) && !path.slice(above.length).includes(".") ? [path.slice(above.length)] : [],
+    configFields().flatMap(({ path: field }) =>
+      field.startsWith(above) && !field.slice(above.length).includes(".") ? [field.slice(above.length)] : [],
     );
   const nonsense = { nonsense: 1 };
   expect(shown("")).toEqual(known({ name: "a", ...nonsense }, ""));
@@ -78,11 +98,22 @@ test("the configuration's page has the fields that the command knows", () => {
   );
 });
 
+test("the comments of the configuration name the defaults of its schema", () => {
+  const given = configFields().filter(({ byDefault }) => ["string", "number", "boolean"].includes(typeof byDefault));
+  expect(given.length).toBeGreaterThan(10);
+  for (const { path, words, byDefault } of given) {
+    const [, said = ""] = /Default: (.+?)\.(?= [A-Z]|$)/.exec(words) ?? [];
+    const [, bytes] = /^(\d+) MiB$/.exec(said) ?? [];
+    const plain = bytes === undefined ? said.replaceAll(/[`,]/g, "") : String(Number(bytes) * 1024 ** 2);
+    expect([path, plain]).toEqual([path, String(byDefault)]);
+  }
+});
+
 test("numbers are read as the code has them, and nothing else is taken for one", () => {
   expect(constantOf("packages/protocol/src/ids.ts#MAX_KEY_BYTES")).toBe(512);
   expect(constantOf("packages/protocol/src/module-content.ts#DEFAULT_LIMITS.memoryPages")).toBe(1024);
   expect(constantOf("packages/protocol/src/module-content.ts#MAX_LIMITS.fuel")).toBe(1e12);
-  expect(constantOf("packages/cli/src/config/config.ts#MAX_OBJECT_BYTES")).toBe(10 * 1024 ** 3);
+  expect(constantOf("packages/cli/src/config/schema.ts#MAX_OBJECT_BYTES")).toBe(10 * 1024 ** 3);
   expect(() => constantOf("packages/protocol/src/ids.ts#NO_SUCH_THING")).toThrow("no single number");
   expect(() => constantOf("packages/protocol/src/ids.ts#NO_COMMIT")).toThrow("no single number");
 });

@@ -18,6 +18,7 @@ export interface Section {
 }
 
 const DIAGNOSTICS = "diagnostics";
+const MEASUREMENTS = "internals/measurements";
 
 /** All pages, from the folder of documents, sorted. */
 export function allPages(): readonly string[] {
@@ -49,44 +50,40 @@ export function sections(): readonly Section[] {
     title,
     entries: names.map((name) => titled(`${name}.md`)),
   });
+  const inFolder = (title: string, folder: string): Section => ({
+    title,
+    entries: [titled(`${folder}/README.md`), ...pagesOf(folder)],
+  });
   const found: readonly Section[] = [
-    section("Start", "README", "quickstart", "tutorial"),
-    section("Concepts", "concepts/request", "concepts/guarantees", "concepts/failures", "analysis", "caches"),
+    {
+      title: "Start",
+      entries: [{ text: "What Radical is", page: "README.md" }, titled("quickstart.md"), titled("tutorial.md")],
+    },
+    section(
+      "Concepts",
+      "concepts/request",
+      "concepts/guarantees",
+      "concepts/failures",
+      "analysis",
+      "caches",
+      "when-not",
+    ),
     section(
       "How-to",
-      ...[
-        "editor",
-        "auth",
-        "tables",
-        "shared-objects",
-        "dates",
-        "log",
-        "testing",
-        "vite",
-        "benchmark",
-        "ci",
-        "look-after",
-        "rotate-keys",
-      ].map((name) => `how-to/${name}`),
+      "handlers",
+      "how-to/dev",
+      ...["tables", "shared-objects", "blobs", "dates", "log"].map((name) => `how-to/${name}`),
       "live-queries",
       "worker",
-      "deploy",
-      "operations",
+      ...["auth", "vite", "editor", "testing", "ci", "benchmark"].map((name) => `how-to/${name}`),
+      "migrate-away",
     ),
-    section(
-      "Reference",
-      "handlers",
-      "language",
-      "cli",
-      "command-line",
-      "configuration",
-      "http",
-      "errors",
-      `${DIAGNOSTICS}/README`,
-    ),
-    section("Limits", "limits", "when-not", "evaluation", "costs", "security", "migrate-away"),
-    { title: "Decisions", entries: [titled("decisions/README.md"), ...pagesOf("decisions")] },
-    { title: "Internals", entries: pagesOf("internals") },
+    section("Reference", "cli", "language", "http", "errors", `${DIAGNOSTICS}/README`, "limits"),
+    section("Operations", "deploy", "operations", "how-to/look-after", "how-to/rotate-keys", "security", "costs"),
+    section("Measured", "evaluation"),
+    { title: "Internals", entries: pagesOf("internals").filter(({ page }) => !page.startsWith(`${MEASUREMENTS}/`)) },
+    { title: "Measurements", entries: pagesOf(MEASUREMENTS) },
+    inFolder("Decisions", "decisions"),
   ];
   const known = new Set([
     ...found.flatMap(({ entries }) => entries.map(({ page }) => page)),
@@ -95,14 +92,6 @@ export function sections(): readonly Section[] {
   const lost = pages.filter((page) => !known.has(page));
   if (lost.length > 0) throw new Error(`no section of the site has these pages: ${lost.join(", ")}`);
   return found;
-}
-
-/** The pictures, each as the file it is drawn from and the one that is shown, with what the first one says. */
-export function pictures(): readonly { readonly file: string; readonly source: string }[] {
-  return globSync("pictures/*.txt", { cwd: DOCS }).map((text) => ({
-    file: path.join(DOCS, text.replace(/\.txt$/, ".svg")),
-    source: readFileSync(path.join(DOCS, text), "utf8"),
-  }));
 }
 
 /** What the site calls a page: a folder's README is its index. */

@@ -2,8 +2,8 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { withGenerated } from "./generated.ts";
-import { DOCS, generatedPages, pictures, readPage } from "./pages.ts";
-import { drawPicture } from "./picture.ts";
+import { DOCS, generatedPages, readPage } from "./pages.ts";
+import { drawnPictures } from "./pictures.ts";
 import { SOURCES } from "./sources.ts";
 
 for (const page of generatedPages()) {
@@ -13,4 +13,4 @@ for (const page of generatedPages()) {
   writeFileSync(path.join(DOCS, page), after);
   console.log(path.join("docs", page));
 }
-for (const { file, source } of pictures()) writeFileSync(file, drawPicture(source));
+for (const { file, svg } of drawnPictures()) writeFileSync(file, svg);

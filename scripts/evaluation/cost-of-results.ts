@@ -38,7 +38,7 @@ const ASSUMED = {
 
 /** In the words of the page. */
 export const ASSUMED_WORDS: readonly string[] = [
-  `A Worker computes for ${ASSUMED.locationMs} ms beside the handler at a location, and for ${ASSUMED.centralMs} ms near storage; the primary for ${ASSUMED.lviMs} ms for an LVI request and ${ASSUMED.followupMs} ms for a followup, and as long as the handler where it ran it.`,
+  `A Worker computes for ${ASSUMED.locationMs} ms beside the handler at a location, and for ${ASSUMED.centralMs} ms near storage. The primary computes for ${ASSUMED.lviMs} ms for an LVI request, and for ${ASSUMED.followupMs} ms for a followup. Near storage it computes as long as the handler.`,
   "A cache is called once by each request, and once more by each that wrote or was repaired: the most there can be. All that is read are rows of it, and all that is written or repaired.",
   `The primary looks up 1 % of what it validates, or all items of the executions that it ran, whichever is more.`,
 ];

@@ -1,6 +1,7 @@
-/** The parts of `docs/evaluation.md` that are made from the results: tables, pictures, and what came out. */
+/** The parts of pages that are made from the results: of the front pages, of `docs/evaluation.md`, and of its tables in `docs/internals/measurements`. */
 import {
   type BenchmarkResult,
+  type DifferenceRow,
   type Experiment,
   EXPERIMENTS,
   type ImprovementRow,
@@ -26,15 +27,16 @@ import {
   workloadRuns,
 } from "./results.ts";
 import { percent, verdictsOf } from "./verdict.ts";
+import { waitOf } from "./wait-picture.ts";
 
-/** As the page has them: `verdict`, or `picture figure-4`. */
+/** As a page has them: `verdict`, `picture figure-4`, or `picture figure-4 <folder of the pictures>`. */
 export function evaluationPart(argument: string): string {
   return partOf(argument, readResults(RESULTS_FOLDER));
 }
 
 export function partOf(argument: string, results: Results): string {
-  const [name = "", picture = ""] = argument.split(" ");
-  if (name === "picture") return pictureOf(picture, results);
+  const [name = "", picture = "", folder = "../benchmarks/results"] = argument.split(" ");
+  if (name === "picture") return pictureOf(picture, folder, results);
   const across = ACROSS[name];
   if (across !== undefined) return across(results);
   const one = OF_ONE[name];
@@ -46,7 +48,7 @@ export function partOf(argument: string, results: Results): string {
 
 const ACROSS: Readonly<Record<string, (results: Results) => string>> = {
   verdict: verdictTable,
-  line: oneLine,
+  "wait-caption": waitCaption,
   runs: runsTable,
   cost: costTable,
   "cost-rates": costRates,
@@ -54,6 +56,8 @@ const ACROSS: Readonly<Record<string, (results: Results) => string>> = {
 };
 
 const OF_ONE: Readonly<Record<string, readonly [Experiment, (result: BenchmarkResult) => string]>> = {
+  "line-paper": ["end-to-end-paper", paperLine],
+  "line-native": ["end-to-end-native", nativeLine],
   "round-trips": ["end-to-end-paper", roundTrips],
   handlers: ["end-to-end-paper", handlersTable],
   improvement: ["end-to-end-paper", improvementTable],
@@ -91,27 +95,35 @@ function verdictTable(results: Results): string {
   ].join("\n");
 }
 
-/** For the front page: the figures of the applications, from the worst to the best. */
-function oneLine(results: Results): string {
-  const paper = results["end-to-end-paper"];
-  const runs = paper === undefined ? [] : workloadRuns(paper).map((run) => ({ paper, run }));
-  const rows = runs.flatMap(({ paper: { improvements }, run }) => {
-    const ofMedian = improvements.filter(({ of }) => of === "median");
-    return rowOf(ofMedian, run, null, null) ?? [];
-  });
-  const shares = rows.flatMap(({ possibleShare }) => possibleShare ?? []);
-  const valid = runs.flatMap(
-    ({ paper: { validations }, run }) => rowOf(validations, run, null, null)?.validShare ?? [],
-  );
-  if (shares.length === 0 || valid.length === 0) {
-    return "How it compares is measured by `pnpm bench`: [the evaluation](docs/evaluation.md).";
-  }
-  const lower = rows.map(({ lowerShare }) => lowerShare);
+const NUMBERS = ["no", "one", "two", "three", "four", "five"];
+
+/** For front pages: the gain of the applications at the paper's run times, from the least to the most. */
+function paperLine(result: BenchmarkResult): string {
+  const lower = rowsOf(result, "median").map(({ lowerShare }) => lowerShare);
+  if (lower.length === 0) return missing("end-to-end-paper");
+  const applications = `${NUMBERS[lower.length] ?? lower.length} applications`;
   return (
-    "Five applications ran beside the same applications next to their data, with the paper's execution times and simulated distances. " +
-    `Radical had ${span(lower, 0)} lower median latency, which is ${span(shares, 1)} of the possible gain. ` +
-    `Of all validations ${span(valid, 1)} succeed. [The evaluation](docs/evaluation.md) has the rest.`
+    `**With the paper's run times and distances, median latency is ${span(lower, 0)} lower** than next to the data, over ${applications}. ` +
+    "The distances are simulated on one machine."
   );
+}
+
+/** The same at the handlers' own speed, with the price. */
+function nativeLine(result: BenchmarkResult): string {
+  const median = rowsOf(result, "median").map(({ lowerShare }) => lowerShare);
+  const mean = rowsOf(result, "mean").map(({ lowerShare }) => lowerShare);
+  if (median.length === 0) return missing("end-to-end-native");
+  const worst = Math.max(0, ...differencesOf(result).map(({ p50Ms }) => p50Ms));
+  return (
+    `**At their own speed handlers take a few milliseconds.** Read leases then answer most reads at the location: the median of all calls is ` +
+    `${span(median, 0)} lower, and the mean ${span(mean, 0)}. A write of items without a lease saves its run time: 1 ms for 1 ms. ` +
+    `A write of leased items pays for the reads: at worst its median is ${Math.round(worst)} ms higher.`
+  );
+}
+
+function rowsOf(result: BenchmarkResult, of: ImprovementRow["of"]): readonly ImprovementRow[] {
+  const rows = result.improvements.filter((row) => row.of === of);
+  return workloadRuns(result).flatMap((run) => rowOf(rows, run, null, null) ?? []);
 }
 
 function span(shares: readonly number[], digits: number): string {
@@ -206,7 +218,7 @@ function handlersTable(result: BenchmarkResult): string {
   return table(head, rows);
 }
 
-/** What the paper says of its applications: hotel, social media, forum. */
+/** The paper's shares for its applications: hotel, social media, forum. */
 const PAPER_POSSIBLE: Readonly<Record<string, number>> = { hotel: 0.89, social: 0.88, forum: 0.84 };
 
 function improvementTable(result: BenchmarkResult): string {
@@ -275,9 +287,13 @@ function medians(result: BenchmarkResult): readonly ImprovementRow[] {
 
 const WORST = 10;
 
-function differencesTable(result: BenchmarkResult): string {
+function differencesOf(result: BenchmarkResult): readonly DifferenceRow[] {
   const runs = new Set(handlerRuns(result).map(({ run }) => run));
-  const differences = result.differences.filter(({ run }) => runs.has(run));
+  return result.differences.filter(({ run }) => runs.has(run));
+}
+
+function differencesTable(result: BenchmarkResult): string {
+  const differences = differencesOf(result);
   const worst = differences.toSorted((a, b) => b.p50Ms - a.p50Ms).slice(0, WORST);
   const rows = worst.map((row) => {
     const run = result.runs.find((each) => each.run === row.run);
@@ -343,7 +359,7 @@ function rateOf({ systems }: WorkloadRun, { locations }: BenchmarkResult): numbe
   return (load?.arrivalsPerSecond ?? 0) * locations.length;
 }
 
-/** What tells the runs of an experiment apart, in brackets. */
+/** The parameters that tell the runs of an experiment apart, in brackets. */
 function parametersOf({ parameters }: WorkloadRun): string {
   const each = Object.entries(parameters).flatMap(([name, value]) =>
     name === "mix" ? [] : [`${words(name)} ${value}`],
@@ -513,7 +529,7 @@ function costRates(results: Results): string {
   return table(["", "requests a month", "radical", "Worker near storage", "Lambda", "machines"], rows);
 }
 
-/** What a request takes, as it was counted and as it is paid. */
+/** The operations of a request, as they were counted and as they are paid. */
 function operationsTable(results: Results): string {
   const costs = costOf(results);
   if (costs.length === 0) return NOT_COUNTED;
@@ -547,21 +563,32 @@ function operationsTable(results: Results): string {
   return [
     operations,
     "",
-    "What a run does not count is assumed:",
+    "Assumed, since a run does not count it:",
     "",
     ...ASSUMED_WORDS.map((each) => `* ${each}`),
   ].join("\n");
 }
 
+/** Below the picture of the home page. */
+function waitCaption(results: Results): string {
+  const wait = waitOf(results);
+  if (wait === null) return missing("execution-time");
+  return (
+    `The picture has the medians of ${wait.samples} calls of a handler that runs for ${wait.handlerMs} ms. ` +
+    "A handler that runs for 1 ms saves 1 ms."
+  );
+}
+
 // ── Pictures ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function pictureOf(name: string, results: Results): string {
+/** The folder is that of the pictures, from the page. */
+function pictureOf(name: string, folder: string, results: Results): string {
   const picture = PICTURES.find((each) => each.name === name);
   if (picture === undefined) throw new Error(`the evaluation has no picture "${name}"`);
   const chart = chartsOf(results).get(name);
   if (chart === undefined) return missing(picture.from);
   // The picture says more; what is in the text of a page needs its short name only.
-  return `![${chart.title}; the figures are in the tables](../benchmarks/results/${name}.svg)`;
+  return `![${chart.title}; the figures are in the tables](${folder}/${name}.svg)`;
 }
 
 function missing(experiment: Experiment): string {

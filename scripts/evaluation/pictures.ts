@@ -441,7 +441,7 @@ function lviPhases(result: BenchmarkResult): Chart | null {
   const panels = ASKING_PATHS.map((path) =>
     stacks(result, path, ANSWERED[path], (row) => OF_LVI.map((phase) => partOf(row, phase))),
   );
-  return stackChart("What an LVI request takes", LVI_COLOURS, panels);
+  return stackChart("The phases of an LVI request", LVI_COLOURS, panels);
 }
 
 /** Those with an LVI request. */

@@ -14,6 +14,7 @@ test.each([
   "docs/how-to/log.md",
   "docs/how-to/tables.md",
   "docs/how-to/shared-objects.md",
+  "docs/how-to/blobs.md",
   "docs/worker.md",
   "docs/analysis.md",
   "templates/minimal/AGENTS.md",

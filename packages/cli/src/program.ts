@@ -1,4 +1,4 @@
-/** The command `radical` with its subcommands. `pnpm docs:reference` writes their help into docs/command-line.md. */
+/** The command `radical` with its subcommands. `pnpm docs:reference` writes their help into docs/cli.md. */
 import { readFileSync } from "node:fs";
 import type { Program } from "@radical/command-line";
 import { analyzeCommand } from "./commands/analyze.ts";

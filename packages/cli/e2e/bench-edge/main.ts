@@ -1,7 +1,7 @@
 /**
  * `pnpm bench:edge`: how near a location comes to the longer of round trip and run, what four heavy requests at once do to
  * each other, and how a cold cache heals. Every location is a process of its own, on another core than all else if there is
- * one; the LVI server is a process, and all times are measured here, outside of them. docs/internals/edge-speed.md has the tables.
+ * one; the LVI server is a process, and all times are measured here, outside of them. docs/internals/measurements/edge.md has the tables.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
@@ -24,7 +24,7 @@ const { quick, gridOnly, coldOnly, roundTrips, samples, json, page, seed } = com
     roundTrips: { kind: "text", placeholder: "ms,…", words: "rows of the grid, of 0, 50, 100 and 150; all of them" },
     samples: { kind: "number", default: 60, least: 1, words: "samples of each cell of the grid" },
     json: { kind: "flag", words: "as JSON" },
-    page: { kind: "flag", words: "write the tables into docs/internals/edge-speed.md, too" },
+    page: { kind: "flag", words: "write the tables into docs/internals/measurements/edge.md, too" },
     seed: { kind: "seed", words: "of what is asked for" },
   },
   exitCodes: ["measured"],
@@ -35,7 +35,7 @@ const { quick, gridOnly, coldOnly, roundTrips, samples, json, page, seed } = com
   ],
 });
 
-const PAGE = new URL("../../../../docs/internals/edge-speed.md", import.meta.url);
+const PAGE = new URL("../../../../docs/internals/measurements/edge.md", import.meta.url);
 const ROUND_TRIPS_MS = [0, 50, 100, 150] as const;
 /** Much longer runs use up the fuel of a speculation on a fast machine, and go near storage. */
 const WORK_MS = [0, 50, 100] as const;
@@ -388,7 +388,7 @@ function gridSection(machine: Machine, grid: readonly Cell[]): string {
       shown(cell.excessOfBoth),
     ]),
   )}
-Over max(LVI, f): at most ${largestAndMedian(grid.map(({ excess }) => excess))}; over both at once: at most ${largestAndMedian(grid.map(({ excessOfBoth }) => excessOfBoth))}. ${SAMPLES} samples a cell, taken in turns, ${machine.separated ? "locations on one core, all else on the others" : "all on the same cores"}; seed ${seed}, ${machine.cores} × ${machine.cpu}, Node ${machine.node}, with a load of ${machine.loadBefore.toFixed(1)} before.
+Over max(LVI, f): at most ${largestAndMedian(grid.map(({ excess }) => excess))}; over both at once: at most ${largestAndMedian(grid.map(({ excessOfBoth }) => excessOfBoth))}. ${SAMPLES} samples a cell were taken in turns, ${machine.separated ? "locations on one core, all else on the others" : "all on the same cores"}. Seed ${seed}, ${machine.cores} × ${machine.cpu}, Node ${machine.node}, with a load of ${machine.loadBefore.toFixed(1)} before.
 `;
 }
 
@@ -457,7 +457,7 @@ function cacheSections({ cold, staleness, doubt }: Caches): ReadonlyMap<string, 
     [
       "doubt",
       table(
-        ["", "likelihood", "runs in vain", "if f never waited", "waits needlessly"],
+        ["", "likelihood", "runs without effect", "if f never waited", "waits needlessly"],
         doubt.map((row) => [
           row.what,
           String(row.likelihood),
@@ -470,12 +470,17 @@ function cacheSections({ cold, staleness, doubt }: Caches): ReadonlyMap<string, 
   ]);
 }
 
+/** The page with these sections in their places, each with the day of the run. */
 function withTables(before: string, sections: ReadonlyMap<string, string>): string {
+  const day = new Date().toISOString().slice(0, 10);
   let text = before;
   for (const [name, section] of sections) {
     const place = new RegExp(`(<!-- ${name} -->\n).*(<!-- /${name} -->)`, "s");
     if (!place.test(text)) throw new Error(`the page has no place for ${name}`);
-    text = text.replace(place, (_, begin: string, end: string) => `${begin}\n${section}\n${end}`);
+    text = text.replace(
+      place,
+      (_, begin: string, end: string) => `${begin}\n${section.trim()}\n\nMeasured on ${day}.\n\n${end}`,
+    );
   }
   return text;
 }

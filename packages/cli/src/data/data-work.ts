@@ -131,7 +131,7 @@ export async function exportItems(tables: readonly string[], options: DataOption
 }
 
 /** The value of a line: the rest of it, as it is written. */
-function valueOf(line: string): string {
+export function valueOf(line: string): string {
   const parsed = JSON.parse(line) as { readonly table: string; readonly key: string; readonly value?: unknown };
   const head = `{"table":${JSON.stringify(parsed.table)},"key":${JSON.stringify(parsed.key)},"value":`;
   return line.startsWith(head) ? line.slice(head.length, -1) : line;

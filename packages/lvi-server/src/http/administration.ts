@@ -74,6 +74,15 @@ export function samplesAnswer(
   };
 }
 
+/** Answers with a life a line, or with none if too many are told of lives already. */
+export function livesAnswer(engine: Engine, heartbeatMs: number): (response: ServerResponse) => void {
+  return (response) => {
+    const stream = new LineStream(response, { heartbeatMs, onClose: () => stop?.() });
+    const stop = engine.live((life) => void stream.write(`${JSON.stringify(life)}\n`));
+    if (stop === null) stream.end();
+  };
+}
+
 function lineOf(sample: Sample, redaction: RedactionQuestion, secrets: RedactionSecrets): SampleLine {
   const { executionId, path, location, invocation, commitId, versions } = sample;
   const { module, handler, environment } = invocation;

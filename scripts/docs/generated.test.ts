@@ -44,7 +44,7 @@ test("each source is used, and the parts have an end", () => {
 });
 
 test("the reference has the help of every command", () => {
-  const shown = [...readPage("cli.md").matchAll(/<!-- from: cli (.*?) -->/g)].map(([, command]) => command);
+  const shown = [...readPage("cli.md").matchAll(/<!-- from: cli (.*?) -->/g)].map(([, command = ""]) => command);
   expect(shown.toSorted()).toEqual(commandNames().toSorted());
   expect(() => cliPart("radical depoly")).toThrow('no command "radical depoly"');
 });

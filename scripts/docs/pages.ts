@@ -68,6 +68,7 @@ export function sections(): readonly Section[] {
         "look-after",
         "rotate-keys",
       ].map((name) => `how-to/${name}`),
+      "dashboard",
       "live-queries",
       "worker",
       "deploy",

@@ -6,7 +6,7 @@ import { DASHBOARD_STREAM_PATH, DASHBOARD_TOKEN_HEADER, type DashboardLine, MAX_
 
 const RETRY_MS = 1_000;
 
-/** What a tab is sent: some lines, or whether the server is there. */
+/** A tab is sent some lines, or whether the server is there. */
 export type StreamMessage =
   | { readonly kind: "lines"; readonly lines: readonly DashboardLine[]; readonly isAnew: boolean }
   | { readonly kind: "connection"; readonly is: "open" | "closed" | "refused" };

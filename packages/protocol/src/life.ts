@@ -63,7 +63,7 @@ export interface Life {
   /** At most {@link MAX_UNITS}; of the others only their number is told. */
   readonly units: readonly LifeUnit[];
   readonly unitsLeftOut: number;
-  /** What it waited for, and behind which execution; at most {@link MAX_WAITS}. */
+  /** The units that it waited for, and behind which execution; at most {@link MAX_WAITS}. */
   readonly waited: readonly (readonly [unit: UnitId, behind: ExecutionId | null, tookUs: number])[];
   /** Of the last run here; null: only the other side knows it. */
   readonly fuel: number | null;

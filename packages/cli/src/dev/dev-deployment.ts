@@ -142,7 +142,12 @@ export class DevDeployment {
       {
         locations: locations.map((location) => this.#edgeLocation(location)),
         entryToken,
-        vars: { ...(isLoopbackName(host) ? LOOPBACK : {}), ...(this.#dashboard === null ? {} : LIVES), ...(await devVars(root)), ...vars },
+        vars: {
+          ...(isLoopbackName(host) ? LOOPBACK : {}),
+          ...(this.#dashboard === null ? {} : LIVES),
+          ...(await devVars(root)),
+          ...vars,
+        },
         routerWorker: await bundleOwnWorker("local/router.worker"),
         cacheFolder: join(local.folder, "cache"),
         isWipeable: true,
@@ -335,7 +340,7 @@ async function devVars(root: string): Promise<Readonly<Record<string, string>>> 
   return Object.fromEntries(Object.entries(parseEnv(text)).map(([name, value]) => [name, value ?? ""]));
 }
 
-/** Undefined: the line is no JSON. */
+/** Undefined: the line is not JSON. */
 function parsed(message: string): unknown {
   try {
     return JSON.parse(message) as unknown;

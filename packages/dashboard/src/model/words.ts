@@ -78,7 +78,7 @@ export function sentenceOf(call: Call): string {
   }
 }
 
-/** Of the gate no name is shown: it is no item. */
+/** The gate is not an item, so that its name is not shown. */
 export function unitWords(unit: string | undefined): string {
   if (unit === undefined) return "an item";
   return unit === "" ? "its turn to run alone" : shortUnit(unit);

@@ -74,7 +74,7 @@ export function samplesAnswer(
   };
 }
 
-/** Answers with a life a line, or with none if too many are told of lives already. */
+/** Answers with a life a line, or with none if too many follow already. */
 export function livesAnswer(engine: Engine, heartbeatMs: number): (response: ServerResponse) => void {
   return (response) => {
     const stream = new LineStream(response, { heartbeatMs, onClose: () => stop?.() });

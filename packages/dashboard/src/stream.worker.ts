@@ -79,11 +79,12 @@ export function join(tab: Tab, given: string): void {
 
 // A shared worker calls this; a page without one imports the module and joins itself.
 if ("onconnect" in globalThis) {
-  (globalThis as { onconnect?: (event: MessageEvent) => void }).onconnect = ({ ports: [port] }) => {
+  addEventListener("connect", (event) => {
+    const [port] = (event as MessageEvent).ports;
     port?.addEventListener("message", ({ data }: MessageEvent<{ readonly token: string | null }>) => {
       if (data.token === null) tabs.delete(port);
       else join(port, data.token);
     });
     port?.start();
-  };
+  });
 }

@@ -54,7 +54,8 @@ export class Dashboard {
   readonly #open = new Map<string, number>();
   #isServerUp = false;
   #restarts = 0;
-  #timer: NodeJS.Timeout | null = null;
+  /** A change is about to be told. */
+  #isChanging = false;
 
   constructor(ports: DashboardPorts) {
     this.#ports = ports;
@@ -81,10 +82,13 @@ export class Dashboard {
 
   /** The state has changed. */
   changed(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = null;
+    if (this.#isChanging) return;
+    this.#isChanging = true;
+    const tell = (): void => {
+      this.#isChanging = false;
       for (const watcher of this.#watchers) watcher();
-    }, STATE_MS).unref();
+    };
+    setTimeout(tell, STATE_MS).unref();
   }
 
   serverChanged(isUp: boolean, restarted: boolean): void {

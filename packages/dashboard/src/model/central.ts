@@ -7,7 +7,7 @@ import type { Call } from "./join.ts";
 import { spansOf, sumOf, waitOf } from "./spans.ts";
 
 /** Differences below this are none. */
-export const SAME_US = 5_000;
+const SAME_US = 5_000;
 /** Until a run at the primary shows how many units of fuel it uses in a millisecond. */
 const FUEL_OF_MS = 20_000_000;
 /** Of one execution at the primary, besides run and locks, until one was seen. */

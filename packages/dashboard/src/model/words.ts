@@ -79,7 +79,7 @@ export function sentenceOf(call: Call): string {
 }
 
 /** The gate is not an item, so that its name is not shown. */
-export function unitWords(unit: string | undefined): string {
+function unitWords(unit: string | undefined): string {
   if (unit === undefined) return "an item";
   return unit === "" ? "its turn to run alone" : shortUnit(unit);
 }

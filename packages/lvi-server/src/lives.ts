@@ -32,7 +32,7 @@ interface Begun extends Writable<Pick<Life, "reason" | "code" | "commit" | "beca
   readonly atMs: number;
   readonly sinceMs: number;
   readonly spans: LifeSpan[];
-  /** What its run here has touched; null: it has brought its set, or has not run. */
+  /** The units that its run here has touched; null: it has brought its set, or has not run. */
   ran: readonly LifeUnit[] | null;
   readonly waited: (readonly [...Life["waited"][number]])[];
   answeredAtMs: number | null;

@@ -72,6 +72,7 @@ export function sections(): readonly Section[] {
       "How-to",
       "handlers",
       "how-to/dev",
+      "dashboard",
       ...["tables", "pagination", "holds", "shared-objects", "blobs", "dates", "log"].map((name) => `how-to/${name}`),
       "live-queries",
       "worker",

@@ -1,11 +1,6 @@
-/** What the page knows, as signals. */
+/** The knowledge of the page, as signals. */
 import { batch, computed, signal } from "@preact/signals";
-import {
-  type DashboardApp,
-  type DashboardLine,
-  type DashboardState,
-  MAX_KEPT_LIVES,
-} from "@radical/protocol";
+import { type DashboardApp, type DashboardLine, type DashboardState, MAX_KEPT_LIVES } from "@radical/protocol";
 import { api, token } from "./api.ts";
 import { Central } from "./model/central.ts";
 import { type Call, Joined } from "./model/join.ts";
@@ -48,7 +43,8 @@ export const shown = computed(() => {
 
 function fits({ life, primary }: Call, word: string): boolean {
   const [field, value = ""] = word.split(":");
-  const like = (text: string, part: string): boolean => text.toLowerCase().includes(part.toLowerCase().replaceAll("*", ""));
+  const like = (text: string, part: string): boolean =>
+    text.toLowerCase().includes(part.toLowerCase().replaceAll("*", ""));
   if (field === "handler" && word.includes(":")) return like(life.handler, value);
   if (field === "place" && word.includes(":")) return like(life.place, value);
   const all = [life.handler, life.place, life.path, life.reason, life.code, life.execution, primary?.because?.unit];
@@ -104,9 +100,15 @@ function show(): void {
   for (const call of all.toReversed()) {
     if (learned.has(call)) continue;
     learned.add(call);
-    if (call.primary !== null || call.life.attempt === 0) reckoner.learn(call);
+    if (isCentral(call.life.place)) reckoner.learnCentral(call);
+    else if (call.primary !== null || call.life.attempt === 0) reckoner.learn(call);
   }
   calls.value = all;
+}
+
+/** Whether the location runs everything near storage. */
+function isCentral(place: string): boolean {
+  return state.peek()?.locations.some((location) => location.isCentral && location.name === place) === true;
 }
 
 export function pause(): void {
@@ -150,4 +152,3 @@ export function open(): void {
     if (persisted) worker.port.postMessage({ token });
   });
 }
-

@@ -98,7 +98,7 @@ export interface Observer {
   readonly collectFailed: (reason: string) => void;
 }
 
-/** Who tells the lives of executions. It hears what the driver does for them, and decides nothing. */
+/** It tells the lives of executions. It hears of the work of the driver for them, and decides nothing. */
 export interface LifeObserver {
   /** A part of the way has ended, which had begun at `sinceMs` of {@link Ports.now}. */
   readonly spent: (id: ExecutionId, span: LifeSpanName, sinceMs: number) => void;
@@ -329,12 +329,16 @@ export class Driver {
         return storage.storeIntent(
           epoch,
           intent,
-          this.#operating(operation, (result) => {
-            const isStored =
-              result.kind === "stored" || (result.kind === "exists" && commitIdIn(result.record) === intent.commitId);
-            if (isStored) this.#facts.succeeded(operation);
-            return { kind: "intent-stored", operation, result };
-          }, this.#spending(intent.executionId, "intent")),
+          this.#operating(
+            operation,
+            (result) => {
+              const isStored =
+                result.kind === "stored" || (result.kind === "exists" && commitIdIn(result.record) === intent.commitId);
+              if (isStored) this.#facts.succeeded(operation);
+              return { kind: "intent-stored", operation, result };
+            },
+            this.#spending(intent.executionId, "intent"),
+          ),
         );
       }
       case "complete": {
@@ -343,11 +347,15 @@ export class Driver {
         return storage.commit(
           epoch,
           commitOf(completions),
-          this.#operating(operation, (result) => {
-            const isDone = result.kind === "applied" || (result.kind === "exists" && isOurs(result, completions));
-            if (isDone) this.#facts.succeeded(operation);
-            return { kind: "completed", operation, result };
-          }, this.#applying(completions)),
+          this.#operating(
+            operation,
+            (result) => {
+              const isDone = result.kind === "applied" || (result.kind === "exists" && isOurs(result, completions));
+              if (isDone) this.#facts.succeeded(operation);
+              return { kind: "completed", operation, result };
+            },
+            this.#applying(completions),
+          ),
         );
       }
       case "renew-leadership": {

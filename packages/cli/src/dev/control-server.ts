@@ -100,15 +100,14 @@ export function send(response: ServerResponse, { status, body, headers }: Answer
     .end(body);
 }
 
-/**
- * Leads a browser to the dashboard. A page that asks for this address gets nothing: it could not read the token in an
- * answer that leads elsewhere, and other programs read it where `radical dev` prints it.
- */
+/** Leads a browser to the dashboard. Only a person who opens this address in a browser gets there: the answer has the token. */
 function redirect({ dashboardUrl }: ControlOptions, { headers }: IncomingMessage, response: ServerResponse): void {
   const url = dashboardUrl?.() ?? null;
   const isOpened = headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
   if (url !== null && isOpened)
-    return void response.writeHead(302, { location: url, "cache-control": "no-store", "referrer-policy": "no-referrer" }).end();
+    return void response
+      .writeHead(302, { location: url, "cache-control": "no-store", "referrer-policy": "no-referrer" })
+      .end();
   const message = url === null ? "radical dev has not started yet" : "the dashboard opens in a browser";
   send(response, {
     status: url === null ? 503 : 403,

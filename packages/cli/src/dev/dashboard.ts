@@ -1,4 +1,4 @@
-/** What the dashboard's page asks of a running `radical dev`. */
+/** The answers of a running `radical dev` to the page of its dashboard. */
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -54,13 +54,14 @@ export class Dashboard {
   readonly #open = new Map<string, number>();
   #isServerUp = false;
   #restarts = 0;
-  #timer: NodeJS.Timeout | null = null;
+  /** A change is about to be told. */
+  #isChanging = false;
 
   constructor(ports: DashboardPorts) {
     this.#ports = ports;
   }
 
-  /** What its server needs. */
+  /** The needs of its server. */
   get options(): DashboardOptions {
     const { lives, data } = this.#ports;
     return {
@@ -81,10 +82,13 @@ export class Dashboard {
 
   /** The state has changed. */
   changed(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = null;
+    if (this.#isChanging) return;
+    this.#isChanging = true;
+    const tell = (): void => {
+      this.#isChanging = false;
       for (const watcher of this.#watchers) watcher();
-    }, STATE_MS).unref();
+    };
+    setTimeout(tell, STATE_MS).unref();
   }
 
   serverChanged(isUp: boolean, restarted: boolean): void {
@@ -107,7 +111,11 @@ export class Dashboard {
   get #served(): AppBuild {
     const app = this.#ports.app();
     if (app === null)
-      throw new CommandError("not_serving", "no build serves yet", "correct the sources; radical dev says what is wrong");
+      throw new CommandError(
+        "not_serving",
+        "no build serves yet",
+        "correct the sources; radical dev says what is wrong",
+      );
     return app;
   }
 
@@ -188,7 +196,11 @@ export class Dashboard {
     const { path, body } = requestOf(handler, args);
     for (const { place } of sends)
       if (!locations.includes(place))
-        throw new CommandError("unknown_location", `there is no location "${place}"`, `one of: ${locations.join(", ")}`);
+        throw new CommandError(
+          "unknown_location",
+          `there is no location "${place}"`,
+          `one of: ${locations.join(", ")}`,
+        );
     return {
       answers: await Promise.all(
         sends.map(async ({ place, key, authorization }) => {

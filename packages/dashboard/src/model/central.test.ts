@@ -33,7 +33,13 @@ test("runs that were seen at the primary count for more than fuel", () => {
   const central = new Central();
   const near: Call = {
     id: 2,
-    life: life({ tookUs: 160_000, spans: [["send", 0, 160_000]], path: "near-storage", reason: "missing", handler: "login" }),
+    life: life({
+      tookUs: 160_000,
+      spans: [["send", 0, 160_000]],
+      path: "near-storage",
+      reason: "missing",
+      handler: "login",
+    }),
     primary: life({
       side: "primary",
       tookUs: 64_000,
@@ -66,4 +72,14 @@ test("ideal is the call without its wait; one that ran at the primary would have
   const primary = life({ side: "primary", tookUs: 9_000, spans: [["run", 1_000, 8_000]] });
   expect(idealUs({ id: 1, life: away, primary })).toBe(10_000);
   expect(idealUs({ id: 1, life: life({ code: "busy" }), primary: null })).toBeNull();
+});
+
+test("calls beside the primary are central itself, but for the way", () => {
+  const central = new Central();
+  central.learn(asked(150_000, 4_000));
+  expect(central.measuredUs(asked(150_000, 4_000))).toBeNull();
+  for (const tookUs of [9_000, 3_000, 5_000])
+    central.learnCentral({ id: 3, life: life({ place: "central", tookUs }), primary: null });
+  central.learnCentral({ id: 4, life: life({ place: "central", tookUs: 1, code: "busy" }), primary: null });
+  expect(central.measuredUs(asked(150_000, 4_000))).toBe(151_000);
 });

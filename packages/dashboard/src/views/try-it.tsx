@@ -1,6 +1,12 @@
 /** A form for each handler, from its types. A call goes to one place, or to two at once. */
 import { signal, useSignal } from "@preact/signals";
-import type { DashboardHandler, Parameter, ValueType } from "@radical/protocol";
+import {
+  type CommitId,
+  compareCommits,
+  type DashboardHandler,
+  type Parameter,
+  type ValueType,
+} from "@radical/protocol";
 import { ApiError } from "../api.ts";
 import { placeName } from "../model/places.ts";
 import { commitWords, pathWords } from "../model/words.ts";
@@ -48,7 +54,10 @@ export function CallForm() {
     try {
       const args = argumentsText(handler);
       problem.value = "";
-      const common = { key: key.value === "" ? null : key.value, authorization: authorization.value === "" ? null : authorization.value };
+      const common = {
+        key: key.value === "" ? null : key.value,
+        authorization: authorization.value === "" ? null : authorization.value,
+      };
       void again({ handler: handler.name, args, sends: sentTo.map((place) => ({ place, ...common })) });
     } catch (error) {
       problem.value = String(error instanceof Error ? error.message : error);
@@ -69,7 +78,12 @@ export function CallForm() {
       >
         <div class="form">
           <label for="from">from</label>
-          <select id="from" class="field" value={callingFrom.value} onChange={({ currentTarget }) => callFrom(currentTarget.value)}>
+          <select
+            id="from"
+            class="field"
+            value={callingFrom.value}
+            onChange={({ currentTarget }) => callFrom(currentTarget.value)}
+          >
             {places.map((name) => (
               <option key={name} value={name}>
                 {placeName(name)}
@@ -77,7 +91,12 @@ export function CallForm() {
             ))}
           </select>
           <label for="handler">handler</label>
-          <select id="handler" class="field" value={handler.name} onChange={({ currentTarget }) => (tried.value = currentTarget.value)}>
+          <select
+            id="handler"
+            class="field"
+            value={handler.name}
+            onChange={({ currentTarget }) => (tried.value = currentTarget.value)}
+          >
             {known.map(({ name }) => (
               <option key={name} value={name}>
                 {name}
@@ -116,11 +135,21 @@ export function CallForm() {
           </button>
           {second !== undefined && (
             <>
-              <button type="button" class="btn" disabled={isSending.value} onClick={() => send([callingFrom.value, second])}>
+              <button
+                type="button"
+                class="btn"
+                disabled={isSending.value}
+                onClick={() => send([callingFrom.value, second])}
+              >
                 Call here and in {placeName(second)} at once
               </button>
               {others.length > 1 && (
-                <select class="field short" aria-label="The other place" value={second} onChange={({ currentTarget }) => (other.value = currentTarget.value)}>
+                <select
+                  class="field short"
+                  aria-label="The other place"
+                  value={second}
+                  onChange={({ currentTarget }) => (other.value = currentTarget.value)}
+                >
                   {others.map((name) => (
                     <option key={name} value={name}>
                       {placeName(name)}
@@ -141,7 +170,13 @@ export function CallForm() {
   );
 }
 
-function Field({ handler, parameter: { name, type, optional } }: { readonly handler: DashboardHandler; readonly parameter: Parameter }) {
+function Field({
+  handler,
+  parameter: { name, type, optional },
+}: {
+  readonly handler: DashboardHandler;
+  readonly parameter: Parameter;
+}) {
   const id = `arg-${name}`;
   const at = `${handler.name}.${name}`;
   const text = texts.value[at] ?? "";
@@ -178,7 +213,14 @@ function Field({ handler, parameter: { name, type, optional } }: { readonly hand
           onInput={({ currentTarget }) => set(currentTarget.value)}
         />
       ) : (
-        <textarea id={id} class="field mono" rows={3} placeholder={`${words}, as JSON`} value={text} onInput={({ currentTarget }) => set(currentTarget.value)} />
+        <textarea
+          id={id}
+          class="field mono"
+          rows={3}
+          placeholder={`${words}, as JSON`}
+          value={text}
+          onInput={({ currentTarget }) => set(currentTarget.value)}
+        />
       )}
     </>
   );
@@ -262,13 +304,16 @@ export function Outcome() {
     answer,
     call:
       calls.value.find(
-        ({ life }) => life.place === answer.place && answer.execution !== null && answer.execution.endsWith(life.execution),
+        ({ life }) =>
+          life.place === answer.place && answer.execution !== null && answer.execution.endsWith(life.execution),
       ) ?? null,
   }));
   const commits = found
-    .map(({ answer, call }) => ({ place: answer.place, commit: call?.primary?.commit ?? call?.life.commit ?? null }))
-    .filter(({ commit }) => commit !== null)
-    .toSorted((a, b) => ((a.commit ?? "") < (b.commit ?? "") ? -1 : 1));
+    .flatMap(({ answer: { place }, call }) => {
+      const commit = call?.primary?.commit ?? call?.life.commit ?? null;
+      return commit === null ? [] : [{ place, commit }];
+    })
+    .toSorted((a, b) => compareCommits(a.commit, b.commit));
   return (
     <section class="card pad stack" aria-label="Answers" aria-live="polite">
       {found.map(({ answer, call }) => (
@@ -277,7 +322,9 @@ export function Outcome() {
             <span class="big num">{answer.tookMs.toFixed(1)} ms</span>
             <span class="b">{placeName(answer.place)}</span>
             {call !== null && (
-              <span class={`tag ${pathWords(call).side === "here" ? "h" : pathWords(call).side === "there" ? "t" : "f"}`}>
+              <span
+                class={`tag ${pathWords(call).side === "here" ? "h" : pathWords(call).side === "there" ? "t" : "f"}`}
+              >
                 {pathWords(call).words}
               </span>
             )}
@@ -314,7 +361,13 @@ export function Outcome() {
   );
 }
 
-function Order({ commits, count }: { readonly commits: readonly { readonly place: string; readonly commit: string | null }[]; readonly count: number }) {
+function Order({
+  commits,
+  count,
+}: {
+  readonly commits: readonly { readonly place: string; readonly commit: CommitId }[];
+  readonly count: number;
+}) {
   if (commits.length === 0) return <p class="order">Neither has written, so that they have no order.</p>;
   if (count === 1)
     return (
@@ -342,4 +395,3 @@ function pretty(text: string): string {
     return text;
   }
 }
-

@@ -2506,7 +2506,7 @@ export class LviCore {
     return { receivedAtMs, sentAtMs: this.#wallMs };
   }
 
-  /** What it waits for, asked in the step in which it begins to. */
+  /** The unit that it waits for, asked in the step in which the wait begins. */
   #waitedFor(execution: Execution): WaitedFor | null {
     const found = this.#locks.inWayOf(execution);
     return found === null ? null : { unit: found.unit, behind: found.inWay.id };

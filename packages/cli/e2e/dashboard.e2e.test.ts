@@ -72,9 +72,18 @@ describe("who is answered", () => {
 
   test("another host's name is refused, also with the token", async () => {
     const { port } = new URL(origin);
-    for (const host of ["evil.example", `evil.example:${port}`, "127.0.0.1", `127.0.0.1:${Number(port) + 1}`, `x.localhost:${port}`])
+    for (const host of [
+      "evil.example",
+      `evil.example:${port}`,
+      "127.0.0.1",
+      `127.0.0.1:${Number(port) + 1}`,
+      `x.localhost:${port}`,
+    ])
       for (const path of ["/", DASHBOARD_APP_PATH])
-        expect({ host, status: (await ask(origin + path, { ...withToken(), host })).status }).toEqual({ host, status: 403 });
+        expect({ host, status: (await ask(origin + path, { ...withToken(), host })).status }).toEqual({
+          host,
+          status: 403,
+        });
     for (const host of [`localhost:${port}`, `[::1]:${port}`])
       expect(await ask(origin + DASHBOARD_APP_PATH, { ...withToken(), host })).toMatchObject({ status: 200 });
   });
@@ -85,7 +94,12 @@ describe("who is answered", () => {
       expect({ from, status: answer.status }).toEqual({ from, status: 403 });
     }
     for (const site of ["cross-site", "same-site"]) {
-      const headers = { ...withToken(), "sec-fetch-site": site, "sec-fetch-mode": "no-cors", "sec-fetch-dest": "script" };
+      const headers = {
+        ...withToken(),
+        "sec-fetch-site": site,
+        "sec-fetch-mode": "no-cors",
+        "sec-fetch-dest": "script",
+      };
       expect(await ask(origin + DASHBOARD_APP_PATH, headers)).toMatchObject({ status: 403 });
     }
     expect(app.control.faults().partitioned).toEqual([]);
@@ -115,7 +129,11 @@ describe("who is answered", () => {
     const opened = { "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
     const { status, headers } = await ask(`${app.url}/__radical/`, opened);
     expect({ status, location: headers["location"] }).toEqual({ status: 302, location: app.dashboard });
-    for (const more of [{}, { "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" }, { ...opened, "sec-fetch-dest": "iframe" }]) {
+    for (const more of [
+      {},
+      { "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" },
+      { ...opened, "sec-fetch-dest": "iframe" },
+    ]) {
       const answer = await ask(`${app.url}/__radical/`, more);
       expect(answer.status).toBe(403);
       expect(JSON.stringify(answer)).not.toContain(token);
@@ -142,7 +160,9 @@ async function linesUntil(isEnough: (lines: readonly DashboardLine[]) => boolean
 /** Both halves of an execution, once both are told. */
 async function lifeOf(execution: string): Promise<{ readonly location: Life; readonly primary: Life }> {
   const halves = (lines: readonly DashboardLine[]): readonly Life[] =>
-    lines.filter((line): line is Life => line.kind === "life" && execution.endsWith(line.execution) && line.code !== "in_doubt");
+    lines.filter(
+      (line): line is Life => line.kind === "life" && execution.endsWith(line.execution) && line.code !== "in_doubt",
+    );
   const found = halves(await linesUntil((lines) => new Set(halves(lines).map(({ side }) => side)).size === 2));
   return {
     location: found.find(({ side }) => side === "location")!,
@@ -187,7 +207,9 @@ test("one call goes to two places at once, and both commits are told; with one k
   const sends = ["near", "far"].map((place) => ({ place, key: null, authorization: null }));
   const twice = await asked<DashboardCalled>(DASHBOARD_CALL_PATH, { handler: "post", args, sends });
   expect(twice.answers.map(({ status }) => status)).toEqual([200, 200]);
-  const commits = await Promise.all(twice.answers.map(async ({ execution }) => (await lifeOf(execution!)).primary.commit));
+  const commits = await Promise.all(
+    twice.answers.map(async ({ execution }) => (await lifeOf(execution!)).primary.commit),
+  );
   expect(new Set(commits).size).toBe(2);
 
   const keyed = sends.map((send) => ({ ...send, key: "one-call-for-both-places" }));
@@ -208,10 +230,15 @@ test("a fault is switched, told, and healed", async () => {
 
 describe("data", () => {
   test("tables, and pages of their items by key", async () => {
-    const listed = await asked<{ readonly tables: readonly { readonly name: string }[] }>(DASHBOARD_DATA_PATH, { kind: "tables" });
+    const listed = await asked<{ readonly tables: readonly { readonly name: string }[] }>(DASHBOARD_DATA_PATH, {
+      kind: "tables",
+    });
     expect(listed.tables.map(({ name }) => name)).toContain("people");
     const page = { kind: "page", table: "people", prefix: "a", after: null };
-    expect(await asked(DASHBOARD_DATA_PATH, page)).toMatchObject({ items: [{ key: "ada" }, { key: "alan" }], isMore: false });
+    expect(await asked(DASHBOARD_DATA_PATH, page)).toMatchObject({
+      items: [{ key: "ada" }, { key: "alan" }],
+      isMore: false,
+    });
     expect(await asked(DASHBOARD_DATA_PATH, { ...page, after: "ada" })).toMatchObject({ items: [{ key: "alan" }] });
   });
 
@@ -220,7 +247,9 @@ describe("data", () => {
     const { status, body } = await ask(origin + DASHBOARD_WRITE_PATH, withToken(), JSON.stringify(change));
     expect(status).toBe(400);
     expect(JSON.parse(body)).toMatchObject({ error: { code: "invalid_items", hint: "nothing was written" } });
-    expect(await asked(DASHBOARD_DATA_PATH, { kind: "page", table: "people", prefix: "ada", after: null })).toMatchObject({
+    expect(
+      await asked(DASHBOARD_DATA_PATH, { kind: "page", table: "people", prefix: "ada", after: null }),
+    ).toMatchObject({
       items: [{ key: "ada", value: expect.stringContaining("Engines") as unknown }],
     });
   });

@@ -49,7 +49,9 @@ async function ask<T>(path: string, question?: unknown): Promise<T> {
   } catch {
     throw new ApiError("radical dev does not answer.", "Start it again, and open the address that it prints.");
   }
-  const answer = (await response.json()) as T & { readonly error?: { readonly message: string; readonly hint: string } };
+  const answer = (await response.json()) as T & {
+    readonly error?: { readonly message: string; readonly hint: string };
+  };
   if (response.ok) return answer;
   throw new ApiError(answer.error?.message ?? `status ${response.status}`, answer.error?.hint ?? "");
 }

@@ -1,11 +1,6 @@
 /** What the page knows, as signals. */
 import { batch, computed, signal } from "@preact/signals";
-import {
-  type DashboardApp,
-  type DashboardLine,
-  type DashboardState,
-  MAX_KEPT_LIVES,
-} from "@radical/protocol";
+import { type DashboardApp, type DashboardLine, type DashboardState, MAX_KEPT_LIVES } from "@radical/protocol";
 import { api, token } from "./api.ts";
 import { Central } from "./model/central.ts";
 import { type Call, Joined } from "./model/join.ts";
@@ -48,7 +43,8 @@ export const shown = computed(() => {
 
 function fits({ life, primary }: Call, word: string): boolean {
   const [field, value = ""] = word.split(":");
-  const like = (text: string, part: string): boolean => text.toLowerCase().includes(part.toLowerCase().replaceAll("*", ""));
+  const like = (text: string, part: string): boolean =>
+    text.toLowerCase().includes(part.toLowerCase().replaceAll("*", ""));
   if (field === "handler" && word.includes(":")) return like(life.handler, value);
   if (field === "place" && word.includes(":")) return like(life.place, value);
   const all = [life.handler, life.place, life.path, life.reason, life.code, life.execution, primary?.because?.unit];
@@ -150,4 +146,3 @@ export function open(): void {
     if (persisted) worker.port.postMessage({ token });
   });
 }
-

@@ -329,12 +329,16 @@ export class Driver {
         return storage.storeIntent(
           epoch,
           intent,
-          this.#operating(operation, (result) => {
-            const isStored =
-              result.kind === "stored" || (result.kind === "exists" && commitIdIn(result.record) === intent.commitId);
-            if (isStored) this.#facts.succeeded(operation);
-            return { kind: "intent-stored", operation, result };
-          }, this.#spending(intent.executionId, "intent")),
+          this.#operating(
+            operation,
+            (result) => {
+              const isStored =
+                result.kind === "stored" || (result.kind === "exists" && commitIdIn(result.record) === intent.commitId);
+              if (isStored) this.#facts.succeeded(operation);
+              return { kind: "intent-stored", operation, result };
+            },
+            this.#spending(intent.executionId, "intent"),
+          ),
         );
       }
       case "complete": {
@@ -343,11 +347,15 @@ export class Driver {
         return storage.commit(
           epoch,
           commitOf(completions),
-          this.#operating(operation, (result) => {
-            const isDone = result.kind === "applied" || (result.kind === "exists" && isOurs(result, completions));
-            if (isDone) this.#facts.succeeded(operation);
-            return { kind: "completed", operation, result };
-          }, this.#applying(completions)),
+          this.#operating(
+            operation,
+            (result) => {
+              const isDone = result.kind === "applied" || (result.kind === "exists" && isOurs(result, completions));
+              if (isDone) this.#facts.succeeded(operation);
+              return { kind: "completed", operation, result };
+            },
+            this.#applying(completions),
+          ),
         );
       }
       case "renew-leadership": {

@@ -1,4 +1,12 @@
-import { type CommitId, type ExecutionId, type Life, type LviReply, type LviRequest, MAX_SPANS, type UnitId } from "@radical/protocol";
+import {
+  type CommitId,
+  type ExecutionId,
+  type Life,
+  type LviReply,
+  type LviRequest,
+  MAX_SPANS,
+  type UnitId,
+} from "@radical/protocol";
 import { beforeEach, expect, test } from "vitest";
 import type { ExpectedCompletion } from "./core/events.ts";
 import type { EndedRun, Run } from "./core/run.ts";
@@ -23,7 +31,15 @@ beforeEach(() => {
 
 function request(more: Partial<LviRequest> = {}): LviRequest {
   const unit = { unit: UNIT, mode: "read-write", version: { commitId: OLD, hash: null } } as const;
-  return { executionId: ID, attempt: 1, location: "JP", handler: "like", module: "m", units: [unit], ...more } as LviRequest;
+  return {
+    executionId: ID,
+    attempt: 1,
+    location: "JP",
+    handler: "like",
+    module: "m",
+    units: [unit],
+    ...more,
+  } as LviRequest;
 }
 
 const reply = (answer: object): LviReply => ({ asOf: null, ...answer }) as LviReply;
@@ -42,7 +58,16 @@ test("a read that is valid ends with its answer", () => {
   monotonicMs += 2.5;
   lives.replied(request(), valid);
   expect(told).toMatchObject([
-    { side: "primary", execution: ID, attempt: 1, place: "JP", atMs: 6_000, tookUs: 2_500, reason: "valid", commit: null },
+    {
+      side: "primary",
+      execution: ID,
+      attempt: 1,
+      place: "JP",
+      atMs: 6_000,
+      tookUs: 2_500,
+      reason: "valid",
+      commit: null,
+    },
   ]);
   expect(told[0]?.units).toEqual([[UNIT, "read-write", OLD]]);
 });
@@ -87,7 +112,11 @@ test("a run is told apart from the wait for its worker, for each member of a tra
   lives.begin(request({ units: null, executionId: OTHER }));
   const asked = monotonicMs;
   monotonicMs += 10;
-  const run = { access: { kind: "derive" }, snapshot: new Map(), followers: [{ access: { kind: "derive" }, snapshot: new Map() }] };
+  const run = {
+    access: { kind: "derive" },
+    snapshot: new Map(),
+    followers: [{ access: { kind: "derive" }, snapshot: new Map() }],
+  };
   const result = { kind: "completed", reads: [UNIT], writes: [{ unit: UNIT, value: null }] };
   const ended = { result, tookMs: 6, followers: [{ result, tookMs: 2 }] };
   lives.ran([ID, OTHER], run as unknown as Run, ended as unknown as EndedRun, asked);
@@ -111,7 +140,13 @@ test("a run in place of a followup has another name", () => {
   const run = { access: { kind: "declared" }, snapshot: new Map() } as unknown as Run;
   lives.ran([ID], run, { result: { kind: "exhausted" }, tookMs: 0 }, monotonicMs);
   lives.applied([completion(ID)], monotonicMs);
-  expect(told[0]).toMatchObject({ reason: "followup_lost", spans: [["re-execute", 0, 0], ["apply", 0, 0]] });
+  expect(told[0]).toMatchObject({
+    reason: "followup_lost",
+    spans: [
+      ["re-execute", 0, 0],
+      ["apply", 0, 0],
+    ],
+  });
 });
 
 test("a later attempt takes the place of an earlier one, whose answer tells nothing", () => {

@@ -158,9 +158,7 @@ export class Lives implements LifeObserver {
         ...reads.map((unit): LifeUnit => {
           return [unit, written.has(unit) ? "read-write" : "read", snapshot.get(unit)?.version.commitId ?? null];
         }),
-        ...writes
-          .filter(({ unit }) => !reads.includes(unit))
-          .map(({ unit }): LifeUnit => [unit, "write", null]),
+        ...writes.filter(({ unit }) => !reads.includes(unit)).map(({ unit }): LifeUnit => [unit, "write", null]),
       );
     }
   }

@@ -245,7 +245,11 @@ export class Exchange {
     };
   }
 
-  #warn(level: "warn" | "error", event: Exclude<LogLine["event"], "request" | "handler_log" | "life">, message: string): void {
+  #warn(
+    level: "warn" | "error",
+    event: Exclude<LogLine["event"], "request" | "handler_log" | "life">,
+    message: string,
+  ): void {
     this.#log({
       level,
       event,

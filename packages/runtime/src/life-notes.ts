@@ -37,8 +37,7 @@ export class LifeNotes {
   #commit: CommitId | null = null;
 
   spent(phase: Phase, startMs: number, tookMs: number): void {
-    if (this.#spans.length < MAX_SPANS)
-      this.#spans.push([SPANS[phase], microseconds(startMs), microseconds(tookMs)]);
+    if (this.#spans.length < MAX_SPANS) this.#spans.push([SPANS[phase], microseconds(startMs), microseconds(tookMs)]);
   }
 
   sent({ attempt, units }: LviRequest): void {

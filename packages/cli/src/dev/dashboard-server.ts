@@ -92,8 +92,7 @@ export function answerDashboard(
 }
 
 function failure(error: unknown): Answer {
-  if (error instanceof CommandError)
-    return { status: 400, body: errorBody(error.code, error.message, error.hint) };
+  if (error instanceof CommandError) return { status: 400, body: errorBody(error.code, error.message, error.hint) };
   return { status: 500, body: errorBody("internal_error", messageOf(error), "see the log of radical dev") };
 }
 
@@ -105,7 +104,8 @@ async function answerTo(
   response: ServerResponse,
 ): Promise<Answer | null> {
   const refusal = refusalOf(port, request);
-  if (refusal !== null) return { status: 403, body: errorBody("not_local", refusal, "Open the address that radical dev prints.") };
+  if (refusal !== null)
+    return { status: 403, body: errorBody("not_local", refusal, "Open the address that radical dev prints.") };
   const path = (request.url ?? "").replace(/\?.*$/, "");
   if (!path.startsWith("/api/")) return staticFile(path, request.method ?? "");
   if (!hasToken(options.token, request)) {
@@ -118,7 +118,10 @@ async function answerTo(
   }
   if (path === DASHBOARD_APP_PATH && request.method === "GET") return json(await options.app());
   if (request.method !== "POST" || request.headers["content-type"]?.split(";")[0] !== "application/json")
-    return { status: 405, body: errorBody("method_not_allowed", "POST of JSON", "Send content-type: application/json.") };
+    return {
+      status: 405,
+      body: errorBody("method_not_allowed", "POST of JSON", "Send content-type: application/json."),
+    };
   switch (path) {
     case DASHBOARD_FAULTS_PATH:
       return json(await options.changeFaults(await jsonOf(request)));
@@ -184,7 +187,11 @@ async function staticFile(path: string, method: string): Promise<Answer> {
   if (!/^[\w-]+(?:\.[\w-]+)*$/.test(name) || name.startsWith("."))
     return { status: 404, body: errorBody("not_found", "there is nothing here", "Open /.") };
   try {
-    return { status: 200, body: await readFile(join(FOLDER, name)), type: TYPES[extname(name)] ?? "application/octet-stream" };
+    return {
+      status: 200,
+      body: await readFile(join(FOLDER, name)),
+      type: TYPES[extname(name)] ?? "application/octet-stream",
+    };
   } catch {
     if (name !== "index.html") return { status: 404, body: errorBody("not_found", "there is nothing here", "Open /.") };
     const message = "the files of the dashboard are not built";

@@ -107,7 +107,11 @@ export class Dashboard {
   get #served(): AppBuild {
     const app = this.#ports.app();
     if (app === null)
-      throw new CommandError("not_serving", "no build serves yet", "correct the sources; radical dev says what is wrong");
+      throw new CommandError(
+        "not_serving",
+        "no build serves yet",
+        "correct the sources; radical dev says what is wrong",
+      );
     return app;
   }
 
@@ -188,7 +192,11 @@ export class Dashboard {
     const { path, body } = requestOf(handler, args);
     for (const { place } of sends)
       if (!locations.includes(place))
-        throw new CommandError("unknown_location", `there is no location "${place}"`, `one of: ${locations.join(", ")}`);
+        throw new CommandError(
+          "unknown_location",
+          `there is no location "${place}"`,
+          `one of: ${locations.join(", ")}`,
+        );
     return {
       answers: await Promise.all(
         sends.map(async ({ place, key, authorization }) => {

@@ -33,7 +33,13 @@ test("runs that were seen at the primary count for more than fuel", () => {
   const central = new Central();
   const near: Call = {
     id: 2,
-    life: life({ tookUs: 160_000, spans: [["send", 0, 160_000]], path: "near-storage", reason: "missing", handler: "login" }),
+    life: life({
+      tookUs: 160_000,
+      spans: [["send", 0, 160_000]],
+      path: "near-storage",
+      reason: "missing",
+      handler: "login",
+    }),
     primary: life({
       side: "primary",
       tookUs: 64_000,

@@ -39,7 +39,8 @@ export class Central {
     const runUs = sumOf(primary, "run");
     if (runUs === 0 || primary.code !== null || primary.reason === "stored") return;
     keep(this.#runs, life.handler, runUs);
-    const restUs = primary.tookUs - runUs - sumOf(primary, "lock") - sumOf(primary, "leases") - sumOf(primary, "worker");
+    const restUs =
+      primary.tookUs - runUs - sumOf(primary, "lock") - sumOf(primary, "leases") - sumOf(primary, "worker");
     const rests = primary.commit === null ? this.#rests.read : this.#rests.wrote;
     rests.push(Math.max(0, restUs));
     if (rests.length > KEPT) rests.shift();

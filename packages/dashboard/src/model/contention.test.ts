@@ -24,7 +24,15 @@ const calls: readonly Call[] = [
   },
   {
     id: 1,
-    life: life({ atMs: 4_000, place: "VA", execution: FIRST, path: "speculative", reason: "valid", units: [[POST, "read-write", one]], commit: one }),
+    life: life({
+      atMs: 4_000,
+      place: "VA",
+      execution: FIRST,
+      path: "speculative",
+      reason: "valid",
+      units: [[POST, "read-write", one]],
+      commit: one,
+    }),
     primary: life({ side: "primary", atMs: 101, tookUs: 2_000, spans: [["apply", 3_000, 2_000]] }),
   },
 ];

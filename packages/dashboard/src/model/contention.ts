@@ -29,7 +29,10 @@ export interface Waiter {
 
 /** The ones that were waited for longest first; then those that kept a location's run from being the answer. */
 export function contended(calls: readonly Call[], sinceMs: number): readonly Contended[] {
-  const found = new Map<UnitId, { calls: number; waits: number; longestUs: number; atPrimary: number; handlers: Set<string>; writers: Set<string> }>();
+  const found = new Map<
+    UnitId,
+    { calls: number; waits: number; longestUs: number; atPrimary: number; handlers: Set<string>; writers: Set<string> }
+  >();
   for (const { life, primary } of calls) {
     if (life.atMs < sinceMs) continue;
     const accessed = life.units.length > 0 ? life.units : (primary?.units ?? []);
@@ -40,7 +43,10 @@ export function contended(calls: readonly Call[], sinceMs: number): readonly Con
       let one = found.get(unit);
       if (one === undefined) {
         if (found.size >= MOST_UNITS) continue;
-        found.set(unit, (one = { calls: 0, waits: 0, longestUs: 0, atPrimary: 0, handlers: new Set(), writers: new Set() }));
+        found.set(
+          unit,
+          (one = { calls: 0, waits: 0, longestUs: 0, atPrimary: 0, handlers: new Set(), writers: new Set() }),
+        );
       }
       one.calls++;
       one.handlers.add(life.handler);
@@ -86,7 +92,10 @@ export function queueOf(calls: readonly Call[], unit: UnitId, most: number): rea
       const { primary } = call;
       const waits = primary?.waited.filter(([named]) => named === unit) ?? [];
       const waitedUs = waits.reduce((sum, [, , tookUs]) => sum + tookUs, 0);
-      const endUs = Math.max(primary?.tookUs ?? 0, ...(primary?.spans.map(([, startUs, tookUs]) => startUs + tookUs) ?? []));
+      const endUs = Math.max(
+        primary?.tookUs ?? 0,
+        ...(primary?.spans.map(([, startUs, tookUs]) => startUs + tookUs) ?? []),
+      );
       return {
         call,
         startUs: ((primary?.atMs ?? first) - first) * 1_000,

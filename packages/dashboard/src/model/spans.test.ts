@@ -55,11 +55,18 @@ test("a reply that came while the handler ran here has waited to be read", () =>
     ],
   });
   const trip = roundTripOf({ id: 1, life: long, primary: life({ side: "primary", tookUs: 4_000 }) }, 8_000);
-  expect(trip).toMatchObject({ there: { tookUs: 4_000 }, back: { tookUs: 4_000 }, unread: { startUs: 12_000, tookUs: 48_000 } });
+  expect(trip).toMatchObject({
+    there: { tookUs: 4_000 },
+    back: { tookUs: 4_000 },
+    unread: { startUs: 12_000, tookUs: 48_000 },
+  });
 });
 
 test("an answer of the primary is never longer than the question for it", () => {
-  const trip = roundTripOf({ id: 1, life: life({ tookUs, spans }), primary: life({ side: "primary", tookUs: 900_000 }) }, 1_000);
+  const trip = roundTripOf(
+    { id: 1, life: life({ tookUs, spans }), primary: life({ side: "primary", tookUs: 900_000 }) },
+    1_000,
+  );
   expect(trip).toMatchObject({ there: { tookUs: 0 }, at: { tookUs: 150_000 }, back: { tookUs: 0 } });
 });
 

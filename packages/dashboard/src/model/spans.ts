@@ -37,7 +37,10 @@ export function roundTripOf({ life, primary }: Call, leastUs: number | null): Ro
   const [, startUs, tookUs] = last;
   const atUs = Math.min(primary.tookUs, tookUs);
   const endUs = startUs + tookUs;
-  const ranUntilUs = Math.max(...spansOf(life, "run").map(([, ranUs, forUs]) => Math.min(endUs, ranUs + forUs)), startUs);
+  const ranUntilUs = Math.max(
+    ...spansOf(life, "run").map(([, ranUs, forUs]) => Math.min(endUs, ranUs + forUs)),
+    startUs,
+  );
   const leastEndUs = startUs + atUs + (leastUs ?? Infinity);
   const unreadUs = Math.max(0, Math.min(ranUntilUs, endUs) - Math.min(leastEndUs, endUs));
   const wayUs = (tookUs - atUs - unreadUs) / 2;

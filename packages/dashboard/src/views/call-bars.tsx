@@ -22,7 +22,11 @@ export function CallBars({ call }: { readonly call: Call }) {
     <rect x={x(fromUs)} y="6" width={x(tookUs)} height="15" rx="2" class={className} />
   );
   return (
-    <div class="wf bars" role="img" aria-label={`${ms(life.tookUs)} ms; central about ${reckoned === null ? "not known" : ms(reckoned.totalUs)} ms`}>
+    <div
+      class="wf bars"
+      role="img"
+      aria-label={`${ms(life.tookUs)} ms; central about ${reckoned === null ? "not known" : ms(reckoned.totalUs)} ms`}
+    >
       {row(`from ${placeName(life.place)}`, life.tookUs, bar(0, life.tookUs, "f-here"))}
       {reckoned !== null &&
         row(

@@ -27,7 +27,8 @@ export function Contention() {
       <section class="card pad empty">
         <h2>Nobody waits for anybody</h2>
         <p class="soft">
-          Of the last {MINUTES} minutes no call has waited for an item that another one held, and no location had an old version.
+          Of the last {MINUTES} minutes no call has waited for an item that another one held, and no location had an old
+          version.
         </p>
       </section>
     );
@@ -55,7 +56,12 @@ export function Contention() {
                 {rows.map(({ unit, calls: count, waits, longestUs, atPrimary, handlers }) => (
                   <tr key={unit} class={unit === one.unit ? "chosen" : ""}>
                     <td>
-                      <button type="button" class="link mono" aria-pressed={unit === one.unit} onClick={() => (chosen.value = unit)}>
+                      <button
+                        type="button"
+                        class="link mono"
+                        aria-pressed={unit === one.unit}
+                        onClick={() => (chosen.value = unit)}
+                      >
                         {nameOf(unit)}
                       </button>
                     </td>
@@ -89,8 +95,8 @@ export function Contention() {
               <>
                 <p class="b">It changes between two calls of a location.</p>
                 <p class="soft">
-                  A location had an old version {one.atPrimary} times, so these calls ran at the primary. That is right, and as slow as
-                  central. Keep what changes often in an item of its own.
+                  A location had an old version {one.atPrimary} times, so these calls ran at the primary. That is right,
+                  and as slow as central. Keep what changes often in an item of its own.
                 </p>
               </>
             )}
@@ -104,7 +110,8 @@ export function Contention() {
 
 function Queue({ unit }: { readonly unit: UnitId }) {
   const waiters = queueOf(calls.value, unit, MOST_WAITERS);
-  const longest = Math.max(1_000, ...waiters.map(({ startUs, waitedUs, heldUs }) => startUs + waitedUs + heldUs)) * 1.15;
+  const longest =
+    Math.max(1_000, ...waiters.map(({ startUs, waitedUs, heldUs }) => startUs + waitedUs + heldUs)) * 1.15;
   const x = (us: number): string => `${((us / longest) * 100).toFixed(2)}%`;
   return (
     <section class="card pad stack" aria-label="Who waited for whom">
@@ -120,7 +127,14 @@ function Queue({ unit }: { readonly unit: UnitId }) {
             </span>
             <svg role="img" aria-label={waitedUs === 0 ? "did not wait" : `waited ${ms(waitedUs)} ms`}>
               <rect x={x(startUs)} y="11" width={x(waitedUs)} height="6" class="f-there2" />
-              <rect x={x(startUs + waitedUs)} y="8" width={x(Math.max(heldUs, longest / 200))} height="12" rx="2" class="f-there" />
+              <rect
+                x={x(startUs + waitedUs)}
+                y="8"
+                width={x(Math.max(heldUs, longest / 200))}
+                height="12"
+                rx="2"
+                class="f-there"
+              />
               {behind !== null && (
                 <text x={x(startUs + waitedUs + heldUs)} dx="8" y="18">
                   for {behind.slice(0, 7)}
@@ -132,8 +146,8 @@ function Queue({ unit }: { readonly unit: UnitId }) {
         ))}
       </div>
       <p class="muted note">
-        Light: in the queue. Solid: at the primary, until its answer or its commit. The times are those of the primary’s clock, in
-        milliseconds; arrivals are whole ones.
+        Light: in the queue. Solid: at the primary, until its answer or its commit. The times are those of the primary’s
+        clock, in milliseconds; arrivals are whole ones.
       </p>
     </section>
   );

@@ -63,7 +63,8 @@ function save(value: string | null): Promise<void> {
     const { written } = await api.write({ table: name, key, value });
     await load();
     choose(items.value.find((item) => item.key === key) ?? null);
-    done.value = value !== null ? `${name}/${key} is written.` : written ? `${name}/${key} is deleted.` : "It was not there.";
+    done.value =
+      value !== null ? `${name}/${key} is written.` : written ? `${name}/${key} is deleted.` : "It was not there.";
   });
 }
 
@@ -126,7 +127,12 @@ export function Data() {
               {items.value.map((item) => (
                 <tr key={item.key} class={item.key === chosen.value?.key ? "chosen" : ""}>
                   <td>
-                    <button type="button" class="link mono" aria-pressed={item.key === chosen.value?.key} onClick={() => choose(item)}>
+                    <button
+                      type="button"
+                      class="link mono"
+                      aria-pressed={item.key === chosen.value?.key}
+                      onClick={() => choose(item)}
+                    >
                       {item.key === "" ? "(empty)" : item.key}
                     </button>
                   </td>
@@ -160,7 +166,9 @@ function Editor() {
   const item = chosen.value;
   const unit = item === null ? null : `${table.value}/${item.key}`;
   const writers = calls.value
-    .filter(({ life, primary }) => [...life.units, ...(primary?.units ?? [])].some(([named, mode]) => named === unit && mode !== "read"))
+    .filter(({ life, primary }) =>
+      [...life.units, ...(primary?.units ?? [])].some(([named, mode]) => named === unit && mode !== "read"),
+    )
     .slice(0, 8);
   return (
     <section class="card pad stack" aria-label="One item">
@@ -201,8 +209,8 @@ function Editor() {
         )}
       </div>
       <p class="muted note">
-        A change is an execution at the primary, as <code>radical data put</code> makes it: every cache hears of it. It does not
-        compare: what somebody has written since you read the item is replaced.
+        A change is an execution at the primary, as <code>radical data put</code> makes it: every cache hears of it. It
+        does not compare: what somebody has written since you read the item is replaced.
       </p>
       {writers.length > 0 && (
         <>
@@ -210,8 +218,8 @@ function Editor() {
           <ul class="patterns">
             {writers.map((call) => (
               <li key={call.id}>
-                <code class="there">{commitWords(call.primary?.commit ?? call.life.commit)}</code> {call.life.handler} at{" "}
-                {call.life.place}
+                <code class="there">{commitWords(call.primary?.commit ?? call.life.commit)}</code> {call.life.handler}{" "}
+                at {call.life.place}
               </li>
             ))}
           </ul>

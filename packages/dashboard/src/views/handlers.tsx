@@ -17,7 +17,8 @@ const PLANS: Readonly<Record<DashboardHandler["plan"], string>> = {
 };
 
 const SENTENCES: Readonly<Record<DashboardHandler["plan"], string>> = {
-  sliced: "Radical has derived a function that says what the handler reads and writes before it runs. So it runs at the location while one message asks the primary.",
+  sliced:
+    "Radical has derived a function that says what the handler reads and writes before it runs. So it runs at the location while one message asks the primary.",
   recorded: "No function could be derived. A location runs the handler itself to find its set, and sends that.",
   given: "You have written the function that says what the handler reads and writes.",
   "near-storage": "You have chosen that the handler runs at the primary only.",
@@ -53,7 +54,12 @@ export function Handlers() {
                 return (
                   <tr key={name} class={name === handler.name ? "chosen" : ""}>
                     <td>
-                      <button type="button" class="link b" aria-pressed={name === handler.name} onClick={() => (chosen.value = name)}>
+                      <button
+                        type="button"
+                        class="link b"
+                        aria-pressed={name === handler.name}
+                        onClick={() => (chosen.value = name)}
+                      >
                         {name}
                       </button>{" "}
                       {readOnly && <span class="muted">reads</span>}
@@ -62,7 +68,9 @@ export function Handlers() {
                       <span class={`tag ${plan === "near-storage" ? "t" : "h"}`}>{PLANS[plan]}</span>
                     </td>
                     <td class="num right">{own.length}</td>
-                    <td class="num right">{own.length === 0 ? "–" : `${Math.round((own.filter(isHere).length / own.length) * 100)} %`}</td>
+                    <td class="num right">
+                      {own.length === 0 ? "–" : `${Math.round((own.filter(isHere).length / own.length) * 100)} %`}
+                    </td>
                     <td class="num right">{middle === null ? "–" : `${ms(middle)} ms`}</td>
                   </tr>
                 );
@@ -137,8 +145,15 @@ function One({ handler }: { readonly handler: DashboardHandler }) {
   );
 }
 
-function Patterns({ patterns, plan }: { readonly patterns: readonly string[]; readonly plan: DashboardHandler["plan"] }) {
-  if (patterns.length === 0) return <>{plan === "sliced" || plan === "given" ? "nothing" : "not known before it runs"}</>;
+function Patterns({
+  patterns,
+  plan,
+}: {
+  readonly patterns: readonly string[];
+  readonly plan: DashboardHandler["plan"];
+}) {
+  if (patterns.length === 0)
+    return <>{plan === "sliced" || plan === "given" ? "nothing" : "not known before it runs"}</>;
   return (
     <ul class="patterns">
       {patterns.map((pattern) => (

@@ -31,7 +31,9 @@ export function heal(): Promise<void> {
 export function faultCount(): number {
   const known = state.value;
   if (known === null) return 0;
-  return known.locations.filter(({ isCut }) => isCut).length + (known.primary.down ? 1 : 0) + (known.dropFollowups ? 1 : 0);
+  return (
+    known.locations.filter(({ isCut }) => isCut).length + (known.primary.down ? 1 : 0) + (known.dropFollowups ? 1 : 0)
+  );
 }
 
 export function Locations() {
@@ -72,24 +74,40 @@ function Effects() {
       )}
       {cut.length > 0 && (
         <p class="lead soft">
-          {names} can’t ask the primary. Calls there wait for up to 20 s, and then answer <code>503 primary_unreachable</code>;
-          nothing stale is ever answered. {counted(waiting, "call")} {waiting === 1 ? "waits" : "wait"} there now. The other
-          locations notice nothing, but for units that were leased there.
+          {names} can’t ask the primary. Calls there wait for up to 20 s, and then answer{" "}
+          <code>503 primary_unreachable</code>; nothing stale is ever answered. {counted(waiting, "call")}{" "}
+          {waiting === 1 ? "waits" : "wait"} there now. The other locations notice nothing, but for units that were
+          leased there.
         </p>
       )}
       {known.dropFollowups && (
         <p class="lead soft">
-          Followups get lost. The primary runs each handler again, with the same arguments, time and seed: it writes the same, some
-          seconds later, or as soon as somebody waits for it.
+          Followups get lost. The primary runs each handler again, with the same arguments, time and seed: it writes the
+          same, some seconds later, or as soon as somebody waits for it.
         </p>
       )}
     </section>
   );
 }
 
-function Switch({ label, isOn, onChange }: { readonly label: string; readonly isOn: boolean; readonly onChange: (isOn: boolean) => void }) {
+function Switch({
+  label,
+  isOn,
+  onChange,
+}: {
+  readonly label: string;
+  readonly isOn: boolean;
+  readonly onChange: (isOn: boolean) => void;
+}) {
   return (
-    <button type="button" role="switch" class="sw" aria-checked={isOn} aria-label={label} onClick={() => onChange(!isOn)} />
+    <button
+      type="button"
+      role="switch"
+      class="sw"
+      aria-checked={isOn}
+      aria-label={label}
+      onClick={() => onChange(!isOn)}
+    />
   );
 }
 
@@ -124,22 +142,33 @@ function Table() {
               return (
                 <tr key={name}>
                   <td>
-                    <button type="button" class="link b" aria-pressed={name === callingFrom.value} onClick={() => callFrom(name)}>
+                    <button
+                      type="button"
+                      class="link b"
+                      aria-pressed={name === callingFrom.value}
+                      onClick={() => callFrom(name)}
+                    >
                       {placeName(name)}
                     </button>{" "}
                     <span class="plc">{name}</span>
                     {isCentral && <span class="tag t">runs all at the primary</span>}
                   </td>
                   <td class="num">{roundTripMs} ms</td>
-                  <td class={`num right m-hide ${isCut ? "fail b" : ""}`}>{isCut ? "no answer" : middle === null ? "–" : `${ms(middle)} ms`}</td>
-                  <td class="num right m-hide">{own.length === 0 ? "–" : `${Math.round((here / own.length) * 100)} %`}</td>
+                  <td class={`num right m-hide ${isCut ? "fail b" : ""}`}>
+                    {isCut ? "no answer" : middle === null ? "–" : `${ms(middle)} ms`}
+                  </td>
+                  <td class="num right m-hide">
+                    {own.length === 0 ? "–" : `${Math.round((here / own.length) * 100)} %`}
+                  </td>
                   <td class="num right m-hide">{open}</td>
                   <td>
                     <Switch
                       label={`Cut ${placeName(name)} off from the primary`}
                       isOn={isCut}
                       onChange={(isOn) =>
-                        void change({ partitioned: isOn ? [...partitioned, name] : partitioned.filter((other) => other !== name) })
+                        void change({
+                          partitioned: isOn ? [...partitioned, name] : partitioned.filter((other) => other !== name),
+                        })
                       }
                     />
                   </td>
@@ -165,10 +194,18 @@ function Table() {
                 {known.primary.restarts === 0 ? "" : `started again ${known.primary.restarts} ×`}
               </td>
               <td>
-                <Switch label="Refuse connections to the primary" isOn={known.primary.down} onChange={(isOn) => void change({ primaryDown: isOn })} />
+                <Switch
+                  label="Refuse connections to the primary"
+                  isOn={known.primary.down}
+                  onChange={(isOn) => void change({ primaryDown: isOn })}
+                />
               </td>
               <td class="right">
-                <button type="button" class="btn" onClick={() => void change({ killServer: true }, "The primary was killed, and serves again.")}>
+                <button
+                  type="button"
+                  class="btn"
+                  onClick={() => void change({ killServer: true }, "The primary was killed, and serves again.")}
+                >
                   Kill
                 </button>
               </td>
@@ -178,10 +215,13 @@ function Table() {
                 <b>Followups</b>
               </td>
               <td class="muted">from everywhere</td>
-              <td class="m-hide" colSpan={3}>
-              </td>
+              <td class="m-hide" colSpan={3}></td>
               <td>
-                <Switch label="Lose followups" isOn={known.dropFollowups} onChange={(isOn) => void change({ dropFollowups: isOn })} />
+                <Switch
+                  label="Lose followups"
+                  isOn={known.dropFollowups}
+                  onChange={(isOn) => void change({ dropFollowups: isOn })}
+                />
               </td>
               <td />
             </tr>

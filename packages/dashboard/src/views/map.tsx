@@ -32,7 +32,11 @@ export function Places() {
   const areKnown = !isNarrow.value && home !== null && locations.every(({ name }) => positionOf(name) !== null);
   return (
     <section class="card map" aria-label="Where the locations are">
-      {areKnown && nearest !== undefined && home !== null ? <WorldMap locations={locations} home={home} near={nearest} /> : <Distances locations={locations} />}
+      {areKnown && nearest !== undefined && home !== null ? (
+        <WorldMap locations={locations} home={home} near={nearest} />
+      ) : (
+        <Distances locations={locations} />
+      )}
     </section>
   );
 }
@@ -58,7 +62,11 @@ function WorldMap({
     const isHere = location.name === callingFrom.value;
     const name = placeName(location.name);
     const distance = location.isCut ? "cut off" : `${location.roundTripMs} ms`;
-    return { location, at: project(positionOf(location.name) ?? [0, 0]), words: [isHere ? `You, in ${name}` : name, distance] };
+    return {
+      location,
+      at: project(positionOf(location.name) ?? [0, 0]),
+      words: [isHere ? `You, in ${name}` : name, distance],
+    };
   });
   const sentence = locations
     .map(({ name, roundTripMs, isCut }) => `${placeName(name)} ${isCut ? "cut off" : `${roundTripMs} ms`}`)
@@ -69,7 +77,13 @@ function WorldMap({
       {words.map(({ location, at: [x, y] }) => {
         const lift = Math.min(90, Math.abs(x - hx) / 3 + 14);
         const className = `arc${location.isCut ? " cut" : ""}${location.name === callingFrom.value ? " you" : ""}`;
-        return <path key={location.name} class={className} d={`M${hx} ${hy}Q${(x + hx) / 2} ${Math.min(y, hy) - lift} ${x} ${y}`} />;
+        return (
+          <path
+            key={location.name}
+            class={className}
+            d={`M${hx} ${hy}Q${(x + hx) / 2} ${Math.min(y, hy) - lift} ${x} ${y}`}
+          />
+        );
       })}
       <g class="place" onClick={() => callFrom(near.name)}>
         <rect class="f-there" x={hx - 6} y={hy - 6} width="12" height="12" rx="2" />
@@ -77,13 +91,15 @@ function WorldMap({
           Primary, near {placeName(near.name)}
         </text>
         <text x={hx + 12} y={hy + 27} class="halo s">
-          {near.name === callingFrom.value ? "you are" : `${near.name} is`} {near.isCut ? "cut off" : `${near.roundTripMs} ms away`}
+          {near.name === callingFrom.value ? "you are" : `${near.name} is`}{" "}
+          {near.isCut ? "cut off" : `${near.roundTripMs} ms away`}
         </text>
       </g>
       {words.map(({ location, at: [x, y], words: [name, distance] }) => {
         const isYou = location.name === callingFrom.value;
         const anchor = x < hx ? "end" : x > WIDTH * 0.8 ? "middle" : "start";
-        const [tx, ty] = anchor === "middle" ? [x, y + 22] : [x + (anchor === "end" ? -11 : 11), y + labelShift(location, words)];
+        const [tx, ty] =
+          anchor === "middle" ? [x, y + 22] : [x + (anchor === "end" ? -11 : 11), y + labelShift(location, words)];
         return (
           <g key={location.name} class="place" onClick={() => callFrom(location.name)}>
             {isYou && <circle class="you" cx={x} cy={y} r="12" />}
@@ -116,12 +132,22 @@ function Distances({ locations }: { readonly locations: readonly DashboardLocati
   return (
     <div class="pad stack">
       <h2>Distances to the primary</h2>
-      <div class="wf bars" role="img" aria-label={locations.map(({ name, roundTripMs }) => `${name} ${roundTripMs} ms`).join(", ")}>
+      <div
+        class="wf bars"
+        role="img"
+        aria-label={locations.map(({ name, roundTripMs }) => `${name} ${roundTripMs} ms`).join(", ")}
+      >
         {locations.map(({ name, roundTripMs, isCut }) => (
           <div class="sum" key={name}>
             <span class="lab">{placeName(name)}</span>
             <svg aria-hidden="true">
-              <line x1="0" x2={`${(roundTripMs / longest) * 100}%`} y1="14" y2="14" class={isCut ? "s-cut" : "s-there"} />
+              <line
+                x1="0"
+                x2={`${(roundTripMs / longest) * 100}%`}
+                y1="14"
+                y2="14"
+                class={isCut ? "s-cut" : "s-there"}
+              />
               <circle cx={`${(roundTripMs / longest) * 100}%`} cy="14" r="5" class={isCut ? "o-fail" : "f-here"} />
               <rect x="0" y="9" width="10" height="10" rx="2" class="f-there" />
             </svg>

@@ -70,7 +70,8 @@ function List() {
     const newest = rows[0]?.id ?? 0;
     const added = rows.findIndex(({ id }) => id <= before.current);
     before.current = newest;
-    if (element !== null && added > 0 && (element.scrollTop > 0 || selected.value !== null)) element.scrollTop += added * rowPx;
+    if (element !== null && added > 0 && (element.scrollTop > 0 || selected.value !== null))
+      element.scrollTop += added * rowPx;
   }, [rows[0]?.id]);
   useSignalEffect(() => {
     const at = shown.value.findIndex(({ id }) => id === selected.value);
@@ -104,7 +105,12 @@ function List() {
         {seen.map((call) => (
           <Row key={call.id} call={call} isChosen={call.id === chosen} />
         ))}
-        <svg class="space" width="1" height={Math.max(1, (rows.length - first - seen.length) * rowPx)} aria-hidden="true" />
+        <svg
+          class="space"
+          width="1"
+          height={Math.max(1, (rows.length - first - seen.length) * rowPx)}
+          aria-hidden="true"
+        />
       </div>
       {rows.length === 0 && <p class="pad soft">No request fits “{filter.value}”.</p>}
     </section>

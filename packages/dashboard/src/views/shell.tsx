@@ -99,7 +99,11 @@ export function Shell() {
         {TABS.map((name) => (
           <ViewLink key={name} name={name} />
         ))}
-        <button type="button" aria-expanded={isMoreShown.value} onClick={() => (isMoreShown.value = !isMoreShown.value)}>
+        <button
+          type="button"
+          aria-expanded={isMoreShown.value}
+          onClick={() => (isMoreShown.value = !isMoreShown.value)}
+        >
           <Icon name="more" />
           More
         </button>
@@ -205,7 +209,11 @@ function Top({ title }: { readonly title: string }) {
       )}
       <label class="pill from">
         <span class="opt">Calling from</span>
-        <select aria-label="Calling from" value={callingFrom.value} onChange={({ currentTarget }) => callFrom(currentTarget.value)}>
+        <select
+          aria-label="Calling from"
+          value={callingFrom.value}
+          onChange={({ currentTarget }) => callFrom(currentTarget.value)}
+        >
           {(state.value?.locations ?? []).map(({ name }) => (
             <option key={name} value={name}>
               {placeName(name)}

@@ -48,7 +48,10 @@ export function CallForm() {
     try {
       const args = argumentsText(handler);
       problem.value = "";
-      const common = { key: key.value === "" ? null : key.value, authorization: authorization.value === "" ? null : authorization.value };
+      const common = {
+        key: key.value === "" ? null : key.value,
+        authorization: authorization.value === "" ? null : authorization.value,
+      };
       void again({ handler: handler.name, args, sends: sentTo.map((place) => ({ place, ...common })) });
     } catch (error) {
       problem.value = String(error instanceof Error ? error.message : error);
@@ -69,7 +72,12 @@ export function CallForm() {
       >
         <div class="form">
           <label for="from">from</label>
-          <select id="from" class="field" value={callingFrom.value} onChange={({ currentTarget }) => callFrom(currentTarget.value)}>
+          <select
+            id="from"
+            class="field"
+            value={callingFrom.value}
+            onChange={({ currentTarget }) => callFrom(currentTarget.value)}
+          >
             {places.map((name) => (
               <option key={name} value={name}>
                 {placeName(name)}
@@ -77,7 +85,12 @@ export function CallForm() {
             ))}
           </select>
           <label for="handler">handler</label>
-          <select id="handler" class="field" value={handler.name} onChange={({ currentTarget }) => (tried.value = currentTarget.value)}>
+          <select
+            id="handler"
+            class="field"
+            value={handler.name}
+            onChange={({ currentTarget }) => (tried.value = currentTarget.value)}
+          >
             {known.map(({ name }) => (
               <option key={name} value={name}>
                 {name}
@@ -116,11 +129,21 @@ export function CallForm() {
           </button>
           {second !== undefined && (
             <>
-              <button type="button" class="btn" disabled={isSending.value} onClick={() => send([callingFrom.value, second])}>
+              <button
+                type="button"
+                class="btn"
+                disabled={isSending.value}
+                onClick={() => send([callingFrom.value, second])}
+              >
                 Call here and in {placeName(second)} at once
               </button>
               {others.length > 1 && (
-                <select class="field short" aria-label="The other place" value={second} onChange={({ currentTarget }) => (other.value = currentTarget.value)}>
+                <select
+                  class="field short"
+                  aria-label="The other place"
+                  value={second}
+                  onChange={({ currentTarget }) => (other.value = currentTarget.value)}
+                >
                   {others.map((name) => (
                     <option key={name} value={name}>
                       {placeName(name)}
@@ -141,7 +164,13 @@ export function CallForm() {
   );
 }
 
-function Field({ handler, parameter: { name, type, optional } }: { readonly handler: DashboardHandler; readonly parameter: Parameter }) {
+function Field({
+  handler,
+  parameter: { name, type, optional },
+}: {
+  readonly handler: DashboardHandler;
+  readonly parameter: Parameter;
+}) {
   const id = `arg-${name}`;
   const at = `${handler.name}.${name}`;
   const text = texts.value[at] ?? "";
@@ -178,7 +207,14 @@ function Field({ handler, parameter: { name, type, optional } }: { readonly hand
           onInput={({ currentTarget }) => set(currentTarget.value)}
         />
       ) : (
-        <textarea id={id} class="field mono" rows={3} placeholder={`${words}, as JSON`} value={text} onInput={({ currentTarget }) => set(currentTarget.value)} />
+        <textarea
+          id={id}
+          class="field mono"
+          rows={3}
+          placeholder={`${words}, as JSON`}
+          value={text}
+          onInput={({ currentTarget }) => set(currentTarget.value)}
+        />
       )}
     </>
   );
@@ -262,7 +298,8 @@ export function Outcome() {
     answer,
     call:
       calls.value.find(
-        ({ life }) => life.place === answer.place && answer.execution !== null && answer.execution.endsWith(life.execution),
+        ({ life }) =>
+          life.place === answer.place && answer.execution !== null && answer.execution.endsWith(life.execution),
       ) ?? null,
   }));
   const commits = found
@@ -277,7 +314,9 @@ export function Outcome() {
             <span class="big num">{answer.tookMs.toFixed(1)} ms</span>
             <span class="b">{placeName(answer.place)}</span>
             {call !== null && (
-              <span class={`tag ${pathWords(call).side === "here" ? "h" : pathWords(call).side === "there" ? "t" : "f"}`}>
+              <span
+                class={`tag ${pathWords(call).side === "here" ? "h" : pathWords(call).side === "there" ? "t" : "f"}`}
+              >
                 {pathWords(call).words}
               </span>
             )}
@@ -314,7 +353,13 @@ export function Outcome() {
   );
 }
 
-function Order({ commits, count }: { readonly commits: readonly { readonly place: string; readonly commit: string | null }[]; readonly count: number }) {
+function Order({
+  commits,
+  count,
+}: {
+  readonly commits: readonly { readonly place: string; readonly commit: string | null }[];
+  readonly count: number;
+}) {
   if (commits.length === 0) return <p class="order">Neither has written, so that they have no order.</p>;
   if (count === 1)
     return (
@@ -342,4 +387,3 @@ function pretty(text: string): string {
     return text;
   }
 }
-

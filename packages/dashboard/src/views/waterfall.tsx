@@ -38,7 +38,9 @@ export function Waterfall({ call }: { readonly call: Call }) {
   const isOut = life.path !== "speculative" && life.path !== "leased";
   const place = placeName(life.place);
   const label = `${life.handler} at ${place} took ${ms(life.tookUs)} ms${
-    trip === null ? "" : `, of which ${ms(trip.there.tookUs + trip.back.tookUs)} ms were the way to the primary and back`
+    trip === null
+      ? ""
+      : `, of which ${ms(trip.there.tookUs + trip.back.tookUs)} ms were the way to the primary and back`
   }`;
 
   const row = (name: string, value: ComponentChildren, bars: ComponentChildren, className = "") => (
@@ -55,7 +57,14 @@ export function Waterfall({ call }: { readonly call: Call }) {
     </div>
   );
   const bar = ({ startUs, tookUs }: Bar, className: string, height = 11) => (
-    <rect x={x(startUs)} y={14 - height / 2} width={x(Math.max(tookUs, fullUs / 250))} height={height} rx="2" class={className} />
+    <rect
+      x={x(startUs)}
+      y={14 - height / 2}
+      width={x(Math.max(tookUs, fullUs / 250))}
+      height={height}
+      rx="2"
+      class={className}
+    />
   );
   const line = ({ startUs, tookUs }: Bar, className: string) => (
     <line x1={x(startUs)} x2={x(startUs + tookUs)} y1="14" y2="14" class={className} />
@@ -86,8 +95,18 @@ export function Waterfall({ call }: { readonly call: Call }) {
         <span class="val muted">ms</span>
       </div>
       {row(place, "", null, "grp")}
-      {sets.length > 0 && row("find its set", total(sets), sets.map((each) => bar(each, "f-here")))}
-      {fetches.length > 0 && row("read the cache", total(fetches), fetches.map((each) => bar(each, "f-here2")))}
+      {sets.length > 0 &&
+        row(
+          "find its set",
+          total(sets),
+          sets.map((each) => bar(each, "f-here")),
+        )}
+      {fetches.length > 0 &&
+        row(
+          "read the cache",
+          total(fetches),
+          fetches.map((each) => bar(each, "f-here2")),
+        )}
       {runs.length > 0 &&
         row(
           `run ${life.handler}`,
@@ -105,7 +124,12 @@ export function Waterfall({ call }: { readonly call: Call }) {
       {trip !== null && primary !== null && (
         <>
           {row(`Primary, ${ms(trip.there.tookUs + trip.back.tookUs)} ms away`, "", null, "grp")}
-          {trip.before > 0 && row("sent before", `${trip.before} ×`, earlier(call).map((each) => line(each, "s-wait-there")))}
+          {trip.before > 0 &&
+            row(
+              "sent before",
+              `${trip.before} ×`,
+              earlier(call).map((each) => line(each, "s-wait-there")),
+            )}
           {row("way there", ms(trip.there.tookUs), line(trip.there, "s-there"))}
           {inside.length === 0
             ? row(
@@ -133,7 +157,8 @@ export function Waterfall({ call }: { readonly call: Call }) {
                 ),
               )}
           {row("way back", ms(trip.back.tookUs), line(trip.back, "s-there"))}
-          {trip.unread.tookUs >= 500 && row("waits to be read", ms(trip.unread.tookUs), line(trip.unread, "s-wait-there"))}
+          {trip.unread.tookUs >= 500 &&
+            row("waits to be read", ms(trip.unread.tookUs), line(trip.unread, "s-wait-there"))}
           {later !== null &&
             row(
               "followup, commit",
@@ -148,9 +173,15 @@ export function Waterfall({ call }: { readonly call: Call }) {
       {primary === null && life.attempt > 0 && (
         <>
           {row("Primary", "", null, "grp")}
-          {row("asked", ms(spansOf(life, "send").reduce((sum, [, , tookUs]) => sum + tookUs, 0)), spans(["send"]).map((each) => line(each, "s-there")))}
+          {row(
+            "asked",
+            ms(spansOf(life, "send").reduce((sum, [, , tookUs]) => sum + tookUs, 0)),
+            spans(["send"]).map((each) => line(each, "s-there")),
+          )}
           <p class="note muted">
-            {life.code === null ? "The primary’s half is told when the followup is applied." : "The primary has told nothing of it."}
+            {life.code === null
+              ? "The primary’s half is told when the followup is applied."
+              : "The primary has told nothing of it."}
           </p>
         </>
       )}
@@ -166,13 +197,17 @@ export function Waterfall({ call }: { readonly call: Call }) {
           </>,
           "sum",
         )}
-      {ideal !== null && row("ideal, not consistent", ms(ideal), bar({ startUs: 0, tookUs: ideal }, "f-soft", 15), "sum")}
+      {ideal !== null &&
+        row("ideal, not consistent", ms(ideal), bar({ startUs: 0, tookUs: ideal }, "f-soft", 15), "sum")}
     </div>
   );
 }
 
 /** What the primary did before its answer, from the start of the call. */
-function insideOf(primary: NonNullable<Call["primary"]>, { startUs }: Bar): readonly { name: string; bars: readonly Bar[] }[] {
+function insideOf(
+  primary: NonNullable<Call["primary"]>,
+  { startUs }: Bar,
+): readonly { name: string; bars: readonly Bar[] }[] {
   const found = new Map<string, Bar[]>();
   for (const [name, spanUs, tookUs] of primary.spans) {
     if (name === "followup" || spanUs >= primary.tookUs) continue;
@@ -197,13 +232,18 @@ function earlier({ life }: Call): readonly Bar[] {
 }
 
 function fuelWords(fuel: number): string {
-  return fuel >= 1e6 ? `${(fuel / 1e6).toFixed(fuel < 1e7 ? 1 : 0)} M` : fuel >= 1e3 ? `${Math.round(fuel / 1e3)} k` : String(fuel);
+  return fuel >= 1e6
+    ? `${(fuel / 1e6).toFixed(fuel < 1e7 ? 1 : 0)} M`
+    : fuel >= 1e3
+      ? `${Math.round(fuel / 1e3)} k`
+      : String(fuel);
 }
 
 /** A whole number of quarters that is easy to read. */
 function niceUs(us: number): number {
   const quarter = us / 4_000;
   const power = 10 ** Math.floor(Math.log10(Math.max(0.1, quarter)));
-  const nice = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((factor) => factor * power).find((step) => step >= quarter) ?? quarter;
+  const nice =
+    [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((factor) => factor * power).find((step) => step >= quarter) ?? quarter;
   return nice * 4_000;
 }

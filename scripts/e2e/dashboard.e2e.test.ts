@@ -155,7 +155,9 @@ test("an item is changed in the page, and the application shows it at every loca
   await page.click("text=Write the change");
   await page.waitForSelector("text=people/edsger is written.");
   for (const location of ["VA", "JP"])
-    expect((await app.call("profile", { name: "edsger" }, { location })).result).toMatchObject({ bio: "Proofs first." });
+    expect((await app.call("profile", { name: "edsger" }, { location })).result).toMatchObject({
+      bio: "Proofs first.",
+    });
   await page.fill('[aria-label="Value as JSON"]', '{"name": 3}');
   await page.click("text=Write the change");
   await page.waitForSelector('[role="alert"]:has-text("nothing was written")');
@@ -181,7 +183,10 @@ test.each(["light", "dark"] as const)("axe finds nothing in any view: %s", async
     await open(view);
     if (view === "Data") await page.click(".items button");
     const violations = await page.evaluate<readonly Violation[]>("axe.run().then(({ violations }) => violations)");
-    expect({ view, found: violations.map(({ id, nodes }) => [id, nodes.map(({ target }) => target.join(" "))]) }).toEqual({
+    expect({
+      view,
+      found: violations.map(({ id, nodes }) => [id, nodes.map(({ target }) => target.join(" "))]),
+    }).toEqual({
       view,
       found: [],
     });

@@ -35,7 +35,7 @@ const ERRORS: Readonly<Record<ErrorCode, Words>> = {
   },
   blob_too_large: {
     cause: "A blob has more bytes than `blobs.maxBytes`, which is 16 MiB unless the configuration says otherwise.",
-    remedy: "Put fewer bytes, or raise the limit; 64 MiB is the most.",
+    remedy: "Put fewer bytes, or raise the limit; 32 MiB is the most.",
   },
   blob_busy: {
     cause: "The location holds too many uploads, or the same bytes are just being collected.",

@@ -5,7 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { COLLECT_BLOBS_PATH } from "../src/dev/control-server.ts";
+import { collectBlobs } from "./collect-blobs.ts";
 import { eventsOf } from "./event-stream.ts";
 import {
   createProject,
@@ -82,7 +82,7 @@ const call = async (handler: string, args: object): Promise<unknown> => {
 };
 const isThere = async ({ hash }: Blob): Promise<boolean> => (await fetch(`${dev.url}/blobs/${hash}`)).status === 200;
 const collect = async (): Promise<void> => {
-  for (let times = 0; times < 2; times++) expect((await post(COLLECT_BLOBS_PATH, {})).status).toBe(200);
+  for (let times = 0; times < 2; times++) await collectBlobs(dev.url);
 };
 const data = (...args: readonly string[]): Promise<Finished> => radical(["data", ...args], { cwd: project.folder });
 
@@ -145,9 +145,9 @@ test("after a kill in the middle of a collection no item lacks its bytes, and wh
   const named = await Promise.all(Array.from({ length: 12 }, (_, n) => put(`named ${n}`)));
   const unnamed = await Promise.all(Array.from({ length: 30 }, (_, n) => put(`unnamed ${n}`)));
   for (const [n, picture] of named.entries()) await call("setPicture", { name: `kept ${n}`, picture });
-  await post(COLLECT_BLOBS_PATH, {});
+  await collectBlobs(dev.url);
   const before = dev.events.length;
-  const collecting = post(COLLECT_BLOBS_PATH, {}).catch(() => null);
+  const collecting = collectBlobs(dev.url).catch(() => null);
   // The sweep has marked hashes: their bytes are going.
   const hasSwept = (): boolean =>
     dev.events.slice(before).some((event) => event.event === "request" && event.handler === "blobs.sweep");

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { CreateBucketCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestApp, type TestApp } from "../src/testing.ts";
+import { collectBlobs } from "./collect-blobs.ts";
 import { hasPython, type Moto, startMoto } from "./primary/moto.ts";
 import { createProject, type TemporaryProject } from "./radical-process.ts";
 
@@ -85,7 +86,7 @@ export function remove(name: string): void { users.delete(name); }
   const put = async (body: string): Promise<Blob> => (await (await putBytes(body)).json()) as Blob;
   const read = (hash: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
     fetch(`${app.url}/blobs/${hash}`, { headers });
-  const collect = (): Promise<void> => app.control.collectBlobs("near");
+  const collect = (): Promise<void> => collectBlobs(app.url);
 
   test("bytes are put once under their hash, and read by it for ever", async () => {
     const bytes = "a picture";

@@ -267,7 +267,7 @@ describe("pages of other origins", () => {
     expect(Object.fromEntries(asked.headers)).toMatchObject({
       "access-control-allow-origin": ORIGIN,
       "access-control-allow-credentials": "true",
-      "access-control-allow-methods": "GET, POST",
+      "access-control-allow-methods": "GET, POST, PUT",
       "access-control-allow-headers": expect.stringContaining("idempotency-key") as unknown,
       vary: "origin",
     });

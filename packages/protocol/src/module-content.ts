@@ -74,6 +74,9 @@ const SECTIONS_SINCE = 5;
 /** A module may have the section `indexes` from this version of the ABI on. */
 const INDEXES_SINCE = 8;
 
+/** A primary knows the tables of blobs, and keeps their entries, from this version of the ABI on. */
+const BLOBS_SINCE = 10;
+
 /** The tables that a handler can read and write, by name, in the order of their keys; a run may touch fewer. */
 export interface HandlerTables {
   readonly reads: readonly string[];
@@ -112,10 +115,11 @@ export function handlersWith(plans: Readonly<Record<string, HandlerPlan>>): Modu
 
 /**
  * The version of the ABI that a module built now states. `imports`: the host functions that its programs import; `indexes`: the
- * indexes that it keeps.
+ * indexes that it keeps; `withBlobs`: whether its records have Blobs.
  */
-export function leastAbi(imports: Iterable<string>, indexes: readonly string[] = []): number {
-  return Math.max(SECTIONS_SINCE, indexes.length > 0 ? INDEXES_SINCE : 0, abiOfImports(imports));
+export function leastAbi(imports: Iterable<string>, indexes: readonly string[] = [], withBlobs = false): number {
+  const since = [SECTIONS_SINCE, ...(indexes.length > 0 ? [INDEXES_SINCE] : []), ...(withBlobs ? [BLOBS_SINCE] : [])];
+  return Math.max(...since, abiOfImports(imports));
 }
 
 /**

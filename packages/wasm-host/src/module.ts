@@ -46,11 +46,12 @@ export function compileModule(content: ModuleContent): HandlerModule {
   };
 }
 
-/** The version of the ABI that a module of these programs with these indexes states. */
-export function abiOf(programs: readonly Uint8Array[], indexes: readonly string[] = []): number {
+/** The version of the ABI that a module of these programs states, with these indexes, and with or without Blobs in its records. */
+export function abiOf(programs: readonly Uint8Array[], indexes: readonly string[] = [], withBlobs = false): number {
   return leastAbi(
     programs.flatMap((program) => importsOf(compileWasm(program)).map(({ name }) => name)),
     indexes,
+    withBlobs,
   );
 }
 

@@ -230,7 +230,7 @@ function contentOf({ limits }: ResolvedConfig, report: BuildResult): ModuleConte
   const { handlers, wasm, rwWasm, records } = report;
   const indexes = report.indexes.map(({ name }) => name);
   return {
-    abi: abiOf([wasm, rwWasm], indexes),
+    abi: abiOf([wasm, rwWasm], indexes, hasBlobs(records)),
     limits,
     handlers: {
       ...Object.fromEntries(handlers.map(({ name, plan, tables }) => [name, { plan: plan.kind, tables }])),

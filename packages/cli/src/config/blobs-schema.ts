@@ -4,13 +4,13 @@ import type { z } from "zod";
 import { fields, text, wholeNumber } from "./fields.ts";
 
 /** Of all uploads of an isolate together. */
-const MAX_BLOB_BYTES = 64 * 1024 * 1024;
+const MAX_BLOB_BYTES = 32 * 1024 * 1024;
 const MAX_KEEP_HOURS = 24 * 365;
 /** Of R2. */
 const BUCKET_NAME = /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/;
 
 export const blobsSchema = fields({
-  /** Most bytes of one blob: 1 to 67108864. Default: 16 MiB. A location holds them in memory. */
+  /** Most bytes of one blob: 1 to 33554432. Default: 16 MiB. A location holds them in memory. */
   maxBytes: wholeNumber(1, MAX_BLOB_BYTES, `a whole number of bytes from 1 to ${MAX_BLOB_BYTES}`).default(
     DEFAULT_MAX_BLOB_BYTES,
   ),

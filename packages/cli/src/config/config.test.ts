@@ -155,7 +155,7 @@ test.each([
   [{ name: "a", assets: [] }, /assets must be an object, not \[\]/],
   [{ name: "a", assets: { client: "client.ts" } }, /assets\.client must be the relative path of a JavaScript file/],
   [{ name: "a", assets: { client: "../client.js" } }, /assets\.client must be/],
-  [{ name: "a", blobs: { maxBytes: 0 } }, /blobs\.maxBytes must be a whole number of bytes from 1 to 67108864, not 0/],
+  [{ name: "a", blobs: { maxBytes: 0 } }, /blobs\.maxBytes must be a whole number of bytes from 1 to 33554432, not 0/],
   [{ name: "a", blobs: { keepHours: 0.5 } }, /blobs\.keepHours must be a whole number of hours/],
   [{ name: "a", blobs: { bucket: "My" } }, /blobs\.bucket must be 3 to 63 lowercase letters/],
   [{ name: "a", dev: 3 }, /dev must be an object/],

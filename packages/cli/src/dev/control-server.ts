@@ -18,8 +18,6 @@ import { isMeantFor, isOfAnotherOrigin } from "./loopback.ts";
 
 export const FAULTS_PATH = "/__radical/faults";
 const BUILD_PATH = "/__radical/build";
-/** Has the first location collect the blobs that nobody names, as it does each hour. */
-export const COLLECT_BLOBS_PATH = "/__radical/collect-blobs";
 /** What the locations log: the last lines, and those to come. */
 export const LOCATIONS_LOG_PATH = "/__radical/log";
 const HEARTBEAT_MS = 10_000;
@@ -31,8 +29,6 @@ export interface Control {
   readonly faults: () => Faults;
   /** Resolves when it is done. */
   readonly change: (change: FaultChange) => Promise<Faults>;
-  /** Has a location collect the blobs that nobody names. */
-  readonly collectBlobs: (location: string) => Promise<void>;
 }
 
 export interface ControlServer {
@@ -148,34 +144,24 @@ async function answerTo({ build, control }: ControlOptions, request: IncomingMes
       const document = control()?.openApi();
       return document === undefined ? buildErrorAnswer(build()) : { status: 200, body: document };
     }
-    case COLLECT_BLOBS_PATH: {
-      const current = control();
-      if (current === null) return buildErrorAnswer(build());
-      const refusal = refusalOfPost(request);
-      if (refusal !== null) return refusal;
-      await current.collectBlobs(current.locations[0] ?? "");
-      return { status: 200, body: "{}" };
-    }
     case FAULTS_PATH: {
       const current = control();
       if (current === null) return buildErrorAnswer(build());
       if (request.method === "GET") return { status: 200, body: JSON.stringify(current.faults()) };
-      const refusal = refusalOfPost(request);
-      if (refusal !== null) return refusal;
+      if (request.method !== "POST")
+        return { status: 405, body: errorBody("method_not_allowed", "GET or POST", "see docs/cli.md") };
+      // A page of the web would have to ask before it may send this type.
+      if (request.headers["content-type"]?.split(";")[0] !== "application/json")
+        return {
+          status: 415,
+          body: errorBody("not_json", "the body must be JSON", "set content-type: application/json"),
+        };
       const change = readFaultChange(await jsonOf(request), current.locations);
       return { status: 200, body: JSON.stringify(await current.change(change)) };
     }
     default:
       return notFound;
   }
-}
-
-/** Null: it is a POST with JSON. A page of the web would have to ask before it may send this type. */
-function refusalOfPost({ method, headers }: IncomingMessage): Answer | null {
-  if (method !== "POST")
-    return { status: 405, body: errorBody("method_not_allowed", "GET or POST", "see docs/how-to/dev.md") };
-  if (headers["content-type"]?.split(";")[0] === "application/json") return null;
-  return { status: 415, body: errorBody("not_json", "the body must be JSON", "set content-type: application/json") };
 }
 
 /** What any request gets when there is no build that serves. */

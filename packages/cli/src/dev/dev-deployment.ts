@@ -292,7 +292,6 @@ export class DevDeployment {
       locations: names,
       faults: () => switches.faults,
       change: (change) => this.#change(change, switches, edge),
-      collectBlobs: (location) => edge.collectBlobs(location),
     };
   }
 

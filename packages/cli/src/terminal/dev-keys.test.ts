@@ -24,7 +24,6 @@ function start(): {
       changes.push(change);
       return Promise.resolve(switches.set(change));
     },
-    collectBlobs: () => Promise.resolve(),
   };
   const raw: boolean[] = [];
   const input = Object.assign(new EventEmitter(), {

@@ -235,6 +235,7 @@ test("golden bytes of a module of ABI version 8: the names of its indexes, betwe
   expect(leastAbi(["scan"], indexes)).toBe(8);
   expect(leastAbi(["scan"], [])).toBe(7);
   expect(leastAbi(["scrypt"], indexes)).toBe(9);
+  expect(leastAbi(["get"], [], true)).toBe(10);
 });
 
 test.each([
@@ -269,11 +270,11 @@ test("a module states the least version of the ABI that has its imports", () => 
 
 test.each([
   [2, "build the handlers again"],
-  [10, "upgrade this one, the primary before its locations"],
+  [11, "upgrade this one, the primary before its locations"],
 ])("a module of ABI version %d is refused, with what to do", (abi, hint) => {
   const bytes = encodeModuleContent({ ...module, abi });
   expect(() => decodeModuleContent(bytes)).toThrow(
-    `the module has ABI version ${abi}, and this release of Radical runs 3 to 9`,
+    `the module has ABI version ${abi}, and this release of Radical runs 3 to 10`,
   );
   expect(failureOf(() => decodeModuleContent(bytes))).toMatchObject({ hint: expect.stringContaining(hint) as string });
 });

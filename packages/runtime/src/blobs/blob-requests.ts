@@ -48,8 +48,7 @@ export async function putBlob(request: Request, putting: Putting): Promise<Respo
       "send a header such as content-type: image/png",
     );
   const { maxBytes } = putting;
-  const announced = request.headers.get("content-length");
-  const room = announced === null ? maxBytes : Math.min(Number(announced), maxBytes);
+  const room = roomFor(request, maxBytes);
   if (heldBytes > 0 && heldBytes + room > MOST_HELD_BYTES)
     throw new BlobBusy("the location holds as many bytes of uploads as it can", BUSY_SECONDS);
   heldBytes += room;
@@ -60,6 +59,12 @@ export async function putBlob(request: Request, putting: Putting): Promise<Respo
   } finally {
     heldBytes -= room;
   }
+}
+
+/** Bytes of memory that the body takes. One of a length that nobody knows is put together of its parts. */
+function roomFor({ headers }: Request, maxBytes: number): number {
+  const announced = Number(headers.get("content-length") ?? Number.NaN);
+  return announced >= 0 ? Math.min(announced, maxBytes) : 2 * maxBytes;
 }
 
 async function putBytes(

@@ -37,8 +37,19 @@ const LAYERS = {
     tests: ["analyzer", "sdk", "history"],
     libraries: "any",
   },
+  dashboard: { workspace: ["protocol"], tests: [], libraries: ["preact", "@preact/signals"] },
   cli: {
-    workspace: ["command-line", "protocol", "history", "sdk", "wasm-host", "analyzer", "runtime", "lvi-server"],
+    workspace: [
+      "command-line",
+      "protocol",
+      "history",
+      "sdk",
+      "wasm-host",
+      "analyzer",
+      "runtime",
+      "lvi-server",
+      "dashboard",
+    ],
     tests: [],
     libraries: "any",
   },
@@ -111,7 +122,7 @@ function sourceFiles(folder) {
     const full = path.join(folder, entry.name);
     if (entry.isDirectory())
       return ["node_modules", "dist", "golden", "fixtures"].includes(entry.name) ? [] : sourceFiles(full);
-    return /\.(?:ts|mts|js|mjs)$/.test(entry.name) && !entry.name.endsWith(".d.ts") ? [full] : [];
+    return /\.(?:ts|tsx|mts|js|mjs)$/.test(entry.name) && !entry.name.endsWith(".d.ts") ? [full] : [];
   });
 }
 

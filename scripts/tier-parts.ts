@@ -111,12 +111,23 @@ export const PARTS: readonly Part[] = [
   {
     kind: "files",
     name: "rewriting of tables",
-    files: ["packages/cli/e2e/rewrite.e2e.test.ts"],
+    files: ["packages/cli/e2e/rewrite.e2e.test.ts", "packages/cli/e2e/rewrite-storages.e2e.test.ts"],
     inputs: [
       "packages/cli/src/data/**",
       "packages/analyzer/src/{codegen,modules}/**",
       "packages/lvi-server/src/{core,execution}/**",
       "packages/sdk/assembly/**",
+    ],
+  },
+  {
+    kind: "files",
+    name: "checks of indexes",
+    files: ["packages/cli/e2e/data-check.e2e.test.ts"],
+    inputs: [
+      "packages/cli/src/data/**",
+      "packages/lvi-server/src/{core,storage}/**",
+      "packages/protocol/src/index-entry.ts",
+      "packages/sdk/assembly/check.ts",
     ],
   },
   {

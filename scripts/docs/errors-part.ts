@@ -29,6 +29,22 @@ const ERRORS: Readonly<Record<ErrorCode, Words>> = {
     cause: "The body is over 1 MiB.",
     remedy: "Send less; keep files elsewhere and send their names.",
   },
+  blob_not_allowed: {
+    cause: "The application does not allow the upload, or does not say who may put blobs.",
+    remedy: "Give `createRadical` the option [`blobs.authorize`](how-to/blobs.md#who-may-put).",
+  },
+  blob_too_large: {
+    cause: "A blob has more bytes than `blobs.maxBytes`, which is 16 MiB unless the configuration says otherwise.",
+    remedy: "Put fewer bytes, or raise the limit; 64 MiB is the most.",
+  },
+  blob_busy: {
+    cause: "The location holds too many uploads, or the same bytes are just being collected.",
+    remedy: "Send the same request again after `retry-after` seconds.",
+  },
+  blob_store_failed: {
+    cause: "The bucket with the bytes of blobs did not answer.",
+    remedy: "Send the same request again; the same bytes are stored once.",
+  },
   invalid_idempotency_key: {
     cause:
       "`Idempotency-Key` is empty, longer than 255 characters, or contains characters other than visible ASCII. Or it has fewer than 16 characters, and nobody is signed in. Or it is the id of an execution that has a key.",

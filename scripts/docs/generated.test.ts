@@ -98,11 +98,22 @@ test("the configuration's page has the fields that the command knows", () => {
   );
 });
 
+test("the comments of the configuration name the defaults of its schema", () => {
+  const given = configFields().filter(({ byDefault }) => ["string", "number", "boolean"].includes(typeof byDefault));
+  expect(given.length).toBeGreaterThan(10);
+  for (const { path, words, byDefault } of given) {
+    const [, said = ""] = /Default: (.+?)\.(?= [A-Z]|$)/.exec(words) ?? [];
+    const [, bytes] = /^(\d+) MiB$/.exec(said) ?? [];
+    const plain = bytes === undefined ? said.replaceAll(/[`,]/g, "") : String(Number(bytes) * 1024 ** 2);
+    expect([path, plain]).toEqual([path, String(byDefault)]);
+  }
+});
+
 test("numbers are read as the code has them, and nothing else is taken for one", () => {
   expect(constantOf("packages/protocol/src/ids.ts#MAX_KEY_BYTES")).toBe(512);
   expect(constantOf("packages/protocol/src/module-content.ts#DEFAULT_LIMITS.memoryPages")).toBe(1024);
   expect(constantOf("packages/protocol/src/module-content.ts#MAX_LIMITS.fuel")).toBe(1e12);
-  expect(constantOf("packages/cli/src/config/config.ts#MAX_OBJECT_BYTES")).toBe(10 * 1024 ** 3);
+  expect(constantOf("packages/cli/src/config/schema.ts#MAX_OBJECT_BYTES")).toBe(10 * 1024 ** 3);
   expect(() => constantOf("packages/protocol/src/ids.ts#NO_SUCH_THING")).toThrow("no single number");
   expect(() => constantOf("packages/protocol/src/ids.ts#NO_COMMIT")).toThrow("no single number");
 });

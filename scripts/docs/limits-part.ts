@@ -25,6 +25,26 @@ const TRAPS = "trap, nothing is written";
 const FAILS = "`execution_failed`, nothing is written";
 
 const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
+  blobs: [
+    {
+      what: "bytes of one blob, unless `blobs.maxBytes` sets it",
+      from: `${PROTOCOL}/blob.ts#DEFAULT_MAX_BLOB_BYTES`,
+      unit: "bytes",
+      atLimit: "`blob_too_large`",
+    },
+    {
+      what: "bytes of one blob, at most",
+      from: `${CLI}/config/blobs-schema.ts#MAX_BLOB_BYTES`,
+      unit: "bytes",
+      atLimit: "`config_invalid`",
+    },
+    {
+      what: "bytes that one isolate holds of uploads, together",
+      from: `${RUNTIME}/blobs/blob-requests.ts#MOST_HELD_BYTES`,
+      unit: "bytes",
+      atLimit: "`blob_busy`",
+    },
+  ],
   execution: [
     {
       what: "memory",
@@ -222,7 +242,7 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     },
     {
       what: "memory of an isolate, at most",
-      from: `${CLI}/config/config.ts#MAX_MEMORY_BYTES`,
+      from: `${CLI}/config/schema.ts#MAX_MEMORY_BYTES`,
       unit: "bytes",
       atLimit: "`config_invalid`",
     },
@@ -234,7 +254,7 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     },
     {
       what: "Durable Object of a location, at most",
-      from: `${CLI}/config/config.ts#MAX_OBJECT_BYTES`,
+      from: `${CLI}/config/schema.ts#MAX_OBJECT_BYTES`,
       unit: "bytes",
       atLimit: "`config_invalid`",
     },

@@ -72,7 +72,8 @@ export function sections(): readonly Section[] {
       "How-to",
       "handlers",
       "how-to/dev",
-      ...["tables", "pagination", "holds", "shared-objects", "dates", "log"].map((name) => `how-to/${name}`),
+      "dashboard",
+      ...["tables", "pagination", "holds", "shared-objects", "blobs", "dates", "log"].map((name) => `how-to/${name}`),
       "live-queries",
       "worker",
       ...["auth", "sessions", "mail", "schedule", "vite", "editor", "testing", "ci", "benchmark", "upgrade"].map(

@@ -49,6 +49,7 @@ afterAll(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
 
 /** Of every template. */
 const FILES = [
+  ".github",
   ".gitignore",
   ".vscode",
   "AGENTS.md",
@@ -110,7 +111,9 @@ test("the quickstart, as a new user copies and pastes it into an empty folder", 
     // A shell of its own, as a terminal has it, in the folder to which the commands before went.
     const [, entered = ""] = /^cd (\S+)$/m.exec(create?.commands ?? "") ?? [];
     installed = join(cwd, entered);
-    expect((await readdir(installed)).toSorted()).toEqual([...FILES, "node_modules", "package-lock.json"].toSorted());
+    expect((await readdir(installed)).toSorted()).toEqual(
+      [...FILES, ".git", "node_modules", "package-lock.json"].toSorted(),
+    );
     const server = spawn("sh", ["-c", `exec ${dev?.commands}`], {
       cwd: installed,
       env,
@@ -147,6 +150,18 @@ test("the quickstart, as a new user copies and pastes it into an empty folder", 
   }
 });
 
+/** The limit for an application on a late Node, on Linux. The application has 376 today. */
+const MOST_MEGABYTES = 420;
+
+test("an application installs no more than what developing takes", async () => {
+  const modules = join(installed, "node_modules");
+  const { stdout } = await run("du", ["-sk", modules]);
+  expect(Number.parseInt(stdout, 10) / 1024).toBeLessThan(MOST_MEGABYTES);
+  const names = await readdir(modules);
+  // The command brings its compiler, and the developer's Node will do.
+  for (const name of ["assemblyscript", "binaryen", "node"]) expect(names).not.toContain(name);
+});
+
 /** By name; our own are wherever the tarballs are. */
 function dependenciesOf(text: string): Readonly<Record<string, string>> {
   const { dependencies, devDependencies } = JSON.parse(text) as Record<string, Record<string, string>>;
@@ -156,7 +171,9 @@ function dependenciesOf(text: string): Readonly<Record<string, string>> {
 
 test("the tarballs hold what is needed and nothing of the workspace", async () => {
   app = await scaffoldApp(scaffolder, folder, "my-network", "social", { install: false });
-  expect((await readdir(app)).toSorted()).toEqual([...FILES, "public", "radical.bench.ts", "seed.ndjson"].toSorted());
+  expect((await readdir(app)).toSorted()).toEqual(
+    [...FILES, ".git", "public", "radical.bench.ts", "seed.ndjson"].toSorted(),
+  );
   const text = await readFile(join(app, "package.json"), "utf8");
   // What is there is what it would install.
   expect(dependenciesOf(text)).toEqual(dependenciesOf(await readFile(join(installed, "package.json"), "utf8")));
@@ -282,12 +299,71 @@ test("the scaffolder: refuses folders with content and bad names, asks nothing w
   });
   expect(await create("x", "y")).toMatchObject({ code: 2 });
   expect(await create("x", "--packages", join(folder, "nowhere"))).toMatchObject({ code: 2 });
+  expect(await create("x", "--pm", "cargo")).toMatchObject({
+    code: 2,
+    output: expect.stringContaining("--pm takes one of npm, pnpm, yarn, bun") as unknown,
+  });
   expect(await readdir(folder)).not.toContain("x");
 
-  const made = await create("notes", "--no-install");
+  const made = await create("notes", "--no-install", "--no-git");
   expect(made).toMatchObject({
     code: 0,
     output: expect.stringMatching(/cd notes\n +npm install\n +npm run dev/) as unknown,
   });
   expect(await readFile(join(folder, "notes/.gitignore"), "utf8")).toContain(".radical/");
+  expect(await readdir(join(folder, "notes"))).not.toContain(".git");
+});
+
+test("the first commit has all files; inside another repository there is none of its own", async () => {
+  const identity = Object.fromEntries(
+    ["AUTHOR", "COMMITTER"].flatMap((who) => [
+      [`GIT_${who}_NAME`, "Ann"],
+      [`GIT_${who}_EMAIL`, "ann@example.com"],
+    ]),
+  );
+  const env = { ...userEnvironment(), ...identity };
+  const create = (name: string): Promise<unknown> =>
+    run(scaffolder.command, [name, "-t", "minimal", "-y", "--no-install"], { cwd: folder, env });
+  await create("committed");
+  const git = async (...args: readonly string[]): Promise<string> =>
+    (await run("git", args, { cwd: join(folder, "committed"), env })).stdout.trim();
+  expect(await git("log", "--format=%an %s")).toBe("Ann Make a Radical application from the template minimal");
+  expect(await git("status", "--porcelain")).toBe("");
+  expect((await git("ls-files")).split("\n")).toEqual(
+    expect.arrayContaining([".github/workflows/ci.yml", ".gitignore"]),
+  );
+  await create("committed/inner");
+  expect(await readdir(join(folder, "committed/inner"))).not.toContain(".git");
+});
+
+test("Ctrl-C while packages are installed takes back all that was made, and leaves no process", async () => {
+  const args = ["interrupted/app", "-t", "minimal", "-y", "--packages", scaffolder.packages];
+  const child = spawn(scaffolder.command, args, {
+    cwd: folder,
+    env: userEnvironment(),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
+  let output = "";
+  child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  await expect.poll(() => output, SOON).toContain("Installing dependencies with npm");
+  const isInstalling = async (): Promise<number> => (await descendantsOf(child.pid ?? 0)).length;
+  await expect.poll(isInstalling, SOON).toBeGreaterThan(0);
+  const children = await descendantsOf(child.pid ?? 0);
+  child.kill("SIGINT");
+  expect(await closed).toBe(130);
+  expect(output).toContain("nothing was made");
+  expect(await readdir(folder)).not.toContain("interrupted");
+  await expect.poll(() => children.filter(isAlive), SOON).toEqual([]);
+});
+
+test("pnpm installs what it is made for, and builds", async () => {
+  const env = userEnvironment();
+  const args = ["with-pnpm", "-t", "minimal", "-y", "--no-git", "--pm", "pnpm", "--packages", scaffolder.packages];
+  const { stdout } = await run(scaffolder.command, args, { cwd: folder, env });
+  expect(stdout).toMatch(/cd with-pnpm\n +pnpm run dev/);
+  const cwd = join(folder, "with-pnpm");
+  expect(await readdir(cwd)).toEqual(expect.arrayContaining(["node_modules", "pnpm-lock.yaml", "pnpm-workspace.yaml"]));
+  expect(await readFile(join(cwd, "AGENTS.md"), "utf8")).toContain("pnpm exec radical analyze");
+  expect((await run("pnpm", ["run", "build"], { cwd, env })).stdout).toContain("dist/worker.js");
 });

@@ -75,10 +75,8 @@ export default defineBenchmark({
         });
         // The time as `ascending` writes it.
         const review = `${id}/8${BEGINNING.toString(16).padStart(15, "0")}-${guestOf(0)}`;
-        put("reviews", review, { guest: guestOf(0), stars: 4, text: "As it should be.", at: BEGINNING });
-        put("reviewed", `${id}/${guestOf(0)}`, review);
+        put("reviews", review, { hotel: id, guest: guestOf(0), stars: 4, text: "As it should be.", at: BEGINNING });
         put("pins", `${cellOf(place)}/${id}`, { hotel: id, ...place });
-        put("cityHotels", `${cityOf(city)}/${id}`, id);
       }
       for (let index = 0; index < ATTRACTIONS_EACH; index++) {
         const id = `${cityOf(city)}-attraction-${index}`;

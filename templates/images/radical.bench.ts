@@ -30,12 +30,19 @@ export default defineBenchmark({
 
   *warmUp() {
     for (let image = 1; image <= IMAGES; image++) yield { handler: "image", args: { id: image } };
-    for (let tag = 0; tag < TAGS; tag++) yield { handler: "search", args: { tags: [tagOf(tag)] } };
+    for (let tag = 0; tag < TAGS; tag++) {
+      yield { handler: "search", args: { tags: [tagOf(tag)] } };
+      // A search for two tags looks further back.
+      yield { handler: "search", args: { tags: [tagOf(tag), tagOf((tag + 1) % TAGS)] } };
+    }
     for (let member = 0; member < MEMBERS; member++) {
       yield { handler: "favourites", args: { name: nameOf(member) } };
       // It looks who asks, and refuses.
       yield { handler: "vote", args: { token: tokenOf(member), image: 1, value: 2 } };
     }
+    // It looks for the last number, and refuses.
+    const image = { url: "/no.png", width: 1, height: 1, tags: ["No tag"] };
+    yield { handler: "upload", args: { token: tokenOf(0), ...image } };
   },
 
   requests: [

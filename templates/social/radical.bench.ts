@@ -66,6 +66,8 @@ export default defineBenchmark({
     for (let person = 0; person < PEOPLE; person++) {
       yield { handler: "timeline", args: { token: tokenOf(person) } };
       yield { handler: "profile", args: { name: nameOf(person) } };
+      // To them a post goes.
+      yield { handler: "followersOf", args: { name: nameOf(person), limit: PEOPLE } };
       // The name is taken: that is all it looks at.
       yield { handler: "register", args: { name: nameOf(person), password: PASSWORD } };
     }

@@ -4,7 +4,7 @@ import { rememberingSlicer } from "./slicer.ts";
 export { renderDiagnostic, renderFrames, type RenderOptions } from "./diagnostics/render.ts";
 export type { Diagnostic, DiagnosticClass, Edit, Fix, SourceFile, Span } from "./diagnostics/diagnostic.ts";
 export type { DiagnosticCode } from "./diagnostics/catalogue.ts";
-export { compileDataProgram } from "./modules/data-program.ts";
+export { compileDataProgram, type DataProgram } from "./modules/data-program.ts";
 export type { AccessPattern, DerivingPhase, Explanation, Transformation, TransformationKind } from "./front.ts";
 export type { BuildInput, BuildResult } from "./pipeline.ts";
 export type { Analysis, HandlerReport, PlanReport, TableReport } from "./report.ts";

@@ -1,8 +1,18 @@
 /** The analysis as it is told: what is known of each handler, and how. */
-import type { HandlerTables, IndexDeclaration, NamedTypes, Parameter, RecordTypes, ValueType } from "@radical/protocol";
+import {
+  BLOB_MISSING,
+  BLOBS,
+  type HandlerTables,
+  type IndexDeclaration,
+  type NamedTypes,
+  type Parameter,
+  type RecordTypes,
+  type ValueType,
+} from "@radical/protocol";
 import { sortDiagnostics, type Diagnostic, type Span } from "./diagnostics/diagnostic.ts";
 import type { AccessPattern, Derived, Explanation, PhaseProduct, Steps, Transformation } from "./front.ts";
 import { spanOfRange } from "./parse/span.ts";
+import { handlersWithBlobs } from "./schema/blobs.ts";
 import type { Directions } from "./schema/directions.ts";
 import { documentationOf } from "./schema/documentation.ts";
 import { recordTypes, type HandlerSchema, type Schema } from "./schema/schema.ts";
@@ -85,11 +95,21 @@ export function analysisOf(
   const ofVerdicts = [...derived.values()].flatMap((verdict) =>
     verdict.kind === "sliced" ? verdict.diagnostics : [verdict.reason],
   );
+  const withBlobs = handlersWithBlobs(schema);
   return {
     ok: true,
     diagnostics: sortDiagnostics([...found, ...ofVerdicts]),
     handlers: schema.handlers.map((handler) =>
-      report(handler, directions, derived.get(handler.name), known.get(handler.name), aborts.get(handler.name) ?? null),
+      withBlobsRead(
+        report(
+          handler,
+          directions,
+          derived.get(handler.name),
+          known.get(handler.name),
+          aborts.get(handler.name) ?? null,
+        ),
+        withBlobs.has(handler.name),
+      ),
     ),
     tables: schema.tables.map(({ name, type, declaration }) => ({
       name,
@@ -99,6 +119,17 @@ export function analysisOf(
     indexes: schema.indexes.map(({ name, table, fields, unique }) => ({ name, table, fields, unique })),
     records: recordTypes(schema.records),
     named: schema.named,
+  };
+}
+
+/** A handler that is given Blobs first reads whether their bytes are there. */
+function withBlobsRead(handler: HandlerReport, isGivenBlobs: boolean): HandlerReport {
+  if (!isGivenBlobs) return handler;
+  const { tables, abortCodes } = handler;
+  return {
+    ...handler,
+    tables: tables === null ? null : { ...tables, reads: [BLOBS, ...tables.reads].toSorted() },
+    abortCodes: abortCodes === null ? null : [BLOB_MISSING, ...abortCodes].toSorted(),
   };
 }
 

@@ -16,7 +16,7 @@ import { createCloudflareApi, type CloudflareApi } from "../src/deploy/edge/clou
 import { parseRecord, RECORD_VARIABLE } from "../src/deploy/edge/deployment-record.ts";
 import { edgeHalf } from "../src/deploy/edge/edge-steps.ts";
 import type { OpenEdge } from "../src/deploy/edge/open-edge.ts";
-import type { WranglerConfig } from "../src/deploy/edge/user-config.ts";
+import type { WranglerConfig } from "../src/config/user-config.ts";
 import { workerVersions } from "../src/deploy/edge/worker-versions.ts";
 import { createWrangler, type Wrangler } from "../src/deploy/edge/wrangler.ts";
 import { type DestroyOptions, planDestroy } from "../src/deploy/destroy.ts";

@@ -438,6 +438,35 @@ describe("radical deploy", () => {
     expect((await deployHere()).kind).toBe("done");
   });
 
+  test("items that share the fields of a new unique index stop a deployment before it uploads, with their keys", async () => {
+    const indexed = HANDLERS(1)
+      .replace("log, Table", "log, Table, Unique")
+      .replace("count: i32 = 0;", 'count: i32 = 0; owner: string = "me";')
+      .replace('new Table<Visits>("visits");', '$&\nconst byOwner = new Unique<Visits>(visits, "owner");')
+      .concat("export function of(owner: string): bool { return byOwner.find(owner) != null; }\n");
+    await project.write("handlers/visits.ts", indexed.replace(/const byOwner.*\n|export function of.*\n/g, ""));
+    expect((await deployHere()).kind).toBe("done");
+    for (const page of ["one", "two"]) await visit(page);
+    const before = worker().versions.length;
+    const serves = serving();
+
+    await project.write("handlers/visits.ts", indexed);
+    const { code, stderr } = await run("deploy", "--yes", "--url", edge.url);
+    expect(stderr).toContain(
+      "the index visits=owner can't be built: some items of visits can't be indexed as they are\n",
+    );
+    expect(stderr).toMatch(/owner "me": the keys (home, )?one, two/);
+    expect(stderr).toContain("radical data delete visits <key>");
+    expect(code).toBe(1);
+    // Nothing was shipped, and the version before serves on.
+    expect(worker().versions).toHaveLength(before);
+    expect(serving()).toEqual(serves);
+    expect(await visit("one")).toBeGreaterThan(1);
+
+    await project.write("handlers/visits.ts", HANDLERS(1));
+    expect((await deployHere()).kind).toBe("done");
+  });
+
   test("plain wrangler deploy finds what was deployed", async () => {
     const count = worker().versions.length;
     const [before] = worker().versions.slice(-1);

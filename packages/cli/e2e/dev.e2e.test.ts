@@ -383,7 +383,7 @@ describe.runIf(parts.includes("processes"))("processes", () => {
 
     const last = await start(["--reset"]);
     expect(last.events.find(({ event }) => event === "reset")).toMatchObject({
-      deleted: expect.arrayContaining([".radical/cache", ".radical/data.sqlite"]) as unknown,
+      deleted: expect.arrayContaining([".radical/edge", ".radical/data.sqlite"]) as unknown,
     });
     expect(await call(last.url, "increment")).toMatchObject({ status: 200, result: 1 });
   });

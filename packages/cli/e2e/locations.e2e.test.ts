@@ -126,7 +126,7 @@ async function start(name: string, app: AppBuild): Promise<void> {
       vars: { RADICAL_ATTEMPT_MS: "15000" },
       key: KEY,
       routerWorker: await bundleOwnWorker("local/router.worker"),
-      cacheFolder: join(folder, name),
+      storageFolder: join(folder, name),
       onLog: () => undefined,
     },
     filesOf(app),

@@ -118,7 +118,7 @@ beforeAll(async () => {
       vars: { RADICAL_ATTEMPT_MS: "15000" },
       key: KEY,
       routerWorker: await bundleOwnWorker("local/router.worker"),
-      cacheFolder: join(folder, "caches"),
+      storageFolder: join(folder, "caches"),
       onLog: (_level, message) => logged.push(message),
     },
     {

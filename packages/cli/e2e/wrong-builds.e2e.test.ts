@@ -125,7 +125,7 @@ beforeAll(async () => {
       vars: { RADICAL_ATTEMPT_MS: "15000" },
       key: KEY,
       routerWorker: await bundleOwnWorker("local/router.worker"),
-      cacheFolder: join(folder, "caches"),
+      storageFolder: join(folder, "caches"),
       onLog: (_level, message) => edgeLines.push(JSON.parse(message) as Line),
     },
     {

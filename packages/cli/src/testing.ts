@@ -6,7 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { callPath } from "@radical/protocol";
-import type { Location } from "./config/config.ts";
+import type { Location } from "./config/locations.ts";
 import { loadProject } from "./config/load-config.ts";
 import type { DevEvent } from "./dev/dev-events.ts";
 import { LOCATION_HEADER } from "./local/location-choice.ts";
@@ -15,7 +15,7 @@ import { type DevServer, startDev } from "./dev/start-dev.ts";
 
 export interface TestAppOptions extends Pick<
   DevOptions,
-  "central" | "link" | "vars" | "testHooks" | "followupTimeoutMs" | "readLeaseMs"
+  "central" | "environment" | "link" | "vars" | "testHooks" | "followupTimeoutMs" | "readLeaseMs"
 > {
   /** Folder of the application. Default: the working directory. */
   readonly project?: string;

@@ -5,6 +5,7 @@
  */
 import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import type { PackageManager } from "./package-manager.ts";
 import { ScaffoldError } from "./scaffold-error.ts";
 
 /** Path of the tarball by package name. */
@@ -31,23 +32,48 @@ export interface PackageJson {
   readonly devDependencies?: Readonly<Record<string, string>>;
 }
 
+/** Makes packages take these tarballs for the packages that they ask for among themselves. */
+export interface Overriding {
+  /** Fields of package.json. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** Lines of `pnpm-workspace.yaml`. */
+  readonly workspace: readonly string[];
+}
+
 /** The package.json of the application with the packages in place. */
-export function withLocalPackages<T extends PackageJson>(
-  manifest: T,
-  packages: LocalPackages,
-): T & { readonly overrides: Readonly<Record<string, string>> } {
-  const spec = (name: string): string | undefined => {
-    const path = packages.get(name);
-    return path === undefined ? undefined : `file:${path}`;
-  };
+export function withLocalPackages<T extends PackageJson>(manifest: T, packages: LocalPackages): T {
   const replace = (group: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> =>
-    Object.fromEntries(Object.entries(group).map(([name, wanted]) => [name, spec(name) ?? wanted]));
-  const dependencies = replace(manifest.dependencies);
-  const devDependencies = replace(manifest.devDependencies);
-  // npm refuses an override that differs from a direct dependency's own spec; `$name` means that spec.
-  const direct = { ...dependencies, ...devDependencies };
-  const overrides = Object.fromEntries(
-    [...packages.keys()].map((name) => [name, name in direct ? `$${name}` : (spec(name) ?? "")]),
-  );
-  return { ...manifest, dependencies, devDependencies, overrides };
+    Object.fromEntries(Object.entries(group).map(([name, wanted]) => [name, specOf(packages, name) ?? wanted]));
+  return {
+    ...manifest,
+    dependencies: replace(manifest.dependencies),
+    devDependencies: replace(manifest.devDependencies),
+  };
+}
+
+/** `manifest`: with the packages in place. */
+export function overriding(manager: PackageManager, manifest: PackageJson, packages: LocalPackages): Overriding {
+  const names = [...packages.keys()];
+  const specs = Object.fromEntries(names.map((name) => [name, specOf(packages, name) ?? ""]));
+  switch (manager) {
+    case "npm": {
+      // npm refuses an override that differs from a direct dependency's own spec; `$name` means that spec.
+      const direct = { ...manifest.dependencies, ...manifest.devDependencies };
+      const overrides = names.map((name) => [name, name in direct ? `$${name}` : specs[name]] as const);
+      return { fields: { overrides: Object.fromEntries(overrides) }, workspace: [] };
+    }
+    case "pnpm": {
+      const lines = names.map((name) => `  ${JSON.stringify(name)}: ${JSON.stringify(specs[name])}`);
+      return { fields: {}, workspace: ["overrides:", ...lines] };
+    }
+    case "yarn":
+      return { fields: { resolutions: specs }, workspace: [] };
+    case "bun":
+      return { fields: { overrides: specs }, workspace: [] };
+  }
+}
+
+function specOf(packages: LocalPackages, name: string): string | undefined {
+  const path = packages.get(name);
+  return path === undefined ? undefined : `file:${path}`;
 }

@@ -23,8 +23,11 @@ export function spawnServer(args: readonly string[], environment: NodeJS.Process
 }
 
 /** Resolves when the server says that it listens; rejects with what it wrote if it ends before. */
-export async function startProcess(args: readonly string[]): Promise<ServerProcess> {
-  const child = spawnServer(["--log-level", "error", ...args]);
+export async function startProcess(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv = {},
+): Promise<ServerProcess> {
+  const child = spawnServer(["--log-level", "error", ...args], environment);
   let errors = "";
   child.stderr!.on("data", (data: Buffer) => (errors += data.toString()));
   const [line] = await Promise.race([

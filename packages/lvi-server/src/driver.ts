@@ -7,16 +7,19 @@
  */
 import {
   encodeLine,
+  type ExecutionId,
   type Followup,
   type FollowupResult,
   type Heard,
   type HeardReply,
   type Key,
+  type LifeSpanName,
   type Line,
   type ListeningQuestion,
   type LviReply,
   type LviRequest,
   RadicalError,
+  type UnitId,
 } from "@radical/protocol";
 import { toBase64 } from "./base64.ts";
 import {
@@ -35,6 +38,7 @@ import type { ListenerId } from "./core/listeners.ts";
 import type { Hole } from "./core/range-table.ts";
 import type { Now } from "./core/lvi-core.ts";
 import type { Sample } from "./core/sampling.ts";
+import type { StoredItem } from "./core/version-table.ts";
 import { Facts } from "./facts.ts";
 import {
   type Collected,
@@ -94,6 +98,16 @@ export interface Observer {
   readonly collectFailed: (reason: string) => void;
 }
 
+/** It tells the lives of executions. It hears of the work of the driver for them, and decides nothing. */
+export interface LifeObserver {
+  /** A part of the way has ended, which had begun at `sinceMs` of {@link Ports.now}. */
+  readonly spent: (id: ExecutionId, span: LifeSpanName, sinceMs: number) => void;
+  /** A run of these executions has ended that was asked for at `sinceMs`. */
+  readonly ran: (ids: readonly ExecutionId[], run: Run, ended: EndedRun, sinceMs: number) => void;
+  /** A commit of these executions has ended that had begun at `sinceMs`. */
+  readonly applied: (completions: readonly ExpectedCompletion[], sinceMs: number) => void;
+}
+
 /** Why this driver does nothing any more. Nothing that it holds in memory is to be trusted. */
 export type Halt =
   | { readonly kind: "taken-over"; readonly reason: string }
@@ -110,6 +124,8 @@ export interface Ports {
   /** Runs of several locations take turns. */
   readonly execute: (run: Run, location: string, ended: (ended: EndedRun) => void) => void;
   readonly observer: Observer;
+  /** Null, or left out: nobody wants lives. */
+  readonly lives?: () => LifeObserver | null;
   readonly halted: (halt: Halt) => void;
 }
 
@@ -292,34 +308,37 @@ export class Driver {
       case "look-up": {
         const { operation } = effect;
         const lookedUp = (record: IntentRecord | null): Event => ({ kind: "looked-up", operation, record });
-        return storage.lookUp(epoch, effect.executionId, this.#operating(operation, lookedUp));
+        const spent = this.#spending(effect.executionId, "look-up");
+        return storage.lookUp(epoch, effect.executionId, this.#operating(operation, lookedUp, spent));
       }
       case "load": {
-        const { operation, units, mostBytes } = effect;
-        return storage.load(
-          units,
-          mostBytes,
-          this.#operating(operation, (items) =>
-            items === null ? { kind: "too-much-to-load", operation } : { kind: "loaded", operation, items },
-          ),
-        );
+        const { operation, executionId, units, mostBytes } = effect;
+        const loaded = (items: ReadonlyMap<UnitId, StoredItem> | null): Event =>
+          items === null ? { kind: "too-much-to-load", operation } : { kind: "loaded", operation, items };
+        const spent = this.#spending(executionId, "load");
+        return storage.load(units, mostBytes, this.#operating(operation, loaded, spent));
       }
       case "scan": {
-        const { operation, hole, limit } = effect;
+        const { operation, executionId, hole, limit } = effect;
         const scanned = (rows: readonly StoredUnit[]): Event => ({ kind: "scanned", operation, rows });
-        return storage.scan(rangeOf(hole), limit, this.#operating(operation, scanned));
+        const spent = this.#spending(executionId, "load");
+        return storage.scan(rangeOf(hole), limit, this.#operating(operation, scanned, spent));
       }
       case "store-intent": {
         const { operation, intent } = effect;
         return storage.storeIntent(
           epoch,
           intent,
-          this.#operating(operation, (result) => {
-            const isStored =
-              result.kind === "stored" || (result.kind === "exists" && commitIdIn(result.record) === intent.commitId);
-            if (isStored) this.#facts.succeeded(operation);
-            return { kind: "intent-stored", operation, result };
-          }),
+          this.#operating(
+            operation,
+            (result) => {
+              const isStored =
+                result.kind === "stored" || (result.kind === "exists" && commitIdIn(result.record) === intent.commitId);
+              if (isStored) this.#facts.succeeded(operation);
+              return { kind: "intent-stored", operation, result };
+            },
+            this.#spending(intent.executionId, "intent"),
+          ),
         );
       }
       case "complete": {
@@ -328,11 +347,15 @@ export class Driver {
         return storage.commit(
           epoch,
           commitOf(completions),
-          this.#operating(operation, (result) => {
-            const isDone = result.kind === "applied" || (result.kind === "exists" && isOurs(result, completions));
-            if (isDone) this.#facts.succeeded(operation);
-            return { kind: "completed", operation, result };
-          }),
+          this.#operating(
+            operation,
+            (result) => {
+              const isDone = result.kind === "applied" || (result.kind === "exists" && isOurs(result, completions));
+              if (isDone) this.#facts.succeeded(operation);
+              return { kind: "completed", operation, result };
+            },
+            this.#applying(completions),
+          ),
         );
       }
       case "renew-leadership": {
@@ -354,8 +377,13 @@ export class Driver {
       case "collect":
         return this.#collect(effect);
       case "execute": {
-        const { run, location } = effect;
-        return execute(run, location, (ended) => this.#step({ kind: "executed", run: run.id, ...ended }));
+        const { run, location, executions } = effect;
+        const lives = this.#ports.lives?.() ?? null;
+        const sinceMs = this.#nowMs;
+        return execute(run, location, (ended) => {
+          lives?.ran(executions, run, ended, sinceMs);
+          this.#step({ kind: "executed", run: run.id, ...ended });
+        });
       }
       case "note":
         return observer.noted(effect.note);
@@ -393,9 +421,25 @@ export class Driver {
     }
   }
 
-  #operating<T>(operation: OperationId, event: (value: T) => Event): Answer<T> {
+  /** Tells, when it is called, that this part of the way has ended; undefined: nobody wants to know. */
+  #spending(id: ExecutionId, span: LifeSpanName): (() => void) | undefined {
+    const lives = this.#ports.lives?.() ?? null;
+    if (lives === null) return undefined;
+    const { monotonicMs } = this.#ports.now();
+    return () => lives.spent(id, span, monotonicMs);
+  }
+
+  #applying(completions: readonly ExpectedCompletion[]): (() => void) | undefined {
+    const lives = this.#ports.lives?.() ?? null;
+    if (lives === null) return undefined;
+    const { monotonicMs } = this.#ports.now();
+    return () => lives.applied(completions, monotonicMs);
+  }
+
+  #operating<T>(operation: OperationId, event: (value: T) => Event, ended?: () => void): Answer<T> {
     return {
       succeeded: (value) => {
+        ended?.();
         if (this.#ended === null) this.#step(event(value));
       },
       failed: (effect, reason) => this.#step({ kind: "storage-failed", operation, effect, reason }),

@@ -32,6 +32,7 @@ import {
 } from "./driver.ts";
 import type { Executor } from "./execution/worker-pool.ts";
 import type { Log } from "./log.ts";
+import { Lives, type LifeTaker } from "./lives.ts";
 import type { Metrics } from "./metrics.ts";
 import { RequestTimes } from "./request-times.ts";
 import { type Storage, StorageError, type StoredModule } from "./storage/storage.ts";
@@ -71,6 +72,8 @@ const WARNINGS: ReadonlySet<NoteName> = new Set([
 
 /** Most units that one line of log names. */
 const LOGGED_UNITS = 5;
+/** Most who are told lives at once. */
+const MAX_LIFE_TAKERS = 4;
 /** Longest that a timer lasts. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -91,6 +94,8 @@ export class Engine {
   #sampleTaker: SampleTaker | null = null;
   /** Null: nobody would see them. */
   readonly #times: RequestTimes | null;
+  /** Null: nobody wants them. */
+  #lives: Lives | null = null;
 
   constructor(options: EngineOptions) {
     const { core, epoch, now, executor, log, collectIntervalMs } = options;
@@ -106,6 +111,7 @@ export class Engine {
         storage: this.#storage(),
         execute: (run, location, ended) => void executor.execute(run, location).then(ended),
         observer: this.#observer(),
+        lives: () => this.#lives,
         halted: (halt) => this.#halted(halt),
       },
     });
@@ -151,10 +157,14 @@ export class Engine {
   }
 
   request(request: LviRequest, asker: Asker<LviReply>): void {
-    this.#driver.request(request, this.#times === null ? asker : this.#timed(this.#times, request, asker));
+    let asking = asker;
+    if (this.#lives !== null) asking = this.#told(this.#lives, request, asking);
+    if (this.#times !== null) asking = this.#timed(this.#times, request, asking);
+    this.#driver.request(request, asking);
   }
 
   followup(followup: Followup, asker: Asker<FollowupResult>): void {
+    this.#lives?.followed(followup.executionId);
     this.#driver.followup(followup, asker);
   }
 
@@ -264,6 +274,31 @@ export class Engine {
     };
   }
 
+  // ── Lives ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Tells the life of one of `every` executions from now on, to several at once. Returns how to stop; null: too many listen. */
+  live(every: number, taker: LifeTaker): (() => void) | null {
+    const lives = (this.#lives ??= new Lives(this.#options.now));
+    if (lives.takers >= MAX_LIFE_TAKERS) return null;
+    const stop = lives.take(taker, every);
+    return () => {
+      stop();
+      if (lives.takers === 0) this.#lives = null;
+    };
+  }
+
+  /** The same asker, whose answer ends the life. */
+  #told(lives: Lives, request: LviRequest, { answered, failed }: Asker<LviReply>): Asker<LviReply> {
+    lives.begin(request);
+    return {
+      failed,
+      answered: (reply) => {
+        lives.replied(request, reply);
+        answered(reply);
+      },
+    };
+  }
+
   #endSampling(reason: string): void {
     const taker = this.#sampleTaker;
     this.#sampleTaker = null;
@@ -325,6 +360,7 @@ export class Engine {
   #note(note: Note): void {
     const { log, metrics } = this.#options;
     metrics.note(note);
+    this.#lives?.noted(note);
     if (note.name === "handler_log") return this.#tellLines(note);
     const { name, executionId, module, handler, detail, cause, units, waitedMs, times } = note;
     // A handler that leaves its set does so call after call: one line says it.

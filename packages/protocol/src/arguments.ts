@@ -4,6 +4,7 @@
  * Arguments are checked against the handler's declared types before anything is sent anywhere; every problem names
  * the parameter. Integers of 64 bits that JSON numbers can't carry exactly are taken as decimal strings.
  */
+import { isBlobRecord, problemOfBlob } from "./blob.ts";
 import { CborReader, CborWriter, MAX_DEPTH } from "./cbor.ts";
 import { MalformedError } from "./malformed-error.ts";
 import {
@@ -191,11 +192,25 @@ function writeValue(
       if (record === undefined) throw new Error(`record ${type.name} is not declared`);
       if (!isObject(json)) throw wrongType(type, json, path);
       writeFields(writer, record.fields, records, json, path, depth);
+      if (isBlobRecord(record)) checkBlob(json, path);
       break;
     }
     default:
       writer.integer(toInteger(type.kind, json, path));
   }
+}
+
+/** Of a record whose fields have their types. */
+function checkBlob(json: Readonly<Record<string, unknown>>, path: string): void {
+  const problem = problemOfBlob(json);
+  if (problem === null) return;
+  const field = `${path}.${problem.field}`;
+  throw new Problem(
+    "invalid_argument",
+    field,
+    `"${field}" must be ${problem.expected}`,
+    "send the Blob as PUT /blobs has answered it",
+  );
 }
 
 function toInteger(kind: IntegerKind, json: unknown, path: string): bigint {

@@ -15,7 +15,7 @@ export type CacheChoice =
     }
   | { readonly kind: "kv"; readonly memoryBytes: number; readonly timeoutMs: number };
 
-export const CACHE_KINDS: readonly CacheKind[] = ["durable-object", "kv", "memory"];
+export const CACHE_KINDS = ["durable-object", "kv", "memory"] as const satisfies readonly CacheKind[];
 
 /** An isolate has 128 MB for everything. */
 export const DEFAULT_MEMORY_BYTES = 16 * 1024 * 1024;

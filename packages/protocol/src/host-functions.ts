@@ -26,6 +26,13 @@ export const READ_WRITE_SET_FUEL = 2_000_000_000;
  */
 export const READ_WRITE_SET_STACK_BYTES = 768 * 1024;
 
+/**
+ * Bounds of scrypt: the binary logarithm of its cost, and its parallelization. The first bounds the memory of a hash to 32 MiB, of
+ * the 128 MiB that an isolate has.
+ */
+export const MAX_SCRYPT_LOG_COST = 15;
+export const MAX_SCRYPT_PARALLELIZATION = 64;
+
 /** Exports that the build adds to each program, for the host: what counts is in the program itself. */
 export const METER_EXPORTS = {
   /**
@@ -47,8 +54,10 @@ export type HostValueType = "i32" | "i64" | "f64" | "string" | "pointer";
 export interface HostFunction {
   readonly parameters: readonly HostValueType[];
   readonly result: "i32" | "i64" | "f64" | null;
-  /** Which of the two programs of a module may import it: handlers, read/write-set functions, or both. */
-  readonly program: "both" | "read-write-set";
+  /** The programs of a module that may import it: handlers, read/write-set functions, or both. */
+  readonly program: "both" | "handlers" | "read-write-set";
+  /** The price in fuel of each unit of its last operand. Left out: 1 for each byte that the last two operands hand over. */
+  readonly unitFuel?: number;
   /** Version of the ABI that added it; left out: every version that hosts run has it. */
   readonly since?: number;
 }
@@ -92,6 +101,19 @@ export const HOST_FUNCTIONS = {
   abort: { parameters: ["i32", "string", "string"], result: null, program: "both" },
   /** Logs a line: level, pointer to its UTF-16 units, their length in bytes. A read/write-set function logs nothing. */
   log: { parameters: ["i32", "pointer", "i32"], result: null, program: "both", since: 6 },
+  /** Writes the SHA-256 of bytes, 32 of them, to the first pointer. */
+  sha256: { parameters: ["pointer", "pointer", "i32"], result: null, program: "both", unitFuel: 20, since: 9 },
+  /**
+   * Writes the scrypt hash (RFC 7914) of a password, 32 bytes, to the first pointer. Then come the password and the salt, each as
+   * pointer and length, and the binary logarithm of the cost N. The last operand is N times the parallelization. The block size is 8.
+   */
+  scrypt: {
+    parameters: ["pointer", "pointer", "i32", "pointer", "i32", "i32", "i32"],
+    result: null,
+    program: "handlers",
+    unitFuel: 8_000,
+    since: 9,
+  },
   /** Ends the execution without writes: an integer does not fit, at this file, line and column. Does not return. */
   overflow: { parameters: ["string", "i32", "i32"], result: null, program: "both", since: 6 },
   /** Records a read whose value the read/write-set function does not need. */

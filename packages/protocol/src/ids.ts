@@ -3,6 +3,7 @@
  * and not interchangeable by mistake.
  */
 
+import { BLOB_NAMES, BLOB_UPLOADS, BLOBS } from "./blob.ts";
 import { INDEX_STATES, isIndexName, MAX_ENTRY_KEY_BYTES } from "./index-entry.ts";
 
 declare const brand: unique symbol;
@@ -74,9 +75,14 @@ export function isStoredTable(name: string): boolean {
   return isTableName(name) || isHiddenTable(name);
 }
 
-/** Whether the name is that of a table which no handler declares: of an index, whose entries are items too, or of their states. */
+const HIDDEN_TABLES: ReadonlySet<string> = new Set([INDEX_STATES, BLOBS, BLOB_UPLOADS, BLOB_NAMES]);
+
+/**
+ * Whether the name is that of a table which no handler declares. It is that of an index, whose entries are items too, or one in
+ * which the primary and the SDK keep something.
+ */
 export function isHiddenTable(name: string): boolean {
-  return isIndexName(name) || name === INDEX_STATES;
+  return isIndexName(name) || HIDDEN_TABLES.has(name);
 }
 
 /** Most UTF-8 bytes of a key in a table or an index. */
@@ -87,6 +93,11 @@ export function maxKeyBytes(table: string): number {
 /** Keys are well-formed (no lone surrogate), not empty and at most {@link MAX_KEY_BYTES} long in UTF-8. Those of entries are longer. */
 export function isKey(text: string, most: number = MAX_KEY_BYTES): text is Key {
   return text.length > 0 && text.isWellFormed() && utf8Length(text) <= most;
+}
+
+/** Whether an entry of an index can be stored under the key. */
+export function isEntryKey(text: string): text is Key {
+  return isKey(text, MAX_ENTRY_KEY_BYTES);
 }
 
 /** Whether the text is the unit of an item. `isUnitId` takes spans too. */

@@ -8,6 +8,7 @@
  */
 import { CborReader, CborWriter } from "./cbor.ts";
 import type { Key } from "./ids.ts";
+import { MalformedError } from "./malformed-error.ts";
 
 export interface IndexDeclaration {
   /** Of the hidden table with the entries. */
@@ -90,6 +91,25 @@ export function itemOfEntry(value: Uint8Array): Key {
   const key = reader.text();
   reader.end();
   return key as Key;
+}
+
+/** The entry of whatever is stored as an item; null: it has none. Bytes that are not a value have no fields. */
+export function entryOfStored(index: IndexDeclaration, key: Key, item: Uint8Array | null): IndexEntry | null {
+  return unlessMalformed(() => indexEntryOf(index, key, item));
+}
+
+/** The key of the item that whatever is stored as an entry belongs to; null: it belongs to none. */
+export function ownerOfStored(entry: Uint8Array | null): Key | null {
+  return entry === null ? null : unlessMalformed(() => itemOfEntry(entry));
+}
+
+function unlessMalformed<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof MalformedError) return null;
+    throw error;
+  }
 }
 
 /** The encoded fields of a stored record; null: it lacks one of them. */

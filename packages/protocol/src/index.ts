@@ -1,14 +1,17 @@
 export * from "./administration.ts";
 export * from "./arguments.ts";
+export * from "./blob.ts";
 export * from "./cache-choice.ts";
 export { CborReader, CborWriter, isTooDeep, MAX_DEPTH, type CborKind } from "./cbor.ts";
 export { contentHash, hashText, hashWords, isContentHash, type ContentHash } from "./content-hash.ts";
+export * from "./dashboard.ts";
 export * from "./environment.ts";
 export * from "./health.ts";
 export * from "./host-functions.ts";
 export * from "./ids.ts";
 export * from "./index-entry.ts";
 export { assert, present } from "./invariant.ts";
+export * from "./life.ts";
 export * from "./location-alarms.ts";
 export * from "./logged-line.ts";
 export { MalformedError, TooLargeError } from "./malformed-error.ts";

@@ -40,6 +40,8 @@ export type NamedType = { readonly description?: string } & (
 /** A record class: its fields in encoding order, inherited ones first. */
 export interface RecordType {
   readonly name: string;
+  /** It is the SDK's `Blob` (`blob.ts`). */
+  readonly isBlob?: true;
   /** The words of its doc comment, in Markdown. */
   readonly description?: string;
   readonly fields: readonly Field[];

@@ -45,7 +45,7 @@ export const LEASE: Form = { floor: 3, sent: 3 };
  * module states the least version that has its imports and sections. A primary runs every version from the floor on,
  * because intents may name modules that earlier releases have built.
  */
-export const ABI: Form = { floor: 3, sent: 8 };
+export const ABI: Form = { floor: 3, sent: 9 };
 
 /** The newest version of the ABI. */
 export const ABI_VERSION: number = ABI.sent;
@@ -78,5 +78,6 @@ export const HISTORY: Readonly<Record<string, Readonly<Record<number, string>>>>
     6: "the host functions log and overflow",
     7: "the host functions scan, count, touch_scan and touch_count",
     8: "the section indexes: the indexes that the handlers keep",
+    9: "the host functions sha256 and scrypt",
   },
 };

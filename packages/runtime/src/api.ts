@@ -33,6 +33,8 @@ export interface LeasedExecution {
 
 export interface RadicalWorker {
   readonly fetch: (request: Request, env: Env, context: Context) => Promise<Response>;
+  /** Of an application with Blobs, or one that has such a function itself. */
+  readonly scheduled?: (event: Pick<ScheduledController, "cron">, env: unknown, context: Context) => Promise<unknown>;
 }
 
 export interface RadicalOptions<Bindings> {
@@ -40,6 +42,16 @@ export interface RadicalOptions<Bindings> {
   readonly authenticate?: Authenticate<Bindings>;
   /** Without it only pages of the application's own origin may call. */
   readonly cors?: CorsOptions;
+  /** Without it nobody may put blobs in a deployment. */
+  readonly blobs?: BlobOptions<Bindings>;
+}
+
+export interface BlobOptions<Bindings> {
+  /**
+   * Whether the bytes of the request may be put, on behalf of the caller that `authenticate` has found. It may throw a
+   * `CallError` instead. It is given the head of the request, with its `content-type` and its `content-length`.
+   */
+  readonly authorize: (request: Request, env: Bindings, caller: string | null) => boolean | Promise<boolean>;
 }
 
 /** The used part of the platform's context. */
@@ -63,6 +75,6 @@ export type Call = (handler: string, args?: unknown, options?: CallOptions) => P
 export interface Radical<Bindings> {
   /** Handlers in process. Without a context the platform's current one keeps the Worker alive for the followup. */
   (env: Bindings, context?: Context): { readonly call: Call };
-  /** Answers `/api/<handler>`. */
+  /** Answers `/api/<handler>`, and `/blobs` of an application with Blobs. */
   readonly fetch: (request: Request, env: Bindings, context: Context) => Promise<Response>;
 }

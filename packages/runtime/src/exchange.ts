@@ -1,6 +1,7 @@
 /** One call of a handler, from its checked input to its reply, and what is left to do then. */
 import {
   type HandlerManifest,
+  type Life,
   type LoggedLine,
   type Manifest,
   present,
@@ -18,6 +19,7 @@ import { type Identity, identityOf, toldExecution } from "./http/idempotency-key
 import { type Reply, replyOf, replyOfError } from "./http/reply.ts";
 import { type EndingReply, finalLine, speculativeLine, type SpeculativeReply } from "./http/speculative-reply.ts";
 import type { Isolate } from "./isolate.ts";
+import { LifeNotes } from "./life-notes.ts";
 import type { Log, LogLine } from "./log.ts";
 import { answerLeaves } from "./speculation-lane.ts";
 import { Timings } from "./timings.ts";
@@ -96,6 +98,8 @@ export class Exchange {
     const { handler, declaration, args, identity, caller, mustNotWrite, live } = input;
     const { settings, core, cache, primary, lane, failpoint } = isolate;
     const environment = { timeMs: Date.now(), seed: crypto.getRandomValues(new Uint8Array(SEED_BYTES)), caller };
+    if (settings.livesEvery !== null && isolate.lives++ % settings.livesEvery === 0)
+      this.#timings.life = new LifeNotes();
     const execution = core.execution({
       ...identity,
       module: this.#module.hash,
@@ -195,6 +199,8 @@ export class Exchange {
       ms,
       fuel: this.#timings.fuel,
     });
+    const life = this.#lifeOf(reply, answer, ms["total"] ?? 0);
+    if (life !== null) this.#lines.push({ level: "debug", event: "life", life });
     const headers: Record<string, string> = {
       ...reply.headers,
       ...this.#earlyHeaders,
@@ -204,6 +210,19 @@ export class Exchange {
       ? { line: finalLine(reply, answer, verdict, { path: reply.path, reason, ms }), headers: this.#earlyHeaders }
       : null;
     return { ...reply, headers, last, repeatKey: this.#identity?.repeatKey ?? null, footprint };
+  }
+
+  /** Null: nobody wants it, or nothing was executed. */
+  #lifeOf({ code }: Reply, answer: Answer | null, tookMs: number): Life | null {
+    const { life, fuel } = this.#timings;
+    if (life === null || this.#handler === null || this.#identity === null) return null;
+    const { executionId: execution } = this.#identity;
+    const trace = this.#trace?.traceId ?? null;
+    const { location: place } = this.place;
+    return life.life(
+      { execution, trace, place, handler: this.#handler, module: this.#module.hash, tookMs, code, fuel },
+      answer,
+    );
   }
 
   /** Of the handler, in the run that has given the answer. */
@@ -226,7 +245,11 @@ export class Exchange {
     };
   }
 
-  #warn(level: "warn" | "error", event: Exclude<LogLine["event"], "request" | "handler_log">, message: string): void {
+  #warn(
+    level: "warn" | "error",
+    event: Exclude<LogLine["event"], "request" | "handler_log" | "life">,
+    message: string,
+  ): void {
     this.#log({
       level,
       event,

@@ -6,4 +6,13 @@ export { CallError } from "./call-error.ts";
 export type { Authenticate } from "./http/authentication.ts";
 export type { CorsOptions } from "./http/cors.ts";
 export { bindRadical, createWorker, entryOf } from "./worker.ts";
-export type { Call, CallOptions, LeasedExecution, Radical, RadicalOptions, RadicalWorker, WorkerParts } from "./api.ts";
+export type {
+  BlobOptions,
+  Call,
+  CallOptions,
+  LeasedExecution,
+  Radical,
+  RadicalOptions,
+  RadicalWorker,
+  WorkerParts,
+} from "./api.ts";

@@ -22,6 +22,8 @@ export interface Isolate {
   readonly streams: LiveStreams;
   /** Of the last request that had one: for calls that no request is known of. */
   place: Place;
+  /** Counts executions, of which some tell their lives. */
+  lives: number;
   /** For crash tests. */
   readonly failpoint: ArmedFailpoint | null;
 }
@@ -38,6 +40,7 @@ export function openIsolate({ application, cache, testHooks }: Manifest, env: En
     lane: new SpeculationLane(),
     streams: new LiveStreams(),
     place: location === null ? NO_PLACE : { location, hint: null },
+    lives: 0,
     failpoint: testHooks?.failpoint === undefined ? null : new ArmedFailpoint(testHooks.failpoint),
   };
 }

@@ -1,5 +1,5 @@
 /** The reports of a location: one line per request, the lines that handlers log, and warnings for the operator. */
-import type { LogLineLevel } from "@radical/protocol";
+import type { Life, LogLineLevel } from "@radical/protocol";
 import type { ExecutionPath, PathReason, Verdict, WarningCode } from "./core/effects.ts";
 
 export type LogLine =
@@ -25,6 +25,8 @@ export type LogLine =
       /** Of the last run of the handler at the location; null if there was none. */
       readonly fuel: number | null;
     }
+  /** Where the time of one execution went. Nobody reads it by line: `radical dev` shows it. */
+  | { readonly level: "debug"; readonly event: "life"; readonly life: Life }
   /** A line that the handler has logged, in the run that was confirmed. docs/http.md shows it. */
   | {
       readonly level: LogLineLevel;
@@ -39,7 +41,7 @@ export type LogLine =
     }
   | {
       readonly level: "warn" | "error";
-      readonly event: WarningCode | "cache_failed" | "internal_error";
+      readonly event: WarningCode | "cache_failed" | "internal_error" | "blobs_open" | "blobs_not_collected";
       readonly location: string;
       readonly handler: string | null;
       readonly execution: string | null;

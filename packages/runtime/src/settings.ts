@@ -1,5 +1,6 @@
 /** The variables and bindings of a location's Worker, checked once per isolate. */
-import { RadicalError } from "@radical/protocol";
+import { DEFAULT_BLOB_KEEP_HOURS, DEFAULT_MAX_BLOB_BYTES, RadicalError } from "@radical/protocol";
+import type { BlobBindings } from "./blobs/open-blob-store.ts";
 import type { CacheNamespace } from "./cache/durable-object-cache.ts";
 import { DEFAULT_BOUNDS, type ExecutionBounds } from "./core/execution.ts";
 import { DEFAULT_LIVE_BOUNDS, type LiveBounds } from "./core/live-queries.ts";
@@ -14,7 +15,13 @@ export interface CacheBindings {
   readonly RADICAL_CACHE_KV?: KVNamespace;
 }
 
-export interface Env extends CacheBindings {
+export interface Env extends CacheBindings, BlobBindings {
+  /** Most bytes of one blob; 16 MiB if not set. */
+  readonly RADICAL_MAX_BLOB_BYTES?: string;
+  /** How long bytes that nobody names are kept; a day if not set. */
+  readonly RADICAL_BLOB_KEEP_MS?: string;
+  /** "1": everybody may put blobs. `radical dev` sets it. */
+  readonly RADICAL_BLOBS_OPEN?: string;
   /** Ways to the LVI servers, leader and standby in any order: Workers VPC services. */
   readonly RADICAL_PRIMARY_A?: Pick<Fetcher, "fetch">;
   readonly RADICAL_PRIMARY_B?: Pick<Fetcher, "fetch">;
@@ -37,6 +44,8 @@ export interface Env extends CacheBindings {
   readonly RADICAL_CALLER_CHECK_MS?: string;
   /** Gets a data point for each request. */
   readonly RADICAL_METRICS?: AnalyticsEngineDataset;
+  /** One of so many executions tells its life in the log; not set: none. `radical dev` sets 1. */
+  readonly RADICAL_LIVES_EVERY?: string;
   /** How long one LVI request waits for its reply, and in which time an execution is answered at all. */
   readonly RADICAL_ATTEMPT_MS?: string;
   readonly RADICAL_TOTAL_MS?: string;
@@ -50,8 +59,12 @@ export interface Settings {
   readonly location: string | null;
   readonly nearStorageOnly: boolean;
   readonly maxBodyBytes: number;
+  readonly maxBlobBytes: number;
+  readonly blobKeepMs: number;
   readonly bounds: ExecutionBounds;
   readonly live: Partial<LiveBounds>;
+  /** One of so many executions tells its life; null: none does. */
+  readonly livesEvery: number | null;
 }
 
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
@@ -72,6 +85,8 @@ export function readSettings(env: Env): Settings {
     location: env.RADICAL_LOCATION || null,
     nearStorageOnly: env.RADICAL_NEAR_STORAGE_ONLY === "1",
     maxBodyBytes: positive("RADICAL_MAX_BODY_BYTES", env.RADICAL_MAX_BODY_BYTES, DEFAULT_MAX_BODY_BYTES),
+    maxBlobBytes: positive("RADICAL_MAX_BLOB_BYTES", env.RADICAL_MAX_BLOB_BYTES, DEFAULT_MAX_BLOB_BYTES),
+    blobKeepMs: positive("RADICAL_BLOB_KEEP_MS", env.RADICAL_BLOB_KEEP_MS, DEFAULT_BLOB_KEEP_HOURS * 3_600_000),
     bounds: {
       ...DEFAULT_BOUNDS,
       attempts: ways.length > 1 ? ATTEMPTS_WITH_STANDBY : DEFAULT_BOUNDS.attempts,
@@ -82,6 +97,7 @@ export function readSettings(env: Env): Settings {
       subscribers: positive("RADICAL_MAX_STREAMS", env.RADICAL_MAX_STREAMS, DEFAULT_LIVE_BOUNDS.subscribers),
       callerMs: positive("RADICAL_CALLER_CHECK_MS", env.RADICAL_CALLER_CHECK_MS, DEFAULT_LIVE_BOUNDS.callerMs),
     },
+    livesEvery: env.RADICAL_LIVES_EVERY ? positive("RADICAL_LIVES_EVERY", env.RADICAL_LIVES_EVERY, 1) : null,
   };
 }
 

@@ -8,6 +8,7 @@ import {
   commitId,
   compareBounds,
   compareCommits,
+  compareKeys,
   contains,
   countEntry,
   directoryEntry,
@@ -39,7 +40,7 @@ import {
 import type { AccessSet, DerivedSet, HandlerRun, RecordedRun, Snapshot } from "@radical/wasm-host";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { NOTHING_KNOWN, type Cache } from "./cache/cache.ts";
+import { NOTHING_KNOWN, takes, type Cache } from "./cache/cache.ts";
 import { MemoryCache } from "./cache/memory-cache.ts";
 import { TieredCache } from "./cache/tiered-cache.ts";
 import { itemsOfStored } from "./core/directories.ts";
@@ -52,13 +53,15 @@ import { ExecutionDriver, type ExecutionPorts } from "./driver.ts";
 const TABLE = "posts";
 const KEYS = ["a", "b", "c", "d", "\u{e000}", "😀"] as Key[];
 const unitOf = (key: Key): UnitId => unitId(TABLE, key);
-const OLD_BYTES = 50_000;
+/** Of the memory in front: none, less than the rows of some programs, more than those of any. */
+const MEMORY_BYTES = [0, 3_000, 50_000];
 
 // ── Programs ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Scans and counts, then a get of the last key that was seen, then writes. */
+/** Scans and counts, then a scan and a get of the last key that was seen, then writes. */
 interface Program {
   readonly queries: readonly Query[];
+  readonly scans: boolean;
   readonly gets: boolean;
   readonly writes: readonly { readonly key: Key; readonly isDelete: boolean }[];
   readonly isRecorded: boolean;
@@ -70,9 +73,11 @@ interface Store {
   readonly put: (key: Key, value: Uint8Array | null) => void;
 }
 
-function runProgram({ queries, gets, writes }: Program, store: Store): Outcome {
+function runProgram({ queries, scans, gets, writes }: Program, store: Store): Outcome {
   const seen = queries.map((query) => store.scan(query));
   const last = seen.flatMap((rows) => (typeof rows === "number" ? [] : rows.map(([key]) => key))).at(-1);
+  if (scans && last !== undefined)
+    seen.push(store.scan({ kind: "rows", table: TABLE, lo: last, hi: "", limit: 2, isReversed: false }));
   const got = gets && last !== undefined ? store.get(last) : null;
   // The writes depend on the rows that were seen.
   const text = JSON.stringify([seen, got]);
@@ -263,6 +268,12 @@ class Primary {
 class Behind implements Cache {
   readonly entries = new Map<UnitId, Entry>();
   readonly directories = NOTHING_KNOWN;
+  /** A Durable Object compares, KV does not. */
+  readonly #compares: boolean;
+
+  constructor(compares: boolean) {
+    this.#compares = compares;
+  }
 
   peek(): undefined {
     return undefined;
@@ -281,7 +292,8 @@ class Behind implements Cache {
   }
 
   putMany(puts: readonly CachePut[]): Promise<void> {
-    for (const { unit, entry } of puts) this.entries.set(unit, entry);
+    for (const put of puts)
+      if (!this.#compares || takes(this.entries.get(put.unit)?.version, put)) this.entries.set(put.unit, put.entry);
     return Promise.resolve();
   }
 }
@@ -290,21 +302,71 @@ async function handOn<T>(coming: Promise<T>, done: (value: T) => void): Promise<
   done(await coming);
 }
 
+interface Caches {
+  readonly memoryBytes: number;
+  readonly compares: boolean;
+}
+
+interface Damage {
+  readonly at: number;
+  readonly kind: "lost" | "garbled" | "other" | "future" | "rolled back";
+  readonly by: number;
+}
+
 class Location {
   readonly #primary: Primary;
-  readonly #behind = new Behind();
+  readonly #memoryBytes: number;
+  readonly #behind: Behind;
   readonly #experience = new Experience();
-  #cache = new TieredCache(new MemoryCache(OLD_BYTES), this.#behind);
+  #cache!: TieredCache;
+  #earlier: ReadonlyMap<UnitId, Entry> = new Map();
   #executions = 0;
 
-  constructor(primary: Primary) {
+  constructor(primary: Primary, { memoryBytes, compares }: Caches) {
     this.#primary = primary;
+    this.#memoryBytes = memoryBytes;
+    this.#behind = new Behind(compares);
+    this.restart(false);
+  }
+
+  /** Of the cache behind, under true checksums. */
+  damage(damages: Iterable<Damage>): void {
+    const { entries } = this.#behind;
+    const all = [...entries.keys()].toSorted(compareKeys);
+    for (const { at, kind, by } of damages) {
+      const unit = all[at % all.length];
+      const entry = unit === undefined ? undefined : entries.get(unit);
+      if (unit === undefined || entry === undefined) continue;
+      switch (kind) {
+        case "lost":
+          entries.delete(unit);
+          break;
+        case "garbled":
+          entries.set(
+            unit,
+            entryOf(
+              entry.version.commitId,
+              (entry.value ?? new Uint8Array(4)).map((byte) => byte ^ by),
+            ),
+          );
+          break;
+        case "other":
+          entries.set(unit, entries.get(all[by % all.length]!) ?? entry);
+          break;
+        case "future":
+          entries.set(unit, { ...entry, version: { ...entry.version, commitId: commitId(9, by) } });
+          break;
+        case "rolled back":
+          if (this.#earlier.has(unit)) entries.set(unit, this.#earlier.get(unit)!);
+      }
+    }
+    this.#earlier = new Map(entries);
   }
 
   /** Another isolate has its own memory. */
   restart(isEmpty: boolean): void {
     if (isEmpty) this.#behind.entries.clear();
-    this.#cache = new TieredCache(new MemoryCache(OLD_BYTES), this.#behind);
+    this.#cache = new TieredCache(new MemoryCache(this.#memoryBytes), this.#behind);
   }
 
   put(puts: readonly CachePut[]): Promise<void> {
@@ -404,6 +466,7 @@ const query = fc.oneof(
 );
 const program: fc.Arbitrary<Program> = fc.record({
   queries: fc.array(query, { minLength: 1, maxLength: 3 }),
+  scans: fc.boolean(),
   gets: fc.boolean(),
   writes: fc.array(fc.record({ key, isDelete: fc.boolean() }), { maxLength: 2 }),
   isRecorded: fc.boolean(),
@@ -414,10 +477,21 @@ type Happening =
   /** Another location writes. `isTold`: this one gets an update. */
   | { readonly kind: "elsewhere"; readonly key: Key; readonly value: number; readonly isTold: boolean }
   | { readonly kind: "restart"; readonly isEmpty: boolean }
+  /** `ends`: so does the isolate, whose memory would hide what is behind. */
+  | { readonly kind: "damage"; readonly damages: readonly Damage[]; readonly ends: boolean }
   /** The cache holds what never was. */
   | { readonly kind: "wrong item"; readonly key: Key; readonly value: number; readonly sequence: number }
   | { readonly kind: "wrong rows"; readonly of: KeyInterval; readonly keys: readonly Key[]; readonly sequence: number };
 
+const caches: fc.Arbitrary<Caches> = fc.record({
+  memoryBytes: fc.constantFrom(...MEMORY_BYTES),
+  compares: fc.boolean(),
+});
+const damage: fc.Arbitrary<Damage> = fc.record({
+  at: fc.nat(99),
+  kind: fc.constantFrom("lost", "garbled", "other", "future", "rolled back"),
+  by: fc.nat(255),
+});
 const value = fc.integer({ min: 0, max: 3 });
 const sequence = fc.integer({ min: 1, max: 12 });
 const happening: fc.Arbitrary<Happening> = fc.oneof(
@@ -429,6 +503,12 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
       .map((drawn) => ({ kind: "elsewhere", ...drawn }) as const),
   },
   { weight: 1, arbitrary: fc.boolean().map((isEmpty) => ({ kind: "restart", isEmpty }) as const) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .record({ damages: fc.array(damage, { minLength: 1, maxLength: 9 }), ends: fc.boolean() })
+      .map((drawn) => ({ kind: "damage", ...drawn }) as const),
+  },
   {
     weight: 1,
     arbitrary: fc.record({ key, value, sequence }).map((drawn) => ({ kind: "wrong item", ...drawn }) as const),
@@ -454,6 +534,9 @@ async function happen(one: Happening, primary: Primary, location: Location): Pro
     }
     case "restart":
       return location.restart(one.isEmpty);
+    case "damage":
+      location.damage(one.damages);
+      return one.ends ? location.restart(false) : undefined;
     case "wrong item":
       return location.put([{ unit: unitOf(one.key), entry: entryOf(commitId(1, one.sequence), valueOf(one.value)) }]);
     case "wrong rows": {
@@ -486,31 +569,31 @@ function expectTruth({ truth, answer }: { readonly truth: Outcome; readonly answ
 
 test("whatever the caches hold, each execution sees the rows of the primary", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(happening, { maxLength: 15 }), async (happenings) => {
+    fc.asyncProperty(caches, fc.array(happening, { maxLength: 15 }), async (drawn, happenings) => {
       const primary = new Primary();
-      const location = new Location(primary);
+      const location = new Location(primary, drawn);
       for (const one of happenings) await happen(one, primary, location);
     }),
-    { numRuns: 150 },
+    { numRuns: 300 },
   );
 });
 
 test("whatever the caches hold, a program that runs again and again is soon confirmed", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(happening, { maxLength: 15 }), program, async (happenings, drawn) => {
+    fc.asyncProperty(caches, fc.array(happening, { maxLength: 15 }), program, async (kind, happenings, drawn) => {
       const last = { ...drawn, writes: [] };
       const primary = new Primary();
-      const location = new Location(primary);
+      const location = new Location(primary, kind);
       for (const one of happenings) await happen(one, primary, location);
       const paths: string[] = [];
-      for (let time = 0; time < 6; time++) {
+      for (let time = 0; time < 8; time++) {
         const told = await truthAnd(last, primary, location);
         expectTruth(told);
         paths.push(told.answer.kind === "outcome" ? told.answer.path : told.answer.code);
       }
       // Each piece of wrong rows costs one validation.
-      expect(paths.slice(4)).toEqual(["speculative", "speculative"]);
+      expect(paths.slice(6)).toEqual(["speculative", "speculative"]);
     }),
-    { numRuns: 150 },
+    { numRuns: 300 },
   );
 });

@@ -1,3 +1,5 @@
+import type { LifeNotes } from "./life-notes.ts";
+
 /**
  * Where the time of a request went, in milliseconds. The platform's clock may stand still while code runs, so what no
  * input or output ended may show as 0.
@@ -11,6 +13,8 @@ export class Timings {
   readonly #spentMs = new Map<Phase, number>();
   /** The fuel that the last run of f here has used; null: none has come to its end. */
   fuel: number | null = null;
+  /** Null: nobody wants the life of the execution. */
+  life: LifeNotes | null = null;
   /** How many the request has made, of the number that the platform lets it. */
   subrequests = 0;
 
@@ -21,7 +25,9 @@ export class Timings {
 
   /** Adds to the phase what has passed since `sinceMs`. */
   add(phase: Phase, sinceMs: number): void {
-    this.#spentMs.set(phase, (this.#spentMs.get(phase) ?? 0) + this.#now() - sinceMs);
+    const tookMs = this.#now() - sinceMs;
+    this.#spentMs.set(phase, (this.#spentMs.get(phase) ?? 0) + tookMs);
+    this.life?.spent(phase, sinceMs - this.#startedAtMs, tookMs);
   }
 
   /** Phases that took place, and the total so far. */

@@ -95,6 +95,7 @@ export function run(execution: ExecutionMachine, surroundings: Surroundings): Ru
       settle(async () => {
         const sinceMs = now();
         timings.subrequests++;
+        timings.life?.sent(request);
         const sending = primary.ask(server, request, timeoutMs, trace);
         sent = sending.sent;
         if (failpoint !== null) {
@@ -103,6 +104,7 @@ export function run(execution: ExecutionMachine, surroundings: Surroundings): Ru
         }
         const answered = await sending.answered;
         timings.add("lvi", sinceMs);
+        if (answered.kind === "reply") timings.life?.replied(answered.reply);
         return answered;
       }, settled),
     follow: (server, followup, timeoutMs, settled) =>

@@ -3,13 +3,17 @@
  * together.
  */
 import { waitUntil } from "cloudflare:workers";
-import { type Manifest, type TraceContext, traceContextOf } from "@radical/protocol";
+import { BLOB_CRON, BLOBS_PATH, hasBlobs, RadicalError, type TraceContext, traceContextOf } from "@radical/protocol";
 import type { HandlerModule } from "@radical/wasm-host";
 import type { Call, Context, Radical, RadicalOptions, RadicalWorker, WorkerParts } from "./api.ts";
-import { placeOf, type Whereabouts } from "./cache/place.ts";
+import { type AskBlobs, inputOf } from "./blobs/ask.ts";
+import { getBlob, isBlobPath, putBlob } from "./blobs/blob-requests.ts";
+import { collectBlobs } from "./blobs/collector.ts";
+import { openBlobStore } from "./blobs/open-blob-store.ts";
+import { NO_PLACE, placeOf, type Whereabouts } from "./cache/place.ts";
 import { CallError } from "./call-error.ts";
 import { type CallInput, Exchange, type Told } from "./exchange.ts";
-import { callerOf, checkedCaller } from "./http/authentication.ts";
+import { callerOf, checkedCaller, headOf } from "./http/authentication.ts";
 import { argumentsOf, declarationOf, readArguments, route } from "./http/call.ts";
 import { Cors } from "./http/cors.ts";
 import { EVENT_STREAM_HEADERS, wantsEvents } from "./http/event-stream.ts";
@@ -18,7 +22,7 @@ import { toResponse } from "./http/reply.ts";
 import { prefersSpeculative, SpeculativeReply } from "./http/speculative-reply.ts";
 import { type Isolate, openIsolate } from "./isolate.ts";
 import type { Stream } from "./live-stream.ts";
-import { consoleLog } from "./log.ts";
+import { consoleLog, type Log } from "./log.ts";
 import { withMetrics } from "./metrics.ts";
 import type { Env, Settings } from "./settings.ts";
 
@@ -35,7 +39,7 @@ export function bindRadical({
   const module: HandlerModule = { hash: manifest.module, f, rw, limits: manifest.limits, pace };
   let isolate: Isolate | null = null;
 
-  return <Bindings>({ authenticate, cors: corsOptions }: RadicalOptions<Bindings> = {}) => {
+  return <Bindings>({ authenticate, cors: corsOptions, blobs }: RadicalOptions<Bindings> = {}) => {
     const named = new Cors(corsOptions ?? null);
     const besideDev = new Cors(corsOptions ?? null, true);
     const corsOf = (bindings: Bindings): Cors =>
@@ -124,9 +128,39 @@ export function bindRadical({
       return responding.promise;
     };
 
+    const askBlobs =
+      (bindings: Bindings, context: Context, request: Request | null): AskBlobs =>
+      async (handler, args) => {
+        const told = await exchange(bindings, context, request, null, (one) => inputOf(one, handler, args));
+        return resultOf(told) as readonly string[];
+      };
+
+    const putOrGetBlob = async (bindings: Bindings, context: Context, request: Request): Promise<Response> => {
+      const cors = corsOf(bindings);
+      try {
+        cors.check(request);
+        if (!isPut(request))
+          return withHeaders(await getBlob(request, () => openBlobStore(bindings as Env)), cors.headers(request));
+        const { settings, place } = openFor(bindings, request);
+        const caller = await callerOf(authenticate, request, bindings);
+        if (blobs === undefined && (bindings as Env).RADICAL_BLOBS_OPEN === "1") warnOpen(log, place.location);
+        else if (blobs === undefined || !(await blobs.authorize(headOf(request), bindings, caller)))
+          throw notAllowed(blobs === undefined);
+        const ask = askBlobs(bindings, context, request);
+        const putting = { ask, store: openBlobStore(bindings as Env), maxBytes: settings.maxBlobBytes };
+        return withHeaders(await putBlob(request, putting), cors.headers(request));
+      } catch (error) {
+        const one = newExchange(bindings, request);
+        const response = toResponse(one.fail(error), cors.headers(request));
+        one.report();
+        return response;
+      }
+    };
+
     const fetch: Radical<Bindings>["fetch"] = async (request, env, context) => {
       const cors = corsOf(env);
       if (cors.isPreflight(request)) return cors.preflight(request);
+      if (isBlobPath(request.url) && hasBlobs(manifest.records)) return putOrGetBlob(env, context, request);
       if (wantsEvents(request)) return stream(env, context, request);
       const early = prefersSpeculative(request) ? new SpeculativeReply() : null;
       const replying = exchange(env, context, request, early, async (one, { maxBodyBytes }) => {
@@ -141,6 +175,20 @@ export function bindRadical({
       });
       const more = cors.headers(request);
       return early === null ? toResponse(await replying, more) : early.response(replying, more);
+    };
+
+    const collect = async (env: unknown, context: Context): Promise<void> => {
+      const bindings = env as Bindings;
+      try {
+        const { blobKeepMs: keepMs } = openFor(bindings, null).settings;
+        const store = openBlobStore(bindings as Env);
+        const ask = askBlobs(bindings, context, null);
+        await collectBlobs({ ask, store, keepMs, nowMs: Date.now, start: Math.random() });
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error);
+        const { location } = isolate?.place ?? NO_PLACE;
+        log({ level: "warn", event: "blobs_not_collected", location, handler: null, execution: null, message });
+      }
     };
 
     const calls = (env: Bindings, context: Context = { waitUntil }): { readonly call: Call } => ({
@@ -160,20 +208,28 @@ export function bindRadical({
         return resultOf(reply);
       },
     });
-    return Object.assign(calls, { fetch });
+    return Object.assign(calls, { fetch, [COLLECT]: collect });
   };
+}
+
+/** The scheduled event of a Worker calls it, and no application does. */
+const COLLECT = Symbol("collect");
+
+interface Collector {
+  readonly [COLLECT]: (env: unknown, context: Context) => Promise<void>;
 }
 
 /** The default entry: handlers under `/api/` and nothing else. */
 export function createWorker(parts: WorkerParts): RadicalWorker {
-  return entryOf(bindRadical(parts)(), parts.manifest) as RadicalWorker;
+  return entryOf(bindRadical(parts)(), parts) as RadicalWorker;
 }
 
 /**
  * The default export of a Worker, from that of the application's entry: a `createRadical` alone is one too. It tells its
- * health whatever its own routes are. An entry that is a class has to route that itself.
+ * health whatever its own routes are, and collects blobs. An entry that is a class has to route that itself.
  */
-export function entryOf(entry: unknown, manifest: Manifest): unknown {
+export function entryOf(entry: unknown, parts: WorkerParts): unknown {
+  const { manifest } = parts;
   if (typeof entry === "function" && !Object.hasOwn(entry, "fetch")) return entry;
   if ((typeof entry !== "object" && typeof entry !== "function") || entry === null) {
     throw new TypeError(
@@ -189,7 +245,39 @@ export function entryOf(entry: unknown, manifest: Manifest): unknown {
     const handler = own[name];
     return typeof handler === "function" ? [[name, handler.bind(own) as unknown] as const] : [];
   });
-  return { ...Object.fromEntries(others), fetch };
+  if (!hasBlobs(manifest.records)) return { ...Object.fromEntries(others), fetch };
+  const collector = bindRadical(parts)() as unknown as Collector;
+  const scheduled: RadicalWorker["scheduled"] = async (event, env, context) =>
+    event.cron === BLOB_CRON ? collector[COLLECT](env, context) : own.scheduled?.(event, env, context);
+  return { ...Object.fromEntries(others), scheduled, fetch };
+}
+
+function isPut({ method, url }: Request): boolean {
+  return method === "PUT" && new URL(url).pathname === BLOBS_PATH;
+}
+
+function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
+  for (const [name, value] of Object.entries(headers)) response.headers.append(name, value);
+  return response;
+}
+
+let hasWarnedOpen = false;
+
+function warnOpen(log: Log, location: string): void {
+  if (hasWarnedOpen) return;
+  hasWarnedOpen = true;
+  const message = "everybody may put blobs here; a deployment refuses them without blobs.authorize in createRadical";
+  log({ level: "warn", event: "blobs_open", location, handler: null, execution: null, message });
+}
+
+function notAllowed(isUnset: boolean): RadicalError {
+  return new RadicalError(
+    "blob_not_allowed",
+    isUnset ? "this application does not say who may put blobs" : "the application does not allow this upload",
+    isUnset
+      ? "give createRadical the option blobs: { authorize }, in src/worker.ts"
+      : "sign in, or see who may put blobs",
+  );
 }
 
 /** The events for which the platform calls a Worker, besides requests. */

@@ -152,6 +152,12 @@ export class Writer {
     this.copy(start, length);
   }
 
+  /** Writes the byte string of `length` bytes at `start`. */
+  bytes(start: usize, length: i32): void {
+    this.head(BYTES, length);
+    this.copy(start, length);
+  }
+
   /** Writes `length` bytes that are encoded already. */
   copy(start: usize, length: i32): void {
     memory.copy(this.reserve(length), start, length);

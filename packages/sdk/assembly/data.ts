@@ -4,6 +4,7 @@
  * value as bytes, or null to delete the item. Its result is how many of them there was something to do for: what is not there
  * is not deleted. Internal: no application has it.
  */
+import { checkBlobsIn } from "./blobs";
 import { readArguments, respond, Writer } from "./codec";
 import * as host from "./host";
 
@@ -19,6 +20,7 @@ export function write(): void {
       host.remove(table, key);
     } else {
       const value = reader.bytes();
+      checkBlobsIn(changetype<usize>(value), value.byteLength);
       host.put(table, key, changetype<usize>(value), value.byteLength);
     }
     done++;

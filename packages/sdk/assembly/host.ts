@@ -72,6 +72,22 @@ export declare function log(level: i32, pointer: usize, length: i32): void;
 export declare function overflow(file: string, line: i32, column: i32): void;
 
 // @ts-ignore: decorator
+@external("radical", "sha256")
+export declare function sha256(destination: usize, pointer: usize, length: i32): void;
+
+// @ts-ignore: decorator
+@external("radical", "scrypt")
+export declare function scrypt(
+  destination: usize,
+  password: usize,
+  passwordLength: i32,
+  salt: usize,
+  saltLength: i32,
+  logCost: i32,
+  rounds: i32,
+): void;
+
+// @ts-ignore: decorator
 @external("radical", "touch")
 export declare function touch(table: string, key: string): void;
 

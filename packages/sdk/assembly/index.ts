@@ -16,9 +16,11 @@ import { prefixEnd, Range } from "./ranges";
 export { ascending, descending, Range } from "./ranges";
 export { Row } from "./rows";
 
+export { Blob } from "./blob";
 export { Counter } from "./counters";
 export { Index, IndexPart, IndexRange, Unique, UniquePart } from "./indexes";
 export { Objects } from "./objects";
+export { hashPassword, needsRehash, sha256, verifyPassword } from "./passwords";
 
 /**
  * A table of items of type `T` by key. Declared once, at module level, with a literal name:

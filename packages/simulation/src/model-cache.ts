@@ -63,7 +63,7 @@ export class ModelCache {
     // Without a span no directory is known, and an item changes none.
     if (!this.hasDirectories && !isSpan(unit) && !isScanUnit(unit)) return;
     this.#told.push(put);
-    if (isScanUnit(unit)) this.#directories.learnStored(unit, entry);
+    if (isScanUnit(unit)) this.#directories.learn(unit, entry);
     else if (isSpan(unit)) this.#directories.learn(unit, entry, disproved);
     else this.#directories.patch(unit, undefined, entry.version);
   }

@@ -2,6 +2,7 @@
  * One run of a handler, or of its read/write-set function, in a freshly reset instance: serves the host functions, keeps the
  * buffered writes and the count of accesses. What reading and writing an item means is the caller's.
  */
+import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import {
   CborWriter,
@@ -11,6 +12,8 @@ import {
   type LoggedLine,
   MAX_DEPTH,
   MAX_RESULT_BYTES,
+  MAX_SCRYPT_LOG_COST,
+  MAX_SCRYPT_PARALLELIZATION,
   MAX_VALUE_BYTES,
   MAX_WRITTEN_BYTES,
   unitId,
@@ -26,6 +29,7 @@ import {
 import { Draws } from "./draws.ts";
 import { Guest, type HostCalls } from "./guest.ts";
 import { LoggedLines } from "./logged-lines.ts";
+import { scryptHash } from "./scrypt.ts";
 import { ownIn, type WalkedRow } from "./spans.ts";
 import { assertionTrap, tidy, trapOf } from "./traps.ts";
 import type { CompiledModule } from "./web-assembly.ts";
@@ -267,6 +271,35 @@ export class Execution<Stop> implements HostCalls {
   overflow(file: number, line: number, column: number): void {
     const place = `${this.#text(file)}:${line >>> 0}:${column >>> 0}`;
     this.#trap("integer_overflow", `the result does not fit into its type of integer (${place})`);
+  }
+
+  sha256(destination: number, pointer: number, length: number): void {
+    this.#copyIn(destination, sha256(this.#copyOut(pointer, length)));
+  }
+
+  scrypt(
+    destination: number,
+    password: number,
+    passwordLength: number,
+    salt: number,
+    saltLength: number,
+    logCost: number,
+    rounds: number,
+  ): void {
+    // The program has paid for the rounds.
+    const parallelization = rounds >>> logCost;
+    const isPossible =
+      logCost >= 1 &&
+      logCost <= MAX_SCRYPT_LOG_COST &&
+      parallelization >= 1 &&
+      parallelization <= MAX_SCRYPT_PARALLELIZATION &&
+      parallelization << logCost === rounds;
+    if (!isPossible) this.#trap("invalid_access", `scrypt of ${rounds} rounds with a cost of 2^${logCost}`);
+    const hash = scryptHash(this.#copyOut(password, passwordLength), this.#copyOut(salt, saltLength), {
+      cost: 2 ** logCost,
+      parallelization,
+    });
+    this.#copyIn(destination, hash);
   }
 
   touch(table: number, key: number): void {

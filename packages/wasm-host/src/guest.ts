@@ -39,6 +39,16 @@ export interface HostCalls {
   abort(status: number, code: number, message: number): void;
   log(level: number, pointer: number, length: number): void;
   overflow(file: number, line: number, column: number): void;
+  sha256(destination: number, pointer: number, length: number): void;
+  scrypt(
+    destination: number,
+    password: number,
+    passwordLength: number,
+    salt: number,
+    saltLength: number,
+    logCost: number,
+    rounds: number,
+  ): void;
   touch(table: number, key: number): void;
   touch_unwritten(table: number, key: number): void;
   touch_scan(table: number, lo: number, hi: number, limit: number, reversed: number): void;
@@ -319,6 +329,9 @@ function importsOf(service: Service): Readonly<Record<string, Readonly<Record<st
     uuid: (site: number, destination: number) => service.calls!.uuid(site, destination),
     overflow: (file: number, line: number, column: number) => service.calls!.overflow(file, line, column),
     abort: (status: number, code: number, message: number) => service.calls!.abort(status, code, message),
+    sha256: (destination: number, pointer: number, length: number) =>
+      service.calls!.sha256(destination, pointer, length),
+    scrypt: (...operands: Parameters<HostCalls["scrypt"]>) => service.calls!.scrypt(...operands),
     log: (level: number, pointer: number, length: number) => service.calls!.log(level, pointer, length),
     touch: (table: number, key: number) => service.calls!.touch(table, key),
     touch_unwritten: (table: number, key: number) => service.calls!.touch_unwritten(table, key),

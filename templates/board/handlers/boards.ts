@@ -1,7 +1,7 @@
 /** Boards: making them, their members and columns, and looking at them. Only members see or change a board. */
 import { abort, ascending, now, uuid } from "@radical/sdk";
 import { authenticate } from "./lib/accounts";
-import { countCards, findBoard, findColumn, putColumn, viewCards } from "./lib/boards";
+import { addMember, columnsOf, countCards, findBoard, findColumn, membersOf, putColumn, viewCards } from "./lib/boards";
 import { logChange } from "./lib/log";
 import { findPerson } from "./lib/people";
 import {
@@ -13,13 +13,12 @@ import {
   CardPage,
   Column,
   ColumnView,
-  Held,
   MAX_COLUMNS,
   MAX_LIMIT,
   MAX_MEMBERS,
   boards,
   changes,
-  memberships,
+  membersByName,
 } from "./lib/records";
 
 /** Cards of a column that the page of a board shows. */
@@ -36,8 +35,6 @@ export function createBoard(token: string, name: string, columns: string[]): str
   const made = new Board();
   made.id = `${ascending(now())}-${uuid()}`;
   made.name = name;
-  made.members.push(me);
-  made.columns = columns.length;
   boards.put(made.id, made);
   for (let i = 0; i < columns.length; i++) {
     checkName(columns[i]);
@@ -45,7 +42,7 @@ export function createBoard(token: string, name: string, columns: string[]): str
     column.name = columns[i];
     putColumn(made.id, i, column);
   }
-  addMembership(me, made.id);
+  addMember(made.id, me);
   logChange(made.id, me, "made the board");
   return made.id;
 }
@@ -53,34 +50,30 @@ export function createBoard(token: string, name: string, columns: string[]): str
 /** Makes somebody a member. Gives all members. */
 export function invite(token: string, board: string, name: string): string[] {
   const me = authenticate(token);
-  const joined = findBoard(board, me);
+  findBoard(board, me);
   findPerson(name);
-  if (!joined.members.includes(name)) {
-    if (joined.members.length == MAX_MEMBERS) {
-      abort(409, "board_full", `A board has at most ${MAX_MEMBERS} members.`);
-    }
-    joined.members.push(name);
-    boards.put(board, joined);
-    addMembership(name, board);
-    logChange(board, me, `invited ${name}`);
+  const members = membersOf(board);
+  if (members.includes(name)) return members;
+  if (members.length == MAX_MEMBERS) {
+    abort(409, "board_full", `A board has at most ${MAX_MEMBERS} members.`);
   }
-  return joined.members;
+  addMember(board, name);
+  logChange(board, me, `invited ${name}`);
+  return membersOf(board);
 }
 
 /** Adds a column at the right. Gives its number. */
 export function addColumn(token: string, board: string, name: string): i32 {
   const me = authenticate(token);
   checkName(name);
-  const extended = findBoard(board, me);
-  if (extended.columns == MAX_COLUMNS) {
+  findBoard(board, me);
+  const number = columnsOf(board).length;
+  if (number == MAX_COLUMNS) {
     abort(409, "too_many_columns", `A board has at most ${MAX_COLUMNS} columns.`);
   }
   const column = new Column();
   column.name = name;
-  const number = extended.columns;
   putColumn(board, number, column);
-  extended.columns += 1;
-  boards.put(board, extended);
   logChange(board, me, `added the column ${name}`);
   return number;
 }
@@ -108,12 +101,12 @@ export function board(token: string, id: string): BoardView {
   const view = new BoardView();
   view.id = found.id;
   view.name = found.name;
-  view.members = found.members;
-  for (let i = 0; i < found.columns; i++) {
-    const column = findColumn(id, i);
+  view.members = membersOf(id);
+  const columns = columnsOf(id);
+  for (let i = 0; i < columns.length; i++) {
     const shown = new ColumnView();
-    shown.name = column.name;
-    shown.limit = column.limit;
+    shown.name = columns[i].name;
+    shown.limit = columns[i].limit;
     shown.cards = viewCards(id, i, null, CARDS_SHOWN);
     view.columns.push(shown);
   }
@@ -147,13 +140,12 @@ export function activity(token: string, board: string, before: string | null = n
 
 /** The boards of which the caller is a member; `after`: those behind a page. */
 export function myBoards(token: string, after: string | null = null, limit: i32 = 20): BoardPage {
-  let range = memberships.prefix(authenticate(token) + "/");
-  if (after != null) range = range.after(after);
+  const all = membersByName.equal(authenticate(token));
   const most = max(1, min(limit, MAX_PAGE));
-  const rows = range.first(most);
+  const rows = after == null ? all.first(most) : all.after(after).first(most);
   const page = new BoardPage();
   for (const row of rows) {
-    const found = boards.get(row.value.id);
+    const found = boards.get(row.value.board);
     if (found == null) continue;
     const line = new BoardLine();
     line.id = found.id;
@@ -162,12 +154,6 @@ export function myBoards(token: string, after: string | null = null, limit: i32 
   }
   if (rows.length == most) page.next = rows[rows.length - 1].cursor;
   return page;
-}
-
-function addMembership(name: string, board: string): void {
-  const held = new Held();
-  held.id = board;
-  memberships.put(name + "/" + board, held);
 }
 
 function checkName(name: string): void {

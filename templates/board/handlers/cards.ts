@@ -1,7 +1,7 @@
 /** Cards: adding, moving, editing, assigning, commenting and archiving them. */
 import { abort, ascending, now, uuid } from "@radical/sdk";
 import { authenticate } from "./lib/accounts";
-import { findBoard, findCard, findColumn, findOpenCard, placeCard, removeCard } from "./lib/boards";
+import { findBoard, findCard, findColumn, findOpenCard, isMember, placeCard, removeCard } from "./lib/boards";
 import { logChange } from "./lib/log";
 import { renderText } from "./lib/markup";
 import {
@@ -9,7 +9,6 @@ import {
   CardView,
   Comment,
   CommentPage,
-  Held,
   MyCard,
   MyCardPage,
   assignments,
@@ -71,16 +70,13 @@ export function editCard(token: string, card: string, version: i32, title: strin
 export function assign(token: string, card: string, name: string): string[] {
   const me = authenticate(token);
   const assigned = findOpenCard(card, me);
-  const board = findBoard(assigned.board, me);
-  if (!board.members.includes(name)) {
+  if (!isMember(assigned.board, name)) {
     abort(409, "no_member", `"${name}" is no member of the board.`);
   }
   if (!assigned.assignees.includes(name)) {
     assigned.assignees.push(name);
     cards.put(card, assigned);
-    const held = new Held();
-    held.id = card;
-    assignments.put(name + "/" + card, held);
+    assignments.put(name + "/" + card, { card });
     logChange(assigned.board, me, `assigned "${assigned.title}" to ${name}`, card);
   }
   return assigned.assignees;
@@ -112,8 +108,8 @@ export function archiveCard(token: string, card: string): void {
   logChange(archived.board, me, `archived "${archived.title}"`, card);
 }
 
-/** Says something about a card. Gives the number of its comments. */
-export function comment(token: string, card: string, text: string): i32 {
+/** Says something about a card. Gives the id of the comment. */
+export function comment(token: string, card: string, text: string): string {
   const me = authenticate(token);
   if (text.trim().length == 0 || text.length > 2000) {
     abort(400, "bad_text", "A comment has 1 to 2000 characters.");
@@ -125,10 +121,8 @@ export function comment(token: string, card: string, text: string): i32 {
   made.html = renderText(text);
   made.at = now();
   commentTable.put(card + "/" + made.id, made);
-  commented.comments += 1;
-  cards.put(card, commented);
   logChange(commented.board, me, `commented on "${commented.title}"`, card);
-  return commented.comments;
+  return made.id;
 }
 
 /** A card, and the newest comments on it. */
@@ -154,7 +148,7 @@ export function myCards(token: string, after: string | null = null, limit: i32 =
   const rows = range.first(most);
   const page = new MyCardPage();
   for (const row of rows) {
-    const found = cards.get(row.value.id);
+    const found = cards.get(row.value.card);
     if (found == null) continue;
     const board = boards.get(found.board);
     const mine = new MyCard();

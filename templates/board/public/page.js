@@ -37,6 +37,7 @@ async function showMine() {
   show(
     h("h2", {}, "My boards"),
     h("ul", {}, boards.entries.map(boardLine)),
+    boards.entries.length === 0 ? h("p", {}, "You have no board yet.") : null,
     moreBoards,
     form({ name: { placeholder: "name of a new board" } }, "Make a board", async ({ name }) => {
       const id = await act("createBoard", { name, columns: ["To do", "Doing", "Done"] });
@@ -66,16 +67,18 @@ async function showBoard(id) {
   show(
     h("h2", {}, board.name),
     h("small", {}, board.members.join(", ")),
-    form({ name: { placeholder: "name" } }, "Invite", ({ name }) => change("invite", { board: id, name })()),
+    form({ name: { placeholder: "name of somebody" } }, "Invite", ({ name }) =>
+      change("invite", { board: id, name })(),
+    ),
     h(
       "div",
-      { className: "columns" },
+      { className: "columns wide" },
       board.columns.map((column, number) =>
         h(
           "section",
           {},
           h("b", {}, column.name, column.limit === 0 ? "" : ` (at most ${column.limit})`),
-          cardsOf(id, column, number, board.columns.length),
+          cardsOf(board, number),
           form({ title: { placeholder: "a new card" } }, "Add", ({ title }) =>
             change("addCard", { board: id, column: number, title })(),
           ),
@@ -93,17 +96,18 @@ function changeLine(entry) {
 }
 
 /** The cards of a column, and a way to those below them. */
-function cardsOf(board, column, number, columns) {
+function cardsOf({ id, columns }, number) {
   const view = (card) => cardLine(card, number, columns);
   const entriesOf = ({ cards, next }) => ({ entries: cards, next });
-  const rest = older((after) => act("cards", { board, column: number, after }).then(entriesOf), view);
-  const top = entriesOf(column.cards);
+  const rest = older((after) => act("cards", { board: id, column: number, after }).then(entriesOf), view);
+  const top = entriesOf(columns[number].cards);
   rest.begin(top);
   return [top.entries.map(view), rest].flat();
 }
 
 function cardLine(card, column, columns) {
-  const move = (label, to) => action(label, change("moveCard", { card: card.id, column: to }));
+  const move = (label, to) =>
+    action(label, change("moveCard", { card: card.id, column: to }), `Move to ${columns[to].name}`);
   return h(
     "article",
     {},
@@ -113,7 +117,7 @@ function cardLine(card, column, columns) {
       "div",
       { className: "row" },
       column > 0 ? move("◀", column - 1) : null,
-      column < columns - 1 ? move("▶", column + 1) : null,
+      column < columns.length - 1 ? move("▶", column + 1) : null,
     ),
   );
 }
@@ -142,7 +146,7 @@ function commentView(comment) {
   return h(
     "article",
     {},
-    h("small", {}, `${comment.author} ${ago(comment.at)}`),
+    h("small", {}, `${comment.author}, ${ago(comment.at)}`),
     h("div", { innerHTML: comment.html }),
   );
 }

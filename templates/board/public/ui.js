@@ -34,19 +34,28 @@ export function h(tag, properties = {}, ...children) {
 
 /**
  * A form of these fields, `{ name: { label, placeholder, type, … } }`; `submit` gets their values. What it throws is shown. A
- * field without a label is named by its placeholder.
+ * field without a label is named by its placeholder. One of the type `select` has a list of `choices`.
  */
 export function form(fields, label, submit) {
-  const inputs = Object.entries(fields).map(([name, { type = "text", label: words, ...properties }]) =>
-    h(type === "textarea" ? "textarea" : "input", {
-      name,
-      required: true,
-      // For those who hear the page.
-      ariaLabel: words ?? properties.placeholder,
-      ...(type === "textarea" ? {} : { type }),
-      ...properties,
-    }),
-  );
+  const inputs = Object.entries(fields).map(([name, field]) => {
+    const { type = "text", label: words, choices = [], value, ...properties } = field;
+    const isInput = type !== "textarea" && type !== "select";
+    return Object.assign(
+      h(
+        isInput ? "input" : type,
+        {
+          name,
+          required: true,
+          // For those who hear the page.
+          ariaLabel: words ?? properties.placeholder,
+          ...(isInput ? { type } : {}),
+          ...properties,
+        },
+        choices.map((choice) => h("option", {}, choice)),
+      ),
+      value === undefined ? {} : { value },
+    );
+  });
   const named = inputs.map((input) => {
     const { label: words } = fields[input.name];
     return words === undefined ? input : h("label", {}, words, input);

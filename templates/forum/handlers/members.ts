@@ -2,19 +2,7 @@
 import { abort, ascending, now, uuid } from "@radical/sdk";
 import { Session, authenticate, checkPassword, closeSession, createAccount, openSession } from "./lib/accounts";
 import { keepFrontRanked } from "./lib/front";
-import {
-  Comment,
-  MAX_DEPTH,
-  Member,
-  Story,
-  Vote,
-  comments,
-  karma,
-  members,
-  stories,
-  tallies,
-  votes,
-} from "./lib/records";
+import { Comment, MAX_DEPTH, Member, Story, comments, karma, members, stories, tallies, votes } from "./lib/records";
 import { depthOf, findStory, tallyOf } from "./lib/stories";
 
 /** Makes an account and logs in. */
@@ -59,6 +47,7 @@ export function post(token: string, title: string, url: string = "", text: strin
   story.text = text;
   story.at = now();
   stories.put(story.id, story);
+  keepFrontRanked();
   return story.id;
 }
 
@@ -139,9 +128,7 @@ function castVote(on: string, name: string, value: i32): void {
     votes.delete(key);
     return;
   }
-  const vote = new Vote();
-  vote.value = value;
-  votes.put(key, vote);
+  votes.put(key, { value });
 }
 
 function count(value: i32, wanted: i32): i32 {

@@ -1,9 +1,20 @@
 /** What everybody may read. */
-import { abort } from "@radical/sdk";
+import { Row, abort } from "@radical/sdk";
 import { isName } from "./lib/accounts";
 import { renderText } from "./lib/markup";
 import { shownFront } from "./lib/front";
-import { MemberView, StoryList, StoryPage, StoryView, karma, members, stories } from "./lib/records";
+import {
+  Member,
+  MemberView,
+  Story,
+  StoryList,
+  StoryPage,
+  StoryView,
+  karma,
+  members,
+  stories,
+  storiesByAuthor,
+} from "./lib/records";
 import { addComments, findStory, tallyOf, viewStory } from "./lib/stories";
 
 const PAGE_LENGTH = 20;
@@ -23,17 +34,17 @@ export function homepage(page: i32 = 0, fresh: bool = false): StoryView[] {
 
 /** All stories, the newest first; `before`: the page before it. */
 export function newest(before: string | null = null, limit: i32 = PAGE_LENGTH): StoryList {
-  let range = stories.all();
-  if (before != null) range = range.before(before);
-  const most = max(1, min(limit, 50));
-  const rows = range.last(most);
-  const list = new StoryList();
-  for (const row of rows) {
-    const tally = tallyOf(row.key);
-    list.stories.push(viewStory(row.value, tally.ups - tally.downs, tally.comments));
-  }
-  if (rows.length == most) list.next = rows[rows.length - 1].cursor;
-  return list;
+  const most = lengthOf(limit);
+  const all = stories.all();
+  return listOf(before == null ? all.last(most) : all.before(before).last(most), most);
+}
+
+/** The stories of a member, the newest first; `before`: the page before it. */
+export function storiesOf(name: string, before: string | null = null, limit: i32 = PAGE_LENGTH): StoryList {
+  findMember(name);
+  const most = lengthOf(limit);
+  const all = storiesByAuthor.equal(name);
+  return listOf(before == null ? all.last(most) : all.before(before).last(most), most);
 }
 
 /** A story with its comments; `after`: the comments behind a page. */
@@ -48,13 +59,34 @@ export function view(story: string, after: string | null = null): StoryPage {
 }
 
 export function member(name: string): MemberView {
-  const found = isName(name) ? members.get(name) : null;
-  if (found == null) {
-    abort(404, "no_such_member", `There is nobody called "${name}".`);
-  }
+  const found = findMember(name);
   const view = new MemberView();
   view.name = found.name;
   view.joinedAt = found.joinedAt;
   view.karma = <i32>karma.get(name);
   return view;
+}
+
+/** The member called `name`; aborts with 404 if there is none. */
+function findMember(name: string): Member {
+  const member = isName(name) ? members.get(name) : null;
+  if (member == null) {
+    abort(404, "no_such_member", `There is nobody called "${name}".`);
+  }
+  return member;
+}
+
+function lengthOf(limit: i32): i32 {
+  return max(1, min(limit, 50));
+}
+
+/** A page of at most `most` stories. */
+function listOf(rows: Row<Story>[], most: i32): StoryList {
+  const list = new StoryList();
+  for (const row of rows) {
+    const tally = tallyOf(row.key);
+    list.stories.push(viewStory(row.value, tally.ups - tally.downs, tally.comments));
+  }
+  if (rows.length == most) list.next = rows[rows.length - 1].cursor;
+  return list;
 }

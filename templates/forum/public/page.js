@@ -19,12 +19,16 @@ import {
 const PAGE_LENGTH = 20;
 const PAGES = 3;
 
-/** `#/stories/<id>` is a story with its comments, `#/submit` the form for one, `#/newest` all; anything else the front page. */
+/**
+ * `#/stories/<id>` is a story with its comments, `#/people/<name>` a member, `#/submit` the form for a story, `#/newest` all; anything
+ * else the front page.
+ */
 async function render() {
   showSession(render);
-  const [, story] = /^#\/stories\/(.+)$/.exec(location.hash) ?? [];
+  const [, kind, id] = /^#\/(stories|people)\/(.+)$/.exec(location.hash) ?? [];
   watch(null);
-  if (story !== undefined) return showStory(story);
+  if (kind === "stories") return showStory(id);
+  if (kind === "people") return showMember(decodeURIComponent(id));
   if (location.hash === "#/submit") return showSubmit();
   return location.hash === "#/newest" ? showNewest() : showFront();
 }
@@ -56,12 +60,32 @@ function showFront() {
   );
 }
 
-async function showNewest() {
-  const load = (before) => call("newest", { before }).then(({ stories, next }) => ({ entries: stories, next }));
+function showNewest() {
+  return showList(h("h2", {}, "Newest stories"), (before) => call("newest", { before }));
+}
+
+async function showMember(name) {
+  const member = await call("member", { name });
+  const since = new Date(member.joinedAt).toLocaleDateString(undefined, { dateStyle: "medium" });
+  const head = h(
+    "div",
+    {},
+    h("h2", {}, name),
+    h("p", {}, h("small", {}, `Karma ${member.karma}, a member since ${since}`)),
+  );
+  await showList(head, (before) => call("storiesOf", { name, before }));
+}
+
+/** Stories by their times. */
+async function showList(head, pageOf) {
+  const { hash } = location;
+  const load = (before) => pageOf(before).then(({ stories, next }) => ({ entries: stories, next }));
   const newest = await load(null);
+  // Somebody has gone on meanwhile.
+  if (location.hash !== hash) return;
   const rest = older(load, storyView);
   rest.begin(newest);
-  if (location.hash === "#/newest") show(h("h2", {}, "Newest stories"), newest.entries.map(storyView), rest);
+  show(head, newest.entries.map(storyView), newest.entries.length === 0 ? h("p", {}, "No stories yet.") : null, rest);
 }
 
 function showSubmit() {
@@ -113,7 +137,7 @@ function commentView(story, comment) {
   return h(
     "article",
     { style: `margin-left: min(${comment.depth * 1.5}rem, 30vw)` },
-    h("small", {}, `${comment.author}, ${ago(comment.at)}`),
+    byline(comment),
     h("div", { innerHTML: comment.html }),
     h(
       "div",
@@ -144,10 +168,14 @@ function storyView(story) {
       "div",
       { className: "row" },
       votes(story.id, "", story.score),
-      h("small", {}, `${story.author}, ${ago(story.at)}`),
+      byline(story),
       h("a", { href: `#/stories/${story.id}` }, counted(story.comments, "comment")),
     ),
   );
+}
+
+function byline({ author, at }) {
+  return h("small", {}, h("a", { href: `#/people/${author}` }, author), `, ${ago(at)}`);
 }
 
 function votes(story, comment, score) {

@@ -28,6 +28,11 @@ async function karma(name: string): Promise<number> {
   return (await app.result("member", { name })).karma;
 }
 
+test("a story is on the front page at once where little happens", async () => {
+  const story = await post(await join("early"), "First of the day");
+  expect((await app.result("homepage", {}, { location: "far" })).map(({ id }) => id)).toContain(story);
+});
+
 test("votes count once for each member, whatever they change their mind to, wherever they are", async () => {
   const author = await join("author");
   const story = await post(author, "To be voted on");
@@ -155,13 +160,27 @@ test("a long talk comes in pages, each comment once", async () => {
   expect(new Set([...page.comments, ...rest.comments].map(({ id }) => id)).size).toBe(211);
 });
 
-test("a new story is on the front page at once, and the front page shows what is on the stories' own pages", async () => {
+test("a new story is among the newest at once, and the front page shows what is on the stories' own pages", async () => {
   const token = await join("writer");
   const story = await post(token, "Hot off the press");
-  const front = await app.result("homepage", {}, { location: "far" });
+  const { stories } = await app.result("newest", {}, { location: "far" });
+  expect(stories[0]?.id).toBe(story);
+  const front = await app.result("homepage", { fresh: true }, { location: "far" });
   expect(front.map(({ id }) => id)).toContain(story);
-  for (const shown of await app.result("homepage", { fresh: true }))
-    expect((await view(shown.id)).story).toEqual(shown);
+  for (const shown of front) expect((await view(shown.id)).story).toEqual(shown);
+});
+
+test("the stories of a member come in pages, the newest first", async () => {
+  const [token, other] = [await join("columnist"), await join("columnist-2")];
+  const posted: string[] = [];
+  for (let i = 0; i < 4; i++) posted.push(await post(token, `Column ${i}`));
+  await post(other, "Another one's column");
+  const first = await app.result("storiesOf", { name: "columnist", limit: 3 }, { location: "far" });
+  await post(token, "Column 4");
+  const second = await app.result("storiesOf", { name: "columnist", before: first.next }, { location: "far" });
+  expect([...first.stories, ...second.stories].map(({ id }) => id)).toEqual(posted.toReversed());
+  expect(second.next).toBeNull();
+  expect((await app.call("storiesOf", { name: "nobody" })).error?.code).toBe("no_such_member");
 });
 
 test.each([

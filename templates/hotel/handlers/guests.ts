@@ -2,17 +2,7 @@
 import { abort, ascending, now, uuid } from "@radical/sdk";
 import { Session, authenticate, checkPassword, closeSession, createAccount, openSession } from "./lib/accounts";
 import { DAY_MS, dayNumber } from "./lib/days";
-import {
-  Booking,
-  BookingPage,
-  Review,
-  Taken,
-  bookings,
-  hotels,
-  reviewed as reviewKeys,
-  reviews,
-  taken,
-} from "./lib/records";
+import { Booking, BookingPage, Review, Taken, bookings, hotels, reviews, reviewsByGuest, taken } from "./lib/records";
 import { checkLength, findHotel, freeRooms, takenIn, takenKey } from "./lib/rooms";
 
 /** Makes an account and logs in. */
@@ -48,6 +38,7 @@ export function book(token: string, hotel: string, arrival: string, count: i32):
   made.id = `${ascending(now())}-${uuid()}`;
   made.guest = name;
   made.hotel = hotel;
+  made.hotelName = place.name;
   made.room = rooms[0];
   made.arrival = arrival;
   made.nights = count;
@@ -94,26 +85,25 @@ export function review(token: string, hotel: string, stars: i32, text: string): 
     abort(400, "bad_text", "A review has at most 2000 characters.");
   }
   const reviewed = findHotel(hotel);
-  const mine = `${hotel}/${name}`;
-  const earlier = reviewKeys.get(mine);
+  const earlier = reviewsByGuest.equal(hotel).find(name);
   if (earlier != null) {
-    const replaced = reviews.get(earlier);
-    if (replaced != null) {
-      reviewed.stars -= replaced.stars;
-      reviewed.reviews -= 1;
-      reviews.delete(earlier);
-    }
+    reviewed.stars -= earlier.stars;
+    reviewed.reviews -= 1;
+    reviews.delete(reviewKey(earlier));
   }
   const made = new Review();
+  made.hotel = hotel;
   made.guest = name;
   made.stars = stars;
   made.text = text;
   made.at = now();
-  const key = `${hotel}/${ascending(made.at)}-${name}`;
-  reviews.put(key, made);
-  reviewKeys.put(mine, key);
+  reviews.put(reviewKey(made), made);
   reviewed.stars += stars;
   reviewed.reviews += 1;
   hotels.put(hotel, reviewed);
   return reviewed.reviews;
+}
+
+function reviewKey(review: Review): string {
+  return `${review.hotel}/${ascending(review.at)}-${review.guest}`;
 }

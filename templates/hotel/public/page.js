@@ -7,6 +7,10 @@ const CITIES = {
 };
 const wanted = { city: "Zürich", arrival: new Date(Date.now() + 7 * 86_400_000).toISOString().slice(0, 10), count: 2 };
 
+/** So many hotels are looked at first, and so many at most. */
+const [FIRST_HOTELS, MOST_HOTELS] = [10, 50];
+const [FIRST_ATTRACTIONS, MOST_ATTRACTIONS] = [10, 50];
+
 /** `#/hotels/<id>` is a hotel, `#/bookings` the guest's bookings, anything else the search. */
 async function render() {
   showSession(render);
@@ -16,38 +20,57 @@ async function render() {
 }
 
 async function showSearch() {
-  const found = await call("search", { ...CITIES[wanted.city], arrival: wanted.arrival, count: wanted.count });
-  const city = h("select", {
-    onchange: () => {
-      wanted.city = city.value;
-      attempt(render);
-    },
-  });
-  city.append(...Object.keys(CITIES).map((name) => h("option", { selected: name === wanted.city }, name)));
+  const heading = h("h2", {});
+  const list = h("div", {});
+  let count = -1;
+  // A search looks at the nearest hotels, and shows those with a room.
+  const look = async (limit) => {
+    const found = await call("search", { ...CITIES[wanted.city], arrival: wanted.arrival, count: wanted.count, limit });
+    heading.textContent = `${counted(found.length, "hotel")} with a free room`;
+    list.replaceChildren(...found.map(foundView));
+    next = Math.min(2 * limit, MOST_HOTELS);
+    more.hidden = found.length === count || next === limit;
+    count = found.length;
+  };
+  let next = FIRST_HOTELS;
+  const more = action("Look further away", () => look(next));
+  await look(FIRST_HOTELS);
   show(
     session() === null ? null : h("p", {}, h("a", { href: "#/bookings" }, "My bookings")),
-    h("div", { className: "row" }, city, stayForm("Search", render)),
-    h("h2", {}, `${found.length} hotels with a free room`),
-    found.map((hotel) =>
-      h(
-        "article",
-        {},
-        hotelLine(hotel),
-        h("p", {}, hotel.about),
-        h("small", {}, `${hotel.freeRooms} rooms free, ${hotel.km} km`),
-      ),
-    ),
+    stayForm("Search", render, {
+      city: { label: "City", type: "select", choices: Object.keys(CITIES), value: wanted.city },
+    }),
+    heading,
+    list,
+    more,
+  );
+}
+
+function foundView(hotel) {
+  return h(
+    "article",
+    {},
+    h("div", { className: "row" }, h("a", { href: `#/hotels/${hotel.id}` }, h("b", {}, hotel.name)), hotelFacts(hotel)),
+    h("p", {}, hotel.about),
+    h("small", {}, `${counted(hotel.freeRooms, "room")} free, ${hotel.km} km from the centre`),
   );
 }
 
 async function showHotel(id) {
-  const [{ hotel, reviews }, near] = await Promise.all([call("hotel", { id }), call("attractions", { hotel: id })]);
+  const attractions = (limit) => call("attractions", { hotel: id, limit });
+  const [{ hotel, reviews }, near] = await Promise.all([call("hotel", { id }), attractions(FIRST_ATTRACTIONS)]);
   const me = session();
   const newest = reviewsOf(reviews);
   const rest = older((before) => call("reviews", { hotel: id, before }).then(reviewsOf), reviewView);
   rest.begin(newest);
+  const nearBy = h("ul", {}, near.map(attractionView));
+  const more = action("More", async () => {
+    nearBy.replaceChildren(...(await attractions(MOST_ATTRACTIONS)).map(attractionView));
+    more.remove();
+  });
   show(
-    hotelLine(hotel),
+    h("h2", {}, hotel.name),
+    h("p", {}, hotelFacts(hotel)),
     h("p", {}, hotel.about),
     me === null
       ? h("p", {}, "Log in to book.")
@@ -56,11 +79,8 @@ async function showHotel(id) {
           location.hash = "/bookings";
         }),
     h("h2", {}, "Near by"),
-    h(
-      "ul",
-      {},
-      near.map((place) => h("li", {}, `${place.name} (${place.kind}), ${place.km} km`)),
-    ),
+    nearBy,
+    near.length < FIRST_ATTRACTIONS ? null : more,
     h("h2", {}, "Reviews"),
     me === null
       ? null
@@ -81,6 +101,10 @@ async function showHotel(id) {
   );
 }
 
+function attractionView({ name, kind, km }) {
+  return h("li", {}, `${name} (${kind}), ${km} km`);
+}
+
 /** A guest has one review of a hotel. */
 function reviewsOf({ reviews, next }) {
   return { entries: reviews.map((review) => ({ id: review.guest, ...review })), next };
@@ -90,7 +114,7 @@ function reviewView(review) {
   return h(
     "article",
     {},
-    h("small", {}, `${review.guest} ${"★".repeat(review.stars)} ${ago(review.at)}`),
+    h("small", {}, `${review.guest}, ${"★".repeat(review.stars)}, ${ago(review.at)}`),
     h("p", {}, review.text),
   );
 }
@@ -115,7 +139,7 @@ function bookingView(booking) {
   return h(
     "article",
     { className: "row" },
-    h("a", { href: `#/hotels/${booking.hotel}` }, booking.hotel),
+    h("a", { href: `#/hotels/${booking.hotel}` }, booking.hotelName),
     `room ${booking.room}, ${counted(booking.nights, "night")} from ${booking.arrival}, ${booking.cents / 100} €`,
     action("Cancel", async () => {
       await call("cancel", { token: session().token, booking: booking.id });
@@ -124,27 +148,24 @@ function bookingView(booking) {
   );
 }
 
-function stayForm(label, submit) {
+/** A form for a stay, behind other fields. */
+function stayForm(label, submit, fields = {}) {
   return form(
     {
+      ...fields,
       arrival: { label: "Arrival", type: "date", value: wanted.arrival },
       count: { label: "Nights", type: "number", min: 1, max: 14, value: wanted.count },
     },
     label,
-    async ({ arrival, count }) => {
-      Object.assign(wanted, { arrival, count: Number(count) });
+    async ({ count, ...values }) => {
+      Object.assign(wanted, values, { count: Number(count) });
       await submit();
     },
   );
 }
 
-function hotelLine(hotel) {
-  return h(
-    "div",
-    { className: "row" },
-    h("a", { href: `#/hotels/${hotel.id}` }, h("b", {}, hotel.name)),
-    `${hotel.city}, ${hotel.cents / 100} € a night, ${hotel.stars} ★ (${hotel.reviews})`,
-  );
+function hotelFacts(hotel) {
+  return `${hotel.city}, ${hotel.cents / 100} € a night, ${hotel.stars} ★ (${counted(hotel.reviews, "review")})`;
 }
 
 addEventListener("hashchange", () => attempt(render));

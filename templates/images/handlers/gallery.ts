@@ -8,7 +8,9 @@ import {
   SearchPage,
   TagCount,
   comments as commentTable,
+  favouriteCounts,
   imageKey,
+  scores,
   tagCounts,
 } from "./lib/records";
 import { favouritesOf, intersect, newest, newestOf } from "./lib/sets";
@@ -38,10 +40,12 @@ export function search(tags: string[], before: i32 = 0, limit: i32 = 20): Search
   return intersect(wanted, unwanted, before, most);
 }
 
-/** An image, its tags with the number of images that have each, and what is said about it. */
+/** An image with its score, its tags with the number of images that have each, and what is said about it. */
 export function image(id: i32): ImagePage {
   const page = new ImagePage();
   page.image = findImage(id);
+  page.score = <i32>scores.get(imageKey(id));
+  page.favourites = <i32>favouriteCounts.get(imageKey(id));
   for (let i = 0; i < page.image.tags.length; i++) {
     const entry = new TagCount();
     entry.tag = page.image.tags[i];

@@ -6,12 +6,13 @@ import { renderText } from "./lib/markup";
 import {
   Comment,
   Image,
-  Vote,
   Word,
   comments,
+  favouriteCounts,
   imageKey,
   images,
   numbers,
+  scores,
   tagCounts,
   votes,
   words,
@@ -105,23 +106,19 @@ function findWord(text: string): Word {
 /** Puts an image among the caller's favourites. Gives the number of people who have it there. */
 export function favourite(token: string, image: i32): i32 {
   const me = authenticate(token);
-  const liked = findImage(image);
-  if (addToSet(favouritesOf(me), image)) {
-    liked.favourites += 1;
-    images.put(imageKey(image), liked);
-  }
-  return liked.favourites;
+  findImage(image);
+  const key = imageKey(image);
+  if (addToSet(favouritesOf(me), image)) favouriteCounts.add(key, 1);
+  return <i32>favouriteCounts.get(key);
 }
 
 /** Takes an image from the caller's favourites. Gives the number of people who have it there. */
 export function unfavourite(token: string, image: i32): i32 {
   const me = authenticate(token);
-  const liked = findImage(image);
-  if (removeFromSet(favouritesOf(me), image)) {
-    liked.favourites -= 1;
-    images.put(imageKey(image), liked);
-  }
-  return liked.favourites;
+  findImage(image);
+  const key = imageKey(image);
+  if (removeFromSet(favouritesOf(me), image)) favouriteCounts.add(key, -1);
+  return <i32>favouriteCounts.get(key);
 }
 
 /** Votes for (1) or against (-1) an image, or takes the vote back (0). Gives the score. */
@@ -130,19 +127,17 @@ export function vote(token: string, image: i32, value: i32): i32 {
   if (value < -1 || value > 1) {
     abort(400, "bad_vote", "A vote is 1, -1 or 0.");
   }
-  const voted = findImage(image);
-  const key = imageKey(image) + "/" + me;
-  const before = votes.get(key);
-  if (value == 0) {
-    votes.delete(key);
-  } else {
-    const cast = new Vote();
-    cast.value = value;
-    votes.put(key, cast);
+  findImage(image);
+  const key = imageKey(image);
+  const mine = key + "/" + me;
+  const before = votes.get(mine);
+  const cast = before == null ? 0 : before.value;
+  if (value != cast) {
+    if (value == 0) votes.delete(mine);
+    else votes.put(mine, { value });
+    scores.add(key, value - cast);
   }
-  voted.score += value - (before == null ? 0 : before.value);
-  images.put(imageKey(image), voted);
-  return voted.score;
+  return <i32>scores.get(key);
 }
 
 /** Says something about an image. */

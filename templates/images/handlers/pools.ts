@@ -3,7 +3,18 @@ import { Row, abort, uuid } from "@radical/sdk";
 import { authenticate } from "./lib/accounts";
 import { findImage, findPool } from "./lib/find";
 import { between } from "./lib/order";
-import { MAX_POOL, Member, Pool, PoolPage, imageKey, images, pooled, pools } from "./lib/records";
+import {
+  MAX_POOL,
+  Member,
+  Pool,
+  PoolList,
+  PoolPage,
+  imageKey,
+  images,
+  pooled,
+  pools,
+  poolsByName,
+} from "./lib/records";
 
 /** Makes an empty pool. Gives its id. */
 export function createPool(token: string, name: string): string {
@@ -61,6 +72,17 @@ export function pool(id: string): PoolPage {
     if (image != null) page.images.push(image);
   }
   return page;
+}
+
+/** All pools, in the order of their names; `after`: those behind a page. */
+export function listPools(after: string | null = null, limit: i32 = 20): PoolList {
+  const most = max(1, min(limit, 50));
+  const all = poolsByName.all();
+  const rows = after == null ? all.first(most) : all.after(after).first(most);
+  const list = new PoolList();
+  for (const row of rows) list.pools.push(row.value);
+  if (rows.length == most) list.next = rows[rows.length - 1].cursor;
+  return list;
 }
 
 function rowsOf(pool: string): Row<Member>[] {

@@ -1,11 +1,11 @@
 import { action, ago, attempt, call, counted, form, h, older, session, show, showSession } from "./ui.js";
 
-/** `#/images/<number>`, `#/pools/<id>` and `#/upload`; `#/search/<tags>` and anything else is a search. */
+/** `#/images/<number>`, `#/pools`, `#/pools/<id>` and `#/upload`; `#/search/<tags>` and anything else is a search. */
 async function render() {
   showSession(render);
   const [, kind, rest = ""] = /^#\/(\w+)\/?(.*)$/.exec(location.hash) ?? [];
   if (kind === "images") return showImage(Number(rest));
-  if (kind === "pools") return showPool(rest);
+  if (kind === "pools") return rest === "" ? showPools() : showPool(rest);
   return kind === "upload" ? showUpload() : showSearch(decodeURIComponent(rest));
 }
 
@@ -23,14 +23,14 @@ async function showSearch(query) {
     form({ query: { placeholder: "sky -night fav:ada", value: query, required: false } }, "Search", async (wanted) => {
       location.hash = `/search/${encodeURIComponent(wanted.query)}`;
     }),
-    session() === null
-      ? null
-      : h(
-          "p",
-          { className: "row" },
-          h("a", { href: "#/upload" }, "Upload"),
-          h("a", { href: `#/search/fav:${session().name}` }, "My favourites"),
-        ),
+    h(
+      "p",
+      { className: "row" },
+      h("a", { href: "#/pools" }, "Pools"),
+      session() === null
+        ? []
+        : [h("a", { href: "#/upload" }, "Upload"), h("a", { href: `#/search/fav:${session().name}` }, "My favourites")],
+    ),
     found,
     more,
   );
@@ -63,7 +63,7 @@ function showUpload() {
 }
 
 async function showImage(id) {
-  const { image, tags, comments } = await call("image", { id });
+  const { image, score, favourites, tags, comments } = await call("image", { id });
   const me = session();
   const newest = entriesOf(comments);
   const rest = older((before) => call("comments", { image: id, before }).then(entriesOf), commentView);
@@ -76,14 +76,18 @@ async function showImage(id) {
     };
   show(
     picture(image),
-    h("p", {}, h("small", {}, `${image.width} × ${image.height}, by ${image.uploader}, ${ago(image.at)}`)),
+    h(
+      "p",
+      {},
+      h("small", {}, `Number ${id}, ${image.width} × ${image.height}, by ${image.uploader}, ${ago(image.at)}`),
+    ),
     h(
       "div",
       { className: "row" },
       me === null ? [] : action("▲", change("vote", { value: 1 }), "Vote up"),
-      h("span", { id: "score" }, `${image.score}`),
+      h("span", { id: "score" }, `${score}`),
       me === null ? [] : action("▼", change("vote", { value: -1 }), "Vote down"),
-      h("span", { id: "favourites" }, counted(image.favourites, "favourite")),
+      h("span", { id: "favourites" }, counted(favourites, "favourite")),
       me === null ? [] : [action("Favourite", change("favourite")), action("Unfavourite", change("unfavourite"))],
     ),
     h(
@@ -128,12 +132,51 @@ function commentView(comment) {
   );
 }
 
+async function showPools() {
+  const load = (after) => call("listPools", { after }).then(({ pools, next }) => ({ entries: pools, next }));
+  const view = ({ id, name, creator }) =>
+    h("li", {}, h("a", { href: `#/pools/${id}` }, name), h("small", {}, ` by ${creator}`));
+  const first = await load(null);
+  const rest = older(load, view, h("ul", {}));
+  rest.begin(first);
+  show(
+    h("h2", {}, "Pools"),
+    h("ul", {}, first.entries.map(view)),
+    first.entries.length === 0 ? h("p", {}, "There is no pool yet.") : null,
+    rest,
+    session() === null
+      ? null
+      : form({ name: { placeholder: "name of a new pool" } }, "Make a pool", async ({ name }) => {
+          location.hash = `/pools/${await call("createPool", { token: session().token, name })}`;
+        }),
+  );
+}
+
 async function showPool(id) {
   const pool = await call("pool", { id });
+  const me = session();
+  const change = async (handler, image) => {
+    await call(handler, { token: me.token, pool: id, image });
+    await render();
+  };
   show(
     h("h2", {}, pool.name),
-    h("small", {}, `by ${pool.creator}`),
-    h("div", { className: "columns" }, pool.images.map(thumbnail)),
+    h("p", {}, h("small", {}, `by ${pool.creator}, ${counted(pool.images.length, "image")}`)),
+    me === null
+      ? null
+      : form({ image: { label: "Number of an image", type: "number", min: 1 } }, "Add", ({ image }) =>
+          change("addToPool", Number(image)),
+        ),
+    h(
+      "div",
+      { className: "columns" },
+      pool.images.map((image) => {
+        const view = thumbnail(image);
+        const remove = action("✕", () => change("removeFromPool", image.id), `Take ${image.id} out of the pool`);
+        if (me !== null) view.append(" ", remove);
+        return view;
+      }),
+    ),
   );
 }
 

@@ -110,11 +110,11 @@ test("a favourite counts once for each person, from wherever it comes", async ()
       ["near", "far"].map((location) => app.result("favourite", { token, image }, { location })),
     ),
   );
-  expect((await look(image)).image.favourites).toBe(3);
+  expect((await look(image)).favourites).toBe(3);
   await Promise.all(
     ["near", "far"].map((location) => app.result("unfavourite", { token: tokens[0]!, image }, { location })),
   );
-  expect((await look(image)).image.favourites).toBe(2);
+  expect((await look(image)).favourites).toBe(2);
   expect(await search(["fav:f-1"])).toEqual([]);
   expect(await search(["loved", "fav:f-2"])).toEqual([image]);
   expect(await app.result("favourites", { name: "f-3" })).toMatchObject({ images: [{ id: image }], next: 0 });
@@ -129,7 +129,7 @@ test("everybody has one vote", async () => {
     ),
   );
   await Promise.all(tokens.map((token) => app.result("vote", { token, image, value: 1 })));
-  expect((await look(image)).image.score).toBe(2);
+  expect((await look(image)).score).toBe(2);
   expect(await app.result("vote", { token: tokens[0]!, image, value: 0 })).toBe(1);
 });
 
@@ -155,6 +155,18 @@ test("a pool keeps its order, with each image once", async () => {
   for (const image of before.slice(0, 3).toReversed()) await app.result("addToPool", { token, pool: id, image, at: 1 });
   await app.result("removeFromPool", { token, pool: id, image: before[0]! });
   expect(await order()).toEqual([last, ...before.slice(1, 3)]);
+});
+
+test("pools come in pages, in the order of their names", async () => {
+  const token = await join("librarian");
+  for (const name of ["Zebras", "Antelopes", "Meerkats"]) await app.result("createPool", { token, name });
+  const first = await app.result("listPools", { limit: 2 }, { location: "far" });
+  await app.result("createPool", { token, name: "Aardvarks" });
+  const rest = await app.result("listPools", { after: first.next });
+  const names = [...first.pools, ...rest.pools].map(({ name }) => name);
+  expect(names).toEqual(names.toSorted());
+  expect(names).toEqual(expect.arrayContaining(["Antelopes", "Meerkats", "Zebras"]));
+  expect(names).not.toContain("Aardvarks");
 });
 
 test("another word for a tag means the tag, in tagging and in searching", async () => {

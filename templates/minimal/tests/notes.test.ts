@@ -17,6 +17,7 @@ test("a note that is added at one location is listed at another", async () => {
   const second = await app.result("addNote", { text: "drink milk" }, { location: "far" });
   expect(await app.result("listNotes")).toEqual([second, note]);
   expect(await app.result("listNotes", { limit: 1 })).toEqual([second]);
+  expect(await app.result("listNotes", { before: second.id }, { location: "far" })).toEqual([note]);
 
   expect(await app.result("removeNote", { id: note.id }, { location: "far" })).toBe(true);
   expect(await app.result("removeNote", { id: note.id })).toBe(false);

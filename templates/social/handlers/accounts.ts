@@ -2,8 +2,8 @@
 import { now } from "@radical/sdk";
 import { Session, checkPassword, closeSession, createAccount, openSession } from "./lib/accounts";
 import { findPerson } from "./lib/people";
-import { Person, PostPage, ProfileView, followers, following, people } from "./lib/records";
-import { viewPostsOf } from "./lib/views";
+import { PeoplePage, Person, PostPage, ProfileView, followers, following, people } from "./lib/records";
+import { viewNames, viewPostsOf } from "./lib/views";
 
 /** Makes an account and logs in. */
 export function register(name: string, password: string, bio: string = ""): Session {
@@ -25,7 +25,7 @@ export function logout(token: string): void {
   closeSession(token);
 }
 
-/** What everybody may see of a person, with the newest posts. */
+/** The page of a person, which everybody may see, with the newest posts. */
 export function profile(name: string): ProfileView {
   const person = findPerson(name);
   const view = new ProfileView();
@@ -42,4 +42,16 @@ export function profile(name: string): ProfileView {
 export function posts(name: string, before: string | null = null, limit: i32 = 20): PostPage {
   findPerson(name);
   return viewPostsOf(name, before, limit);
+}
+
+/** The followers of a person, in the order of the names; `after`: the names behind a page. */
+export function followersOf(name: string, after: string | null = null, limit: i32 = 50): PeoplePage {
+  findPerson(name);
+  return viewNames(followers, name, after, limit);
+}
+
+/** Those that a person follows, in the order of the names; `after`: the names behind a page. */
+export function followingOf(name: string, after: string | null = null, limit: i32 = 50): PeoplePage {
+  findPerson(name);
+  return viewNames(following, name, after, limit);
 }

@@ -18,15 +18,19 @@ import {
 
 const { live, speculate } = client;
 
-/** `#/people/ada` is ada's profile; anything else is one's own timeline. */
+/** `#/people/ada` is ada's profile, `#/people/ada/followers` who follows her; anything else is one's own timeline. */
 async function render() {
   showSession(render);
   const { hash } = location;
-  const [, name] = /^#\/people\/(.+)$/.exec(hash) ?? [];
+  const [, name, list] = /^#\/people\/([^/]+)(?:\/(followers|following))?$/.exec(hash) ?? [];
   watch(null);
+  if (list !== undefined) return showPeople(decodeURIComponent(name), list);
   if (name !== undefined) return showProfile(decodeURIComponent(name));
   const me = session();
-  if (me === null) return show(h("p", {}, "Log in or register to see your timeline."));
+  const visit = form({ name: { placeholder: "name of somebody" } }, "Visit", ({ name: visited }) => {
+    location.hash = `/people/${visited}`;
+  });
+  if (me === null) return show(h("p", {}, "Log in or register to see your timeline, or visit somebody."), visit);
   const load = (before) => call("timeline", { token: me.token, before }).then(entriesOf);
   const newest = await load(null);
   // Somebody has gone on meanwhile.
@@ -38,9 +42,7 @@ async function render() {
       await call("post", { token: me.token, text });
       await render();
     }),
-    form({ name: { placeholder: "somebody's name" } }, "Visit", ({ name: visited }) => {
-      location.hash = `/people/${visited}`;
-    }),
+    visit,
     newest.entries.map(postView),
     newest.entries.length === 0 ? h("p", {}, "Nothing yet. Visit somebody, and follow them.") : null,
     rest,
@@ -50,7 +52,8 @@ async function render() {
 /** The page of a person changes while it is looked at. */
 function showProfile(name) {
   const me = session();
-  const [bio, following] = [h("p", {}), h("span", {})];
+  const bio = h("p", {});
+  const following = h("a", { href: `#/people/${name}/following` });
   const followers = h("span", { id: "followers" });
   const list = h("div", {});
   const rest = older((before) => call("posts", { name, before }).then(entriesOf), postView);
@@ -60,7 +63,7 @@ function showProfile(name) {
   show(
     h("h2", {}, name),
     bio,
-    h("p", { className: "row" }, followers, following),
+    h("p", { className: "row" }, h("a", { href: `#/people/${name}/followers` }, followers), following),
     me === null || me.name === name
       ? null
       : h("div", { className: "row" }, action("Follow", change("follow")), action("Unfollow", change("unfollow"))),
@@ -71,7 +74,7 @@ function showProfile(name) {
     (options) => live.profile({ name }, options),
     (person) => {
       bio.textContent = person.bio;
-      following.textContent = ` follows ${person.following}`;
+      following.textContent = `follows ${person.following}`;
       showConfirmed(followers, counted(person.followers, "follower"));
       const newest = entriesOf(person.posts);
       for (const post of newest.entries) {
@@ -88,6 +91,32 @@ function showProfile(name) {
   );
 }
 
+/** Those who follow somebody, or whom somebody follows. */
+async function showPeople(name, list) {
+  const { hash } = location;
+  const load = async (after) => {
+    const { names, next } = await call(list === "followers" ? "followersOf" : "followingOf", { name, after });
+    return { entries: names.map((id) => ({ id })), next };
+  };
+  const view = ({ id }) => h("li", {}, h("a", { href: `#/people/${id}` }, id));
+  const first = await load(null);
+  if (location.hash !== hash) return;
+  const rest = older(load, view, h("ul", {}));
+  rest.begin(first);
+  show(
+    h(
+      "h2",
+      {},
+      list === "followers" ? "Who follows " : "Whom ",
+      h("a", { href: `#/people/${name}` }, name),
+      list === "followers" ? "" : " follows",
+    ),
+    h("ul", {}, first.entries.map(view)),
+    first.entries.length === 0 ? h("p", {}, "Nobody yet.") : null,
+    rest,
+  );
+}
+
 function entriesOf({ posts, next }) {
   return { entries: posts, next };
 }
@@ -100,7 +129,7 @@ function postView(post) {
   return h(
     "article",
     {},
-    h("small", {}, h("a", { href: `#/people/${post.author}` }, post.author), ` ${ago(post.at)}`),
+    h("small", {}, h("a", { href: `#/people/${post.author}` }, post.author), `, ${ago(post.at)}`),
     text,
     h(
       "div",

@@ -94,6 +94,13 @@ test("people who follow somebody at once at two locations are all counted", asyn
     ),
   );
   expect(await app.result("profile", { name: "star" })).toMatchObject({ followers: 6 });
+  const first = await app.result("followersOf", { name: "star", limit: 4 }, { location: "far" });
+  await app.result("unfollow", { token: fans[0]!, name: "star" });
+  const rest = await app.result("followersOf", { name: "star", after: first.next, limit: 4 });
+  expect([...first.names, ...rest.names]).toEqual(["fan-1", "fan-2", "fan-3", "fan-4", "fan-5", "fan-6"]);
+  expect(rest.next).toBeNull();
+  expect(await app.result("followingOf", { name: "fan-2" })).toEqual({ names: ["star"], next: null });
+  expect((await app.result("followingOf", { name: "fan-1" })).names).toEqual([]);
 });
 
 test.each([

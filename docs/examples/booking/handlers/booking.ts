@@ -1,18 +1,19 @@
 // #region records
 /** Hotels and their bookings: no night has more guests than the hotel has rooms. */
-import { Table, abort, uuid } from "@radical/sdk";
+import { Table, abort, parseTime, uuid } from "@radical/sdk";
 
 export class Hotel {
   rooms: i32 = 0;
 }
 
-/** Who sleeps in a hotel on one night, each in a room. */
-export class Night {
-  guests: string[] = [];
+/** Somebody who sleeps in a hotel on one night, in a room of their own. */
+export class Guest {
+  name: string = "";
 }
 
 const hotels = new Table<Hotel>("hotels");
-const nights = new Table<Night>("nights");
+/** By `hotel/date/name`. */
+const guests = new Table<Guest>("guests");
 // #endregion
 
 // #region bookings
@@ -29,29 +30,34 @@ const bookings = new Table<Booking>("bookings");
 // #region open
 /** Opens a hotel, or changes how many rooms it has. */
 export function open(hotel: string, rooms: i32): void {
-  if (hotel.length == 0 || hotel.length > 50) abort(400, "bad_name", "The name of a hotel has 1 to 50 characters.");
+  if (!isName(hotel)) abort(400, "bad_name", "The name of a hotel has 1 to 50 characters, and no slash.");
   hotels.put(hotel, { rooms });
 }
 
 /** How many rooms are free on a night. */
 export function free(hotel: string, date: string): i32 {
-  const found = hotels.get(hotel);
+  const found = isName(hotel) ? hotels.get(hotel) : null;
   if (found == null) abort(404, "no_such_hotel", `There is no hotel "${hotel}".`);
-  const night = nights.get(`${hotel}/${date}`);
-  return found.rooms - (night?.guests.length ?? 0);
+  if (date.length != 10 || parseTime(date) == null) abort(400, "bad_date", "A date is written like 2027-05-01.");
+  return found.rooms - guests.prefix(`${hotel}/${date}/`).count();
+}
+
+/** Whether a text can be a part of a key, whose parts end with a slash. */
+function isName(text: string): bool {
+  return text.length > 0 && text.length <= 50 && !text.includes("/");
 }
 // #endregion
 
 // #region book
 /** Books a room for a night; tells how many are still free. */
 export function book(hotel: string, date: string, guest: string): i32 {
-  const found = hotels.get(hotel);
-  if (found == null) abort(404, "no_such_hotel", `There is no hotel "${hotel}".`);
-  const night = nights.get(`${hotel}/${date}`) ?? new Night();
-  if (night.guests.length >= found.rooms) abort(409, "sold_out", `${hotel} is sold out on ${date}.`);
-  night.guests.push(guest);
-  nights.put(`${hotel}/${date}`, night);
-  return found.rooms - night.guests.length;
+  if (!isName(guest)) abort(400, "bad_name", "The name of a guest has 1 to 50 characters, and no slash.");
+  const left = free(hotel, date);
+  const key = `${hotel}/${date}/${guest}`;
+  if (guests.has(key)) abort(409, "booked_before", `${guest} has a room in ${hotel} on ${date}.`);
+  if (left <= 0) abort(409, "sold_out", `${hotel} is sold out on ${date}.`);
+  guests.put(key, { name: guest });
+  return left - 1;
 }
 // #endregion
 
@@ -70,13 +76,7 @@ export function stay(hotel: string, dates: string[], guest: string): Booking {
 export function cancel(id: string): void {
   const booking = id.length == 36 ? bookings.get(id) : null;
   if (booking == null) abort(404, "no_such_booking", `There is no booking "${id}".`);
-  for (const date of booking.dates) {
-    const key = `${booking.hotel}/${date}`;
-    const night = nights.get(key);
-    if (night == null) continue;
-    night.guests.splice(night.guests.indexOf(booking.guest), 1);
-    nights.put(key, night);
-  }
+  for (const date of booking.dates) guests.delete(`${booking.hotel}/${date}/${booking.guest}`);
   bookings.delete(id);
 }
 // #endregion

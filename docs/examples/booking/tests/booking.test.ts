@@ -47,6 +47,21 @@ test("whoever books, however many at once: no more guests than rooms, and no roo
 });
 // #endregion
 
+test("a guest has one room a night, and wrong names and dates are refused", async () => {
+  await app.result("open", { hotel: "Adler", rooms: 9 });
+  const wanted = { hotel: "Adler", date: "2027-05-01", guest: "ada" };
+  expect(await app.result("book", wanted)).toBe(8);
+  for (const [change, code] of [
+    [{}, "booked_before"],
+    [{ hotel: "Adl" }, "no_such_hotel"],
+    [{ guest: "ada/bob" }, "bad_name"],
+    [{ date: "tomorrow" }, "bad_date"],
+  ] as const)
+    expect((await app.call("book", { ...wanted, ...change }, { location: "tokyo" })).error?.code).toBe(code);
+  expect((await app.call("open", { hotel: "Ad/ler", rooms: 1 })).error?.code).toBe("bad_name");
+  expect(await app.result("free", { hotel: "Adler", date: "2027-05-01" })).toBe(8);
+});
+
 // #region all-or-none
 test("a stay is booked for all of its nights, or for none", async () => {
   await app.result("open", { hotel: "Plaza", rooms: 1 });
@@ -77,11 +92,11 @@ test("hotels are listed by pages, each once, in the order of their names", async
   for (const hotel of ["Cecil", "Adlon", "Bristol"])
     await app.result("open", { hotel, rooms: 3 }, { location: "paris" });
   const first = await app.result("list", { after: null, most: 2 }, { location: "tokyo" });
-  expect(first.lines.map(({ hotel }) => hotel)).toEqual(["Adlon", "Astoria"]);
+  expect(first.lines.map(({ hotel }) => hotel)).toEqual(["Adler", "Adlon"]);
   const second = await app.result("list", { after: first.next, most: 2 }, { location: "tokyo" });
   expect(second.lines).toEqual([
+    { hotel: "Astoria", rooms: 2 },
     { hotel: "Bristol", rooms: 3 },
-    { hotel: "Cecil", rooms: 3 },
   ]);
 });
 // #endregion

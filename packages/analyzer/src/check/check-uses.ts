@@ -90,6 +90,14 @@ const IMPORTS: readonly (readonly [prefix: string, refusal: Refusal])[] = [
       help: ENVIRONMENT_HELP,
     },
   ],
+  [
+    `${HOST_NAMESPACE}.scrypt`,
+    {
+      code: "given_set_effect",
+      message: "A read/write-set function hashes no password, because the request to the primary waits for it.",
+      help: "Name the items that the handler touches in either case, whether the password is right or wrong.",
+    },
+  ],
   [`${HOST_NAMESPACE}.`, GIVEN_SET_ONLY],
 ];
 
@@ -133,16 +141,26 @@ const LIBRARY: readonly (readonly [names: RegExp, refusal: Refusal])[] = [
   [/^~lib\/dataview\/DataView#setFloat(32|64)$/, FLOAT_BITS],
   [/^~lib\/typedarray\/Float(32|64)Array\.wrap$/, FLOAT_BITS],
   [/^~lib\/math\/NativeMathf?\.signbit$/, FLOAT_BITS],
+  [
+    /^~lib\/@radical\/sdk\/blob\/Blob#constructor$/,
+    {
+      code: "blob_made",
+      message: "A handler can't make a Blob, because the bytes would not be there.",
+      help: "Take it as a parameter: the client puts the bytes with `PUT /blobs`, and sends the Blob that is answered. A field without one is `picture: Blob | null = null;`.",
+    },
+  ],
 ];
 
 /** Calls of the runtime by its own names. The compiler makes other calls, which no developer wrote. */
 const RUNTIME_CALL = /^(__[a-z]+\(|heap\.|memory\.|atomic\.)/;
 
+type ProgramKind = Exclude<HostFunction["program"], "both">;
+
 export function checkUses(
   { program, compiler }: Pick<CompiledProgram, "program" | "compiler">,
   tables: readonly Pick<TableSchema, "declaration">[],
   fallback: Span,
-  kind: HostFunction["program"] = "both",
+  kind: ProgramKind = "handlers",
 ): Diagnostic[] {
   if (compiler === null) return [];
   return [
@@ -154,12 +172,7 @@ export function checkUses(
 }
 
 /** Everything that the compiled program wants from a host. */
-function checkImports(
-  program: as.Program,
-  compiler: RadicalCompiler,
-  fallback: Span,
-  kind: HostFunction["program"],
-): Diagnostic[] {
+function checkImports(program: as.Program, compiler: RadicalCompiler, fallback: Span, kind: ProgramKind): Diagnostic[] {
   const found: Diagnostic[] = [];
   for (const [module, elements] of program.moduleImports) {
     for (const [name, element] of elements) {
@@ -180,7 +193,7 @@ function checkImports(
   return found;
 }
 
-function isHostFunction(module: string, name: string, kind: HostFunction["program"]): boolean {
+function isHostFunction(module: string, name: string, kind: ProgramKind): boolean {
   if (module === ASSEMBLYSCRIPT_ABORT.module) return name === ASSEMBLYSCRIPT_ABORT.name;
   if (module !== HOST_NAMESPACE || !Object.hasOwn(HOST_FUNCTIONS, name)) return false;
   const { program } = HOST_FUNCTIONS[name as keyof typeof HOST_FUNCTIONS];
@@ -221,7 +234,7 @@ function checkCalls(
   program: as.Program,
   compiler: RadicalCompiler,
   tables: readonly Pick<TableSchema, "declaration">[],
-  kind: HostFunction["program"],
+  kind: ProgramKind,
 ): Diagnostic[] {
   const found: Diagnostic[] = [];
   const refuse = (refusal: Refusal, { node }: CallSite): void => {
@@ -244,7 +257,7 @@ function checkCalls(
     const owner = classOf(called);
     const made = called.is(CommonFlags.Constructor) ? (tableClass(owner) ?? indexClass(owner)) : null;
     const refusal =
-      kind === "both" && isSetMethod(called)
+      kind === "handlers" && isSetMethod(called)
         ? GIVEN_SET_ONLY
         : LIBRARY.find(([names]) => names.test(called.prototype.internalName))?.[1];
     for (const site of sites) {

@@ -5,6 +5,7 @@
  * The code enters as grafts (see `parse/graft.ts`). Its names are `__radical…`, which the developer's may not be.
  */
 import type { as } from "../parse/assemblyscript.ts";
+import { isBlobClass } from "../parse/blobs.ts";
 import { CODEC_LIBRARY, SDK_LIBRARY } from "../parse/compile.ts";
 import { GENERATED_SUFFIX, type Graft } from "../parse/graft.ts";
 import { exportedName } from "../parse/objects.ts";
@@ -18,7 +19,7 @@ import {
   type TableSchema,
 } from "../schema/schema.ts";
 import { partsOfTuple } from "../parse/tuples.ts";
-import type { ValueType } from "@radical/protocol";
+import { BLOB_HANDLERS, type ValueType } from "@radical/protocol";
 
 /** Path of the generated entry file. */
 export const ENTRY_FILE = `entry${GENERATED_SUFFIX}`;
@@ -36,6 +37,10 @@ const CODEC_NAMES = [
   "zeroValue",
 ] as const;
 const CODEC_IMPORT = `import { ${CODEC_NAMES.map((name) => `${name} as ${RESERVED_PREFIX}_${name}`).join(", ")} } from "${CODEC_LIBRARY.slice("~lib/".length)}";`;
+
+/** The functions that programs with Blobs use. */
+const BLOBS_IMPORT = (names: readonly string[]): string =>
+  `import { ${names.map((name) => `${name} as ${RESERVED_PREFIX}_${name}`).join(", ")} } from "${SDK_LIBRARY.slice("~lib/".length)}/blobs";`;
 
 const REWRITING_IMPORT = `import { keysOf as ${RESERVED_PREFIX}_keysOf, rewriteItems as ${RESERVED_PREFIX}_rewriteItems } from "${SDK_LIBRARY.slice("~lib/".length)}/rewrite";`;
 
@@ -55,12 +60,16 @@ export function loadingEntry(handlerFiles: readonly string[]): string {
   return handlerFiles.map((file) => `import ${JSON.stringify(importPath(ENTRY_FILE, file))};\n`).join("");
 }
 
-/**
- * The code for the handlers and records of a program. `writes`: whether it hands over results and stores items, which
- * read/write-set functions do not.
- */
-export function generateCode(schema: Schema, options: { readonly writes: boolean }): GeneratedCode {
-  return new Generator(schema, options.writes).generate();
+export interface GenerateOptions {
+  /** Whether the program hands over results and stores items, which read/write-set functions do not. */
+  readonly writes: boolean;
+  /** The handlers of the application that are given Blobs. */
+  readonly withBlobs: ReadonlySet<string>;
+}
+
+/** The code for the handlers and records of a program. */
+export function generateCode(schema: Schema, { writes, withBlobs }: GenerateOptions): GeneratedCode {
+  return new Generator(schema, writes).generate(withBlobs);
 }
 
 /** The code that stores the items of a table anew: the handlers `keys` and `rewrite`. */
@@ -82,9 +91,15 @@ class Generator {
     );
   }
 
-  generate(): GeneratedCode {
+  generate(withBlobs: ReadonlySet<string>): GeneratedCode {
     const entry = new GeneratedFile(ENTRY_FILE);
-    this.#schema.handlers.forEach((handler, index) => this.#addHandler(entry, handler, index));
+    const look = withBlobs.size === 0 ? null : this.#writes ? "checkBlobs" : "touchBlobs";
+    if (look !== null) entry.statement(BLOBS_IMPORT([look]));
+    this.#schema.handlers.forEach((handler, index) => {
+      const first = look !== null && withBlobs.has(handler.name) ? `  ${RESERVED_PREFIX}_${look}();\n` : "";
+      this.#addHandler(entry, handler, index, first);
+    });
+    if (this.#writes && this.#schema.records.some((record) => isBlobClass(record.class))) addBlobHandlers(entry);
     return this.#withRecords(entry);
   }
 
@@ -245,7 +260,8 @@ class Generator {
     return name;
   }
 
-  #addHandler(entry: GeneratedFile, handler: HandlerSchema, index: number): void {
+  /** `first`: a statement before all others. */
+  #addHandler(entry: GeneratedFile, handler: HandlerSchema, index: number, first: string): void {
     const name = handler.calledAs ?? `${RESERVED_PREFIX}_f${index}`;
     if (handler.calledAs === null) entry.import(exportedName(handler.name), handler.exportedBy, name);
     else entry.load(handler.exportedBy);
@@ -279,7 +295,7 @@ class Generator {
       answer += `  ${RESERVED_PREFIX}_respond(writer);\n`;
     }
     entry.statement(
-      `function ${RESERVED_PREFIX}_h${index}(): void {\n` +
+      `function ${RESERVED_PREFIX}_h${index}(): void {\n${first}` +
         `  const reader = ${RESERVED_PREFIX}_readArguments();\n${declareSeen(words)}${declared.join("")}` +
         `  for (let pairs = reader.map(); pairs > 0; pairs--) {\n    reader.key();\n    ${decoded.join("")}reader.skip();\n  }\n` +
         `  reader.end();\n${filled.join("")}${answer}}\nexport { ${RESERVED_PREFIX}_h${index} as ${exportedName(handler.name)} };`,
@@ -303,6 +319,18 @@ class Generator {
     entry.import(name, handler.declaredIn);
     return `${name}(${before.map((_, i) => `p${i}`).join(", ")})`;
   }
+}
+
+/** The hidden handlers by which locations put and collect blobs. */
+function addBlobHandlers(entry: GeneratedFile): void {
+  const exported = BLOB_HANDLERS.map((handler) => {
+    const name = handler.slice(handler.indexOf(".") + 1);
+    return { name, as: exportedName(handler) };
+  });
+  entry.statement(
+    `${BLOBS_IMPORT(exported.map(({ name }) => name))}\n` +
+      `export { ${exported.map(({ name, as }) => `${RESERVED_PREFIX}_${name} as ${as}`).join(", ")} };`,
+  );
 }
 
 /** The generated part of one file. */

@@ -55,6 +55,7 @@ export const CATALOGUE = {
   template_tag: REFUSED,
   lost_default: REFUSED,
   thrown_value: REFUSED,
+  blob_made: REFUSED,
   computed_name: REFUSED,
   private_name: REFUSED,
   dynamic_import: REFUSED,
@@ -135,6 +136,7 @@ export const CATALOGUE = {
   not_sliced_syntax: NOT_SLICED,
   not_sliced_table_value: NOT_SLICED,
   not_sliced_type: NOT_SLICED,
+  not_sliced_password_hash: NOT_SLICED,
   not_sliced_unknown_value: NOT_SLICED,
   sliced_without_transformations: { severity: "warning", class: "internal" },
   /** On the developer's request; it works, and takes time. */

@@ -23,6 +23,7 @@ import {
   type LoopStatement,
   type Statement,
 } from "../lower/ir.ts";
+import { hashesPassword } from "../lower/library.ts";
 import { conjunctsOf } from "./loops.ts";
 
 /** From here on something counts as expensive. */
@@ -32,6 +33,8 @@ const UNKNOWN_TRIPS = 16;
 const RECURSION_COST = 2000;
 /** Through the host, to the snapshot, and back as a record. */
 const ACCESS_STEPS = 500;
+/** As long as the host takes for it. */
+const PASSWORD_STEPS = 100_000_000;
 
 export class CostModel {
   /** The largest constant that a variable is given: passed for a parameter, or declared with. */
@@ -185,6 +188,7 @@ const LINEAR = new Set(
 );
 
 function libraryCost({ member }: LibraryCall): number {
+  if (hashesPassword(member)) return PASSWORD_STEPS;
   if (TRANSCENDENTAL.test(member.name) && (member.owner === "" || member.owner.startsWith("NativeMath"))) return 20;
   if (member.form === "element" || member.form === "property") return 2;
   return LINEAR.has(member.name) && member.owner !== "Map" ? 16 : 4;

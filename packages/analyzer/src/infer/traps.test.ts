@@ -233,6 +233,7 @@ function caseOf(member: string): string | null {
       return `${forAll("parseInt(s)")} ${forAll("parseInt(s, i)")}`;
     case "parseFloat":
     case "parseTime":
+    case "sha256":
       return forAll(`${name}(s)`);
     case "numberOf":
       return forAll("Number(s)");
@@ -258,7 +259,7 @@ function caseOf(member: string): string | null {
   }
 }
 
-const HEAD = `import { ascending, descending, Index, log, parseTime, Table } from "@radical/sdk";
+const HEAD = `import { ascending, descending, Index, log, parseTime, sha256, Table } from "@radical/sdk";
 const table = new Table<string>("table");
 class Filed { text: string = ""; number: i64 = 0; flag: bool = false; }
 const filed = new Table<Filed>("filed");

@@ -24,7 +24,7 @@ export const QUIET_MEMBERS: ReadonlySet<string> = new Set([
   ),
   ...named(
     "",
-    "abs ceil floor max min nearest sqrt trunc isNaN isFinite parseFloat parseInt log parseTime ascending descending numberOf quoted jsonOfFloat entryPart",
+    "abs ceil floor max min nearest sqrt trunc isNaN isFinite parseFloat parseInt log parseTime ascending descending sha256 numberOf quoted jsonOfFloat entryPart",
   ),
   ...named("Table", "all prefix range"),
   ...named("Range", "after before"),

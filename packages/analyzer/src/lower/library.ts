@@ -50,6 +50,13 @@ type Traits = Partial<Omit<LibraryMember, "owner" | "name">>;
 /** The module that handlers import. */
 export const SDK = "@radical/sdk";
 
+/** Functions of the SDK that hash a password: dear on purpose, so that no read/write-set function runs them. */
+const PASSWORD_FUNCTIONS: ReadonlySet<string> = new Set(["hashPassword", "verifyPassword"]);
+
+export function hashesPassword({ module, name }: LibraryMember): boolean {
+  return module === SDK && PASSWORD_FUNCTIONS.has(name);
+}
+
 const PURE: Traits = { result: "plain" };
 const READ: Traits = { reads: true, result: "plain" };
 const COPY: Traits = { reads: true, readsArguments: true, result: "copy" };
@@ -116,7 +123,8 @@ define(
 // Of the SDK. A range is a view of its table, which `scan` reads. A line that is logged has no effect on what comes behind it.
 define("Table", "all prefix range", { result: "receiver" });
 define("Range", "after before", { result: "receiver" });
-define("-", "log parseTime ascending descending", { form: "function", module: SDK });
+define("-", "log parseTime ascending descending needsRehash sha256", { form: "function", module: SDK });
+define("-", [...PASSWORD_FUNCTIONS].join(" "), { form: "function", module: SDK });
 define("log", "debug warn error", { form: "function", module: SDK });
 define("-", "entryPart", { form: "function", module: `${SDK}/indexes` });
 define("-", "toFixed numberOf", { form: "function", module: `${SDK}/decimals` });

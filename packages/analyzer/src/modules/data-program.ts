@@ -1,6 +1,6 @@
 /**
- * The program by which `radical data` writes items: the SDK's own handler (`assembly/data.ts`), compiled as an application's
- * are, and held to the same limits.
+ * The programs by which `radical data` works on items: the SDK's own handlers, compiled as an application's are, and held to the
+ * same limits.
  */
 import { DEFAULT_LIMITS } from "@radical/protocol";
 import { compileProgram, loadProgram } from "../parse/compile.ts";
@@ -9,11 +9,24 @@ import type { BuildInput } from "../pipeline.ts";
 
 const ENTRY = "data.ts";
 
-/** Its WebAssembly, with the one handler `write`. */
-export function compileDataProgram({ sdk, stdlib }: Pick<BuildInput, "sdk" | "stdlib">): Uint8Array {
+/** The handlers of each, from the file of the SDK with its name. */
+const HANDLERS = {
+  /** Writes items. */
+  data: ["write"],
+  /** Compares items with the entries of their indexes. */
+  check: ["rows", "read", "correct"],
+} as const;
+
+export type DataProgram = keyof typeof HANDLERS;
+
+/** Its WebAssembly. */
+export function compileDataProgram(
+  { sdk, stdlib }: Pick<BuildInput, "sdk" | "stdlib">,
+  program: DataProgram,
+): Uint8Array {
   const { module, messages, crash } = compileProgram(
     loadProgram({
-      sources: new Map([[ENTRY, 'export { write } from "@radical/sdk/data";\n']]),
+      sources: new Map([[ENTRY, `export { ${HANDLERS[program].join(", ")} } from "@radical/sdk/${program}";\n`]]),
       entry: ENTRY,
       sdk: new Map(sdk.map((file) => [file.path, file.text])),
       stdlib,
@@ -24,6 +37,8 @@ export function compileDataProgram({ sdk, stdlib }: Pick<BuildInput, "sdk" | "st
     }),
   );
   if (module === null)
-    throw new Error(`the data program does not compile: ${messages[0]?.message ?? String(crash?.error)}`);
+    throw new Error(
+      `the program ${program} of Radical does not compile: ${messages[0]?.message ?? String(crash?.error)}`,
+    );
   return module.emit();
 }

@@ -4,6 +4,7 @@ import { ENTRY_FILE, generateCode } from "../codegen/generate.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { compileProgram, loadProgram, type CompileRequest } from "../parse/compile.ts";
 import { fromProgram } from "../parse/messages.ts";
+import { handlersWithBlobs } from "../schema/blobs.ts";
 import type { Schema } from "../schema/schema.ts";
 
 export interface HandlerProgram {
@@ -14,7 +15,7 @@ export interface HandlerProgram {
 
 /** `base`: how the application is compiled. `fallback`: where problems go that belong to no place. */
 export function compileHandlers(schema: Schema, base: CompileRequest, fallback: Span): HandlerProgram {
-  const { entry, grafts } = generateCode(schema, { writes: true });
+  const { entry, grafts } = generateCode(schema, { writes: true, withBlobs: handlersWithBlobs(schema) });
   const compiled = compileProgram(
     loadProgram({ ...base, sources: new Map([...base.sources, [ENTRY_FILE, entry]]), grafts }),
   );

@@ -26,6 +26,7 @@ import { exportedName } from "../parse/objects.ts";
 import { as } from "../parse/assemblyscript.ts";
 import { spanOfRange } from "../parse/span.ts";
 import type { GivenSet } from "../schema/directions.ts";
+import { handlersWithBlobs } from "../schema/blobs.ts";
 import { extractSchema, RESERVED_PREFIX, type Schema } from "../schema/schema.ts";
 
 type Sliced = Extract<Derived, { kind: "sliced" }>;
@@ -50,7 +51,8 @@ export function compileReadWriteSets(
   const wrong = given.length === 0 ? [] : checkGivenSets(given, schema, base, fallback);
   if (wrong.some(({ severity }) => severity === "error"))
     return { wasm: new Uint8Array(), derived: verdicts, diagnostics: wrong };
-  const compile = (slices: readonly Sliced[]): Attempt => compileTogether(slices, given, base);
+  const withBlobs = handlersWithBlobs(schema);
+  const compile = (slices: readonly Sliced[]): Attempt => compileTogether(slices, given, base, withBlobs);
   const derived = new Map(verdicts);
   let sliced = [...derived.values()].filter((verdict) => verdict.kind === "sliced");
   let attempt = compile(sliced);
@@ -73,7 +75,7 @@ export function compileReadWriteSets(
 
 /** The verdict, or the first of its fallbacks that compiles by itself. */
 function compiling(verdict: Sliced, schema: Schema, base: CompileRequest): Derived {
-  const { wasm, problem } = compileTogether([verdict], [], base);
+  const { wasm, problem } = compileTogether([verdict], [], base, handlersWithBlobs(schema));
   if (wasm !== null) return verdict;
   const { plain } = verdict;
   if (plain?.kind !== "sliced") return notCompiled(verdict, schema, problem);
@@ -90,7 +92,13 @@ type Attempt = { readonly compiled: Pick<CompiledProgram, "program" | "messages"
   | { readonly wasm: null; readonly problem: string }
 );
 
-function compileTogether(sliced: readonly Sliced[], given: readonly GivenSet[], base: CompileRequest): Attempt {
+/** `withBlobs`: the handlers of the application that are given Blobs; a slice need not look at them. */
+function compileTogether(
+  sliced: readonly Sliced[],
+  given: readonly GivenSet[],
+  base: CompileRequest,
+  withBlobs: ReadonlySet<string>,
+): Attempt {
   const files = [
     ...sliced.map(({ handler, source }) => [`${FOLDER}/${handler}.ts`, source] as const),
     ...given.map((set) => [`${FOLDER}/${set.handler}.ts`, reExport(set)] as const),
@@ -113,7 +121,7 @@ function compileTogether(sliced: readonly Sliced[], given: readonly GivenSet[], 
   const schema = extractSchema(loaded.program, paths, { uniqueNames: false });
   const problem = schema.diagnostics[0];
   if (problem !== undefined) return { wasm: null, problem: problem.message, compiled: { ...loaded, compiler: null } };
-  const { entry, grafts } = generateCode(schema, { writes: false });
+  const { entry, grafts } = generateCode(schema, { writes: false, withBlobs });
   const compiled = compileProgram(
     loadProgram({
       ...request,
@@ -160,7 +168,7 @@ function checkGivenSets(
   base: CompileRequest,
   fallback: Span,
 ): readonly Diagnostic[] {
-  const { compiled } = compileTogether([], given, { ...base, optimizeLevel: 0 });
+  const { compiled } = compileTogether([], given, { ...base, optimizeLevel: 0 }, handlersWithBlobs(schema));
   const diagnostics = fromCompiler(compiled.messages, fallback);
   if (compiled.crash !== null) diagnostics.push(fromCrash(compiled.crash, fallback));
   const { compiler } = compiled;

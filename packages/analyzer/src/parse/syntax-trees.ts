@@ -8,6 +8,7 @@
  * programs, one after the other, share them. Code that adds to a tree copies it first (`graft.ts`).
  */
 import { as } from "./assemblyscript.ts";
+import { BLOB_PATH } from "./blobs.ts";
 import { FormsParser } from "./forms-parser.ts";
 import { TypesParser } from "./forms-types.ts";
 import { nameShapes, NO_SHAPES, type FileShapes } from "./shapes.ts";
@@ -53,6 +54,8 @@ function parse(path: string, text: string, kind: TreeKind): SyntaxTree {
   const parser = path.startsWith("~lib/") ? new LibraryParser() : new FormsParser();
   parser.parseFile(text, path, kind === "entry");
   const source = parser.sources[0]!;
+  // Its one class is a record, like those of developers.
+  if (path === BLOB_PATH) Object.defineProperty(source, "isLibrary", { value: false });
   const shapes = parser instanceof TypesParser ? nameShapes(source, parser) : NO_SHAPES;
   const dependees = parser.dependees as ReadonlyMap<string, { readonly reportNode: as.Node }>;
   return {

@@ -24,6 +24,7 @@ import {
   ReportMode,
   TypeKind,
 } from "../parse/assemblyscript.ts";
+import { isBlobClass } from "../parse/blobs.ts";
 import { childrenOf } from "../parse/children.ts";
 import type { Roots } from "../parse/facts.ts";
 import { isPatternName } from "../parse/forms-patterns.ts";
@@ -144,11 +145,14 @@ export function recordTypes(records: readonly RecordSchema[]): RecordTypes {
       name,
       {
         name,
+        ...(isBlobClass(found) ? { isBlob: true as const } : {}),
         ...described(found.prototype.declaration),
         fields: fields.map((field) => ({
           name: field.name,
           type: field.type,
-          optional: field.initializer !== null || field.type.kind === "nullable" || field.absent,
+          // A Blob is whole.
+          optional:
+            !isBlobClass(found) && (field.initializer !== null || field.type.kind === "nullable" || field.absent),
           ...(field.absent ? { absent: true as const } : {}),
           ...(field.was.length === 0 ? {} : { was: field.was }),
           ...described(field.declaration),

@@ -11,6 +11,8 @@ import { CostModel } from "../infer/cost.ts";
 import { PointsTo } from "../infer/points-to.ts";
 import { refuseUnknownValues } from "../infer/unknown-values.ts";
 import { unsavedChanges } from "../infer/unsaved-changes.ts";
+import { walkFunction, type LibraryCall } from "../lower/ir.ts";
+import { hashesPassword } from "../lower/library.ts";
 import { lowerHandler } from "../lower/lower-program.ts";
 import { printProgram } from "../lower/print-ir.ts";
 import { Refusal } from "../lower/refusal.ts";
@@ -94,7 +96,26 @@ function sliced(handler: HandlerDeclaration, { program: lowered, sources, explai
         .map((explanation) => expenseDiagnostic(handler.name, explanation)),
     ],
   });
-  return transformed === null || broken !== null ? verdict(plain, null) : verdict(transformed, verdict(plain, null));
+  const chosen = transformed === null || broken !== null ? plain : transformed;
+  const hash = passwordHashIn(chosen);
+  if (hash !== null)
+    throw new Refusal("not_sliced_password_hash", {
+      message: `The items that the handler touches depend on ${hash.name}(), and a read/write-set function hashes no password.`,
+      primary: hash.span,
+      help: "Let the result decide what is stored, whether items are stored or deleted, and whether the handler ends. Don't let it decide the keys of items.",
+    });
+  if (chosen === plain) return verdict(plain, null);
+  return verdict(chosen, passwordHashIn(plain) === null ? verdict(plain, null) : null);
+}
+
+/** Where the slice hashes a password, for which nobody waits before the request leaves; null: nowhere. */
+function passwordHashIn({ residual: { program } }: Slice): LibraryCall | null {
+  const found: LibraryCall[] = [];
+  for (const declaration of program.functions)
+    walkFunction(declaration, (part) => {
+      if (part.kind === "library" && hashesPassword(part.member)) found.push(part);
+    });
+  return found[0] ?? null;
 }
 
 /** The accesses whose keys depend on values that the analyzer does not know. */

@@ -1,12 +1,13 @@
 /** Handlers with indexes: the entries that they keep, their read/write-set functions, and the mistakes in declarations. */
 import { splitUnit, type UnitId } from "@radical/protocol";
+import { deriveAccessSet, recordHandler } from "@radical/wasm-host";
 import { describe, expect, test } from "vitest";
 import { buildWith, type BuildResult } from "../pipeline.ts";
 import { slicer } from "../slicer.ts";
 import { entriesOf } from "../testing/entries.ts";
 import { buildInput } from "../testing/library.ts";
 import { explore } from "../testing/oracle.ts";
-import { call, type Answer, type Items } from "../testing/run.ts";
+import { call, invocation, moduleOf, snapshotOf, type Answer, type Items } from "../testing/run.ts";
 
 const PRELUDE = `
 import { abort, caller, Counter, Index, IndexRange, now, Objects, Row, Table, Unique, uuid } from "@radical/sdk";
@@ -411,4 +412,132 @@ describe("a value of an index", () => {
       "index_part: The build can't tell which field this `equal` is about, because it does not stand behind an index.",
     ]);
   });
+});
+
+describe("two indexed tables of one class", () => {
+  const build = built(`
+    const drafts = new Table<Post>("drafts");
+    const draftsByAuthor = new Index<Post>(drafts, "author");
+    const draftsByText = new Unique<Post>(drafts, "text");
+    const bare = new Table<Post>("bare");
+    export function draft(key: string, author: string): void { drafts.put(key, { author, text: key, at: 1 }); }
+    export function post(key: string, author: string): void { posts.put(key, { author, text: key, at: 1 }); }
+    export function keep(key: string, author: string): void { bare.put(key, { author, text: key, at: 1 }); }
+    export function publish(key: string): void {
+      const draft = drafts.get(key);
+      if (draft == null) abort(404, "no_draft", "There is no such draft.");
+      drafts.delete(key);
+      posts.put(key, draft);
+    }
+    export function retract(key: string): void {
+      const post = posts.get(key);
+      if (post == null) abort(404, "no_post", "There is no such post.");
+      posts.delete(key);
+      drafts.put(key, post);
+    }
+    export function all(author: string): i32 {
+      return 100 * draftsByAuthor.equal(author).count() + byAuthor.equal(author).count();
+    }
+    export function pageOf(author: string, before: string | null): string[] {
+      let range = draftsByAuthor.equal(author) as IndexRange<Post>;
+      if (before != null) range = range.before(before);
+      return range.last(3).map<string>((row) => row.key);
+    }
+    export function either(author: string, before: string | null): string[] {
+      const own = byAuthor.equal(author);
+      const rows = before == null ? own.last(3) : own.before(before).last(3);
+      return rows.map<string>((row) => row.key);
+    }
+    export function which(text: string): string | null {
+      const draft = draftsByText.find(text);
+      return draft == null ? null : draft.author;
+    }
+  `);
+
+  test("are sliced, and each keeps its own indexes", () => {
+    expect(build.diagnostics).toEqual([]);
+    expect(build.handlers.filter(({ plan }) => plan.kind !== "sliced").map(({ name }) => name)).toEqual([]);
+    const items: Items = new Map();
+    const run = (handler: string, json: unknown): Answer => {
+      const answer = call(build, items, handler, json);
+      expectEntries(build, items);
+      return answer;
+    };
+    run("draft", { key: "a", author: "ann" });
+    run("post", { key: "b", author: "ann" });
+    run("keep", { key: "c", author: "ann" });
+    expect([...items.keys()].filter((unit) => unit.startsWith("bare"))).toEqual(["bare/c"]);
+    expect(run("all", { author: "ann" }).result).toBe(101);
+    expect(run("which", { text: "a" }).result).toBe("ann");
+    expect(run("pageOf", { author: "ann", before: null }).result).toEqual(["a"]);
+    expect(run("either", { author: "ann", before: null }).result).toEqual(["b"]);
+    run("publish", { key: "a" });
+    expect(run("all", { author: "ann" }).result).toBe(2);
+    run("retract", { key: "b" });
+    expect(run("all", { author: "ann" }).result).toBe(101);
+    expect(run("which", { text: "a" }).result).toBe(null);
+  });
+
+  test("no handler says a unit that its run does not touch, and each says all that it touches", () => {
+    const items: Items = new Map();
+    call(build, items, "draft", { key: "a", author: "ann" });
+    call(build, items, "post", { key: "b", author: "bob" });
+    const module = moduleOf(build);
+    const calls: readonly (readonly [string, unknown])[] = [
+      ["draft", { key: "c", author: "cleo" }],
+      ["draft", { key: "a", author: "bob" }],
+      ["post", { key: "c", author: "cleo" }],
+      ["keep", { key: "c", author: "cleo" }],
+      ["publish", { key: "a" }],
+      ["retract", { key: "b" }],
+      ["all", { author: "ann" }],
+      ["pageOf", { author: "ann", before: null }],
+      ["pageOf", { author: "ann", before: "ann\0z" }],
+      ["either", { author: "bob", before: null }],
+      ["either", { author: "bob", before: "bob\0" }],
+      ["which", { text: "a" }],
+    ];
+    for (const [handler, json] of calls) {
+      const invoked = invocation(build, handler, json);
+      const derived = deriveAccessSet(module, invoked, snapshotOf(items));
+      const { run } = recordHandler(module, invoked, snapshotOf(items), { guess: false });
+      expect(derived.kind).toBe("derived");
+      if (derived.kind !== "derived" || run === null) continue;
+      const written = new Set(run.writes.map(({ unit }) => unit));
+      expect([handler, new Set(derived.set.reads)]).toEqual([handler, new Set(run.reads)]);
+      expect([handler, new Set(derived.set.writes)]).toEqual([handler, written]);
+    }
+  });
+});
+
+test("an indexed put takes less than three times the fuel of a plain one, and no more where the fields stay", () => {
+  const build = built(`
+    const bare = new Table<Post>("bare");
+    const one = new Table<Post>("one");
+    const ofOne = new Index<Post>(one, "author, at");
+    const three = new Table<Post>("three");
+    const first = new Index<Post>(three, "author, at");
+    const second = new Index<Post>(three, "author");
+    const third = new Index<Post>(three, "at");
+    const single = new Table<Post>("single");
+    const ofSingle = new Unique<Post>(single, "author");
+    const TEXT = "Some words about nothing in particular, as long as a post of somebody. ".repeat(3);
+    export function putBare(author: string): void { bare.put("k", { author, text: TEXT, at: 1_700_000_000_000 }); }
+    export function putOne(author: string): void { one.put("k", { author, text: TEXT, at: 1_700_000_000_000 }); }
+    export function putThree(author: string): void { three.put("k", { author, text: TEXT, at: 1_700_000_000_000 }); }
+    export function putSingle(author: string): void { single.put("k", { author, text: TEXT, at: 1_700_000_000_000 }); }
+  `);
+  const items: Items = new Map();
+  const fuel = (handler: string, author: string): number => call(build, items, handler, { author }).run.fuel;
+  const bare = fuel("putBare", "ann");
+  const prices = Object.fromEntries(
+    ["putBare", "putOne", "putThree", "putSingle"].map((handler) => {
+      const [added, same, moved] = ["ann", "ann", "bob"].map((author) => fuel(handler, author) / bare);
+      return [handler, [added, same, moved].map((price) => price!.toFixed(2))];
+    }),
+  );
+  for (const [added, same, moved] of Object.values(prices)) {
+    expect(Math.max(Number(added), Number(moved))).toBeLessThan(3);
+    expect(Number(same)).toBeLessThanOrEqual(Number(moved));
+  }
 });

@@ -419,6 +419,26 @@ const templateBoard: BenchmarkApplication = {
   ],
 };
 
+// ── Fixture: indexes ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+const members: BenchmarkApplication = {
+  name: "packages/cli/e2e/fixtures/members",
+  items: {
+    posts: byKey(100, (index) => [`p${index}`, { author: `person-${index % 5}`, text: TEXT, at: index }]),
+    members: byKey(100, (index) => [`m${index}`, { email: `${index}@example.com`, name: `person-${index}` }]),
+  },
+  setUp: [],
+  cases: [
+    { handler: "post", args: { key: "p100", author: "person-1", at: 100, text: TEXT } },
+    { handler: "edit", args: { key: "p7", text: "short" } },
+    { handler: "remove", args: { key: "p7" } },
+    { handler: "mine", args: { author: "person-2" } },
+    { handler: "count", args: { author: "person-2" } },
+    { handler: "register", args: { id: "m100", email: "100@example.com", name: "person-100" } },
+    { handler: "whoIs", args: { email: "42@example.com" } },
+  ],
+};
+
 export const BENCHMARK_APPLICATIONS: readonly BenchmarkApplication[] = [
   social,
   hotel,
@@ -428,4 +448,5 @@ export const BENCHMARK_APPLICATIONS: readonly BenchmarkApplication[] = [
   templateForum,
   templateImages,
   templateBoard,
+  members,
 ];

@@ -8,18 +8,14 @@ import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { commandLine } from "@radical/command-line";
 import type * as protocol from "@radical/protocol";
-import {
-  DEFAULT_LIMITS,
-  METER_EXPORTS,
-  type Entry,
-  type RecordTypes,
-  type UnitId,
-  type ValueType,
-} from "@radical/protocol";
+import { DEFAULT_LIMITS, METER_EXPORTS, type RecordTypes, type UnitId, type ValueType } from "@radical/protocol";
 import type * as host from "@radical/wasm-host";
 import type { AccessSet, DerivedSet, HandlerModule, HandlerRun, Invocation } from "@radical/wasm-host";
 import type * as pipeline from "../pipeline.ts";
 import type { BuildResult } from "../pipeline.ts";
+import type * as entries from "./entries.ts";
+import type * as snapshots from "./complete-snapshot.ts";
+import type { Complete } from "./complete-snapshot.ts";
 import type * as slicing from "../slicer.ts";
 import { BENCHMARK_APPLICATIONS, type BenchmarkApplication, type BenchmarkCase } from "./benchmark-cases.ts";
 import { startWorkerd, type WorkerdRunner } from "./benchmark-workerd.ts";
@@ -28,8 +24,6 @@ import type * as running from "./run.ts";
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../../..");
 
-type Snapshot = (unit: UnitId) => Entry;
-
 /** The code of one checkout. */
 interface Code {
   readonly build: (files: Readonly<Record<string, string>>) => BuildResult;
@@ -37,9 +31,10 @@ interface Code {
   readonly invocation: (build: BuildResult, handler: string, json: unknown) => Invocation;
   readonly call: (build: BuildResult, items: Map<string, Uint8Array>, handler: string, json: unknown) => unknown;
   readonly encodeItem: (type: ValueType, records: RecordTypes, value: unknown) => Uint8Array;
-  readonly entryOf: (value: Uint8Array | null) => Entry;
-  readonly derive: (module: HandlerModule, invocation: Invocation, snapshot: Snapshot) => DerivedSet;
-  readonly run: (module: HandlerModule, invocation: Invocation, snapshot: Snapshot, access: AccessSet) => HandlerRun;
+  readonly withEntries: typeof entries.withEntries;
+  readonly snapshotOf: typeof snapshots.snapshotOf;
+  readonly derive: (module: HandlerModule, invocation: Invocation, snapshot: Complete) => DerivedSet;
+  readonly run: (module: HandlerModule, invocation: Invocation, snapshot: Complete, access: AccessSet) => HandlerRun;
 }
 
 async function load(root: string): Promise<Code> {
@@ -49,7 +44,9 @@ async function load(root: string): Promise<Code> {
   const { buildInput } = (await from("analyzer/src/testing/library.ts")) as typeof library;
   const { moduleOf, invocation, call } = (await from("analyzer/src/testing/run.ts")) as typeof running;
   const { deriveAccessSet, runHandler } = (await from("wasm-host/src/index.ts")) as typeof host;
-  const { encodeArguments, CborWriter, entryOf, commitId } = (await from("protocol/src/index.ts")) as typeof protocol;
+  const { encodeArguments, CborWriter } = (await from("protocol/src/index.ts")) as typeof protocol;
+  const { withEntries } = (await from("analyzer/src/testing/entries.ts")) as typeof entries;
+  const complete = (await from("analyzer/src/testing/complete-snapshot.ts")) as typeof snapshots;
   return {
     build: (files) => buildWith(buildInput(files), slicer),
     moduleOf,
@@ -60,7 +57,9 @@ async function load(root: string): Promise<Code> {
       if (encoded.kind === "problem") throw new Error(encoded.problem.message);
       return encoded.bytes.slice(new CborWriter().map(1).text("item").finish().length);
     },
-    entryOf: (value) => entryOf(commitId(1, 1), value),
+    withEntries,
+    // An earlier checkout may have only this one.
+    snapshotOf: complete.preparedSnapshotOf ?? complete.snapshotOf,
     derive: deriveAccessSet,
     run: runHandler,
   };
@@ -73,7 +72,7 @@ interface Application {
   readonly module: HandlerModule;
   /** Values by unit. */
   readonly items: ReadonlyMap<string, Uint8Array>;
-  readonly snapshot: Snapshot;
+  readonly snapshot: Complete;
 }
 
 function sourcesOf(name: string): Record<string, string> {
@@ -91,16 +90,15 @@ function sourcesOf(name: string): Record<string, string> {
 function prepare(code: Code, { name, items, setUp }: BenchmarkApplication): Application {
   const built = code.build(sourcesOf(name));
   if (!built.ok) throw new Error(`${name}: ${built.diagnostics.map(({ message }) => message).join("; ")}`);
-  const store = new Map<string, Uint8Array>();
+  const stored = new Map<UnitId, Uint8Array>();
   for (const [table, values] of Object.entries(items)) {
     const { type } = built.tables.find((known) => known.name === table)!;
     for (const [key, value] of Object.entries(values))
-      store.set(`${table}/${key}`, code.encodeItem(type, built.records, value));
+      stored.set(`${table}/${key}` as UnitId, code.encodeItem(type, built.records, value));
   }
+  const store = new Map<string, Uint8Array>(code.withEntries(built.indexes, stored));
   for (const { handler, args } of setUp) code.call(built, store, handler, args);
-  const entries = new Map(Array.from(store, ([unit, value]) => [unit, code.entryOf(value)]));
-  const absent = code.entryOf(null);
-  return { code, built, module: code.moduleOf(built), items: store, snapshot: (unit) => entries.get(unit) ?? absent };
+  return { code, built, module: code.moduleOf(built), items: store, snapshot: code.snapshotOf(store) };
 }
 
 /** Microseconds of each of many runs. */

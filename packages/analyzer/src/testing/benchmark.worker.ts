@@ -1,6 +1,6 @@
 /** The Worker of the benchmark: runs a read/write-set function as many times as a request says. */
-import { commitId, entryOf, type Entry, type UnitId } from "@radical/protocol";
 import { deriveAccessSet, type HandlerModule } from "@radical/wasm-host";
+import { preparedSnapshotOf } from "./complete-snapshot.ts";
 
 /** The module and the items of a benchmark. */
 export interface BenchmarkStore extends Pick<HandlerModule, "hash" | "limits"> {
@@ -22,9 +22,7 @@ export function createBenchmarkWorker(
   { hash, limits, items }: BenchmarkStore,
 ): { fetch(request: Request): Promise<Response> } {
   const module = { ...programs, hash, limits };
-  const entries = new Map(Object.entries(items).map(([unit, hex]) => [unit, entryOf(commitId(1, 1), bytesOf(hex))]));
-  const absent = entryOf(commitId(1, 1), null);
-  const snapshot = (unit: UnitId): Entry => entries.get(unit) ?? absent;
+  const snapshot = preparedSnapshotOf(new Map(Object.entries(items).map(([unit, hex]) => [unit, bytesOf(hex)])));
   return {
     async fetch(request) {
       const { handler, args, seed, timeMs, count } = (await request.json()) as BenchmarkRequest;

@@ -1,6 +1,7 @@
 /** For tests: snapshots of items in memory that lack nothing. It also runs in workerd. */
 import {
   commitId,
+  compareBounds,
   compareKeys,
   contains,
   entryOf,
@@ -38,4 +39,42 @@ export function snapshotOf(items: ReadonlyMap<string, Uint8Array>): Complete {
       return { rows, reachesEnd: sorted.length < query.limit };
     },
   });
+}
+
+/** A complete snapshot of items that do not change. Its reads and scans cost as little as those of a location, which has rows in their order. */
+export function preparedSnapshotOf(items: ReadonlyMap<string, Uint8Array>): Complete {
+  const absent = entryOf(commitId(1, 1), null);
+  const entries = new Map(Array.from(items, ([unit, value]) => [unit, entryOf(commitId(1, 1), value)]));
+  const tables = new Map<string, DirectoryRow[]>();
+  for (const [unit, { version }] of entries) {
+    const { table, key } = splitUnit(unit as UnitId);
+    const rows = tables.get(table) ?? [];
+    rows.push({ key, commitId: version.commitId, hash: version.hash! });
+    tables.set(table, rows);
+  }
+  for (const rows of tables.values()) rows.sort((a, b) => compareKeys(a.key, b.key));
+  return Object.assign((unit: UnitId): Entry => entries.get(unit) ?? absent, {
+    scan(query: Query): Scanned {
+      const rows = tables.get(query.table) ?? [];
+      const from = placeOf(rows, query.lo);
+      const to = query.hi === "" ? rows.length : placeOf(rows, query.hi);
+      if (query.kind === "count") return { count: Math.max(0, to - from) };
+      const found = query.isReversed
+        ? rows.slice(Math.max(from, to - query.limit), Math.max(from, to)).toReversed()
+        : rows.slice(from, Math.min(to, from + query.limit));
+      return { rows: found, reachesEnd: found.length < query.limit };
+    },
+  });
+}
+
+/** The number of rows before a bound. */
+function placeOf(rows: readonly DirectoryRow[], bound: string): number {
+  let low = 0;
+  let high = rows.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareBounds(rows[middle]!.key, bound) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -74,6 +74,24 @@ export function limitsProgram(runs: number, optimize: boolean): DifferentialProg
   return { ...build, exploration: { strings: ["a", "b"], integers: [0, 1, 2, 3, 40] }, runs, fuel: FUEL };
 }
 
+/** Its handlers hash passwords and texts: natively at both hosts. */
+export function passwordsProgram(runs: number): DifferentialProgram {
+  const build = built("passwords", { "handlers/passwords.ts": PASSWORDS }, true);
+  return { ...build, exploration: { strings: ["a", "pässwörd"], integers: [0, 1] }, runs, fuel: TEMPLATE_FUEL };
+}
+
+const PASSWORDS = `
+  import { Table, hashPassword, sha256, verifyPassword } from "@radical/sdk";
+  const hashes = new Table<string>("hashes");
+  export function login(name: string, password: string): bool {
+    const stored = hashes.get(sha256(name));
+    const isRight = stored != null && stored.startsWith("$") && verifyPassword(password, stored);
+    if (isRight) hashes.delete(sha256(name));
+    else hashes.put(sha256(name), hashPassword(password));
+    return isRight;
+  }
+`;
+
 /** Built as production does, every second one, or as development does. */
 export function randomDifferentialProgram(runs: number, seed: number): DifferentialProgram {
   const keys = Object.fromEntries(TABLES.map((table) => [table, KEY_TEXTS]));

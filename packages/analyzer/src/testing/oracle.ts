@@ -9,8 +9,10 @@
 import { withEntries } from "./entries.ts";
 import { isDeepStrictEqual } from "node:util";
 import {
+  BLOBS,
   encodeArguments,
   INTEGER_RANGES,
+  isBlobRecord,
   isCaller,
   CborWriter,
   countEntry,
@@ -421,7 +423,15 @@ function arbitraryItems(
   exploration: Exploration,
   pools: Pools,
 ): fc.Arbitrary<[UnitId, Uint8Array][]> {
-  const items = arbitraryItemsOfTables(build, exploration, pools);
+  const ofTables = arbitraryItemsOfTables(build, exploration, pools);
+  const items = Object.values(build.records).some(isBlobRecord)
+    ? fc
+        .tuple(ofTables, fc.subarray(HASHES))
+        .map(([found, hashes]) => [
+          ...found,
+          ...hashes.map((hash): [UnitId, Uint8Array] => [unitId(BLOBS, hash), new CborWriter().null().finish()]),
+        ])
+    : ofTables;
   return build.indexes.length === 0 ? items : items.map((found) => withEntries(build.indexes, found));
 }
 
@@ -470,12 +480,17 @@ function arbitraryItemsOfTables(
   return fc.oneof(some, most);
 }
 
-/** Every second field only. */
+/** Of Blobs. */
+const HASHES = ["ab".repeat(32), "0d".repeat(32)];
+
+/** Every second field only, but for Blobs, which all builds have alike. */
 function older(records: RecordTypes, remainder: number): RecordTypes {
   return Object.fromEntries(
     Object.entries(records).map(([name, record]) => [
       name,
-      { ...record, fields: record.fields.filter((_, index) => index % 2 === remainder) },
+      record.isBlob === true
+        ? record
+        : { ...record, fields: record.fields.filter((_, index) => index % 2 === remainder) },
     ]),
   );
 }
@@ -485,7 +500,10 @@ const ADDED = { name: "~added", type: { kind: "string" }, optional: false } as c
 /** Another field before the others. */
 function newer(records: RecordTypes): RecordTypes {
   return Object.fromEntries(
-    Object.entries(records).map(([name, record]) => [name, { ...record, fields: [ADDED, ...record.fields] }]),
+    Object.entries(records).map(([name, record]) => [
+      name,
+      record.isBlob === true ? record : { ...record, fields: [ADDED, ...record.fields] },
+    ]),
   );
 }
 
@@ -508,7 +526,7 @@ function withMore(type: ValueType, records: RecordTypes, value: unknown): unknow
         const held = record[field.name];
         return held === undefined ? [] : [[field.name, withMore(field.type, records, held)] as const];
       });
-      return Object.fromEntries([[ADDED.name, "added"], ...fields]);
+      return Object.fromEntries(records[type.name]!.isBlob === true ? fields : [[ADDED.name, "added"], ...fields]);
     }
     default:
       return value;
@@ -550,6 +568,8 @@ export function arbitraryJson(
             maxKeys: 4,
           });
     case "record": {
+      if (isBlobRecord(records[type.name]))
+        return fc.constantFrom(...HASHES).map((hash) => ({ hash, size: 3, type: "image/png" }));
       // Records that refer to their own kind end.
       const fields = records[type.name]!.fields.filter((field) => depth > 0 || field.absent !== true);
       return fc.record(

@@ -1,5 +1,5 @@
 /** A thousand seats are sold from five locations: exactly so many, and how long a buyer waits beyond the round trip. */
-import { PAPER_LOCATIONS } from "../../src/config/config.ts";
+import { PAPER_LOCATIONS } from "../../src/config/locations.ts";
 import type { TestApp } from "../../src/testing.ts";
 import { quantile } from "../../src/bench/statistics.ts";
 import { type Figure, figure } from "../bench-figure.ts";

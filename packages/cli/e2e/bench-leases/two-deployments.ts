@@ -4,7 +4,7 @@ import { DEFAULT_READ_LEASE_MS } from "@radical/protocol";
 import type { Benchmark } from "../../src/bench/benchmark.ts";
 import { buildForBenchmark, type BuiltApp, Measurement } from "../../src/bench/measurement.ts";
 import { CommandError } from "../../src/command-error.ts";
-import { PAPER_LOCATIONS } from "../../src/config/config.ts";
+import { PAPER_LOCATIONS } from "../../src/config/locations.ts";
 import { loadProject, type Project } from "../../src/config/load-config.ts";
 
 /** Handlers that read or write as many items as they are told. */

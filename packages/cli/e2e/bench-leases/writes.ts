@@ -3,7 +3,7 @@ import type { Benchmark } from "../../src/bench/benchmark.ts";
 import type { Answered } from "../../src/bench/client.ts";
 import { median, quantile } from "../../src/bench/statistics.ts";
 import { CommandError } from "../../src/command-error.ts";
-import { PAPER_LOCATIONS } from "../../src/config/config.ts";
+import { PAPER_LOCATIONS } from "../../src/config/locations.ts";
 import { type Figure, figure } from "../bench-figure.ts";
 import {
   type Application,

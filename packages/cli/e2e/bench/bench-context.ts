@@ -9,7 +9,7 @@ import type { BenchmarkResult, Experiment, Profile, StorageSetup, System } from 
 import { ResultBuilder, type RunPlan } from "../../src/bench/result-builder.ts";
 import type { Load } from "../../src/bench/schedule.ts";
 import type { ServerLog } from "../../src/bench/server-log.ts";
-import { type Location, PAPER_LOCATIONS } from "../../src/config/config.ts";
+import { type Location, PAPER_LOCATIONS } from "../../src/config/locations.ts";
 import { loadProject, type Project } from "../../src/config/load-config.ts";
 import { PAPER_TABLE, paperZipf } from "./paper.ts";
 

@@ -4,7 +4,7 @@ import type { Benchmark, BenchmarkRequest } from "../../src/bench/benchmark.ts";
 import { type Experiment, type System, SYSTEMS } from "../../src/bench/result.ts";
 import type { ResultBuilder, RunPlan } from "../../src/bench/result-builder.ts";
 import type { Load } from "../../src/bench/schedule.ts";
-import { PAPER_LOCATIONS } from "../../src/config/config.ts";
+import { PAPER_LOCATIONS } from "../../src/config/locations.ts";
 import { type ApplicationSetup, type BenchContext, LOCKS } from "./bench-context.ts";
 import { lockingSetups } from "./replication.ts";
 import { PAPER_TABLE, paperMs } from "./paper.ts";
@@ -83,7 +83,7 @@ function setupsOf(experiment: Measured, context: BenchContext, wanted: readonly 
         ],
       }));
     case "validation":
-      return ofPaper.map((application) => ({
+      return named.map((application) => ({
         application,
         systems: ["radical"],
         plans: [context.plan(application, "native", loads(context, { radical: 80 }, 2))],

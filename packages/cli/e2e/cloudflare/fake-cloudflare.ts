@@ -88,6 +88,8 @@ export interface FakeCloudflare {
   readonly failures: Failure[];
   readonly workers: Map<string, FakeWorker>;
   readonly namespaces: Map<string, string>;
+  /** R2 buckets by name. */
+  readonly buckets: Set<string>;
   /** Names of Workers by pattern, and by the host of a custom domain. */
   readonly routes: Map<string, string>;
   readonly domains: Map<string, string>;
@@ -127,6 +129,7 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
   const failures: Failure[] = [];
   const workers = new Map<string, FakeWorker>();
   const namespaces = new Map<string, string>();
+  const buckets = new Set<string>();
   const [routesOf, domains] = [new Map<string, string>(), new Map<string, string>()];
   const tunnels = new Map<string, Named>();
   const services = new Map<string, Named & { readonly host: unknown; readonly port: unknown }>();
@@ -154,11 +157,19 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
         (metadata.keep_bindings ?? []).includes(kind) && !metadata.bindings.some((given) => given.name === bound),
     );
     const bindings = [...metadata.bindings, ...kept];
-    for (const { type: kind, class_name: className, namespace_id: id, service_id: service } of bindings) {
+    for (const {
+      type: kind,
+      class_name: className,
+      namespace_id: id,
+      bucket_name: bucket,
+      service_id: service,
+    } of bindings) {
       if (kind === "durable_object_namespace" && !classes.has(String(className)))
         throw new Refusal(400, 10061, `Cannot create binding for class ${String(className)} that has no migration.`);
       if (kind === "kv_namespace" && !namespaces.has(String(id)))
         throw new Refusal(400, 10041, `KV namespace '${String(id)}' not found.`);
+      if (kind === "r2_bucket" && !buckets.has(String(bucket)))
+        throw new Refusal(400, 10085, `R2 bucket '${String(bucket)}' not found.`);
       if (kind === "vpc_service" && !services.has(String(service)))
         throw new Refusal(400, 10220, `Connectivity service ${String(service)} not found.`);
     }
@@ -249,6 +260,17 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     "DELETE /storage/kv/namespaces/:id": ({ parts: [id = ""] }) => {
       if (!namespaces.delete(id)) throw new Refusal(404, 10013, "namespace not found");
       return null;
+    },
+
+    "GET /r2/buckets/:name": ({ parts: [name = ""] }) => {
+      if (!buckets.has(name)) throw new Refusal(404, 10006, "The specified bucket does not exist.");
+      return { name };
+    },
+    "POST /r2/buckets": (call) => {
+      const { name } = jsonOf(call) as { name: string };
+      if (buckets.has(name)) throw new Refusal(409, 10004, "The bucket you tried to create already exists.");
+      buckets.add(name);
+      return { name };
     },
 
     "GET /cfd_tunnel": ({ url }) =>
@@ -530,6 +552,7 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     failures,
     workers,
     namespaces,
+    buckets,
     routes: routesOf,
     domains,
     tunnels,

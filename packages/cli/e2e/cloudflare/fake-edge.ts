@@ -160,7 +160,15 @@ function moduleOf(path: string, type: string, bytes: Uint8Array<ArrayBuffer>): o
 }
 
 function bindingOf(binding: FakeBinding, worker: string, addressOf: (service: string) => string): object {
-  const { type, text, class_name: exportName, namespace_id: id, service_id: service, json } = binding;
+  const {
+    type,
+    text,
+    class_name: exportName,
+    namespace_id: id,
+    bucket_name: bucket,
+    service_id: service,
+    json,
+  } = binding;
   switch (type) {
     case "plain_text":
     case "secret_text":
@@ -169,6 +177,8 @@ function bindingOf(binding: FakeBinding, worker: string, addressOf: (service: st
       return { type: "json", value: json };
     case "kv_namespace":
       return { type: "kv", id };
+    case "r2_bucket":
+      return { type: "r2", name: bucket };
     case "durable_object_namespace":
       return { type: "durable-object", worker, exportName };
     case "vpc_service":

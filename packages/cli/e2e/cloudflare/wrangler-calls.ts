@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { CommandError } from "../../src/command-error.ts";
-import type { WranglerConfig } from "../../src/deploy/edge/user-config.ts";
+import type { WranglerConfig } from "../../src/config/user-config.ts";
 import type { Wrangler } from "../../src/deploy/edge/wrangler.ts";
 import type { FakeCloudflare } from "./fake-cloudflare.ts";
 
@@ -64,10 +64,12 @@ function metadataOf(config: WranglerConfig, secrets: Readonly<Record<string, str
     readonly service_id: string;
   }[];
   const namespaces = (config["kv_namespaces"] ?? []) as readonly { readonly binding: string; readonly id: string }[];
+  const buckets = (config["r2_buckets"] ?? []) as readonly { readonly binding: string; readonly bucket_name: string }[];
   const bindings = [
     ...Object.entries(config.vars ?? {}).map(([name, text]) => ({ name, type: "plain_text", text })),
     ...Object.entries(secrets).map(([name, text]) => ({ name, type: "secret_text", text })),
     ...namespaces.map(({ binding, id }) => ({ name: binding, type: "kv_namespace", namespace_id: id })),
+    ...buckets.map(({ binding, bucket_name: name }) => ({ name: binding, type: "r2_bucket", bucket_name: name })),
     ...services.map(({ binding, service_id: id }) => ({ name: binding, type: "vpc_service", service_id: id })),
     ...(config.durable_objects?.bindings ?? []).map(({ name, class_name: className }) => ({
       name,

@@ -129,7 +129,7 @@ async function startLocations(worker: Release, module: Release, server: () => Lv
       vars: { RADICAL_ATTEMPT_MS: "15000" },
       key: KEY,
       routerWorker: await bundleOwnWorker("local/router.worker"),
-      cacheFolder: await mkdtemp(path.join(folder, "caches-")),
+      storageFolder: await mkdtemp(path.join(folder, "caches-")),
       onLog: () => {},
     },
     {

@@ -8,10 +8,10 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { openItems, parseStorageAddress, type StorageAddress } from "@radical/lvi-server";
-import { type SampleLine, type SamplePath, SAMPLES_PATH, type UnitId } from "@radical/protocol";
+import { INDEX_STATES, type SampleLine, type SamplePath, SAMPLES_PATH, tableOf, type UnitId } from "@radical/protocol";
 import type { AppBuild } from "../build/build-app.ts";
 import { bundleWorkerAround } from "../build/bundle.ts";
-import type { Location } from "../config/config.ts";
+import type { Location } from "../config/locations.ts";
 import { Child, MODULE_ENDING } from "../local/child.ts";
 import type { Address, DelayProxy } from "../local/delay-proxy.ts";
 import { LocalDeployment } from "../local/deployment.ts";
@@ -221,7 +221,10 @@ export class Deployment {
     const reader = await openItems(this.#addresses.get(system)!);
     try {
       const items: Items = new Map();
-      for await (const { unit, value } of reader.items(null)) items.set(unit, value);
+      for await (const { unit, value } of reader.items(null)) {
+        // How far an index is built is the primary's own.
+        if (tableOf(unit) !== INDEX_STATES) items.set(unit, value);
+      }
       return items;
     } finally {
       await reader.close();

@@ -5,7 +5,7 @@ import { compileModule, type HandlerModule } from "@radical/wasm-host";
 import { type AppBuild, buildApp, framesOf } from "../build/build-app.ts";
 import { startCompiler } from "../build/compile.ts";
 import { CommandError } from "../command-error.ts";
-import type { Location } from "../config/config.ts";
+import type { Location } from "../config/locations.ts";
 import type { Project } from "../config/load-config.ts";
 import { seedItems } from "../data/data-work.ts";
 import { type Benchmark, type Call, loadBenchmark } from "./benchmark.ts";
@@ -100,9 +100,7 @@ export class Measurement {
 
   static async start(project: Project, built: BuiltApp, options: MeasurementOptions): Promise<Measurement> {
     const { app, module, benchmark } = built;
-    const seed: Items = new Map();
-    if (benchmark.prepare === undefined)
-      for (const { unit, value } of await seedItems(project.root, app.manifest)) seed.set(unit, value);
+    const seed = benchmark.prepare === undefined ? await seedItems(project.root, app.manifest) : [];
     const draw = new Random(options.seed, options.zipf).fork("prepare");
     const items = prepared(app, module, benchmark, seed, draw);
     const { locations, systems, storage, standby, readLeaseMs = project.config.readLeaseMs, onServerLog } = options;

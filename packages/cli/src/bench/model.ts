@@ -6,13 +6,18 @@ import {
   type DirectoryRow,
   type Entry,
   type Environment,
+  type IndexDeclaration,
+  indexEntryOf,
+  indexOf,
   type Key,
   type KeyInterval,
   NO_COMMIT,
+  notUniqueMessage,
   type Outcome,
   type Query,
   SEED_BYTES,
   splitUnit,
+  unitId,
   type UnitId,
   valueToJson,
 } from "@radical/protocol";
@@ -25,6 +30,11 @@ import type { Benchmark, Call, Preparation } from "./benchmark.ts";
 import type { Random } from "@radical/history";
 
 export type Items = Map<UnitId, Uint8Array>;
+
+interface Stored {
+  readonly unit: UnitId;
+  readonly value: Uint8Array;
+}
 
 /** The run's writes are in the items afterwards. */
 export function runOn(
@@ -70,14 +80,18 @@ function rowsIn(items: Items, interval: KeyInterval): readonly DirectoryRow[] {
 
 /** What all systems begin with. Throws a CommandError for a preparation that fails. */
 export function prepared(
-  { manifest }: Pick<AppBuild, "manifest">,
+  { manifest, content }: Pick<AppBuild, "manifest" | "content">,
   module: HandlerModule,
   benchmark: Benchmark,
-  seed: Items,
+  seed: readonly Stored[],
   draw: Random,
 ): Items {
-  if (benchmark.prepare === undefined) return seed;
+  const indexes = (content.indexes ?? []).flatMap((name) => indexOf(name) ?? []);
   const items: Items = new Map();
+  if (benchmark.prepare === undefined) {
+    for (const stored of seed) putItem(items, stored, indexes);
+    return items;
+  }
   const run = ({ handler, args }: Call): Outcome => {
     const bytes = argumentsOf(manifest, handler, args);
     const environment = {
@@ -91,7 +105,7 @@ export function prepared(
     draw,
     put: (table, key, value) => {
       const item = itemOf(table, key, parseJson(JSON.stringify(value)), manifest);
-      items.set(`${table}/${key}` as UnitId, item.value);
+      putItem(items, { unit: unitId(table, key), value: item.value }, indexes);
     },
     call: (handler: string, args: Call["args"] = {}) => {
       const outcome = run({ handler, args });
@@ -108,4 +122,20 @@ export function prepared(
     });
   }
   return items;
+}
+
+/** Stores an item with its entries in the indexes. */
+function putItem(items: Items, { unit, value }: Stored, indexes: readonly IndexDeclaration[]): void {
+  const { table, key } = splitUnit(unit);
+  for (const index of indexes) {
+    if (index.table !== table) continue;
+    const before = indexEntryOf(index, key, items.get(unit) ?? null);
+    if (before !== null) items.delete(unitId(index.name, before.key));
+    const entry = indexEntryOf(index, key, value);
+    if (entry === null) continue;
+    const place = unitId(index.name, entry.key);
+    if (items.has(place)) throw new Error(notUniqueMessage(index));
+    items.set(place, entry.value);
+  }
+  items.set(unit, value);
 }

@@ -3,8 +3,8 @@
  * it into one. `radical dev` binds the same in `local/miniflare.ts`.
  */
 import { relative, sep } from "node:path";
-import type { CacheChoice } from "@radical/protocol";
-import type { NotFound } from "../config/config.ts";
+import { BLOB_CRON, type CacheChoice } from "@radical/protocol";
+import type { NotFound } from "../config/schema.ts";
 import type { Assets } from "./build-app.ts";
 
 export interface WranglerBindings {
@@ -22,6 +22,22 @@ export interface WranglerBindings {
 
 export function bindingsOf(cache: CacheChoice, assets: Assets | null, outFolder: string): WranglerBindings {
   return { ...cacheBindings(cache), ...(assets === null ? {} : assetsBinding(assets, outFolder)) };
+}
+
+/** Of an application with Blobs. */
+export interface BlobBindings {
+  /** Without a name: the first deployment makes the bucket. */
+  readonly r2_buckets: readonly { readonly binding: string; readonly bucket_name?: string }[];
+  /** When the bytes that nobody names are collected. */
+  readonly triggers: { readonly crons: readonly string[] };
+}
+
+export function blobBindings(bucket: string | null): BlobBindings {
+  const binding = "RADICAL_BLOBS";
+  return {
+    r2_buckets: [bucket === null ? { binding } : { binding, bucket_name: bucket }],
+    triggers: { crons: [BLOB_CRON] },
+  };
 }
 
 function assetsBinding({ folder, notFound, workerFirst }: Assets, outFolder: string): WranglerBindings {

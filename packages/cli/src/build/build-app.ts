@@ -2,9 +2,19 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
 import type { Analysis, BuildResult, Diagnostic } from "@radical/analyzer";
-import { type HandlerPlan, type Manifest, type ModuleContent, terminalText } from "@radical/protocol";
+import {
+  BLOB_HANDLERS,
+  BLOBS_PATH,
+  type HandlerPlan,
+  handlersWith,
+  hasBlobs,
+  type Manifest,
+  type ModuleContent,
+  terminalText,
+} from "@radical/protocol";
 import { abiOf, moduleHash } from "@radical/wasm-host";
-import type { NotFound, ResolvedConfig } from "../config/config.ts";
+import type { ResolvedConfig } from "../config/config.ts";
+import type { NotFound } from "../config/schema.ts";
 import { CommandError, messageOf } from "../command-error.ts";
 import type { Project } from "../config/load-config.ts";
 import { bundleEntry, type EntryError } from "./bundle-entry.ts";
@@ -116,7 +126,7 @@ export async function buildApp(
     manifest,
     content,
     worker: entry?.worker ?? (await bundleAppWorker()),
-    assets: staticFiles === null ? null : assetsOf(root, config, staticFiles),
+    assets: staticFiles === null ? null : assetsOf(root, config, staticFiles, hasBlobs(report.records)),
     leftOutFiles: staticFiles?.leftOut ?? [],
     workerTypes: entry === null ? null : generateWorkerTypes(manifest),
     types: generateHandlerTypes(manifest),
@@ -156,9 +166,10 @@ export async function sourceFolders(
   };
 }
 
-function assetsOf(root: string, { assets }: ResolvedConfig, { files }: StaticFiles): Assets {
+function assetsOf(root: string, { assets }: ResolvedConfig, { files }: StaticFiles, withBlobs: boolean): Assets {
   const { folder, notFound, workerFirst } = assets;
-  return { folder: join(root, folder), notFound, workerFirst: ["/api/*", ...workerFirst], files };
+  const own = ["/api/*", ...(withBlobs ? [BLOBS_PATH, `${BLOBS_PATH}/*`] : [])];
+  return { folder: join(root, folder), notFound, workerFirst: [...own, ...workerFirst], files };
 }
 
 function foldersOf({ assets: { folder } }: ResolvedConfig, found: StaticFiles | null): readonly string[] {
@@ -221,7 +232,12 @@ function contentOf({ limits }: ResolvedConfig, report: BuildResult): ModuleConte
   return {
     abi: abiOf([wasm, rwWasm], indexes),
     limits,
-    handlers: Object.fromEntries(handlers.map(({ name, plan, tables }) => [name, { plan: plan.kind, tables }])),
+    handlers: {
+      ...Object.fromEntries(handlers.map(({ name, plan, tables }) => [name, { plan: plan.kind, tables }])),
+      ...(hasBlobs(records)
+        ? handlersWith(Object.fromEntries(BLOB_HANDLERS.map((name) => [name, "near-storage"])))
+        : {}),
+    },
     ...(indexes.length > 0 ? { indexes } : {}),
     wasm: withStoredTypes(wasm, { tables: tableTypes(report), records }),
     rwWasm,

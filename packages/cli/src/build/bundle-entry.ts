@@ -41,7 +41,7 @@ const BOUND_RUNTIME = `${PARTS}
 import { bindRadical, entryOf } from "@radical/runtime";
 
 export const createRadical = bindRadical({ manifest, f, rw });
-export const entry = (application) => entryOf(application, manifest);
+export const entry = (application) => entryOf(application, { manifest, f, rw });
 `;
 
 /** The same for `radical dev`: its module can be replaced while it runs. */

@@ -5,8 +5,17 @@
 import { readFile, readdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, posix, sep } from "node:path";
+import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
-import type { Analysis, BuildInput, BuildResult, Diagnostic, Explanation, Transformation } from "@radical/analyzer";
+import type {
+  Analysis,
+  BuildInput,
+  BuildResult,
+  DataProgram,
+  Diagnostic,
+  Explanation,
+  Transformation,
+} from "@radical/analyzer";
 import { CommandError } from "../command-error.ts";
 
 /** What has a text with code frames: diagnostics, also the reasons of the handlers that are recorded, and explanations. */
@@ -40,8 +49,8 @@ export type CompileQuestion = Pick<
   "sources" | "handlerFiles" | "optimize" | "explain" | "emitIr" | "modules" | "log" | "rewritten"
 >;
 
-/** What the thread is asked for: an application, or the program that `radical data` writes with. */
-export type ThreadQuestion = CompileQuestion | "data-program";
+/** What the thread is asked for: an application, or a program of `radical data`. */
+export type ThreadQuestion = CompileQuestion | DataProgram;
 
 export type CompileAnswer =
   | { readonly kind: "analyzed"; readonly analysis: AnalysisReport }
@@ -55,8 +64,8 @@ export interface Compiler {
    * there is WebAssembly, unless there are errors.
    */
   compile(question: CompileQuestion, onAnalyzed?: (analysis: AnalysisReport) => void): Promise<Compilation>;
-  /** The program by which `radical data` writes items. Not beside another call. */
-  dataProgram(): Promise<Uint8Array>;
+  /** A program by which `radical data` works on items. Not beside another call. */
+  dataProgram(program: DataProgram): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
@@ -104,14 +113,18 @@ export async function startCompiler({ colours, isKept = false }: CompilerOptions
   // The thread loads the compiler meanwhile.
   const [sdk, stdlib] = await Promise.all([
     readTree(packageFolder("@radical/sdk", "assembly")),
-    readTree(packageFolder("assemblyscript", "std/assembly")),
+    readTree(
+      extension === "js"
+        ? fileURLToPath(new URL("../compiler/std", import.meta.url))
+        : packageFolder("assemblyscript", "std/assembly"),
+    ),
   ]);
   const library: CompilerLibrary = { sdk: [...sdk].map(([path, text]) => ({ path, text })), stdlib, colours, isKept };
   thread.postMessage(library);
 
   return {
     compile: async (question, onAnalyzed) => (await ask(question, "compiled", onAnalyzed)).compilation,
-    dataProgram: async () => (await ask("data-program", "data-program")).wasm,
+    dataProgram: async (program) => (await ask(program, "data-program")).wasm,
     close: async () => {
       await thread.terminate();
     },

@@ -50,8 +50,8 @@ function optimizeWasm(isOn: boolean): void {
 
 function answerTo(question: ThreadQuestion): void {
   const answer = (given: CompileAnswer): void => port!.postMessage(given);
-  if (question === "data-program") {
-    answer({ kind: "data-program", wasm: compileDataProgram(library) });
+  if (typeof question === "string") {
+    answer({ kind: "data-program", wasm: compileDataProgram(library, question) });
     return;
   }
   const input: BuildInput = { ...question, ...library };

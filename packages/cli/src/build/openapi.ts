@@ -4,7 +4,9 @@
  */
 import {
   API_PATH,
+  BLOBS_PATH,
   type HandlerManifest,
+  hasBlobs,
   INTEGER_RANGES,
   type Manifest,
   type NamedType,
@@ -165,15 +167,18 @@ export function generateOpenApi(manifest: Manifest): string {
     openapi: "3.1.1",
     info: { title: manifest.application, version: manifest.module.slice(0, 12) },
     servers: [{ url: "/" }],
-    paths: Object.fromEntries(
-      Object.entries(manifest.handlers).map(([name, handler]) => [
-        pathOf(name),
-        {
-          ...(handler.readOnly ? { get: operationOf(name, handler, "get") } : {}),
-          post: operationOf(name, handler, "post"),
-        },
-      ]),
-    ),
+    paths: {
+      ...Object.fromEntries(
+        Object.entries(manifest.handlers).map(([name, handler]) => [
+          pathOf(name),
+          {
+            ...(handler.readOnly ? { get: operationOf(name, handler, "get") } : {}),
+            post: operationOf(name, handler, "post"),
+          },
+        ]),
+      ),
+      ...(hasBlobs(manifest.records) ? BLOB_PATHS : {}),
+    },
     components: { ...COMPONENTS, schemas: { ...ERROR_SCHEMA, ...Object.fromEntries([...named, ...schemas]) } },
   };
   return `${JSON.stringify(document, null, 2)}\n`;
@@ -219,6 +224,46 @@ function errorResponse({ abortCodes = [] }: HandlerManifest): Schema {
     content: { "application/json": { schema: { allOf: [{ $ref: "#/components/schemas/Radical.Error" }, own] } } },
   };
 }
+
+const BYTES = { "*/*": { schema: { type: "string", contentMediaType: "application/octet-stream" } } };
+const BLOB = {
+  type: "object",
+  properties: {
+    hash: { type: "string", pattern: "^[0-9a-f]{64}$" },
+    size: { type: "integer", minimum: 0 },
+    type: { type: "string" },
+  },
+  required: ["hash", "size", "type"],
+};
+
+const BLOB_PATHS: Schema = {
+  [BLOBS_PATH]: {
+    put: {
+      operationId: "blobs.put",
+      summary: "Puts bytes, and answers the Blob that handlers take.",
+      requestBody: { required: true, content: BYTES },
+      responses: {
+        "200": { description: "The bytes were there.", content: { "application/json": { schema: BLOB } } },
+        "201": { description: "The bytes are new.", content: { "application/json": { schema: BLOB } } },
+        "503": { $ref: "#/components/responses/Later" },
+        default: { $ref: "#/components/responses/Error" },
+      },
+    },
+  },
+  [`${BLOBS_PATH}/{hash}`]: {
+    get: {
+      operationId: "blobs.get",
+      summary: "The bytes of a Blob, which never change.",
+      parameters: [{ name: "hash", in: "path", required: true, schema: BLOB.properties.hash }],
+      responses: {
+        "200": { description: "The bytes, with the type that was put.", content: BYTES },
+        "206": { description: "The part of the header `range`.", content: BYTES },
+        "304": { description: "The client has the bytes." },
+        default: { $ref: "#/components/responses/Error" },
+      },
+    },
+  },
+};
 
 /** A GET that accepts events is answered with the results as they change. */
 const EVENTS = {

@@ -4,7 +4,16 @@
  * Numbers of every kind are `number`. A 64-bit integer may be sent as a `bigint` too; in a result one beyond 2^53 is
  * rounded by `JSON.parse`, so a handler that must keep all digits returns a string.
  */
-import type { Field, HandlerManifest, Manifest, NamedType, Parameter, RecordType, ValueType } from "@radical/protocol";
+import {
+  type Field,
+  type HandlerManifest,
+  isBlobRecord,
+  type Manifest,
+  type NamedType,
+  type Parameter,
+  type RecordType,
+  type ValueType,
+} from "@radical/protocol";
 
 /** Which way a value goes: fields with an initializer may be left out on the way in only. */
 type Direction = "arguments" | "result";
@@ -19,10 +28,10 @@ export interface GeneratedTypes {
 /** Names that the generated text itself uses, so that types of the application can't have them there. */
 export const RESERVED: ReadonlySet<string> = new Set(
   (
-    "AbortController AbortSignal Answered Arguments Array AsyncGenerator AsyncIterable AsyncIterableIterator CallError CallOptions Called Calls Client ClientOptions Context CorsOptions Date Error ErrorFields " +
-    "HANDLERS HandlerName Handlers Headers JSON LIVE Live LiveEvent LiveOptions Math Number Object Promise READ_ONLY Radical RadicalClientError RadicalOptions Readonly Record Request RequestInit " +
-    "Response SILENT_MS SPECULATIVE STALE_MS Set Speculation SpeculationEvent String Symbol TextDecoder TypeError URL URLSearchParams abortCode addressOf any bigint boolean callHandler callable createClient " +
-    "createRadical crypto errorOf eventsOf fetch jsonOf lastOf linesOf liveResults location never newKey null number object openLive queryOf setTimeout speculate string symbol undefined " +
+    "AbortController AbortSignal Answered Arguments Array AsyncGenerator AsyncIterable AsyncIterableIterator ArrayBuffer Blob BlobOptions CallError CallOptions Called Calls Client ClientOptions Context CorsOptions Date Error ErrorFields " +
+    "HANDLERS HandlerName Handlers Headers JSON LIVE Live LiveEvent LiveOptions Math NonNullable Number Object Pick Promise PutOptions READ_ONLY Radical RadicalClientError RadicalOptions Readonly Record Request RequestInit " +
+    "Response SILENT_MS SPECULATIVE STALE_MS Set Speculation SpeculationEvent String Symbol TextDecoder TypeError Uint8Array URL URLSearchParams abortCode addressOf any blobsOf bigint boolean callHandler callable createClient " +
+    "createRadical crypto errorOf eventsOf fetch jsonOf lastOf linesOf liveResults location never newKey null number object openLive originOf putBlob queryOf setTimeout speculate string symbol undefined " +
     "unknown void wait wholeOf"
   ).split(" "),
 );
@@ -214,6 +223,8 @@ export function differingRecords(manifest: Manifest): ReadonlySet<string> {
   for (let size = -1; size !== found.size;) {
     size = found.size;
     for (const record of Object.values(manifest.records)) {
+      // A client sends the Blob that it was answered.
+      if (isBlobRecord(record)) continue;
       const isOther = (field: Field): boolean => (field.optional && field.absent !== true) || differs(field.type);
       if (record.fields.some(isOther)) found.add(record.name);
     }

@@ -32,6 +32,16 @@ export interface RadicalOptions<Bindings = unknown> {
   readonly authenticate?: (request: Request, env: Bindings) => string | null | Promise<string | null>;
   /** Without it only pages of the application's own origin may call. */
   readonly cors?: CorsOptions;
+  /** Without it nobody may put blobs in a deployment. */
+  readonly blobs?: BlobOptions<Bindings>;
+}
+
+export interface BlobOptions<Bindings = unknown> {
+  /**
+   * Whether the bytes of the request may be put, on behalf of the caller that \`authenticate\` has found. It may throw a
+   * \`CallError\` instead. It is given the head of the request, with its \`content-type\` and its \`content-length\`.
+   */
+  readonly authorize: (request: Request, env: Bindings, caller: string | null) => boolean | Promise<boolean>;
 }
 
 export interface CorsOptions {
@@ -73,7 +83,7 @@ export interface Calls {
 export interface Radical<Bindings = unknown> {
   /** Handlers in process. Without a context the platform's current one keeps the Worker alive for the followup. */
   (env: Bindings, context?: Context): Calls;
-  /** Answers \`/api/<handler>\`. */
+  /** Answers \`/api/<handler>\`, and \`/blobs\` of an application with Blobs. */
   readonly fetch: (request: Request, env: Bindings, context: Context) => Promise<Response>;
 }
 

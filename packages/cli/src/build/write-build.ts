@@ -1,9 +1,10 @@
 /** Writes a build to the project's output folder. */
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { hasBlobs } from "@radical/protocol";
 import { CommandError, messageOf } from "../command-error.ts";
 import type { Project } from "../config/load-config.ts";
-import { bindingsOf } from "./bindings.ts";
+import { blobBindings, bindingsOf } from "./bindings.ts";
 import type { AppBuild } from "./build-app.ts";
 
 export interface WrittenFile {
@@ -36,7 +37,13 @@ async function writeFiles({ root, config }: Project, app: AppBuild): Promise<rea
     ["handlers.d.ts", app.types],
     ["client.ts", app.client],
     ["openapi.json", app.openApi],
-    ["bindings.json", jsonText(bindingsOf(app.manifest.cache, app.assets, folder))],
+    [
+      "bindings.json",
+      jsonText({
+        ...bindingsOf(app.manifest.cache, app.assets, folder),
+        ...(hasBlobs(app.manifest.records) ? blobBindings(config.blobs.bucket) : {}),
+      }),
+    ],
     ["manifest.json", jsonText(app.manifest)],
   ];
   const written: WrittenFile[] = [];

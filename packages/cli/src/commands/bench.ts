@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
 import type { MeasurementOptions } from "../bench/measurement.ts";
 import { CommandError, EXIT_FAILED, EXIT_USAGE } from "../command-error.ts";
-import { type Location, PAPER_LOCATIONS } from "../config/config.ts";
+import { type Location, PAPER_LOCATIONS } from "../config/locations.ts";
 import { loadProject } from "../config/load-config.ts";
 import { untilSignal } from "../operate/until-signal.ts";
 import { createTerminal, print } from "../terminal/terminal.ts";

@@ -43,9 +43,17 @@ export const dataCommand: Program = {
         words: "print the tables, or the items of one",
         options: {
           table: { kind: "operand", optional: true, words: "name of the table" },
+          prefix: { kind: "text", placeholder: "text", words: "only items whose keys begin so" },
+          limit: { kind: "number", least: 1, unit: "items", words: "at most so many of the table" },
+          hidden: { kind: "flag", words: "also the tables of index entries" },
           ...COMMON,
         },
-        examples: [["radical data list"], ["radical data list users --json"]],
+        examples: [
+          ["radical data list"],
+          ["radical data list --hidden", "with the entries of indexes"],
+          ["radical data list posts --prefix room1/ --limit 20"],
+          ["radical data list users --json", "whole lines; those for a terminal are as long as it is wide"],
+        ],
       },
       (options) => run(options, (work) => work.list(options.table, options)),
     ),
@@ -135,12 +143,31 @@ export const dataCommand: Program = {
           ["radical data rewrite posts --from room1/9d2f --rate 500"],
         ],
       },
-      (options) => {
-        const { signal, stopListening } = untilSignal();
-        return reported(options, async () =>
-          (await import("../data/rewrite-work.ts")).rewrite(options.table, options, signal),
-        ).finally(stopListening);
+      (options) =>
+        untilStopped(options, async (signal) => {
+          await (await import("../data/rewrite-work.ts")).rewrite(options.table, options, signal);
+        }),
+    ),
+    subcommand(
+      {
+        name: "check",
+        words: "compare items with the entries of their indexes",
+        options: {
+          tables: { kind: "operands", words: "only the indexes of these tables" },
+          ...COMMON,
+          repair: { kind: "flag", words: "correct entries, as their items are" },
+        },
+        exitCodes: [
+          "each item has its entries, or has them now, and each entry its item",
+          "there are differences, or an index can't be checked",
+          "wrong options",
+        ],
+        examples: [["radical data check"], ["radical data check posts --repair"]],
       },
+      (options) =>
+        untilStopped(options, async (signal) => {
+          await (await import("../data/check-work.ts")).check(options.tables, options, signal);
+        }),
     ),
   ],
   notes: `Works on the data of radical dev, whether that runs or not, or on the storage that --storage names. All that is written goes
@@ -168,4 +195,13 @@ type Work = typeof DataWork;
 /** The server is large: only who works on data waits for it. */
 function run(options: DataWork.DataOptions, work: (work: Work) => Promise<void>): Promise<void> {
   return reported(options, async () => work(await import("../data/data-work.ts")));
+}
+
+/** Of a command that takes long: Ctrl-C ends it between two executions. */
+function untilStopped(
+  options: Pick<DataWork.DataOptions, "json">,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const { signal, stopListening } = untilSignal();
+  return reported(options, () => work(signal)).finally(stopListening);
 }

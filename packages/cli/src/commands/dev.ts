@@ -2,12 +2,13 @@
 import { readFileSync } from "node:fs";
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
 import { CommandError, EXIT_FAILED, EXIT_OK } from "../command-error.ts";
-import { MAX_LOSS_PERCENT, MAX_ROUND_TRIP_MS, parseLocations, withCommonDistance } from "../config/config.ts";
+import { MAX_LOSS_PERCENT, MAX_ROUND_TRIP_MS, parseLocations, withCommonDistance } from "../config/locations.ts";
 import { loadProject } from "../config/load-config.ts";
 import type { DevEvent } from "../dev/dev-events.ts";
 import type { DevServer } from "../dev/start-dev.ts";
 import { KEYS_HINT, listenToKeys } from "../terminal/dev-keys.ts";
 import { devLine } from "../terminal/dev-lines.ts";
+import { PrimaryLine } from "../terminal/primary-line.ts";
 import { type Terminal, createTerminal, print } from "../terminal/terminal.ts";
 import { PROJECT, reportError, reported } from "./command.ts";
 
@@ -47,6 +48,11 @@ const DEV = {
       unit: "percent",
       words: "how much of what is sent between locations and primary is lost, and sent again",
     },
+    env: {
+      kind: "text",
+      placeholder: "name",
+      words: "environment of wrangler.jsonc that the Worker's bindings come from (default: its top level)",
+    },
     reset: { kind: "flag", words: "delete data and caches of earlier runs first" },
     acceptMisfits: {
       kind: "flag",
@@ -54,7 +60,8 @@ const DEV = {
     },
     central: {
       kind: "flag",
-      words: 'add a location "central" beside the primary that never speculates, to compare with',
+      words:
+        'add a location "central" beside the primary that never speculates, and show how long each call would wait for it',
     },
     noWatch: { kind: "flag", words: "don't rebuild on changes; the one build is optimized" },
     json: { kind: "flag", words: "one JSON object for each line of the log" },
@@ -93,14 +100,14 @@ async function dev(options: DevOptions): Promise<void> {
   const locations = withCommonDistance(named ?? project.config.dev.locations, common);
   // Not before it is needed: workerd's wrapper is large.
   const { startDev } = await import("../dev/start-dev.ts");
+  const primary = new PrimaryLine();
   const onEvent = (event: DevEvent): void => {
     if (json) {
       print(JSON.stringify(withoutFrames(event)));
       return;
     }
-    // The LVI server has told it of the same handler, once for all locations.
-    const line = event.event === "set_left" ? null : devLine(event, terminal);
-    if (line !== null) print(line);
+    for (const line of [primary.before(event, terminal), isToldOnce(event) ? null : devLine(event, terminal)])
+      if (line !== null) print(line);
   };
 
   // From here on, so that a signal during the start ends what has been started.
@@ -113,6 +120,7 @@ async function dev(options: DevOptions): Promise<void> {
     onEvent,
     ...port,
     locations,
+    ...(options.env === null ? {} : { environment: options.env }),
     reset: options.reset,
     acceptMisfits: options.acceptMisfits,
     host: options.host,
@@ -134,6 +142,11 @@ async function dev(options: DevOptions): Promise<void> {
   await stopAll(server);
   // Nothing is left to do, whatever a library may still have open.
   process.exit(EXIT_OK);
+}
+
+/** Whether another line tells the event for all locations: of the LVI server for the same handler, or of the primary. */
+function isToldOnce({ event }: DevEvent): boolean {
+  return event === "set_left" || event === "primary_unanswered";
 }
 
 /** Null: there is nobody at a keyboard. */

@@ -1,7 +1,15 @@
-import { type CacheChoice, DEFAULT_CACHE, DEFAULT_LIMITS, DEFAULT_READ_LEASE_MS } from "@radical/protocol";
+import {
+  type CacheChoice,
+  DEFAULT_BLOB_KEEP_HOURS,
+  DEFAULT_CACHE,
+  DEFAULT_LIMITS,
+  DEFAULT_MAX_BLOB_BYTES,
+  DEFAULT_READ_LEASE_MS,
+} from "@radical/protocol";
 import { expect, test } from "vitest";
 import { CommandError } from "../command-error.ts";
-import { PAPER_LOCATIONS, parseLocations, resolveConfig, withCommonDistance } from "./config.ts";
+import { resolveConfig } from "./config.ts";
+import { PAPER_LOCATIONS, parseLocations, withCommonDistance } from "./locations.ts";
 
 const FILE = "radical.config.ts";
 const FAR = { roundTripMs: 70, jitterMs: 4, lossPercent: 0.1 };
@@ -12,6 +20,7 @@ test("a name is enough; everything else has a default", () => {
     handlers: "handlers",
     worker: "src/worker.ts",
     assets: { folder: "public", notFound: "none", workerFirst: [], client: null },
+    blobs: { maxBytes: DEFAULT_MAX_BLOB_BYTES, keepHours: DEFAULT_BLOB_KEEP_HOURS, bucket: null },
     outDir: "dist",
     cache: DEFAULT_CACHE,
     readLeaseMs: DEFAULT_READ_LEASE_MS,
@@ -31,22 +40,27 @@ test("how the primary at AWS is made", () => {
 
   const wrong = {
     instanceType: "t3.micro",
-    zones: ["us-east-1a", "us-east-1b"],
+    zones: ["us-east-1a", "us-east-1a"],
     alarmEmail: "ann",
     shellAccess: 1,
     x: 2,
   };
   expect(() => resolveConfig({ name: "a", deploy: { region: "eu-central-1", primary: wrong } }, FILE)).toThrow(
     [
-      "deploy.primary.x is not a field; the fields are instanceType, zones, alarmEmail, shellAccess",
       'deploy.primary.instanceType must be an ARM type like "t4g.small", not "t3.micro"',
-      'deploy.primary.zones must be two different zones of eu-central-1, like ["eu-central-1a", "eu-central-1b"], not ["us-east-1a","us-east-1b"]',
+      'deploy.primary.zones must be two different zones of a region, like ["eu-central-1a", "eu-central-1b"], not ["us-east-1a","us-east-1a"]',
       'deploy.primary.alarmEmail must be a mail address, not "ann"',
       "deploy.primary.shellAccess must be true or false, not 1",
+      "deploy.primary.x is not a field; the fields are instanceType, zones, alarmEmail, shellAccess",
     ]
       .map((problem) => `${FILE}: ${problem}`)
       .join("\n"),
   );
+  const elsewhere = { region: "eu-central-1", primary: { zones: ["us-east-1a", "us-east-1b"] } };
+  expect(() => resolveConfig({ name: "a", deploy: elsewhere }, FILE)).toThrow(
+    'deploy.primary.zones must be two different zones of eu-central-1, like ["eu-central-1a", "eu-central-1b"], not ["us-east-1a","us-east-1b"]',
+  );
+  expect(resolveConfig({ name: "a", deploy: { primary: { alarmEmail: undefined } } }, FILE).deploy.aws).toEqual({});
   expect(() => resolveConfig({ name: "a", deploy: { primary: 1 } }, FILE)).toThrow(
     "deploy.primary must be the URL of the LVI server, or an object, not 1",
   );
@@ -114,7 +128,7 @@ test.each([
   [{ name: "a", limits: { memory: 3 } }, /limits\.memory is not a field; the fields are fuel/],
   [{ name: "a", limits: { fuel: 0 } }, /limits\.fuel must be a whole number from 1 to 1000000000000, not 0/],
   [{ name: "a", limits: { fuel: "much" } }, /limits\.fuel must be a whole number/],
-  [{ name: "a", cache: "redis" }, /cache must be one of "durable-object", "kv", "memory", not "redis"/],
+  [{ name: "a", cache: "redis" }, /cache must be one of "durable-object", "kv", "memory", or an object, not "redis"/],
   [{ name: "a", cache: 3 }, /cache must be one of .*, or an object, not 3/],
   [{ name: "a", cache: { kind: "d1" } }, /cache\.kind must be one of/],
   [
@@ -133,9 +147,17 @@ test.each([
   [{ name: "a", assets: "public" }, /assets must be an object/],
   [{ name: "a", assets: { folder: "/public" } }, /assets\.folder must be/],
   [{ name: "a", assets: { notFound: "index" } }, /assets\.notFound must be one of "none", "404-page"/],
-  [{ name: "a", assets: { workerFirst: ["login"] } }, /assets\.workerFirst must be a list of paths/],
+  [
+    { name: "a", assets: { workerFirst: ["/a", "login"] } },
+    /assets\.workerFirst\.1 must be a path like .*, not "login"/,
+  ],
+  [{ name: "a", assets: { workerFirst: "/login" } }, /assets\.workerFirst must be a list of paths/],
+  [{ name: "a", assets: [] }, /assets must be an object, not \[\]/],
   [{ name: "a", assets: { client: "client.ts" } }, /assets\.client must be the relative path of a JavaScript file/],
   [{ name: "a", assets: { client: "../client.js" } }, /assets\.client must be/],
+  [{ name: "a", blobs: { maxBytes: 0 } }, /blobs\.maxBytes must be a whole number of bytes from 1 to 67108864, not 0/],
+  [{ name: "a", blobs: { keepHours: 0.5 } }, /blobs\.keepHours must be a whole number of hours/],
+  [{ name: "a", blobs: { bucket: "My" } }, /blobs\.bucket must be 3 to 63 lowercase letters/],
   [{ name: "a", dev: 3 }, /dev must be an object/],
   [{ name: "a", dev: { port: "80" } }, /dev\.port must be an integer from 0 to 65535, not "80"/],
   [{ name: "a", dev: { locations: {} } }, /dev\.locations must be/],
@@ -164,6 +186,17 @@ test.each([
 test("every wrong field is named at once", () => {
   const error = thrownBy(() => resolveConfig({ name: 1, dev: { port: -1 } }, FILE));
   expect(error.message.split("\n")).toHaveLength(2);
+  const unknown = { name: "a", one: 1, two: 2, cache: { three: 3, kind: "kv", memoryBytes: -1 } };
+  expect(
+    thrownBy(() => resolveConfig(unknown, FILE))
+      .message.split("\n")
+      .toSorted(),
+  ).toEqual([
+    expect.stringMatching(/cache\.memoryBytes must be/),
+    expect.stringMatching(/cache\.three is not a field/),
+    expect.stringMatching(/ one is not a field/),
+    expect.stringMatching(/ two is not a field/),
+  ]);
 });
 
 test("--locations", () => {

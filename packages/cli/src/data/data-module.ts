@@ -26,7 +26,8 @@ import type { DataServer } from "./data-server.ts";
 
 /** Most items of one execution, so that it is one transaction of every storage. */
 export const MAX_BATCH = 90;
-const MAX_BATCH_BYTES = 1024 * 1024;
+/** Most bytes of values of one execution, unless a single item has more. */
+export const MAX_BATCH_BYTES = 1024 * 1024;
 
 const ATTEMPT_MS = 15_000;
 const MAX_ATTEMPTS = 20;

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { seedItems } from "./data-work.ts";
+import { seedItems, shortenedTo } from "./data-work.ts";
 
 let root: string;
 beforeAll(async () => {
@@ -33,4 +33,12 @@ test.each([
     name: "CommandError",
     message: expect.stringMatching(message) as unknown,
   });
+});
+
+test("a line is as long as the terminal is wide, and whole where there is none", () => {
+  expect(shortenedTo(undefined, "ann  a long value")).toBe("ann  a long value");
+  expect(shortenedTo(17, "ann  a long value")).toBe("ann  a long value");
+  expect(shortenedTo(8, "ann  a long value")).toBe("ann  a …");
+  expect(shortenedTo(6, "ann  😀😀")).toBe("ann  …");
+  expect(shortenedTo(7, "ann  😀😀")).toBe("ann  😀😀");
 });

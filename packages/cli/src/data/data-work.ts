@@ -54,25 +54,68 @@ export async function get(table: string, key: string, options: DataOptions): Pro
   print(options.json ? line : valueOf(line));
 }
 
-export async function list(table: string | null, options: DataOptions): Promise<void> {
-  const json = options.json;
+export interface ListOptions extends DataOptions {
+  /** Whether tables of index entries are listed too. */
+  readonly hidden: boolean;
+  /** Of the keys; null: all. */
+  readonly prefix: string | null;
+  /** Most items; null: all. */
+  readonly limit: number | null;
+}
+
+export async function list(table: string | null, options: ListOptions): Promise<void> {
+  if (table !== null) return listItems(table, options);
+  const given = options.prefix !== null ? "--prefix" : options.limit !== null ? "--limit" : null;
+  if (given !== null)
+    throw new CommandError(
+      "usage",
+      `${given} is about the items of a table, and no table is named.`,
+      `Name one: radical data list <table> ${given} …`,
+      { exitCode: EXIT_USAGE },
+    );
+  await listTables(options);
+}
+
+async function listTables({ hidden, json, ...options }: ListOptions): Promise<void> {
   const counts = new Map<string, number>();
-  await reading(options, async (reader) => {
-    for await (const { unit, value } of reader.items(table)) {
+  await reading({ ...options, json }, async (reader) => {
+    for await (const { unit } of reader.items(null)) {
       const place = splitUnit(unit);
-      if (table === null && isHiddenTable(place.table)) continue;
-      counts.set(place.table, (counts.get(place.table) ?? 0) + 1);
-      if (table === null) continue;
-      const line = itemToJson({ ...place, value });
-      print(json ? line : `${terminalText(place.key)}  ${valueOf(line)}`);
+      if (hidden || !isHiddenTable(place.table)) counts.set(place.table, (counts.get(place.table) ?? 0) + 1);
     }
   });
-  if (table !== null) return;
   const width = Math.max(0, ...[...counts.keys()].map((name) => terminalText(name).length));
   for (const [name, items] of [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1)))
     print(
       json ? JSON.stringify({ table: name, items }) : `${terminalText(name).padEnd(width)}  ${counted(items, "item")}`,
     );
+}
+
+async function listItems(table: string, options: ListOptions): Promise<void> {
+  const { json, prefix, limit } = options;
+  // Without a terminal there is none.
+  const { columns } = process.stdout as { readonly columns?: number };
+  let left = limit ?? Number.POSITIVE_INFINITY;
+  await reading(options, async (reader) => {
+    // One more tells whether there are more.
+    for await (const { unit, value } of reader.itemsWith(table, prefix ?? "", limit === null ? null : limit + 1)) {
+      if (left-- === 0) {
+        createTerminal({ quiet: json }).note(
+          `There are more than ${counted(limit ?? 0, "item")}: see --limit and --prefix.`,
+        );
+        return;
+      }
+      const place = splitUnit(unit);
+      const line = itemToJson({ ...place, value });
+      print(json ? line : shortenedTo(columns, `${terminalText(place.key)}  ${valueOf(line)}`));
+    }
+  });
+}
+
+/** `columns`: of the terminal; undefined: there is none, and the whole line is printed. */
+export function shortenedTo(columns: number | undefined, line: string): string {
+  const characters = columns === undefined ? [] : Array.from(line);
+  return columns === undefined || characters.length <= columns ? line : `${characters.slice(0, columns - 1).join("")}…`;
 }
 
 export async function exportItems(tables: readonly string[], options: DataOptions): Promise<void> {
@@ -88,7 +131,7 @@ export async function exportItems(tables: readonly string[], options: DataOption
 }
 
 /** The value of a line: the rest of it, as it is written. */
-function valueOf(line: string): string {
+export function valueOf(line: string): string {
   const parsed = JSON.parse(line) as { readonly table: string; readonly key: string; readonly value?: unknown };
   const head = `{"table":${JSON.stringify(parsed.table)},"key":${JSON.stringify(parsed.key)},"value":`;
   return line.startsWith(head) ? line.slice(head.length, -1) : line;
@@ -222,7 +265,7 @@ async function writeAll(
   try {
     const types = untyped ? null : await terminal.during("Reading types", typesOf(project, compiler));
     const items = itemsOf(types);
-    const program = await compiler.dataProgram();
+    const program = await compiler.dataProgram("data");
     if (place.isDev) await makeStateFolder(place.stateFolder);
     const write = (server: DataServer): Promise<number> => writeItems(server, program, items);
     return { items, done: await terminal.during("Writing", withServer(place, write)) };

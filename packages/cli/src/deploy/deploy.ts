@@ -309,8 +309,17 @@ function settingsOf({
 }: Pick<DeployOptions, "project" | "target" | "region">): PrimarySettings {
   const { application, environment } = target;
   const { deploy: configured, readLeaseMs } = project.config;
-  const given = region ?? configured.region;
-  return { ...DEFAULT_PRIMARY_SETTINGS, ...configured.aws, readLeaseMs, application, environment, region: given };
+  const { aws } = configured;
+  return {
+    instanceType: aws.instanceType ?? DEFAULT_PRIMARY_SETTINGS.instanceType,
+    zones: aws.zones ?? DEFAULT_PRIMARY_SETTINGS.zones,
+    alarmEmail: aws.alarmEmail ?? DEFAULT_PRIMARY_SETTINGS.alarmEmail,
+    shellAccess: aws.shellAccess ?? DEFAULT_PRIMARY_SETTINGS.shellAccess,
+    readLeaseMs,
+    application,
+    environment,
+    region: region ?? configured.region,
+  };
 }
 
 /** The CloudFormation template with which a first deployment would make the primary at AWS. Asks nobody. */

@@ -103,6 +103,11 @@ function workerStep({ api, account, worker, versions }: OpenEdge, description: s
           { exitCode: EXIT_USAGE },
         );
       }
+      for (const { name, bucket_name: bucket } of live.bindings)
+        if (name === "RADICAL_BLOBS" && bucket !== undefined)
+          stays.push(
+            `R2 bucket ${bucket}: it has the bytes of blobs; remove it in the dashboard, under R2, if nobody needs them`,
+          );
       const hasObjects = live.bindings.some(
         ({ type, name }) => type === "durable_object_namespace" && !name.startsWith("RADICAL_"),
       );

@@ -10,6 +10,7 @@ test("names follow from application and environment, and two of these never shar
     name: "my-shop-staging",
     relay: "my-shop-staging-primary",
     cacheNamespace: "my-shop-staging-cache",
+    bucket: "my-shop-staging-blobs",
   });
 });
 

@@ -16,6 +16,8 @@ export interface Target {
   readonly relay: string;
   /** Title of the KV namespace of the caches, if there is one. */
   readonly cacheNamespace: string;
+  /** The R2 bucket with the bytes of blobs, unless the config names another one. */
+  readonly bucket: string;
 }
 
 /** Without dashes: so the last dash of a name separates application and environment. */
@@ -42,7 +44,7 @@ export function targetOf(application: string, environment: string): Target {
       "choose a shorter name for the environment, or for the application in radical.config.ts",
     );
   }
-  return { application, environment, name, relay, cacheNamespace: `${name}-cache` };
+  return { application, environment, name, relay, cacheNamespace: `${name}-cache`, bucket: `${name}-blobs` };
 }
 
 function usage(message: string, hint: string): CommandError {

@@ -2,9 +2,11 @@
 import { posix } from "node:path";
 import { type BuildOutcome, buildApp, countDiagnostics, framesOf, plansOf, sourceFolders } from "../build/build-app.ts";
 import { EntryError } from "../build/bundle-entry.ts";
-import type { AnalysisReport, Compiler } from "../build/compile.ts";
+import type { AnalysisReport, Compilation, Compiler } from "../build/compile.ts";
 import { writeSources } from "../build/write-build.ts";
+import { DEV_VARS_FILE } from "../config/dev-vars.ts";
 import { CONFIG_FILE, type Project } from "../config/load-config.ts";
+import { USER_CONFIG_FILES } from "../config/user-config.ts";
 import { counted } from "../terminal/terminal.ts";
 import type { BuildState } from "./build-state.ts";
 import type { DevEvent } from "./dev-events.ts";
@@ -26,9 +28,16 @@ export class Builder {
   /** The folders of the last build, whatever came of it. They are watched. */
   #folders: readonly string[] = [];
   #assetFolders: readonly string[] = [];
+  /** Of the last good build. */
+  #report: Compilation | null = null;
 
   constructor(options: BuilderOptions) {
     this.#options = options;
+  }
+
+  /** Of the last good build; null: there was none. */
+  get report(): Compilation | null {
+    return this.#report;
   }
 
   /** `changed` is empty for the first one; `serving`: the module that serves meanwhile. */
@@ -37,6 +46,7 @@ export class Builder {
     try {
       const outcome = await buildAndTell(project, compiler, changed, this.#told, serving !== null, this.#options);
       ({ folders: this.#folders, assetFolders: this.#assetFolders } = outcome);
+      if (outcome.app !== null) this.#report = outcome.report;
       return { app: outcome.app, state: stateOf(outcome, serving) };
     } catch (error) {
       // The application's own Worker can't be bundled, say.
@@ -54,14 +64,14 @@ export class Builder {
       project.root,
       // A folder itself: one that was not there is made. Static files are read when they are asked for.
       (path, change) =>
-        path === CONFIG_FILE ||
+        isReadAtStart(path) ||
         this.#folders.includes(path) ||
         this.#assetFolders.includes(path) ||
         (path.endsWith(".ts") && this.#folders.includes(posix.dirname(path))) ||
         (change === "rename" && this.#assetFolders.includes(posix.dirname(path))),
       (paths) => {
-        if (paths.includes(CONFIG_FILE)) onEvent({ event: "config_changed" });
-        const changed = paths.filter((path) => path !== CONFIG_FILE);
+        for (const file of paths.filter(isReadAtStart)) onEvent({ event: "config_changed", file });
+        const changed = paths.filter((path) => !isReadAtStart(path));
         if (changed.length === 0) return;
         // A folder that is new is watched before it is read: what comes into it meanwhile is another change.
         watcher.setFolders(watched());
@@ -71,6 +81,11 @@ export class Builder {
     watcher.setFolders(watched());
     return watcher;
   }
+}
+
+/** Whether `radical dev` reads the file when it starts, and not again. */
+function isReadAtStart(path: string): boolean {
+  return [CONFIG_FILE, DEV_VARS_FILE, ...USER_CONFIG_FILES].includes(path);
 }
 
 function stateOf({ app, report }: BuildOutcome, serving: string | null): BuildState {

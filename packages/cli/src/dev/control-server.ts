@@ -9,13 +9,17 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import { LineStream, type LogRing } from "@radical/lvi-server";
 import { errorBody } from "@radical/protocol";
 import { CommandError, messageOf } from "../command-error.ts";
-import { BUILD_ERROR_HEADER, OPENAPI_PATH } from "../local/internal-requests.ts";
+import { BUILD_ERROR_HEADER, CONTROL_PREFIX, OPENAPI_PATH } from "../local/internal-requests.ts";
 import type { BuildState } from "./build-state.ts";
 import { type FaultChange, type Faults, readFaultChange } from "../local/faults.ts";
+import { answerDashboard, type DashboardOptions } from "./dashboard-server.ts";
+import { jsonOf } from "./json-body.ts";
 import { isMeantFor, isOfAnotherOrigin } from "./loopback.ts";
 
 export const FAULTS_PATH = "/__radical/faults";
 const BUILD_PATH = "/__radical/build";
+/** Has the first location collect the blobs that nobody names, as it does each hour. */
+export const COLLECT_BLOBS_PATH = "/__radical/collect-blobs";
 /** What the locations log: the last lines, and those to come. */
 export const LOCATIONS_LOG_PATH = "/__radical/log";
 const HEARTBEAT_MS = 10_000;
@@ -27,6 +31,8 @@ export interface Control {
   readonly faults: () => Faults;
   /** Resolves when it is done. */
   readonly change: (change: FaultChange) => Promise<Faults>;
+  /** Has a location collect the blobs that nobody names. */
+  readonly collectBlobs: (location: string) => Promise<void>;
 }
 
 export interface ControlServer {
@@ -40,10 +46,11 @@ export interface ControlOptions {
   readonly control: () => Control | null;
   /** Of the locations. */
   readonly log: LogRing;
+  /** The address of the dashboard, with the token of this run; null: there is none. */
+  readonly dashboardUrl?: () => string | null;
 }
 
 const HOST = "127.0.0.1";
-const MAX_BODY_BYTES = 64 * 1024;
 
 export interface Answer {
   readonly status: number;
@@ -51,9 +58,17 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export async function startControlServer(options: ControlOptions): Promise<ControlServer> {
-  const server = createServer((request, response) => answerControl(options, request, response));
-  const port = await listen(server, HOST, 0);
+/** On a port of its own, which is the origin of the dashboard too. */
+export async function startControlServer(
+  options: ControlOptions & { readonly dashboard: DashboardOptions | null },
+): Promise<ControlServer> {
+  let port = 0;
+  const server = createServer((request, response) =>
+    options.dashboard === null || request.url?.startsWith(CONTROL_PREFIX) === true
+      ? answerControl(options, request, response)
+      : answerDashboard(options.dashboard, port, request, response),
+  );
+  port = await listen(server, HOST, 0);
   return { url: `http://${HOST}:${port}`, close: () => closeServer(server) };
 }
 
@@ -66,6 +81,7 @@ async function respond(options: ControlOptions, request: IncomingMessage, respon
   let answer: Answer;
   try {
     const refusal = refusalOf(request);
+    if (refusal === null && request.url === CONTROL_PREFIX) return redirect(options, request, response);
     if (refusal === null && request.url === LOCATIONS_LOG_PATH) return follow(options.log, response);
     answer = refusal ?? (await answerTo(options, request));
   } catch (error) {
@@ -82,6 +98,21 @@ export function send(response: ServerResponse, { status, body, headers }: Answer
   response
     .writeHead(status, { "content-type": "application/json; charset=utf-8", "cache-control": "no-store", ...headers })
     .end(body);
+}
+
+/** Leads a browser to the dashboard. Only a person who opens this address in a browser gets there: the answer has the token. */
+function redirect({ dashboardUrl }: ControlOptions, { headers }: IncomingMessage, response: ServerResponse): void {
+  const url = dashboardUrl?.() ?? null;
+  const isOpened = headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
+  if (url !== null && isOpened)
+    return void response
+      .writeHead(302, { location: url, "cache-control": "no-store", "referrer-policy": "no-referrer" })
+      .end();
+  const message = url === null ? "radical dev has not started yet" : "the dashboard opens in a browser";
+  send(response, {
+    status: url === null ? 503 : 403,
+    body: errorBody(url === null ? "starting" : "not_opened", message, "Open this address in a browser."),
+  });
 }
 
 function follow(log: LogRing, response: ServerResponse): void {
@@ -117,24 +148,34 @@ async function answerTo({ build, control }: ControlOptions, request: IncomingMes
       const document = control()?.openApi();
       return document === undefined ? buildErrorAnswer(build()) : { status: 200, body: document };
     }
+    case COLLECT_BLOBS_PATH: {
+      const current = control();
+      if (current === null) return buildErrorAnswer(build());
+      const refusal = refusalOfPost(request);
+      if (refusal !== null) return refusal;
+      await current.collectBlobs(current.locations[0] ?? "");
+      return { status: 200, body: "{}" };
+    }
     case FAULTS_PATH: {
       const current = control();
       if (current === null) return buildErrorAnswer(build());
       if (request.method === "GET") return { status: 200, body: JSON.stringify(current.faults()) };
-      if (request.method !== "POST")
-        return { status: 405, body: errorBody("method_not_allowed", "GET or POST", "see docs/how-to/dev.md") };
-      // A page of the web would have to ask before it may send this type.
-      if (request.headers["content-type"]?.split(";")[0] !== "application/json")
-        return {
-          status: 415,
-          body: errorBody("not_json", "the body must be JSON", "set content-type: application/json"),
-        };
+      const refusal = refusalOfPost(request);
+      if (refusal !== null) return refusal;
       const change = readFaultChange(await jsonOf(request), current.locations);
       return { status: 200, body: JSON.stringify(await current.change(change)) };
     }
     default:
       return notFound;
   }
+}
+
+/** Null: it is a POST with JSON. A page of the web would have to ask before it may send this type. */
+function refusalOfPost({ method, headers }: IncomingMessage): Answer | null {
+  if (method !== "POST")
+    return { status: 405, body: errorBody("method_not_allowed", "GET or POST", "see docs/how-to/dev.md") };
+  if (headers["content-type"]?.split(";")[0] === "application/json") return null;
+  return { status: 415, body: errorBody("not_json", "the body must be JSON", "set content-type: application/json") };
 }
 
 /** What any request gets when there is no build that serves. */
@@ -160,21 +201,6 @@ export function buildErrorAnswer(state: BuildState): Answer {
 /** What the header `x-radical-build-error` says; empty if the build is good. */
 export function noticeOf(state: BuildState): string {
   return state.kind === "failed" ? `${state.words}; GET ${BUILD_PATH}` : "";
-}
-
-async function jsonOf(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > MAX_BODY_BYTES) throw new CommandError("request_too_large", "the body is too large", "send less");
-    chunks.push(chunk);
-  }
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString());
-  } catch {
-    throw new CommandError("invalid_json", "the body is no JSON", 'send for example {"primaryDown": true}');
-  }
 }
 
 /** The port. Throws what the system says. */

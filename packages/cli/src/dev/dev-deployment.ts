@@ -1,44 +1,56 @@
 /** The processes of `radical dev`: the LVI server, the locations with their links to it, and the one port in front of them. */
 import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
-import { parseEnv } from "node:util";
 import type { LogRing } from "@radical/lvi-server";
-import type { Manifest } from "@radical/protocol";
+import { type Life, lifeIn, type Manifest } from "@radical/protocol";
 import type { AppBuild } from "../build/build-app.ts";
 import { bundleAppWorker, bundleDevWorker, bundleOwnWorker } from "../build/bundle.ts";
+import type { Compilation } from "../build/compile.ts";
 import { linkStaticFiles } from "../build/static-files.ts";
-import type { Location } from "../config/config.ts";
+import { blobVarsOf } from "../config/blobs-schema.ts";
+import type { Location } from "../config/locations.ts";
 import type { LocalDeployment } from "../local/deployment.ts";
+import type { AppBindings } from "../local/app-bindings.ts";
 import { type FaultChange, type Faults, FaultSwitches } from "../local/faults.ts";
 import type { Edge, EdgeLocation, WorkerFiles } from "../local/miniflare.ts";
 import type { ProcessRecord } from "../local/process-record.ts";
 import { registerModule, untilServable } from "../local/register-module.ts";
 import type { BuildState } from "./build-state.ts";
+import { CentralEstimate } from "./central-estimate.ts";
 import { type Control, type ControlServer, startControlServer } from "./control-server.ts";
+import { Dashboard } from "./dashboard.ts";
+import { DashboardData } from "./dashboard-data.ts";
 import type { DevEvent } from "./dev-events.ts";
 import { CENTRAL, type DevOptions, type Link } from "./dev-options.ts";
 import { type FrontServer, startFrontServer } from "./front-server.ts";
 import { ShownExecutions } from "./handler-lines.ts";
 import { handlerLine, locationLine } from "./location-line.ts";
+import { LifeRing } from "./life-ring.ts";
 import { isLoopbackName } from "./loopback.ts";
+import { followPrimaryLives } from "./primary-lives.ts";
 import { removeRunning, writeRunning } from "./running-dev.ts";
 
 export interface DevDeploymentOptions extends Pick<
   DevOptions,
-  "central" | "vars" | "link" | "testHooks" | "followupTimeoutMs" | "signal" | "onEvent"
+  "project" | "central" | "link" | "testHooks" | "followupTimeoutMs" | "signal" | "onEvent"
 > {
   readonly local: LocalDeployment;
   readonly record: ProcessRecord;
-  /** The folder of the application. */
-  readonly root: string;
   readonly host: string;
   readonly port: number;
   readonly locations: readonly Location[];
   readonly readLeaseMs: number;
   readonly log: LogRing;
+  /** Of the application's own Worker. */
+  readonly vars: Readonly<Record<string, string>>;
+  /** Null: the application has no wrangler configuration. */
+  readonly bindings: Promise<AppBindings | null>;
   readonly build: () => BuildState;
+  /** Of the last good build; null: there is none. */
+  readonly report: () => Compilation | null;
+  /** The program that writes items. */
+  readonly dataProgram: () => Promise<Uint8Array>;
   /** Does this between builds. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
 }
@@ -48,6 +60,10 @@ export class DevDeployment {
   readonly #local: LocalDeployment;
   readonly #links = new Map<string, Link>();
   readonly #shown = new ShownExecutions();
+  readonly #central: CentralEstimate | null;
+  readonly #lives = new LifeRing();
+  /** Null: others than this machine may reach the port. */
+  readonly #dashboard: Dashboard | null;
   /** The build that serves, or is about to. A server is given its module when it starts. */
   #app: AppBuild | null = null;
   #control: Control | null = null;
@@ -55,10 +71,13 @@ export class DevDeployment {
   #front: FrontServer | null = null;
   #edge: Edge | null = null;
   #lviServer = "";
+  #isPrepared = false;
 
   constructor(options: DevDeploymentOptions) {
     this.#options = options;
     this.#local = options.local;
+    this.#central = options.central === true ? new CentralEstimate(options.locations) : null;
+    this.#dashboard = isLoopbackName(options.host) ? this.#makeDashboard() : null;
   }
 
   get url(): string {
@@ -71,6 +90,17 @@ export class DevDeployment {
     return this.#control;
   }
 
+  /** Something has happened that the dashboard shows. */
+  changed(): void {
+    this.#dashboard?.changed();
+  }
+
+  /** The address of the dashboard; null: there is none, or it does not listen yet. */
+  get dashboardUrl(): string | null {
+    const server = this.#controlServer;
+    return this.#dashboard === null || server === null ? null : `${server.url}/#${this.#dashboard.token}`;
+  }
+
   /** Listens; until a build serves, every request is answered with the state of the build. */
   async wait(): Promise<void> {
     const { url } = await this.#openFront();
@@ -80,12 +110,11 @@ export class DevDeployment {
   /** Starts the server, the first time. It has the module afterwards. */
   async prepare(app: AppBuild): Promise<void> {
     this.#app = app;
-    if (this.#controlServer !== null) return registerModule(this.#local.server.address(), this.#local.key, app);
+    if (this.#isPrepared) return registerModule(this.#local.server.address(), this.#local.key, app);
+    this.#isPrepared = true;
     const { local, locations, readLeaseMs, followupTimeoutMs, onEvent, signal, record } = this.#options;
     signal?.throwIfAborted();
-    const controlServer = await startControlServer(this.#controlOptions);
-    this.#controlServer = controlServer;
-    local.onStop(() => controlServer.close());
+    await this.#openControl();
     local.onStop(() => removeRunning(local.folder));
     await local.startServer({
       followupTimeoutMs: followupTimeoutMs ?? null,
@@ -95,27 +124,39 @@ export class DevDeployment {
         await registerModule(address, local.key, this.#app!);
         this.#lviServer = `http://${address.host}:${address.port}`;
         await this.#tellRunning();
+        this.#dashboard?.serverChanged(true, restarted);
         onEvent({ event: "server_started", pid, port: address.port, restarted });
       },
-      onDied: (how) => onEvent({ event: "server_died", ...how }),
+      onDied: (how) => {
+        this.#dashboard?.serverChanged(false, false);
+        onEvent({ event: "server_died", ...how });
+      },
       onLog: (line) => this.#tell("primary", handlerLine(line) ?? { event: "server_log", line }),
     });
     signal?.throwIfAborted();
+    this.#followLives();
     await Promise.all(locations.map((location) => this.#startLink(location)));
   }
 
   /** Throws a CommandError for a Worker that can't be started. */
   async open(app: AppBuild): Promise<void> {
-    const { local, root, host, vars, record, signal, locations, onEvent } = this.#options;
+    const { local, project, host, vars, record, signal, locations, onEvent } = this.#options;
     const entryToken = randomUUID();
+    const bindings = await this.#options.bindings;
     await this.#untilServable(app);
     const edge = await local.startEdge(
       {
         locations: locations.map((location) => this.#edgeLocation(location)),
         entryToken,
-        vars: { ...(isLoopbackName(host) ? LOOPBACK : {}), ...(await devVars(root)), ...vars },
+        vars: {
+          ...(isLoopbackName(host) ? LOOPBACK : {}),
+          ...(this.#dashboard === null ? {} : LIVES),
+          ...blobVarsOf(project.config.blobs),
+          ...vars,
+        },
+        ...(bindings === null ? {} : { bindings }),
         routerWorker: await bundleOwnWorker("local/router.worker"),
-        cacheFolder: join(local.folder, "cache"),
+        storageFolder: join(local.folder, ...STORAGE),
         isWipeable: true,
         onLog: (level, message) => this.#onLog(level, message),
       },
@@ -126,9 +167,13 @@ export class DevDeployment {
     signal?.throwIfAborted();
     await record.update();
     this.#control = this.#controlOf(edge);
+    this.#collectHourly(edge);
     front.serve({ url: edge.url, token: entryToken });
     await this.#tellRunning();
-    onEvent({ event: "ready", url: front.url, locations, handlers: Object.keys(app.manifest.handlers) });
+    if (bindings !== null) onEvent({ event: "bindings", url: front.url, ...bindings.told });
+    this.#dashboard?.changed();
+    const { dashboardUrl: dashboard } = this;
+    onEvent({ event: "ready", url: front.url, dashboard, locations, handlers: Object.keys(app.manifest.handlers) });
   }
 
   /** Serves another build. The one before goes on serving if this throws. */
@@ -138,6 +183,7 @@ export class DevDeployment {
     await this.#untilServable(app);
     await this.#edge.reload(await this.#workerFiles(app));
     this.#app = app;
+    this.#dashboard?.changed();
     void this.#options.record.update();
   }
 
@@ -150,13 +196,63 @@ export class DevDeployment {
 
   get #controlOptions() {
     const { build, log } = this.#options;
-    return { build, control: () => this.#control, log };
+    return { build, control: () => this.#control, log, dashboardUrl: () => this.dashboardUrl };
+  }
+
+  #makeDashboard(): Dashboard {
+    const { project, locations, central = false, build, report, local, dataProgram } = this.#options;
+    return new Dashboard({
+      root: project.root,
+      locations,
+      central,
+      lives: this.#lives,
+      build,
+      report,
+      app: () => this.#app,
+      control: () => this.#control,
+      url: () => this.#front?.url ?? null,
+      data: new DashboardData({
+        stateFolder: local.folder,
+        server: () => ({ url: this.#lviServer, key: local.key }),
+        program: dataProgram,
+      }),
+    });
+  }
+
+  #followLives(): void {
+    if (this.#dashboard === null) return;
+    const { key } = this.#local;
+    const ending = new AbortController();
+    const onLife = (life: Life): void => this.#lives.add(life);
+    const following = followPrimaryLives({ server: () => this.#lviServer, key, onLife, signal: ending.signal });
+    this.#local.onStop(() => {
+      ending.abort();
+      return following;
+    });
+  }
+
+  async #openControl(): Promise<void> {
+    if (this.#controlServer !== null) return;
+    const dashboard = this.#dashboard?.options ?? null;
+    const opened = await startControlServer({ ...this.#controlOptions, dashboard });
+    this.#controlServer = opened;
+    this.#local.onStop(() => opened.close());
   }
 
   async #openFront(): Promise<FrontServer> {
     if (this.#front !== null) return this.#front;
-    const { host, port } = this.#options;
-    const opened = await startFrontServer({ ...this.#controlOptions, host, port });
+    const { host, port, locations, onEvent } = this.#options;
+    await this.#openControl();
+    const dashboard = this.#dashboard;
+    const onRequest = dashboard === null ? {} : { onRequest: (place: string | null) => dashboard.opened(place) };
+    const opened = await startFrontServer({
+      ...this.#controlOptions,
+      host,
+      port,
+      ...onRequest,
+      onAnswer: (answer) =>
+        onEvent({ event: "answered", ...answer, location: answer.location ?? locations[0]?.name ?? "" }),
+    });
     this.#local.onStop(() => opened.close());
     return (this.#front = opened);
   }
@@ -178,6 +274,15 @@ export class DevDeployment {
     return { name, primaries: [address], nearStorageOnly: name === CENTRAL && this.#options.central === true };
   }
 
+  /** As the schedule of a deployment does. */
+  #collectHourly(edge: Edge): void {
+    const [first] = this.#options.locations;
+    if (first === undefined) return;
+    // A location logs why it could not.
+    const timer = setInterval(() => void edge.collectBlobs(first.name).catch(() => undefined), HOUR_MS).unref();
+    this.#local.onStop(() => Promise.resolve(clearInterval(timer)));
+  }
+
   #controlOf(edge: Edge): Control {
     const { locations } = this.#options;
     const names = locations.map(({ name }) => name);
@@ -187,6 +292,7 @@ export class DevDeployment {
       locations: names,
       faults: () => switches.faults,
       change: (change) => this.#change(change, switches, edge),
+      collectBlobs: (location) => edge.collectBlobs(location),
     };
   }
 
@@ -194,6 +300,7 @@ export class DevDeployment {
     const { onEvent, inTurn, record } = this.#options;
     const { wipeCaches, killServer, ...switched } = change;
     const faults = switches.set(switched);
+    this.#dashboard?.changed();
     if (Object.keys(switched).length > 0) onEvent({ event: "faults", ...faults });
     if (killServer === true) await this.#local.server.kill();
     if (wipeCaches !== undefined && wipeCaches.length > 0) {
@@ -205,10 +312,21 @@ export class DevDeployment {
   }
 
   #onLog(level: string, message: string): void {
-    const event = eventOfWorkerLog(level, message);
+    const line = parsed(message);
+    const life = isLifeLine(line) ? lifeIn(line.life) : null;
+    if (life !== null) return this.#lives.add(life);
+    const event = this.#compared(locationLine(line) ?? { event: "worker_log", level, message });
     const shown = "level" in event && event.level !== "log" ? (event.level as "info") : "info";
     this.#options.log.add(shown, `${JSON.stringify(event)}\n`);
     this.#tell("edge", event);
+  }
+
+  /** A call beside the wait for a central server, if those are compared. */
+  #compared(event: DevEvent): DevEvent {
+    const centralMs = event.event === "request" ? (this.#central?.of(event) ?? null) : null;
+    return event.event === "request" && centralMs !== null
+      ? { ...event, centralMs: Math.round(centralMs * 10) / 10 }
+      : event;
   }
 
   /** Tells a line that a handler has logged once. */
@@ -244,21 +362,26 @@ export class DevDeployment {
   }
 }
 
-/** Only programs of this machine reach the port: pages that another one of them serves may call. */
-const LOOPBACK = { RADICAL_LOOPBACK_ORIGINS: "1" };
+const HOUR_MS = 3_600_000;
 
-/** Variables and secrets of the application's own Worker on this machine, as `.dev.vars` has them: `NAME=value` lines. */
-async function devVars(root: string): Promise<Readonly<Record<string, string>>> {
-  const text = await readFile(join(root, ".dev.vars"), "utf8").catch(() => "");
-  return Object.fromEntries(Object.entries(parseEnv(text)).map(([name, value]) => [name, value ?? ""]));
+/** In the state folder, as wrangler lays its own out: `wrangler d1 … --local --persist-to .radical/edge` finds the same databases. */
+const STORAGE = ["edge", "v3"];
+
+/** Only programs of this machine reach the port: pages that another one of them serves may call, and everybody may put blobs. */
+const LOOPBACK = { RADICAL_LOOPBACK_ORIGINS: "1", RADICAL_BLOBS_OPEN: "1" };
+
+/** Each execution tells where its time went. */
+const LIVES = { RADICAL_LIVES_EVERY: "1" };
+
+/** Undefined: the line is not JSON. */
+function parsed(message: string): unknown {
+  try {
+    return JSON.parse(message) as unknown;
+  } catch {
+    return undefined;
+  }
 }
 
-function eventOfWorkerLog(level: string, message: string): DevEvent {
-  try {
-    const line = locationLine(JSON.parse(message));
-    if (line !== null) return line;
-  } catch {
-    // Any other line.
-  }
-  return { event: "worker_log", level, message };
+function isLifeLine(line: unknown): line is { readonly life: unknown } {
+  return typeof line === "object" && line !== null && "event" in line && line.event === "life" && "life" in line;
 }

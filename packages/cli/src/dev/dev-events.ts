@@ -3,12 +3,15 @@ import type { Diagnostic } from "@radical/analyzer";
 import type { HandlerPlan } from "@radical/protocol";
 import type { LogLine } from "@radical/runtime";
 import type { LeftOutFile } from "../build/static-files.ts";
-import type { Location } from "../config/config.ts";
+import type { Location } from "../config/locations.ts";
+import type { ToldBindings } from "../local/app-bindings.ts";
 import type { Faults } from "../local/faults.ts";
+import type { FrontAnswer } from "./front-server.ts";
 
 export type RequestLine = Extract<LogLine, { readonly event: "request" }>;
 export type HandlerLine = Extract<LogLine, { readonly event: "handler_log" }>;
-export type LocationWarning = Exclude<LogLine, RequestLine | HandlerLine>;
+type LifeLine = Extract<LogLine, { readonly event: "life" }>;
+export type LocationWarning = Exclude<LogLine, RequestLine | HandlerLine | LifeLine>;
 
 export type DevEvent =
   | { readonly event: "building"; readonly changed: readonly string[] }
@@ -69,14 +72,22 @@ export type DevEvent =
   | { readonly event: "waiting_for_build"; readonly url: string }
   | ({ readonly event: "faults" } & Faults)
   | { readonly event: "caches_wiped"; readonly locations: readonly string[] }
-  | { readonly event: "config_changed" }
+  /** A file that is read at the start alone. */
+  | { readonly event: "config_changed"; readonly file: string }
+  /** The application has a wrangler configuration: what there is of it. `url`: where requests go. */
+  | ({ readonly event: "bindings"; readonly url: string } & ToldBindings)
   | {
       readonly event: "ready";
       readonly url: string;
+      /** The address of the dashboard; null: with another host than this machine's there is none. */
+      readonly dashboard: string | null;
       readonly locations: readonly Location[];
       readonly handlers: readonly string[];
     }
-  | RequestLine
+  /** An answer of the application's Worker to something else than a call, or a static file. Its location tells calls. */
+  | ({ readonly event: "answered" } & FrontAnswer & { readonly location: string })
+  /** `centralMs`, with --central: how long the same caller would have waited for a server beside the primary, about. */
+  | (RequestLine & { readonly centralMs?: number })
   /** Of a run at a location, or at the primary. */
   | HandlerLine
   | LocationWarning

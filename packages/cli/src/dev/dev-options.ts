@@ -1,6 +1,6 @@
 /** Options of `radical dev` as a function. */
 import type { TestHooks } from "@radical/protocol";
-import type { Location } from "../config/config.ts";
+import type { Location } from "../config/locations.ts";
 import type { Project } from "../config/load-config.ts";
 import type { Address, LinkFaults } from "../local/delay-proxy.ts";
 import type { DevEvent } from "./dev-events.ts";
@@ -33,6 +33,8 @@ export interface DevOptions {
   readonly reset?: boolean;
   /** Serves builds whose types the stored data does not fit. */
   readonly acceptMisfits?: boolean;
+  /** The environment of the application's wrangler configuration. Default: its top level. */
+  readonly environment?: string;
   /** Variables of the application's own Worker, before those of `.dev.vars`. */
   readonly vars?: Readonly<Record<string, string>>;
   /** Whether code frames have ANSI colours. */

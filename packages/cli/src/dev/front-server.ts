@@ -27,8 +27,15 @@ import {
   noticeOf,
   send,
 } from "./control-server.ts";
-import { BUILD_ERROR_HEADER, CONTROL_PREFIX, ENTRY_TOKEN_HEADER } from "../local/internal-requests.ts";
-import { isLoopbackName, isMeantFor } from "./loopback.ts";
+import {
+  BUILD_ERROR_HEADER,
+  CONTROL_PREFIX,
+  ENTRY_TOKEN_HEADER,
+  PLATFORM_PREFIX,
+  SCHEDULED_PATHS,
+} from "../local/internal-requests.ts";
+import { LOCATION_HEADER } from "../local/location-choice.ts";
+import { isLoopbackName, isMeantFor, isOfAnotherOrigin } from "./loopback.ts";
 
 export interface FrontServer {
   /** Origin that requests are sent to. */
@@ -45,11 +52,27 @@ export interface EntryPort {
 }
 
 export interface FrontOptions extends ControlOptions {
+  /** A request goes to a location; null: to the first one. Returns what to call at its end. */
+  readonly onRequest?: (location: string | null) => () => void;
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
+  /** Called with each answer that no location tells of: of the application's own routes, and of static files. */
+  readonly onAnswer?: (answer: FrontAnswer) => void;
   /** Longest that a large body waits for an answer to its head, in milliseconds. Default: 250. */
   readonly heldMs?: number;
+}
+
+export interface FrontAnswer {
+  readonly method: string;
+  /** Without its query, which may hold what is nobody's business. */
+  readonly path: string;
+  /** The location that the request has named; null: it has named none. */
+  readonly location: string | null;
+  readonly status: number;
+  /** Until its head was there, in milliseconds. */
+  readonly ms: number;
+  readonly by: "route" | "file" | "event";
 }
 
 /** More than workerd takes. */
@@ -76,6 +99,8 @@ export async function startFrontServer(options: FrontOptions): Promise<FrontServ
       if (refusal !== null) return send(response, refusal);
       if (isForControl(options, request)) return answerControl(options, request, response);
       if (entry === null) return send(response, buildErrorAnswer(options.build()));
+      const ended = options.onRequest?.(request.headers[LOCATION_HEADER]?.toString() ?? null);
+      if (ended !== undefined) response.once("close", ended);
       hand(request, response, entry, agent, options);
     },
   );
@@ -115,8 +140,24 @@ function refusalOf({ host }: FrontOptions, request: IncomingMessage): Answer | n
       "Ask for localhost, or start radical dev with --host and the name or address. A tunnel must send the header host: localhost.";
     return { status: 403, body: errorBody("host_not_allowed", message, hint) };
   }
+  if (request.url?.startsWith(PLATFORM_PREFIX) === true && !isOfThisMachine(host, hosts[0]!, request)) {
+    const message = `${PLATFORM_PREFIX} answers programs of this machine only`;
+    return { status: 403, body: errorBody("not_local", message, "Use curl, and start radical dev without --host.") };
+  }
   if (request.url?.startsWith("/") === true || request.url === "*") return null;
   return { status: 400, body: errorBody("malformed_message", "the path must begin with /", "Send the path only.") };
+}
+
+/** Whether others than this machine can't have sent the request: neither another machine, nor a page of the web. */
+function isOfThisMachine(listensOn: string, host: string, { headers }: IncomingMessage): boolean {
+  // A page can have a browser load it as a picture, without an origin.
+  const site = headers["sec-fetch-site"] ?? "none";
+  return (
+    isLoopbackName(listensOn) &&
+    !isOfAnotherOrigin(headers.origin, host) &&
+    // Typed into a browser, or asked by a page of this very port.
+    (site === "none" || site === "same-origin")
+  );
 }
 
 function isForControl({ host }: FrontOptions, { url = "" }: IncomingMessage): boolean {
@@ -158,6 +199,14 @@ function hand(
   )
     headers["content-length"] = "0";
   const outgoing = sendOn({ host: hostname, port, method, path: url, headers, agent });
+  const startedAtMs = performance.now();
+  const tell = (status: number, by: FrontAnswer["by"]): void => {
+    const location = request.headers[LOCATION_HEADER]?.toString() ?? null;
+    const [path = "/"] = url.split("?", 1);
+    const isEvent = SCHEDULED_PATHS.includes(path);
+    const ms = Math.round((performance.now() - startedAtMs) * 10) / 10;
+    options.onAnswer?.({ method, path, location, status, ms, by: isEvent ? "event" : by });
+  };
   let answer: IncomingMessage | null = null;
   outgoing.on("response", (incoming) => {
     if (response.headersSent || response.destroyed) return void incoming.resume();
@@ -169,6 +218,8 @@ function hand(
     }
     const notice = noticeOf(options.build());
     const { statusCode = 502, statusMessage = "" } = incoming;
+    if (!isToldByLocation(request, incoming))
+      tell(statusCode, incoming.headers["cf-cache-status"] === undefined ? "route" : "file");
     response.sendDate = false;
     response.writeHead(statusCode, statusMessage, [
       ...rawHeadersOf(incoming),
@@ -188,6 +239,7 @@ function hand(
       "the location broke the request off, because its Worker is started again, has failed, or has not read the body",
       "Send the request again, with a smaller body if it is large; the log of radical dev tells more.",
     );
+    tell(503, "route");
     send(response, { status: 503, body, headers: { "retry-after": "1" } });
   });
   response.on("close", () => {
@@ -195,6 +247,13 @@ function hand(
   });
   request.on("error", () => outgoing.destroy());
   sendBody(request, outgoing, options.heldMs ?? HELD_MS);
+}
+
+/** Whether the line of a location tells of the answer, or nobody wants to know of it: a browser's question beforehand. */
+function isToldByLocation({ method, headers }: IncomingMessage, answer: IncomingMessage): boolean {
+  const isPreflight = method === "OPTIONS" && headers["access-control-request-method"] !== undefined;
+  // Every answer of the runtime has it.
+  return isPreflight || answer.headers[LOCATION_HEADER] !== undefined;
 }
 
 /**

@@ -18,11 +18,13 @@ const WARNINGS: Readonly<Record<LocationWarning["event"], true>> = {
   followup_unanswered: true,
   followup_refused: true,
   cache_failed: true,
+  blobs_open: true,
+  blobs_not_collected: true,
   internal_error: true,
 };
 
 /** The line as the runtime writes it; null: it is another one. */
-export function locationLine(line: unknown): LogLine | null {
+export function locationLine(line: unknown): Exclude<LogLine, { readonly event: "life" }> | null {
   if (!isObject(line) || typeof line["location"] !== "string" || !isTextOrNull(line["handler"])) return null;
   const { event, message } = line;
   if (event === "handler_log") return handlerLine(line);
@@ -30,7 +32,7 @@ export function locationLine(line: unknown): LogLine | null {
     event === "request"
       ? isRequest(line)
       : typeof event === "string" && Object.hasOwn(WARNINGS, event) && typeof message === "string";
-  return isOurs ? (line as unknown as LogLine) : null;
+  return isOurs ? (line as unknown as ReturnType<typeof locationLine>) : null;
 }
 
 /** A line that a handler has logged, at a location or at the primary; null: it is another one. */

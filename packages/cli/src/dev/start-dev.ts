@@ -8,7 +8,11 @@ import { LogRing } from "@radical/lvi-server";
 import type { Manifest } from "@radical/protocol";
 import { startCompiler } from "../build/compile.ts";
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
-import type { Location } from "../config/config.ts";
+import type { Location } from "../config/locations.ts";
+import { readDevVars } from "../config/dev-vars.ts";
+import type { Project } from "../config/load-config.ts";
+import { checkUserConfig, readUserConfig } from "../config/user-config.ts";
+import { type AppBindings, bindingsOfConfig } from "../local/app-bindings.ts";
 import { Closers } from "../local/closers.ts";
 import { LocalDeployment } from "../local/deployment.ts";
 import { KEY_FILE, loadDeploymentKey } from "../local/deployment-key.ts";
@@ -20,6 +24,7 @@ import { choosePort, MAX_PORT_WAIT_MS } from "./choose-port.ts";
 import type { Control } from "./control-server.ts";
 import { DevDeployment } from "./dev-deployment.ts";
 import { CENTRAL, type DevOptions } from "./dev-options.ts";
+import type { DevEvent } from "./dev-events.ts";
 import { DevSession } from "./dev-session.ts";
 import { RUNNING_FILE } from "./running-dev.ts";
 import { ServedTypes } from "./served-types.ts";
@@ -29,6 +34,8 @@ export interface DevServer {
   readonly locations: readonly Location[];
   readonly manifest: () => Manifest;
   readonly lviServer: Pick<LviServerProcess, "address" | "pid">;
+  /** The address of the dashboard; null: there is none. */
+  readonly dashboard: string | null;
   /** Faults as they are, and switched. */
   readonly control: Control;
   /** Ends every process and closes every port. */
@@ -56,7 +63,12 @@ export async function startDev(options: DevOptions): Promise<DevServer> {
 }
 
 async function startAll(options: DevOptions, closers: Closers): Promise<DevServer> {
-  const { project, onEvent, signal } = options;
+  const { project, signal } = options;
+  const onEvent = (event: DevEvent): void => {
+    options.onEvent(event);
+    // Of a run that has begun to build.
+    if (event.event === "building" || event.event === "build_failed" || event.event === "built") deployment.changed();
+  };
   const locations = locationsOf(options);
   const host = options.host ?? "127.0.0.1";
   const stateFolder = options.stateFolder ?? join(project.root, ".radical");
@@ -73,6 +85,11 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
 
   const isWatching = options.watch === true;
   const colours = options.colours === true;
+  const environment = options.environment ?? null;
+  const vars = { ...(await readDevVars(project.root, environment)), ...options.vars };
+  const bindings = readBindings(project, environment, vars);
+  // Its error is told when the first build is done.
+  bindings.catch(() => undefined);
   const compiler = await startCompiler({ colours, isKept: isWatching });
   closers.push(() => session.settled());
   closers.push(() => compiler.close());
@@ -90,7 +107,10 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
         closers.push(() => watcher.close());
       },
       wait: () => deployment.wait(),
-      prepare: (app) => deployment.prepare(app),
+      prepare: async (app) => {
+        await bindings;
+        await deployment.prepare(app);
+      },
       // It may store items as soon as it serves.
       open: async (app) => {
         await served.serves(app.manifest);
@@ -106,15 +126,19 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
   });
   const deployment = new DevDeployment({
     ...options,
+    onEvent,
     local,
     record,
-    root: project.root,
     host,
     port,
     locations,
     readLeaseMs: options.readLeaseMs ?? project.config.readLeaseMs,
     log: new LogRing(),
+    vars,
+    bindings,
     build: () => session.build,
+    report: () => builder.report,
+    dataProgram: () => compiler.dataProgram("data"),
     inTurn: (work) => session.inTurn(work),
   });
   const stop = (): Promise<void> => {
@@ -133,12 +157,35 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
   if (control === null) throw new Error("The session is ready, and nothing serves.");
   return {
     url: deployment.url,
+    dashboard: deployment.dashboardUrl,
     locations,
     manifest: () => session.app.manifest,
     lviServer: local.server,
     control,
     stop,
   };
+}
+
+/** Null: the project has no wrangler configuration. Throws a CommandError for one that can't be read, or contradicts Radical. */
+async function readBindings(
+  { root, config }: Project,
+  environment: string | null,
+  vars: Readonly<Record<string, string>>,
+): Promise<AppBindings | null> {
+  const user = await readUserConfig(root, environment);
+  if (environment !== null && user?.environments.includes(environment) !== true)
+    throw new CommandError(
+      "usage",
+      `--env ${environment}: ${user === null ? "the project has no wrangler configuration" : `${user.file} has no environment of that name`}`,
+      user === null || user.environments.length === 0
+        ? "leave --env out"
+        : `name one of these: ${user.environments.join(", ")}`,
+      { exitCode: EXIT_USAGE },
+    );
+  if (user === null) return null;
+  // Here blobs are collected without a cron.
+  checkUserConfig(user, { project: root, entry: config.worker, cache: config.cache, hasBlobs: false });
+  return bindingsOfConfig(user, vars);
 }
 
 /** Those of the options or of the config. */

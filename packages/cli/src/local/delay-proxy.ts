@@ -23,7 +23,7 @@
  */
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { FOLLOWUP_PATH } from "@radical/protocol";
-import type { Distance } from "../config/config.ts";
+import type { Distance } from "../config/locations.ts";
 
 export interface Address {
   readonly host: string;

@@ -16,3 +16,12 @@ export const OPENAPI_PATH = "/__radical/openapi.json";
 
 /** What begins so is answered by `radical dev`, not by a location. */
 export const CONTROL_PREFIX = "/__radical/";
+
+/** Fires a scheduled event by hand, under the name that Cloudflare documents. */
+export const SCHEDULED_PATH = "/cdn-cgi/handler/scheduled";
+
+/** The same under the names that other versions of wrangler print. */
+export const SCHEDULED_PATHS: readonly string[] = [SCHEDULED_PATH, "/cdn-cgi/local/scheduled", "/cdn-cgi/mf/scheduled"];
+
+/** The platform answers what begins so, not a Worker. */
+export const PLATFORM_PREFIX = "/cdn-cgi/";

@@ -30,7 +30,7 @@ async function serve({ buildFolder, key, edges, logs }: LocationProcessInput): P
         vars,
         key,
         routerWorker,
-        cacheFolder,
+        storageFolder: cacheFolder,
         onLog: (level, message) => {
           if (logs === "lines") {
             if (!message.includes('"event":"request"')) process.stdout.write(`${message}\n`);

@@ -3,11 +3,13 @@
  * with one Worker and its cache for each location, and the router in front.
  */
 import { randomUUID } from "node:crypto";
-import { type CacheKind, CborWriter, type Manifest } from "@radical/protocol";
+import { BLOB_CRON, type CacheKind, CborWriter, type Manifest } from "@radical/protocol";
 import type { Miniflare, MiniflareOptions } from "miniflare";
 import { isDeepStrictEqual } from "node:util";
 import type { Assets } from "../build/build-app.ts";
 import { CommandError, messageOf } from "../command-error.ts";
+import { CACHE_CLASS } from "../config/user-config.ts";
+import type { AppBindings } from "./app-bindings.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 import type { Address } from "./delay-proxy.ts";
 import { DEV_TOKEN_HEADER, ENTRY_TOKEN_HEADER, MODULE_PATH } from "./internal-requests.ts";
@@ -47,9 +49,11 @@ export interface EdgeOptions {
   readonly key: DeploymentKey;
   /** Of the application, for its own Worker. */
   readonly vars: Readonly<Record<string, string>>;
+  /** Bindings of the application's wrangler configuration. Default: none. */
+  readonly bindings?: AppBindings;
   readonly routerWorker: string;
-  /** Where Durable Objects and KV keep the caches. */
-  readonly cacheFolder: string;
+  /** Where workerd keeps the caches, and what the application's own bindings store. */
+  readonly storageFolder: string;
   /** Default false; whether `wipeCaches` is called. */
   readonly isWipeable?: boolean;
   /** Called with each line that a Worker logs. */
@@ -67,6 +71,8 @@ export interface Edge {
   reload(files: WorkerFiles): Promise<void>;
   /** Empties all that these locations remember. */
   wipeCaches(locations: readonly string[]): Promise<void>;
+  /** Has a location collect blobs, as the schedule of a deployment does. */
+  collectBlobs(location: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -87,7 +93,7 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
   } catch (error) {
     // It says the same again.
     await miniflare.dispose().catch(() => undefined);
-    throw notStarted(error);
+    throw notStarted(error, options.bindings);
   }
   const tell = (path: string, location: string, body: Uint8Array<ArrayBuffer> | string): Promise<Response> =>
     fetch(new URL(path, url), {
@@ -132,12 +138,16 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
       } catch (error) {
         current = before;
         await restart();
-        throw notStarted(error);
+        throw notStarted(error, options.bindings);
       }
     },
     wipeCaches: async (locations) => {
       for (const location of locations) await wipeCache(miniflare, location, options, current);
       if (!(await replaceModules(locations))) await restart();
+    },
+    collectBlobs: async (location) => {
+      const worker = (await miniflare.getWorker(workerName(options, location))) as unknown as Schedulable;
+      await worker.scheduled({ cron: BLOB_CRON });
     },
     close: () => miniflare.dispose(),
   };
@@ -146,9 +156,20 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
 /** What an application's own Worker throws when it is loaded, as workerd writes it to its log. */
 const THROWN_AT_START = /"message":("service core:user:[^"]*: Uncaught (?:[^"\\]|\\.)*")/;
 
-function notStarted(error: unknown): unknown {
+/** An error of miniflare's wrapper around a class that the Worker does not export. */
+const CLASS_MISSING = /Class extends value undefined[^]*createDurableObjectWrapper/;
+
+function notStarted(error: unknown, bindings: AppBindings | undefined): unknown {
   const line = THROWN_AT_START.exec(messageOf(error))?.[1];
   if (line === undefined) return error;
+  const classes = Object.keys(bindings?.classes ?? {});
+  if (classes.length > 0 && CLASS_MISSING.test(line))
+    return new CommandError(
+      "worker_not_started",
+      `the application's own Worker does not export each class that ${bindings!.told.file} names: ${classes.join(", ")}`,
+      "export these classes of Durable Objects from the Worker's entry, or take their bindings out of the file",
+      { cause: error },
+    );
   const thrown = (JSON.parse(line) as string).replace(/^.*?: Uncaught /, "").replace(/\n[^]*/, "");
   return new CommandError(
     "worker_not_started",
@@ -185,6 +206,11 @@ async function wipeKeys(miniflare: Miniflare, worker: string, prefix: string): P
   }
 }
 
+/** The part of miniflare's fetcher that its types lack. */
+interface Schedulable {
+  scheduled(event: { readonly cron: string }): Promise<unknown>;
+}
+
 interface KeyList {
   readonly keys: readonly { readonly name: string }[];
   /** Undefined: there are no more. */
@@ -203,8 +229,6 @@ async function wipeObjects(miniflare: Miniflare, worker: string): Promise<void> 
     await miniflare.unsafeEvictDurableObject(worker, CACHE_CLASS, { id });
   }
 }
-
-const CACHE_CLASS = "RadicalCache";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
@@ -236,6 +260,8 @@ function miniflareOptions(options: EdgeOptions, port: number, token: string, fil
     config: {
       name: "router",
       compatibilityDate: COMPATIBILITY_DATE,
+      // It fires scheduled events.
+      compatibilityFlags: ["service_binding_extra_handlers"],
       manifest: {
         mainModule: "router.js",
         modules: { "router.js": { type: "esm", contents: options.routerWorker } as const },
@@ -252,16 +278,23 @@ function miniflareOptions(options: EdgeOptions, port: number, token: string, fil
       },
     },
   };
+  const { bindings } = options;
+  const host = options.locations[0]?.name;
   const workers = options.locations.map((location) => ({
     config: {
       name: workerName(options, location.name),
-      compatibilityDate: COMPATIBILITY_DATE,
+      compatibilityDate: bindings?.compatibilityDate ?? COMPATIBILITY_DATE,
+      compatibilityFlags: [...(bindings?.compatibilityFlags ?? [])],
       manifest: { mainModule: "worker.js", modules },
+      ...(location.name === host && bindings !== undefined ? { triggers: [...bindings.consumers] } : {}),
       exports: {
+        ...(location.name === host ? bindings?.classes : {}),
         [CACHE_CLASS]: { type: "durable-object", storage: "sqlite", unsafeUniqueKey: cacheKey(location.name) } as const,
       },
       ...assetsOption(files.assets),
       env: {
+        ...bindings?.env(workerName(options, location.name), workerName(options, host ?? "")),
+        ...assetsBinding(files.assets, bindings?.assets ?? null),
         ...Object.fromEntries(Object.entries(options.vars).map(([name, value]) => [name, text(value)])),
         ...waysTo(location.primaries),
         RADICAL_KEY_ID: text(options.key.id),
@@ -270,6 +303,7 @@ function miniflareOptions(options: EdgeOptions, port: number, token: string, fil
         RADICAL_NEAR_STORAGE_ONLY: text(location.nearStorageOnly ? "1" : "0"),
         RADICAL_DEV_TOKEN: text(token),
         ...cacheBinding(files.cache, workerName(options, location.name)),
+        RADICAL_BLOBS: { type: "r2", name: "radical-blobs" } as const,
       },
     },
     ...(files.isReplaceable === true ? { dev: { unsafeEvalBinding: "RADICAL_DEV_EVAL" } } : {}),
@@ -284,7 +318,7 @@ function miniflareOptions(options: EdgeOptions, port: number, token: string, fil
     // For `wipeCaches`.
     unsafeInspectDurableObjects: options.isWipeable === true,
     handleStructuredLogs: ({ level, message }) => options.onLog(level, message),
-    resourcePersistencePath: options.cacheFolder,
+    resourcePersistencePath: options.storageFolder,
     workers: [router, ...workers],
   };
 }
@@ -296,6 +330,10 @@ function assetsOption(assets: Assets | null) {
   return {
     assets: { directory, notFoundHandling, hasUserWorker: true, runWorkerFirst: [MODULE_PATH, ...workerFirst] },
   };
+}
+
+function assetsBinding(assets: Assets | null, name: string | null) {
+  return assets === null || name === null ? {} : { [name]: { type: "assets" } as const };
 }
 
 /** As `wrangler` binds it for a deployment. KV is one namespace for all locations. */

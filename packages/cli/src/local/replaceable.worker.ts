@@ -22,6 +22,7 @@ export function replaceable(createWorker: (parts: WorkerParts) => RadicalWorker,
   const worker = new Replaceable(parts, createWorker);
   return {
     fetch: (request, env, context) => worker.takeModule(request, env) ?? worker.current.fetch(request, env, context),
+    scheduled: async (event, env, context) => worker.current.scheduled?.(event, env, context),
   };
 }
 
@@ -30,7 +31,7 @@ export function replaceableRuntime(
   { bindRadical, entryOf }: Pick<typeof Runtime, "bindRadical" | "entryOf">,
   parts: WorkerParts,
 ): { readonly createRadical: ReturnType<typeof bindRadical>; readonly entry: (application: unknown) => unknown } {
-  const runtime = new Replaceable(parts, (bound) => ({ manifest: bound.manifest, create: bindRadical(bound) }));
+  const runtime = new Replaceable(parts, (bound) => ({ parts: bound, create: bindRadical(bound) }));
   return {
     createRadical: <Bindings>(options?: RadicalOptions<Bindings>): Radical<Bindings> => {
       let { create } = runtime.current;
@@ -45,15 +46,36 @@ export function replaceableRuntime(
       );
     },
     entry: (application) => {
-      const own = entryOf(application, parts.manifest);
+      const own = entryOf(application, parts);
       // A class takes no modules.
       if (typeof own === "function") return own;
-      const fetch: RadicalWorker["fetch"] = (request, env, context) =>
-        runtime.takeModule(request, env) ??
-        (entryOf(application, runtime.current.manifest) as RadicalWorker).fetch(request, env, context);
-      return { ...(own as RadicalWorker), fetch };
+      const current = (): RadicalWorker => entryOf(application, runtime.current.parts) as RadicalWorker;
+      return tellingFaults<RadicalWorker>({
+        ...(own as RadicalWorker),
+        fetch: (request, env, context) => runtime.takeModule(request, env) ?? current().fetch(request, env, context),
+        scheduled: async (event, env, context) => current().scheduled?.(event, env, context),
+      });
     },
   };
+}
+
+/** The platform's; the compiler's typings have a smaller one of that name. */
+const log = console as unknown as { readonly error: (words: string) => void };
+
+/** Logs what the application throws: else the platform alone knows it. */
+function tellingFaults<Handlers extends object>(handlers: Handlers): Handlers {
+  const telling = Object.entries(handlers as Record<string, (...args: unknown[]) => unknown>).map(([name, handle]) => [
+    name,
+    async (...args: unknown[]): Promise<unknown> => {
+      try {
+        return await handle(...args);
+      } catch (error) {
+        log.error(`${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+        throw error;
+      }
+    },
+  ]);
+  return Object.fromEntries(telling) as Handlers;
 }
 
 /** What is made of a module, until there is another one. */

@@ -3,7 +3,7 @@
  * platform's network does that.
  */
 import { RadicalError } from "@radical/protocol";
-import { ENTRY_TOKEN_HEADER } from "./internal-requests.ts";
+import { ENTRY_TOKEN_HEADER, SCHEDULED_PATHS } from "./internal-requests.ts";
 import { LOCATION_HEADER, bindingOf } from "./location-choice.ts";
 
 interface RouterEnv {
@@ -17,6 +17,11 @@ interface RouterEnv {
 
 interface Service {
   fetch(request: Request): Promise<Response>;
+  scheduled(event: { readonly cron: string; readonly scheduledTime: Date }): Promise<ScheduledResult>;
+}
+
+interface ScheduledResult {
+  readonly outcome: string;
 }
 
 // Workers are default exports.
@@ -33,7 +38,11 @@ export default {
 
 function toLocation(request: Request, env: RouterEnv): Response | Promise<Response> {
   const wanted = request.headers.get(LOCATION_HEADER) ?? env.LOCATIONS[0] ?? "";
-  if (env.LOCATIONS.includes(wanted)) return (env[bindingOf(wanted)] as Service).fetch(request);
+  if (env.LOCATIONS.includes(wanted)) {
+    const service = env[bindingOf(wanted)] as Service;
+    const url = new URL(request.url);
+    return SCHEDULED_PATHS.includes(url.pathname) ? schedule(service, url.searchParams) : service.fetch(request);
+  }
   const error = new RadicalError(
     "unknown_location",
     `there is no location "${wanted}"`,
@@ -43,4 +52,13 @@ function toLocation(request: Request, env: RouterEnv): Response | Promise<Respon
     status: error.status,
     headers: { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" },
   });
+}
+
+/** Fires a scheduled event, and answers as `wrangler dev` does. */
+async function schedule(service: Service, query: URLSearchParams): Promise<Response> {
+  const time = query.get("time");
+  const scheduledTime = time === null ? new Date() : new Date(Number(time));
+  const result = await service.scheduled({ cron: query.get("cron") ?? "", scheduledTime });
+  const status = result.outcome === "ok" ? 200 : 500;
+  return query.get("format") === "json" ? Response.json(result, { status }) : new Response(result.outcome, { status });
 }

@@ -24,6 +24,7 @@ function start(): {
       changes.push(change);
       return Promise.resolve(switches.set(change));
     },
+    collectBlobs: () => Promise.resolve(),
   };
   const raw: boolean[] = [];
   const input = Object.assign(new EventEmitter(), {

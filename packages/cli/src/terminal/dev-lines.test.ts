@@ -42,3 +42,56 @@ test.each([
   const words = devLine({ ...line, path: "speculative", ms: {}, reason, verdict }, createTerminal({ quiet: true }));
   expect(words?.split(" ms  ")[1]).toBe(shown);
 });
+
+test.each([
+  [undefined, "200"],
+  [153.7, "200  central: about 154 ms"],
+  [97, "200  central: about the same"],
+] as const)("a call stands beside the wait for a central server: %s", (centralMs, shown) => {
+  const ids = { execution: "e", trace: null, code: null, fuel: null, reason: null, verdict: null } as const;
+  const line = { event: "request", level: "info", location: "VA", handler: "like", status: 200, ...ids } as const;
+  const call = {
+    ...line,
+    path: "speculative",
+    ms: { total: 101 },
+    ...(centralMs === undefined ? {} : { centralMs }),
+  } as const;
+  expect(devLine(call, createTerminal({ quiet: true }))?.split(" ms  ")[1]).toBe(shown);
+});
+
+test.each([
+  ["/login", "route", 200, `POST /login    VA       route         ${" ".repeat(47)}total    3.5 ms  200`],
+  ["/a", "file", 404, `POST /a        VA       file          ${" ".repeat(47)}total    3.5 ms  404`],
+] as const)("an answer of the application's own stands below those of calls: %s", (path, by, status, shown) => {
+  const answer = { event: "answered", method: "POST", path, location: "VA", status, ms: 3.5, by } as const;
+  expect(devLine(answer, createTerminal({ quiet: true }))).toBe(shown);
+});
+
+test("a wrangler configuration is told with what is missing, each thing in a line with what to do", () => {
+  const told = {
+    event: "bindings",
+    url: "http://127.0.0.1:8787",
+    file: "wrangler.jsonc",
+    present: [
+      { name: "SESSIONS", field: "kv_namespaces" },
+      { name: "FILES", field: "r2_buckets" },
+    ],
+    missing: [
+      { name: "AI", field: "ai", hint: null },
+      { name: "SQL", field: "hyperdrive", hint: "give it a localConnectionString" },
+    ],
+    madeLocal: [{ name: "FILES", field: "r2_buckets" }],
+    crons: ["*/5 1,2 * * MON#1"],
+    missingSecrets: ["TOKEN"],
+  } as const;
+  expect(devLine(told, createTerminal({ quiet: true }))?.split("\n")).toEqual([
+    "wrangler.jsonc: SESSIONS (kv_namespaces), FILES (r2_buckets)",
+    "! wrangler.jsonc: env.AI (ai) exists in a deployment, not in radical dev",
+    "! wrangler.jsonc: env.SQL (hyperdrive) exists in a deployment, not in radical dev: give it a localConnectionString",
+    "! wrangler.jsonc: env.FILES is remote there; radical dev has it on this machine",
+    "! wrangler.jsonc requires the secret TOKEN: add TOKEN=… to .dev.vars",
+    'cron */5 1,2 * * MON#1: fire it with  curl "http://127.0.0.1:8787/cdn-cgi/handler/scheduled?cron=*/5+1,2+*+*+MON%231"',
+  ]);
+  const nothing = { ...told, present: [], missing: [], madeLocal: [], crons: [], missingSecrets: [] };
+  expect(devLine(nothing, createTerminal({ quiet: true }))).toBeNull();
+});

@@ -1,10 +1,12 @@
 /** The events of `radical dev` as lines for people. */
 import { terminalText } from "@radical/protocol";
 import { fallbackWords, leftOutLines } from "../build/build-app.ts";
-import { describeDistance } from "../config/config.ts";
+import { describeDistance } from "../config/locations.ts";
+import { DEV_VARS_FILE } from "../config/dev-vars.ts";
 import type { DevEvent, HandlerLine, RequestLine } from "../dev/dev-events.ts";
 import { FAULTS_PATH } from "../dev/control-server.ts";
 import type { Faults } from "../local/faults.ts";
+import { SCHEDULED_PATH } from "../local/internal-requests.ts";
 import { type Style, type Terminal, counted, indentedText } from "./terminal.ts";
 
 /** Null: nothing worth a line. */
@@ -13,6 +15,8 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
   switch (event.event) {
     case "request":
       return requestLine(event, terminal);
+    case "answered":
+      return answeredLine(event, terminal);
     case "handler_log":
       return handlerLogLine(event, terminal);
     case "building":
@@ -65,7 +69,9 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
     case "caches_wiped":
       return `${style("green", "✓")} caches wiped: ${event.locations.join(", ")}`;
     case "config_changed":
-      return `${style("yellow", "!")} radical.config.ts has changed: start radical dev again to use it`;
+      return `${style("yellow", "!")} ${event.file} has changed: start radical dev again to use it`;
+    case "bindings":
+      return bindingsLines(event, terminal).join("\n") || null;
     case "ready": {
       const locations = event.locations.map((location) => `${location.name} ${describeDistance(location)}`).join("; ");
       const first = event.locations[0]?.name ?? "";
@@ -74,6 +80,7 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
         `  ${style("bold", "Radical")} serves ${counted(event.handlers.length, "handler")} at ${style("cyan", event.url)}`,
         `  locations (round trip to the primary): ${locations}`,
         `  POST ${event.url}/api/<handler>; header x-radical-location chooses a location (default ${first})`,
+        ...(event.dashboard === null ? [] : [`  dashboard: ${style("cyan", event.dashboard)}`]),
         `  faults can be switched: POST ${event.url}${FAULTS_PATH}`,
         `  ${style("dim", "Ctrl-C stops everything")}`,
         "",
@@ -103,6 +110,31 @@ function faultsLine({ primaryDown, partitioned, dropFollowups }: Faults, { style
     : `${style("yellow", "!")} faults: ${faults.join("; ")}`;
 }
 
+/** The bindings of the wrangler configuration in one line, and a line for each thing that is missing. */
+function bindingsLines(event: Extract<DevEvent, { readonly event: "bindings" }>, { style }: Terminal): string[] {
+  const { file, present, missing, madeLocal, missingSecrets, crons, url } = event;
+  const warn = (words: string): string => `${style("yellow", "!")} ${terminalText(words)}`;
+  const names = present.map(({ name, field }) => `${name} (${field})`).join(", ");
+  return [
+    ...(present.length === 0 ? [] : [style("dim", terminalText(`${file}: ${names}`))]),
+    ...missing.map(({ name, field, hint }) =>
+      warn(
+        `${file}: env.${name} (${field}) exists in a deployment, not in radical dev${hint === null ? "" : `: ${hint}`}`,
+      ),
+    ),
+    ...madeLocal.map(({ name }) => warn(`${file}: env.${name} is remote there; radical dev has it on this machine`)),
+    ...missingSecrets.map((name) => warn(`${file} requires the secret ${name}: add ${name}=… to ${DEV_VARS_FILE}`)),
+    ...crons.map((cron) =>
+      style("dim", terminalText(`cron ${cron}: fire it with  curl "${url}${SCHEDULED_PATH}?cron=${inQuery(cron)}"`)),
+    ),
+  ];
+}
+
+/** As people write it: a cron has blanks, slashes and commas. */
+function inQuery(cron: string): string {
+  return encodeURIComponent(cron).replaceAll("%20", "+").replaceAll("%2F", "/").replaceAll("%2C", ",");
+}
+
 function above(frames: readonly string[]): string {
   return frames.map((frame) => `${frame}\n\n`).join("");
 }
@@ -121,7 +153,7 @@ const PATH_STYLES: Readonly<Record<Path, Style>> = {
 const PLAIN_REASONS: readonly RequestLine["reason"][] = [null, "valid", "unchanged"];
 
 /** Handler, location, path, then where the time went in milliseconds, and the status. Then why it took longer than it may, and whether an early result was wrong. */
-function requestLine(line: RequestLine, { style }: Terminal): string {
+function requestLine(line: RequestLine & { readonly centralMs?: number }, { style }: Terminal): string {
   const path =
     line.path === null ? "-".padEnd(PATH_WIDTH) : style(PATH_STYLES[line.path], line.path.padEnd(PATH_WIDTH));
   const times = PHASES.map((phase) => {
@@ -134,8 +166,31 @@ function requestLine(line: RequestLine, { style }: Terminal): string {
     ...(PLAIN_REASONS.includes(line.reason) ? [] : [terminalText(line.reason ?? "")]),
     ...(line.verdict === "corrected" || line.verdict === "failed" ? [`shown result ${line.verdict}`] : []),
   ];
+  if (line.centralMs !== undefined) notes.push(centralWords(line.centralMs, line.ms["total"] ?? 0));
   const why = notes.length === 0 ? "" : `  ${style("dim", notes.join(", "))}`;
   return `${terminalText(line.handler ?? "-").padEnd(14)} ${terminalText(line.location).padEnd(8)} ${path}  ${times.join("  ")} ms  ${status}${why}`;
+}
+
+/** Less is nothing that anybody notices, and not exact. */
+const SAME_MS = 5;
+
+function centralWords(centralMs: number, totalMs: number): string {
+  return Math.abs(centralMs - totalMs) < SAME_MS
+    ? "central: about the same"
+    : `central: about ${Math.round(centralMs)} ms`;
+}
+
+/** Where a request line has the phases before `total`. */
+const NO_PHASES = " ".repeat(47);
+
+/** Laid out like a call, with its path in the place of the handler. A static file is quiet. */
+function answeredLine(event: Extract<DevEvent, { readonly event: "answered" }>, { style }: Terminal): string {
+  const { method, path, location, by, status, ms } = event;
+  const name = terminalText(`${method} ${path}`).padEnd(14);
+  const line = `${name} ${terminalText(location).padEnd(8)} ${by.padEnd(PATH_WIDTH)}  ${NO_PHASES}total ${ms.toFixed(1).padStart(6)} ms  `;
+  const isFault = status >= 400;
+  if (by === "file" && !isFault) return style("dim", `${line}${status}`);
+  return `${line}${isFault ? style("red", String(status)) : status}`;
 }
 
 const LEVEL_STYLES: Readonly<Record<HandlerLine["level"], Style>> = {

@@ -28,6 +28,8 @@ export interface Effort {
   readonly versions: number;
   /** Of the table that is walked. */
   readonly rows: number;
+  /** Of the table whose index is built. */
+  readonly items: number;
 }
 
 export function figure(what: string, value: number, unit: string, goal: Goal | null = null): Figure {

@@ -9,6 +9,7 @@ import { benchFairness } from "./fairness.ts";
 import { type Effort, type Figure, isMet, type Progress } from "./figure.ts";
 import { benchHotKeys } from "./hot-keys.ts";
 import { benchInProcess } from "./in-process.ts";
+import { benchIndexes } from "./indexes.ts";
 import { benchMemory } from "./memory.ts";
 import { benchObject } from "./object.ts";
 import { benchRanges } from "./ranges.ts";
@@ -28,6 +29,7 @@ const NAMES = [
   "fairness",
   "hot",
   "ranges",
+  "indexes",
   "object",
 ] as const;
 
@@ -41,13 +43,14 @@ const BENCHMARKS: Readonly<Record<(typeof NAMES)[number], Benchmark>> = {
   fairness: benchFairness,
   hot: benchHotKeys,
   ranges: benchRanges,
+  indexes: benchIndexes,
   object: benchObject,
 };
 
 const { benchmarks, quick, json, out, ...given } = commandLine({
   name: "pnpm bench:server",
   words:
-    "Measure the LVI server: signed requests beside the same bytes to bare node:http, the protocol core in process,\ncalls to storage, memory of versions, recovery of pending intents, what endless handlers leave to others, and executions on one key, ranges of a large table, and an object with many entries.",
+    "Measure the LVI server: signed requests beside the same bytes to bare node:http, the protocol core in process,\ncalls to storage, memory of versions, recovery of pending intents, what endless handlers leave to others, and executions on one key, ranges of a large table, the build of an index, and an object with many entries.",
   options: {
     benchmarks: { kind: "operands", of: NAMES, words: "what to measure" },
     quick: { kind: "flag", words: "fewer turns, rounds and intents, no DynamoDB: all of it in less than two minutes" },
@@ -57,6 +60,7 @@ const { benchmarks, quick, json, out, ...given } = commandLine({
     intents: { kind: "number", default: 10_000, quick: 2_000, least: 1, words: "pending intents to recover" },
     versions: { kind: "number", default: 1_000_000, least: 1, words: "versions in memory" },
     rows: { kind: "number", default: 1_000_000, quick: 100_000, least: 10_000, words: "rows of the table with ranges" },
+    items: { kind: "number", default: 100_000, quick: 10_000, least: 1_000, words: "items whose index is built" },
     json: { kind: "flag", words: "print one JSON document" },
     out: { kind: "text", placeholder: "file", words: "write that document to a file" },
   },

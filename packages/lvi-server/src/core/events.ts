@@ -5,6 +5,7 @@
  * are true. The driver checks each of them for itself, and sends nothing before.
  */
 import type {
+  CommitId,
   ExecutedCause,
   ExecutionId,
   Followup,
@@ -118,12 +119,21 @@ export type Effect =
   | {
       readonly kind: "load";
       readonly operation: OperationId;
+      /** That needs them. */
+      readonly executionId: ExecutionId;
       readonly units: readonly UnitId[];
       /** Of all values together. */
       readonly mostBytes: number;
     }
   /** Read the first rows of an interval, strongly consistent. */
-  | { readonly kind: "scan"; readonly operation: OperationId; readonly hole: Hole; readonly limit: number }
+  | {
+      readonly kind: "scan";
+      readonly operation: OperationId;
+      /** That needs them. */
+      readonly executionId: ExecutionId;
+      readonly hole: Hole;
+      readonly limit: number;
+    }
   /** Insert a pending intent if the execution id is new. */
   | { readonly kind: "store-intent"; readonly operation: OperationId; readonly intent: Intent }
   /** In one transaction: if each intent is as expected, apply the writes in this order and make all of them done. */
@@ -153,7 +163,13 @@ export type Effect =
   | SampleEffect
   | ListeningEffect
   /** Those of several locations take turns. */
-  | { readonly kind: "execute"; readonly run: Run; readonly location: string }
+  | {
+      readonly kind: "execute";
+      readonly run: Run;
+      readonly location: string;
+      /** Of the run, and of its followers in their order. */
+      readonly executions: readonly ExecutionId[];
+    }
   | { readonly kind: "note"; readonly note: Note }
   /** Events that were put off: the driver hands them back at once, in this order. */
   | { readonly kind: "resume"; readonly events: readonly Event[] }
@@ -174,8 +190,12 @@ export interface Note {
   readonly detail?: string;
   /** Of a near-storage execution, or of a re-execution. */
   readonly cause?: ExecutedCause | ReExecutionCause;
-  /** The units whose versions were not the primary's. */
+  /** The units whose versions were not the primary's, or those that were waited for. */
   readonly units?: readonly UnitId[];
+  /** The version of the first of these units here; null: it was never written. */
+  readonly version?: CommitId | null;
+  /** The first execution that it waited for. */
+  readonly behind?: ExecutionId | null;
   /** For units that others held, or for read leases to end. */
   readonly waitedMs?: number;
   readonly handler?: string;

@@ -105,9 +105,9 @@ export type Phase =
   /** Storage is asked whether it knows the execution id. */
   | { readonly kind: "looking-up" }
   /** For all its locks, under its ticket. */
-  | { readonly kind: "waiting"; readonly stage: Stage; readonly sinceMs: number }
+  | { readonly kind: "waiting"; readonly stage: Stage; readonly sinceMs: number; readonly on: WaitedFor | null }
   /** Waits until units are released or applied, and asks for no lock. */
-  | { readonly kind: "watching"; readonly stage: Stage; readonly sinceMs: number }
+  | { readonly kind: "watching"; readonly stage: Stage; readonly sinceMs: number; readonly on: WaitedFor | null }
   /** Storage is asked for values. */
   | { readonly kind: "loading"; readonly stage: Stage }
   | Storing
@@ -119,6 +119,13 @@ export type Phase =
   | Completing
   /** `hash`: of the completion by which it ended, to compare with a run that ends later; null: it left no trace. */
   | { readonly kind: "ended"; readonly hash: ContentHash | null };
+
+/** The first unit that an execution waits for, and who was in its way when it began to. */
+export interface WaitedFor {
+  readonly unit: UnitId;
+  /** Null: an execution that has ended here, and whose writes are on their way to storage. */
+  readonly behind: ExecutionId | null;
+}
 
 /** The intent is on its way to storage. */
 export interface Storing {

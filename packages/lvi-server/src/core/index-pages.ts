@@ -6,9 +6,12 @@ import {
   CborReader,
   type DirectoryRow,
   type Entry,
+  entryOfStored,
   type IndexDeclaration,
+  isEntryKey,
   type Key,
   keySuccessor,
+  ownerOfStored,
   present,
   type Query,
   type UnitId,
@@ -16,7 +19,6 @@ import {
   type Write,
 } from "@radical/protocol";
 import { encodeIndexState, type IndexState, isFaulty, stateUnit, withFault } from "./index-state.ts";
-import { entryIn, fits, ownerOf } from "./kept-entries.ts";
 
 export interface Page {
   readonly index: IndexDeclaration;
@@ -71,7 +73,7 @@ function sweep(page: Page, rows: readonly DirectoryRow[], captured: ReadonlyMap<
   const { index, state } = page;
   const entries = rows.map(({ key }) => {
     const unit = unitId(index.name, key);
-    const owner = ownerOf(valueOf(captured, unit));
+    const owner = ownerOfStored(valueOf(captured, unit));
     return { key, unit, owned: owner === null ? null : { owner, item: unitId(index.table, owner) } };
   });
   const items = entries.flatMap(({ owned }) => owned?.item ?? []);
@@ -79,7 +81,7 @@ function sweep(page: Page, rows: readonly DirectoryRow[], captured: ReadonlyMap<
   if (needs.length > 0) return { kind: "needs", units: needs };
   const writes: Write[] = [];
   for (const { key, unit, owned } of entries) {
-    const entry = owned === null ? null : entryIn(index, owned.owner, valueOf(captured, owned.item));
+    const entry = owned === null ? null : entryOfStored(index, owned.owner, valueOf(captured, owned.item));
     if (entry?.key !== key) writes.push({ unit, value: null });
   }
   const last = rows.length < page.items ? undefined : rows.at(-1);
@@ -94,8 +96,8 @@ function fill(page: Page, rows: readonly DirectoryRow[], captured: ReadonlyMap<U
   const { index, state } = page;
   const items = rows.map(({ key }) => {
     const unit = unitId(index.table, key);
-    const entry = entryIn(index, key, valueOf(captured, unit));
-    return { key, unit, entry, to: entry === null || !fits(entry) ? null : unitId(index.name, entry.key) };
+    const entry = entryOfStored(index, key, valueOf(captured, unit));
+    return { key, unit, entry, to: entry === null || !isEntryKey(entry.key) ? null : unitId(index.name, entry.key) };
   });
   const entries = items.flatMap(({ to }) => to ?? []);
   const needs = entries.filter((unit) => !captured.has(unit));
@@ -109,7 +111,7 @@ function fill(page: Page, rows: readonly DirectoryRow[], captured: ReadonlyMap<U
       faults = withFault(faults, "too-long", fields(), [key]);
       continue;
     }
-    const owner = coming.get(to)?.owner ?? ownerOf(valueOf(captured, to));
+    const owner = coming.get(to)?.owner ?? ownerOfStored(valueOf(captured, to));
     if (owner === null) coming.set(to, { owner: key, value: entry.value });
     else if (owner !== key) faults = withFault(faults, "duplicates", fields(), [owner, key]);
   }

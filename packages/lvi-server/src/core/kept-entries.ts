@@ -3,17 +3,15 @@
  * core gives the stored values, under locks of all that is named here.
  */
 import {
+  entryOfStored,
   type IndexDeclaration,
-  type IndexEntry,
-  indexEntryOf,
-  isKey,
+  isEntryKey,
   type Key,
-  itemOfEntry,
-  MalformedError,
   MAX_ENTRY_KEY_BYTES,
   NOT_UNIQUE,
   notUniqueMessage,
   type Outcome,
+  ownerOfStored,
   splitUnit,
   type UnitId,
   unitId,
@@ -50,11 +48,11 @@ export function movesOf(writes: readonly Write[], keptFor: (table: string) => re
     for (const index of keptFor(table)) {
       const { name } = index.declaration;
       // The stored item may have been there before the index, with fields that are too long.
-      const before = entryIn(index.declaration, key, stored(unit));
-      const after = entryIn(index.declaration, key, value);
+      const before = entryOfStored(index.declaration, key, stored(unit));
+      const after = entryOfStored(index.declaration, key, value);
       if (before?.key === after?.key) continue;
-      if (after !== null && !fits(after)) return { kind: "refused", outcome: tooLong(index.declaration) };
-      const from = before === null || !fits(before) ? null : unitId(name, before.key);
+      if (after !== null && !isEntryKey(after.key)) return { kind: "refused", outcome: tooLong(index.declaration) };
+      const from = before === null || !isEntryKey(before.key) ? null : unitId(name, before.key);
       const to = after === null ? null : { unit: unitId(name, after.key), value: after.value };
       moves.push({ index, key, from, to });
       if (from !== null) units.add(from);
@@ -77,10 +75,10 @@ export function keptWrites(
   for (const { key, from } of moves)
     // While the index is built, the entry may be that of another item with the same fields.
     // variant: index-owner
-    if (from !== null && ownerOf(entry(from)) === key) coming.set(from, null);
+    if (from !== null && ownerOfStored(entry(from)) === key) coming.set(from, null);
   for (const { index, key, to } of moves) {
     if (to === null) continue;
-    const owner = ownerOf(entry(to.unit));
+    const owner = ownerOfStored(entry(to.unit));
     // An entry that nobody has swept yet may be that of no item. Filling finds the duplicates.
     // variant: index-unique
     if (owner !== null && owner !== key && index.state.phase !== "sweeping")
@@ -88,33 +86,6 @@ export function keptWrites(
     if (owner !== key) coming.set(to.unit, to.value);
   }
   return { kind: "writes", writes: Array.from(coming, ([unit, value]): Write => ({ unit, value })) };
-}
-
-/** The entry of a stored item; null: it has none. */
-export function entryIn(index: IndexDeclaration, key: Key, item: Uint8Array | null): IndexEntry | null {
-  try {
-    return indexEntryOf(index, key, item);
-  } catch (error) {
-    // Bytes that are not a value have no fields.
-    if (error instanceof MalformedError) return null;
-    throw error;
-  }
-}
-
-/** Whether the entry can be stored. */
-export function fits({ key }: IndexEntry): boolean {
-  return isKey(key, MAX_ENTRY_KEY_BYTES);
-}
-
-/** The key of the item that a stored entry belongs to; null: of none. */
-export function ownerOf(entry: Uint8Array | null): Key | null {
-  if (entry === null) return null;
-  try {
-    return itemOfEntry(entry);
-  } catch (error) {
-    if (error instanceof MalformedError) return null;
-    throw error;
-  }
 }
 
 function notUnique(index: IndexDeclaration): Outcome {

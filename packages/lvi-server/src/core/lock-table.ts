@@ -284,6 +284,13 @@ export class LockTable<Owner extends object> {
     });
   }
 
+  /** The access for which somebody is in the owner's way, and who that is; null: it waits for no lock. */
+  inWayOf(owner: Owner): { readonly unit: UnitId; readonly inWay: Owner } | null {
+    const waiting = this.#waiting.get(owner);
+    const access = waiting?.accesses[waiting.at];
+    return waiting === undefined || access === undefined ? null : { unit: access.unit, inWay: waiting.inWay };
+  }
+
   /** All that the owner waits for; empty: it waits for no lock. */
   wantedBy(owner: Owner): readonly Access[] {
     return this.#waiting.get(owner)?.accesses ?? NONE;

@@ -57,6 +57,7 @@ import {
 } from "@radical/protocol";
 import { adoptionOrder } from "./adoption.ts";
 import { AnsweredRequests } from "./answered-requests.ts";
+import { withBlobNames } from "./blob-names.ts";
 import { Budgets } from "./budgets.ts";
 import { bytesOfCall, type CallHasher, callOf, hashOfResult, isHashedCall, isSameCall } from "./call-hash.ts";
 import type { CoreOptions } from "./core-options.ts";
@@ -96,6 +97,7 @@ import {
   isTold,
   type NearStorage,
   type Pending,
+  type Phase,
   pendingOn,
   type Ran,
   type RanNearStorage,
@@ -108,6 +110,7 @@ import {
   type Turning,
   usageOf,
   type Validate,
+  type WaitedFor,
   writesOf,
 } from "./execution.ts";
 import { Listeners, type ListeningEffect } from "./listeners.ts";
@@ -499,7 +502,7 @@ export class LviCore {
       const next = this.#ready.shift();
       const phase = next?.phase;
       if (next !== undefined && (phase?.kind === "waiting" || phase?.kind === "watching")) {
-        this.#note("waited", next, { waitedMs: this.#nowMs - phase.sinceMs });
+        this.#noteWaited(next, phase);
         this.#proceed(next, phase.stage);
       }
       if (this.#replaces) this.#replaceNext();
@@ -742,7 +745,9 @@ export class LviCore {
     const stale = foreign.filter(({ unit, version }) => version === null || !this.#versions.isCurrent(unit, version));
     if (stale.length > 0) {
       for (const { unit, version } of stale) if (!isSpan(unit)) this.#checkLostWrite(execution, unit, version);
-      this.#note("stale", execution, { units: stale.map(({ unit }) => unit) });
+      const [first] = stale;
+      const version = first === undefined ? null : this.#versions.commitOf(first.unit);
+      this.#note("stale", execution, { units: stale.map(({ unit }) => unit), version });
       return this.#runInPlace(execution, "stale");
     }
     // An index may have become known while it waited.
@@ -889,7 +894,7 @@ export class LviCore {
     this.#operations.set(operation, { kind: "load", execution, isReplay, scan: { limit, keepsValues } });
     this.#versions.ranges.keep(execution);
     this.#versions.scanStarted(operation, hole);
-    this.#effects.push({ kind: "scan", operation, hole, limit });
+    this.#effects.push({ kind: "scan", operation, executionId: execution.id, hole, limit });
   }
 
   #scanned(operation: OperationId, rows: readonly StoredRow[]): void {
@@ -907,7 +912,7 @@ export class LviCore {
     this.#versions.loadStarted(operation, units);
     // The reads of an intent were validated, and the values must be loaded again.
     const mostBytes = isReplay ? Number.POSITIVE_INFINITY : this.#options.maxReadBytes;
-    this.#effects.push({ kind: "load", operation, units, mostBytes });
+    this.#effects.push({ kind: "load", operation, executionId: execution.id, units, mostBytes });
   }
 
   /**
@@ -923,7 +928,8 @@ export class LviCore {
     const operation = ++this.#names;
     this.#operations.set(operation, { kind: "warm", execution });
     this.#versions.loadStarted(operation, units);
-    this.#effects.push({ kind: "load", operation, units, mostBytes: this.#options.maxReadBytes });
+    const { maxReadBytes: mostBytes } = this.#options;
+    this.#effects.push({ kind: "load", operation, executionId: execution.id, units, mostBytes });
   }
 
   /** Whether the operation was for a waiter, which does not wait for it. It has ended then. */
@@ -1387,7 +1393,7 @@ export class LviCore {
       snapshot.set(unit, entry);
     }
     if (bytes > roomBytes || !this.#want(execution, accesses, { following: members })) return null;
-    this.#note("waited", execution, { waitedMs: this.#nowMs - phase.sinceMs });
+    this.#noteWaited(execution, phase);
     if (phase.stage.kind === "validate") this.#note("near_storage", execution, { cause: near.cause });
     near.runs++;
     execution.phase = { kind: "running", near, snapshot };
@@ -1447,8 +1453,14 @@ export class LviCore {
   /** It has waited in its place before: no queue is too long for it. */
   #waitAgain({ execution, near, accesses }: Again): void {
     if (this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
-    execution.phase = { kind: "waiting", stage: { kind: "capture", near }, sinceMs: this.#nowMs };
-    if (this.#want(execution, accesses, "wait")) this.#ready.push(execution);
+    const isHeld = this.#want(execution, accesses, "wait");
+    execution.phase = {
+      kind: "waiting",
+      stage: { kind: "capture", near },
+      sinceMs: this.#nowMs,
+      on: this.#waitedFor(execution),
+    };
+    if (isHeld) this.#ready.push(execution);
   }
 
   #ran(execution: Execution, near: NearStorage, snapshot: Ran["snapshot"], result: RunResult): void {
@@ -1876,8 +1888,9 @@ export class LviCore {
 
   /** The writes, and the intent done with its outcome. */
   #completing({ execution, of, commit: { id: commit, sequence }, ended, path, followups }: Ending): CompletingMember {
-    const { outcome, writes, logged = NO_LINES } = ended;
-    const hash = completionHash(outcome, writes);
+    const { outcome, writes: own, logged = NO_LINES } = ended;
+    const hash = completionHash(outcome, own);
+    const writes = withBlobNames(own, (entry) => (this.#versions.get(entry)?.value ?? null) !== null);
     const call = this.#hasher.hash(bytesOfCall(callOf(execution.invocation)));
     const completion: Completion = {
       ...execution.invocation,
@@ -1892,7 +1905,7 @@ export class LviCore {
       keeps: outcomeKept(execution, path),
     };
     // Under its locks its reads are still what it ran on.
-    const written = of.kind === "near-storage" ? (of.ran?.result.writes ?? writes) : writes;
+    const written = of.kind === "near-storage" ? (of.ran?.result.writes ?? own) : own;
     // variant: sample-taken
     const sampled =
       path === null ? null : this.#sampler.sample(execution, path, commit, groundOf(of), { outcome, writes: written });
@@ -2104,7 +2117,7 @@ export class LviCore {
       }
     }
     if (this.#want(execution, all, "wait")) return this.#proceed(execution, stage);
-    execution.phase = { kind: "waiting", stage, sinceMs: this.#nowMs };
+    execution.phase = { kind: "waiting", stage, sinceMs: this.#nowMs, on: this.#waitedFor(execution) };
     this.#warm(execution, stage);
     // A lock is held no longer than a run here takes: every pending intent in its way is re-executed.
     for (const blocker of this.#locks.blockers(execution)) this.#replay(blocker, "contention");
@@ -2191,7 +2204,10 @@ export class LviCore {
   /** Waits until one of the units is released, and asks for no lock. */
   #watch(execution: Execution, units: readonly UnitId[], stage: Stage): void {
     if (!isPromised(stage) && this.#nowMs >= execution.giveUpAtMs) return this.#refuseBusy(execution, WAITED);
-    execution.phase = { kind: "watching", stage, sinceMs: this.#nowMs };
+    const [unit] = units;
+    const behind = unit === undefined ? undefined : this.#locks.exclusiveHolders(unit)[0];
+    const on = unit === undefined ? null : { unit, behind: behind?.id ?? null };
+    execution.phase = { kind: "watching", stage, sinceMs: this.#nowMs, on };
     this.#locks.onRelease(execution, units);
   }
 
@@ -2442,7 +2458,8 @@ export class LviCore {
     // variant: handler-run
     let run: Run = { id, invocation, snapshot, access, kills };
     if (followers.length > 0) run = { ...run, followers: followers.map((member) => this.#runOf(member)) };
-    this.#effects.push({ kind: "execute", run, location });
+    const executions = [execution.id, ...followers.map((member) => member.execution.id)];
+    this.#effects.push({ kind: "execute", run, location, executions });
   }
 
   #runOf({ execution, near, snapshot }: Member): Follower {
@@ -2487,6 +2504,18 @@ export class LviCore {
 
   #times(receivedAtMs: number): { receivedAtMs: number; sentAtMs: number } {
     return { receivedAtMs, sentAtMs: this.#wallMs };
+  }
+
+  /** The unit that it waits for, asked in the step in which the wait begins. */
+  #waitedFor(execution: Execution): WaitedFor | null {
+    const found = this.#locks.inWayOf(execution);
+    return found === null ? null : { unit: found.unit, behind: found.inWay.id };
+  }
+
+  #noteWaited(execution: Execution, { sinceMs, on }: Phase & { kind: "waiting" | "watching" }): void {
+    const waitedMs = this.#nowMs - sinceMs;
+    if (on === null) this.#note("waited", execution, { waitedMs });
+    else this.#note("waited", execution, { waitedMs, units: [on.unit], behind: on.behind });
   }
 
   #note(

@@ -66,6 +66,11 @@ export class VersionTable {
     return this.#entries.get(unit);
   }
 
+  /** Names the last write of the item, as far as the table knows; null of a span too. */
+  commitOf(unit: UnitId): CommitId | null {
+    return isSpan(unit) ? null : (this.#entries.get(unit)?.version.commitId ?? null);
+  }
+
   /** Whether the table holds the unit, and in the same version: see `sameVersion`. */
   isCurrent(unit: UnitId, version: Version): boolean {
     const span = spanIn(unit);

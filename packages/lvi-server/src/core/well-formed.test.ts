@@ -337,7 +337,7 @@ const BROKEN: readonly Break[] = [
     /its wait for others/,
     ({ other, runs }) => {
       runs.splice(0);
-      other.phase = { kind: "waiting", stage: { kind: "capture", near: near() }, sinceMs: 0 };
+      other.phase = { kind: "waiting", stage: { kind: "capture", near: near() }, sinceMs: 0, on: null };
     },
   ],
   [
@@ -350,7 +350,7 @@ const BROKEN: readonly Break[] = [
     /its wait for others/,
     ({ other, runs }) => {
       runs.splice(0);
-      other.phase = { kind: "watching", stage: { kind: "capture", near: near() }, sinceMs: 0 };
+      other.phase = { kind: "watching", stage: { kind: "capture", near: near() }, sinceMs: 0, on: null };
     },
   ],
   [
@@ -383,7 +383,7 @@ const BROKEN: readonly Break[] = [
     /waits for locks, and holds some/,
     ({ locks, other, declared, runs }) => {
       runs.splice(0);
-      other.phase = { kind: "waiting", stage: { kind: "validate", declared }, sinceMs: 0 };
+      other.phase = { kind: "waiting", stage: { kind: "validate", declared }, sinceMs: 0, on: null };
       locks.acquire(other, declaredLocks(UNITS), other.ticket);
       locks.tryAcquire(other, [{ unit: GATE, mode: "shared" }], other.ticket);
     },

@@ -18,6 +18,7 @@ import {
   isModuleHash,
   INDEXES_PATH,
   type IndexList,
+  LIVES_PATH,
   LOG_PATH,
   LVI_PATH,
   type LviReply,
@@ -41,7 +42,7 @@ import type { Engine } from "../engine.ts";
 import { armed, type Failpoint, failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
-import { logAnswer, samplesAnswer } from "./administration.ts";
+import { livesAnswer, logAnswer, samplesAnswer } from "./administration.ts";
 import { readAlarm } from "./alarms.ts";
 import { type Claim, claimOf, verify } from "./authentication.ts";
 import type { KeyRing } from "./keys.ts";
@@ -250,6 +251,7 @@ type Route =
         | "indexes"
         | "log"
         | "samples"
+        | "lives"
         | "none";
     }
   | { readonly kind: "module" | "module-content"; readonly hash: ModuleHash };
@@ -284,6 +286,8 @@ function routeOf(path: string): Route {
       return { kind: "log" };
     case SAMPLES_PATH:
       return { kind: "samples" };
+    case LIVES_PATH:
+      return { kind: "lives" };
   }
   const name = path.startsWith(MODULES_PATH) ? path.slice(MODULES_PATH.length) : "";
   if (isModuleHash(name)) return { kind: "module", hash: name };
@@ -401,6 +405,12 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
       expectMethod(method, "POST");
       return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
         const stream = samplesAnswer(serving(options).engine, body, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
+        answer({ status: 200, stream });
+      });
+    case "lives":
+      expectMethod(method, "POST");
+      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
+        const stream = livesAnswer(serving(options).engine, body, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
         answer({ status: 200, stream });
       });
     case "none":

@@ -5,7 +5,7 @@
  * What is shown has been applied. What an intent has promised is not among it; nor is a part of an execution, in SQLite.
  */
 import { DatabaseSync } from "node:sqlite";
-import { type CommitId, contentHash, unitId } from "@radical/protocol";
+import { type CommitId, contentHash, prefixEnd, unitId } from "@radical/protocol";
 import type { StoredItem } from "../core/version-table.ts";
 import type { StorageAddress } from "./storage-address.ts";
 import { StorageError, type StoredUnit } from "./storage.ts";
@@ -18,6 +18,8 @@ export interface ItemReader {
    * they are all of one moment; of DynamoDB what is changed meanwhile may be seen as it was or as it is.
    */
   items(table: string | null): AsyncIterable<StoredUnit>;
+  /** The items of a table whose keys begin so, in the order of their keys. The caller takes at most so many; null: all. */
+  itemsWith(table: string, prefix: string, most: number | null): AsyncIterable<StoredUnit>;
   close(): Promise<void>;
 }
 
@@ -62,12 +64,23 @@ class SqliteItems implements ItemReader {
     return Promise.resolve(row === undefined ? null : intact(row as unknown as Row));
   }
 
+  items(table: string | null): AsyncIterable<StoredUnit> {
+    return table === null ? this.#rows("", []) : this.itemsWith(table, "", null);
+  }
+
+  itemsWith(table: string, prefix: string, most: number | null): AsyncIterable<StoredUnit> {
+    const end = prefixEnd(prefix);
+    const below = end === "" ? [] : [end];
+    const limited = most === null ? [] : [most];
+    const where = `WHERE "table" = ? AND key >= ?${below.length > 0 ? " AND key < ?" : ""}`;
+    return this.#rows(where, [table, prefix, ...below, ...limited], limited.length > 0 ? "LIMIT ?" : "");
+  }
+
   // oxlint-disable-next-line typescript/require-await -- the other implementation waits
-  async *items(table: string | null): AsyncIterable<StoredUnit> {
+  async *#rows(where: string, values: readonly (string | number)[], limit = ""): AsyncIterable<StoredUnit> {
     // One statement sees one moment. SQLite orders text by its UTF-8 bytes (COLLATE BINARY), as `compareKeys` does.
-    const where = table === null ? "" : ' WHERE "table" = ?';
-    const statement = this.#database.prepare(`${COLUMNS}${where} ORDER BY "table", key`);
-    for (const row of statement.iterate(...(table === null ? [] : [table]))) yield intact(row as unknown as Row);
+    const statement = this.#database.prepare(`${COLUMNS} ${where} ORDER BY "table", key ${limit}`);
+    for (const row of statement.iterate(...values)) yield intact(row as unknown as Row);
   }
 
   close(): Promise<void> {

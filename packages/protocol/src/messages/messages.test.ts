@@ -217,6 +217,7 @@ test("golden bytes of a module of ABI version 5: sections, with the tables of ea
 test.each([
   [6, "log"],
   [7, "scan"],
+  [9, "scrypt"],
 ])("golden bytes of a module of ABI version %d: only its number is another, since handlers may import %s", (abi) => {
   const bytes = MODULE_OF_ABI_5.replace(/^8405/, `840${abi}`);
   expect(hex(encodeModuleContent({ ...module, abi }))).toBe(bytes);
@@ -233,6 +234,7 @@ test("golden bytes of a module of ABI version 8: the names of its indexes, betwe
   expect(decodeModuleContent(bytesOf(bytes))).toEqual({ ...module, abi: 8, indexes });
   expect(leastAbi(["scan"], indexes)).toBe(8);
   expect(leastAbi(["scan"], [])).toBe(7);
+  expect(leastAbi(["scrypt"], indexes)).toBe(9);
 });
 
 test.each([
@@ -255,9 +257,9 @@ test("a module of an ABI version before 8 has no section of indexes", () => {
 });
 
 test("a module states the least version of the ABI that has its imports", () => {
-  expect([["get", "put"], ["log", "get"], ["overflow"], ["scan", "log"]].map((imports) => leastAbi(imports))).toEqual([
-    5, 6, 6, 7,
-  ]);
+  expect(
+    [["get", "put"], ["log", "get"], ["overflow"], ["scan", "log"], ["sha256"]].map((imports) => leastAbi(imports)),
+  ).toEqual([5, 6, 6, 7, 9]);
   const functions = {
     get: { parameters: [], result: null, program: "both" },
     later: { parameters: [], result: null, program: "both", since: 9 },
@@ -267,11 +269,11 @@ test("a module states the least version of the ABI that has its imports", () => 
 
 test.each([
   [2, "build the handlers again"],
-  [9, "upgrade this one, the primary before its locations"],
+  [10, "upgrade this one, the primary before its locations"],
 ])("a module of ABI version %d is refused, with what to do", (abi, hint) => {
   const bytes = encodeModuleContent({ ...module, abi });
   expect(() => decodeModuleContent(bytes)).toThrow(
-    `the module has ABI version ${abi}, and this release of Radical runs 3 to 8`,
+    `the module has ABI version ${abi}, and this release of Radical runs 3 to 9`,
   );
   expect(failureOf(() => decodeModuleContent(bytes))).toMatchObject({ hint: expect.stringContaining(hint) as string });
 });

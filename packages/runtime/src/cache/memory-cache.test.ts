@@ -20,6 +20,7 @@ import { expect, test } from "vitest";
 import { describeCache, item } from "../../e2e/cache-conformance.ts";
 import type { HeldMemory } from "../../e2e/cache-memory.ts";
 import { scanUnit } from "../core/directories.ts";
+import type { CachePut } from "../core/effects.ts";
 import { MemoryCache } from "./memory-cache.ts";
 
 const UNREACHABLE = {
@@ -166,13 +167,20 @@ test("it holds items within rows that it knows, and spans that it knows somethin
   expect([spanId(early), ROWS, late, COUNT].map((each) => cache.holds(each))).toEqual([true, true, false, false]);
 });
 
-test("directories take a quarter of the memory at most, and the rest is for items", () => {
+test("directories take a quarter of the memory at most beside the rows that came last, and the rest is for items", () => {
   const cache = new MemoryCache(40_000);
-  const rows = Array.from({ length: 100 }, (_, index) => rowOf(unitId("notes", String(100 + index)), item(1, "x")));
-  cache.put([{ unit: ROWS, entry: directoryEntry(commitId(1, 5), rows) }]);
-  expect(cache.directories.rowsOf(NOTES)).toBeUndefined();
-  cache.put([{ unit: ROWS, entry: directoryEntry(commitId(1, 5), rows.slice(0, 20)) }]);
-  expect(cache.directories.rowsOf(NOTES)?.rows).toHaveLength(20);
+  const others: KeyInterval = { ...NOTES, table: "others" };
+  const put = ({ table }: KeyInterval, length: number): CachePut => {
+    const rows = Array.from({ length }, (_, index) => rowOf(unitId(table, String(100 + index)), item(1, "x")));
+    return { unit: spanId({ table, lo: "", hi: "", kind: "rows" }), entry: directoryEntry(commitId(1, 5), rows) };
+  };
+  const known = (of: KeyInterval): number | undefined => cache.directories.rowsOf(of)?.rows.length;
+  cache.put([put(NOTES, 100)]);
+  expect(known(NOTES)).toBe(100);
+  cache.put([put(others, 10)]);
+  expect([known(NOTES), known(others)]).toEqual([undefined, 10]);
+  cache.put([put(NOTES, 10)]);
+  expect([known(NOTES), known(others)]).toEqual([10, 10]);
 });
 
 test("scans that were asked for are handed on when their rows change, with as many rows as were asked for, and some", () => {

@@ -66,21 +66,30 @@ export class MemoryCache implements Cache {
     this.put(puts);
   }
 
-  /** Returns those that were taken: the others are older than what was held. */
+  /** Returns those that were taken: the others are older than what was held. Items change the rows that are known. */
   put(puts: readonly CachePut[]): readonly CachePut[] {
+    return this.#take(puts, true);
+  }
+
+  /**
+   * Takes what a cache behind holds. Its items change no rows. A wrong one would do so again after each repair, and the
+   * primary brings only items that are newer than the rows that are known.
+   */
+  fill(puts: readonly CachePut[]): void {
+    this.#take(puts, false);
+  }
+
+  #take(puts: readonly CachePut[], patches: boolean): readonly CachePut[] {
     const spans = puts.filter(({ unit }) => isSpan(unit) || isScanUnit(unit));
-    for (const { unit, entry, disproved } of spans) {
-      if (isScanUnit(unit)) this.#directories.learnStored(unit, entry);
-      else this.#directories.learn(unit, entry, disproved);
-    }
+    this.#directories.learnAll(spans);
     // A directory tells of the past of the items that came with it.
     const items = spans.length === 0 ? puts : puts.filter((put) => !spans.includes(put));
-    const taken = items.filter((put) => this.#putItem(put));
+    const taken = items.filter((put) => this.#putItem(put, patches));
     this.#evict();
     return [...spans, ...taken];
   }
 
-  #putItem(put: CachePut): boolean {
+  #putItem(put: CachePut, patches: boolean): boolean {
     const { unit } = put;
     const held = this.#entries.get(unit)?.version;
     if (!takes(held, put)) return false;
@@ -88,7 +97,7 @@ export class MemoryCache implements Cache {
     const entry = owned(put.entry);
     this.#entries.set(unit, entry);
     this.#bytes += cost(unit, entry);
-    this.#directories.patch(unit, held, entry.version);
+    if (patches) this.#directories.patch(unit, held, entry.version);
     return true;
   }
 

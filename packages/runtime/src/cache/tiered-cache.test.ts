@@ -3,6 +3,7 @@ import {
   directoryEntry,
   type DirectoryRow,
   type Entry,
+  entryOf,
   type KeyInterval,
   spanId,
   splitUnit,
@@ -143,4 +144,33 @@ test("rows that come from behind are not written there again", async () => {
   fresh.directories.walk(query);
   await fresh.getMany([scanUnit({ ...NOTES, kind: "rows" })]);
   expect(fresh.directories.walk(query)?.reachesEnd).toBe(true);
+});
+
+test("a memory that holds nothing hands rows on all the same, and shows those that have just come", async () => {
+  const behind = store();
+  const query = { ...NOTES, limit: 5, isReversed: false };
+  const unit = spanId({ ...NOTES, kind: "rows" });
+  const cache = new TieredCache(new MemoryCache(0), behind);
+  expect(cache.directories.walk(query)).toBeUndefined();
+  await cache.putMany([
+    { unit, entry: directoryEntry(commitId(1, 5), [rowOf(a, item(1, "one"))]) },
+    { unit: a, entry: item(1, "one") },
+  ]);
+  const another = new TieredCache(new MemoryCache(0), behind);
+  const found = await another.getMany([scanUnit({ ...NOTES, kind: "rows" })]);
+  expect(found.get(a)).toEqual(item(1, "one"));
+  expect(another.directories.walk(query)?.rows).toEqual([rowOf(a, item(1, "one"))]);
+});
+
+// Otherwise each repair of the rows would be undone by the item, which the primary does not bring again.
+test("a wrong item behind changes no rows that the primary has told", async () => {
+  for (const wrong of [item(9, "wrong"), entryOf(commitId(1, 9), null)]) {
+    const behind = store();
+    const cache = new TieredCache(new MemoryCache(0), behind);
+    const rows = [rowOf(a, item(1, "one"))];
+    await cache.putMany([{ unit: spanId({ ...NOTES, kind: "rows" }), entry: directoryEntry(commitId(1, 5), rows) }]);
+    behind.entries.set(a, wrong);
+    expect((await cache.getMany([a])).get(a)).toEqual(wrong);
+    expect(cache.directories.rowsOf(NOTES)?.rows).toEqual(rows);
+  }
 });

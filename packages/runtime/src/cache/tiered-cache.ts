@@ -26,7 +26,7 @@ export class TieredCache implements Cache {
     const rest = units.filter((unit) => !found.has(unit));
     if (rest.length === 0) return found;
     const behind = await this.#back.getMany(rest);
-    this.#front.put([...behind].map(([unit, entry]) => ({ unit, entry })));
+    this.#front.fill([...behind].map(([unit, entry]) => ({ unit, entry })));
     // An entry that came to the front meanwhile is newer.
     for (const [unit, entry] of behind) found.set(unit, this.#front.peek(unit) ?? entry);
     return found;

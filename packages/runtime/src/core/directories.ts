@@ -41,6 +41,7 @@ import {
   type UnitId,
   type Version,
 } from "@radical/protocol";
+import type { CachePut } from "./effects.ts";
 
 /** The rows along a walk, as far as they are known. */
 export interface KnownWalk {
@@ -67,6 +68,11 @@ interface Stretch {
   readonly rows: DirectoryRow[];
 }
 
+interface HeldStretch extends Stretch {
+  /** That has brought it. */
+  readonly batch: number;
+}
+
 interface Counted extends KnownCount {
   readonly span: Span;
 }
@@ -80,17 +86,20 @@ const MOST_COUNTS = 256;
 export class Directories {
   readonly #maxBytes: number;
   /** By table: disjoint, sorted by their lower bounds. */
-  readonly #tables = new Map<string, Stretch[]>();
+  readonly #tables = new Map<string, HeldStretch[]>();
   /** In order of use: the least recently used first. */
-  readonly #used = new Map<Stretch, string>();
+  readonly #used = new Map<HeldStretch, string>();
   readonly #counts = new Map<UnitId, Counted>();
   #bytes = 0;
+  #batch = 0;
+  /** The last batch that has brought rows. */
+  #latest = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  /** At most the bound that it was made with. */
+  /** At most the bound that it was made with, unless the rows that came last have more. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -135,11 +144,28 @@ export class Directories {
   }
 
   /**
-   * Takes the entry of a span. Rows that are newer than it stay. A value of null says that nothing is known of the span.
-   *
-   * @param disproved if the rows of the span have this digest, none of them stays
+   * Takes the entries of spans, and of {@link scanUnit}s, which came together. Their rows stay until others come, whatever
+   * the bound is. The run that has asked for them looks at them next, and a cache behind takes them from here.
    */
-  learn(unit: UnitId, { version, value }: Entry, disproved?: Version): void {
+  learnAll(puts: readonly CachePut[]): void {
+    this.#batch++;
+    for (const { unit, entry, disproved } of puts) {
+      if (isScanUnit(unit)) this.#learnStored(unit, entry);
+      else this.#learnSpan(unit, entry, disproved);
+    }
+    this.#evict();
+  }
+
+  /** Takes one entry that came alone. */
+  learn(unit: UnitId, entry: Entry, disproved?: Version): void {
+    this.learnAll([disproved === undefined ? { unit, entry } : { unit, entry, disproved }]);
+  }
+
+  /**
+   * Rows that are newer than the entry stay. A value of null says that nothing is known of the span. If the rows of the span
+   * have the disproved digest, none of them stays.
+   */
+  #learnSpan(unit: UnitId, { version, value }: Entry, disproved?: Version): void {
     const span = spanOf(unit);
     if (span === null) return;
     if (disproved !== undefined && this.#versionOf(span) === disproved.hash) this.#forget(span, unit);
@@ -229,7 +255,7 @@ export class Directories {
   }
 
   /** Takes what {@link stored} gave. */
-  learnStored(unit: UnitId, { value }: Entry): void {
+  #learnStored(unit: UnitId, { value }: Entry): void {
     const found = value === null ? null : decodeStored(unit, value);
     if (found === null) return;
     if ("count" in found) this.#keepCount(spanId(found.span), found);
@@ -284,7 +310,7 @@ export class Directories {
     return asOf === null ? undefined : { rows, reachesEnd: false, reach, asOf };
   }
 
-  #around(table: string, key: Key): Stretch | undefined {
+  #around(table: string, key: Key): HeldStretch | undefined {
     const stretches = this.#tables.get(table) ?? [];
     const stretch = stretches[lastFrom(stretches, key)];
     return stretch !== undefined && contains({ table, ...stretch }, key) ? stretch : undefined;
@@ -322,29 +348,28 @@ export class Directories {
     if (isEmptyInterval(interval) || !rows.every(({ key }) => contains(interval, key))) return;
     const newer = this.#cut(interval).filter(({ commitId }) => compareCommits(commitId, asOf) > 0);
     const { table, lo, hi } = interval;
-    this.#insert(table, { lo, hi, asOf, rows: newer.length === 0 ? [...rows] : merged(rows, newer) });
-    this.#evict();
+    const batch = (this.#latest = this.#batch);
+    this.#insert(table, { lo, hi, asOf, rows: newer.length === 0 ? [...rows] : merged(rows, newer), batch });
   }
 
   /** Returns the rows that were known of the interval, sorted. */
   #cut({ table, lo, hi }: KeyInterval): readonly DirectoryRow[] {
     const removed: DirectoryRow[] = [];
     for (const stretch of this.#overlapping({ table, lo, hi })) {
-      const { asOf, rows } = stretch;
+      const { rows } = stretch;
       const start = lowerBound(rows, lo);
       const end = hi === "" ? rows.length : lowerBound(rows, hi);
       for (let at = start; at < end; at++) removed.push(entryAt(rows, at));
       this.#remove(table, stretch);
-      if (compareBounds(stretch.lo, lo) < 0)
-        this.#insert(table, { lo: stretch.lo, hi: lo, asOf, rows: rows.slice(0, start) });
-      if (compareEnds(stretch.hi, hi) > 0) this.#insert(table, { lo: hi, hi: stretch.hi, asOf, rows: rows.slice(end) });
+      if (compareBounds(stretch.lo, lo) < 0) this.#insert(table, { ...stretch, hi: lo, rows: rows.slice(0, start) });
+      if (compareEnds(stretch.hi, hi) > 0) this.#insert(table, { ...stretch, lo: hi, rows: rows.slice(end) });
     }
     return removed;
   }
 
-  #overlapping({ table, lo, hi }: KeyInterval): readonly Stretch[] {
+  #overlapping({ table, lo, hi }: KeyInterval): readonly HeldStretch[] {
     const stretches = this.#tables.get(table) ?? [];
-    const overlapping: Stretch[] = [];
+    const overlapping: HeldStretch[] = [];
     for (let i = lastFrom(stretches, lo); i < stretches.length; i++) {
       const stretch = entryAt(stretches, i);
       if (!isBelow(stretch.lo, hi)) break;
@@ -353,7 +378,7 @@ export class Directories {
     return overlapping;
   }
 
-  #insert(table: string, stretch: Stretch): void {
+  #insert(table: string, stretch: HeldStretch): void {
     let stretches = this.#tables.get(table);
     if (stretches === undefined) this.#tables.set(table, (stretches = []));
     const before = stretches[lastFrom(stretches, stretch.lo)];
@@ -363,7 +388,7 @@ export class Directories {
     this.#use(stretch, table);
   }
 
-  #remove(table: string, stretch: Stretch): void {
+  #remove(table: string, stretch: HeldStretch): void {
     const stretches = this.#tables.get(table) ?? [];
     stretches.splice(stretches.indexOf(stretch), 1);
     if (stretches.length === 0) this.#tables.delete(table);
@@ -371,7 +396,7 @@ export class Directories {
     this.#bytes -= stretchBytes(stretch);
   }
 
-  #use(stretch: Stretch, table: string): void {
+  #use(stretch: HeldStretch, table: string): void {
     this.#used.delete(stretch);
     this.#used.set(stretch, table);
   }
@@ -379,7 +404,7 @@ export class Directories {
   #evict(): void {
     for (const [stretch, table] of this.#used) {
       if (this.#bytes <= this.#maxBytes) return;
-      this.#remove(table, stretch);
+      if (stretch.batch !== this.#latest) this.#remove(table, stretch);
     }
   }
 }

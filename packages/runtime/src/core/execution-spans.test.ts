@@ -21,7 +21,7 @@ import {
   type Write,
 } from "@radical/protocol";
 import { expect, test } from "vitest";
-import { scanUnit } from "./directories.ts";
+import { cachedAs, scanUnit } from "./directories.ts";
 import type { Derivation, Effect, ExecutionEvent } from "./effects.ts";
 import { DEFAULT_BOUNDS, Execution, type ExecutionInput } from "./execution.ts";
 import { Experience } from "./experience.ts";
@@ -175,6 +175,24 @@ test("the items of rows that memory knows are asked for, and make f^rw run again
   const effects = play(execution, started, derived([newest], { lacking: [b], spans }));
   expect(only(effects, "fetch").units).toEqual([b]);
   expect(kinds(play(execution, fetched([b, item(2)])))).toEqual(["derive"]);
+});
+
+test("once memory has lost the rows of a scan to those of another, all scans are asked for together", () => {
+  const execution = new Execution(INPUT);
+  const other = spanId({ table: "users", lo: "", hi: "", kind: "rows" });
+  const [rows, users] = [cachedAs(whole), cachedAs(other)];
+  const stored = entryOf(commit(5), new Uint8Array());
+  const known = (...units: readonly UnitId[]): ExecutionEvent =>
+    derived([whole, other], {
+      spans: new Map(units.map((of) => [of, captured(directoryEntry(commit(5), []), { of })])),
+    });
+  const asked = (...events: readonly ExecutionEvent[]): readonly UnitId[] =>
+    only(play(execution, ...events), "fetch").units;
+  expect(asked(started, derived([whole]))).toEqual([rows]);
+  expect(asked(fetched([rows, stored]), known(whole))).toEqual([users]);
+  expect(asked(fetched([users, stored]), known(other))).toEqual([rows, users].toSorted(compareKeys));
+  // Once is enough: what is lost again is guessed.
+  expect(kinds(play(execution, fetched([rows, stored], [users, stored]), known(other)))).toContain("send");
 });
 
 test("a span that the cache lacks is guessed empty as of nothing, f waits, and a confirmed guess is learned", () => {

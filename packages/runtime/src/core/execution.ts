@@ -127,8 +127,12 @@ interface Sight {
   readonly snapshot: Map<UnitId, Entry>;
   /** As the last run has seen them: only its set counts. */
   spans: ReadonlyMap<UnitId, CapturedSpan>;
-  /** Asked of the cache, found or not: never asked for again. */
+  /** Asked of the cache, found or not: never asked for again, unless memory loses scans. */
   readonly fetched: Set<UnitId>;
+  /** The scans of which a run has seen the rows. */
+  readonly scans: Set<UnitId>;
+  /** Memory has lost one of them. It is too small for all, and keeps only those that come together. */
+  losesScans: boolean;
   fetchRounds: number;
   recordRuns: number;
 }
@@ -288,8 +292,8 @@ export class Execution {
     const endsAtMs = atMs + this.#bounds.totalMs;
     if (this.#plan === "near-storage") return this.#askNearStorage("plan", endsAtMs, atMs);
     if (this.#experience.isLong(this.#input.handler, atMs)) return this.#askNearStorage("long", endsAtMs, atMs);
-    const sight = { endsAtMs, snapshot: new Map(), spans: new Map(), fetched: new Set<UnitId>() };
-    return [this.#find({ ...sight, fetchRounds: 0, recordRuns: 0 })];
+    const seen = { snapshot: new Map(), spans: new Map(), fetched: new Set<UnitId>(), scans: new Set<UnitId>() };
+    return [this.#find({ endsAtMs, ...seen, losesScans: false, fetchRounds: 0, recordRuns: 0 })];
   }
 
   #find(sight: Sight): Effect {
@@ -312,7 +316,12 @@ export class Execution {
     if (derivation.kind === "failed") return this.#notFound(derivation.reason, sight, atMs);
     for (const [unit, entry] of derivation.captured) capture(sight, unit, entry);
     sight.spans = derivation.spans;
-    const units = missingOf(derivation, sight);
+    for (const { of } of derivation.spans.values()) sight.scans.add(cachedAs(of));
+    const missing = missingOf(derivation, sight);
+    const isFirstLoss = !sight.losesScans && missing.some((unit) => sight.scans.has(unit));
+    if (isFirstLoss) sight.losesScans = true;
+    const news = missing.filter((unit) => !sight.fetched.has(unit));
+    const units = isFirstLoss || (sight.losesScans && news.length > 0) ? withAllScans(news, sight) : news;
     if (units.length === 0 || sight.fetchRounds === this.#bounds.fetchRounds) return this.#ask(derivation, sight, atMs);
     sight.fetchRounds++;
     for (const unit of units) sight.fetched.add(unit);
@@ -862,11 +871,15 @@ function capture({ snapshot }: Sight, unit: UnitId, entry: Entry): void {
   if (!snapshot.has(unit)) snapshot.set(unit, entry);
 }
 
-/** The units to ask the cache for: those that the run has read, or would have, and that nobody has asked it for. */
-function missingOf({ set, lacking }: Found, { snapshot, spans, fetched }: Sight): readonly UnitId[] {
-  const units = new Set(lacking);
-  for (const unit of set.reads) if (!snapshot.has(unit) && !spans.has(unit)) units.add(cachedAs(unit));
-  return [...units].filter((unit) => !fetched.has(unit)).toSorted(compareKeys);
+/** The units under which the cache may have what the run has read without a value, or would have read. */
+function missingOf({ set, lacking }: Found, { snapshot, spans }: Sight): readonly UnitId[] {
+  const missing = new Set(lacking);
+  for (const unit of set.reads) if (!snapshot.has(unit) && !spans.has(unit)) missing.add(cachedAs(unit));
+  return [...missing].toSorted(compareKeys);
+}
+
+function withAllScans(units: readonly UnitId[], { scans, fetched }: Sight): readonly UnitId[] {
+  return [...new Set([...units, ...scans, ...[...fetched].filter(isScanUnit)])].toSorted(compareKeys);
 }
 
 /**

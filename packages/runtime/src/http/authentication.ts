@@ -14,9 +14,12 @@ export async function callerOf<Env>(
   env: Env,
 ): Promise<string | null> {
   if (authenticate === undefined) return null;
-  const { url, method, headers, cf } = request;
-  const head = new Request(url, { method, headers, ...(cf === undefined ? {} : { cf }) });
-  return checkedCaller(await authenticate(head, env), "authenticate");
+  return checkedCaller(await authenticate(headOf(request), env), "authenticate");
+}
+
+/** The request without its body. */
+export function headOf({ url, method, headers, cf }: Request): Request {
+  return new Request(url, { method, headers, ...(cf === undefined ? {} : { cf }) });
 }
 
 /** Throws an `internal_error`: the application's own code is wrong. */

@@ -8,7 +8,7 @@ const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
  * `invalid_json`.
  */
 export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
-  const bytes = await readBounded(request, maxBytes);
+  const bytes = await readBounded(request, maxBytes, () => tooLarge(maxBytes));
   refuseForms(request);
   if (bytes.length === 0) return {};
   try {
@@ -49,14 +49,19 @@ function refuseForms({ headers }: Request): void {
  */
 const DRAINED_LIMITS = 4;
 
-async function readBounded(request: Request, maxBytes: number): Promise<Uint8Array> {
+/** Throws `tooMany()` for more than `maxBytes`. */
+export async function readBounded(
+  request: Request,
+  maxBytes: number,
+  tooMany: () => RadicalError,
+): Promise<Uint8Array<ArrayBuffer>> {
   const declared = Number(request.headers.get("content-length") ?? 0);
-  if (declared > DRAINED_LIMITS * maxBytes) throw tooLarge(maxBytes);
+  if (declared > DRAINED_LIMITS * maxBytes) throw tooMany();
   if (request.body === null) return new Uint8Array();
   if (declared > 0 && declared <= maxBytes) {
     // In one piece: chunk by chunk takes several turns of the event loop.
     const bytes = new Uint8Array(await request.arrayBuffer());
-    if (bytes.length > maxBytes) throw tooLarge(maxBytes);
+    if (bytes.length > maxBytes) throw tooMany();
     return bytes;
   }
   const chunks: Uint8Array[] = [];
@@ -67,7 +72,7 @@ async function readBounded(request: Request, maxBytes: number): Promise<Uint8Arr
     if (length > maxBytes) chunks.length = 0;
     else chunks.push(chunk);
   }
-  if (length > maxBytes) throw tooLarge(maxBytes);
+  if (length > maxBytes) throw tooMany();
   const bytes = new Uint8Array(length);
   let at = 0;
   for (const chunk of chunks) {

@@ -1,5 +1,6 @@
 /** From an answer to an HTTP response. */
 import { ERROR_KINDS, RadicalError, errorBody, valueToJson } from "@radical/protocol";
+import { BlobBusy } from "../blobs/blob-requests.ts";
 import { CallError } from "../call-error.ts";
 import type { Answer, ExecutionPath } from "../core/effects.ts";
 import { MethodNotAllowed } from "./call.ts";
@@ -53,7 +54,12 @@ export function replyOfError(error: unknown): Reply {
     error instanceof RadicalError
       ? error
       : new RadicalError("internal_error", "the location failed", "see the log of the location", error);
-  const headers: Record<string, string> = known instanceof MethodNotAllowed ? { allow: known.allow } : {};
+  const headers: Record<string, string> =
+    known instanceof MethodNotAllowed
+      ? { allow: known.allow }
+      : known instanceof BlobBusy
+        ? { "retry-after": String(known.retryAfterSeconds) }
+        : {};
   return { status: known.status, body: known.toBody(), headers, code: known.code, path: null };
 }
 

@@ -38,8 +38,8 @@ export interface ProgramContext {
   /** Types of all functions, imported ones first. */
   readonly functions: readonly FunctionType[];
   readonly imports: readonly {
-    /** Whether the last operand is a number of bytes that the host reads. */
-    readonly takesBytes: boolean;
+    /** The fuel of each unit of the last operand, which is 1 for bytes that the host reads; 0: the operand costs nothing. */
+    readonly unitFuel: number;
     /** Whether it ends the run. */
     readonly ends: boolean;
   }[];
@@ -142,11 +142,18 @@ class Fuel {
     this.#keep(code);
   }
 
-  /** For a number of bytes in a local. */
-  takeForBytes(code: BinaryWriter, bytes: number, shift: number): void {
+  /** For a number of bytes in a local that are copied or filled. */
+  takeForBytes(code: BinaryWriter, bytes: number): void {
     this.#get(code);
-    code.byte(Op.LocalGet).unsigned(bytes).byte(Op.I64ExtendI32U);
-    if (shift > 0) code.byte(Op.I64Const, shift, Op.I64ShrU);
+    code.byte(Op.LocalGet).unsigned(bytes).byte(Op.I64ExtendI32U, Op.I64Const, BULK_SHIFT, Op.I64ShrU, Op.I64Sub);
+    this.#keep(code);
+  }
+
+  /** For a number of units in a local. */
+  takeForUnits(code: BinaryWriter, units: number, unitFuel: number): void {
+    this.#get(code);
+    code.byte(Op.LocalGet).unsigned(units).byte(Op.I64ExtendI32U);
+    if (unitFuel > 1) code.byte(Op.I64Const).signed(unitFuel).byte(Op.I64Mul);
     code.byte(Op.I64Sub);
     this.#keep(code);
   }
@@ -357,14 +364,14 @@ class BodyScan {
   }
 
   /** Where it is made, and not where its function is entered: most are on paths that are hardly ever taken. */
-  #hostCall({ takesBytes, ends }: ProgramContext["imports"][number], at: number): void {
+  #hostCall({ unitFuel, ends }: ProgramContext["imports"][number], at: number): void {
     if (ends) return;
-    const bytes = takesBytes ? this.#own.index(ValueKind.I32, "bytes") : null;
+    const units = unitFuel > 0 ? this.#own.index(ValueKind.I32, "bytes") : null;
     this.#insert(at, (code) => {
       this.#fuel.take(code, HOST_CALL_FUEL);
-      if (bytes === null) return;
-      code.byte(Op.LocalTee).unsigned(bytes);
-      this.#fuel.takeForBytes(code, bytes, 0);
+      if (units === null) return;
+      code.byte(Op.LocalTee).unsigned(units);
+      this.#fuel.takeForUnits(code, units, unitFuel);
     });
   }
 
@@ -377,7 +384,7 @@ class BodyScan {
     const bytes = this.#own.index(ValueKind.I32, "bytes");
     this.#insert(at, (code) => {
       code.byte(Op.LocalTee).unsigned(bytes);
-      this.#fuel.takeForBytes(code, bytes, BULK_SHIFT);
+      this.#fuel.takeForBytes(code, bytes);
     });
     this.#pop(3);
   }

@@ -47,6 +47,7 @@ export const Op = {
   I32DivS: 0x6d,
   I32RemU: 0x70,
   I64Sub: 0x7d,
+  I64Mul: 0x7e,
   I64DivS: 0x7f,
   I64RemU: 0x82,
   I64ShrU: 0x88,

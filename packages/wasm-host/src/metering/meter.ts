@@ -16,7 +16,13 @@
  * Exports are added for the host: `METER_EXPORTS`. The first one also sets every global that can change to its
  * initial value, so that an instance can run again.
  */
-import { ASSEMBLYSCRIPT_ABORT, HOST_FUNCTIONS, HOST_NAMESPACE, METER_EXPORTS } from "@radical/protocol";
+import {
+  ASSEMBLYSCRIPT_ABORT,
+  HOST_FUNCTIONS,
+  HOST_NAMESPACE,
+  METER_EXPORTS,
+  type HostFunction,
+} from "@radical/protocol";
 import { BinaryReader, BinaryWriter, ExternalKind, MAGIC, Section, sectionsOf, ValueKind } from "./binary.ts";
 import { meteredBody, type FunctionType, type ProgramContext } from "./function-body.ts";
 import { Op, skipImmediates } from "./instructions.ts";
@@ -165,11 +171,11 @@ function importedFunction(reader: BinaryReader): ProgramContext["imports"][numbe
   const type = reader.unsigned();
   if (kind === ExternalKind.Function) {
     if (module === ASSEMBLYSCRIPT_ABORT.module && name === ASSEMBLYSCRIPT_ABORT.name)
-      return { type, takesBytes: false, ends: true };
+      return { type, unitFuel: 0, ends: true };
     if (module === HOST_NAMESPACE && Object.hasOwn(HOST_FUNCTIONS, name)) {
-      const { parameters } = HOST_FUNCTIONS[name as keyof typeof HOST_FUNCTIONS];
+      const { parameters, unitFuel }: HostFunction = HOST_FUNCTIONS[name as keyof typeof HOST_FUNCTIONS];
       const takesBytes = parameters.at(-2) === "pointer" && parameters.at(-1) === "i32";
-      return { type, takesBytes, ends: name === "abort" || name === "overflow" };
+      return { type, unitFuel: unitFuel ?? (takesBytes ? 1 : 0), ends: name === "abort" || name === "overflow" };
     }
   }
   throw new Error(`the program imports ${module}.${name}, which the host does not have`);

@@ -1,14 +1,27 @@
 /** Boards and their columns: which is meant, who may see it, and where cards are. */
 import { abort } from "@radical/sdk";
 import { atEnd, between } from "./order";
-import { Board, Card, CardPage, Column, Placed, boards, cards, columns, placed } from "./records";
+import {
+  Board,
+  Card,
+  CardPage,
+  Column,
+  MAX_COLUMNS,
+  MAX_MEMBERS,
+  Placed,
+  boards,
+  cards,
+  columns,
+  members,
+  placed,
+} from "./records";
 
 const MOST_CARDS = 100;
 
 /** The board `id`, if `name` is a member; for everybody else there is no such board. */
 export function findBoard(id: string, name: string): Board {
-  const board = isKey(id) ? boards.get(id) : null;
-  if (board == null || !board.members.includes(name)) {
+  const board = isKey(id) && isMember(id, name) ? boards.get(id) : null;
+  if (board == null) {
     abort(404, "no_such_board", `You have no board "${id}".`);
   }
   return board;
@@ -17,11 +30,7 @@ export function findBoard(id: string, name: string): Board {
 /** The card `id`, if `name` is a member of its board; for everybody else there is no such card. */
 export function findCard(id: string, name: string): Card {
   const card = isKey(id) ? cards.get(id) : null;
-  if (card == null) {
-    abort(404, "no_such_card", `You have no card "${id}".`);
-  }
-  const board = boards.get(card.board);
-  if (board == null || !board.members.includes(name)) {
+  if (card == null || !isMember(card.board, name)) {
     abort(404, "no_such_card", `You have no card "${id}".`);
   }
   return card;
@@ -34,6 +43,32 @@ export function findOpenCard(id: string, name: string): Card {
     abort(409, "archived", "The card is in the archive.");
   }
   return card;
+}
+
+/** Looks at all members, as the page of the board does: wherever somebody has seen the board, a location knows them. */
+export function isMember(board: string, name: string): bool {
+  return membersOf(board).includes(name);
+}
+
+/** Makes somebody a member. */
+export function addMember(board: string, name: string): void {
+  members.put(board + "/" + name, { board, name });
+}
+
+/** The names of all members. */
+export function membersOf(board: string): string[] {
+  return members
+    .prefix(board + "/")
+    .first(MAX_MEMBERS)
+    .map((row) => row.value.name);
+}
+
+/** The columns of a board, from left to right. */
+export function columnsOf(board: string): Column[] {
+  return columns
+    .prefix(board + "/")
+    .first(MAX_COLUMNS)
+    .map((row) => row.value);
 }
 
 /** A column of a board; aborts with 404 if there is none. */
@@ -108,6 +143,7 @@ function isKey(text: string): bool {
   return text.length > 0 && text.length <= 100;
 }
 
+/** Two digits, so that keys are in the order of the numbers. */
 function columnKey(board: string, number: i32): string {
-  return board + "/" + number.toString();
+  return board + "/" + number.toString().padStart(2, "0");
 }

@@ -3,7 +3,7 @@
  *
  * Stored records keep their field names: a field may be added (older records get its initializer) or removed.
  */
-import { Table } from "@radical/sdk";
+import { Index, Table } from "@radical/sdk";
 
 export class Person {
   name: string = "";
@@ -12,12 +12,15 @@ export class Person {
 export class Board {
   id: string = "";
   name: string = "";
-  /** Names; the first has made the board. */
-  members: string[] = [];
-  /** How many columns it has. They are numbered from 0, from left to right. */
-  columns: i32 = 0;
 }
 
+/** Somebody who may see and change a board. */
+export class Member {
+  board: string = "";
+  name: string = "";
+}
+
+/** They are numbered from 0, from left to right. */
 export class Column {
   name: string = "";
   /** How many cards it may hold; 0 for any number. */
@@ -29,9 +32,9 @@ export class Placed {
   card: string = "";
 }
 
-/** Something that somebody has: a board or a card. */
-export class Held {
-  id: string = "";
+/** A card that is assigned to somebody. */
+export class Assignment {
+  card: string = "";
 }
 
 export class Card {
@@ -45,9 +48,8 @@ export class Card {
   text: string = "";
   /** Counts the edits of title and text. */
   version: i32 = 1;
-  /** Names of members. */
+  /** Names of members. They are shown wherever the card is, so they are in its item. */
   assignees: string[] = [];
-  comments: i32 = 0;
 }
 
 export class Comment {
@@ -141,14 +143,16 @@ export const MAX_MEMBERS = 50;
 export const people = new Table<Person>("people");
 /** By id. */
 export const boards = new Table<Board>("boards");
+/** By `board id/name`. */
+export const members = new Table<Member>("members");
+/** The boards of somebody, in the order of their ids. */
+export const membersByName = new Index<Member>(members, "name");
 /** By `board id/number`. */
 export const columns = new Table<Column>("columns");
 /** By `board id/number of the column/position`. */
 export const placed = new Table<Placed>("placed");
-/** Boards of people, by `name/board id`. */
-export const memberships = new Table<Held>("memberships");
-/** Cards of people, by `name/card id`. */
-export const assignments = new Table<Held>("assignments");
+/** By `name/card id`. */
+export const assignments = new Table<Assignment>("assignments");
 /** By id. */
 export const cards = new Table<Card>("cards");
 /** By `card id/id`. */

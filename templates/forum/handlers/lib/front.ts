@@ -1,45 +1,48 @@
 /**
  * The front page: the newest stories, the hottest first. Each vote and each comment changes the rank of some story, and everybody
- * reads the front page. If it was ranked anew each time, no location could have it for long. So it is ranked now and then, by who
- * votes or comments. Stories that came later are read beside it, so a new one is there at once. When nobody has ranked it for a
- * while not much is happening, and whoever reads it ranks for themselves: it is never older than {@link RANKED_FOR_MS}.
+ * reads the front page. If it was ranked anew each time, no location could have it for long. So the first one in a minute who
+ * votes, comments or posts ranks it, for those who read it in the next minute. Nobody reads what somebody is writing. Where nothing
+ * has happened for a minute, whoever reads it ranks for themselves.
  */
 import { now } from "@radical/sdk";
 import { heat } from "./ranking";
-import { FRONT, FRONT_LENGTH, Front, Place, Story, Tally, fronts, stories } from "./records";
+import { FRONT_LENGTH, Front, Place, Story, Tally, fronts, stories } from "./records";
 import { tallyOf } from "./stories";
 
-const RANKED_EVERY_MS: i64 = 30_000;
-const RANKED_FOR_MS: i64 = 60_000;
+const MINUTE_MS: i64 = 60_000;
+/** That of the minute before, and that of this one. */
+const FRONTS: i64 = 2;
 
-/** As it is to be shown; `fresh`: by the votes and comments of this moment, however lately it was ranked. */
+/** As it is to be shown; `fresh`: by the votes, comments and stories of this moment, however lately it was ranked. */
 export function shownFront(fresh: bool): Front {
-  const front = currentFront();
-  if (fresh || now() - front.rankedAt >= RANKED_FOR_MS) return ranked();
-  const later = front.newest == "" ? stories.all() : stories.all().after(front.newest);
-  const rows = later.last(FRONT_LENGTH);
-  for (const row of rows) front.places.push(placeOf(row.value, new Tally()));
-  if (rows.length > 0) sort(front);
-  return front;
+  if (fresh) return ranked();
+  return frontOf(thisMinute() - 1) ?? frontOf(thisMinute()) ?? ranked();
 }
 
-/** For whoever has changed a tally. */
+/** For whoever has changed a tally, or posted a story. */
 export function keepFrontRanked(): void {
-  if (now() - currentFront().rankedAt >= RANKED_EVERY_MS) fronts.put(FRONT, ranked());
+  if (frontOf(thisMinute()) == null) fronts.put(keyOf(thisMinute()), ranked());
 }
 
-function currentFront(): Front {
-  const front = fronts.get(FRONT);
-  return front == null ? new Front() : front;
+/** The front page that was ranked in a minute, or null. */
+function frontOf(minute: i64): Front | null {
+  const front = fronts.get(keyOf(minute));
+  return front != null && front.minute == minute ? front : null;
+}
+
+function thisMinute(): i64 {
+  return now() / MINUTE_MS;
+}
+
+function keyOf(minute: i64): string {
+  return (minute % FRONTS).toString();
 }
 
 function ranked(): Front {
   const front = new Front();
-  front.rankedAt = now();
-  const rows = stories.all().last(FRONT_LENGTH);
-  if (rows.length > 0) front.newest = rows[0].key;
-  for (const row of rows) front.places.push(placeOf(row.value, tallyOf(row.key)));
-  sort(front);
+  front.minute = thisMinute();
+  for (const row of stories.all().last(FRONT_LENGTH)) front.places.push(placeOf(row.value, tallyOf(row.key)));
+  front.places.sort((a, b) => (b.heat > a.heat ? 1 : b.heat < a.heat ? -1 : 0));
   return front;
 }
 
@@ -51,8 +54,4 @@ function placeOf(story: Story, tally: Tally): Place {
   place.comments = tally.comments;
   place.heat = heat(place.score, place.comments, place.at);
   return place;
-}
-
-function sort(front: Front): void {
-  front.places.sort((a, b) => (b.heat > a.heat ? 1 : b.heat < a.heat ? -1 : 0));
 }

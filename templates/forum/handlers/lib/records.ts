@@ -3,7 +3,7 @@
  *
  * Stored records keep their field names: a field may be added (older records get its initializer) or removed.
  */
-import { Counter, Table } from "@radical/sdk";
+import { Counter, Index, Table } from "@radical/sdk";
 
 /** What its author wrote: it never changes. */
 export class Story {
@@ -43,11 +43,13 @@ export class Vote {
   value: i32 = 0;
 }
 
-/** The newest stories, at most {@link FRONT_LENGTH}, the hottest first as of `rankedAt`: lib/front.ts. */
+/**
+ * The newest stories, at most {@link FRONT_LENGTH}, the hottest first as of a minute: lib/front.ts. All of it is written and read at
+ * once, so it is one item.
+ */
 export class Front {
-  rankedAt: i64 = 0;
-  /** The id of the newest of them; empty if there is none. */
-  newest: string = "";
+  /** Since 1970. */
+  minute: i64 = 0;
   places: Place[] = [];
 }
 
@@ -107,6 +109,8 @@ export const MAX_DEPTH = 8;
 
 /** By id, which begins with the time. */
 export const stories = new Table<Story>("stories");
+/** The stories of somebody, in the order of their times. */
+export const storiesByAuthor = new Index<Story>(stories, "author");
 /** By id of the story; a story that nobody has voted on or answered has none. */
 export const tallies = new Table<Tally>("tallies");
 /** By `id of the story/id`. */
@@ -117,6 +121,5 @@ export const members = new Table<Member>("members");
 export const karma = new Counter("karma");
 /** By `id of the story/name`, or `id of the story/id of the comment/name`. */
 export const votes = new Table<Vote>("votes");
-/** One item, {@link FRONT}. */
+/** Of the last two minutes: lib/front.ts. */
 export const fronts = new Table<Front>("fronts");
-export const FRONT = "front";

@@ -3,7 +3,7 @@
  *
  * Stored records keep their field names: a field may be added (older records get its initializer) or removed.
  */
-import { Table } from "@radical/sdk";
+import { Index, Table, Unique } from "@radical/sdk";
 
 export class Hotel {
   id: string = "";
@@ -37,6 +37,8 @@ export class Booking {
   id: string = "";
   guest: string = "";
   hotel: string = "";
+  /** As the hotel was called then. */
+  hotelName: string = "";
   room: i32 = 0;
   /** Day of arrival, `2026-12-24`. */
   arrival: string = "";
@@ -45,6 +47,7 @@ export class Booking {
 }
 
 export class Review {
+  hotel: string = "";
   guest: string = "";
   stars: i32 = 0;
   text: string = "";
@@ -103,17 +106,16 @@ export class HotelPage {
 
 /** By id. */
 export const hotels = new Table<Hotel>("hotels");
+export const hotelsByCity = new Index<Hotel>(hotels, "city");
 /** By `cell/hotel id`: lib/map.ts. */
 export const pins = new Table<Pin>("pins");
-/** Ids of hotels by `city in lowercase/hotel id`. */
-export const cityHotels = new Table<string>("cityHotels");
 /** By `hotel id/day/room`: lib/rooms.ts. */
 export const taken = new Table<Taken>("taken");
 /** By `guest/id`. */
 export const bookings = new Table<Booking>("bookings");
 /** By `hotel id/time and guest`. */
 export const reviews = new Table<Review>("reviews");
-/** Keys of reviews by `hotel id/guest`. */
-export const reviewed = new Table<string>("reviewed");
+/** A guest has one review of a hotel. */
+export const reviewsByGuest = new Unique<Review>(reviews, "hotel, guest");
 /** By `cell/id`. */
 export const attractions = new Table<Attraction>("attractions");

@@ -3,9 +3,9 @@
  *
  * Stored records keep their field names: a field may be added (older records get its initializer) or removed.
  */
-import { Counter, Table, ascending } from "@radical/sdk";
+import { Counter, Index, Table, ascending } from "@radical/sdk";
 
-/** An image. They are numbered from 1 in the order of their uploads, and never deleted. */
+/** An image, without what changes all the time. They are numbered from 1 in the order of their uploads, and never deleted. */
 export class Image {
   id: i32 = 0;
   uploader: string = "";
@@ -15,9 +15,6 @@ export class Image {
   at: i64 = 0;
   /** In the order in which they were given. */
   tags: string[] = [];
-  /** Votes in favour, less those against. */
-  score: i32 = 0;
-  favourites: i32 = 0;
 }
 
 /** How somebody has voted: 1 or -1. */
@@ -66,6 +63,10 @@ export class TagCount {
 
 export class ImagePage {
   image: Image = new Image();
+  /** Votes in favour, less those against. */
+  score: i32 = 0;
+  /** How many people have it among their favourites. */
+  favourites: i32 = 0;
   tags: TagCount[] = [];
   comments: CommentPage = new CommentPage();
 }
@@ -74,6 +75,13 @@ export class SearchPage {
   images: Image[] = [];
   /** What to give as `before` for the next page; 0 at the end. */
   next: i32 = 0;
+}
+
+/** Pools, in the order of their names. */
+export class PoolList {
+  pools: Pool[] = [];
+  /** Give it as `after` for the pools behind them; null at the end. */
+  next: string | null = null;
 }
 
 export class PoolPage {
@@ -99,6 +107,10 @@ export const sets = new Table<Member>("sets");
 export const tagCounts = new Counter("tagCounts");
 /** The last number, of `images`. */
 export const numbers = new Counter("numbers");
+/** Votes in favour of an image, less those against, by {@link imageKey}. */
+export const scores = new Counter("scores");
+/** How many people have an image among their favourites, by {@link imageKey}. */
+export const favouriteCounts = new Counter("favouriteCounts");
 /** By `key of the image/name`. */
 export const votes = new Table<Vote>("votes");
 /** By the word. */
@@ -107,5 +119,6 @@ export const words = new Table<Word>("words");
 export const comments = new Table<Comment>("comments");
 /** By id. */
 export const pools = new Table<Pool>("pools");
+export const poolsByName = new Index<Pool>(pools, "name");
 /** By `id of the pool/position`: lib/order.ts. */
 export const pooled = new Table<Member>("pooled");

@@ -49,6 +49,13 @@ export class PostPage {
   next: string | null = null;
 }
 
+/** People, in the order of their names. */
+export class PeoplePage {
+  names: string[] = [];
+  /** Give it as `after` for the names behind them; null at the end. */
+  next: string | null = null;
+}
+
 export class ProfileView {
   name: string = "";
   bio: string = "";
@@ -63,7 +70,7 @@ export const MOST_FOLLOWERS = 4_000;
 
 /** By name. */
 export const people = new Table<Person>("people");
-/** By `followed/follower`. */
+/** By `followed/follower`. A post goes to all of them: one range. An index would have as many items more. */
 export const followers = new Table<Follow>("followers");
 /** By `follower/followed`. */
 export const following = new Table<Follow>("following");

@@ -1,8 +1,10 @@
 /** Records as they are shown. */
-import { Post, PostPage, PostView, posts, timelines } from "./records";
+import { Table } from "@radical/sdk";
+import { Follow, PeoplePage, Post, PostPage, PostView, posts, timelines } from "./records";
 import { renderText } from "./markup";
 
 const MOST_POSTS = 50;
+const MOST_NAMES = 200;
 
 export function viewPost(post: Post): PostView {
   const view = new PostView();
@@ -37,6 +39,18 @@ export function viewTimelineOf(reader: string, before: string | null, limit: i32
     const post = posts.get(row.value.post);
     if (post != null) page.posts.push(viewPost(post));
   }
+  if (rows.length == most) page.next = rows[rows.length - 1].cursor;
+  return page;
+}
+
+/** The second parts of the keys `name/…`; `after`: those behind a page. */
+export function viewNames(follows: Table<Follow>, name: string, after: string | null, limit: i32): PeoplePage {
+  let range = follows.prefix(name + "/");
+  if (after != null) range = range.after(after);
+  const most = max(1, min(limit, MOST_NAMES));
+  const rows = range.first(most);
+  const page = new PeoplePage();
+  for (const row of rows) page.names.push(row.key.substring(name.length + 1));
   if (rows.length == most) page.next = rows[rows.length - 1].cursor;
   return page;
 }

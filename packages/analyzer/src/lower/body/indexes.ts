@@ -3,7 +3,7 @@ import { type IndexDeclaration, NOT_UNIQUE, notUniqueMessage } from "@radical/pr
 import { type as, ElementKind, NodeKind } from "../../parse/assemblyscript.ts";
 import type { Span } from "../../diagnostics/diagnostic.ts";
 import { withoutParentheses } from "../../parse/children.ts";
-import { indexClass, indexesOfTable, isIndexRange, writtenIndexes } from "../../parse/indexes.ts";
+import { indexClass, indexesOfTable, isIndexRange, writtenIndexes, type WrittenIndex } from "../../parse/indexes.ts";
 import {
   BOOL,
   STRING,
@@ -20,6 +20,7 @@ import {
 import { libraryMember } from "../library.ts";
 import { Refusal } from "../refusal.ts";
 import { typed } from "./conversions.ts";
+import { originsOf } from "./index-origin.ts";
 import { libraryCall, unknownMember } from "./library-members.ts";
 import type { BodyLowering } from "./lower-body.ts";
 
@@ -54,7 +55,7 @@ export function lowerIndexCall(
       return { kind: "scan", operation: name, range: object, limit: null, type: INT, span };
     case "first":
     case "last":
-      return lowerRows(lowering, name, object, args[0]!, callee, span);
+      return lowerRows(lowering, name, object, args[0]!, indexed(lowering, receiver, callee, span), callee, span);
     default:
       throw unknownMember("IndexRange", name, span);
   }
@@ -83,7 +84,7 @@ function lowerParts(lowering: BodyLowering, node: as.CallExpression, callee: as.
   const prefix = joined(values.map((value) => entryPart(value, span)));
   if (callee.prototype.name === "equal")
     return libraryCall(libraryMember("Table", "prefix")!, index, [prefix], RANGE, span);
-  const { table, record } = indexed(lowering, callee, span);
+  const { table, record } = indexed(lowering, at, callee, span);
   const result: Type = { kind: "nullable", inner: record };
   return lowering.made("find", [prefix], result, span, ([entry]) => {
     const key: Local = { name: "key", type: TEXT_OR_NULL, span };
@@ -101,11 +102,11 @@ function lowerRows(
   operation: "first" | "last",
   range: Expression,
   limit: Expression,
+  { table, record }: Indexed,
   callee: as.Function,
   span: Span,
 ): Expression {
   const { declarations } = lowering;
-  const { table, record } = indexed(lowering, callee, span);
   const result = declarations.type(callee.signature.returnType, span);
   const row = result.kind === "library" ? result.arguments[0]! : result;
   const entry = declarations.rowOfText(span);
@@ -156,30 +157,36 @@ function lowerRows(
   });
 }
 
-/** The table whose items the ranges of an index have; `callee` is a method of the index or of one of its ranges. */
-function indexed(
-  lowering: BodyLowering,
-  callee: as.Function,
-  span: Span,
-): { readonly table: Expression; readonly record: Type } {
+interface Indexed {
+  readonly table: Expression;
+  readonly record: Type;
+}
+
+/**
+ * The table whose items a range of an index has. It is the only table with indexes whose items have the type, or else the one of the
+ * index that `range` comes from. `callee`: a method of the index or of one of its ranges.
+ */
+function indexed(lowering: BodyLowering, range: as.Expression, callee: as.Function, span: Span): Indexed {
   const { declarations } = lowering;
   const [item] = (callee.parent as as.Class).typeArguments ?? [];
-  const tables = new Set(
-    writtenIndexes(declarations.program).flatMap(({ global, table }) =>
-      table !== null && itemOf(global) === item ? [table] : [],
-    ),
-  );
-  const [table, ...others] = tables;
-  if (table === undefined || others.length > 0)
+  const ofType = writtenIndexes(declarations.program).filter(({ global }) => itemOf(global) === item);
+  const table = onlyTable(ofType) ?? onlyTable([...(originsOf(lowering, range) ?? [])]);
+  if (table === null)
     throw new Refusal("not_sliced_table_value", {
       message: `The analyzer can't tell the table of this range, because several tables of ${String(item)} have indexes.`,
       primary: span,
-      help: "Give the items of each table a class of their own.",
+      help: "Get the range from the constant of its index, in the same function: `byAuthor.equal(author)`.",
     });
   const global = declarations.global(table, span);
   const { type } = global;
   if (type.kind !== "table") throw new Error("an index is one of a table");
   return { table: { kind: "global", global, type, span }, record: type.record };
+}
+
+/** Null: there are several, or none. */
+function onlyTable(indexes: readonly WrittenIndex[]): as.Global | null {
+  const [table = null, ...others] = new Set(indexes.map((index) => index.table));
+  return others.length === 0 ? table : null;
 }
 
 /** The type of the items of a table, an index or a range. */

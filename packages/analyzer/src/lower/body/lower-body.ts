@@ -55,6 +55,8 @@ export class BodyLowering {
   readonly isInitializer: boolean;
   readonly #scopes: Map<string, Local>[];
 
+  readonly #initial = new WeakMap<Local, as.Expression>();
+
   constructor(
     declarations: Declarations,
     source: as.Function | null,
@@ -99,12 +101,19 @@ export class BodyLowering {
     return this.source === null || this.declarations.facts.wasCompiled(this.source, node);
   }
 
-  addLocal(name: string, type: Type, node: as.Node): Local {
+  /** `initial`: its value at first, if that is written. */
+  addLocal(name: string, type: Type, node: as.Node, initial: as.Expression | null = null): Local {
     // The purpose of a name that the developer did not write stands before an `@`.
     const local: Local = { name: name.replace(/@.*/, ""), type, span: spanOf(node) };
     if (name.includes("@")) hide(local);
     this.#scopes.at(-1)?.set(name, local);
+    if (initial !== null) this.#initial.set(local, initial);
     return local;
+  }
+
+  /** The value that a variable of this body has at first; null: none is written, or another body declares it. */
+  initialOf(local: Local): as.Expression | null {
+    return this.#initial.get(local) ?? null;
   }
 
   find(name: string): Local | null {

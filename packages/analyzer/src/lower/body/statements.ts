@@ -80,7 +80,7 @@ function lowerVariable(lowering: BodyLowering, node: as.VariableDeclaration): St
   if (type === undefined) throw new Error(`no type for variable ${node.name.text}`);
   const lowered = lowering.declarations.type(type, spanOf(node));
   const initializer = node.initializer === null ? null : lowering.expression(node.initializer, lowered);
-  const local = lowering.addLocal(node.name.text, lowered, node.name);
+  const local = lowering.addLocal(node.name.text, lowered, node.name, node.initializer);
   return {
     kind: "variable",
     local,

@@ -9,7 +9,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AppBuild } from "../../build/build-app.ts";
+import { hasBlobs } from "@radical/protocol";
 import { CommandError } from "../../command-error.ts";
+import { blobVarsOf } from "../../config/blobs-schema.ts";
 import type { Project } from "../../config/load-config.ts";
 import { areStopped, untilIndexesBuilt } from "../../local/built-indexes.ts";
 import type { DeploymentKey } from "../../local/deployment-key.ts";
@@ -23,7 +25,7 @@ import type { Account } from "./credentials.ts";
 import { AT_ONCE, type DeploymentRecord, RECORD_VARIABLE, annotationsOf } from "./deployment-record.ts";
 import { checkDomains, hasRoutes } from "./routes.ts";
 import { smoke } from "./smoke.ts";
-import type { UserConfig, WranglerConfig } from "./user-config.ts";
+import type { UserConfig, WranglerConfig } from "../../config/user-config.ts";
 import { deployedAssets, deployFolder, digestOf, sha256, writeRedirect, writeWorkerFiles } from "./worker-files.ts";
 import {
   type BoundName,
@@ -91,6 +93,7 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
   const accountPath = `/accounts/${account.id}`;
   const { module } = app.manifest;
   const folder = deployFolder(context.project.root, target);
+  const bucket = hasBlobs(app.manifest.records) ? (context.project.config.blobs.bucket ?? target.bucket) : null;
   const isCachedInKv = app.manifest.cache.kind === "kv";
   let namespaceId: string | null = null;
   let subdomain: string | null = null;
@@ -109,6 +112,7 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
         cache: app.manifest.cache,
         cacheNamespaceId: namespaceId,
         assets: deployedAssets(folder, app),
+        blobs: bucket === null ? null : { bucket, vars: blobVarsOf(context.project.config.blobs) },
         primary: primary.way(),
         keyId,
         vars: record === null ? {} : { [RECORD_VARIABLE]: JSON.stringify(record) },
@@ -193,6 +197,21 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
       return namespaceId;
     },
   };
+
+  const bucketStep = (name: string): Step => ({
+    name: "bucket",
+    title: "R2 bucket of the blobs",
+    half: "edge",
+    ifFailed: STILL_SERVES,
+    plan: async () => {
+      const found = await api.find<{ readonly name: string }>(`${accountPath}/r2/buckets/${name}`);
+      return found === null ? [make(`R2 bucket ${name}`)] : [];
+    },
+    apply: async (changes) => {
+      if (changes.length > 0) await api.post(`${accountPath}/r2/buckets`, { name });
+      return name;
+    },
+  });
 
   const moduleStep: Step = {
     name: "module",
@@ -363,7 +382,14 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
 
   return {
     newClasses,
-    steps: [...(isCachedInKv ? [cacheStep] : []), moduleStep, uploadStep, smokeStep, switchStep],
+    steps: [
+      ...(isCachedInKv ? [cacheStep] : []),
+      ...(bucket === null ? [] : [bucketStep(bucket)]),
+      moduleStep,
+      uploadStep,
+      smokeStep,
+      switchStep,
+    ],
     state: () =>
       ready === null ? null : { worker, version: ready.version, deployment: ready.record.deployment, urls: urlsOf() },
   };
@@ -436,6 +462,11 @@ export function driftOf(bindings: readonly BoundName[], config: WranglerConfig):
     service_id: string;
   }[])
     expect(binding, bound.get(binding)?.service_id === id);
+  for (const { binding, bucket_name: bucket } of (config["r2_buckets"] ?? []) as readonly {
+    binding: string;
+    bucket_name?: string;
+  }[])
+    expect(binding, bucket === undefined || bound.get(binding)?.bucket_name === bucket);
   return drift;
 }
 

@@ -3,7 +3,7 @@ import type { Project } from "../../config/load-config.ts";
 import type { Target } from "../target.ts";
 import { type CloudflareApi, createCloudflareApi } from "./cloudflare-api.ts";
 import { type Account, accountOf, authorizationOf } from "./credentials.ts";
-import { type UserConfig, readUserConfig } from "./user-config.ts";
+import { type UserConfig, readUserConfig } from "../../config/user-config.ts";
 import { type WorkerVersions, workerVersions } from "./worker-versions.ts";
 import { type Wrangler, createWrangler } from "./wrangler.ts";
 

@@ -1,7 +1,7 @@
 /** Routes and custom domains, as Cloudflare has them. What the credentials may not see counts as right: wrangler makes them anyhow. */
 import { CommandError } from "../../command-error.ts";
 import { type CloudflareApi, CloudflareError } from "./cloudflare-api.ts";
-import type { Route, WranglerConfig } from "./user-config.ts";
+import type { Route, WranglerConfig } from "../../config/user-config.ts";
 
 interface Domain {
   readonly hostname: string;

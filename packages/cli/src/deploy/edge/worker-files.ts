@@ -8,7 +8,7 @@ import { join, relative, sep } from "node:path";
 import type { AppBuild, Assets } from "../../build/build-app.ts";
 import { linkStaticFiles, type StaticFile } from "../../build/static-files.ts";
 import type { Target } from "../target.ts";
-import { type WranglerConfig } from "./user-config.ts";
+import { type WranglerConfig } from "../../config/user-config.ts";
 import { WORKER_FILE } from "./wrangler-config.ts";
 
 const CONFIG_FILE = "wrangler.json";

@@ -11,6 +11,8 @@ export interface BoundName {
   readonly text?: string;
   /** Of a `kv_namespace`. */
   readonly namespace_id?: string;
+  /** Of an `r2_bucket`. */
+  readonly bucket_name?: string;
   /** Of a `vpc_service`. */
   readonly service_id?: string;
 }

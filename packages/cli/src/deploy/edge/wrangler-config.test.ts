@@ -1,6 +1,6 @@
 import { DEFAULT_CACHE } from "@radical/protocol";
 import { describe, expect, test } from "vitest";
-import type { WranglerConfig } from "./user-config.ts";
+import type { WranglerConfig } from "../../config/user-config.ts";
 import { driftOf } from "./edge-steps.ts";
 import { type EdgeNeeds, originsOf, wranglerConfigOf } from "./wrangler-config.ts";
 
@@ -12,6 +12,7 @@ const NEEDS: EdgeNeeds = {
   cache: DEFAULT_CACHE,
   cacheNamespaceId: null,
   assets: null,
+  blobs: null,
   primary: { kind: "vpc", services: { RADICAL_PRIMARY_A: "service-a", RADICAL_PRIMARY_B: null } },
   keyId: "k1",
   vars: {},
@@ -33,6 +34,19 @@ describe("the wrangler configuration", () => {
         { binding: "RADICAL_PRIMARY_B", service_id: "made-by-this-deployment" },
       ],
     });
+  });
+
+  test("binds the bucket of blobs, and collects each hour beside the developer's own schedules", () => {
+    const needs: EdgeNeeds = { ...NEEDS, blobs: { bucket: "shop-blobs", vars: { RADICAL_MAX_BLOB_BYTES: "1" } } };
+    const own = { binding: "FILES", bucket_name: "files" };
+    const config = { r2_buckets: [own], triggers: { crons: ["0 3 * * *"] } };
+    expect(wranglerConfigOf(needs, { file: "wrangler.jsonc", config })).toMatchObject({
+      vars: { RADICAL_MAX_BLOB_BYTES: "1" },
+      r2_buckets: [own, { binding: "RADICAL_BLOBS", bucket_name: "shop-blobs" }],
+      triggers: { crons: ["0 3 * * *", "23 * * * *"] },
+    });
+    const same = { file: "wrangler.jsonc", config: { triggers: { crons: ["23 * * * *"] } } };
+    expect(() => wranglerConfigOf(needs, same)).toThrow("choose another minute");
   });
 
   test("keeps what the developer has", () => {

@@ -2,14 +2,18 @@
  * The wrangler configuration of a deployment: the developer's own, with what Radical needs in it. Everything of theirs
  * stays, routes, variables, further bindings; where the two contradict each other, that is an error which names the line.
  */
-import { join, relative, resolve } from "node:path";
 import type { CacheChoice } from "@radical/protocol";
 import type { Assets } from "../../build/build-app.ts";
-import { bindingsOf } from "../../build/bindings.ts";
-import { CommandError, EXIT_USAGE } from "../../command-error.ts";
+import { bindingsOf, blobBindings } from "../../build/bindings.ts";
 import { COMPATIBILITY_DATE } from "../../local/miniflare.ts";
 import { routesOf } from "./routes.ts";
-import type { Migration, UserConfig, WranglerConfig } from "./user-config.ts";
+import {
+  CACHE_CLASS,
+  checkUserConfig,
+  type Migration,
+  type UserConfig,
+  type WranglerConfig,
+} from "../../config/user-config.ts";
 
 /** How the Worker reaches the primary. */
 export type PrimaryWay =
@@ -30,6 +34,8 @@ export interface EdgeNeeds {
   /** Of the KV namespace of the caches; null: not needed, or made in this deployment. */
   readonly cacheNamespaceId: string | null;
   readonly assets: Assets | null;
+  /** The bucket with the bytes of Blobs, and the variables about them; null: the application has none. */
+  readonly blobs: { readonly bucket: string; readonly vars: Readonly<Record<string, string>> } | null;
   readonly primary: PrimaryWay;
   readonly keyId: string;
   /** Values of `RADICAL_…` variables besides. */
@@ -38,11 +44,8 @@ export interface EdgeNeeds {
 
 /** File name of the Worker in the folder. */
 export const WORKER_FILE = "worker.js";
-const RESERVED_PREFIX = "RADICAL_";
 /** The Worker's secret. */
 export const KEY_SECRET = "RADICAL_KEY";
-
-const CACHE_CLASS = "RadicalCache";
 
 /** What wrangler adds on reading, and what is only for `wrangler dev`. */
 const LEFT_OUT = [
@@ -58,15 +61,7 @@ const DEV_ONLY = ["dev", "env", "jsx_factory", "jsx_fragment", "python_modules",
 /** Throws a CommandError that names every contradiction. */
 export function wranglerConfigOf(needs: EdgeNeeds, user: UserConfig | null): WranglerConfig {
   const theirs: WranglerConfig = user === null ? {} : withoutDefaults(user.config);
-  const problems = problemsOf(needs, theirs);
-  if (user !== null && problems.length > 0) {
-    throw new CommandError(
-      "wrangler_config_conflict",
-      `${user.file} contradicts what Radical needs:\n${problems.map((problem) => `  ${problem}`).join("\n")}`,
-      `correct ${user.file}; what Radical adds is described in docs/deploy.md`,
-      { exitCode: EXIT_USAGE },
-    );
-  }
+  if (user !== null) checkUserConfig(user, { ...needs, hasBlobs: needs.blobs !== null });
   const {
     durable_objects: objects,
     migrations,
@@ -79,7 +74,7 @@ export function wranglerConfigOf(needs: EdgeNeeds, user: UserConfig | null): Wra
     name: theirs.name ?? needs.name,
     main: WORKER_FILE,
     compatibility_date: theirs.compatibility_date ?? COMPATIBILITY_DATE,
-    vars: { ...theirs.vars, ...ways.vars, RADICAL_KEY_ID: needs.keyId, ...needs.vars },
+    vars: { ...theirs.vars, ...ways.vars, RADICAL_KEY_ID: needs.keyId, ...needs.blobs?.vars, ...needs.vars },
     ...(objects === undefined
       ? {}
       : { durable_objects: { bindings: [...(theirs.durable_objects?.bindings ?? []), ...objects.bindings] } }),
@@ -90,6 +85,7 @@ export function wranglerConfigOf(needs: EdgeNeeds, user: UserConfig | null): Wra
       (namespaces ?? []).map((one) => withId(one, needs.cacheNamespaceId)),
     ),
     ...listOf(theirs, "vpc_services", ways.services),
+    ...blobsOf(theirs, needs.blobs),
     ...(assets === undefined ? {} : { assets: { ...theirs.assets, ...assets } }),
   };
 }
@@ -113,30 +109,6 @@ export function hasWorkersDev({ workers_dev: given, routes = [], route }: Wrangl
   return given ?? (routes.length === 0 && route === undefined);
 }
 
-function problemsOf(needs: EdgeNeeds, theirs: WranglerConfig): readonly string[] {
-  const problems: string[] = [];
-  const entry = join(needs.project, needs.entry);
-  if (theirs.main !== undefined && resolve(needs.project, theirs.main) !== entry)
-    problems.push(
-      `main is ${relative(needs.project, resolve(needs.project, theirs.main))}, but the application's own Worker is ${needs.entry}: leave main out, or name its file as worker in radical.config.ts`,
-    );
-  if (theirs.assets?.directory !== undefined)
-    problems.push("assets.directory: name the folder of static files as assets in radical.config.ts");
-  for (const binding of bindingNames(theirs).filter((name) => name.startsWith(RESERVED_PREFIX)))
-    problems.push(`${binding}: names that begin with ${RESERVED_PREFIX} are Radical's; call it something else`);
-  if (needs.cache.kind === "durable-object" && lacksCacheClass(theirs.migrations))
-    problems.push(
-      `migrations: add { "tag": "…", "new_sqlite_classes": ["${CACHE_CLASS}"] } behind those that are deployed already`,
-    );
-  return problems;
-}
-
-function lacksCacheClass(migrations: readonly Migration[] | undefined): boolean {
-  return (
-    migrations !== undefined && !migrations.some(({ new_sqlite_classes: classes }) => classes?.includes(CACHE_CLASS))
-  );
-}
-
 /** The developer's migrations name the class themselves, since only they know their order. */
 function classesOf(
   { migrations, exports }: WranglerConfig,
@@ -145,19 +117,6 @@ function classesOf(
   if (ours === undefined || migrations !== undefined) return {};
   if (exports === undefined) return { migrations: ours };
   return { exports: { [CACHE_CLASS]: { type: "durable-object", storage: "sqlite" }, ...exports } };
-}
-
-/** Of what binds something, whatever its kind. */
-function bindingNames(config: WranglerConfig): readonly string[] {
-  const named = (value: unknown): readonly string[] => {
-    if (Array.isArray(value)) return value.flatMap(named);
-    if (typeof value !== "object" || value === null) return [];
-    const { binding, name, bindings, producers } = value as Readonly<Record<string, unknown>>;
-    const own = [binding, name].filter((one): one is string => typeof one === "string");
-    return [...own, ...named(bindings), ...named(producers)];
-  };
-  const { vars, name: _name, ...others } = config;
-  return [...Object.keys(vars ?? {}), ...Object.values(others).flatMap(named)];
 }
 
 function waysOf(primary: PrimaryWay): {
@@ -173,6 +132,16 @@ function waysOf(primary: PrimaryWay): {
         services: Object.entries(primary.services).map(([binding, id]) => ({ binding, service_id: id ?? UNKNOWN })),
       };
   }
+}
+
+/** The bucket of the bytes, and the schedule by which they are collected. */
+function blobsOf(theirs: WranglerConfig, blobs: EdgeNeeds["blobs"]): Readonly<Record<string, unknown>> {
+  if (blobs === null) return {};
+  const { r2_buckets: buckets, triggers } = blobBindings(blobs.bucket);
+  return {
+    ...listOf(theirs, "r2_buckets", buckets),
+    triggers: { ...theirs.triggers, crons: [...(theirs.triggers?.crons ?? []), ...triggers.crons] },
+  };
 }
 
 /** Of what is made before this configuration is used. */

@@ -1,6 +1,6 @@
 /** The items in DynamoDB, to be looked at. */
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { unitId } from "@radical/protocol";
+import { type Key, prefixEnd, unitId } from "@radical/protocol";
 import type { StoredItem } from "../../core/version-table.ts";
 import type { ItemReader } from "../items.ts";
 import type { StorageAddress } from "../storage-address.ts";
@@ -32,14 +32,24 @@ export class DynamoItems implements ItemReader {
     return item === null ? null : storedUnit(item);
   }
 
-  async *items(table: string | null): AsyncIterable<StoredUnit> {
-    if (table === null) {
-      for await (const item of this.#dynamo.scan(this.#tables.items, null)) yield storedUnit(item);
-      return;
-    }
+  items(table: string | null): AsyncIterable<StoredUnit> {
+    return table === null ? this.#all() : this.itemsWith(table, "", null);
+  }
+
+  async *itemsWith(table: string, prefix: string, most: number | null): AsyncIterable<StoredUnit> {
     const layout = await Layout.read(this.#dynamo, this.#tables);
-    const range = { table, from: null, to: null };
-    for await (const item of orderedItems(this.#dynamo, this.#tables, layout, range, null)) yield storedUnit(item);
+    // A bound need not be a key that can be stored.
+    const bound = (text: string): Key | null => (text === "" ? null : (text as Key));
+    const range = { table, from: bound(prefix), to: bound(prefixEnd(prefix)) };
+    let left = most ?? Number.POSITIVE_INFINITY;
+    for await (const item of orderedItems(this.#dynamo, this.#tables, layout, range, most)) {
+      if (left-- === 0) return;
+      yield storedUnit(item);
+    }
+  }
+
+  async *#all(): AsyncIterable<StoredUnit> {
+    for await (const item of this.#dynamo.scan(this.#tables.items, null)) yield storedUnit(item);
   }
 
   close(): Promise<void> {

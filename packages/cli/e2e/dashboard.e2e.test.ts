@@ -1,0 +1,269 @@
+/** The dashboard's server under `radical dev`: who is answered, and what it tells. Real processes; requests byte by byte as others may send them. */
+import { fileURLToPath } from "node:url";
+import { request } from "node:http";
+import {
+  DASHBOARD_APP_PATH,
+  DASHBOARD_CALL_PATH,
+  DASHBOARD_DATA_PATH,
+  DASHBOARD_FAULTS_PATH,
+  DASHBOARD_STREAM_PATH,
+  DASHBOARD_TOKEN_HEADER,
+  DASHBOARD_WRITE_PATH,
+  type DashboardCalled,
+  type DashboardLine,
+  type Life,
+} from "@radical/protocol";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestApp, type TestApp } from "../src/testing.ts";
+
+const project = fileURLToPath(new URL("../../../templates/social", import.meta.url));
+const CUT = '{"partitioned": ["near"]}';
+const JSON_TYPE = { "content-type": "application/json" };
+
+let app: TestApp;
+let origin: string;
+let token: string;
+
+beforeAll(async () => {
+  app = await startTestApp({ project, seeded: true });
+  const url = new URL(app.dashboard!);
+  ({ origin } = url);
+  token = url.hash.slice(1);
+});
+afterAll(() => app?.stop());
+
+interface Asked {
+  readonly status: number;
+  readonly body: string;
+  readonly headers: Readonly<Record<string, unknown>>;
+}
+
+/** As no browser would let a page: with any header. */
+function ask(url: string, headers: Readonly<Record<string, string>> = {}, body: string | null = null): Promise<Asked> {
+  return new Promise((resolve, reject) => {
+    const asking = request(url, { method: body === null ? "GET" : "POST", headers }, (answer) => {
+      let text = "";
+      answer.on("data", (bytes: Buffer) => (text += bytes.toString()));
+      answer.on("end", () => resolve({ status: answer.statusCode ?? 0, body: text, headers: answer.headers }));
+    });
+    asking.on("error", reject);
+    asking.end(body ?? undefined);
+  });
+}
+
+const withToken = (): Readonly<Record<string, string>> => ({ [DASHBOARD_TOKEN_HEADER]: token, ...JSON_TYPE });
+
+async function asked<T>(path: string, question: unknown): Promise<T> {
+  const { status, body } = await ask(origin + path, withToken(), JSON.stringify(question));
+  expect({ status, body }).toMatchObject({ status: 200 });
+  return JSON.parse(body) as T;
+}
+
+describe("who is answered", () => {
+  test("the page has an origin of its own, and a policy that lets in its own files only", async () => {
+    expect(new URL(app.url).origin).not.toBe(origin);
+    const { status, headers } = await ask(`${origin}/`);
+    // Its files are there when the repository is built.
+    expect([200, 503]).toContain(status);
+    expect(headers["content-security-policy"]).toContain("default-src 'none'");
+    expect(headers["content-security-policy"]).not.toContain("unsafe");
+    expect(headers).toMatchObject({ "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" });
+  });
+
+  test("another host's name is refused, also with the token", async () => {
+    const { port } = new URL(origin);
+    for (const host of [
+      "evil.example",
+      `evil.example:${port}`,
+      "127.0.0.1",
+      `127.0.0.1:${Number(port) + 1}`,
+      `x.localhost:${port}`,
+    ])
+      for (const path of ["/", DASHBOARD_APP_PATH])
+        expect({ host, status: (await ask(origin + path, { ...withToken(), host })).status }).toEqual({
+          host,
+          status: 403,
+        });
+    for (const host of [`localhost:${port}`, `[::1]:${port}`])
+      expect(await ask(origin + DASHBOARD_APP_PATH, { ...withToken(), host })).toMatchObject({ status: 200 });
+  });
+
+  test("a page of another origin is refused, that of the application too, and changes nothing", async () => {
+    for (const from of ["https://evil.example", "null", app.url]) {
+      const answer = await ask(origin + DASHBOARD_FAULTS_PATH, { ...withToken(), origin: from }, CUT);
+      expect({ from, status: answer.status }).toEqual({ from, status: 403 });
+    }
+    for (const site of ["cross-site", "same-site"]) {
+      const headers = {
+        ...withToken(),
+        "sec-fetch-site": site,
+        "sec-fetch-mode": "no-cors",
+        "sec-fetch-dest": "script",
+      };
+      expect(await ask(origin + DASHBOARD_APP_PATH, headers)).toMatchObject({ status: 403 });
+    }
+    expect(app.control.faults().partitioned).toEqual([]);
+  });
+
+  test("without the token, or with another one, nothing is told and nothing is changed", async () => {
+    for (const given of ["", "x", `${token}x`, token.slice(1)]) {
+      const headers = { ...JSON_TYPE, ...(given === "" ? {} : { [DASHBOARD_TOKEN_HEADER]: given }) };
+      for (const path of [DASHBOARD_APP_PATH, DASHBOARD_STREAM_PATH])
+        expect(await ask(origin + path, headers)).toMatchObject({ status: 401 });
+      for (const path of [DASHBOARD_FAULTS_PATH, DASHBOARD_CALL_PATH, DASHBOARD_DATA_PATH, DASHBOARD_WRITE_PATH])
+        expect(await ask(origin + path, headers, CUT)).toMatchObject({ status: 401 });
+    }
+    expect(app.control.faults().partitioned).toEqual([]);
+  });
+
+  test("a change that is no JSON by its type is refused", async () => {
+    const headers = { [DASHBOARD_TOKEN_HEADER]: token, "content-type": "text/plain" };
+    expect(await ask(origin + DASHBOARD_FAULTS_PATH, headers, CUT)).toMatchObject({ status: 405 });
+  });
+
+  test.each(["/../package.json", "/%2e%2e/package.json", "/.env", "/a/b.js", "//x"])("%s is no file", async (path) => {
+    expect(await ask(origin + path)).toMatchObject({ status: 404 });
+  });
+
+  test("the address of the application leads a browser there, and tells programs and pages nothing", async () => {
+    const opened = { "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+    const { status, headers } = await ask(`${app.url}/__radical/`, opened);
+    expect({ status, location: headers["location"] }).toEqual({ status: 302, location: app.dashboard });
+    for (const more of [
+      {},
+      { "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" },
+      { ...opened, "sec-fetch-dest": "iframe" },
+    ]) {
+      const answer = await ask(`${app.url}/__radical/`, more);
+      expect(answer.status).toBe(403);
+      expect(JSON.stringify(answer)).not.toContain(token);
+    }
+  });
+});
+
+/** Lines of the stream until `isEnough` says so. */
+async function linesUntil(isEnough: (lines: readonly DashboardLine[]) => boolean): Promise<readonly DashboardLine[]> {
+  const ending = new AbortController();
+  const response = await fetch(origin + DASHBOARD_STREAM_PATH, { headers: withToken(), signal: ending.signal });
+  const lines: DashboardLine[] = [];
+  let rest = "";
+  for await (const part of response.body!.pipeThrough(new TextDecoderStream())) {
+    const parts = (rest + part).split("\n");
+    rest = parts.pop() ?? "";
+    lines.push(...parts.filter((line) => line !== "").map((line) => JSON.parse(line) as DashboardLine));
+    if (isEnough(lines)) break;
+  }
+  ending.abort();
+  return lines;
+}
+
+/** Both halves of an execution, once both are told. */
+async function lifeOf(execution: string): Promise<{ readonly location: Life; readonly primary: Life }> {
+  const halves = (lines: readonly DashboardLine[]): readonly Life[] =>
+    lines.filter(
+      (line): line is Life => line.kind === "life" && execution.endsWith(line.execution) && line.code !== "in_doubt",
+    );
+  const found = halves(await linesUntil((lines) => new Set(halves(lines).map(({ side }) => side)).size === 2));
+  return {
+    location: found.find(({ side }) => side === "location")!,
+    primary: found.find(({ side }) => side === "primary")!,
+  };
+}
+
+describe("lives", () => {
+  test("both sides tell of the same call: spans, units and commit", async () => {
+    const registered = await app.call("register", { name: "zoe", password: "correct horse" }, { location: "near" });
+    const { location, primary } = await lifeOf(registered.execution!);
+    expect(location).toMatchObject({ handler: "register", place: "near", attempt: primary.attempt });
+    expect(location.spans.map(([name]) => name)).toContain("send");
+    expect(primary.spans.map(([name]) => name)).toContain("apply");
+    expect(primary.commit).toMatch(/^[0-9a-f]{8}-[0-9a-f]{12}$/);
+    expect(primary.units.map(([unit]) => unit)).toContain("people/zoe");
+    // By the header that the client has seen.
+    const total = Number(/total;dur=(\d+(?:\.\d+)?)/.exec(registered.headers.get("server-timing") ?? "")?.[1]);
+    expect(location.tookUs).toBe(Math.round(total * 1_000));
+  });
+
+  test("a stale call names the unit and both versions", async () => {
+    const read = await app.call("profile", { name: "grace" }, { location: "far" });
+    expect(read.status).toBe(200);
+    await asked(DASHBOARD_WRITE_PATH, {
+      table: "people",
+      key: "grace",
+      value: '{"name": "grace", "bio": "Compilers.", "joinedAt": 1}',
+    });
+    const again = await app.call("profile", { name: "grace" }, { location: "far" });
+    expect(again.result).toMatchObject({ bio: "Compilers." });
+    const { location, primary } = await lifeOf(again.execution!);
+    // Hints may have told the cache of it before the call.
+    if (location.reason === "stale") expect(primary.because).toMatchObject({ unit: "people/grace" });
+    else expect(["valid", "doubted", "missing", "unchanged", "hot"]).toContain(location.reason);
+  });
+});
+
+test("one call goes to two places at once, and both commits are told; with one key it happens once", async () => {
+  const { token: session } = await app.result<{ readonly token: string }>("register", {
+    name: "max",
+    password: "correct horse",
+  });
+  const args = JSON.stringify({ token: session, text: "Hello" });
+  const sends = ["near", "far"].map((place) => ({ place, key: null, authorization: null }));
+  const twice = await asked<DashboardCalled>(DASHBOARD_CALL_PATH, { handler: "post", args, sends });
+  expect(twice.answers.map(({ status }) => status)).toEqual([200, 200]);
+  const commits = await Promise.all(
+    twice.answers.map(async ({ execution }) => (await lifeOf(execution!)).primary.commit),
+  );
+  expect(new Set(commits).size).toBe(2);
+
+  const keyed = sends.map((send) => ({ ...send, key: "one-call-for-both-places" }));
+  const once = await asked<DashboardCalled>(DASHBOARD_CALL_PATH, { handler: "post", args, sends: keyed });
+  const [first, second] = once.answers;
+  expect(first?.status).toBe(200);
+  expect([second?.body, second?.execution]).toEqual([first?.body, first?.execution]);
+});
+
+test("a fault is switched, told, and healed", async () => {
+  const told = linesUntil((lines) => lines.some((line) => line.kind === "state" && line.locations[0]?.isCut === true));
+  await asked(DASHBOARD_FAULTS_PATH, { partitioned: ["near"] });
+  expect(await told).not.toEqual([]);
+  expect(app.control.faults().partitioned).toEqual(["near"]);
+  await asked(DASHBOARD_FAULTS_PATH, { partitioned: [] });
+  expect((await app.call("profile", { name: "ada" }, { location: "near" })).status).toBe(200);
+});
+
+describe("data", () => {
+  test("tables, and pages of their items by key", async () => {
+    const listed = await asked<{ readonly tables: readonly { readonly name: string }[] }>(DASHBOARD_DATA_PATH, {
+      kind: "tables",
+    });
+    expect(listed.tables.map(({ name }) => name)).toContain("people");
+    const page = { kind: "page", table: "people", prefix: "a", after: null };
+    expect(await asked(DASHBOARD_DATA_PATH, page)).toMatchObject({
+      items: [{ key: "ada" }, { key: "alan" }],
+      isMore: false,
+    });
+    expect(await asked(DASHBOARD_DATA_PATH, { ...page, after: "ada" })).toMatchObject({ items: [{ key: "alan" }] });
+  });
+
+  test("a value of another type is refused, and nothing is written", async () => {
+    const change = { table: "people", key: "ada", value: '{"name": 3}' };
+    const { status, body } = await ask(origin + DASHBOARD_WRITE_PATH, withToken(), JSON.stringify(change));
+    expect(status).toBe(400);
+    expect(JSON.parse(body)).toMatchObject({ error: { code: "invalid_items", hint: "nothing was written" } });
+    expect(
+      await asked(DASHBOARD_DATA_PATH, { kind: "page", table: "people", prefix: "ada", after: null }),
+    ).toMatchObject({
+      items: [{ key: "ada", value: expect.stringContaining("Engines") as unknown }],
+    });
+  });
+
+  test("an item is written and deleted by executions, and every location sees it", async () => {
+    const item = { table: "people", key: "yan", value: '{"name": "yan", "bio": "", "joinedAt": 5}' };
+    expect(await asked(DASHBOARD_WRITE_PATH, item)).toEqual({ written: true });
+    for (const location of ["near", "far"])
+      expect((await app.call("profile", { name: "yan" }, { location })).result).toMatchObject({ name: "yan" });
+    expect(await asked(DASHBOARD_WRITE_PATH, { ...item, value: null })).toEqual({ written: true });
+    for (const location of ["near", "far"])
+      expect((await app.call("profile", { name: "yan" }, { location })).status).toBe(404);
+  });
+});

@@ -1,0 +1,55 @@
+/** The field `deploy` of `radical.config.ts`. */
+import { z } from "zod";
+import { fields, flag, text, textThat } from "./fields.ts";
+
+/** AWS calls its ARM types so: `t4g.micro`, `m8gd.medium`. */
+const ARM_TYPE = /^[a-z]+\d+g[a-z]*\.[a-z0-9-]+$/;
+const ZONE = /^[a-z]{2}(-[a-z]+)+-\d[a-z]$/;
+const REGION = /^[a-z]{2}(-[a-z]+)+-\d$/;
+const MAIL_ADDRESS = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
+
+const zonesOf = (region: string): string => `two different zones of ${region}, like `;
+const ZONES_WORDS = `${zonesOf("a region")}["eu-central-1a", "eu-central-1b"]`;
+
+const awsPrimarySchema = fields({
+  /** Type of the two machines, an ARM one. Default: `t4g.micro`. */
+  instanceType: text(ARM_TYPE, 'an ARM type like "t4g.small"').optional(),
+  /** Two availability zones of the region, for machine a and machine b. Default: its first two. */
+  zones: z
+    .tuple([text(ZONE, ZONES_WORDS), text(ZONE, ZONES_WORDS)], ZONES_WORDS)
+    .refine(([a, b]) => a !== b, ZONES_WORDS)
+    .optional(),
+  /** The address that gets mail when an alarm goes off; AWS asks it once whether it wants that. Default: none. */
+  alarmEmail: text(MAIL_ADDRESS, "a mail address").optional(),
+  /** Lets those who may in the account open a shell on the machines, by SSM Session Manager. Default: false. */
+  shellAccess: flag().optional(),
+});
+
+const isUrlList = (value: string): boolean => value.split(",").every((url) => URL.canParse(url.trim()));
+const PRIMARY_WORDS = "the URL of the LVI server, or an object";
+
+export const deploySchema = fields({
+  /** Refuses to deploy while a handler is neither sliced nor given. Default: false. */
+  strict: flag().default(false),
+  /** Origins of a primary that the developer hosts, separated by commas; or how the one at AWS is made. Default: one is made at AWS. */
+  primary: z.union([textThat(isUrlList, PRIMARY_WORDS), awsPrimarySchema], PRIMARY_WORDS).optional(),
+  /** Region of the primary at AWS. Default: that of AWS_REGION or of the profile. */
+  region: text(REGION, 'the name of a region like "eu-central-1"').optional(),
+  /** Origin at which the deployment is reached, if neither workers.dev nor a route of wrangler.jsonc says it. */
+  url: textThat((value) => URL.canParse(value), "an origin like https://app.example.com").optional(),
+})
+  .superRefine(({ primary, region }, context) => {
+    const zones = typeof primary === "object" ? primary.zones : undefined;
+    if (region === undefined || zones === undefined || zones.every((zone) => zone.slice(0, -1) === region)) return;
+    const message = `${zonesOf(region)}["${region}a", "${region}b"]`;
+    context.addIssue({ code: "custom", path: ["primary", "zones"], message });
+  })
+  .transform(({ strict, primary, region = null, url = null }) => ({
+    strict,
+    /** Of one's own; null: at AWS. */
+    primary: typeof primary === "string" ? primary : null,
+    /** How the primary at AWS is made, as far as that is said. */
+    aws: typeof primary === "object" ? primary : {},
+    region,
+    url,
+  }));

@@ -1,0 +1,53 @@
+/**
+ * The thread in which wrangler reads an application's configuration. Wrangler is large, and a thread gives its memory back.
+ * It is asked by `user-config.ts`, and answers once.
+ */
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+import { parentPort, workerData } from "node:worker_threads";
+import { messageOf } from "../command-error.ts";
+import { DEFAULT_ENVIRONMENT } from "../deploy/target.ts";
+import type { ConfigAnswer, ConfigQuestion, WranglerConfig } from "./user-config.ts";
+
+/** The used part of the package `wrangler`, whose own types need packages that it does not bring. */
+interface WranglerModule {
+  experimental_readRawConfig(args: { readonly config: string }): {
+    readonly rawConfig: WranglerConfig & { readonly env?: Readonly<Record<string, WranglerConfig | undefined>> };
+  };
+  unstable_readConfig(
+    args: { readonly config: string; readonly env?: string },
+    options: { readonly hideWarnings: boolean },
+  ): WranglerConfig;
+}
+
+async function answerTo({ path, environment }: ConfigQuestion): Promise<ConfigAnswer> {
+  const file = pathToFileURL(createRequire(import.meta.url).resolve("wrangler")).href;
+  const wrangler = (await import(file)) as WranglerModule;
+  try {
+    const { rawConfig: raw } = wrangler.experimental_readRawConfig({ config: path });
+    const section = environment === null ? undefined : raw.env?.[environment];
+    const read = wrangler.unstable_readConfig(
+      { config: path, ...(section === undefined || environment === null ? {} : { env: environment }) },
+      { hideWarnings: true },
+    );
+    const environments = Object.keys(raw.env ?? {});
+    if (environment === null) return { kind: "read", config: read, environments };
+    // Another environment must not take over the routes of production.
+    const hasRoutes =
+      environment === DEFAULT_ENVIRONMENT || section?.routes !== undefined || section?.route !== undefined;
+    const name = raw.name === undefined ? undefined : nameIn(raw.name, environment, section?.name);
+    const config = { ...read, name, ...(hasRoutes ? {} : { routes: undefined, route: undefined }) };
+    return { kind: "read", config, environments };
+  } catch (error) {
+    return { kind: "invalid", words: messageOf(error) };
+  }
+}
+
+/** As wrangler names the Worker of an environment; production is the one without an ending. */
+function nameIn(name: string, environment: string, given: string | undefined): string {
+  return given ?? (environment === DEFAULT_ENVIRONMENT ? name : `${name}-${environment}`);
+}
+
+const answered = await answerTo(workerData as ConfigQuestion);
+// Wrangler may leave something behind that can't be copied into another thread.
+parentPort?.postMessage(JSON.stringify(answered));

@@ -1,0 +1,77 @@
+/** Stored items, as the dashboard's page shows and changes them. */
+import { join } from "node:path";
+import { openItems } from "@radical/lvi-server";
+import {
+  type DataChange,
+  type DataChanged,
+  type DataPage,
+  type DataQuestion,
+  isHiddenTable,
+  type Manifest,
+  splitUnit,
+} from "@radical/protocol";
+import { CommandError, messageOf } from "../command-error.ts";
+import type { DataServer } from "../data/data-server.ts";
+import { ItemProblem, itemOf, itemToJson, parseJson } from "../data/item-json.ts";
+import { valueOf } from "../data/data-work.ts";
+import { writeItems } from "../data/write-items.ts";
+
+const PAGE = 100;
+
+export interface DashboardDataPorts {
+  readonly stateFolder: string;
+  readonly server: () => DataServer;
+  /** The program that writes. */
+  readonly program: () => Promise<Uint8Array>;
+}
+
+export class DashboardData {
+  readonly #ports: DashboardDataPorts;
+
+  constructor(ports: DashboardDataPorts) {
+    this.#ports = ports;
+  }
+
+  /** As stored: what an execution has promised and not applied yet is not among it. */
+  async page(question: DataQuestion, { tables }: Pick<Manifest, "tables">): Promise<DataPage> {
+    const reader = await openItems({ kind: "sqlite", file: join(this.#ports.stateFolder, "data.sqlite") });
+    try {
+      if (question.kind === "tables") {
+        const counts = new Map(Object.keys(tables).map((name) => [name, 0]));
+        for await (const { unit } of reader.items(null)) {
+          const { table } = splitUnit(unit);
+          if (!isHiddenTable(table)) counts.set(table, (counts.get(table) ?? 0) + 1);
+        }
+        return { kind: "tables", tables: Array.from(counts, ([name, items]) => ({ name, items })) };
+      }
+      const { table, prefix, after } = question;
+      const items: { key: string; value: string; commit: string }[] = [];
+      for await (const { unit, value, commitId } of reader.items(table)) {
+        const { key } = splitUnit(unit);
+        if (!key.startsWith(prefix) || (after !== null && Buffer.compare(Buffer.from(key), Buffer.from(after)) <= 0))
+          continue;
+        if (items.length === PAGE) return { kind: "page", items, isMore: true };
+        items.push({ key, value: valueOf(itemToJson({ table, key, value })), commit: commitId });
+      }
+      return { kind: "page", items, isMore: false };
+    } finally {
+      await reader.close();
+    }
+  }
+
+  /** By an execution, as `radical data put` and `delete` do: all caches hear of it. */
+  async write({ table, key, value }: DataChange, { tables, records }: Manifest): Promise<DataChanged> {
+    let bytes: Uint8Array | null;
+    try {
+      bytes = value === null ? null : itemOf(table, key, parseJson(value), { tables, records }).value;
+    } catch (error) {
+      if (error instanceof SyntaxError)
+        throw new CommandError("invalid_json", `the value is no JSON: ${error.message}`, "nothing was written");
+      if (error instanceof ItemProblem)
+        throw new CommandError("invalid_items", `the item ${messageOf(error)}`, "nothing was written");
+      throw error;
+    }
+    const written = await writeItems(this.#ports.server(), await this.#ports.program(), [{ table, key, value: bytes }]);
+    return { written: written > 0 };
+  }
+}

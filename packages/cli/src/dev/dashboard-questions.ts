@@ -1,0 +1,48 @@
+/** The questions of the dashboard's page, checked. Each throws a CommandError. */
+import type { DashboardCalls, DataChange, DataQuestion } from "@radical/protocol";
+import { CommandError } from "../command-error.ts";
+
+const MAX_SENDS = 32;
+
+export function readCalls(json: unknown): DashboardCalls {
+  const { handler, args, sends } = fieldsOf(json);
+  if (typeof handler !== "string" || typeof args !== "string") throw wrong("handler and args must be text");
+  if (!Array.isArray(sends) || sends.length === 0 || sends.length > MAX_SENDS)
+    throw wrong(`sends must be a list of 1 to ${MAX_SENDS}`);
+  return {
+    handler,
+    args,
+    sends: sends.map((send: unknown) => {
+      const { place, key, authorization } = fieldsOf(send);
+      if (typeof place !== "string") throw wrong("place must be text");
+      return { place, key: textOrNull(key, "key"), authorization: textOrNull(authorization, "authorization") };
+    }),
+  };
+}
+
+export function readDataQuestion(json: unknown): DataQuestion {
+  const { kind, table, prefix, after } = fieldsOf(json);
+  if (kind === "tables") return { kind };
+  if (kind !== "page" || typeof table !== "string" || typeof prefix !== "string") throw wrong("unknown question");
+  return { kind, table, prefix, after: textOrNull(after, "after") };
+}
+
+export function readDataChange(json: unknown): DataChange {
+  const { table, key, value } = fieldsOf(json);
+  if (typeof table !== "string" || typeof key !== "string") throw wrong("table and key must be text");
+  return { table, key, value: textOrNull(value, "value") };
+}
+
+function fieldsOf(json: unknown): Readonly<Record<string, unknown>> {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) throw wrong("a JSON object was expected");
+  return json as Readonly<Record<string, unknown>>;
+}
+
+function textOrNull(value: unknown, name: string): string | null {
+  if (value === null || typeof value === "string") return value;
+  throw wrong(`${name} must be text or null`);
+}
+
+function wrong(message: string): CommandError {
+  return new CommandError("invalid_question", message, "reload the page: it may be of another release");
+}

@@ -1,0 +1,259 @@
+/** The answers of a running `radical dev` to the page of its dashboard. */
+import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  API_PATH,
+  callPath,
+  type DashboardApp,
+  type DashboardCalled,
+  type DashboardCalls,
+  type DashboardHandler,
+  type DashboardState,
+  type HandlerManifest,
+  objectMethod,
+} from "@radical/protocol";
+import type { AppBuild } from "../build/build-app.ts";
+import type { Compilation } from "../build/compile.ts";
+import { CommandError, messageOf } from "../command-error.ts";
+import type { Location } from "../config/locations.ts";
+import { type Faults, readFaultChange } from "../local/faults.ts";
+import { LOCATION_HEADER } from "../local/location-choice.ts";
+import type { BuildState } from "./build-state.ts";
+import type { Control } from "./control-server.ts";
+import type { DashboardData } from "./dashboard-data.ts";
+import type { DashboardOptions } from "./dashboard-server.ts";
+import { CENTRAL } from "./dev-options.ts";
+import type { LifeRing } from "./life-ring.ts";
+
+const TOKEN_BYTES = 18;
+/** How soon a change of the state is told: several are told as one. */
+const STATE_MS = 100;
+
+export interface DashboardPorts {
+  readonly root: string;
+  readonly locations: readonly Location[];
+  readonly central: boolean;
+  readonly lives: LifeRing;
+  readonly build: () => BuildState;
+  /** Of the last good build; null: there is none. */
+  readonly report: () => Compilation | null;
+  /** The build that serves; null: none does. */
+  readonly app: () => AppBuild | null;
+  readonly control: () => Control | null;
+  /** Origin of the application; null: it serves nowhere yet. */
+  readonly url: () => string | null;
+  readonly data: DashboardData;
+}
+
+export class Dashboard {
+  readonly token = randomBytes(TOKEN_BYTES).toString("base64url");
+  readonly #ports: DashboardPorts;
+  readonly #watchers = new Set<() => void>();
+  /** Calls under way by location. */
+  readonly #open = new Map<string, number>();
+  #isServerUp = false;
+  #restarts = 0;
+  /** A change is about to be told. */
+  #isChanging = false;
+
+  constructor(ports: DashboardPorts) {
+    this.#ports = ports;
+  }
+
+  /** The needs of its server. */
+  get options(): DashboardOptions {
+    const { lives, data } = this.#ports;
+    return {
+      token: this.token,
+      lives,
+      state: () => this.#state,
+      onState: (changed) => {
+        this.#watchers.add(changed);
+        return () => this.#watchers.delete(changed);
+      },
+      app: () => this.#app(),
+      changeFaults: (change) => this.#changeFaults(change),
+      call: (calls) => this.#call(calls),
+      data: (question) => data.page(question, this.#served.manifest),
+      write: (change) => data.write(change, this.#served.manifest),
+    };
+  }
+
+  /** The state has changed. */
+  changed(): void {
+    if (this.#isChanging) return;
+    this.#isChanging = true;
+    const tell = (): void => {
+      this.#isChanging = false;
+      for (const watcher of this.#watchers) watcher();
+    };
+    setTimeout(tell, STATE_MS).unref();
+  }
+
+  serverChanged(isUp: boolean, restarted: boolean): void {
+    this.#isServerUp = isUp;
+    if (restarted) this.#restarts++;
+    this.changed();
+  }
+
+  /** A request has come for a location, or for the first one. Returns what to call at its end. */
+  opened(location: string | null): () => void {
+    const name = location ?? this.#ports.locations[0]?.name ?? "";
+    const count = (by: number): void => {
+      this.#open.set(name, (this.#open.get(name) ?? 0) + by);
+      this.changed();
+    };
+    count(1);
+    return () => count(-1);
+  }
+
+  get #served(): AppBuild {
+    const app = this.#ports.app();
+    if (app === null)
+      throw new CommandError(
+        "not_serving",
+        "no build serves yet",
+        "correct the sources; radical dev says what is wrong",
+      );
+    return app;
+  }
+
+  get #control(): Control {
+    const control = this.#ports.control();
+    if (control === null) throw new CommandError("starting", "radical dev has not started yet", "wait a moment");
+    return control;
+  }
+
+  get #state(): DashboardState {
+    const { locations, central, control, app, build } = this.#ports;
+    const faults: Faults = control()?.faults() ?? { primaryDown: false, partitioned: [], dropFollowups: false };
+    const state = build();
+    return {
+      v: 1,
+      kind: "state",
+      module: app()?.manifest.module ?? null,
+      build: { kind: state.kind, words: state.kind === "failed" ? state.words : "" },
+      locations: locations.map(({ name, roundTripMs }) => ({
+        name,
+        roundTripMs,
+        isCentral: central && name === CENTRAL,
+        isCut: faults.partitioned.includes(name),
+        open: this.#open.get(name) ?? 0,
+      })),
+      primary: { down: faults.primaryDown, isUp: this.#isServerUp, restarts: this.#restarts },
+      dropFollowups: faults.dropFollowups,
+    };
+  }
+
+  async #changeFaults(change: unknown): Promise<Faults> {
+    const control = this.#control;
+    const faults = await control.change(readFaultChange(change, control.locations));
+    this.changed();
+    return faults;
+  }
+
+  async #app(): Promise<DashboardApp> {
+    const { manifest } = this.#served;
+    const { application, module, records, named = {}, tables } = manifest;
+    const handlers = Object.entries(manifest.handlers).map(([name, handler]) => this.#handler(name, handler));
+    return {
+      application,
+      module,
+      url: this.#ports.url() ?? "",
+      handlers: await Promise.all(handlers),
+      tables: Object.keys(tables).toSorted(),
+      records,
+      named,
+    };
+  }
+
+  async #handler(name: string, handler: HandlerManifest): Promise<DashboardHandler> {
+    const report = this.#ports.report()?.handlers.find((known) => known.name === name) ?? null;
+    const { parameters, result, plan, readOnly, speculative = false, description = null, file, line } = handler;
+    return {
+      name,
+      parameters,
+      result,
+      plan,
+      readOnly,
+      speculative,
+      description,
+      file,
+      line,
+      reads: unique(report?.reads.map(({ pattern }) => pattern) ?? []),
+      writes: unique(report?.writes.map(({ pattern }) => pattern) ?? []),
+      reason: report?.plan.kind === "recorded" ? report.plan.reason.message : null,
+      slice: report?.rwSource ?? null,
+      source: await declarationIn(join(this.#ports.root, file), line),
+    };
+  }
+
+  async #call({ handler, args, sends }: DashboardCalls): Promise<DashboardCalled> {
+    const url = this.#ports.url();
+    if (url === null) throw new CommandError("starting", "radical dev has not started yet", "wait a moment");
+    const { locations } = this.#control;
+    const { path, body } = requestOf(handler, args);
+    for (const { place } of sends)
+      if (!locations.includes(place))
+        throw new CommandError(
+          "unknown_location",
+          `there is no location "${place}"`,
+          `one of: ${locations.join(", ")}`,
+        );
+    return {
+      answers: await Promise.all(
+        sends.map(async ({ place, key, authorization }) => {
+          const sinceMs = performance.now();
+          const took = (): number => Math.round((performance.now() - sinceMs) * 10) / 10;
+          try {
+            const response = await fetch(url + path, {
+              method: "POST",
+              body,
+              headers: {
+                "content-type": "application/json",
+                [LOCATION_HEADER]: place,
+                ...(key === null ? {} : { "idempotency-key": key }),
+                ...(authorization === null ? {} : { authorization }),
+              },
+            });
+            const text = await response.text();
+            const tookMs = took();
+            const told = (name: string): string | null => response.headers.get(name);
+            const execution = told("x-radical-execution");
+            return { place, status: response.status, body: text, execution, path: told("x-radical-path"), tookMs };
+          } catch (error) {
+            return { place, status: 0, body: messageOf(error), execution: null, path: null, tookMs: took() };
+          }
+        }),
+      ),
+    };
+  }
+}
+
+/** The text goes on as it is, so that large numbers keep their digits. The id of an object stands in the path. */
+function requestOf(handler: string, args: string): { readonly path: string; readonly body: string } {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(args);
+  } catch (error) {
+    throw new CommandError("invalid_json", `the arguments are no JSON: ${messageOf(error)}`, 'write {"name": "ann"}');
+  }
+  if (objectMethod(handler) === null) return { path: `${API_PATH}${encodeURIComponent(handler)}`, body: args };
+  const called = callPath(handler, parsed);
+  return { path: called.path, body: JSON.stringify(called.args) };
+}
+
+/** The lines of a declaration up to the first that begins with its closing bracket; null: the file can't be read. */
+async function declarationIn(file: string, line: number): Promise<string | null> {
+  const text = await readFile(file, "utf8").catch(() => null);
+  if (text === null) return null;
+  const lines = text.split("\n").slice(line - 1);
+  const indent = /^\s*/.exec(lines[0] ?? "")?.[0] ?? "";
+  const end = lines.findIndex((candidate, at) => at > 0 && candidate.startsWith(`${indent}}`));
+  return lines.slice(0, end < 0 ? 1 : end + 1).join("\n");
+}
+
+function unique(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)];
+}

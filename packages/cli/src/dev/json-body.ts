@@ -1,0 +1,22 @@
+/** The body of a request to the control of `radical dev`. */
+import type { IncomingMessage } from "node:http";
+import { CommandError } from "../command-error.ts";
+
+/** More than the arguments of a handler may have. */
+const MAX_BODY_BYTES = 2 * 1024 * 1024;
+
+/** Throws a CommandError. */
+export async function jsonOf(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > MAX_BODY_BYTES) throw new CommandError("request_too_large", "the body is too large", "send less");
+    chunks.push(chunk);
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString());
+  } catch {
+    throw new CommandError("invalid_json", "the body is no JSON", 'send for example {"primaryDown": true}');
+  }
+}

@@ -1,0 +1,24 @@
+/** The workflow of GitHub Actions that checks and tests the application. */
+import { ciSteps, inWordsOf, type PackageManager } from "./package-manager.ts";
+
+export const WORKFLOW_FILE = ".github/workflows/ci.yml";
+
+/** `version`: of the package manager; null: not known. */
+export function workflowFor(manager: PackageManager, version: string | null): string {
+  const scripts = ["npm run check", "npm test"].map((command) => `- run: ${inWordsOf(manager, command)}`);
+  const steps = ["- uses: actions/checkout@v4", ...ciSteps(manager, version), ...scripts];
+  return `name: CI
+on:
+  push:
+    branches: [main, master]
+  pull_request:
+permissions:
+  contents: read
+jobs:
+  test:
+    runs-on: ubuntu-latest
+    timeout-minutes: 15
+    steps:
+${steps.map((line) => `      ${line}`).join("\n")}
+`;
+}

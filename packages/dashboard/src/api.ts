@@ -1,0 +1,65 @@
+/** Questions to the server of the page. */
+import {
+  DASHBOARD_APP_PATH,
+  DASHBOARD_CALL_PATH,
+  DASHBOARD_DATA_PATH,
+  DASHBOARD_FAULTS_PATH,
+  DASHBOARD_TOKEN_HEADER,
+  DASHBOARD_WRITE_PATH,
+  type DashboardApp,
+  type DashboardCalled,
+  type DashboardCalls,
+  type DataChange,
+  type DataChanged,
+  type DataPage,
+  type DataQuestion,
+} from "@radical/protocol";
+
+const KEPT = "token";
+
+/** The fragment leaves the address at once: it is nobody's bookmark. */
+function takeToken(): string {
+  const given = location.hash.slice(1);
+  if (/^[\w-]{10,}$/.test(given)) {
+    sessionStorage.setItem(KEPT, given);
+    history.replaceState(null, "", location.pathname);
+  }
+  return sessionStorage.getItem(KEPT) ?? "";
+}
+
+export const token: string = takeToken();
+
+/** An error, in the words of the server. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  readonly hint: string;
+
+  constructor(message: string, hint: string) {
+    super(message);
+    this.hint = hint;
+  }
+}
+
+async function ask<T>(path: string, question?: unknown): Promise<T> {
+  const headers = { [DASHBOARD_TOKEN_HEADER]: token, "content-type": "application/json" };
+  const init = question === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(question) };
+  let response: Response;
+  try {
+    response = await fetch(path, init);
+  } catch {
+    throw new ApiError("radical dev does not answer.", "Start it again, and open the address that it prints.");
+  }
+  const answer = (await response.json()) as T & {
+    readonly error?: { readonly message: string; readonly hint: string };
+  };
+  if (response.ok) return answer;
+  throw new ApiError(answer.error?.message ?? `status ${response.status}`, answer.error?.hint ?? "");
+}
+
+export const api = {
+  app: (): Promise<DashboardApp> => ask(DASHBOARD_APP_PATH),
+  faults: (change: Readonly<Record<string, unknown>>): Promise<unknown> => ask(DASHBOARD_FAULTS_PATH, change),
+  call: (calls: DashboardCalls): Promise<DashboardCalled> => ask(DASHBOARD_CALL_PATH, calls),
+  data: (question: DataQuestion): Promise<DataPage> => ask(DASHBOARD_DATA_PATH, question),
+  write: (change: DataChange): Promise<DataChanged> => ask(DASHBOARD_WRITE_PATH, change),
+};

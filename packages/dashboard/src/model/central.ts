@@ -1,0 +1,115 @@
+/**
+ * The time of a call if it ran elsewhere. *Central*: everything runs beside the primary's storage. *Ideal*: everything runs at the
+ * location, and nothing is asked, so that nothing is consistent. Both are reckoned from what was measured.
+ */
+import type { Life } from "@radical/protocol";
+import type { Call } from "./join.ts";
+import { spansOf, sumOf, waitOf } from "./spans.ts";
+
+/** Differences below this are none. */
+const SAME_US = 5_000;
+/** Until a run at the primary shows how many units of fuel it uses in a millisecond. */
+const FUEL_OF_MS = 20_000_000;
+/** Of one execution at the primary, besides run and locks, until one was seen. */
+const REST_US = 1_500;
+const KEPT = 100;
+
+export interface Reckoned {
+  /** Round trip, run, and the rest at the primary. */
+  readonly roundTripUs: number;
+  readonly runUs: number;
+  readonly restUs: number;
+  readonly totalUs: number;
+}
+
+export class Central {
+  /** By place: of the last calls, what the way took. */
+  readonly #ways = new Map<string, number[]>();
+  /** By handler: runs at the primary. */
+  readonly #runs = new Map<string, number[]>();
+  readonly #fuels = new Map<string, number[]>();
+  /** By handler: calls beside the primary. */
+  readonly #central = new Map<string, number[]>();
+  /** Executions at the primary that have written, and those that have not: all but run and locks. */
+  readonly #rests = { wrote: [] as number[], read: [] as number[] };
+
+  learn({ life, primary }: Call): void {
+    if (life.fuel !== null) keep(this.#fuels, life.handler, life.fuel);
+    if (primary === null) return;
+    const [, , sentUs] = spansOf(life, "send").at(-1) ?? ["send", 0, null];
+    if (sentUs !== null) keep(this.#ways, life.place, Math.max(0, sentUs - primary.tookUs));
+    const runUs = sumOf(primary, "run");
+    if (runUs === 0 || primary.code !== null || primary.reason === "stored") return;
+    keep(this.#runs, life.handler, runUs);
+    const restUs =
+      primary.tookUs - runUs - sumOf(primary, "lock") - sumOf(primary, "leases") - sumOf(primary, "worker");
+    const rests = primary.commit === null ? this.#rests.read : this.#rests.wrote;
+    rests.push(Math.max(0, restUs));
+    if (rests.length > KEPT) rests.shift();
+  }
+
+  /** Null: the way of the place is not known yet. */
+  of({ life, primary }: Call): Reckoned | null {
+    const ways = this.#ways.get(life.place);
+    if (ways === undefined || life.code !== null) return null;
+    const roundTripUs = Math.min(...ways);
+    const runUs = this.#runUs(life, primary);
+    const hasWritten = (primary?.commit ?? life.commit) !== null;
+    const restUs = median(hasWritten ? this.#rests.wrote : this.#rests.read) ?? REST_US;
+    return { roundTripUs, runUs, restUs, totalUs: roundTripUs + runUs + restUs };
+  }
+
+  #runUs({ handler, fuel }: Life, primary: Life | null): number {
+    const own = primary === null ? 0 : sumOf(primary, "run");
+    if (own > 0) return own;
+    const seen = median(this.#runs.get(handler) ?? []);
+    const usual = median(this.#fuels.get(handler) ?? []);
+    if (seen !== null) return fuel === null || usual === null || usual === 0 ? seen : (seen * fuel) / usual;
+    return fuel === null ? 0 : (fuel / FUEL_OF_MS) * 1_000;
+  }
+
+  /** A call came from the location that runs everything near storage: that is central itself, but for the way to it. */
+  learnCentral({ life }: Call): void {
+    if (life.code === null) keep(this.#central, life.handler, life.tookUs);
+  }
+
+  /** As calls of the same handler beside the primary have taken, and the way of the place; null: there were none. */
+  measuredUs({ life }: Call): number | null {
+    const ways = this.#ways.get(life.place);
+    const usual = median(this.#central.get(life.handler) ?? []);
+    return ways === undefined || usual === null ? null : Math.min(...ways) + usual;
+  }
+
+  /** The round trip to the primary, as the last calls of the place have shown it; null: there were none. */
+  roundTripOf(place: string): number | null {
+    const ways = this.#ways.get(place);
+    return ways === undefined ? null : Math.min(...ways);
+  }
+}
+
+/** Without the wait for the primary. A call that ran there only would have run here as long as it did there. */
+export function idealUs({ life, primary }: Call): number | null {
+  if (life.code !== null) return null;
+  const wait = waitOf(life);
+  if (wait === null) return life.tookUs;
+  const hasRun = spansOf(life, "run").length > 0;
+  return Math.max(0, life.tookUs - wait.tookUs) + (hasRun || primary === null ? 0 : sumOf(primary, "run"));
+}
+
+/** By how much the call was sooner than central; negative: later. Null: not known, or too little to tell. */
+export function soonerUs(call: Call, central: Reckoned | null): number | null {
+  if (central === null) return null;
+  const sooner = central.totalUs - call.life.tookUs;
+  return Math.abs(sooner) < SAME_US ? 0 : sooner;
+}
+
+export function median(values: readonly number[]): number | null {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? null;
+}
+
+function keep(map: Map<string, number[]>, key: string, value: number): void {
+  const list = map.get(key);
+  if (list === undefined) map.set(key, [value]);
+  else if (list.push(value) > KEPT) list.shift();
+}

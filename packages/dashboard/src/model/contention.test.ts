@@ -1,0 +1,66 @@
+import type { CommitId, ExecutionId, UnitId } from "@radical/protocol";
+import { expect, test } from "vitest";
+import { life } from "../testing/lives.ts";
+import { cacheCounts, seenUnits } from "./caches.ts";
+import { contended, queueOf } from "./contention.ts";
+import type { Call } from "./join.ts";
+
+const POST = "posts/1" as UnitId;
+const FIRST = "a".repeat(32) as ExecutionId;
+const [one, two] = ["00000001-000000000001", "00000001-000000000002"] as unknown as readonly [CommitId, CommitId];
+
+const calls: readonly Call[] = [
+  {
+    id: 2,
+    life: life({ atMs: 5_000, path: "near-storage", reason: "stale", units: [[POST, "read-write", one]] }),
+    primary: life({
+      side: "primary",
+      atMs: 103,
+      tookUs: 9_000,
+      commit: two,
+      because: { unit: POST, had: one, is: one },
+      waited: [[POST, FIRST, 4_000]],
+    }),
+  },
+  {
+    id: 1,
+    life: life({
+      atMs: 4_000,
+      place: "VA",
+      execution: FIRST,
+      path: "speculative",
+      reason: "valid",
+      units: [[POST, "read-write", one]],
+      commit: one,
+    }),
+    primary: life({ side: "primary", atMs: 101, tookUs: 2_000, spans: [["apply", 3_000, 2_000]] }),
+  },
+];
+
+test("an item counts its calls, its waits and those who write it", () => {
+  expect(contended(calls, 0)).toEqual([
+    { unit: POST, calls: 2, waits: 1, longestUs: 4_000, atPrimary: 1, handlers: ["like"], writers: ["like"] },
+  ]);
+  expect(contended(calls, 6_000)).toEqual([]);
+});
+
+test("the queue is in the order of arrival, and names who was waited for", () => {
+  expect(queueOf(calls, POST, 10)).toMatchObject([
+    { startUs: 0, waitedUs: 0, heldUs: 5_000, behind: null },
+    { startUs: 2_000, waitedUs: 4_000, heldUs: 5_000, behind: FIRST },
+  ]);
+});
+
+test("caches are told by what calls have shown", () => {
+  expect(cacheCounts(calls, ["VA", "JP", "DE"])).toEqual([
+    { place: "VA", here: 1, stale: 0, missing: 0, other: 0 },
+    { place: "JP", here: 0, stale: 1, missing: 0, other: 0 },
+    { place: "DE", here: 0, stale: 0, missing: 0, other: 0 },
+  ]);
+  const [post] = seenUnits(calls, 10);
+  expect(post?.newest).toBe(two);
+  expect([...(post?.had ?? [])]).toEqual([
+    ["JP", two],
+    ["VA", one],
+  ]);
+});

@@ -1,0 +1,108 @@
+/** Waits for items, from the lives of the last minutes. */
+import type { ExecutionId, UnitId } from "@radical/protocol";
+import type { Call } from "./join.ts";
+
+/** Units that are told apart. */
+const MOST_UNITS = 256;
+
+export interface Contended {
+  readonly unit: UnitId;
+  /** Calls that touched it. */
+  readonly calls: number;
+  readonly waits: number;
+  readonly longestUs: number;
+  /** Calls whose location had an old version. */
+  readonly atPrimary: number;
+  readonly handlers: readonly string[];
+  /** Those of them that write it. */
+  readonly writers: readonly string[];
+}
+
+export interface Waiter {
+  readonly call: Call;
+  /** When it came to the primary, from the first one, and how long it waited and held. */
+  readonly startUs: number;
+  readonly waitedUs: number;
+  readonly heldUs: number;
+  readonly behind: ExecutionId | null;
+}
+
+/** The ones that were waited for longest first; then those that kept a location's run from being the answer. */
+export function contended(calls: readonly Call[], sinceMs: number): readonly Contended[] {
+  const found = new Map<
+    UnitId,
+    { calls: number; waits: number; longestUs: number; atPrimary: number; handlers: Set<string>; writers: Set<string> }
+  >();
+  for (const { life, primary } of calls) {
+    if (life.atMs < sinceMs) continue;
+    const accessed = life.units.length > 0 ? life.units : (primary?.units ?? []);
+    const units = new Set(accessed.map(([unit]) => unit));
+    const written = new Set(accessed.flatMap(([unit, mode]) => (mode === "read" ? [] : [unit])));
+    for (const [unit] of primary?.waited ?? []) units.add(unit);
+    for (const unit of units) {
+      let one = found.get(unit);
+      if (one === undefined) {
+        if (found.size >= MOST_UNITS) continue;
+        found.set(
+          unit,
+          (one = { calls: 0, waits: 0, longestUs: 0, atPrimary: 0, handlers: new Set(), writers: new Set() }),
+        );
+      }
+      one.calls++;
+      one.handlers.add(life.handler);
+      if (written.has(unit)) one.writers.add(life.handler);
+      if (primary?.because?.unit === unit && primary.because.had !== null) one.atPrimary++;
+      for (const [waited, , tookUs] of primary?.waited ?? []) {
+        if (waited !== unit) continue;
+        one.waits++;
+        one.longestUs = Math.max(one.longestUs, tookUs);
+      }
+    }
+  }
+  return Array.from(found, ([unit, one]) => ({
+    unit,
+    ...one,
+    handlers: [...one.handlers],
+    writers: [...one.writers],
+  }))
+    .filter(({ waits, atPrimary }) => waits > 0 || atPrimary > 0)
+    .toSorted((a, b) => b.waits - a.waits || b.atPrimary - a.atPrimary);
+}
+
+/** Calls that came to the primary so soon before or after one that waited are shown with it. */
+const NEAR_MS = 1_000;
+
+/**
+ * The calls that wanted the unit at the primary about when one has waited last, by their arrival there. All times are of its one
+ * clock.
+ */
+export function queueOf(calls: readonly Call[], unit: UnitId, most: number): readonly Waiter[] {
+  const last = calls.find(({ primary }) => primary?.waited.some(([named]) => named === unit) === true)?.primary?.atMs;
+  const wanted = calls
+    .filter(({ primary }) => last === undefined || Math.abs((primary?.atMs ?? 0) - last) < NEAR_MS)
+    .filter(({ life, primary }) => {
+      const touches = [...life.units, ...(primary?.units ?? [])].some(([named]) => named === unit);
+      return primary !== null && (touches || primary.waited.some(([named]) => named === unit));
+    })
+    .slice(0, most)
+    .toReversed();
+  const first = Math.min(...wanted.map(({ primary }) => primary?.atMs ?? Infinity));
+  return wanted
+    .map((call): Waiter => {
+      const { primary } = call;
+      const waits = primary?.waited.filter(([named]) => named === unit) ?? [];
+      const waitedUs = waits.reduce((sum, [, , tookUs]) => sum + tookUs, 0);
+      const endUs = Math.max(
+        primary?.tookUs ?? 0,
+        ...(primary?.spans.map(([, startUs, tookUs]) => startUs + tookUs) ?? []),
+      );
+      return {
+        call,
+        startUs: ((primary?.atMs ?? first) - first) * 1_000,
+        waitedUs,
+        heldUs: Math.max(0, endUs - waitedUs),
+        behind: waits[0]?.[1] ?? null,
+      };
+    })
+    .toSorted((a, b) => a.startUs - b.startUs);
+}

@@ -1,0 +1,154 @@
+/** The knowledge of the page, as signals. */
+import { batch, computed, signal } from "@preact/signals";
+import { type DashboardApp, type DashboardLine, type DashboardState, MAX_KEPT_LIVES } from "@radical/protocol";
+import { api, token } from "./api.ts";
+import { Central } from "./model/central.ts";
+import { type Call, Joined } from "./model/join.ts";
+import { join, type StreamMessage } from "./stream.worker.ts";
+
+export const VIEWS = ["requests", "locations", "try", "handlers", "contention", "caches", "data"] as const;
+export type View = (typeof VIEWS)[number];
+
+export const view = signal<View>("requests");
+export const state = signal<DashboardState | null>(null);
+export const app = signal<DashboardApp | null>(null);
+export const connection = signal<"open" | "closed" | "refused" | "opening">(token === "" ? "refused" : "opening");
+/** The latest first. */
+export const calls = signal<readonly Call[]>([]);
+export const selected = signal<number | null>(null);
+export const filter = signal("");
+export const isPaused = signal(false);
+const narrow = matchMedia("(max-width: 700px)");
+export const isNarrow = signal(narrow.matches);
+narrow.addEventListener("change", ({ matches }) => (isNarrow.value = matches));
+/** Said by screen readers: failures only. */
+export const announced = signal("");
+const chosen = signal<string | null>(null);
+
+/** The place that calls are made from. */
+export const callingFrom = computed(() => {
+  const names = state.value?.locations.map(({ name }) => name) ?? [];
+  return chosen.value !== null && names.includes(chosen.value) ? chosen.value : (names[0] ?? "");
+});
+
+export function callFrom(place: string): void {
+  chosen.value = place;
+}
+
+/** Words of the filter, `handler:like`, `place:JP` or any text of handler, path or unit; all of them must fit. */
+export const shown = computed(() => {
+  const words = filter.value.split(/\s+/).filter((word) => word !== "");
+  return words.length === 0 ? calls.value : calls.value.filter((call) => words.every((word) => fits(call, word)));
+});
+
+function fits({ life, primary }: Call, word: string): boolean {
+  const [field, value = ""] = word.split(":");
+  const like = (text: string, part: string): boolean =>
+    text.toLowerCase().includes(part.toLowerCase().replaceAll("*", ""));
+  if (field === "handler" && word.includes(":")) return like(life.handler, value);
+  if (field === "place" && word.includes(":")) return like(life.place, value);
+  const all = [life.handler, life.place, life.path, life.reason, life.code, life.execution, primary?.because?.unit];
+  return [...all, ...life.units.map(([unit]) => unit)].some((text) => typeof text === "string" && like(text, word));
+}
+
+/** The one that is looked at: the latest one until somebody chooses. */
+export const current = computed(() => {
+  const id = selected.value;
+  return (id === null ? shown.value[0] : calls.value.find((call) => call.id === id)) ?? null;
+});
+
+export const central = signal(new Central());
+
+let joined = new Joined(MAX_KEPT_LIVES);
+let isPlanned = false;
+
+function take(lines: readonly DashboardLine[], isAnew: boolean): void {
+  if (isAnew) {
+    joined = new Joined(MAX_KEPT_LIVES);
+    central.value = new Central();
+    learned = new WeakSet();
+    selected.value = null;
+  }
+  for (const line of lines) {
+    if (line.kind === "state") takeState(line);
+    else {
+      joined.add(line);
+      if (!isAnew && line.side === "location" && line.code !== null)
+        announced.value = `${line.handler} at ${line.place} failed: ${line.code}`;
+    }
+  }
+  plan();
+}
+
+/** Many lines may come between two frames. */
+function plan(): void {
+  if (isPlanned) return;
+  isPlanned = true;
+  setTimeout(() => {
+    isPlanned = false;
+    if (!isPaused.value) show();
+  }, SHOW_MS);
+}
+
+const SHOW_MS = 100;
+/** Learned from already. */
+let learned = new WeakSet<Call>();
+
+function show(): void {
+  const all = joined.calls;
+  const reckoner = central.peek();
+  for (const call of all.toReversed()) {
+    if (learned.has(call)) continue;
+    learned.add(call);
+    if (isCentral(call.life.place)) reckoner.learnCentral(call);
+    else if (call.primary !== null || call.life.attempt === 0) reckoner.learn(call);
+  }
+  calls.value = all;
+}
+
+/** Whether the location runs everything near storage. */
+function isCentral(place: string): boolean {
+  return state.peek()?.locations.some((location) => location.isCentral && location.name === place) === true;
+}
+
+export function pause(): void {
+  isPaused.value = !isPaused.value;
+  if (!isPaused.value) show();
+}
+
+function takeState(next: DashboardState): void {
+  const before = state.value?.module ?? null;
+  batch(() => {
+    state.value = next;
+  });
+  if (next.module !== null && next.module !== before) void loadApp();
+}
+
+async function loadApp(): Promise<void> {
+  try {
+    app.value = await api.app();
+  } catch {
+    // The next state asks again.
+  }
+}
+
+/** Begins to listen. */
+export function open(): void {
+  if (token === "") return;
+  const heard = (message: StreamMessage): void => {
+    if (message.kind === "connection") connection.value = message.is;
+    else take(message.lines, message.isAnew);
+  };
+  if (typeof SharedWorker === "undefined") {
+    join({ postMessage: heard }, token);
+    return;
+  }
+  const worker = new SharedWorker(new URL("./stream.worker.ts", import.meta.url), { type: "module" });
+  worker.port.addEventListener("message", ({ data }: MessageEvent<StreamMessage>) => heard(data));
+  worker.port.start();
+  worker.port.postMessage({ token });
+  addEventListener("pagehide", () => worker.port.postMessage({ token: null }));
+  addEventListener("pageshow", ({ persisted }) => {
+    if (persisted) worker.port.postMessage({ token });
+  });
+}

@@ -1,0 +1,2 @@
+/** Styles are taken by vite. */
+declare module "*.css";

@@ -41,7 +41,7 @@ function coverOf({ language, text, file }: Snippet): string | null {
 /** The source of a configuration: a whole one, or fields of one. */
 function configOf(text: string): string | null {
   if (/^import \{ defineConfig \} from "@radical\/cli";$/m.test(text)) return text.replace(/^import .*$/m, "");
-  if (text.startsWith("export default defineConfig(")) return text;
+  if (/^(?:\/\/ .*\n)?export default defineConfig\(/.test(text)) return text;
   return /^(?:cache|deploy|assets|limits|dev): \{/.test(text) ? `export default { name: "app", ${text} };` : null;
 }
 
@@ -71,7 +71,11 @@ function problemOf([tool = "", first = "", ...rest]: readonly string[]): string 
       // A build makes what is in dist.
       return existsSync(path.join(ROOT, first.replace("/dist/", "/src/").replace(/\.js$/, ".ts"))) ? null : first;
     case "curl":
-      return [first, ...rest].some((word) => /^localhost:8787\/(?:api\/[\w/]+|__radical\/(?:faults|build))$/.test(word))
+      return [first, ...rest].some((word) =>
+        /^"?(?:http:\/\/)?localhost:8787\/(?:api\/[\w/]+|__radical\/(?:faults|build)|cdn-cgi\/handler\/scheduled\?\S+")$/.test(
+          word,
+        ),
+      )
         ? null
         : "curl";
     default:

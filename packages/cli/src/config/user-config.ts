@@ -2,9 +2,12 @@
  * The application's own wrangler configuration, if it has one, as wrangler itself reads it: with its comments, its
  * environments and its defaults. `radical deploy` and `radical dev` read it here.
  */
+import { execFile } from "node:child_process";
 import { stat } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
-import { Worker } from "node:worker_threads";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { BLOB_CRON, type CacheChoice } from "@radical/protocol";
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
 
@@ -61,7 +64,7 @@ export interface Migration {
   readonly new_classes?: readonly string[];
 }
 
-/** A question to the thread. */
+/** A question to the process that reads. */
 export interface ConfigQuestion {
   /** Absolute. */
   readonly path: string;
@@ -81,7 +84,7 @@ export async function readUserConfig(project: string, environment: string | null
   const path = await firstOf(USER_CONFIG_FILES.map((file) => join(project, file)));
   if (path === null) return null;
   const file = basename(path);
-  const answer = await askThread({ path, environment });
+  const answer = await askProcess({ path, environment });
   switch (answer.kind) {
     case "read":
       return { file, config: answer.config, environments: answer.environments };
@@ -95,15 +98,17 @@ export async function readUserConfig(project: string, environment: string | null
   }
 }
 
-function askThread(question: ConfigQuestion): Promise<ConfigAnswer> {
-  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
-  return new Promise((answered, reject) => {
-    const thread = new Worker(new URL(`./user-config.worker.${extension}`, import.meta.url), { workerData: question });
-    thread.once("message", (text: string) => answered(JSON.parse(text) as ConfigAnswer));
-    thread.once("error", reject);
-    // After an answer this changes nothing.
-    thread.once("exit", (code) => reject(new Error(`the thread that reads ${question.path} ended with ${code}`)));
-  });
+/** The module of the process that reads. */
+const MAIN = fileURLToPath(
+  new URL(`user-config-process${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url),
+);
+/** A configuration has some kilobytes. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+async function askProcess(question: ConfigQuestion): Promise<ConfigAnswer> {
+  const args = [...process.execArgv, MAIN, JSON.stringify(question)];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: MAX_ANSWER_BYTES });
+  return JSON.parse(stdout.trimEnd().split("\n").at(-1)!) as ConfigAnswer;
 }
 
 async function firstOf(paths: readonly string[]): Promise<string | null> {

@@ -1,10 +1,10 @@
 /**
- * The thread in which wrangler reads an application's configuration. Wrangler is large, and a thread gives its memory back.
- * It is asked by `user-config.ts`, and answers once.
+ * The process in which wrangler reads an application's configuration. Wrangler is large, and a process gives its memory back. Its
+ * one argument is the question of `user-config.ts`, as JSON. The last line of standard output is the answer.
  */
 import { createRequire } from "node:module";
+import process from "node:process";
 import { pathToFileURL } from "node:url";
-import { parentPort, workerData } from "node:worker_threads";
 import { messageOf } from "../command-error.ts";
 import { DEFAULT_ENVIRONMENT } from "../deploy/target.ts";
 import type { ConfigAnswer, ConfigQuestion, WranglerConfig } from "./user-config.ts";
@@ -48,6 +48,8 @@ function nameIn(name: string, environment: string, given: string | undefined): s
   return given ?? (environment === DEFAULT_ENVIRONMENT ? name : `${name}-${environment}`);
 }
 
-const answered = await answerTo(workerData as ConfigQuestion);
-// Wrangler may leave something behind that can't be copied into another thread.
-parentPort?.postMessage(JSON.stringify(answered));
+// Without an argument it has only been compiled.
+if (process.argv[2] !== undefined) {
+  const answer = await answerTo(JSON.parse(process.argv[2]) as ConfigQuestion);
+  process.stdout.write(`\n${JSON.stringify(answer)}\n`, () => process.exit());
+}

@@ -222,6 +222,28 @@ test("seven tabs share one stream", async () => {
   expect(await last.locator(".tables button").count()).toBe(8);
 });
 
+test("its policy stops nothing that the page needs", async () => {
+  const strict = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+  try {
+    const said: string[] = [];
+    const own = await strict.newPage();
+    own.on("console", (message) => {
+      if (message.type() === "error") said.push(message.text());
+    });
+    await own.goto(app.dashboard!);
+    await own.waitForSelector(".pill:has-text('live')");
+    for (const view of VIEWS) {
+      await own.click(`.rail button:has-text("${view}")`);
+      await own.waitForSelector(`h1:has-text("${view}")`);
+    }
+    await own.evaluate("document.fonts.ready");
+    expect(await own.evaluate("document.fonts.check('14px Inter')")).toBe(true);
+    expect(said).toEqual([]);
+  } finally {
+    await strict.close();
+  }
+});
+
 test("a page of the application changes and reads nothing", async () => {
   const { origin, hash } = new URL(app.dashboard!);
   const other = await browser.newContext();

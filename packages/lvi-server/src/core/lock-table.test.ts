@@ -71,6 +71,20 @@ describe("all at once", () => {
     expect(names(locks.release(b).granted)).toBe("c");
   });
 
+  test("who waits names the unit, and the nearest one in its way", () => {
+    const locks = new LockTable<Owner>();
+    const [a, b, c] = inOrder(3) as [Owner, Owner, Owner];
+    ask(locks, a, "y");
+    expect(locks.inWayOf(a)).toBeNull();
+    ask(locks, b, "xY");
+    ask(locks, c, "Y");
+    expect(locks.inWayOf(b)).toEqual({ unit: "y", inWay: a });
+    // Those that wait for one unit form a line.
+    expect(locks.inWayOf(c)).toEqual({ unit: "y", inWay: b });
+    locks.release(a);
+    expect(locks.inWayOf(b)).toBeNull();
+  });
+
   test("one that asks again with its old ticket goes before all that came later", () => {
     const locks = new LockTable<Owner>();
     const [a, b, c, d] = inOrder(4) as [Owner, Owner, Owner, Owner];

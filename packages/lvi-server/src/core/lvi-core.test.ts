@@ -1332,7 +1332,9 @@ describe("what is observed", () => {
     story.passes(40);
     story.ran(did("x=1 x:=2"));
     story.completed();
-    expect(notesOf(story, "waited")).toMatchObject([{ executionId: idOf("B"), waitedMs: 40 }]);
+    expect(notesOf(story, "waited")).toMatchObject([
+      { executionId: idOf("B"), waitedMs: 40, units: [unit("x")], behind: idOf("A") },
+    ]);
     expect(notesOf(story, "re_execution")).toMatchObject([{ executionId: idOf("A"), cause: "contention" }]);
   });
 
@@ -1340,7 +1342,9 @@ describe("what is observed", () => {
     const story = new Story({ x: "1", y: "1" });
     story.request("A", "x=0 y=1");
     story.loaded();
-    expect(notesOf(story, "stale")).toMatchObject([{ units: [unit("x")] }]);
+    expect(notesOf(story, "stale")).toMatchObject([
+      { units: [unit("x")], version: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{12}$/) },
+    ]);
     expect(notesOf(story, "near_storage")).toMatchObject([{ cause: "stale", module: MODULE }]);
   });
 

@@ -14,7 +14,8 @@ describe("the plan", () => {
   const plan = planOf(HUNTS, 7);
 
   test("has as much of each hunt as it says", () => {
-    expect(sumOf(plan, "simulation", "--histories")).toBe(100_000);
+    for (const hunt of ["simulation", "ranges", "indexes"] as const)
+      expect(sumOf(plan, hunt, "--histories")).toBe(100_000);
     expect(sumOf(plan, "programs", "--programs")).toBe(2_000);
     expect(sumOf(plan, "http", "--seconds")).toBe(600);
     expect(plan.filter(({ hunt }) => hunt === "failpoints").map(({ args }) => args[1])).toEqual(["sqlite", "dynamodb"]);
@@ -60,6 +61,13 @@ describe("what a run has found", () => {
       "pnpm sim --seed 4711 --histories 1",
       "a write is lost; another",
       4711,
+    ],
+    [
+      "indexes",
+      "100 histories\nseed 12: users/k1 lacks its entry\n",
+      "pnpm sim --seed 12 --histories 1 --weather indexes",
+      "users/k1 lacks its entry",
+      12,
     ],
     [
       "variants",

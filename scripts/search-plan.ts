@@ -17,7 +17,17 @@ export interface Finding {
   readonly words: string;
 }
 
-export const HUNTS = ["simulation", "variants", "rules", "failpoints", "programs", "http", "hosts"] as const;
+export const HUNTS = [
+  "simulation",
+  "ranges",
+  "indexes",
+  "variants",
+  "rules",
+  "failpoints",
+  "programs",
+  "http",
+  "hosts",
+] as const;
 export type HuntName = (typeof HUNTS)[number];
 
 const HISTORIES = { all: 100_000, each: 2_000 };
@@ -44,6 +54,9 @@ function runsOf(hunt: HuntName, seed: number): readonly Run[] {
   switch (hunt) {
     case "simulation":
       return parts(HISTORIES, "sim", "--histories");
+    case "ranges":
+    case "indexes":
+      return parts(HISTORIES, "sim", "--histories").map((run) => ({ ...run, args: [...run.args, "--weather", hunt] }));
     case "variants":
       return [{ hunt, script: "sim:mutants", args: ["--from", String(seed)], seed }];
     case "rules":
@@ -86,8 +99,10 @@ export function findingsOf(run: Run, output: string, exitCode: number, commit: s
   const found = ((): readonly Finding[] => {
     switch (run.hunt) {
       case "simulation":
+      case "ranges":
+      case "indexes":
         return matches(/^seed (\d+): (.*)$/).map(([, seed = "", words = ""]) =>
-          finding("sim", ["--seed", seed, "--histories", "1"], words, Number(seed)),
+          finding("sim", ["--seed", seed, "--histories", "1", ...run.args.slice(4)], words, Number(seed)),
         );
       case "variants":
         return matches(/^ *— {2}(.*?): (not caught|the variant itself throws, .*)$/).map(([, name = "", words = ""]) =>

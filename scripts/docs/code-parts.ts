@@ -4,7 +4,14 @@ import path from "node:path";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 
-const LANGUAGES: Readonly<Record<string, string>> = { ts: "ts", json: "json", yml: "yaml", yaml: "yaml", sh: "sh" };
+const LANGUAGES: Readonly<Record<string, string>> = {
+  ts: "ts",
+  json: "json",
+  jsonc: "jsonc",
+  yml: "yaml",
+  yaml: "yaml",
+  sh: "sh",
+};
 
 /** `<file>`, `<file>#<region>` or `<file>#<function>()` as a block of code. */
 export function codePart(argument: string): string {

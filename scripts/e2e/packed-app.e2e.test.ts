@@ -3,7 +3,7 @@
  * over HTTP, and its data on disk.
  */
 import { execFile, spawn } from "node:child_process";
-import { pbkdf2Sync } from "node:crypto";
+import { scryptSync } from "node:crypto";
 import { mkdir, mkdtemp, readFile, readdir, rename, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ interface Session {
 }
 interface SocialClient {
   register(args: object): Promise<Session>;
-  login(args: object): Promise<Session>;
+  login(args: object): Promise<Session | null>;
   follow(args: object, options?: object): Promise<number>;
   post(args: object): Promise<string>;
   timeline(args: object): Promise<{ readonly posts: readonly { readonly id: string; readonly html: string }[] }>;
@@ -150,6 +150,18 @@ test("the quickstart, as a new user copies and pastes it into an empty folder", 
   }
 });
 
+/** The limit for an application on a late Node, on Linux. The application has 376 today. */
+const MOST_MEGABYTES = 420;
+
+test("an application installs no more than what developing takes", async () => {
+  const modules = join(installed, "node_modules");
+  const { stdout } = await run("du", ["-sk", modules]);
+  expect(Number.parseInt(stdout, 10) / 1024).toBeLessThan(MOST_MEGABYTES);
+  const names = await readdir(modules);
+  // The command brings its compiler, and the developer's Node will do.
+  for (const name of ["assemblyscript", "binaryen", "node"]) expect(names).not.toContain(name);
+});
+
 /** By name; our own are wherever the tarballs are. */
 function dependenciesOf(text: string): Readonly<Record<string, string>> {
   const { dependencies, devDependencies } = JSON.parse(text) as Record<string, Record<string, string>>;
@@ -223,10 +235,7 @@ test("npm run build, npm run dev, requests, data on disk; Ctrl-C leaves no proce
   expect(await client.timeline({ token: grace.token })).toMatchObject({ posts: [{ id, html: "<p>first!</p>" }] });
   for (const location of ["CA", "CA"])
     expect(await client.profile({ name: "ada" }, at(location))).toMatchObject({ followers: 1 });
-  await expect(client.login({ name: "ada", password: "battery staple" })).rejects.toMatchObject({
-    code: "wrong_password",
-    status: 401,
-  });
+  expect(await client.login({ name: "ada", password: "battery staple" })).toBeNull();
 
   const profiles = (): readonly DevEvent[] =>
     events.filter((event) => event.event === "request" && event.handler === "profile");
@@ -235,11 +244,15 @@ test("npm run build, npm run dev, requests, data on disk; Ctrl-C leaves no proce
     { location: "CA", path: "speculative" },
   ]);
 
-  // The password hash is what everybody else's PBKDF2 gives.
+  // The password hash is that of scrypt in Node, and the table does not tell the token.
   const stateFolder = join(app, ".radical");
   await expect.poll(() => readItem(stateFolder, "posts", id), SOON).toMatchObject({ author: "ada", text: "first!" });
-  const account = readItem(stateFolder, "accounts", "ada") as { readonly salt: string; readonly passwordHash: string };
-  expect(account.passwordHash).toBe(pbkdf2Sync("correct horse", account.salt, 10_000, 32, "sha256").toString("hex"));
+  const { passwordHash } = readItem(stateFolder, "accounts", "ada") as { readonly passwordHash: string };
+  const [, kind, cost, salt = "", hash = ""] = passwordHash.split("$");
+  expect([kind, cost]).toEqual(["scrypt", "ln=14,r=8,p=5"]);
+  const expected = scryptSync("correct horse", Buffer.from(salt, "base64"), 32, { N: 2 ** 14, r: 8, p: 5 });
+  expect(Buffer.from(hash, "base64").equals(expected)).toBe(true);
+  expect(readItem(stateFolder, "sessions", ada.token)).toBeUndefined();
 
   // Ctrl-C: a terminal sends SIGINT to every process of the group; npm alone gets it here, and is not left behind.
   const children = await descendantsOf(dev.child.pid ?? 0);

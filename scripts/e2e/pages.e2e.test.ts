@@ -84,6 +84,9 @@ test("social: somebody registers, posts, and follows somebody", of("social"), as
     expect(await page.textContent("#followers")).toBe("4 followers");
     await page.click('button:text-is("Follow")');
     await page.waitForSelector('#followers:text-is("5 followers")');
+    await page.click("#followers");
+    await page.waitForSelector('h2:has-text("Who follows ada")');
+    expect(await page.locator("main li").allTextContents()).toEqual(["alan", "barbara", "edsger", "grace", "zoe"]);
     await page.click("h1 a");
     await page.waitForSelector("main textarea");
     // Markup of the writer is text.
@@ -146,10 +149,15 @@ test("social: a like is shown before it is confirmed, and taken back when it is 
 test("hotel: somebody finds a hotel, books a room, and gives it back", of("hotel"), async () => {
   await usePage("hotel", async (page) => {
     await register(page, "zoe");
+    await page.selectOption("[name=city]", "Lisbon");
+    await page.click('button:text-is("Search")');
+    await page.waitForSelector('article:has-text("Casa Alfama")');
+    await page.selectOption("[name=city]", "Zürich");
+    await page.click('button:text-is("Search")');
     await page.click('article a:has-text("Lindenhof")');
     await page.waitForSelector('li:has-text("Kunsthaus")');
     await page.click('button:text-is("Book")');
-    await page.waitForSelector('article:has-text("room 1, 2 nights")');
+    await page.waitForSelector('article:has-text("Lindenhof"):has-text("room 1, 2 nights")');
     await page.click('button:text-is("Cancel")');
     await page.waitForSelector("article", { state: "detached" });
     expect(await page.textContent("main > p")).toBe("You have booked nothing yet.");
@@ -172,6 +180,9 @@ test("forum: somebody submits a story, comments, and votes", of("forum"), async 
     await page.click('article:has-text("A story of zoe") button:text-is("▲")');
     await page.waitForSelector('article:has-text("A story of zoe") .score:text-is("1")');
     expect(await page.textContent("main article a[href^='#/stories']")).toBe("A story of zoe");
+    await page.click('article:has-text("A story of zoe") a:text-is("zoe")');
+    await page.waitForSelector('main:has-text("a member since")');
+    expect(await page.locator("article b").allTextContents()).toEqual(["A story of zoe"]);
   });
 });
 
@@ -241,6 +252,20 @@ test("images: somebody uploads an image, favours it, and finds it by its tags", 
     // The picture is one of the page's own files.
     await page.waitForFunction("document.querySelector('main img').naturalWidth > 0");
     expect(await page.getAttribute("main img", "alt")).toBe("cat night");
+    const words = (await page.textContent("main p small"))!;
+    const [, number] = /^Number (\d+)/.exec(words) ?? [];
+    await page.click("h1 a");
+    await page.click('a:text-is("Pools")');
+    await page.fill("[name=name]", "Cats");
+    await page.click('button:text-is("Make a pool")');
+    await page.fill("[name=image]", number!);
+    await page.click('button:text-is("Add")');
+    await page.waitForSelector('section:has-text("cat night")');
+    await page.click('section button:text-is("✕")');
+    await page.waitForSelector("section", { state: "detached" });
+    await page.click("h1 a");
+    await page.click('a:text-is("Pools")');
+    await page.waitForSelector('li:has-text("Cats by zoe")');
   });
 });
 

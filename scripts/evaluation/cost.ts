@@ -69,13 +69,13 @@ const CACHED_GB_PER_LOCATION = 0.5;
 export const ASSUMPTIONS: readonly string[] = [
   "The load is even over the month, and over the locations.",
   `A location's cache is one Durable Object, awake all month; one more for each ${OBJECT_CALLS_PER_SECOND.toLocaleString("en")} calls a second. It is full: ${CACHED_GB_PER_LOCATION} GB.`,
-  "The primary is a leader and a standby on machines of the smallest type whose processor is used to 60 % at most; with addresses, disks, alarms and metrics.",
+  "The primary is a leader and a standby on machines of the smallest type whose processor is used to 60 % at most. Addresses, disks, alarms and metrics are included.",
   "*Worker near storage*: a Worker that Cloudflare places near DynamoDB. The items that it reads leave AWS.",
   `*Lambda*: ARM, ${LAMBDA_GB_PER_VCPU} GB, which is one vCPU, behind a function URL; it is paid while it waits for storage, too.`,
   "*Machines*: at least two, of the type that is cheapest at 60 % use, behind a load balancer, with addresses and disks.",
   "A millisecond of processor is the same everywhere, and a request to storage takes 5 ms.",
-  "Near its data, an application reads each item with a strongly consistent read (1 unit for 4 KB), and writes each one in a transaction (2 units for 1 KB). A consistent snapshot of several items would be 2 units for each read; that is not counted.",
-  "Radical's primary reads what it has not in memory (1 unit for 4 KB); an execution that writes takes 5 units for the intent, and 2 units for 1 KB of each item. One that the primary runs itself takes about 3 units more to keep its outcome for 15 minutes, and 1 to read; that is not counted.",
+  "Near its data, an application reads each item with a strongly consistent read (1 unit for 4 KB). It writes each one in a transaction (2 units for 1 KB). A consistent snapshot of several items would be 2 units for each read; that is not counted.",
+  "Radical's primary reads items that it lacks in memory (1 unit for 4 KB). An execution that writes takes 5 units for the intent, and 2 units for 1 KB of each item. One that the primary runs itself takes about 3 units more to keep its outcome for 15 minutes, and 1 to read. These are not counted.",
   "Provisioned capacity of DynamoDB is used to 70 %.",
 ];
 

@@ -43,12 +43,17 @@ function pricesTable(): string {
     `$${price}`,
     unit,
   ]);
-  const types = MACHINE_TYPES.map(
-    ({ name, dollarsPerHour, vCpus, share }) => `${name} $${dollarsPerHour} (${vCpus} vCPUs, ${share * 100} % of each)`,
-  );
+  const types = MACHINE_TYPES.map(({ name, dollarsPerHour, vCpus, share }) => [
+    name,
+    `$${dollarsPerHour}`,
+    String(vCpus),
+    `${share * 100} %`,
+  ]);
   return [
     table(["", "included", "price", "for a"], rows),
     "",
-    `[Machines](${MACHINES_PAGE}) an hour, with [their shares of the processor](${SHARES_PAGE}): ${types.join(", ")}. Looked up on ${LOOKED_UP}.`,
+    `Machines, by [price](${MACHINES_PAGE}) and [share of the processor](${SHARES_PAGE}), looked up on ${LOOKED_UP}:`,
+    "",
+    table(["type", "an hour", "vCPUs", "share of each"], types),
   ].join("\n");
 }

@@ -1,36 +1,41 @@
 /** The handlers that the project's documents show are handlers that build. */
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
+import { sep } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { buildApplication } from "./index.ts";
 import { buildInput } from "./testing/library.ts";
 
 const root = new URL("../../../", import.meta.url);
 
-test.each([
+/** Pages with a handler of their own. Parts that come from a file are handlers of an application with tests. */
+const pages = [
   "README.md",
-  "docs/handlers.md",
-  "docs/language.md",
-  "docs/how-to/auth.md",
-  "docs/how-to/log.md",
-  "docs/how-to/tables.md",
-  "docs/how-to/shared-objects.md",
-  "docs/how-to/blobs.md",
-  "docs/worker.md",
-  "docs/analysis.md",
   "templates/minimal/AGENTS.md",
-])("the handlers of %s", async (path) => {
-  const text = readFileSync(new URL(path, root), "utf8");
-  const examples = [...text.matchAll(/^```ts\n(.*?)^```/gms)].flatMap(([, code]) =>
-    code?.includes('from "@radical/sdk"') === true ? [code] : [],
+  ...globSync("docs/{,concepts/,how-to/}*.md", { cwd: fileURLToPath(root) }),
+]
+  .map((path) => path.split(sep).join("/"))
+  .filter((path) => examplesOf(path).length > 0);
+
+function examplesOf(path: string): readonly string[] {
+  const text = readFileSync(new URL(path, root), "utf8").replace(/<!-- from: code [^]*?<!-- end -->/g, "");
+  return [...text.matchAll(/^```ts\n(.*?)^```/gms)].flatMap(([, code]) =>
+    code !== undefined && /from "@radical\/sdk"|^export function /m.test(code) ? [code] : [],
   );
-  expect(examples).not.toEqual([]);
-  for (const code of examples) {
+}
+
+test.each(pages)("the handlers of %s", async (path) => {
+  for (const code of examplesOf(path)) {
     const result = await buildApplication({ ...buildInput({ "handlers/example.ts": code }), optimize: false });
     // Where a transformation is refused, a diagnostic names the expensive part that stays.
     expect(result.diagnostics.filter(({ code: name }) => name !== "expensive_read_write_set")).toEqual([]);
     // Each handler that is not sliced has a tag.
     expect(result.handlers.filter(({ plan }) => plan.kind === "recorded")).toEqual([]);
   }
+});
+
+test("pages that show handlers are among these", () => {
+  expect(pages).toEqual(expect.arrayContaining(["README.md", "docs/handlers.md", "docs/how-to/tables.md"]));
 });
 
 test("docs/analysis.md shows each transformation, and that one is refused", async () => {

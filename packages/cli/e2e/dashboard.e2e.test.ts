@@ -202,8 +202,11 @@ describe("lives", () => {
 });
 
 test("one call goes to two places at once, and both commits are told; with one key it happens once", async () => {
-  const { result } = await app.call<{ readonly token: string }>("register", { name: "max", password: "correct horse" });
-  const args = JSON.stringify({ token: result?.token, text: "Hello" });
+  const { token: session } = await app.result<{ readonly token: string }>("register", {
+    name: "max",
+    password: "correct horse",
+  });
+  const args = JSON.stringify({ token: session, text: "Hello" });
   const sends = ["near", "far"].map((place) => ({ place, key: null, authorization: null }));
   const twice = await asked<DashboardCalled>(DASHBOARD_CALL_PATH, { handler: "post", args, sends });
   expect(twice.answers.map(({ status }) => status)).toEqual([200, 200]);

@@ -1,6 +1,7 @@
 /**
- * Writes `dist/compiler/`: the analyzer and the AssemblyScript compiler as the compiler's thread loads them, several times
- * faster than module by module. Part of the build. Two things differ from what is published:
+ * Writes `dist/compiler/`: the analyzer, the AssemblyScript compiler and the sources of its library. The compiler's thread loads
+ * them several times faster than module by module. An application installs neither AssemblyScript nor Binaryen, whose executables
+ * take 80 MB. Part of the build. Two things differ from what is published:
  *
  * Binaryen has its WebAssembly in a file of its own. In the published module it is one literal of 13 million characters,
  * whose reading and decoding is most of what loading the compiler takes.
@@ -13,12 +14,14 @@
  */
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
@@ -31,13 +34,13 @@ import { build } from "esbuild";
 const TARGET = fileURLToPath(new URL("../dist/compiler", import.meta.url));
 const FOLDER = `${TARGET}-${process.pid}`;
 const ANALYZER = fileURLToPath(new URL("../../analyzer/src/index.ts", import.meta.url));
-const BINARYEN = createRequire(createRequire(import.meta.url).resolve("assemblyscript/package.json")).resolve(
-  "binaryen",
-);
+const ASSEMBLYSCRIPT = createRequire(import.meta.url).resolve("assemblyscript/package.json");
+const BINARYEN = createRequire(ASSEMBLYSCRIPT).resolve("binaryen");
 
 rmSync(FOLDER, { recursive: true, force: true });
 mkdirSync(FOLDER, { recursive: true });
 writeBinaryen();
+cpSync(join(dirname(ASSEMBLYSCRIPT), "std/assembly"), join(FOLDER, "std"), { recursive: true });
 const { metafile } = await build({
   entryPoints: [ANALYZER],
   outfile: join(FOLDER, "analyzer.js"),
@@ -78,8 +81,9 @@ if (contentOf(TARGET) === contentOf(FOLDER)) {
 
 /** @param {string} folder @returns {string} */
 function contentOf(folder) {
-  const names = existsSync(folder) ? readdirSync(folder).toSorted() : [];
-  return JSON.stringify(names.map((name) => [name, readFileSync(join(folder, name)).toString("base64")]));
+  const names = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: "utf8" }).toSorted() : [];
+  const files = names.filter((name) => statSync(join(folder, name)).isFile());
+  return JSON.stringify(files.map((name) => [name, readFileSync(join(folder, name)).toString("base64")]));
 }
 
 function writeBinaryen() {

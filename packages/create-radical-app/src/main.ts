@@ -145,7 +145,8 @@ async function run(directory: string | undefined, options: Options): Promise<voi
     if (choice.install || !(error instanceof ScaffoldError)) throw error;
     return null;
   });
-  const { path, undo } = await scaffold({ ...choice, manager, managerVersion, localPackages, signal });
+  const nodeVersion = process.versions.node;
+  const { path, undo } = await scaffold({ ...choice, manager, managerVersion, nodeVersion, localPackages, signal });
   try {
     // A failure from here on is not wrong usage.
     process.exitCode = EXIT_FAILED;

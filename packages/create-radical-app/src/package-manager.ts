@@ -35,9 +35,14 @@ export async function versionOf(manager: PackageManager, { signal }: ProgramOpti
 /** The least Node that an application runs with. */
 export const LEAST_NODE_MAJOR = 24;
 
+/** Whether an application runs with this Node; else it brings one. `version`: without the `v`. */
+export function isLateNode(version: string): boolean {
+  return Number.parseInt(version, 10) >= LEAST_NODE_MAJOR;
+}
+
 /** Throws a ScaffoldError if the scripts of an application can't run here. `node`: the version of this process, without the `v`. */
 export function checkNode(manager: PackageManager, node: string): void {
-  if (manager !== "yarn" || Number.parseInt(node, 10) >= LEAST_NODE_MAJOR) return;
+  if (manager !== "yarn" || isLateNode(node)) return;
   throw new ScaffoldError(
     `Yarn runs scripts with its own Node, which is ${node} here, and Radical needs Node ${LEAST_NODE_MAJOR}`,
     `start Yarn with Node ${LEAST_NODE_MAJOR} or later, or choose npm, pnpm or bun with --pm: they run the Node that the application brings`,
@@ -62,7 +67,7 @@ export async function install(manager: PackageManager, directory: string, { sign
 }
 
 /** Packages whose install scripts must run: they fetch or check the binary of the platform. */
-export const BUILT_PACKAGES: readonly string[] = ["esbuild", "node", "workerd"];
+const BUILT_PACKAGES: readonly string[] = ["esbuild", "node", "workerd"];
 
 /** The words of npm in texts of the templates, and those of the others. */
 const WORDS: Readonly<Record<Exclude<PackageManager, "npm">, readonly (readonly [npm: string, other: string])[]>> = {

@@ -23,7 +23,7 @@ beforeEach(async () => {
     JSON.stringify({
       name: "radical-template-minimal",
       dependencies: { "@radical/sdk": "0.1.0" },
-      devDependencies: { "@radical/cli": "0.1.0", vitest: "5.1.1" },
+      devDependencies: { "@radical/cli": "0.1.0", node: "24.21.0", vitest: "5.1.1" },
     }),
   );
   await writeFile(join(templates, "minimal/handlers/notes.ts"), "");
@@ -33,7 +33,16 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 function options(directory: string, changed: Partial<ScaffoldOptions> = {}): ScaffoldOptions {
   const { signal } = new AbortController();
   const npm = { manager: "npm", managerVersion: "11.0.0" } as const;
-  return { directory, template: "minimal", ...npm, localPackages: null, templates, signal, ...changed };
+  return {
+    directory,
+    template: "minimal",
+    nodeVersion: "24.0.0",
+    ...npm,
+    localPackages: null,
+    templates,
+    signal,
+    ...changed,
+  };
 }
 
 test("the application has the name of its folder everywhere", async () => {
@@ -123,6 +132,21 @@ test("the package manager is the one that runs the command", () => {
   expect(startedBy("bun/1.3.1 npm/? node/v24.3.0 linux x64")).toBe("bun");
   for (const unknown of [undefined, "", "cnpm/9.0.0"]) expect(startedBy(unknown)).toBe("npm");
   expect(() => packageManagerOf("cargo")).toThrow(/no package manager "cargo"/);
+});
+
+test("an application brings Node only where the developer's is too old for it", async () => {
+  for (const [nodeVersion, expected] of [
+    ["20.20.2", { node: "24.21.0", engines: undefined }],
+    ["24.0.0", { node: undefined, engines: { node: ">=24" } }],
+    ["25.1.0", { node: undefined, engines: { node: ">=24" } }],
+  ] as const) {
+    const { path } = await scaffold(options(join(folder, `app-${nodeVersion.replaceAll(".", "-")}`), { nodeVersion }));
+    const { engines, devDependencies } = JSON.parse(await readFile(join(path, "package.json"), "utf8")) as {
+      readonly engines?: object;
+      readonly devDependencies: Readonly<Record<string, string>>;
+    };
+    expect({ node: devDependencies["node"], engines }).toEqual(expected);
+  }
 });
 
 test("Yarn runs scripts with its own Node, so that must be a late one", () => {

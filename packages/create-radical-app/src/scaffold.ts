@@ -4,7 +4,15 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { appNameOf, problemOfName } from "./app-name.ts";
 import { type LocalPackages, overriding, type PackageJson, withLocalPackages } from "./local-packages.ts";
-import { fieldsFor, filesFor, inWordsOf, type PackageManager, peersFor } from "./package-manager.ts";
+import {
+  fieldsFor,
+  filesFor,
+  inWordsOf,
+  isLateNode,
+  LEAST_NODE_MAJOR,
+  type PackageManager,
+  peersFor,
+} from "./package-manager.ts";
 import { ScaffoldError } from "./scaffold-error.ts";
 import { WORKFLOW_FILE, workflowFor } from "./workflow.ts";
 
@@ -31,6 +39,8 @@ export interface ScaffoldOptions {
   readonly manager: PackageManager;
   /** Of the package manager; null: not known. */
   readonly managerVersion: string | null;
+  /** The version of the developer's Node, without the `v`. */
+  readonly nodeVersion: string;
   readonly localPackages: LocalPackages | null;
   /** Aborted, it ends the work. */
   readonly signal: AbortSignal;
@@ -101,7 +111,7 @@ export async function scaffold(options: ScaffoldOptions): Promise<Scaffolded> {
 
 async function writeApplication(
   path: string,
-  { directory, template, manager, managerVersion, localPackages, signal, templates }: ScaffoldOptions,
+  { directory, template, manager, managerVersion, nodeVersion, localPackages, signal, templates }: ScaffoldOptions,
 ): Promise<void> {
   const name = appNameOf(directory);
   const source = join(templates ?? fileURLToPath(new URL("../templates", import.meta.url)), template);
@@ -111,7 +121,15 @@ async function writeApplication(
   await rename(join(path, "gitignore"), join(path, ".gitignore"));
 
   const original = JSON.parse(await readFile(join(path, "package.json"), "utf8")) as PackageJson;
-  const named = { ...original, name, devDependencies: { ...original.devDependencies, ...peersFor(manager) } };
+  const { node, ...others } = { ...original.devDependencies, ...peersFor(manager) };
+  // The package has the headers of C too, 190 MB in all.
+  const bringsNode = node !== undefined && !isLateNode(nodeVersion);
+  const named = {
+    ...original,
+    name,
+    ...(bringsNode ? {} : { engines: { node: `>=${LEAST_NODE_MAJOR}` } }),
+    devDependencies: bringsNode ? { ...others, node } : others,
+  };
   const manifest = localPackages === null ? named : withLocalPackages(named, localPackages);
   const overrides = localPackages === null ? null : overriding(manager, manifest, localPackages);
   const fields = { ...fieldsFor(manager, managerVersion), ...overrides?.fields };

@@ -29,7 +29,7 @@ function takeToken(): string {
 
 export const token: string = takeToken();
 
-/** What the server says is wrong. */
+/** An error, in the words of the server. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly hint: string;

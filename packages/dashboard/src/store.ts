@@ -1,4 +1,4 @@
-/** What the page knows, as signals. */
+/** The knowledge of the page, as signals. */
 import { batch, computed, signal } from "@preact/signals";
 import { type DashboardApp, type DashboardLine, type DashboardState, MAX_KEPT_LIVES } from "@radical/protocol";
 import { api, token } from "./api.ts";
@@ -100,9 +100,15 @@ function show(): void {
   for (const call of all.toReversed()) {
     if (learned.has(call)) continue;
     learned.add(call);
-    if (call.primary !== null || call.life.attempt === 0) reckoner.learn(call);
+    if (isCentral(call.life.place)) reckoner.learnCentral(call);
+    else if (call.primary !== null || call.life.attempt === 0) reckoner.learn(call);
   }
   calls.value = all;
+}
+
+/** Whether the location runs everything near storage. */
+function isCentral(place: string): boolean {
+  return state.peek()?.locations.some((location) => location.isCentral && location.name === place) === true;
 }
 
 export function pause(): void {

@@ -6,7 +6,7 @@ import { DASHBOARD_STREAM_PATH, DASHBOARD_TOKEN_HEADER, type DashboardLine, MAX_
 
 const RETRY_MS = 1_000;
 
-/** What a tab is sent: some lines, or whether the server is there. */
+/** A tab is sent some lines, or whether the server is there. */
 export type StreamMessage =
   | { readonly kind: "lines"; readonly lines: readonly DashboardLine[]; readonly isAnew: boolean }
   | { readonly kind: "connection"; readonly is: "open" | "closed" | "refused" };
@@ -79,11 +79,12 @@ export function join(tab: Tab, given: string): void {
 
 // A shared worker calls this; a page without one imports the module and joins itself.
 if ("onconnect" in globalThis) {
-  (globalThis as { onconnect?: (event: MessageEvent) => void }).onconnect = ({ ports: [port] }) => {
+  addEventListener("connect", (event) => {
+    const [port] = (event as MessageEvent).ports;
     port?.addEventListener("message", ({ data }: MessageEvent<{ readonly token: string | null }>) => {
       if (data.token === null) tabs.delete(port);
       else join(port, data.token);
     });
     port?.start();
-  };
+  });
 }

@@ -143,6 +143,12 @@ describe("seeded mistakes", () => {
     expect(problemsOf(w, ...readers).join()).toMatch(/no order is possible/);
   });
 
+  test("a transaction that has seen what it is about to write: it has run twice", () => {
+    expect(problemsOf(W1, told("twice", [11, 15], { x: "2" }, { x: "2" })).join()).toMatch(/which only it wrote/);
+    const gone = told("gone", [11, 15], { x: null }, { x: null });
+    expect(problemsOf(W1, gone).join()).toMatch(/which only it wrote/);
+  });
+
   test("a torn read: one unit before a writer, another after it", () => {
     expect(problemsOf(W1, W2, told("torn", [0, 40], { x: "first", y: "1" })).join()).toMatch(/no order is possible/);
   });

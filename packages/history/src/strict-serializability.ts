@@ -17,7 +17,7 @@ export interface Transaction {
   readonly invokedAt: number;
   /** Infinity: it never got an answer. */
   readonly answeredAt: number;
-  /** Each unit with the value that was read; null: it was absent. */
+  /** Each unit with the value that was read, before the transaction wrote itself; null: it was absent. */
   readonly reads: Iterable<readonly [unit: string, value: string | null]>;
   /** Left out: none. */
   readonly scans?: Iterable<Scan>;
@@ -103,8 +103,13 @@ function orderOf(transactions: readonly Transaction[], versions: ReadonlyMap<str
     };
     for (const [unit, value] of transaction.reads) {
       const all = versions.get(unit) ?? NEVER_WRITTEN;
-      const candidates = placesOf(all, value);
-      if (candidates.length === 0) problems.push(`${transaction.name} saw ${unit}=${value ?? ""}, which never was`);
+      const places = placesOf(all, value);
+      // A read tells what was there before its own transaction wrote.
+      const candidates = places.filter((at) => all[at]!.writer !== reader);
+      if (candidates.length === 0)
+        problems.push(
+          `${transaction.name} saw ${unit}=${value ?? ""}, which ${places.length === 0 ? "never was" : "only it wrote"}`,
+        );
       // Time alone decides most, so that few have to be searched for.
       else
         take(

@@ -98,7 +98,7 @@ export interface Observer {
   readonly collectFailed: (reason: string) => void;
 }
 
-/** Who tells the lives of executions. It hears what the driver does for them, and decides nothing. */
+/** It tells the lives of executions. It hears of the work of the driver for them, and decides nothing. */
 export interface LifeObserver {
   /** A part of the way has ended, which had begun at `sinceMs` of {@link Ports.now}. */
   readonly spent: (id: ExecutionId, span: LifeSpanName, sinceMs: number) => void;

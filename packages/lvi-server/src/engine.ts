@@ -276,11 +276,11 @@ export class Engine {
 
   // ── Lives ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Tells the life of each execution from now on, to several at once. Returns how to stop; null: too many listen. */
-  live(taker: LifeTaker): (() => void) | null {
+  /** Tells the life of one of `every` executions from now on, to several at once. Returns how to stop; null: too many listen. */
+  live(every: number, taker: LifeTaker): (() => void) | null {
     const lives = (this.#lives ??= new Lives(this.#options.now));
     if (lives.takers >= MAX_LIFE_TAKERS) return null;
-    const stop = lives.take(taker);
+    const stop = lives.take(taker, every);
     return () => {
       stop();
       if (lives.takers === 0) this.#lives = null;

@@ -178,3 +178,23 @@ test("what nobody has asked for is nobody's: unknown executions are passed over"
   lives.noted({ name: "waited", executionId: ID, waitedMs: 1 });
   expect(told).toEqual([]);
 });
+
+test("of many executions one tells its life, as the most curious one wants it", () => {
+  const fewer = new Lives(() => ({ monotonicMs, wallMs: 0 }));
+  let [rare, often] = [0, 0];
+  fewer.take(() => rare++, 10);
+  const run = (count: number): void => {
+    for (let at = 0; at < count; at++) {
+      fewer.begin(request());
+      fewer.replied(request(), valid);
+    }
+  };
+  run(100);
+  expect(rare).toBe(10);
+  const stop = fewer.take(() => often++, 2);
+  run(100);
+  expect([rare, often]).toEqual([60, 50]);
+  stop();
+  run(100);
+  expect([rare, often]).toEqual([70, 50]);
+});

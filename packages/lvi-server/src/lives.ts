@@ -32,25 +32,32 @@ interface Begun extends Writable<Pick<Life, "reason" | "code" | "commit" | "beca
   readonly atMs: number;
   readonly sinceMs: number;
   readonly spans: LifeSpan[];
-  readonly units: LifeUnit[];
+  /** The units that its run here has touched; null: it has brought its set, or has not run. */
+  ran: readonly LifeUnit[] | null;
   readonly waited: (readonly [...Life["waited"][number]])[];
   answeredAtMs: number | null;
 }
 
 export class Lives implements LifeObserver {
   readonly #now: () => Now;
-  readonly #takers = new Set<LifeTaker>();
+  /** With how many executions each wants one of. */
+  readonly #takers = new Map<LifeTaker, number>();
+  #every = 1;
+  #count = 0;
   readonly #begun = new Map<ExecutionId, Begun>();
 
   constructor(now: () => Now) {
     this.#now = now;
   }
 
-  /** Has it told each life from now on. Returns how to stop. */
-  take(taker: LifeTaker): () => void {
-    this.#takers.add(taker);
+  /** Has it told lives from now on, one of so many. Returns how to stop. */
+  take(taker: LifeTaker, every = 1): () => void {
+    const changed = (): void => void (this.#every = Math.min(...this.#takers.values()));
+    this.#takers.set(taker, every);
+    changed();
     return () => {
       this.#takers.delete(taker);
+      changed();
       if (this.#takers.size === 0) this.#begun.clear();
     };
   }
@@ -60,11 +67,10 @@ export class Lives implements LifeObserver {
   }
 
   begin(request: LviRequest): void {
+    if (++this.#count < this.#every) return;
+    this.#count = 0;
     const { monotonicMs, wallMs } = this.#now();
     const { executionId } = request;
-    const units = (request.units ?? []).map((accessed): LifeUnit => {
-      return [accessed.unit, accessed.mode, accessed.mode === "write" ? null : (accessed.version?.commitId ?? null)];
-    });
     this.#begun.delete(executionId);
     this.#begun.set(executionId, {
       request,
@@ -72,7 +78,7 @@ export class Lives implements LifeObserver {
       sinceMs: monotonicMs,
       tookUs: 0,
       spans: [],
-      units,
+      ran: null,
       waited: [],
       reason: null,
       code: null,
@@ -123,8 +129,9 @@ export class Lives implements LifeObserver {
         break;
       case "stale": {
         if (unit === undefined) break;
-        const had = begun.units.find(([named]) => named === unit)?.[2] ?? null;
-        begun.because = { unit, had, is: version ?? null };
+        const accessed = begun.request.units?.find((one) => one.unit === unit);
+        const had = accessed === undefined || accessed.mode === "write" ? null : accessed.version;
+        begun.because = { unit, had: had?.commitId ?? null, is: version ?? null };
         break;
       }
       case "re_execution":
@@ -152,14 +159,12 @@ export class Lives implements LifeObserver {
       if (one.result.kind !== "completed" || begun.request.units !== null) continue;
       const { reads, writes } = one.result;
       const written = new Set(writes.map(({ unit }) => unit));
-      begun.units.splice(
-        0,
-        Infinity,
+      begun.ran = [
         ...reads.map((unit): LifeUnit => {
           return [unit, written.has(unit) ? "read-write" : "read", snapshot.get(unit)?.version.commitId ?? null];
         }),
-        ...writes.filter(({ unit }) => !reads.includes(unit)).map(({ unit }): LifeUnit => [unit, "write", null]),
-      );
+        ...[...written].filter((unit) => !reads.includes(unit)).map((unit): LifeUnit => [unit, "write", null]),
+      ];
     }
   }
 
@@ -181,7 +186,7 @@ export class Lives implements LifeObserver {
     const begun = this.#begun.get(id);
     if (begun === undefined) return;
     this.#begun.delete(id);
-    const { request, atMs, tookUs, spans, units, waited, reason, code, commit, because } = begun;
+    const { request, atMs, tookUs, spans, ran, waited, reason, code, commit, because } = begun;
     const { handler, module, location, attempt } = request;
     const life: Life = {
       v: 1,
@@ -201,11 +206,17 @@ export class Lives implements LifeObserver {
       commit,
       because,
       spans,
-      units: units.slice(0, MAX_UNITS),
-      unitsLeftOut: Math.max(0, units.length - MAX_UNITS),
+      units: ran?.slice(0, MAX_UNITS) ?? unitsOf(request),
+      unitsLeftOut: Math.max(0, (ran ?? request.units ?? []).length - MAX_UNITS),
       waited,
       fuel: null,
     };
-    for (const take of this.#takers) take(life);
+    for (const take of this.#takers.keys()) take(life);
   }
+}
+
+function unitsOf({ units }: LviRequest): readonly LifeUnit[] {
+  return (units ?? [])
+    .slice(0, MAX_UNITS)
+    .map((one) => [one.unit, one.mode, one.mode === "write" ? null : (one.version?.commitId ?? null)]);
 }

@@ -1,6 +1,6 @@
 /**
- * What the dashboard of `radical dev` and its server say to each other: JSON below `/api/`, with the token of the run in a
- * header. The stream is a line for each {@link DashboardLine}.
+ * The questions of the dashboard of `radical dev`, and the answers of its server: JSON below `/api/`, with the token of the run
+ * in a header. The stream has a line for each {@link DashboardLine}.
  */
 import type { Life } from "./life.ts";
 import type { HandlerPlan } from "./module-content.ts";

@@ -4,8 +4,13 @@
  */
 import type { CommitId, ExecutionId, UnitId } from "./ids.ts";
 
-/** `POST`: each {@link Life} of the primary from now on, as a line; nobody asks, nothing is kept. */
+/** `POST` of a {@link LivesQuestion}: lives of the primary from now on, each as a line. While nobody asks, nothing is kept. */
 export const LIVES_PATH = "/v1/lives";
+
+export interface LivesQuestion {
+  /** One of so many executions tells its life; 1: all do. Of several questions the smallest number counts. */
+  readonly every: number;
+}
 
 export const LIFE_SPANS = [
   // At the location: derive the set, read the cache, ask the primary, run the handler.
@@ -63,7 +68,7 @@ export interface Life {
   /** At most {@link MAX_UNITS}; of the others only their number is told. */
   readonly units: readonly LifeUnit[];
   readonly unitsLeftOut: number;
-  /** What it waited for, and behind which execution; at most {@link MAX_WAITS}. */
+  /** The units that it waited for, and behind which execution; at most {@link MAX_WAITS}. */
   readonly waited: readonly (readonly [unit: UnitId, behind: ExecutionId | null, tookUs: number])[];
   /** Of the last run here; null: only the other side knows it. */
   readonly fuel: number | null;

@@ -1,4 +1,4 @@
-/** What a location notes of one execution for its life. An execution whose life is not told has no notes. */
+/** The notes of a location on one execution, for its life. An execution whose life is not told has no notes. */
 import {
   type AccessedUnit,
   type CommitId,
@@ -17,7 +17,7 @@ import type { Phase } from "./timings.ts";
 
 const SPANS = { rw: "set", cache: "fetch", lvi: "send", f: "run" } as const satisfies Record<Phase, LifeSpan[0]>;
 
-/** What is known of the execution besides the notes. */
+/** The facts of the execution besides the notes. */
 export interface LifeHead {
   readonly execution: ExecutionId;
   readonly trace: string | null;

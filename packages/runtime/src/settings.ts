@@ -63,7 +63,7 @@ export interface Settings {
   readonly blobKeepMs: number;
   readonly bounds: ExecutionBounds;
   readonly live: Partial<LiveBounds>;
-  /** Of the lives of executions, one is told of so many; null: none. */
+  /** One of so many executions tells its life; null: none does. */
   readonly livesEvery: number | null;
 }
 

@@ -1,19 +1,23 @@
 /** Many histories at once, in threads, each run twice; and what came of them together. */
 import { Worker } from "node:worker_threads";
 import type { FaultName } from "./faults.ts";
-import { fingerprintOf, simulate, type SimulationOptions } from "./simulate.ts";
+import { simulateIndexBuilds } from "./index-builds.ts";
+import { fingerprintOf, simulate } from "./simulate.ts";
 import type { WeatherName } from "./weather.ts";
 
 /** The histories of the test suite; `pnpm sim` continues from there. */
 export const CI_HISTORIES = 4_000;
+
+/** One kind of weather, or the histories of an index that is built and dropped (`index-builds.ts`). */
+type HistoryKind = WeatherName | "indexes";
 
 /** Seeds `from`, `from + step`, … below `to`. */
 export interface Seeds {
   readonly from: number;
   readonly to: number;
   readonly step: number;
-  /** One kind of weather only; null: each has the one of its seed. */
-  readonly weather: WeatherName | null;
+  /** Null: each has the weather of its seed. */
+  readonly kind: HistoryKind | null;
   /** Each history runs once, and nobody compares fingerprints. */
   readonly once: boolean;
 }
@@ -77,7 +81,7 @@ export async function* tallies(seeds: Seeds): AsyncGenerator<Tally> {
 export async function runBatch(first: number, histories: number, threads: number): Promise<Tally> {
   const parts = await Promise.all(
     Array.from({ length: threads }, async (_, thread) => {
-      const seeds = { from: first + thread, to: first + histories, step: threads, weather: null, once: false };
+      const seeds = { from: first + thread, to: first + histories, step: threads, kind: null, once: false };
       const all: Tally[] = [];
       for await (const tally of tallies(seeds)) all.push(tally);
       return all;
@@ -105,10 +109,10 @@ function sumOf<Name>(maps: readonly ReadonlyMap<Name, number>[]): ReadonlyMap<Na
 }
 
 /** The histories of some seeds one after the other, in this thread; ends after one that is wrong. */
-export function* run({ from, to, step, weather, once }: Seeds): Generator<Tally> {
+export function* run({ from, to, step, kind, once }: Seeds): Generator<Tally> {
   let some: Tally[] = [];
   for (let seed = from; seed < to; seed += step) {
-    const tally = runOne(weather === null ? { seed } : { seed, weather }, once);
+    const tally = runOne(seed, kind, once);
     some.push(tally);
     if (some.length < REPORTED && tally.found.length === 0) continue;
     yield together(some);
@@ -118,17 +122,34 @@ export function* run({ from, to, step, weather, once }: Seeds): Generator<Tally>
   yield together(some);
 }
 
-function runOne(options: SimulationOptions, once: boolean): Tally {
-  const { seed } = options;
+function runOne(seed: number, kind: HistoryKind | null, once: boolean): Tally {
   try {
+    if (kind === "indexes") return ofIndexes(seed, once);
+    const options = kind === null ? { seed } : { seed, weather: kind };
     const { problems, fingerprint, answered, applied, counts, notes } = simulate(options);
     const all = [...problems];
-    if (!once && fingerprintOf(options) !== fingerprint) all.push("the second run of the seed took another way");
-    const found = all.length === 0 ? [] : [{ seed, problems: all }];
-    return { histories: 1, answered, applied, found, counts: new Map(counts.entries()), notes };
+    if (!once && fingerprintOf(options) !== fingerprint) all.push(ANOTHER_WAY);
+    return { histories: 1, answered, applied, found: foundIn(seed, all), counts: new Map(counts.entries()), notes };
   } catch (error) {
     // An invariant of the core, or of its driver.
     const problems = [error instanceof Error ? (error.stack ?? error.message) : String(error)];
-    return { histories: 1, answered: 0, applied: 0, found: [{ seed, problems }], counts: new Map(), notes: new Map() };
+    return { ...NOTHING_COUNTED, histories: 1, answered: 0, applied: 0, found: foundIn(seed, problems) };
   }
+}
+
+const ANOTHER_WAY = "the second run of the seed took another way";
+const NOTHING_COUNTED = { counts: new Map<FaultName, number>(), notes: new Map<string, number>() };
+
+function ofIndexes(seed: number, once: boolean): Tally {
+  const { problems, answered, applied } = simulateIndexBuilds({ seed });
+  const all = [...problems];
+  if (!once) {
+    const again = simulateIndexBuilds({ seed });
+    if (again.answered !== answered || again.applied !== applied) all.push(ANOTHER_WAY);
+  }
+  return { ...NOTHING_COUNTED, histories: 1, answered, applied, found: foundIn(seed, all) };
+}
+
+function foundIn(seed: number, problems: readonly string[]): readonly Found[] {
+  return problems.length === 0 ? [] : [{ seed, problems }];
 }

@@ -85,11 +85,22 @@ interface Sent {
   readonly view: ReadonlyMap<UnitId, Entry>;
 }
 
-export function simulateIndexBuilds({ seed }: { readonly seed: number }): { readonly problems: readonly string[] } {
-  return { problems: new World(seed).run() };
+interface IndexHistory {
+  readonly problems: readonly string[];
+  /** Replies to locations other than refusals, and executions in storage, those of pages too. */
+  readonly answered: number;
+  readonly applied: number;
+}
+
+export function simulateIndexBuilds({ seed }: { readonly seed: number }): IndexHistory {
+  const world = new World(seed);
+  const problems = world.run();
+  const { answered, applied } = world;
+  return { problems, answered, applied };
 }
 
 class World {
+  answered = 0;
   readonly #random: Random;
   readonly #storage = new ModelStorage(true);
   readonly #index: IndexDeclaration;
@@ -122,6 +133,10 @@ class World {
       const field = isTwin ? "twice" : this.#random.chance(0.1) ? null : `old${n}`;
       this.#storage.items.set(unit, { commitId: commitId(0, n), value: recordOf(field) });
     }
+  }
+
+  get applied(): number {
+    return this.#storage.applied.length;
   }
 
   run(): readonly string[] {
@@ -393,6 +408,7 @@ class World {
     this.#sent.delete(caller);
     this.#seen = reply.asOf;
     if (sent === undefined) return;
+    if (reply.kind !== "refused") this.answered++;
     const { request, call, view } = sent;
     const { executionId: id, attempt } = request;
     // An earlier server may have answered it.

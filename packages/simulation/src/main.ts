@@ -10,7 +10,7 @@ import { WEATHERS } from "./weather.ts";
 const {
   seed: first,
   threads,
-  weather,
+  weather: kind,
   once,
   ...wanted
 } = commandLine({
@@ -23,9 +23,10 @@ const {
     threads: { kind: "number", default: 2, least: 1, words: "how many at a time" },
     weather: {
       kind: "choice",
-      of: WEATHERS,
+      of: [...WEATHERS, "indexes"] as const,
       default: null,
-      words: "one kind of weather for all, instead of that of their seeds",
+      words:
+        "one kind of weather for all, instead of that of their seeds; indexes: an index is built and dropped while others write",
     },
     once: { kind: "flag", words: "each runs once instead of twice: twice as many in the same time" },
     forever: { kind: "flag", words: "until one is wrong, whatever --histories says" },
@@ -35,6 +36,7 @@ const {
     ["pnpm sim --histories 100000", "a long run"],
     ["pnpm sim --seed 1234 --histories 1", "one history again"],
     ["pnpm sim --seed 2000000 --histories 100000 --weather ranges", "only scans, inserts and deletes of rows"],
+    ["pnpm sim --seed 1000000 --histories 100000 --weather indexes", "only builds of an index"],
     ["pnpm sim --seed 1000000 --forever", "a soak, on seeds that nobody has run"],
   ],
 });
@@ -47,7 +49,7 @@ let total = together([]);
 
 await Promise.all(
   Array.from({ length: threads }, async (_, thread) => {
-    for await (const tally of tallies({ from: first + thread, to: first + count, step: threads, weather, once })) {
+    for await (const tally of tallies({ from: first + thread, to: first + count, step: threads, kind, once })) {
       const before = total.histories;
       total = together([total, tally]);
       if (Math.floor(before / REPORTED) < Math.floor(total.histories / REPORTED)) report(total);
@@ -60,7 +62,11 @@ for (const [name, times] of [...total.counts].toSorted(([, a], [, b]) => b - a))
   process.stdout.write(`${String(times).padStart(10)} × ${name}\n`);
 for (const { seed, problems } of total.found) {
   process.exitCode = 1;
-  const small = minimize(seed, weather);
+  if (kind === "indexes") {
+    process.stdout.write(`seed ${seed}: ${problems.join("; ")}\n`);
+    continue;
+  }
+  const small = minimize(seed, kind);
   process.stdout.write(`${small.result?.lines.join("\n") ?? ""}\n`);
   process.stdout.write(`seed ${seed}: ${problems.join("; ")}\n`);
   const { seed: smallSeed, operations, without, problems: left } = small;

@@ -5,6 +5,7 @@ import { checkLive } from "./checkers/live.ts";
 import { checkSamples, type TakenSample } from "./checkers/samples.ts";
 import { checkShown } from "./checkers/shown.ts";
 import { checkStorage } from "./checkers/storage.ts";
+import { checkBySearch, type Search } from "./checkers/order-search.ts";
 import { checkVersions } from "./checkers/versions.ts";
 import { checkVisible } from "./checkers/visible.ts";
 import { Clock } from "./clock.ts";
@@ -43,6 +44,8 @@ export interface SimulationResult {
   readonly notes: ReadonlyMap<NoteName, number>;
   readonly answered: number;
   readonly applied: number;
+  /** The search for an order of all that clients were told. */
+  readonly search: Search["kind"];
   readonly counts: FaultCounts;
 }
 
@@ -84,6 +87,7 @@ export function simulate(options: SimulationOptions): SimulationResult {
   const { history } = workload;
   const sampled = checkSamples(history, storage.applied, samples);
   const live = checkLive(subscribers.all, storage);
+  const searched = checkBySearch(history, storage.applied);
   const problems = [
     ...primary.problems,
     ...sampled.problems,
@@ -92,6 +96,7 @@ export function simulate(options: SimulationOptions): SimulationResult {
     ...checkVersions([...history, ...sampled.readers, ...live.readers], storage.applied),
     ...checkVisible([...history, ...live.readers]),
     ...checkShown(workload.tellings),
+    ...searched.problems,
   ];
   if (!workload.isOver) problems.push("a client was never answered");
   if (primary.unanswered > 0) problems.push(`a server never answered ${primary.unanswered} requests or followups`);
@@ -111,6 +116,7 @@ export function simulate(options: SimulationOptions): SimulationResult {
     notes,
     answered: history.filter(({ outcome }) => outcome !== null).length,
     applied: storage.applied.length,
+    search: searched.kind,
     counts,
   };
 }

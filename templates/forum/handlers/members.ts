@@ -1,6 +1,6 @@
 /** Members: registering, logging in and out, posting, commenting and voting. */
 import { abort, ascending, now, uuid } from "@radical/sdk";
-import { Session, authenticate, checkPassword, closeSession, createAccount, openSession } from "./lib/accounts";
+import { Session, authenticate, closeSession, createAccount, isPassword, openSession } from "./lib/accounts";
 import { keepFrontRanked } from "./lib/front";
 import { Comment, MAX_DEPTH, Member, Story, comments, karma, members, stories, tallies, votes } from "./lib/records";
 import { depthOf, findStory, tallyOf } from "./lib/stories";
@@ -15,9 +15,9 @@ export function register(name: string, password: string): Session {
   return openSession(name);
 }
 
-export function login(name: string, password: string): Session {
-  checkPassword(name, password);
-  return openSession(name);
+/** Logs in; null: the name or the password is wrong. */
+export function login(name: string, password: string): Session | null {
+  return isPassword(name, password) ? openSession(name) : null;
 }
 
 export function logout(token: string): void {

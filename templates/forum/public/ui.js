@@ -161,7 +161,9 @@ export function showSession(changed) {
   const current = session();
   const enter = (handler) => async () => {
     const values = Object.fromEntries(new FormData(document.querySelector("#session form")));
-    setSession(await call(handler, values));
+    const opened = await call(handler, values);
+    if (opened === null) throw new Error("Name or password is wrong.");
+    setSession(opened);
     await changed();
   };
   const box =

@@ -106,7 +106,7 @@ test("bookings and reviews come in pages, the newest first", async () => {
   expect(first.reviews.map(({ guest }) => guest)).toEqual(["r-3", "r-2"]);
   // The oldest one writes anew.
   await app.result("review", {
-    token: (await app.result("login", { name: "r-1", password: "correct horse" })).token,
+    token: (await app.result("login", { name: "r-1", password: "correct horse" }))?.token ?? "",
     hotel,
     stars: 1,
     text: "",

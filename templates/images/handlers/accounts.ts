@@ -1,5 +1,5 @@
 /** Accounts: registering, logging in and out. */
-import { Session, checkPassword, closeSession, createAccount, openSession } from "./lib/accounts";
+import { Session, closeSession, createAccount, isPassword, openSession } from "./lib/accounts";
 
 /** Makes an account and logs in. */
 export function register(name: string, password: string): Session {
@@ -7,9 +7,9 @@ export function register(name: string, password: string): Session {
   return openSession(name);
 }
 
-export function login(name: string, password: string): Session {
-  checkPassword(name, password);
-  return openSession(name);
+/** Logs in; null: the name or the password is wrong. */
+export function login(name: string, password: string): Session | null {
+  return isPassword(name, password) ? openSession(name) : null;
 }
 
 export function logout(token: string): void {

@@ -1,6 +1,6 @@
 /** Accounts: registering, logging in and out, and what everybody may see of a person. */
 import { now } from "@radical/sdk";
-import { Session, checkPassword, closeSession, createAccount, openSession } from "./lib/accounts";
+import { Session, closeSession, createAccount, isPassword, openSession } from "./lib/accounts";
 import { findPerson } from "./lib/people";
 import { PeoplePage, Person, PostPage, ProfileView, followers, following, people } from "./lib/records";
 import { viewNames, viewPostsOf } from "./lib/views";
@@ -16,9 +16,9 @@ export function register(name: string, password: string, bio: string = ""): Sess
   return openSession(name);
 }
 
-export function login(name: string, password: string): Session {
-  checkPassword(name, password);
-  return openSession(name);
+/** Logs in; null: the name or the password is wrong. */
+export function login(name: string, password: string): Session | null {
+  return isPassword(name, password) ? openSession(name) : null;
 }
 
 export function logout(token: string): void {

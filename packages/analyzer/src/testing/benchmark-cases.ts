@@ -2,6 +2,7 @@
  * For the benchmark of read/write-set functions: the calls of each handler of the applications. The stores are as large as
  * those of the design. They have a fan-out of 150 followers, a timeline of 32 posts, a front page of 100 stories, ….
  */
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 
 export interface BenchmarkCase {
@@ -182,6 +183,9 @@ const id = (kind: number, index: number): string =>
   `${kind.toString().padStart(8, "0")}-0000-4000-8000-${index.toString().padStart(12, "0")}`;
 const TOKEN = id(1, 0);
 const AT = 1_700_000_000_000;
+const sessionOf = (name: string): Record<string, unknown> => ({
+  [createHash("sha256").update(TOKEN).digest("hex")]: { name, expiresAt: 2 * AT },
+});
 /** A time as `ascending` writes it, and a random part: the last part of a key in the order of times. */
 const placeAt = (index: number): string => `8${(AT + index).toString(16).padStart(15, "0")}-${id(2, index)}`;
 const postId = (index: number): string => `${NAMES[index]!}/${placeAt(index)}`;
@@ -192,7 +196,7 @@ const follows = (name: string, others: readonly string[]): Record<string, unknow
 const template: BenchmarkApplication = {
   name: "templates/social",
   items: {
-    sessions: { [TOKEN]: { token: TOKEN, name: "ann", since: 1_700_000_000_000 } },
+    sessions: sessionOf("ann"),
     people: {
       ...byKey(150, (index) => [NAMES[index]!, person(NAMES[index]!)]),
       ann: person("ann"),
@@ -225,7 +229,7 @@ const template: BenchmarkApplication = {
   ],
 };
 
-const SESSIONS = { [TOKEN]: { token: TOKEN, name: "ada", since: 1_700_000_000_000 } };
+const SESSIONS = sessionOf("ada");
 
 /** The first items of a template, and a session. */
 function seedOf(name: string): Record<string, Record<string, unknown>> {

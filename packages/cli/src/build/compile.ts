@@ -5,6 +5,7 @@
 import { readFile, readdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, posix, sep } from "node:path";
+import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import type {
   Analysis,
@@ -112,7 +113,11 @@ export async function startCompiler({ colours, isKept = false }: CompilerOptions
   // The thread loads the compiler meanwhile.
   const [sdk, stdlib] = await Promise.all([
     readTree(packageFolder("@radical/sdk", "assembly")),
-    readTree(packageFolder("assemblyscript", "std/assembly")),
+    readTree(
+      extension === "js"
+        ? fileURLToPath(new URL("../compiler/std", import.meta.url))
+        : packageFolder("assemblyscript", "std/assembly"),
+    ),
   ]);
   const library: CompilerLibrary = { sdk: [...sdk].map(([path, text]) => ({ path, text })), stdlib, colours, isKept };
   thread.postMessage(library);

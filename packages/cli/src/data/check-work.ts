@@ -82,8 +82,9 @@ class IndexesCheck {
     const unbuilt: string[] = [];
     let checked = 0;
     for (const index of indexes) {
+      const isBuilt = await this.#isBuilt(index);
       if (this.#signal.aborted) break;
-      if (!(await this.#isBuilt(index))) {
+      if (!isBuilt) {
         unbuilt.push(index.name);
         continue;
       }
@@ -154,7 +155,7 @@ class IndexesCheck {
       });
       return true;
     } catch (error) {
-      if (this.#signal.aborted) return true;
+      if (this.#signal.aborted) return false;
       if (!(error instanceof CommandError) || error.code !== "index_stopped") throw error;
       if (this.#options.json) print(JSON.stringify({ index: name, unbuilt: error.message }));
       else this.#terminal.note(error.message);

@@ -96,10 +96,7 @@ export function send(response: ServerResponse, { status, body, headers }: Answer
     .end(body);
 }
 
-/**
- * Leads a browser to the dashboard. A page that asks for this address gets nothing: it could not read the token in an
- * answer that leads elsewhere, and other programs read it where `radical dev` prints it.
- */
+/** Leads a browser to the dashboard. Only a person who opens this address in a browser gets there: the answer has the token. */
 function redirect({ dashboardUrl }: ControlOptions, { headers }: IncomingMessage, response: ServerResponse): void {
   const url = dashboardUrl?.() ?? null;
   const isOpened = headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";

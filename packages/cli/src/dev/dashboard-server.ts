@@ -3,7 +3,7 @@
  * any script of that could switch faults and edit data.
  *
  * Pages of the web can send requests here too. Each request must name this very host and port. One that a page of another
- * origin has made is refused. Whatever is asked below `/api/` needs the token of this run, which the page has in the
+ * origin has made is refused. Each question below `/api/` needs the token of this run, which the page has in the
  * fragment of its address.
  */
 import { timingSafeEqual } from "node:crypto";
@@ -57,6 +57,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ".js": "text/javascript; charset=utf-8",
   ".css": "text/css; charset=utf-8",
   ".svg": "image/svg+xml",
+  ".txt": "text/plain; charset=utf-8",
   ".woff2": "font/woff2",
 };
 

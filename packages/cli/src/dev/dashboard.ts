@@ -1,4 +1,4 @@
-/** What the dashboard's page asks of a running `radical dev`. */
+/** The answers of a running `radical dev` to the page of its dashboard. */
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -54,13 +54,14 @@ export class Dashboard {
   readonly #open = new Map<string, number>();
   #isServerUp = false;
   #restarts = 0;
-  #timer: NodeJS.Timeout | null = null;
+  /** A change is about to be told. */
+  #isChanging = false;
 
   constructor(ports: DashboardPorts) {
     this.#ports = ports;
   }
 
-  /** What its server needs. */
+  /** The needs of its server. */
   get options(): DashboardOptions {
     const { lives, data } = this.#ports;
     return {
@@ -81,10 +82,13 @@ export class Dashboard {
 
   /** The state has changed. */
   changed(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = null;
+    if (this.#isChanging) return;
+    this.#isChanging = true;
+    const tell = (): void => {
+      this.#isChanging = false;
       for (const watcher of this.#watchers) watcher();
-    }, STATE_MS).unref();
+    };
+    setTimeout(tell, STATE_MS).unref();
   }
 
   serverChanged(isUp: boolean, restarted: boolean): void {

@@ -372,7 +372,7 @@ const LOOPBACK = { RADICAL_LOOPBACK_ORIGINS: "1", RADICAL_BLOBS_OPEN: "1" };
 /** Each execution tells where its time went. */
 const LIVES = { RADICAL_LIVES_EVERY: "1" };
 
-/** Undefined: the line is no JSON. */
+/** Undefined: the line is not JSON. */
 function parsed(message: string): unknown {
   try {
     return JSON.parse(message) as unknown;

@@ -1,4 +1,4 @@
-/** The last lives of executions, of both sides, and those who are told of the next ones: bounded, whatever happens. */
+/** The last lives of executions, of both sides, and the streams that get the next ones: bounded, whatever happens. */
 import { type Life, MAX_KEPT_LIVES } from "@radical/protocol";
 
 /** Most who follow at once. */

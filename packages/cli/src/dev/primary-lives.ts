@@ -1,13 +1,13 @@
 /** The primary's half of the lives: followed from its server, and again from the next one when that has ended. */
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
-import type { ReadableStream } from "node:stream/web";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Life, lifeIn, LIVES_PATH } from "@radical/protocol";
+import { type Life, lifeIn, LIVES_PATH, type LivesQuestion } from "@radical/protocol";
 import type { DeploymentKey } from "../local/deployment-key.ts";
 import { signedRequest } from "../local/signed-request.ts";
 
 const PAUSE_MS = 200;
+const QUESTION = Buffer.from(JSON.stringify({ every: 1 } satisfies LivesQuestion));
 
 export interface PrimaryLives {
   readonly server: () => string;
@@ -20,9 +20,9 @@ export interface PrimaryLives {
 export async function followPrimaryLives({ server, key, onLife, signal }: PrimaryLives): Promise<void> {
   while (!signal.aborted) {
     try {
-      const response = await signedRequest(server(), key, "POST", LIVES_PATH, Buffer.from("{}"), signal);
+      const response = await signedRequest(server(), key, "POST", LIVES_PATH, QUESTION, signal);
       if (response.ok && response.body !== null) {
-        const lines = createInterface({ input: Readable.fromWeb(response.body as ReadableStream) });
+        const lines = createInterface({ input: Readable.fromWeb(response.body) });
         for await (const line of lines) {
           const life = line === "" ? null : lifeOf(line);
           if (life !== null) onLife(life);

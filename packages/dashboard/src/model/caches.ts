@@ -1,5 +1,5 @@
-/** What the calls have shown of the locations' caches. */
-import type { CommitId, UnitId } from "@radical/protocol";
+/** The caches of the locations, as far as calls have shown them. */
+import { compareCommits, type CommitId, type UnitId } from "@radical/protocol";
 import type { Call } from "./join.ts";
 
 export interface CacheCount {
@@ -44,7 +44,7 @@ export function seenUnits(calls: readonly Call[], most: number): readonly SeenUn
         if (found.size >= most) continue;
         found.set(unit, (one = { newest: null, had: new Map() }));
       }
-      if (version !== null && (one.newest === null || version > one.newest)) one.newest = version;
+      if (version !== null && (one.newest === null || compareCommits(version, one.newest) > 0)) one.newest = version;
       if (place !== null && !one.had.has(place)) one.had.set(place, version);
     }
   }
@@ -53,7 +53,7 @@ export function seenUnits(calls: readonly Call[], most: number): readonly SeenUn
   );
 }
 
-/** `place` null: nobody has cached that. What a location has written it has cached; what was stale, the reply has repaired. */
+/** `place` null: nobody has cached that. A location has cached its own writes, and the reply has repaired its stale items. */
 function versionsOf({ life, primary }: Call): readonly (readonly [UnitId, string | null, CommitId | null])[] {
   const { place } = life;
   const commit = primary?.commit ?? life.commit;

@@ -73,3 +73,13 @@ test("ideal is the call without its wait; one that ran at the primary would have
   expect(idealUs({ id: 1, life: away, primary })).toBe(10_000);
   expect(idealUs({ id: 1, life: life({ code: "busy" }), primary: null })).toBeNull();
 });
+
+test("calls beside the primary are central itself, but for the way", () => {
+  const central = new Central();
+  central.learn(asked(150_000, 4_000));
+  expect(central.measuredUs(asked(150_000, 4_000))).toBeNull();
+  for (const tookUs of [9_000, 3_000, 5_000])
+    central.learnCentral({ id: 3, life: life({ place: "central", tookUs }), primary: null });
+  central.learnCentral({ id: 4, life: life({ place: "central", tookUs: 1, code: "busy" }), primary: null });
+  expect(central.measuredUs(asked(150_000, 4_000))).toBe(151_000);
+});

@@ -1,5 +1,5 @@
 /**
- * What a call would have taken elsewhere. *Central*: everything runs beside the primary's storage. *Ideal*: everything runs at the
+ * The time of a call if it ran elsewhere. *Central*: everything runs beside the primary's storage. *Ideal*: everything runs at the
  * location, and nothing is asked, so that nothing is consistent. Both are reckoned from what was measured.
  */
 import type { Life } from "@radical/protocol";
@@ -7,7 +7,7 @@ import type { Call } from "./join.ts";
 import { spansOf, sumOf, waitOf } from "./spans.ts";
 
 /** Differences below this are none. */
-export const SAME_US = 5_000;
+const SAME_US = 5_000;
 /** Until a run at the primary shows how many units of fuel it uses in a millisecond. */
 const FUEL_OF_MS = 20_000_000;
 /** Of one execution at the primary, besides run and locks, until one was seen. */
@@ -28,6 +28,8 @@ export class Central {
   /** By handler: runs at the primary. */
   readonly #runs = new Map<string, number[]>();
   readonly #fuels = new Map<string, number[]>();
+  /** By handler: calls beside the primary. */
+  readonly #central = new Map<string, number[]>();
   /** Executions at the primary that have written, and those that have not: all but run and locks. */
   readonly #rests = { wrote: [] as number[], read: [] as number[] };
 
@@ -64,6 +66,18 @@ export class Central {
     const usual = median(this.#fuels.get(handler) ?? []);
     if (seen !== null) return fuel === null || usual === null || usual === 0 ? seen : (seen * fuel) / usual;
     return fuel === null ? 0 : (fuel / FUEL_OF_MS) * 1_000;
+  }
+
+  /** A call came from the location that runs everything near storage: that is central itself, but for the way to it. */
+  learnCentral({ life }: Call): void {
+    if (life.code === null) keep(this.#central, life.handler, life.tookUs);
+  }
+
+  /** As calls of the same handler beside the primary have taken, and the way of the place; null: there were none. */
+  measuredUs({ life }: Call): number | null {
+    const ways = this.#ways.get(life.place);
+    const usual = median(this.#central.get(life.handler) ?? []);
+    return ways === undefined || usual === null ? null : Math.min(...ways) + usual;
   }
 
   /** The round trip to the primary, as the last calls of the place have shown it; null: there were none. */

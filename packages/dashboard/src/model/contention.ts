@@ -1,4 +1,4 @@
-/** Who waited for what, from the lives of the last minutes. */
+/** Waits for items, from the lives of the last minutes. */
 import type { ExecutionId, UnitId } from "@radical/protocol";
 import type { Call } from "./join.ts";
 
@@ -11,7 +11,7 @@ export interface Contended {
   readonly calls: number;
   readonly waits: number;
   readonly longestUs: number;
-  /** Calls whose location had an old version, or none. */
+  /** Calls whose location had an old version. */
   readonly atPrimary: number;
   readonly handlers: readonly string[];
   /** Those of them that write it. */
@@ -51,7 +51,7 @@ export function contended(calls: readonly Call[], sinceMs: number): readonly Con
       one.calls++;
       one.handlers.add(life.handler);
       if (written.has(unit)) one.writers.add(life.handler);
-      if (primary?.because?.unit === unit) one.atPrimary++;
+      if (primary?.because?.unit === unit && primary.because.had !== null) one.atPrimary++;
       for (const [waited, , tookUs] of primary?.waited ?? []) {
         if (waited !== unit) continue;
         one.waits++;

@@ -48,7 +48,7 @@ export class Joined {
 
   /** The latest first. */
   get calls(): readonly Call[] {
-    return [...this.#calls.values()].reverse();
+    return [...this.#calls.values()].toReversed();
   }
 }
 

@@ -44,7 +44,7 @@ const PLACES: Readonly<Record<string, Place>> = {
   JNB: { name: "Johannesburg", at: [28.2, -26.1] },
 };
 
-/** The name for people; that of the location if it is no place that is known. */
+/** The name for people; that of the location if its place is not known. */
 export function placeName(location: string): string {
   return PLACES[location]?.name ?? location;
 }

@@ -28,7 +28,7 @@ export function sumOf(life: Life, name: LifeSpanName): number {
 
 /**
  * Null: nothing was asked, or the primary's half is not known. `leastUs`: the shortest way of the place that was seen; null: none
- * was. What a way has taken beyond that while the handler ran here, the reply has waited to be read.
+ * was. If the handler ran here meanwhile, the reply has waited for the rest of that time to be read.
  */
 export function roundTripOf({ life, primary }: Call, leastUs: number | null): RoundTrip | null {
   const sends = spansOf(life, "send");
@@ -56,10 +56,7 @@ export function roundTripOf({ life, primary }: Call, leastUs: number | null): Ro
 export const PARTS = ["run", "set", "fetch", "send", "rest"] as const;
 export type Part = (typeof PARTS)[number];
 
-/**
- * What the caller waited for, as parts that add up to the whole: each moment counts once, for the first of {@link PARTS}
- * that was under way.
- */
+/** The time of the caller, as parts that add up to it. Each moment counts once, for the first of {@link PARTS} that was under way. */
 export function partsOf(life: Life): Readonly<Record<Part, number>> {
   const edges = new Set([0, life.tookUs]);
   for (const [, startUs, tookUs] of life.spans)

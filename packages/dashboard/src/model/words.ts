@@ -78,8 +78,8 @@ export function sentenceOf(call: Call): string {
   }
 }
 
-/** Of the gate no name is shown: it is no item. */
-export function unitWords(unit: string | undefined): string {
+/** The gate is not an item, so that its name is not shown. */
+function unitWords(unit: string | undefined): string {
   if (unit === undefined) return "an item";
   return unit === "" ? "its turn to run alone" : shortUnit(unit);
 }

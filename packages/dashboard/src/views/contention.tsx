@@ -103,7 +103,7 @@ export function Contention() {
           </div>
         </section>
       </div>
-      <Queue unit={one.unit} />
+      {one.waits > 0 && <Queue unit={one.unit} />}
     </>
   );
 }

@@ -14,7 +14,7 @@ const RECENT = 200;
 const problem = signal("");
 const done = signal("");
 
-export async function change(faults: Readonly<Record<string, unknown>>, words = ""): Promise<void> {
+async function change(faults: Readonly<Record<string, unknown>>, words = ""): Promise<void> {
   try {
     problem.value = "";
     await api.faults(faults);

@@ -18,7 +18,7 @@ const project = ([east, north]: readonly [number, number]): readonly [number, nu
 
 /** One path: a line without length for each dot, whose round cap is the dot. */
 const DOTS = LAND.flatMap((row, at) =>
-  [...BigInt(`0x${row}`).toString(2).padStart(120, "0")].flatMap((bit, column) => {
+  Array.from(BigInt(`0x${row}`).toString(2).padStart(120, "0")).flatMap((bit, column) => {
     if (bit === "0") return [];
     const [x, y] = project([-180 + (column + (at % 2) / 2) * LAND_STEP, LAND_NORTH - at * LAND_STEP]);
     return x < 0 || x > WIDTH || y < 0 || y > HEIGHT ? [] : [`M${x.toFixed(0)} ${y.toFixed(0)}h0`];

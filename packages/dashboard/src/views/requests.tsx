@@ -209,7 +209,7 @@ function Detail() {
               </>
             )}
           </dd>
-          {primary?.because != null && (
+          {primary !== null && primary.because !== null && (
             <>
               <dt>Because</dt>
               <dd>

@@ -27,7 +27,7 @@ export function Strip() {
     tookMs: (central.value.roundTripOf(name) ?? roundTripMs * 1_000) / 1_000,
   }));
   const most = Math.max(20, ...ways.map(({ tookMs }) => tookMs * 1.4));
-  const longest = Math.max(most, Math.min(most * 3, ...[percentile(recent.map(({ life }) => life.tookUs / 1_000))]));
+  const longest = Math.max(most, Math.min(most * 3, percentile(recent.map(({ life }) => life.tookUs / 1_000))));
   const step = niceStep(longest / 3);
   const y = (tookMs: number): number => HEIGHT - (Math.min(tookMs, longest) / longest) * (HEIGHT - 12) - 2;
   const share = recent.length === 0 ? null : Math.round((here / recent.length) * 100);

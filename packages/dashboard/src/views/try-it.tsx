@@ -1,6 +1,12 @@
 /** A form for each handler, from its types. A call goes to one place, or to two at once. */
 import { signal, useSignal } from "@preact/signals";
-import type { DashboardHandler, Parameter, ValueType } from "@radical/protocol";
+import {
+  type CommitId,
+  compareCommits,
+  type DashboardHandler,
+  type Parameter,
+  type ValueType,
+} from "@radical/protocol";
 import { ApiError } from "../api.ts";
 import { placeName } from "../model/places.ts";
 import { commitWords, pathWords } from "../model/words.ts";
@@ -303,9 +309,11 @@ export function Outcome() {
       ) ?? null,
   }));
   const commits = found
-    .map(({ answer, call }) => ({ place: answer.place, commit: call?.primary?.commit ?? call?.life.commit ?? null }))
-    .filter(({ commit }) => commit !== null)
-    .toSorted((a, b) => ((a.commit ?? "") < (b.commit ?? "") ? -1 : 1));
+    .flatMap(({ answer: { place }, call }) => {
+      const commit = call?.primary?.commit ?? call?.life.commit ?? null;
+      return commit === null ? [] : [{ place, commit }];
+    })
+    .toSorted((a, b) => compareCommits(a.commit, b.commit));
   return (
     <section class="card pad stack" aria-label="Answers" aria-live="polite">
       {found.map(({ answer, call }) => (
@@ -357,7 +365,7 @@ function Order({
   commits,
   count,
 }: {
-  readonly commits: readonly { readonly place: string; readonly commit: string | null }[];
+  readonly commits: readonly { readonly place: string; readonly commit: CommitId }[];
   readonly count: number;
 }) {
   if (commits.length === 0) return <p class="order">Neither has written, so that they have no order.</p>;

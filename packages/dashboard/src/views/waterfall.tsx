@@ -23,11 +23,13 @@ export function Waterfall({ call }: { readonly call: Call }) {
   const { life, primary } = call;
   const trip = roundTripOf(call, central.value.roundTripOf(life.place));
   const reckoned = central.value.of(call);
+  const measured = central.value.measuredUs(call);
   const ideal = idealUs(call);
   const later = laterOf(call, trip);
   const longest = Math.max(
     life.tookUs,
     reckoned?.totalUs ?? 0,
+    measured ?? 0,
     later === null ? 0 : Math.min(later.startUs + later.tookUs, life.tookUs * 1.9),
   );
   const fullUs = niceUs(longest * 1.04);
@@ -197,6 +199,8 @@ export function Waterfall({ call }: { readonly call: Call }) {
           </>,
           "sum",
         )}
+      {measured !== null &&
+        row("central, measured", ms(measured), bar({ startUs: 0, tookUs: measured }, "f-there2", 15), "sum")}
       {ideal !== null &&
         row("ideal, not consistent", ms(ideal), bar({ startUs: 0, tookUs: ideal }, "f-soft", 15), "sum")}
     </div>

@@ -2506,7 +2506,7 @@ export class LviCore {
     return { receivedAtMs, sentAtMs: this.#wallMs };
   }
 
-  /** What it waits for, asked in the step in which it begins to. */
+  /** The unit that it waits for, asked in the step in which the wait begins. */
   #waitedFor(execution: Execution): WaitedFor | null {
     const found = this.#locks.inWayOf(execution);
     return found === null ? null : { unit: found.unit, behind: found.inWay.id };
@@ -2582,7 +2582,7 @@ function wordsOfOverdue({ handler }: Invocation, kills: number, reason: string):
   return (
     `run ${kills} of ${handler} in place of its followup did not end: ${reason}. ` +
     "What the intent holds stays locked until a run ends; the next one may last twice as long. " +
-    "If this goes on, see what the reason says: docs/operations.md, Handlers that last"
+    "If this goes on, see what the reason says: docs/operations.md, Long-running handlers"
   );
 }
 

@@ -4,6 +4,7 @@ import type { ServerResponse } from "node:http";
 import {
   checkRedaction,
   encodeOutcome,
+  type Life,
   LOG_LINE_LEVELS,
   type LogQuestion,
   MalformedError,
@@ -23,6 +24,8 @@ import type { LogRing } from "../log-ring.ts";
 import { jsonOf } from "./json-body.ts";
 import { LineStream } from "./line-stream.ts";
 
+/** Lives of this time are written together. */
+const LIVES_MS = 20;
 const MAX_EVERY = 1_000_000_000;
 const MAX_HANDLERS = 1_000;
 
@@ -74,11 +77,21 @@ export function samplesAnswer(
   };
 }
 
-/** Answers with a life a line, or with none if too many are told of lives already. */
-export function livesAnswer(engine: Engine, heartbeatMs: number): (response: ServerResponse) => void {
+/** Answers with a life a line, or with none if too many follow already. */
+export function livesAnswer(engine: Engine, body: Uint8Array, heartbeatMs: number): (response: ServerResponse) => void {
+  const { every } = jsonOf(body);
+  if (!isNumberIn(every, 1, MAX_EVERY)) throw new MalformedError("every is not a number from 1");
   return (response) => {
+    let waiting: Life[] = [];
+    const write = (): void => {
+      const lines = waiting.map((life) => JSON.stringify(life)).join("\n");
+      waiting = [];
+      stream.write(`${lines}\n`);
+    };
     const stream = new LineStream(response, { heartbeatMs, onClose: () => stop?.() });
-    const stop = engine.live((life) => void stream.write(`${JSON.stringify(life)}\n`));
+    const stop = engine.live(every, (life) => {
+      if (waiting.push(life) === 1) setTimeout(write, LIVES_MS).unref();
+    });
     if (stop === null) stream.end();
   };
 }
@@ -155,7 +168,7 @@ function readSampleQuestion({
   values,
   redact: names,
 }: Readonly<Record<string, unknown>>): SampleQuestion {
-  if (!isNumberIn(every, 1, MAX_EVERY)) throw new MalformedError("every is no number from 1");
+  if (!isNumberIn(every, 1, MAX_EVERY)) throw new MalformedError("every is not a number from 1");
   if (!Array.isArray(handlers) || handlers.length > MAX_HANDLERS || handlers.some((name) => typeof name !== "string"))
     throw new MalformedError("handlers is no list of names");
   if (typeof values !== "boolean") throw new MalformedError("values is neither true nor false");

@@ -409,8 +409,8 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
       });
     case "lives":
       expectMethod(method, "POST");
-      return receive(options, exchange, MAX_QUESTION_BYTES, () => {
-        const stream = livesAnswer(serving(options).engine, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
+      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
+        const stream = livesAnswer(serving(options).engine, body, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
         answer({ status: 200, stream });
       });
     case "none":

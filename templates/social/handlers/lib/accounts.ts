@@ -1,25 +1,38 @@
 /** Accounts with passwords, and sessions: handlers that act for somebody take the token of a session. */
-import { Table, abort, now, uuid } from "@radical/sdk";
-import { ITERATIONS, pbkdf2 } from "./pbkdf2";
+import { Table, abort, hashPassword, needsRehash, now, sha256, uuid, verifyPassword } from "@radical/sdk";
+
+const MINUTE: i64 = 60_000;
+const SESSION_LASTS: i64 = 30 * 24 * 60 * MINUTE;
+/** After so many wrong passwords an account is closed for a while. */
+const MOST_FAILURES: i32 = 10;
+const FAILURES_COUNT_FOR: i64 = 15 * MINUTE;
 
 /** What proves a login. Never returned by a handler. */
 export class Account {
   name: string = "";
-  salt: string = "";
   passwordHash: string = "";
+  /** Wrong passwords since the last login, and the time from which they count no more. */
+  failures: i32 = 0;
+  failuresUntil: i64 = 0;
 }
 
-/** A login that is open: who it belongs to. */
+/** A login that is open, as its owner sees it. */
 export class Session {
   token: string = "";
   name: string = "";
-  since: i64 = 0;
+  expiresAt: i64 = 0;
+}
+
+/** A login that is open, as it is stored. */
+class OpenSession {
+  name: string = "";
+  expiresAt: i64 = 0;
 }
 
 /** By name. */
 const accounts = new Table<Account>("accounts");
-/** By token. */
-const sessions = new Table<Session>("sessions");
+/** By the hash of the token, so that the table tells no token. */
+const sessions = new Table<OpenSession>("sessions");
 
 /** Makes the account `name`; aborts if there is one, or if the name or the password can't be. */
 export function createAccount(name: string, password: string): void {
@@ -34,20 +47,32 @@ export function createAccount(name: string, password: string): void {
   }
   const account = new Account();
   account.name = name;
-  account.salt = uuid();
-  account.passwordHash = pbkdf2(password, account.salt, ITERATIONS);
+  account.passwordHash = hashPassword(password);
   accounts.put(name, account);
 }
 
-/** Aborts with 401 unless this is the password of the account `name`. */
-export function checkPassword(name: string, password: string): void {
+/**
+ * Whether this is the password of the account `name`; the answer takes as long for a name that nobody has. It counts wrong
+ * passwords, so a handler must not abort after it: that would undo the count.
+ */
+export function isPassword(name: string, password: string): bool {
   const account = isName(name) ? accounts.get(name) : null;
-  if (account == null) {
-    abort(401, "wrong_password", "Name or password is wrong.");
+  const isCounted = account != null && now() < account.failuresUntil;
+  if (account != null && isCounted && account.failures >= MOST_FAILURES) {
+    abort(429, "too_many_attempts", "There were too many wrong passwords: try again in a quarter of an hour.");
   }
-  if (pbkdf2(password, account.salt, ITERATIONS) != account.passwordHash) {
-    abort(401, "wrong_password", "Name or password is wrong.");
+  const isRight = verifyPassword(password, account == null ? null : account.passwordHash);
+  if (account == null) return false;
+  if (isRight) {
+    account.failures = 0;
+    account.failuresUntil = 0;
+    if (needsRehash(account.passwordHash)) account.passwordHash = hashPassword(password);
+  } else {
+    account.failures = isCounted ? account.failures + 1 : 1;
+    account.failuresUntil = now() + FAILURES_COUNT_FOR;
   }
+  accounts.put(name, account);
+  return isRight;
 }
 
 /** Opens a session of the account `name`. */
@@ -55,20 +80,23 @@ export function openSession(name: string): Session {
   const session = new Session();
   session.token = uuid();
   session.name = name;
-  session.since = now();
-  sessions.put(session.token, session);
+  session.expiresAt = now() + SESSION_LASTS;
+  const stored = new OpenSession();
+  stored.name = name;
+  stored.expiresAt = session.expiresAt;
+  sessions.put(sha256(session.token), stored);
   return session;
 }
 
 /** Closes a session; closing it again does nothing. */
 export function closeSession(token: string): void {
-  if (isId(token)) sessions.delete(token);
+  sessions.delete(sha256(token));
 }
 
 /** The name behind `token`; aborts with 401 if there is no such session. */
 export function authenticate(token: string): string {
-  const session = isId(token) ? sessions.get(token) : null;
-  if (session == null) {
+  const session = sessions.get(sha256(token));
+  if (session == null || session.expiresAt <= now()) {
     abort(401, "not_logged_in", "The token belongs to no open session: log in again.");
   }
   return session.name;
@@ -86,7 +114,7 @@ export function isName(text: string): bool {
   return true;
 }
 
-/** Tokens and ids are made by `uuid()`. */
+/** Ids are made by `uuid()`. */
 export function isId(text: string): bool {
   return text.length == 36;
 }

@@ -1,1 +1,0 @@
-../../../social/handlers/lib/sha256.ts

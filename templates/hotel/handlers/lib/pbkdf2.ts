@@ -1,1 +1,0 @@
-../../../social/handlers/lib/pbkdf2.ts

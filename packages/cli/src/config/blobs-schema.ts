@@ -3,7 +3,7 @@ import { DEFAULT_BLOB_KEEP_HOURS, DEFAULT_MAX_BLOB_BYTES } from "@radical/protoc
 import type { z } from "zod";
 import { fields, text, wholeNumber } from "./fields.ts";
 
-/** Of all uploads of an isolate together. */
+/** Twice as much fits into the memory that the uploads of an isolate take together. */
 const MAX_BLOB_BYTES = 32 * 1024 * 1024;
 const MAX_KEEP_HOURS = 24 * 365;
 /** Of R2. */

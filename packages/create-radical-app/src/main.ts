@@ -189,6 +189,7 @@ function choose(directory: string | undefined, options: Options): Choice {
 
 /** Null if it is called off. */
 async function ask(directory: string | undefined, manager: PackageManager, options: Options): Promise<Choice | null> {
+  const { signal } = interruption;
   intro("A new Radical application");
   const chosenDirectory =
     directory ??
@@ -196,6 +197,7 @@ async function ask(directory: string | undefined, manager: PackageManager, optio
       message: "In which folder?",
       placeholder: DEFAULT_DIRECTORY,
       defaultValue: DEFAULT_DIRECTORY,
+      signal,
     }));
   if (isCancel(chosenDirectory)) return null;
   const problem = await problemOfDirectory(chosenDirectory);
@@ -204,12 +206,18 @@ async function ask(directory: string | undefined, manager: PackageManager, optio
     options.template ??
     (await select({
       message: "Which template?",
-      options: TEMPLATES.map(({ name, description }) => ({ value: name, label: name, hint: description })),
+      options: TEMPLATES.map(({ name, description }) => ({
+        value: name,
+        label: `${name.padEnd(8)} ${description}`,
+      })),
       initialValue: DEFAULT_TEMPLATE,
+      signal,
     }));
   if (isCancel(template)) return null;
   const installed =
-    options["no-install"] === true ? false : await confirm({ message: `Install the dependencies with ${manager}?` });
+    options["no-install"] === true
+      ? false
+      : await confirm({ message: `Install the dependencies with ${manager}?`, signal });
   if (isCancel(installed)) return null;
   return { directory: chosenDirectory, template, install: installed };
 }

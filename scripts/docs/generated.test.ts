@@ -101,11 +101,11 @@ test("the configuration's page has the fields that the command knows", () => {
 test("the comments of the configuration name the defaults of its schema", () => {
   const given = configFields().filter(({ byDefault }) => ["string", "number", "boolean"].includes(typeof byDefault));
   expect(given.length).toBeGreaterThan(10);
-  for (const { path, words, byDefault } of given) {
+  for (const { path: field, words, byDefault } of given) {
     const [, said = ""] = /Default: (.+?)\.(?= [A-Z]|$)/.exec(words) ?? [];
     const [, bytes] = /^(\d+) MiB$/.exec(said) ?? [];
     const plain = bytes === undefined ? said.replaceAll(/[`,]/g, "") : String(Number(bytes) * 1024 ** 2);
-    expect([path, plain]).toEqual([path, String(byDefault)]);
+    expect([field, plain]).toEqual([field, String(byDefault)]);
   }
 });
 

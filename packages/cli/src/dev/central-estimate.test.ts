@@ -32,10 +32,10 @@ test("only the last runs count", () => {
 
 test("without a run at central it is the fuel, at the speed of the long runs here", () => {
   const central = new CentralEstimate(LOCATIONS);
-  expect(central.of(call("VA", { fuel: 2_000_000 }))).toBe(9);
+  expect(central.of(call("VA", { fuel: 40_000_000 }))).toBe(9);
   // Too short to show the speed.
-  central.of(call("VA", { fuel: 1_000_000, ms: { f: 4 } }));
-  expect(central.of(call("VA", { fuel: 2_000_000 }))).toBe(9);
+  central.of(call("VA", { fuel: 20_000_000, ms: { f: 4 } }));
+  expect(central.of(call("VA", { fuel: 40_000_000 }))).toBe(9);
   central.of(call("VA", { fuel: 20_000_000, ms: { f: 10 } }));
   expect(central.of(call("JP", { fuel: 6_000_000 }))).toBe(149);
 });
@@ -44,8 +44,8 @@ test("a message without a run counts as the quickest of its place, and never as 
   const central = new CentralEstimate(LOCATIONS);
   central.of(call("JP", { fuel: 0, ms: { lvi: 170 } }));
   central.of(call("JP", { path: "near-storage", ms: { lvi: 148 } }));
-  expect(central.of(call("JP", { fuel: 1_000_000, ms: { lvi: 152 } }))).toBe(153);
-  expect(central.of(call("JP", { fuel: 1_000_000, ms: { lvi: 160 } }))).toBe(153);
+  expect(central.of(call("JP", { fuel: 20_000_000, ms: { lvi: 152 } }))).toBe(153);
+  expect(central.of(call("JP", { fuel: 20_000_000, ms: { lvi: 160 } }))).toBe(153);
   for (let message = 0; message < 100; message++) central.of(call("JP", { ms: { lvi: 161 } }));
   expect(central.of(call("JP", { fuel: 0 }))).toBe(161);
   expect(central.of(call("VA", { fuel: 0, ms: { lvi: 5 } }))).toBe(7);

@@ -184,6 +184,21 @@ describe("lives", () => {
     expect(location.tookUs).toBe(Math.round(total * 1_000));
   });
 
+  test("wrong arguments are a life too, of a call that asked nobody", async () => {
+    const refused = await app.call("profile", { nobody: 1 }, { location: "far" });
+    expect(refused.status).toBe(400);
+    const ofIt = (line: DashboardLine): line is Life => line.kind === "life" && line.code === "unknown_argument";
+    const [life] = (await linesUntil((lines) => lines.some(ofIt))).filter(ofIt);
+    expect(life).toMatchObject({
+      side: "location",
+      handler: "profile",
+      place: "far",
+      attempt: 0,
+      path: null,
+      spans: [],
+    });
+  });
+
   test("a stale call names the unit and both versions", async () => {
     const read = await app.call("profile", { name: "grace" }, { location: "far" });
     expect(read.status).toBe(200);

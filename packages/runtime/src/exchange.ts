@@ -77,6 +77,13 @@ export class Exchange {
     this.#onLeased = onLeased;
   }
 
+  /** It is at the isolate, which may want its life. */
+  begin(isolate: Isolate): void {
+    const { livesEvery } = isolate.settings;
+    this.place = isolate.place;
+    if (livesEvery !== null && isolate.lives++ % livesEvery === 0) this.#timings.life = new LifeNotes();
+  }
+
   name(handler: string): string {
     return (this.#handler = handler);
   }
@@ -98,8 +105,6 @@ export class Exchange {
     const { handler, declaration, args, identity, caller, mustNotWrite, live } = input;
     const { settings, core, cache, primary, lane, failpoint } = isolate;
     const environment = { timeMs: Date.now(), seed: crypto.getRandomValues(new Uint8Array(SEED_BYTES)), caller };
-    if (settings.livesEvery !== null && isolate.lives++ % settings.livesEvery === 0)
-      this.#timings.life = new LifeNotes();
     const execution = core.execution({
       ...identity,
       module: this.#module.hash,
@@ -212,7 +217,7 @@ export class Exchange {
     return { ...reply, headers, last, repeatKey: this.#identity?.repeatKey ?? null, footprint };
   }
 
-  /** Null: nobody wants it, or nothing was executed. */
+  /** Null: nobody wants it, or the request names no execution. */
   #lifeOf({ code }: Reply, answer: Answer | null, tookMs: number): Life | null {
     const { life, fuel } = this.#timings;
     if (life === null || this.#handler === null || this.#identity === null) return null;

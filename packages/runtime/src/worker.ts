@@ -71,7 +71,7 @@ export function bindRadical({
           const one = newExchange(bindings, request);
           try {
             const opened = openFor(bindings, request);
-            one.place = opened.place;
+            one.begin(opened);
             await one.execute(await read(one, opened.settings), opened, early, replying.resolve);
           } catch (error) {
             replying.resolve(one.fail(error));
@@ -107,12 +107,13 @@ export function bindRadical({
               isReplaced,
               execute: async (live) => {
                 const run = newExchange(bindings, request);
-                run.place = place;
+                const isolated = openFor(bindings, request);
+                run.begin(isolated);
                 const replying = Promise.withResolvers<Told>();
                 const identity = await run.identify(null, caller, handler);
                 run.name(handler);
                 const call = { ...input, identity, live };
-                const finished = run.execute(call, openFor(bindings, request), null, replying.resolve);
+                const finished = run.execute(call, isolated, null, replying.resolve);
                 return { told: await replying.promise, finished: finished.then(() => run.subrequests) };
               },
             });

@@ -44,6 +44,8 @@ export function sentenceOf(call: Call): string {
   const waited = primary?.waited[0];
   const behind =
     waited === undefined ? "" : ` At the primary it waited ${ms(waited[2])} ms for ${unitWords(waited[0])}.`;
+  if (life.path === null && life.attempt === 0)
+    return `${place} refused it before anything ran: ${life.code ?? "no reason is known"}. Nothing was asked.`;
   if (life.path === null)
     return `There is no outcome: ${life.code ?? "the location did not answer"}.${
       life.code === "primary_unreachable" ? ` ${place} could not ask the primary. Nothing stale was answered.` : ""

@@ -80,3 +80,24 @@ test("read/write-set functions import sha256, and scrypt never", () => {
 test("what the handlers touch is what was said", () => {
   expect(() => explore(built, { strings: ["ann", "bob"], runs: 4, callsPerRun: 6 })).not.toThrow();
 });
+
+test("a given read/write-set function that hashes a password is refused, with what to write", () => {
+  const given = buildWith(
+    {
+      ...buildInput({
+        "handlers/h.ts": `
+          import { Table, verifyPassword } from "@radical/sdk";
+          const items = new Table<string>("items");
+          export function check(stored: string, password: string): void { if (verifyPassword(password, stored)) items.put("a", "b"); }
+          /** @readwrite check */
+          export function checkSet(stored: string, password: string): void { if (verifyPassword(password, stored)) items.willPut("a"); }
+        `,
+      }),
+      optimize: false,
+    },
+    slicer,
+  );
+  expect(given.diagnostics).toMatchObject([
+    { code: "given_set_effect", message: expect.stringContaining("hashes no password") as string },
+  ]);
+});

@@ -116,7 +116,7 @@ interface Wanted {
 /** An application of which nothing is run. */
 function wanted(module: string, cache: "kv" | "durable-object" | "memory", cron: string): Wanted {
   const app = {
-    manifest: { module: module.repeat(64) as ModuleHash, cache: { ...DEFAULT_CACHE, kind: cache } },
+    manifest: { module: module.repeat(64) as ModuleHash, records: {}, cache: { ...DEFAULT_CACHE, kind: cache } },
     content: {
       abi: ABI_VERSION,
       limits: { memoryPages: 1, accesses: 1, fuel: 1, stackBytes: 1, speculationFuel: 1 },

@@ -108,7 +108,7 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 async function askProcess(question: ConfigQuestion): Promise<ConfigAnswer> {
   const args = [...process.execArgv, MAIN, JSON.stringify(question)];
   const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: MAX_ANSWER_BYTES });
-  return JSON.parse(stdout.trimEnd().split("\n").at(-1)!) as ConfigAnswer;
+  return JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "") as ConfigAnswer;
 }
 
 async function firstOf(paths: readonly string[]): Promise<string | null> {

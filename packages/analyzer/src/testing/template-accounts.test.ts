@@ -12,15 +12,12 @@ import { invocation, moduleOf, snapshotOf, type Items } from "./run.ts";
 
 const FOLDER = fileURLToPath(new URL("../../../../templates/social/handlers", import.meta.url));
 const FILES = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
-const built = buildWith(
-  {
-    ...buildInput(
-      Object.fromEntries(FILES.map((file) => [`handlers/${file}`, readFileSync(join(FOLDER, file), "utf8")])),
-    ),
-    optimize: false,
-  },
-  slicer,
+const input = buildInput(
+  Object.fromEntries(FILES.map((file) => [`handlers/${file}`, readFileSync(join(FOLDER, file), "utf8")])),
 );
+// As the command finds them: a folder within has no handlers.
+const handlerFiles = input.handlerFiles.filter((file) => file.split("/").length === 2);
+const built = buildWith({ ...input, handlerFiles, optimize: false }, slicer);
 const module = moduleOf(built);
 
 const MINUTE = 60_000;

@@ -171,7 +171,7 @@ test("a handler shows its keys and its slice", async () => {
   await open("Handlers");
   await page.click('td button:text-is("like")');
   await page.waitForSelector('[aria-label="Source of like"] .kept');
-  expect(await page.locator(".patterns code").allTextContents()).toContain("sessions/{token}");
+  expect(await page.locator(".patterns code").allTextContents()).toContain("sessions/{= sha256(token)}");
 });
 
 interface Violation {

@@ -14,7 +14,7 @@ const OUTCOMES = ["result", "abort", "assertion_failed", "out_of_fuel", "stack_o
 
 test("reads, writes, outcome and fuel are the same in Node and in workerd", { timeout: 300_000 }, async () => {
   const written = counted();
-  const programs = [...templatePrograms(1), limitsProgram(2, true), limitsProgram(2, false)];
+  const programs = [...templatePrograms(2), limitsProgram(2, true), limitsProgram(2, false)];
   expect(await compareHosts(programs, 1, written)).toEqual([]);
   expect(written.executions).toBeGreaterThan(1_000);
   expect([...written.outcomes.keys()]).toEqual(expect.arrayContaining(OUTCOMES));

@@ -5,13 +5,11 @@
  * Each execution also runs with less than it needs: a part of the fuel that it used, and little stack. So every program is
  * cut off in the middle of its work.
  */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { readdirSync } from "node:fs";
 import { ABI_VERSION, DEFAULT_LIMITS, type Limits } from "@radical/protocol";
 import { compileModule } from "@radical/wasm-host";
 import fc from "fast-check";
-import { buildWith, type BuildResult } from "../pipeline.ts";
+import { buildWith, type BuildInput, type BuildResult } from "../pipeline.ts";
 import { slicer } from "../slicer.ts";
 import {
   hexOf,
@@ -25,6 +23,7 @@ import { arbitraryHistory, invocationOf, type Exploration } from "./oracle.ts";
 import { KEY_TEXTS, TABLES } from "./random-prelude.ts";
 import { randomProgram } from "./random-program.ts";
 import type { Items } from "./run.ts";
+import { TEMPLATES, templateInput } from "./template-input.ts";
 import { startWorker, type WorkerModule } from "./workerd.ts";
 
 export interface DifferentialProgram {
@@ -54,29 +53,28 @@ const FUEL = 20_000_000;
 /** Some hash passwords. */
 const TEMPLATE_FUEL = 2_000_000_000;
 
-const TEMPLATES = fileURLToPath(new URL("../../../../templates/", import.meta.url));
-
 const TEMPLATE_TEXTS = { strings: ["ann", "bob", "secret word", "t0", "ann-0"], integers: [0, 1, 2, 3, 40] };
 
 export function templatePrograms(runs: number): readonly DifferentialProgram[] {
   return readdirSync(TEMPLATES).map((name) => {
-    const folder = join(TEMPLATES, name, "handlers");
-    const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
-    const sources = files.map((file) => [`handlers/${file}`, readFileSync(join(folder, file), "utf8")] as const);
-    const build = built(`templates/${name}`, Object.fromEntries(sources), true);
+    const build = built(`templates/${name}`, templateInput(name), true);
     return { ...build, exploration: TEMPLATE_TEXTS, runs, fuel: TEMPLATE_FUEL };
   });
 }
 
 /** Each handler of it ends at a limit, or makes numbers that are none. */
 export function limitsProgram(runs: number, optimize: boolean): DifferentialProgram {
-  const build = built(`limits, ${optimize ? "" : "not "}optimized`, { "handlers/limits.ts": LIMITS }, optimize);
+  const build = built(
+    `limits, ${optimize ? "" : "not "}optimized`,
+    buildInput({ "handlers/limits.ts": LIMITS }),
+    optimize,
+  );
   return { ...build, exploration: { strings: ["a", "b"], integers: [0, 1, 2, 3, 40] }, runs, fuel: FUEL };
 }
 
 /** Its handlers hash passwords and texts: natively at both hosts. */
 export function passwordsProgram(runs: number): DifferentialProgram {
-  const build = built("passwords", { "handlers/passwords.ts": PASSWORDS }, true);
+  const build = built("passwords", buildInput({ "handlers/passwords.ts": PASSWORDS }), true);
   return { ...build, exploration: { strings: ["a", "pässwörd"], integers: [0, 1] }, runs, fuel: TEMPLATE_FUEL };
 }
 
@@ -96,15 +94,16 @@ const PASSWORDS = `
 export function randomDifferentialProgram(runs: number, seed: number): DifferentialProgram {
   const keys = Object.fromEntries(TABLES.map((table) => [table, KEY_TEXTS]));
   const exploration = { strings: KEY_TEXTS, integers: [0, 1, 2, 3, 4, 5], keys };
-  return { ...built(`seed ${seed}`, randomProgram(seed).files, seed % 2 === 0), exploration, runs, fuel: FUEL };
+  return {
+    ...built(`seed ${seed}`, buildInput(randomProgram(seed).files), seed % 2 === 0),
+    exploration,
+    runs,
+    fuel: FUEL,
+  };
 }
 
-function built(
-  name: string,
-  files: Readonly<Record<string, string>>,
-  optimize: boolean,
-): Pick<DifferentialProgram, "name" | "build"> {
-  const build = buildWith({ ...buildInput(files), optimize }, slicer);
+function built(name: string, input: BuildInput, optimize: boolean): Pick<DifferentialProgram, "name" | "build"> {
+  const build = buildWith({ ...input, optimize }, slicer);
   const wrong = build.diagnostics.find(({ severity }) => severity === "error");
   if (wrong !== undefined) throw new Error(`${name}: ${wrong.message}`);
   return { name, build };

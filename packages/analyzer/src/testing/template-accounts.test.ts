@@ -1,23 +1,13 @@
 /** The accounts that the templates share, at times that a test over HTTP can't wait for. */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { unitId, valueToJson, type Outcome } from "@radical/protocol";
 import { recordHandler, type CompletedRun } from "@radical/wasm-host";
 import { expect, test } from "vitest";
 import { buildWith } from "../pipeline.ts";
 import { slicer } from "../slicer.ts";
-import { buildInput } from "./library.ts";
 import { invocation, moduleOf, snapshotOf, type Items } from "./run.ts";
+import { templateInput } from "./template-input.ts";
 
-const FOLDER = fileURLToPath(new URL("../../../../templates/social/handlers", import.meta.url));
-const FILES = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
-const input = buildInput(
-  Object.fromEntries(FILES.map((file) => [`handlers/${file}`, readFileSync(join(FOLDER, file), "utf8")])),
-);
-// As the command finds them: a folder within has no handlers.
-const handlerFiles = input.handlerFiles.filter((file) => file.split("/").length === 2);
-const built = buildWith({ ...input, handlerFiles, optimize: false }, slicer);
+const built = buildWith({ ...templateInput("social"), optimize: false }, slicer);
 const module = moduleOf(built);
 
 const MINUTE = 60_000;

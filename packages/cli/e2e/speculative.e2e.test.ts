@@ -100,8 +100,9 @@ test("a stream that breaks off after its first line is repeated, and the call ha
     const response = await fetch(url, init);
     if (broken.requests++ > 0) return response;
     const reader = response.body!.getReader();
-    const { value } = await reader.read();
-    return new Response(value, response);
+    const { value = new Uint8Array() } = await reader.read();
+    // On a busy machine both lines come at once.
+    return new Response(value.slice(0, value.indexOf("\n".charCodeAt(0)) + 1), response);
   };
   const speculation = createClient({ baseUrl: app.url, fetch: breaking, maxWaitMs: 1 }).speculate.like({ token, id });
   expect([await speculation.first, await speculation.confirmed, broken.requests]).toEqual([1, 1, 2]);

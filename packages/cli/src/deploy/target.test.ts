@@ -17,7 +17,10 @@ test("names follow from application and environment, and two of these never shar
 // Each collects the bytes that its own items do not name.
 test("two environments never share a bucket, whatever the config names", () => {
   const [production, staging] = [targetOf("shop", "production"), targetOf("shop", "staging")];
-  expect([bucketOf(production, null), bucketOf(staging, null)]).toEqual(["shop-production-blobs", "shop-staging-blobs"]);
+  expect([bucketOf(production, null), bucketOf(staging, null)]).toEqual([
+    "shop-production-blobs",
+    "shop-staging-blobs",
+  ]);
   expect([bucketOf(production, "media"), bucketOf(staging, "media")]).toEqual(["media", "media-staging"]);
 });
 

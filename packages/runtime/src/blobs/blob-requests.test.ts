@@ -14,7 +14,10 @@ async function rangeOf(header: string): Promise<{ readonly status: number; reado
     head: () => Promise.resolve({ ...stored, range: null }),
     get: (_, wanted) => {
       range = wanted;
-      return Promise.resolve({ ...stored, range: wanted?.kind === "from" ? { offset: wanted.offset, length: 1 } : null });
+      return Promise.resolve({
+        ...stored,
+        range: wanted?.kind === "from" ? { offset: wanted.offset, length: 1 } : null,
+      });
     },
   };
   const request = new Request(`http://here.test/blobs/${HASH}`, { headers: { range: header } });

@@ -43,8 +43,7 @@ export class S3Store implements BlobStore {
     }
     const [, first, last, all] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(response.headers.get("content-range") ?? "") ?? [];
     const body = response.body;
-    if (first === undefined)
-      return { size: sizeOf(response), type: typeOf(response), body, range: null };
+    if (first === undefined) return { size: sizeOf(response), type: typeOf(response), body, range: null };
     const part = { offset: Number(first), length: Number(last) - Number(first) + 1 };
     return { size: Number(all), type: typeOf(response), body, range: part };
   }

@@ -27,6 +27,11 @@ export const READ_WRITE_SET_FUEL = 2_000_000_000;
 export const READ_WRITE_SET_STACK_BYTES = 768 * 1024;
 
 /**
+ * Most bytes of the salt of scrypt, which is hashed once for each block: a longer one would take time that nobody has paid for.
+ */
+export const MAX_SCRYPT_SALT_BYTES = 1_024;
+
+/**
  * Bounds of scrypt: the binary logarithm of its cost, and its parallelization. The first bounds the memory of a hash to 32 MiB, of
  * the 128 MiB that an isolate has.
  */

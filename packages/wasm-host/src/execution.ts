@@ -14,6 +14,7 @@ import {
   MAX_RESULT_BYTES,
   MAX_SCRYPT_LOG_COST,
   MAX_SCRYPT_PARALLELIZATION,
+  MAX_SCRYPT_SALT_BYTES,
   MAX_VALUE_BYTES,
   MAX_WRITTEN_BYTES,
   unitId,
@@ -295,6 +296,8 @@ export class Execution<Stop> implements HostCalls {
       parallelization <= MAX_SCRYPT_PARALLELIZATION &&
       parallelization << logCost === rounds;
     if (!isPossible) this.#trap("invalid_access", `scrypt of ${rounds} rounds with a cost of 2^${logCost}`);
+    if (saltLength >>> 0 > MAX_SCRYPT_SALT_BYTES)
+      this.#trap("invalid_access", `a salt of scrypt with more than ${MAX_SCRYPT_SALT_BYTES} bytes`);
     const hash = scryptHash(this.#copyOut(password, passwordLength), this.#copyOut(salt, saltLength), {
       cost: 2 ** logCost,
       parallelization,

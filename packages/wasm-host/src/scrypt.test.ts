@@ -67,6 +67,8 @@ describe("as a host function", () => {
         export function uneven(): void { hash(14, (1 << 14) + 1); }
         export function parallel(): void { hash(1, 65 << 1); }
         export function negative(): void { hash(14, -1 << 14); }
+        export function longSalt(): void { host_scrypt(0, 0, 0, 0, 1025, 1, 2); }
+        export function longestSalt(): void { host_scrypt(0, 0, 0, 0, 1024, 1, 2); }
         export function outside(): void { host_scrypt(0, -8, 16, 0, 0, 1, 2); }
         export function digest(): void { const at = memory.data(32); host_sha256(at, changetype<usize>(String.UTF8.encode("abc")), 3); host_result(at, 32); }
         export function digestOfMuch(): void { host_sha256(memory.data(32), memory.data(1 << 16), 1 << 16); }
@@ -113,6 +115,16 @@ describe("as a host function", () => {
       });
     },
   );
+
+  // Each block hashes the salt anew, and nobody pays for that.
+  test("a long salt ends the run", () => {
+    expect(run("longestSalt").outcome.kind).toBe("result");
+    expect(run("longSalt").outcome).toMatchObject({
+      kind: "trap",
+      code: "invalid_access",
+      message: "a salt of scrypt with more than 1024 bytes",
+    });
+  });
 
   test("the largest cost is computed, and operands outside of memory end the run", () => {
     expect(run("largest").outcome.kind).toBe("result");

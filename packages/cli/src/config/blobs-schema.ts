@@ -18,7 +18,10 @@ export const blobsSchema = fields({
   keepHours: wholeNumber(1, MAX_KEEP_HOURS, `a whole number of hours from 1 to ${MAX_KEEP_HOURS}`).default(
     DEFAULT_BLOB_KEEP_HOURS,
   ),
-  /** The R2 bucket of a deployment. Default: one with the name of the Worker and `-blobs`, which `radical deploy` makes. */
+  /**
+   * The R2 bucket of the environment `production`; others append their name (`media-staging`). No other deployment may use it.
+   * Default: one with the name of the Worker and `-blobs`, which `radical deploy` makes.
+   */
   bucket: text(
     BUCKET_NAME,
     "3 to 63 lowercase letters, digits and dashes, with a letter or digit at both ends",

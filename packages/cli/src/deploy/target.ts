@@ -47,6 +47,15 @@ export function targetOf(application: string, environment: string): Target {
   return { application, environment, name, relay, cacheNamespace: `${name}-cache`, bucket: `${name}-blobs` };
 }
 
+/**
+ * The R2 bucket of a deployment. `named`: by the config, which all environments share. Each environment has a bucket of its own:
+ * it removes the bytes that no item of its own names.
+ */
+export function bucketOf({ environment, bucket }: Target, named: string | null): string {
+  if (named === null) return bucket;
+  return environment === DEFAULT_ENVIRONMENT ? named : `${named}-${environment}`;
+}
+
 function usage(message: string, hint: string): CommandError {
   return new CommandError("usage", message, hint, { exitCode: EXIT_USAGE });
 }

@@ -100,6 +100,8 @@ export class Dashboard {
   /** A request has come for a location, or for the first one. Returns what to call at its end. */
   opened(location: string | null): () => void {
     const name = location ?? this.#ports.locations[0]?.name ?? "";
+    // A client can name any.
+    if (!this.#ports.locations.some((known) => known.name === name)) return () => undefined;
     const count = (by: number): void => {
       this.#open.set(name, (this.#open.get(name) ?? 0) + by);
       this.changed();

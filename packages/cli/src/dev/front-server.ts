@@ -140,12 +140,19 @@ function refusalOf({ host }: FrontOptions, request: IncomingMessage): Answer | n
       "Ask for localhost, or start radical dev with --host and the name or address. A tunnel must send the header host: localhost.";
     return { status: 403, body: errorBody("host_not_allowed", message, hint) };
   }
-  if (request.url?.startsWith(PLATFORM_PREFIX) === true && !isOfThisMachine(host, hosts[0]!, request)) {
+  if (isForPlatform(request) && !isOfThisMachine(host, hosts[0]!, request)) {
     const message = `${PLATFORM_PREFIX} answers programs of this machine only`;
     return { status: 403, body: errorBody("not_local", message, "Use curl, and start radical dev without --host.") };
   }
   if (request.url?.startsWith("/") === true || request.url === "*") return null;
   return { status: 400, body: errorBody("malformed_message", "the path must begin with /", "Send the path only.") };
+}
+
+/** As the Worker behind reads the path, which resolves dots: `/./cdn-cgi/` and `/%2e/cdn-cgi/` are the same. */
+function isForPlatform({ url = "" }: IncomingMessage): boolean {
+  const whole = `http://localhost${url}`;
+  const path = url.startsWith("/") && URL.canParse(whole) ? new URL(whole).pathname : url;
+  return path.startsWith(PLATFORM_PREFIX);
 }
 
 /** Whether others than this machine can't have sent the request: neither another machine, nor a page of the web. */

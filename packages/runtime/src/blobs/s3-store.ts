@@ -32,7 +32,7 @@ export class S3Store implements BlobStore {
   async head(hash: string): Promise<StoredBlob | null> {
     const response = await this.#ask("HEAD", hash, {});
     if (response.status === 404) return null;
-    return { size: Number(response.headers.get("content-length")), type: typeOf(response), body: null, range: null };
+    return { size: sizeOf(response), type: typeOf(response), body: null, range: null };
   }
 
   async get(hash: string, range: BlobRange | null): Promise<StoredBlob | null> {
@@ -43,8 +43,7 @@ export class S3Store implements BlobStore {
     }
     const [, first, last, all] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(response.headers.get("content-range") ?? "") ?? [];
     const body = response.body;
-    if (first === undefined)
-      return { size: Number(response.headers.get("content-length")), type: typeOf(response), body, range: null };
+    if (first === undefined) return { size: sizeOf(response), type: typeOf(response), body, range: null };
     const part = { offset: Number(first), length: Number(last) - Number(first) + 1 };
     return { size: Number(all), type: typeOf(response), body, range: part };
   }
@@ -56,7 +55,7 @@ export class S3Store implements BlobStore {
     }
   }
 
-  /** Throws for every answer but that there is nothing under the name. */
+  /** Throws for every answer but success, and that there is nothing to read or to remove under the name. */
   async #ask(
     method: string,
     hash: string,
@@ -70,9 +69,17 @@ export class S3Store implements BlobStore {
     });
     // Bytes are read as fast as a client takes them.
     const response = await fetch(signed, method === "GET" ? {} : { signal: AbortSignal.timeout(LIMIT_MS) });
-    if (response.ok || response.status === 404) return response;
+    // A put is answered so if there is no such bucket: its bytes are nowhere.
+    if (response.ok || (response.status === 404 && method !== "PUT")) return response;
     throw new Error(`${method} ${objectName(hash)}: ${response.status} ${(await response.text()).slice(0, 500)}`);
   }
+}
+
+/** Throws if the service does not say it: an answer of the wrong length would be kept for a year. */
+function sizeOf({ headers, url }: Response): number {
+  const size = headers.get("content-length");
+  if (size === null || headers.has("content-encoding")) throw new Error(`the answer of ${url} tells no content-length`);
+  return Number(size);
 }
 
 function typeOf({ headers }: Response): string {

@@ -19,7 +19,7 @@ import { type AdminAddress, hasModule, indexStatuses, registerModule } from "../
 import { storeModule } from "../module-store.ts";
 import type { PrimaryHalf } from "../primary-half.ts";
 import type { Change, Step } from "../steps.ts";
-import type { Target } from "../target.ts";
+import { bucketOf, type Target } from "../target.ts";
 import { type CloudflareApi, CloudflareError } from "./cloudflare-api.ts";
 import type { Account } from "./credentials.ts";
 import { AT_ONCE, type DeploymentRecord, RECORD_VARIABLE, annotationsOf } from "./deployment-record.ts";
@@ -93,7 +93,7 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
   const accountPath = `/accounts/${account.id}`;
   const { module } = app.manifest;
   const folder = deployFolder(context.project.root, target);
-  const bucket = hasBlobs(app.manifest.records) ? (context.project.config.blobs.bucket ?? target.bucket) : null;
+  const bucket = hasBlobs(app.manifest.records) ? bucketOf(target, context.project.config.blobs.bucket) : null;
   const isCachedInKv = app.manifest.cache.kind === "kv";
   let namespaceId: string | null = null;
   let subdomain: string | null = null;

@@ -187,6 +187,17 @@ export function parseJson(text: string): Json {
   return JSON.parse(text, reviver) as Json;
 }
 
+/** The text that `parseJson` has read, without blanks between its parts. */
+export function jsonText(json: Json): string {
+  if (json instanceof JsonNumber) return json.source;
+  if (Array.isArray(json)) return `[${(json as readonly Json[]).map(jsonText).join(",")}]`;
+  if (isObject(json))
+    return `{${Object.entries(json)
+      .map(([name, value]) => `${JSON.stringify(name)}:${jsonText(value)}`)
+      .join(",")}}`;
+  return JSON.stringify(json);
+}
+
 /** As `JSON.parse` has it, but for integers that it would round: these are text. */
 function plain(json: Json): unknown {
   if (json instanceof JsonNumber) {

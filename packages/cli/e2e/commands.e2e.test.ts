@@ -53,6 +53,7 @@ describe("radical", () => {
     ["deployments", "--help"],
     ["rollback", "--help"],
     ["lsp", "--help"],
+    ["completion", "--help"],
   ])("%s %s explains itself with examples", async (...args) => {
     const { code, stdout } = await radical(args);
     expect(code).toBe(0);

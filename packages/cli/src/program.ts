@@ -4,6 +4,7 @@ import type { Program } from "@radical/command-line";
 import { analyzeCommand } from "./commands/analyze.ts";
 import { benchCommand } from "./commands/bench.ts";
 import { buildCommand } from "./commands/build.ts";
+import { completionCommand } from "./commands/completion.ts";
 import { dataCommand } from "./commands/data.ts";
 import { deployCommand } from "./commands/deploy.ts";
 import { deploymentsCommand } from "./commands/deployments.ts";
@@ -46,6 +47,7 @@ export function radicalProgram(): Program {
       replayCommand,
       tailCommand,
       lspCommand,
+      completionCommand(radicalProgram),
     ],
     notes: `Colours are left out when the output is no terminal or NO_COLOR is set.`,
     exitCodes: [

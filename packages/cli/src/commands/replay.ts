@@ -19,6 +19,7 @@ const MAX_SHOWN = 20;
 /** Most fields of one difference that are shown to people. */
 const MAX_FIELDS_SHOWN = 10;
 const MAX_VALUE_SHOWN = 200;
+const NAME_A_RECORDING = "Name a file that radical record has written.";
 /** Characters that are the same, before the first one that differs in a value that is too long to be shown. */
 const SAME_SHOWN = 40;
 
@@ -26,7 +27,7 @@ const REPLAY = {
   name: "replay",
   words: "run recorded executions in this build, and tell what is different",
   options: {
-    file: { kind: "operand", words: "what radical record has written; -: standard input" },
+    file: { kind: "operand", words: "a file that radical record has written; -: standard input" },
     project: PROJECT,
     handler: {
       kind: "list",
@@ -40,7 +41,7 @@ const REPLAY = {
       most: 999_999,
       fraction: true,
       unit: "percent",
-      words: "how much more fuel is no difference",
+      words: "how much more fuel an execution may take",
     },
     log: { kind: "flag", words: "show what the handlers log" },
     json: { kind: "flag", words: "print the result as JSON" },
@@ -82,7 +83,11 @@ async function run(options: ReplayOptions): Promise<void> {
     const { app, report } = await buildApp(project, compiler, { bundle: false, colours: terminal.colours });
     if (app === null) {
       const frames = framesOf(report, "error").join("\n\n");
-      throw new CommandError("build_failed", `the handlers have errors\n\n${frames}`, "correct them: nothing was run");
+      throw new CommandError(
+        "build_failed",
+        `The handlers have errors, so nothing was run.\n\n${frames}`,
+        "Correct them.",
+      );
     }
     const { differing, logging } = replay(app.content, records, percent / 100);
     if (differing.length > 0) process.exitCode = EXIT_FAILED;
@@ -101,7 +106,7 @@ async function read(file: string): Promise<string> {
   try {
     return file === "-" ? await textOf(process.stdin) : await readFile(file, "utf8");
   } catch (error) {
-    throw wrongUse(`${file} can't be read: ${messageOf(error)}`, "name what radical record has written");
+    throw wrongUse(`${file} can't be read: ${messageOf(error)}`, NAME_A_RECORDING);
   }
 }
 
@@ -112,11 +117,11 @@ function recordsOf(text: string, file: string): readonly Recorded[] {
       return [recordOfLine(line)];
     } catch (error) {
       if (!(error instanceof RecordProblem)) throw error;
-      throw wrongUse(`${file}:${index + 1} ${error.message}`, "name what radical record has written");
+      throw wrongUse(`${file}:${index + 1} ${error.message}`, NAME_A_RECORDING);
     }
   });
-  // A test of nothing would pass for ever.
-  if (records.length === 0) throw wrongUse(`${file} holds no records`, "record some: radical record");
+  // A test of nothing would always pass.
+  if (records.length === 0) throw wrongUse(`${file} holds no records.`, "Record some with radical record.");
   return records;
 }
 
@@ -135,7 +140,7 @@ function tellOfOther(count: number, terminal: Terminal): void {
   terminal.note(terminal.style("dim", note));
 }
 
-/** Of the mark and the level of a line. */
+/** The width of the mark and the level of a line. */
 const MARK_WIDTH = 9;
 
 /** The lines of an execution, beside those that it logged when it was recorded. */

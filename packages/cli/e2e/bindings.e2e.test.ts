@@ -332,7 +332,7 @@ describe("a wrangler configuration that can't be taken", () => {
     ]);
     expect(words[0]).toMatch(/wrangler_config_invalid.*wrangler\.jsonc can't be read.*kv_namespaces\[0\]/s);
     expect(words[1]).toMatch(/wrangler_config_conflict.*RADICAL_KEY: names that begin with RADICAL_/s);
-    expect(words[2]).toMatch(/usage.*wrangler\.jsonc has no environment of that name.*leave --env out/s);
+    expect(words[2]).toMatch(/usage.*wrangler\.jsonc has no environment of that name.*Leave --env out/s);
     expect(words[3]).toMatch(/worker_not_started.*Hall/s);
   });
 });

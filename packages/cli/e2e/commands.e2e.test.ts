@@ -53,6 +53,7 @@ describe("radical", () => {
     ["deployments", "--help"],
     ["rollback", "--help"],
     ["lsp", "--help"],
+    ["completion", "--help"],
   ])("%s %s explains itself with examples", async (...args) => {
     const { code, stdout } = await radical(args);
     expect(code).toBe(0);
@@ -74,7 +75,7 @@ describe("radical", () => {
     [[], /Usage: radical \[options\] \[command\]/],
     [["data", "get", "users"], /Missing required argument 'key'/],
     [["dev", "--locations", "VA"], /--locations/],
-    [["build", "--project", "/nonexistent"], /there is no radical\.config\.ts/],
+    [["build", "--project", "/nonexistent"], /has no radical\.config\.ts/],
   ])("%j is wrong usage: exit code 2, nothing on stdout", async (args, message) => {
     const { code, stdout, stderr } = await radical(args);
     expect(code).toBe(2);
@@ -85,7 +86,7 @@ describe("radical", () => {
   test("a location of the name that --central takes: exit code 2", async () => {
     const args = ["dev", "--project", good.folder, "--locations", "central=5", "--central"];
     const { code, stderr } = await radical(args);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('there is a location "central" already')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('already has a location "central"')]);
   });
 
   test("a configuration that can't be used: exit code 2, the field named", async () => {

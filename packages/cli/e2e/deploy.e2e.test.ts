@@ -295,7 +295,7 @@ describe("radical deploy", () => {
       for (const pid of below.filter(isAlive)) process.kill(pid, "SIGKILL");
       cloudflare.failures.length = 0;
       if (signal === "SIGINT") {
-        expect(told).toContain("stopping: what is under way is given up");
+        expect(told).toContain("Stopping: the step under way is given up.");
         expect(told).toMatch(
           /stopped during "Upload the Worker"\. Done before: module\. What served before goes on serving\./,
         );
@@ -715,7 +715,7 @@ describe("radical destroy of a deployment with a primary of one's own", () => {
     const unasked = await run("destroy");
     expect(unasked.code).toBe(2);
     expect(unasked.stderr).toContain("- remove Worker visits-production");
-    expect(unasked.stderr).toContain("nobody can be asked whether to remove visits-production");
+    expect(unasked.stderr).toContain("must ask whether to remove visits-production");
     expect(cloudflare.workers.has(WORKER)).toBe(true);
 
     cloudflare.failures.push({ at: /^DELETE \/storage/, how: 500, times: 1 });

@@ -401,7 +401,7 @@ describe.runIf(parts.includes("processes"))("processes", () => {
     const { server, port } = await occupyPort();
     const { code, stderr } = await radical(["dev", "--project", project.folder, "--port", String(port)]);
     expect(code).toBe(1);
-    expect(stderr).toMatch(new RegExp(`port ${port} is in use\\n.*--port \\d+`));
+    expect(stderr).toMatch(new RegExp(`Port ${port} is in use\\.\\n.*--port \\d+`));
     server.close();
   });
 
@@ -550,7 +550,7 @@ describe.runIf(parts.includes("faults") || parts.includes("data"))("while it run
       const storage = `sqlite:${join(counters.folder, ".radical/data.sqlite")}`;
       const beside = await data("delete", "counters", "one", "--storage", storage);
       expect(beside).toMatchObject({ code: 1 });
-      expect(beside.stderr).toContain("an LVI server has this storage");
+      expect(beside.stderr).toContain("An LVI server has this storage");
       expect(await read("B")).toMatchObject({ result: count });
     },
   );

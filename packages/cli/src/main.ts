@@ -6,13 +6,13 @@ const MIN_NODE_MAJOR = 24;
 
 if (Number(process.versions.node.split(".")[0]) < MIN_NODE_MAJOR) {
   process.stderr.write(
-    `error radical needs Node ${MIN_NODE_MAJOR}, this is ${process.version}\n` +
-      "  add the development dependency node@24 and use the scripts of package.json, which then run with it\n",
+    `error Radical needs Node ${MIN_NODE_MAJOR}, and this is ${process.version}.\n` +
+      "  Add the development dependency node@24, and use the scripts of package.json, which then run with it.\n",
   );
   process.exit(EXIT_USAGE);
 }
 
-// A reader that has seen enough, as in `radical analyze | head`, is no error.
+// A reader that has seen enough, as in `radical analyze | head`, is not an error.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;

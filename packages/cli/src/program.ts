@@ -4,6 +4,7 @@ import type { Program } from "@radical/command-line";
 import { analyzeCommand } from "./commands/analyze.ts";
 import { benchCommand } from "./commands/bench.ts";
 import { buildCommand } from "./commands/build.ts";
+import { completionCommand } from "./commands/completion.ts";
 import { dataCommand } from "./commands/data.ts";
 import { deployCommand } from "./commands/deploy.ts";
 import { deploymentsCommand } from "./commands/deployments.ts";
@@ -46,13 +47,14 @@ export function radicalProgram(): Program {
       replayCommand,
       tailCommand,
       lspCommand,
+      completionCommand(radicalProgram),
     ],
-    notes: `Colours are left out when the output is no terminal or NO_COLOR is set.`,
+    notes: `The output has no colours when it is not a terminal, or when NO_COLOR is set.`,
     exitCodes: [
       "it worked",
       "it did not: the handlers have errors, or the application could not start",
       "nothing was done: wrong usage, or a configuration that can't be used",
-      "it worked, but --strict was given and the set of some handler is neither sliced nor given",
+      "it worked, but with --strict: the set of some handler is neither sliced nor given",
     ],
     examples: [
       ["radical dev", "run the application here, with simulated locations"],
@@ -60,7 +62,7 @@ export function radicalProgram(): Program {
       ["radical analyze follow", 'show what the handler "follow" reads and writes'],
       ["radical data get users ann", "show an item of a table"],
       ["radical deploy", "take it to Cloudflare and its primary"],
-      ["radical doctor", "say what is wrong, if anything is"],
+      ["radical doctor", "list what is wrong, if anything is"],
     ],
   };
 }

@@ -79,6 +79,22 @@ test("operands are some of those there are, in their order; all by default", () 
   });
 });
 
+test("an operand with a list of words is one of these", () => {
+  const command = {
+    ...COMMAND,
+    options: { part: { kind: "operand", of: ["a", "b"], words: "which" } },
+  } as const satisfies Command<Options>;
+  expect(readCommandLine(command, ["b"])).toMatchObject({ kind: "values", values: { part: "b" } });
+  expect(readCommandLine(command, ["c"])).toMatchObject({
+    kind: "wrong",
+    wrong: new Map([["part", 'part must be one of a, b, and is "c".']]),
+  });
+  expect(readCommandLine(command, [])).toMatchObject({ kind: "misuse", message: "Missing required argument 'part'." });
+  expect(readCommandLine(command, ["--help"])).toMatchObject({
+    text: expect.stringContaining('  part        which (choices: "a", "b")\n') as unknown,
+  });
+});
+
 test("a number of its own goes before what --quick makes of it", () => {
   const command = {
     ...COMMAND,

@@ -180,7 +180,7 @@ class Reading {
   commandParser(command: Command<Options>, above: string): Parser {
     const parser = this.#parser(command, above).action(() => {});
     for (const [name, option] of Object.entries(command.options)) {
-      if (option.kind === "operand") parser.addArgument(new Argument(operandOf(name, option), option.words));
+      if (option.kind === "operand") parser.addArgument(operandArgument(name, option));
       else if (option.kind === "operands") parser.addArgument(operandsArgument(name, option));
       else parser.addOption(parserOption(name, option, command.environment));
     }
@@ -211,8 +211,14 @@ function joined(above: string, name: string): string {
   return above === "" ? name : `${above} ${name}`;
 }
 
-function operandOf(name: string, option: Extract<Option, { readonly kind: "operand" }>): string {
-  return option.optional === true ? `[${name}]` : `<${name}>`;
+function operandArgument(
+  name: string,
+  { of, optional, words }: Extract<Option, { readonly kind: "operand" }>,
+): Argument {
+  const argument = new Argument(optional === true ? `[${name}]` : `<${name}>`, words);
+  // For the help alone: all wrong values are found together.
+  if (of !== undefined) argument.argChoices = [...of];
+  return argument;
 }
 
 function operandsArgument(name: string, { of, words }: Extract<Option, { readonly kind: "operands" }>): Argument {
@@ -317,10 +323,13 @@ function valuesOf({ options, environment }: Command<Options>, parser: Parser, pa
   let operands = parser.args;
   for (const [name, option] of Object.entries(options)) {
     switch (option.kind) {
-      case "operand":
-        values[name] = operands[0] ?? null;
-        operands = operands.slice(1);
+      case "operand": {
+        const { of } = option;
+        const [word = null, ...others] = operands;
+        read(name, name, word ?? "", () => (of === undefined || word === null ? word : oneOf(of, word)));
+        operands = others;
         break;
+      }
       case "operands": {
         const { of } = option;
         const named = operands;

@@ -14,4 +14,5 @@ export {
   subcommand,
   wrongOption,
 } from "./command-line.ts";
+export { completionScript, SHELLS } from "./completion.ts";
 export { flagOf, type Option, type Options, type Values, variableOf, WrongValue } from "./option.ts";

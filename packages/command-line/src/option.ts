@@ -42,8 +42,8 @@ export type Option =
     })
   /** Given several times; by default empty. */
   | (Described & { readonly kind: "list"; readonly placeholder: string })
-  /** A word without an option, in its place. */
-  | { readonly kind: "operand"; readonly optional?: true; readonly words: string }
+  /** A word without an option, in its place. With `of` it is one of these. */
+  | { readonly kind: "operand"; readonly optional?: true; readonly of?: readonly string[]; readonly words: string }
   /** All other words without an option. With `of` it is some of these, in their order, and by default all. */
   | { readonly kind: "operands"; readonly of?: readonly string[]; readonly words: string };
 
@@ -68,10 +68,12 @@ type ValueOf<Known extends Option> = Known extends { readonly kind: "flag" | "sw
         : Known extends { readonly kind: "choice"; readonly of: readonly (infer Word)[] }
           ? Word | (Known extends { readonly default: null } ? null : never)
           : Known extends { readonly kind: "operand" }
-            ? string | (Known extends { readonly optional: true } ? null : never)
+            ? OperandOf<Known> | (Known extends { readonly optional: true } ? null : never)
             : Known extends { readonly kind: "operands"; readonly of: readonly (infer Word)[] }
               ? readonly Word[]
               : readonly string[];
+
+type OperandOf<Known> = Known extends { readonly of: readonly (infer Word)[] } ? Word : string;
 
 type Absent<Known> = Known extends { readonly default: string | number } ? never : null;
 

@@ -49,7 +49,7 @@ test("nothing outside the project is read", async () => {
 });
 
 test("no folder and no files are told apart", async () => {
-  await expect(discoverSources(root, "handlers")).rejects.toThrow(/there is no folder handlers\//);
+  await expect(discoverSources(root, "handlers")).rejects.toThrow(/has no folder handlers\//);
   await mkdir(join(root, "handlers"));
   await expect(discoverSources(root, "handlers")).rejects.toThrow(/no \.ts files/);
 });

@@ -53,9 +53,9 @@ export async function discoverSources(
     throw new CommandError(
       "no_handlers",
       names === null
-        ? `there is no folder ${handlers}/ in ${root}`
-        : `there are no .ts files in ${join(root, handlers)}`,
-      `export a function from a file like ${handlers}/notes.ts, or name another folder as "handlers" in radical.config.ts`,
+        ? `The folder ${root} has no folder ${handlers}/.`
+        : `The folder ${join(root, handlers)} has no .ts files.`,
+      `Export a function from a file like ${handlers}/notes.ts, or name another folder as "handlers" in radical.config.ts.`,
       { exitCode: EXIT_USAGE },
     );
   }

@@ -34,12 +34,11 @@ const ANALYZE = {
   notes: `How the set of a handler is found:
   sliced        by a function that was derived from its source
   given         by a function of yours: /** @readwrite <handler> */
-  record mode   by running the handler itself at its location, before the primary is asked
+  record mode   by running the handler itself at its location, before the request to the primary
   near storage  not at the location: the primary runs the handler
 
 The sets are shown as key patterns: {user} is a parameter, {author of posts/{id}} a field of an item, {each …} every
-element, {= …} something computed, {?} what is not known. A dependent read is one whose value is needed to find
-further items.
+element, {= …} a computed value, {?} an unknown one. The value of a dependent read is needed to find further items.
 
 The phases derive the function of a handler in this order:
   lower  the handler and all that it calls, as a program in the intermediate representation
@@ -89,8 +88,8 @@ async function analyze(options: AnalyzeOptions): Promise<void> {
 function unknownHandler(name: string, handlers: readonly HandlerReport[]): CommandError {
   return new CommandError(
     "unknown_handler",
-    `there is no handler "${name}"`,
-    `the handlers are: ${handlers.map((handler) => handler.name).join(", ")}`,
+    `The handler "${name}" does not exist.`,
+    `Name one of these handlers: ${handlers.map((handler) => handler.name).join(", ")}.`,
     {
       exitCode: EXIT_USAGE,
     },
@@ -196,7 +195,7 @@ function showTransformation(transformation: Transformation, { frames }: Compilat
   print(`    ${style("dim", `to refuse it: /** @refuse ${kind} */ before the handler`)}`);
 }
 
-/** What a call waits for before its request to the primary leaves. */
+/** The work that a call waits for before its request to the primary leaves. */
 function showCost({ plan, steps }: HandlerReport): void {
   const about = (count: number | null): string =>
     count === null ? "a number of steps that is not known" : `about ${count.toLocaleString("en")} steps`;

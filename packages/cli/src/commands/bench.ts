@@ -60,14 +60,14 @@ const BENCH = {
   },
   notes: `Runs the application here, as clients at each location would see it: with Radical, and with the same handlers beside the
 storage (central), at the location with each storage operation over the distance (edge-direct), and at the location on data
-of its own (ideal, which is not consistent: the least there can be). What clients ask for, and of which data, says the file
-radical.bench.ts: docs/how-to/benchmark.md. In the end everything is run again, one execution after the other, and compared.
+of its own (ideal, which is not consistent: the least there can be). The file radical.bench.ts describes the requests and the
+data: docs/how-to/benchmark.md. In the end the command runs all executions again, one after the other, and compares.
 
-Times are of this machine: what counts is how they compare within one run. Nothing else should keep it busy.
-Ctrl-C ends it; what was measured until then is told.`,
+Times are of this machine: compare them within one run only, and keep the machine free of other work. Ctrl-C ends the run; the
+command then prints the figures so far.`,
   exitCodes: [
     "it was measured, and all checks have passed",
-    "it was not, or a system did something else than the handlers say",
+    "it was not measured, or a system did something else than the handlers say",
     "wrong usage, or a radical.bench.ts that can't be used",
   ],
   examples: [
@@ -84,7 +84,7 @@ type BenchOptions = Values<typeof BENCH.options>;
 export const benchCommand: Subcommand = subcommand(BENCH, (options) => reported(options, () => run(options)));
 
 async function run(options: BenchOptions): Promise<void> {
-  // What measures is large: other commands do without.
+  // The code of the measurement is large, and other commands do without it.
   const { buildForBenchmark } = await import("../bench/measurement.ts");
   const { durationMs, runApplication } = await import("../bench/application-run.ts");
   const { ResultBuilder } = await import("../bench/result-builder.ts");
@@ -95,7 +95,8 @@ async function run(options: BenchOptions): Promise<void> {
   const terminal = createTerminal({ quiet: json });
   const systems = SYSTEMS.filter((system) => options.systems.split(",").includes(system));
   const unknown = options.systems.split(",").find((name) => !systems.some((system) => system === name));
-  if (unknown !== undefined) throw wrong(`--systems names "${unknown}"`, `there are: ${SYSTEMS.join(", ")}`);
+  if (unknown !== undefined)
+    throw wrong(`The system "${unknown}" of --systems does not exist.`, `Name some of ${SYSTEMS.join(", ")}.`);
   const locations: readonly Location[] =
     options.location.length === 0
       ? PAPER_LOCATIONS
@@ -105,13 +106,15 @@ async function run(options: BenchOptions): Promise<void> {
         });
   const { quick, seed, zipf, rate: arrivalsPerSecond } = options;
   const requests = Math.ceil(options.requests / (quick ? 5 : 1));
-  if (arrivalsPerSecond === 0) throw wrong("nothing would be asked for", "see --rate");
+  if (arrivalsPerSecond === 0)
+    throw wrong("The rate is 0, so there would be no requests.", "Give --rate a number above 0.");
   const leastMs = Object.fromEntries(options.least.map((text) => pairOf("--least", text)));
 
   const project = await loadProject(options.project);
   const built = await terminal.during("Building", buildForBenchmark(project));
   for (const handler of Object.keys(leastMs)) {
-    if (built.app.manifest.handlers[handler] === undefined) throw wrong(`--least names "${handler}"`, "name a handler");
+    if (built.app.manifest.handlers[handler] === undefined)
+      throw wrong(`The handler "${handler}" of --least does not exist.`, "Name a handler of the application.");
   }
   const plan = {
     application: project.config.name,
@@ -171,7 +174,8 @@ function storageOf(address: string | null): MeasurementOptions["storage"] {
 
 function pairOf(option: string, text: string): readonly [name: string, ms: number] {
   const [, name, ms] = /^([\w-]+)=(\d+(?:\.\d+)?)$/.exec(text) ?? [];
-  if (name === undefined) throw wrong(`${option} "${text}" is not like far=146`, "a name, and milliseconds");
+  if (name === undefined)
+    throw wrong(`${option} must be a name and milliseconds, like far=146, and is "${text}".`, "Correct it.");
   return [name, Number(ms)];
 }
 

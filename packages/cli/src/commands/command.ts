@@ -1,4 +1,4 @@
-/** What all commands share: the option that names the project, and the way an error is told. */
+/** Parts of all commands: the option that names the project, and the words about an error. */
 import type { Option } from "@radical/command-line";
 import { CommandError, EXIT_FAILED, messageOf } from "../command-error.ts";
 import type { StepsOutcome } from "../deploy/steps.ts";
@@ -32,8 +32,8 @@ export async function reported(
 }
 
 /**
- * Runs a command that changes things by steps. What it throws, it throws before. Ctrl-C or SIGTERM breaks it off, so that it
- * can say what it has done; another one ends it at once.
+ * Runs a command that changes things by steps. It throws only before the first step. Ctrl-C or SIGTERM breaks it off, so that
+ * it can report its steps; a second one ends it at once.
  */
 export async function interruptible(
   options: Pick<CommonOptions, "json">,
@@ -41,11 +41,11 @@ export async function interruptible(
 ): Promise<void> {
   const { signal, stopListening } = untilSignal();
   signal.addEventListener("abort", () => {
-    createTerminal({ quiet: options.json }).note("stopping: what is under way is given up");
+    createTerminal({ quiet: options.json }).note("Stopping: the step under way is given up.");
   });
   await reported(options, () => run(signal), "Nothing was changed.");
   stopListening();
-  // What was given up would be waited for.
+  // Node would wait for the step that was given up.
   if (signal.aborted) process.exit();
 }
 
@@ -57,7 +57,7 @@ export function commandLine(): string {
   return ["radical", ...args].join(" ");
 }
 
-/** What was done, and in what state things are, for programs. */
+/** The steps that were done, and the state of things, for programs. */
 export function unfinishedJson(outcome: Exclude<StepsOutcome, { readonly kind: "done" }>): object {
   const { reports: steps } = outcome;
   if (outcome.kind === "stopped") return { steps, next: outcome.next.name, state: outcome.next.ifFailed };
@@ -71,7 +71,7 @@ export function reportError(error: unknown, json: boolean, state?: string): void
   process.exitCode = known?.exitCode ?? EXIT_FAILED;
   const code = known?.code ?? "internal_error";
   const message = known?.message ?? (error instanceof Error ? (error.stack ?? error.message) : messageOf(error));
-  const hint = known?.hint ?? "this is a fault of Radical: please report it";
+  const hint = known?.hint ?? "This is a fault of Radical: please report it.";
   if (json) {
     print(JSON.stringify({ error: { code, message, hint }, ...(state === undefined ? {} : { state }) }));
     return;

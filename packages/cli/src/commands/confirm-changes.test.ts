@@ -22,7 +22,7 @@ test("where nobody can be asked, nothing is changed, and the error says what to 
   await expect(confirmChanges(planned, { plan: false, yes: false }, terminal)).rejects.toMatchObject({
     code: "not_confirmed",
     exitCode: 2,
-    message: "nobody can be asked whether to make 1 change: this is no terminal",
+    message: "The command must ask whether to make 1 change, and can't: this is not a terminal.",
   });
 });
 
@@ -32,7 +32,7 @@ test("what can't be taken back is asked by its name, of nobody but a person", as
   await expect(confirmByName("shop-staging", { plan: false, yes: false }, terminal)).rejects.toMatchObject({
     code: "not_confirmed",
     exitCode: 2,
-    message: "nobody can be asked whether to remove shop-staging: this is no terminal",
-    hint: "give --yes to do it, or --plan to see it only",
+    message: "The command must ask whether to remove shop-staging, and can't: this is not a terminal.",
+    hint: "Give --yes to do it, or --plan only to see it.",
   });
 });

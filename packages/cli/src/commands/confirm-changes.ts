@@ -28,15 +28,15 @@ export async function confirmByName(name: string, options: ConfirmOptions, termi
   return typeof answer === "boolean" ? answer : answer.trim() === name;
 }
 
-/** What the options say, or what somebody types. */
+/** The answer of the options, or else the one that somebody types. */
 async function answerTo(question: string, { plan, yes }: ConfirmOptions, whether: string): Promise<boolean | string> {
   if (plan) return false;
   if (yes) return true;
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
     throw new CommandError(
       "not_confirmed",
-      `nobody can be asked ${whether}: this is no terminal`,
-      "give --yes to do it, or --plan to see it only",
+      `The command must ask ${whether}, and can't: this is not a terminal.`,
+      "Give --yes to do it, or --plan only to see it.",
       { exitCode: EXIT_USAGE },
     );
   }

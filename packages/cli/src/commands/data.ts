@@ -170,9 +170,9 @@ export const dataCommand: Program = {
         }),
     ),
   ],
-  notes: `Works on the data of radical dev, whether that runs or not, or on the storage that --storage names. All that is written goes
-through the LVI server: the one that runs, or one that is started for as long as it takes. So a write is an execution like
-any other, and caches find out.
+  notes: `Works on the data of radical dev, whether that runs or not, or on the storage that --storage names. All writes go through the
+LVI server. If none runs, the command starts one and stops it afterwards. So a write is an execution like any other, and caches
+learn of it.
 
 An item is a line of JSON: {"table": "users", "key": "ann", "value": {"name": "Ann"}}. Values are checked against the types
 of the handlers' tables.`,

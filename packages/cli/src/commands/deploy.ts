@@ -61,8 +61,8 @@ const DEPLOY = {
     json: { kind: "flag", words: "print the result as JSON" },
   },
   notes: `Checks the handlers, the credentials and the limits of both clouds, shows what would change, asks, and then: primary →
-module registered there → Worker uploaded beside the one that serves → a request through it → it serves. Run again it
-changes nothing; after a failure it goes on where it was. docs/deploy.md tells it in full.
+module registered there → Worker uploaded beside the one that serves → a request through it → it serves. A second
+run changes nothing. After a failure the next run goes on at the step that failed: docs/deploy.md.
 
 Credentials: \`npx wrangler login\` or CLOUDFLARE_API_TOKEN, and those of AWS as its SDK finds them; with --primary the key of
 that server in RADICAL_KEYS.`,

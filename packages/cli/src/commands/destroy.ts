@@ -32,7 +32,8 @@ const DESTROY = {
     json: { kind: "flag", words: "print the result as JSON" },
   },
   notes: `Shows what would be removed, and asks for the name of the deployment before it does it. The tables with what the application has
-stored stay unless --tables is given, and so does a primary of your own. Broken off, it goes on where it was when it is run again.`,
+stored stay unless --tables is given, and so does a primary of your own. If it was interrupted, run it again: it goes on where it
+was.`,
   examples: [
     ["radical destroy --plan", "what would be removed, and what stays"],
     ["radical destroy --env staging", "asks"],

@@ -70,8 +70,8 @@ const DEV = {
 cache for each location. A request's header x-radical-location chooses the location; without it the first one serves.
 The round trips are simulated between each location and the LVI server; requests to the port itself are not delayed.
 
-A location is NAME=MS, NAME=MS±MS with jitter, NAME=MS/PERCENT% with loss, or both: NAME=MS±MS/PERCENT%. Instead of ±
-there is +-. What is lost is sent again, as by TCP.
+A location is NAME=MS, NAME=MS±MS with jitter, NAME=MS/PERCENT% with loss, or both: NAME=MS±MS/PERCENT%. You can
+write +- for ±. A lost message is sent again, as by TCP.
 
 Faults can be switched while it runs: in a terminal by keys, which ? shows, and by HTTP on the same port.`,
   examples: [
@@ -168,7 +168,11 @@ async function stopAll(server: DevServer | null): Promise<void> {
     reportError(
       error instanceof CommandError
         ? error
-        : new CommandError("stop_failed", String(error), "the next radical dev ends what is left"),
+        : new CommandError(
+            "stop_failed",
+            String(error),
+            "Start radical dev again: it ends the processes that are left.",
+          ),
       false,
     );
     process.exit(EXIT_FAILED);
@@ -189,7 +193,7 @@ function firstSignal(): Promise<void> {
 function parentEnded(): Promise<void> {
   const parent = process.ppid;
   return new Promise((resolve) => {
-    // Started by hand, a parent that goes is no reason to stop: `radical dev &` and the terminal closed.
+    // Started by hand, it goes on when its parent ends: `radical dev &`, and the terminal closed.
     if (process.env["npm_lifecycle_event"] === undefined) return;
     if (parent === 1 && !isScriptRunner(1)) resolve();
     const timer = setInterval(() => {

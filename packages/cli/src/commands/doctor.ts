@@ -25,14 +25,19 @@ const DOCTOR = {
     url: { kind: "text", placeholder: "origin", words: "where it is reached (default: as it is deployed)" },
     json: { kind: "flag", words: "print all that was looked at as JSON" },
   },
-  notes: `Says nothing if all is well. Else a line for each problem, with what to do.
+  notes: `Prints a line for each problem, with the remedy. If all is well, it is silent.
 
-Looked at: the version of Node; the port of radical dev; and, of radical dev if that runs in the project, or of the deployment
-that is named: the LVI server (reached, takes the key, leads), the one that stands by, the clock of this machine beside theirs,
-each location's round trip to the primary, whether the primary has what the locations run, and how long writers wait for read
-leases. With --env all of it is found by
-the names of the environment; and looked at is also who may deploy at Cloudflare and at AWS, their clocks, the Worker, the tables
-and what else was made at AWS. Of a deployment's locations only the one is seen that a request from here arrives at.`,
+On this machine it checks the version of Node and the port of radical dev. Then it checks radical dev, if that runs in the
+project, or else the deployment that you name:
+  the LVI server: it can be reached, takes the key, and leads; and the server that stands by
+  the clock of this machine beside theirs
+  the round trip of each location to the primary
+  the primary has the module that the locations run
+  how long writers wait for read leases
+
+With --env it finds all of that by the names of the environment. It also checks the logins at Cloudflare and AWS, their clocks,
+the Worker, the tables, and the other parts at AWS. Of a deployment's locations it sees only the one that requests from here
+arrive at.`,
   exitCodes: ["all is well", "there are problems", "wrong usage"],
   examples: [
     ["radical doctor", "this machine, and radical dev if it runs"],
@@ -66,9 +71,14 @@ async function run(options: DoctorOptions): Promise<void> {
 async function named(project: Project, options: DoctorOptions): Promise<Deployment | null> {
   const { env, primary, region, url } = options;
   if (url !== null && !URL.canParse(url)) {
-    throw new CommandError("usage", `--url "${url}" is no URL`, "for example --url https://app.example.com", {
-      exitCode: EXIT_USAGE,
-    });
+    throw new CommandError(
+      "usage",
+      `--url must be a URL, and is "${url}".`,
+      "Give for example --url https://app.example.com.",
+      {
+        exitCode: EXIT_USAGE,
+      },
+    );
   }
   if (env !== null) {
     const { lookAtDeployment } = await import("../operate/doctor/deployment.ts");

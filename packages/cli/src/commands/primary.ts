@@ -18,7 +18,7 @@ const PRIMARY = {
   radical-lvi-server.service       a unit of systemd, for the folder in /opt/radical
   Dockerfile                       an image of the folder
 
-How both are used: docs/operations.md, "A server of your own". Where it is then reached is what deploy is told: --primary <url>.`,
+docs/operations.md, "A server of your own", shows how to use both. Then give radical deploy its address: --primary <url>.`,
   examples: [
     ["radical primary --out primary"],
     ["radical primary --out primary && docker build --tag my-primary primary"],

@@ -44,17 +44,18 @@ const RECORD = {
     whole: { kind: "flag", words: "redact nothing: passwords and whatever users have sent are recorded as they are" },
     json: { kind: "flag", words: "print the result as JSON" },
   },
-  notes: `Writes an execution a line: handler, arguments, time, seed and caller, what it read, its outcome, what it wrote, its fuel.
-Of radical dev, if that runs in the project, of the deployment of the environment --env, or of the LVI server that is named. Ctrl-C ends it; what was recorded stays.
+  notes: `Writes one line for each execution: handler, arguments, time, seed, caller, reads, outcome, writes and fuel. The executions are
+those of radical dev, if that runs in the project, of the deployment of the environment --env, or of the LVI server that
+--primary names. Ctrl-C ends it, and keeps the lines so far.
 
 The LVI server of a deployment redacts what it sends, before it leaves. Each text gets a pseudonym of its length, the same
-wherever it stands, in keys of items too. Numbers become 0 unless a key has them, and the seed is another one. The handler is
-run again on that, so its outcome and writes have nothing of it either. An execution that then reads other items is left out.
+wherever it stands, in keys of items too. Numbers become 0 unless a key has them, and the seed is another one. The handler runs
+again on these values, so its outcome and writes are redacted too. An execution that then reads other items is left out.
 --redact redacts the named fields alone: all else, keys of items included, is recorded as it is. --whole redacts nothing.
-Of radical dev, on this machine, nothing is redacted unless it is asked for.`,
+Executions of radical dev, on this machine, are recorded as they are, unless --redact names fields.`,
   exitCodes: [
-    "it was recorded: as many as were asked for, or until Ctrl-C",
-    "it was not: the server was not reached, or has ended it; or a run here differed from what the server knows",
+    "it recorded as many executions as you asked for, or until Ctrl-C",
+    "the server could not be reached, or has ended the recording, or a run here differed from what the server knows",
     "wrong usage",
   ],
   examples: [
@@ -109,7 +110,7 @@ async function run(options: RecordOptions): Promise<void> {
 /** All by default; on this machine, of `radical dev`, nothing. */
 function redactionOf({ redact: names, whole, env, primary }: RecordOptions): RedactionQuestion {
   if (whole && names.length > 0)
-    throw new CommandError("usage", "--whole and --redact contradict each other", "give one of them", {
+    throw new CommandError("usage", "--whole and --redact contradict each other.", "Give one of them.", {
       exitCode: EXIT_USAGE,
     });
   if (names.length === 0) return whole || (env === null && primary === null) ? [] : "all";
@@ -117,7 +118,7 @@ function redactionOf({ redact: names, whole, env, primary }: RecordOptions): Red
     return checkRedaction(names);
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error;
-    throw new CommandError("usage", `--redact: ${error.message}`, "see radical record --help", {
+    throw new CommandError("usage", `--redact: ${error.message}`, "radical record --help shows how it is used.", {
       exitCode: EXIT_USAGE,
     });
   }

@@ -7,6 +7,7 @@ import { buildApp, framesOf } from "../build/build-app.ts";
 import { startCompiler } from "../build/compile.ts";
 import { CommandError, EXIT_FAILED, EXIT_USAGE, messageOf } from "../command-error.ts";
 import { loadProject } from "../config/load-config.ts";
+import { type ChangedField, changedFields } from "../replay/changed-fields.ts";
 import type { Difference } from "../replay/differences.ts";
 import { type Recorded, recordOfLine, RecordProblem } from "../replay/record-line.ts";
 import { type DifferingExecution, isSame, type LoggingExecution, logsOther, replay } from "../replay/replay.ts";
@@ -15,13 +16,18 @@ import { PROJECT, reported } from "./command.ts";
 
 /** Most executions that are shown to people. */
 const MAX_SHOWN = 20;
+/** Most fields of one difference that are shown to people. */
+const MAX_FIELDS_SHOWN = 10;
 const MAX_VALUE_SHOWN = 200;
+const NAME_A_RECORDING = "Name a file that radical record has written.";
+/** Characters that are the same, before the first one that differs in a value that is too long to be shown. */
+const SAME_SHOWN = 40;
 
 const REPLAY = {
   name: "replay",
   words: "run recorded executions in this build, and tell what is different",
   options: {
-    file: { kind: "operand", words: "what radical record has written; -: standard input" },
+    file: { kind: "operand", words: "a file that radical record has written; -: standard input" },
     project: PROJECT,
     handler: {
       kind: "list",
@@ -35,17 +41,18 @@ const REPLAY = {
       most: 999_999,
       fraction: true,
       unit: "percent",
-      words: "how much more fuel is no difference",
+      words: "how much more fuel an execution may take",
     },
     log: { kind: "flag", words: "show what the handlers log" },
     json: { kind: "flag", words: "print the result as JSON" },
   },
-  notes: `Builds the handlers and runs each recorded execution in them, on exactly what it read then, with its arguments, time, seed and
-caller. Told is what is different: the outcome (result, abort or trap), writes, an item that was not read then, fuel beyond the
-tolerance. Nothing is said, and nothing is written anywhere, if nothing is. No server is needed.
+  notes: `Builds the handlers and runs each recorded execution in them, with its arguments, time, seed and caller, and on exactly the items
+that it read then. These are differences: another outcome (result, abort or trap), another write, a read of an item that was not
+read then, and fuel beyond the tolerance. Each line has a field by its path: result.posts[3].text: "a" → "b". Without differences
+the command is silent. It needs no server, and writes nothing.
 
---log shows the lines that each execution logs: - marks one that it logged when it was recorded, + one in its place. Other lines
-are no difference.`,
+--log shows the lines that each execution logs. A - marks a line that it logged when it was recorded, and a + a line that it logs now.
+Other lines are not a difference.`,
   exitCodes: [
     "no differences",
     "there are differences, or the handlers do not build",
@@ -76,7 +83,11 @@ async function run(options: ReplayOptions): Promise<void> {
     const { app, report } = await buildApp(project, compiler, { bundle: false, colours: terminal.colours });
     if (app === null) {
       const frames = framesOf(report, "error").join("\n\n");
-      throw new CommandError("build_failed", `the handlers have errors\n\n${frames}`, "correct them: nothing was run");
+      throw new CommandError(
+        "build_failed",
+        `The handlers have errors, so nothing was run.\n\n${frames}`,
+        "Correct them.",
+      );
     }
     const { differing, logging } = replay(app.content, records, percent / 100);
     if (differing.length > 0) process.exitCode = EXIT_FAILED;
@@ -95,7 +106,7 @@ async function read(file: string): Promise<string> {
   try {
     return file === "-" ? await textOf(process.stdin) : await readFile(file, "utf8");
   } catch (error) {
-    throw wrongUse(`${file} can't be read: ${messageOf(error)}`, "name what radical record has written");
+    throw wrongUse(`${file} can't be read: ${messageOf(error)}`, NAME_A_RECORDING);
   }
 }
 
@@ -106,11 +117,11 @@ function recordsOf(text: string, file: string): readonly Recorded[] {
       return [recordOfLine(line)];
     } catch (error) {
       if (!(error instanceof RecordProblem)) throw error;
-      throw wrongUse(`${file}:${index + 1} ${error.message}`, "name what radical record has written");
+      throw wrongUse(`${file}:${index + 1} ${error.message}`, NAME_A_RECORDING);
     }
   });
-  // A test of nothing would pass for ever.
-  if (records.length === 0) throw wrongUse(`${file} holds no records`, "record some: radical record");
+  // A test of nothing would always pass.
+  if (records.length === 0) throw wrongUse(`${file} holds no records.`, "Record some with radical record.");
   return records;
 }
 
@@ -129,7 +140,7 @@ function tellOfOther(count: number, terminal: Terminal): void {
   terminal.note(terminal.style("dim", note));
 }
 
-/** Of the mark and the level of a line. */
+/** The width of the mark and the level of a line. */
 const MARK_WIDTH = 9;
 
 /** The lines of an execution, beside those that it logged when it was recorded. */
@@ -164,29 +175,58 @@ export function differingLines(
   { style }: Terminal,
 ): readonly string[] {
   const head = `${style("bold", terminalText(handler))} ${style("dim", terminalText(execution))}`;
-  return [head, ...differences.map((difference) => `  ${terminalText(words(difference))}`)];
+  return [head, ...differences.flatMap(words).map((line) => `  ${terminalText(line)}`)];
 }
 
-function words(difference: Difference): string {
+function words(difference: Difference): readonly string[] {
   switch (difference.kind) {
     case "handler_gone":
-      return "the handler is gone";
+      return ["the handler is gone"];
     case "read_outside":
-      return `reads ${readWords(difference.unit)}, which it did not read`;
+      return [`reads ${readWords(difference.unit)}, which it did not read`];
     case "outcome":
-      return `outcome: ${shortened(difference.was)} → ${shortened(difference.is)}`;
+      return outcomeWords(difference.was, difference.is);
     case "write": {
       const { unit, was, is } = difference;
-      if (was === null) return `writes ${unit}, which it did not write: ${shortened(is!)}`;
-      return is === null
-        ? `does not write ${unit} (was ${shortened(was)})`
-        : `writes ${unit}: ${shortened(was)} → ${shortened(is)}`;
+      if (was === null) return [`writes ${unit}, which it did not write: ${shortened(is!)}`];
+      if (is === null) return [`does not write ${unit} (was ${shortened(was)})`];
+      const written = `writes ${unit}: `;
+      return fieldLines(changedFields("", was, is), (path) => `${written}${path}`) ?? [`${written}${change(was, is)}`];
     }
     case "fuel":
-      return `fuel: ${difference.was} → ${difference.is}, ${Math.round((difference.is / difference.was - 1) * 100)} % more`;
+      return [
+        `fuel: ${difference.was} → ${difference.is}, ${Math.round((difference.is / difference.was - 1) * 100)} % more`,
+      ];
     case "not_run":
-      return `could not be run: ${difference.reason}`;
+      return [`could not be run: ${difference.reason}`];
   }
+}
+
+/** Outcomes of one kind by their fields, others whole. */
+function outcomeWords(was: string, is: string): readonly string[] {
+  const fields = changedFields("", was, is);
+  const { kind } = JSON.parse(was) as { readonly kind: string };
+  const isWhole = fields?.some(({ path }) => path === "kind" || path === "cbor");
+  const named = (path: string): string => (kind === "result" ? path.replace("value", "result") : `${kind}.${path}`);
+  return fieldLines(isWhole === true ? null : fields, named) ?? [`outcome: ${change(was, is)}`];
+}
+
+function fieldLines(fields: readonly ChangedField[] | null, named: (path: string) => string): readonly string[] | null {
+  if (fields === null) return null;
+  const lines = fields
+    .slice(0, MAX_FIELDS_SHOWN)
+    .map(({ path, was, is }) => `${named(path)}${path === "" ? "" : ": "}${change(was ?? "absent", is ?? "absent")}`);
+  const left = fields.length - MAX_FIELDS_SHOWN;
+  return left > 0 ? [...lines, `${named("…")} and ${counted(left, "more field")}; --json has the whole values`] : lines;
+}
+
+/** Values that are too long from shortly before the first character that differs. */
+function change(was: string, is: string): string {
+  if (was.length <= MAX_VALUE_SHOWN && is.length <= MAX_VALUE_SHOWN) return `${was} → ${is}`;
+  let same = 0;
+  while (same < was.length && was[same] === is[same]) same++;
+  const from = Math.max(0, same - SAME_SHOWN);
+  return [was, is].map((text) => (from === 0 ? "" : "…") + shortened(text.slice(from))).join(" → ");
 }
 
 function readWords(unit: UnitId): string {

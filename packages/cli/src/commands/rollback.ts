@@ -38,8 +38,8 @@ const ROLLBACK = {
     },
     json: { kind: "flag", words: "print the result as JSON" },
   },
-  notes: `The primary gets the module of that version again if it has collected it; then the version answers a request, and then it
-serves. Data stays as it is.`,
+  notes: `If the primary has collected the module of that version, it gets the module again. Then the version answers one request, and
+then it serves. Data stays as it is.`,
   examples: [
     ["radical rollback", "to the version that served before"],
     ["radical rollback 20261121-141503-3fa9", "as `radical deployments` names it, or the id of a version"],

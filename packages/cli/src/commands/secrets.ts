@@ -94,15 +94,16 @@ export const secretsCommand: Program = {
         name: "rotate-keys",
         words: "replace the key that locations sign with, while everything runs",
         options: ROTATE,
-        notes: `At AWS: a fresh key beside the old one, 90 seconds for both machines to read it, a version of the Worker that signs with it, and two
-minutes later the old key is dropped. No request fails. Broken off, it goes on where it was when it is run again.`,
+        notes: `At AWS it puts a new key beside the old one, and gives both machines 90 seconds to read it. Then a version of the Worker signs with
+the new key, and two minutes later the old key goes. No request fails. If it was interrupted, run it again: it goes on where it was.`,
         examples: [["radical secrets rotate-keys"], ["radical secrets rotate-keys --env staging --yes"]],
       },
       (options) => interruptible(options, (signal) => rotate(options, signal)),
     ),
   ],
-  notes: `Secrets of your own Worker (docs/worker.md) are variables of its environment. They are kept by Cloudflare and can't be read back; a
-deployment keeps them. A value is asked for, or read from standard input, and never shown. It serves at once.`,
+  notes: `Secrets of your own Worker (docs/worker.md) are variables of its environment. Cloudflare keeps them, through deployments too, and
+nobody can read them back. The command asks for a value, or reads it from standard input, and never shows it. A new value serves
+at once.`,
   examples: [
     ["radical secrets list"],
     ["radical secrets set SESSION_SECRET", "asks for the value"],

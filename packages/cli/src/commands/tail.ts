@@ -42,13 +42,13 @@ const TAIL = {
     },
     json: { kind: "flag", words: "one JSON object for each line" },
   },
-  notes: `Lines of the locations and of the LVI server, in the order in which they arrive here, each marked with its half; the edge's name
-their location. Connections that are lost are made again. Ctrl-C ends it.
+  notes: `Shows lines of the locations and of the LVI server, in the order in which they arrive here. Each begins with its half, edge or
+primary, and a line of the edge names its location. A lost connection is made again. Ctrl-C ends it.
 
-Of radical dev, if that runs in the project; or of the deployment of the environment --env, with both servers of its primary; or
-of the LVI server that --primary names and the Worker that --worker names. A Worker is listened to by wrangler (logged in, or
-CLOUDFLARE_API_TOKEN).`,
-  exitCodes: ["it was ended", "a half could not be listened to", "wrong usage"],
+The lines are those of radical dev, if that runs in the project; or those of the deployment of the environment --env, with both
+servers of its primary; or those of the LVI server that --primary names and the Worker that --worker names. wrangler listens to
+the Worker, so it must be logged in, or have CLOUDFLARE_API_TOKEN.`,
+  exitCodes: ["it was ended", "the command could not listen to a half", "wrong usage"],
   examples: [
     ["radical tail", "radical dev of this project"],
     ["radical tail --handler follow --errors"],

@@ -22,8 +22,8 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
   if (typeof config !== "object" || config === null || Array.isArray(config)) {
     throw new CommandError(
       "config_invalid",
-      `${file} must export an object by default, not ${described(config)}`,
-      'write `export default defineConfig({ name: "my-app" })`',
+      `${file} must export an object by default, and exports ${described(config)}.`,
+      'Write `export default defineConfig({ name: "my-app" })`.',
       { exitCode: EXIT_USAGE },
     );
   }
@@ -34,7 +34,7 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
     problemsOf(config, error.issues)
       .map((problem) => `${file}: ${problem}`)
       .join("\n"),
-    "correct the fields named above",
+    "Correct the fields that the message names.",
     { exitCode: EXIT_USAGE },
   );
 }

@@ -13,7 +13,7 @@ export interface Project {
   readonly config: ResolvedConfig;
 }
 
-/** Loads the project in `directory`. Throws a CommandError that says what is wrong with its config. */
+/** Loads the project in `directory`. Throws a CommandError about a config that it can't use. */
 export async function loadProject(directory: string): Promise<Project> {
   const root = resolve(directory);
   const file = join(root, CONFIG_FILE);
@@ -21,8 +21,8 @@ export async function loadProject(directory: string): Promise<Project> {
   if (found === null) {
     throw new CommandError(
       "config_not_found",
-      `there is no ${CONFIG_FILE} in ${root}`,
-      "run this in the folder of a Radical application, name it with --project, or make one with `npm create radical-app`",
+      `The folder ${root} has no ${CONFIG_FILE}.`,
+      "Run this in the folder of a Radical application, name it with --project, or make one with `npm create radical-app`.",
       { exitCode: EXIT_USAGE },
     );
   }
@@ -35,8 +35,8 @@ export async function loadProject(directory: string): Promise<Project> {
       "config_invalid",
       `${CONFIG_FILE} can't be loaded: ${messageOf(error)}`,
       isMissingPackage(error)
-        ? "install what the application depends on, in its folder: `npm install`"
-        : "correct the file named above",
+        ? "Install the dependencies of the application, in its folder: `npm install`."
+        : "Correct the file that the message names.",
       {
         exitCode: EXIT_USAGE,
         cause: error,
@@ -46,7 +46,7 @@ export async function loadProject(directory: string): Promise<Project> {
   return { root, config: resolveConfig(module.default, CONFIG_FILE) };
 }
 
-/** What the file imports is not installed. */
+/** A package that the file imports is not installed. */
 function isMissingPackage(error: unknown): boolean {
   const isMissing = error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
   return isMissing && error.message.startsWith("Cannot find package ");

@@ -92,7 +92,7 @@ export async function readUserConfig(project: string, environment: string | null
       throw new CommandError(
         "wrangler_config_invalid",
         `${file} can't be read: ${answer.words}`,
-        "correct it: `npx wrangler deploy --dry-run` shows the same",
+        "Correct it: `npx wrangler deploy --dry-run` shows the same.",
         { exitCode: EXIT_USAGE },
       );
   }
@@ -138,7 +138,7 @@ export function checkUserConfig({ file, config }: UserConfig, application: Appli
   throw new CommandError(
     "wrangler_config_conflict",
     `${file} contradicts what Radical needs:\n${problems.map((problem) => `  ${problem}`).join("\n")}`,
-    `correct ${file}; what Radical adds is described in docs/deploy.md`,
+    `Correct ${file}: docs/deploy.md describes the parts that Radical adds.`,
     { exitCode: EXIT_USAGE },
   );
 }

@@ -143,8 +143,8 @@ export class DataModule {
     if (response.status >= 500) return text;
     throw new CommandError(
       "not_written",
-      `the LVI server refused the request: ${text}`,
-      "see --server and RADICAL_KEYS",
+      `The LVI server refused the request: ${text}`,
+      "Check --server and RADICAL_KEYS.",
     );
   }
 }

@@ -64,10 +64,10 @@ export async function withServer<T>(
     if (orElse !== undefined) return orElse();
     throw new CommandError(
       "storage_in_use",
-      "an LVI server has this storage, and all that is written must go through it",
+      "An LVI server has this storage, and all writes must go through it.",
       place.isDev
-        ? "stop the program that runs it; radical data finds the server of radical dev by itself"
-        : "name it with --server <url>, and give RADICAL_KEYS its key; or stop it",
+        ? "Stop the program that runs it. Of radical dev the command finds the server by itself."
+        : "Name it with --server <url> and give RADICAL_KEYS its key, or stop it.",
     );
   }
   const server = await startOwn(storage, keys);
@@ -114,7 +114,7 @@ async function opened(address: StorageAddress, keys: KeyRing): Promise<Storage> 
     return await openStorage(address, { retentionMs: RETENTION_MS, hasher: keys.callHashes });
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
-    throw new CommandError("storage_failed", error.message, "see --storage, or what radical dev says of it", {
+    throw new CommandError("storage_failed", error.message, "Check --storage, or the messages of radical dev.", {
       cause: error,
     });
   }
@@ -154,8 +154,13 @@ async function startOwn(storage: Storage, keys: KeyRing): Promise<RunningServer>
       },
     });
   } catch (error) {
-    throw new CommandError("server_failed", `the LVI server did not start: ${messageOf(error)}`, "see above", {
-      cause: error,
-    });
+    throw new CommandError(
+      "server_failed",
+      `The LVI server did not start: ${messageOf(error)}`,
+      "The message above has the cause.",
+      {
+        cause: error,
+      },
+    );
   }
 }

@@ -20,14 +20,14 @@ test("a seed has its items by table and key", async () => {
 });
 
 test.each([
-  ["3", "is no JSON object"],
-  ["[]", "is no JSON object"],
-  ['{"counts": 3}', "counts is no JSON object"],
-  ['{"counts": "three"}', "counts is no JSON object"],
-  ['{"counts": [1]}', "counts is no JSON object"],
-  ['{"counts": null}', "counts is no JSON object"],
-  ['{"counts": {"": 1, "a": "\\ud800"}}', "key that none can be[^]*counts/a has text with a lone surrogate"],
-  ['{"counts": {', "is no JSON: "],
+  ["3", "is not a JSON object"],
+  ["[]", "is not a JSON object"],
+  ['{"counts": 3}', "counts is not a JSON object"],
+  ['{"counts": "three"}', "counts is not a JSON object"],
+  ['{"counts": [1]}', "counts is not a JSON object"],
+  ['{"counts": null}', "counts is not a JSON object"],
+  ['{"counts": {"": 1, "a": "\\ud800"}}', "has a wrong key[^]*counts/a has text with a lone surrogate"],
+  ['{"counts": {', "is not JSON: "],
 ])("%s is refused", async (text, message) => {
   await expect(seeded(text)).rejects.toMatchObject({
     name: "CommandError",

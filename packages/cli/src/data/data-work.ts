@@ -47,8 +47,8 @@ export async function get(table: string, key: string, options: DataOptions): Pro
   if (item === null || item === undefined)
     throw new CommandError(
       "no_such_item",
-      `there is no ${terminalText(`${table}/${key}`)}`,
-      `radical data list ${table} shows what there is`,
+      `The item ${terminalText(`${table}/${key}`)} does not exist.`,
+      `radical data list ${table} shows the items of the table.`,
     );
   const line = itemToJson({ table, key, value: item.value });
   print(options.json ? line : valueOf(line));
@@ -232,7 +232,7 @@ function seedFileOf(root: string): string {
   if (file !== undefined) return file;
   throw new CommandError(
     "no_seed",
-    `there is no ${SEED_FILES.join(" and no ")} in ${root}`,
+    `The folder ${root} has no ${SEED_FILES.join(" and no ")}.`,
     'write {"users": {"ann": {"name": "Ann"}}} to seed.json, or name another file: radical data seed <file>',
     { exitCode: EXIT_USAGE },
   );
@@ -301,7 +301,7 @@ export async function compiled(
   if (report.ok) return report;
   throw new CommandError(
     "build_failed",
-    `${framesOf(report, "error").join("\n\n")}\n\nthe handlers have errors, so the types of the tables are not known`,
+    `${framesOf(report, "error").join("\n\n")}\n\nThe handlers have errors, so the types of the tables are not known.`,
     hint,
   );
 }
@@ -319,7 +319,11 @@ function itemsOfLines(text: string, types: TableTypes, file: string): readonly D
 function itemsOfTree(text: string, types: TableTypes, file: string): readonly DataItem[] {
   const entries = (json: Json, what: string): [string, Json][] => {
     if (isObject(json)) return Object.entries(json);
-    throw new CommandError("invalid_items", `${what} is no JSON object`, 'write {"users": {"ann": {"name": "Ann"}}}');
+    throw new CommandError(
+      "invalid_items",
+      `${what} is not a JSON object.`,
+      'Write for example {"users": {"ann": {"name": "Ann"}}}',
+    );
   };
   const found = entries(readJson(text, file), file).flatMap(([table, items]) =>
     entries(items, `${file}: ${table}`).map(([key, value]) => ({ table, key, value })),
@@ -354,7 +358,7 @@ function collected<T>(
   throw new CommandError(
     "invalid_items",
     [...problems.slice(0, MAX_PROBLEMS), ...more].join("\n"),
-    "nothing was written",
+    "Correct them: nothing was written.",
   );
 }
 
@@ -364,7 +368,9 @@ function checked<T>(read: () => T): T {
     return read();
   } catch (error) {
     if (!(error instanceof ItemProblem)) throw error;
-    throw new CommandError("invalid_items", `it ${error.message}`, "nothing was written", { exitCode: EXIT_USAGE });
+    throw new CommandError("invalid_items", `The item ${error.message}.`, "Correct it: nothing was written.", {
+      exitCode: EXIT_USAGE,
+    });
   }
 }
 
@@ -373,9 +379,14 @@ function readJson(text: string, what: string): Json {
     return parseJson(text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw new CommandError("invalid_json", `${what} is no JSON: ${error.message}`, "nothing was written", {
-      exitCode: EXIT_USAGE,
-    });
+    throw new CommandError(
+      "invalid_json",
+      `${what} is not JSON: ${error.message}`,
+      "Correct it: nothing was written.",
+      {
+        exitCode: EXIT_USAGE,
+      },
+    );
   }
 }
 
@@ -383,7 +394,7 @@ async function readText(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (error) {
-    throw new CommandError("no_such_file", `${file} can't be read: ${String(error)}`, "name a file that is there", {
+    throw new CommandError("no_such_file", `${file} can't be read: ${String(error)}`, "Name a file that exists.", {
       exitCode: EXIT_USAGE,
       cause: error,
     });
@@ -406,7 +417,7 @@ function devPlace(stateFolder: string): Omit<DataPlace, "server"> {
 }
 
 function namedServer(url: string): DataServer {
-  if (!URL.canParse(url)) throw wrongOption(`--server "${url}" is no URL`);
+  if (!URL.canParse(url)) throw wrongOption(`--server must be a URL, and is "${url}".`);
   try {
     const [[id, secret] = []] = parseKeys(process.env["RADICAL_KEYS"] ?? "");
     return { url: url.replace(/\/+$/, ""), key: { id: id!, secret: Buffer.from(secret!).toString("hex") } };
@@ -417,5 +428,5 @@ function namedServer(url: string): DataServer {
 }
 
 function wrongOption(message: string): CommandError {
-  return new CommandError("usage", message, "see radical data --help", { exitCode: EXIT_USAGE });
+  return new CommandError("usage", message, "radical data --help shows how it is used.", { exitCode: EXIT_USAGE });
 }

@@ -151,15 +151,15 @@ test("a tuple has all of its values", () => {
 });
 
 test.each([
-  ["[]", /no JSON object/],
+  ["[]", /not a JSON object/],
   ['{"table":"users"}', /no "key"/],
   ['{"table":"users","key":"a"}', /needs a "value"/],
   ['{"table":"users","key":"a","value":{},"cbor":""}', /needs a "value"/],
   ['{"table":"users","key":"a","cbor":"/w=="}', /no value in its "cbor"/],
   ['{"table":"users","key":"a","cbor":"oA"}', /no base 64/],
   ['{"table":"users","key":"a","valu":1}', /field "valu"/],
-  ['{"table":"posts","key":"a","value":{}}', /table "posts", which no handler declares; there are: users/],
-  ['{"table":"users","key":"","value":{"name":"x"}}', /key that none can be/],
+  ['{"table":"posts","key":"a","value":{}}', /table "posts", which no handler declares. The tables are: users/],
+  ['{"table":"users","key":"","value":{"name":"x"}}', /has a wrong key/],
   ['{"table":"users","key":"a","value":{"name":1}}', /"value\.name" must be of type string/],
   ['{"table":"users","key":"a","value":{"name":"x","age":1}}', /unknown field "value\.age"/],
   ['{"table":"users","key":"a","value":{"name":"x","id":-1}}', /out of range for u64/],

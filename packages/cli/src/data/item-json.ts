@@ -48,7 +48,7 @@ export function itemToJson({ table, key, value }: DataItem): string {
 
 /** Throws an ItemProblem. */
 export function itemOfJson(json: Json, types: TableTypes): DataItem {
-  if (!isObject(json)) throw new ItemProblem("is no JSON object");
+  if (!isObject(json)) throw new ItemProblem("is not a JSON object");
   const { table, key, value, cbor, ...more } = json;
   const [unknown] = Object.keys(more);
   if (unknown !== undefined) throw new ItemProblem(`has a field "${unknown}"; the fields are table, key and value`);
@@ -70,11 +70,11 @@ export function itemOf(table: string, key: string, value: Uint8Array | Json, typ
 
 /** Throws an ItemProblem unless the table and the key may be. */
 export function checkPlace(table: string, key: string, types: TableTypes): void {
-  if (!isTableName(table)) throw new ItemProblem(`has the table name "${table}", which none can have`);
-  if (!isKey(key)) throw new ItemProblem(`has a key that none can be: it is text of 1 to ${MAX_KEY_BYTES} UTF-8 bytes`);
+  if (!isTableName(table)) throw new ItemProblem(`has the table name "${table}", which a table can't have`);
+  if (!isKey(key)) throw new ItemProblem(`has a wrong key: a key is text of 1 to ${MAX_KEY_BYTES} UTF-8 bytes`);
   if (types !== null && !Object.hasOwn(types.tables, table)) {
     const names = Object.keys(types.tables).toSorted().join(", ");
-    throw new ItemProblem(`has the table "${table}", which no handler declares; there are: ${names}`);
+    throw new ItemProblem(`has the table "${table}", which no handler declares. The tables are: ${names}`);
   }
 }
 
@@ -185,6 +185,17 @@ export function parseJson(text: string): Json {
   const reviver = (_name: string, value: unknown, context?: { readonly source?: string }): unknown =>
     typeof value === "number" ? new JsonNumber(context?.source ?? String(value)) : value;
   return JSON.parse(text, reviver) as Json;
+}
+
+/** The text that `parseJson` has read, without blanks between its parts. */
+export function jsonText(json: Json): string {
+  if (json instanceof JsonNumber) return json.source;
+  if (Array.isArray(json)) return `[${(json as readonly Json[]).map(jsonText).join(",")}]`;
+  if (isObject(json))
+    return `{${Object.entries(json)
+      .map(([name, value]) => `${JSON.stringify(name)}:${jsonText(value)}`)
+      .join(",")}}`;
+  return JSON.stringify(json);
 }
 
 /** As `JSON.parse` has it, but for integers that it would round: these are text. */

@@ -25,15 +25,17 @@ export function ownOrigins(urls: string): readonly string[] {
 }
 
 function originOf(url: string): string {
-  if (!URL.canParse(url)) throw usage(`--primary "${url}" is no URL`, "for example --primary https://lvi.example.com");
+  if (!URL.canParse(url))
+    throw usage(`--primary must be a URL, and is "${url}".`, "Give for example --primary https://lvi.example.com.");
   const { protocol, hostname, origin, pathname } = new URL(url);
   if (protocol !== "https:" && !(protocol === "http:" && isLoopbackName(hostname))) {
     throw usage(
-      `--primary ${url}: requests would go through the internet in plain text`,
-      "put the LVI server behind TLS and give its https:// URL",
+      `With --primary ${url} requests would go through the internet in plain text.`,
+      "Put the LVI server behind TLS, and give its https:// URL.",
     );
   }
-  if (pathname !== "/") throw usage(`--primary ${url} has a path`, `give its origin: --primary ${origin}`);
+  if (pathname !== "/")
+    throw usage(`--primary must be an origin, and ${url} has a path.`, `Give its origin: --primary ${origin}`);
   return origin;
 }
 
@@ -43,8 +45,8 @@ function firstKey(environment: NodeJS.ProcessEnv): DeploymentKey {
   const key = keyOf(text.split(SEPARATOR)[0]);
   if (key !== null) return key;
   throw usage(
-    text === "" ? `${KEYS_VARIABLE} is not set` : `${KEYS_VARIABLE} does not begin with <id>:<hex>`,
-    `set it as for the LVI server: locations sign with its first key`,
+    text === "" ? `${KEYS_VARIABLE} is not set.` : `${KEYS_VARIABLE} does not begin with <id>:<hex>.`,
+    "Set it as for the LVI server: locations sign with its first key.",
   );
 }
 

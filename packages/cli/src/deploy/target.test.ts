@@ -44,7 +44,7 @@ test("a primary of one's own is reached over TLS, with the first of its keys", (
 test.each([
   ["http://lvi.example.com", KEYS, /plain text/],
   ["https://lvi.example.com/path", KEYS, /has a path/],
-  ["lvi", KEYS, /is no URL/],
+  ["lvi", KEYS, /must be a URL/],
   ["https://lvi.example.com", {}, /RADICAL_KEYS is not set/],
   ["https://lvi.example.com", { RADICAL_KEYS: "main:xyz" }, /does not begin with/],
 ])("--primary %s is refused with the reason", (urls, environment, reason) => {

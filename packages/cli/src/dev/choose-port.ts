@@ -10,8 +10,8 @@ export const MAX_PORT_WAIT_MS = 5_000;
 const PORT_POLL_MS = 50;
 
 /**
- * The port that was asked for, or the configured one or else the next that is free. The first of them is waited for if
- * what held it is ending. Said before anything is built or started. Throws a CommandError.
+ * The port that the options name, or the configured one, or else the next that is free. It waits for the first of them, which
+ * an ending process may still hold. It is chosen before anything is built or started. Throws a CommandError.
  */
 export async function choosePort(
   host: string,
@@ -28,15 +28,15 @@ export async function choosePort(
     const error = await listenError(host, port);
     if (error === null) return port;
     if (error.code !== "EADDRINUSE") {
-      const message = `can't listen on ${host}:${port}: ${error.message}`;
-      throw new CommandError("port_in_use", message, "take another port, for example --port 8787", { cause: error });
+      const message = `radical dev can't listen on ${host}:${port}: ${error.message}`;
+      throw new CommandError("port_in_use", message, "Take another port, for example --port 8787.", { cause: error });
     }
   }
   const next = first + tried > 65_535 ? 8787 : first + tried;
   throw new CommandError(
     "port_in_use",
-    tried === 1 ? `port ${first} is in use` : `the ports ${first} to ${first + tried - 1} are in use`,
-    `stop what uses it, or take another one: radical dev --port ${next}`,
+    tried === 1 ? `Port ${first} is in use.` : `The ports ${first} to ${first + tried - 1} are in use.`,
+    `Stop the program that uses it, or take another port: radical dev --port ${next}`,
   );
 }
 

@@ -11,12 +11,12 @@ export async function jsonOf(request: IncomingMessage): Promise<unknown> {
   let length = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > MAX_BODY_BYTES) throw new CommandError("request_too_large", "the body is too large", "send less");
+    if (length > MAX_BODY_BYTES) throw new CommandError("request_too_large", "The body is too large.", "Send less.");
     chunks.push(chunk);
   }
   try {
     return JSON.parse(Buffer.concat(chunks).toString());
   } catch {
-    throw new CommandError("invalid_json", "the body is no JSON", 'send for example {"primaryDown": true}');
+    throw new CommandError("invalid_json", "The body is not JSON.", 'Send for example {"primaryDown": true}.');
   }
 }

@@ -176,10 +176,10 @@ async function readBindings(
   if (environment !== null && user?.environments.includes(environment) !== true)
     throw new CommandError(
       "usage",
-      `--env ${environment}: ${user === null ? "the project has no wrangler configuration" : `${user.file} has no environment of that name`}`,
+      `--env ${environment}: ${user === null ? "the project has no wrangler configuration" : `${user.file} has no environment of that name`}.`,
       user === null || user.environments.length === 0
-        ? "leave --env out"
-        : `name one of these: ${user.environments.join(", ")}`,
+        ? "Leave --env out."
+        : `Name one of these: ${user.environments.join(", ")}.`,
       { exitCode: EXIT_USAGE },
     );
   if (user === null) return null;
@@ -194,8 +194,8 @@ function locationsOf({ project, locations = project.config.dev.locations, centra
   if (locations.some(({ name }) => name === CENTRAL))
     throw new CommandError(
       "usage",
-      `there is a location "${CENTRAL}" already`,
-      "give it another name, or leave out --central",
+      `The application already has a location "${CENTRAL}".`,
+      "Give it another name, or leave out --central.",
       { exitCode: EXIT_USAGE },
     );
   return [...locations, { name: CENTRAL, roundTripMs: 0 }];

@@ -30,8 +30,8 @@ export async function loadDeploymentKey(stateFolder: string): Promise<Deployment
   if (parsed === null) {
     throw new CommandError(
       "key_invalid",
-      `${file} holds no deployment key`,
-      "remove the file: a new key is made at the next start",
+      `${file} does not hold a deployment key.`,
+      "Remove the file: the next start makes a new key.",
     );
   }
   return parsed;

@@ -62,29 +62,29 @@ export class FaultSwitches {
 
 /** `"all"`: of lists of locations. Throws a CommandError that names what is wrong. */
 export function readFaultChange(json: unknown, locations: readonly string[]): FaultChange {
-  if (typeof json !== "object" || json === null || Array.isArray(json)) throw wrong("the body must be a JSON object");
+  if (typeof json !== "object" || json === null || Array.isArray(json)) throw wrong("The body must be a JSON object.");
   const change: Record<string, unknown> = {};
   for (const [field, value] of Object.entries(json) as [string, unknown][]) {
     switch (field) {
       case "primaryDown":
       case "dropFollowups":
-        if (typeof value !== "boolean") throw wrong(`${field} must be true or false`);
+        if (typeof value !== "boolean") throw wrong(`${field} must be true or false.`);
         change[field] = value;
         break;
       case "killServer":
-        if (value !== true) throw wrong("killServer must be true");
+        if (value !== true) throw wrong("killServer must be true.");
         change[field] = value;
         break;
       case "partitioned":
       case "wipeCaches": {
         const named: unknown = value === "all" ? locations : value;
         if (!Array.isArray(named) || !named.every((name) => locations.includes(name as string)))
-          throw wrong(`${field} must be "all" or a list of locations, which are: ${locations.join(", ")}`);
+          throw wrong(`${field} must be "all" or a list of locations, which are: ${locations.join(", ")}.`);
         change[field] = named;
         break;
       }
       default:
-        throw wrong(`there is no "${field}"`);
+        throw wrong(`The field "${field}" does not exist.`);
     }
   }
   return change;
@@ -94,7 +94,7 @@ function wrong(message: string): CommandError {
   return new CommandError(
     "invalid_faults",
     message,
-    'send any of {"primaryDown": true, "partitioned": ["JP"], "dropFollowups": true, "wipeCaches": "all", "killServer": true}',
+    'Send any of {"primaryDown": true, "partitioned": ["JP"], "dropFollowups": true, "wipeCaches": "all", "killServer": true}',
     { exitCode: EXIT_USAGE },
   );
 }

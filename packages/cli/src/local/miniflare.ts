@@ -166,15 +166,15 @@ function notStarted(error: unknown, bindings: AppBindings | undefined): unknown 
   if (classes.length > 0 && CLASS_MISSING.test(line))
     return new CommandError(
       "worker_not_started",
-      `the application's own Worker does not export each class that ${bindings!.told.file} names: ${classes.join(", ")}`,
-      "export these classes of Durable Objects from the Worker's entry, or take their bindings out of the file",
+      `The application's own Worker does not export each class that ${bindings!.told.file} names: ${classes.join(", ")}.`,
+      "Export these classes of Durable Objects from the Worker's entry, or take their bindings out of the file.",
       { cause: error },
     );
   const thrown = (JSON.parse(line) as string).replace(/^.*?: Uncaught /, "").replace(/\n[^]*/, "");
   return new CommandError(
     "worker_not_started",
-    `the application's own Worker can't be started: ${thrown}`,
-    "correct what it does when it is loaded, outside of its functions",
+    `The application's own Worker can't be started: ${thrown}`,
+    "Correct the code that runs when it is loaded, outside of its functions.",
     { cause: error },
   );
 }

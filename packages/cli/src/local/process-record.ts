@@ -51,8 +51,8 @@ export async function claimStateFolder(stateFolder: string): Promise<Claim> {
     if (isRunning(running, earlier.owner) && earlier.owner.pid !== process.pid) {
       throw new CommandError(
         "already_running",
-        `another radical dev (process ${earlier.owner.pid}) runs in ${stateFolder}`,
-        "use that one, or stop it first",
+        `Another radical dev (process ${earlier.owner.pid}) runs in ${stateFolder}.`,
+        "Use that one, or stop it first.",
       );
     }
     for (const child of earlier.children) {

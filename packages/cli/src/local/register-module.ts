@@ -48,7 +48,7 @@ export async function putModule(
   if (response.ok) return;
   throw new CommandError(
     "module_refused",
-    `the LVI server refused the module: status ${response.status} ${await response.text()}`,
-    "stop radical dev and start it again",
+    `The LVI server refused the module: status ${response.status} ${await response.text()}`,
+    "Stop radical dev, and start it again.",
   );
 }

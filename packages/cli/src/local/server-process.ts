@@ -203,8 +203,8 @@ async function addressOf(child: Child): Promise<Address> {
   try {
     return { host: HOST, port: (await child.listening())["port"] as number };
   } catch (error) {
-    const message = `the LVI server did not start: ${messageOf(error)}`;
-    throw new CommandError("server_failed", message, "see its message above");
+    const message = `The LVI server did not start: ${messageOf(error)}`;
+    throw new CommandError("server_failed", message, "The message above has the cause.");
   }
 }
 

@@ -39,8 +39,8 @@ export async function primaryAddress(project: Project, named: string | null): Pr
   if (running !== null) return running;
   throw new CommandError(
     "no_primary",
-    "no radical dev runs here, and no LVI server is named",
-    "start radical dev, or name the server with --primary <url> and give RADICAL_KEYS its key",
+    "No radical dev runs here, and no LVI server is named.",
+    "Start radical dev, or name the server with --primary <url> and give RADICAL_KEYS its key.",
     { exitCode: EXIT_USAGE },
   );
 }
@@ -54,17 +54,17 @@ export async function runningPrimary({ root }: Project): Promise<PrimaryAddress 
 
 function originOf(url: string): string {
   if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return new URL(url).origin;
-  throw wrongUse(`--primary "${url}" is no URL`, "for example --primary https://lvi.example.com");
+  throw wrongUse(`--primary must be a URL, and is "${url}".`, "Give for example --primary https://lvi.example.com.");
 }
 
 /** Requests are signed with the first of the server's keys. */
 function keyOf(text: string): DeploymentKey {
-  if (text === "") throw wrongUse("RADICAL_KEYS is not set", "give it a key of that server: <id>:<hex>");
+  if (text === "") throw wrongUse("RADICAL_KEYS is not set.", "Give it a key of that server: <id>:<hex>");
   try {
     const [[id, secret] = []] = parseKeys(text);
     return { id: id!, secret: Buffer.from(secret!).toString("hex") };
   } catch (error) {
-    if (error instanceof KeysError) throw wrongUse(`RADICAL_KEYS: ${error.message}`, "give it as the server has it");
+    if (error instanceof KeysError) throw wrongUse(`RADICAL_KEYS: ${error.message}`, "Give it as the server has it.");
     throw error;
   }
 }

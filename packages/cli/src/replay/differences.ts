@@ -1,11 +1,11 @@
-/** What is different when a recorded execution runs again in another build. */
+/** The differences of a recorded execution when it runs again in another build. */
 import { encodeOutcome, type Outcome, type UnitId } from "@radical/protocol";
 import { outcomeToJson, type Recorded, shownValue } from "./record-line.ts";
 import type { RunAgain } from "./run-again.ts";
 
 export type Difference =
   | { readonly kind: "handler_gone" }
-  /** It reads what the recorded execution did not read: on what is there it can't be said what it does. */
+  /** It reads a unit that the recorded execution did not read, so the record can't say what it does. */
   | { readonly kind: "read_outside"; readonly unit: UnitId }
   /** Result, abort or trap, as JSON. */
   | { readonly kind: "outcome"; readonly was: string; readonly is: string }
@@ -14,7 +14,7 @@ export type Difference =
   | { readonly kind: "fuel"; readonly was: number; readonly is: number }
   | { readonly kind: "not_run"; readonly reason: string };
 
-/** What a run may take more whatever the tolerance: less than a call of the host. */
+/** The fuel that a run may take more at any tolerance: less than a call of the host. */
 const FREE_FUEL = 1_000;
 
 /** `fuelTolerance`: 0.1 is 10 % more than recorded. Less is never a difference. */

@@ -82,13 +82,13 @@ test("a record of before handlers had lines is one still", () => {
 });
 
 test.each([
-  ["nothing", "no JSON"],
-  ["[]", "no record of format"],
-  ['{"radicalRecord":2}', "no record of format"],
-  [recordToLine(RECORD).replace('"fuel":1234', '"fuel":"much"'), 'no right "fuel"'],
+  ["nothing", "is not JSON"],
+  ["[]", "not a record of format"],
+  ['{"radicalRecord":2}', "not a record of format"],
+  [recordToLine(RECORD).replace('"fuel":1234', '"fuel":"much"'), 'a wrong "fuel"'],
   [recordToLine(RECORD).replace('"reads":[', '"reads":[{},'), "without table or key"],
-  [recordToLine(RECORD).replace('"level":"info"', '"level":"loud"'), 'no right "logged"'],
-  [recordToLine(RECORD).replace('"logged":[', '"logged":[null,'), 'no right "logged"'],
+  [recordToLine(RECORD).replace('"level":"info"', '"level":"loud"'), 'a wrong "logged"'],
+  [recordToLine(RECORD).replace('"logged":[', '"logged":[null,'), 'a wrong "logged"'],
 ])("a line that is none is refused: %s", (line, words) => {
   expect(() => recordOfLine(line)).toThrow(RecordProblem);
   expect(() => recordOfLine(line)).toThrow(words);

@@ -1,6 +1,6 @@
 /**
- * A recorded execution as a line of JSON: all that it depended on, and what came of it. Values are JSON as `radical data`
- * writes it (2 is an integer, 2.0 a float); one that JSON can't say stands as its bytes, `cbor` in base 64.
+ * A recorded execution as a line of JSON: all that it depended on, and its effects. Values are JSON as `radical data`
+ * writes it: 2 is an integer, 2.0 a float. A value that JSON can't say stands as its bytes, `cbor` in base 64.
  */
 import {
   decodeCount,
@@ -56,7 +56,7 @@ export interface Recorded {
   readonly fuel: number;
   /** The lines that it has logged; null: an earlier release has recorded it. */
   readonly logged: readonly LoggedLine[] | null;
-  /** What was made unreadable before it ran, as `--redact` names it. */
+  /** The parts that were made unreadable before it ran, as `--redact` names them. */
   readonly redacted: readonly string[];
 }
 
@@ -125,7 +125,7 @@ function exactJson(value: Uint8Array): string | null {
   }
 }
 
-/** What is wrong with a line. */
+/** The reason why a line is not a record. */
 export class RecordProblem extends Error {
   override readonly name = "RecordProblem";
 }
@@ -138,10 +138,10 @@ export function recordOfLine(line: string): Recorded {
     plain = JSON.parse(line) as Readonly<Record<string, unknown>>;
     exact = parseJson(line);
   } catch (error) {
-    throw new RecordProblem(`is no JSON: ${(error as Error).message}`);
+    throw new RecordProblem(`is not JSON: ${(error as Error).message}`);
   }
   if (!isObject(exact) || plain["radicalRecord"] !== FORMAT)
-    throw new RecordProblem(`is no record of format ${FORMAT}: radical record writes them`);
+    throw new RecordProblem(`is not a record of format ${FORMAT}, as radical record writes them`);
   const text = (name: string): string => checked(plain[name], name, (value) => typeof value === "string") as string;
   const number = (name: string): number => checked(plain[name], name, Number.isSafeInteger) as number;
   const texts = (name: string): readonly string[] =>
@@ -173,7 +173,7 @@ export function recordOfLine(line: string): Recorded {
 
 function checked(value: unknown, name: string, isRight: (value: unknown) => boolean): unknown {
   if (isRight(value)) return value;
-  throw new RecordProblem(`has no right "${name}"`);
+  throw new RecordProblem(`has a wrong "${name}"`);
 }
 
 function valueOf(json: Json | undefined): Uint8Array {
@@ -190,7 +190,7 @@ function itemsOf(json: Json | undefined): ReadonlyMap<UnitId, Uint8Array | null>
   const items = new Map<UnitId, Uint8Array | null>();
   const directories: (() => void)[] = [];
   for (const item of json as readonly Json[]) {
-    if (!isObject(item)) throw new RecordProblem("has an item that is none");
+    if (!isObject(item)) throw new RecordProblem("has an item that is not an object");
     const { table, key, absent, from, to, keys, count } = item;
     if (typeof table !== "string" || !isStoredTable(table)) throw new RecordProblem("has an item without table or key");
     if (typeof from === "string" && typeof to === "string" && isBound(from, table) && isBound(to, table)) {

@@ -397,7 +397,7 @@ describe("radical deploy", () => {
       { deployment: to, module: old, percentage: 100 },
     ]);
     await expect(planRollback({ project: loaded, edge: cloud, to: "nobody", ...reached })).rejects.toThrow(
-      /there is no deployment/,
+      /No deployment or version/,
     );
     const other = { ...reached.primary, description: "https://other.example.com" };
     await expect(planRollback({ project: loaded, edge: cloud, to: null, ...reached, primary: other })).rejects.toThrow(
@@ -526,7 +526,9 @@ describe("radical secrets", () => {
     const value = (): Promise<string> => Promise.reject(new Error("asked for too early"));
     await expect(setSecret(cloud, "RADICAL_KEY", value)).rejects.toMatchObject({ code: "usage", exitCode: 2 });
     await expect(setSecret(cloud, "a-b", value)).rejects.toMatchObject({ code: "usage" });
-    await expect(setSecret(cloud, "EMPTY", () => Promise.resolve("\n"))).rejects.toThrow("the value of EMPTY is empty");
+    await expect(setSecret(cloud, "EMPTY", () => Promise.resolve("\n"))).rejects.toThrow(
+      "The value of EMPTY is empty.",
+    );
     await expect(deleteSecret(cloud, "SESSION_SECRET")).rejects.toMatchObject({ code: "unknown_secret" });
     await expect(setSecret(await openCloud("staging"), "A", value)).rejects.toMatchObject({ code: "not_deployed" });
   });
@@ -612,7 +614,10 @@ describe("radical tail and radical record of a deployment", () => {
     expect(recordOfLine(stdout.trim())).toMatchObject({ handler: "visit", path: "followup" });
 
     const staging = await run("tail", "--env", "staging");
-    expect([staging.code, staging.stderr]).toEqual([1, expect.stringContaining("there is no Worker visits-staging")]);
+    expect([staging.code, staging.stderr]).toEqual([
+      1,
+      expect.stringContaining("The Worker visits-staging does not exist."),
+    ]);
   });
 });
 

@@ -87,8 +87,8 @@ export async function deploy(options: DeployOptions): Promise<DeployOutcome> {
   if (own !== null && options.only === "primary") {
     throw new CommandError(
       "usage",
-      "a primary of your own is not deployed by this command",
-      "leave out --only primary",
+      "This command does not deploy a primary of your own.",
+      "Leave out --only primary.",
       {
         exitCode: EXIT_USAGE,
       },
@@ -289,7 +289,7 @@ export async function deployedPrimary(
   try {
     const [admin] = await awsAddresses(deployment, await relayOrigin(options, edge), Date.now());
     if (admin === undefined)
-      throw new CommandError("no_primary", "there is no primary at AWS for this environment", "run `radical deploy`");
+      throw new CommandError("no_primary", "This environment has no primary at AWS.", "Run `radical deploy`.");
     return { primary: { description: awsDescription(access, primaryNames(target).tablePrefix), admin }, origin };
   } finally {
     deployment.close();
@@ -327,7 +327,7 @@ export async function primaryTemplate(
   options: Pick<DeployOptions, "project" | "target" | "primary" | "region">,
 ): Promise<object> {
   if ((options.primary ?? options.project.config.deploy.primary) !== null) {
-    throw new CommandError("usage", "a primary of your own has no template", "leave out --emit-template", {
+    throw new CommandError("usage", "A primary of your own has no template.", "Leave out --emit-template.", {
       exitCode: EXIT_USAGE,
     });
   }

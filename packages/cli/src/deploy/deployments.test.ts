@@ -56,6 +56,6 @@ test("back goes to the deployment before, whatever changes of secrets have made 
 test("a deployment that was the only one has none before it", async () => {
   await expect(versionToServe(edgeOf(["v2", "first"], ["v1", "first"]), null)).rejects.toMatchObject({
     code: "no_other_version",
-    hint: expect.stringContaining("a version of this one is named by its id"),
+    hint: expect.stringContaining("Name a version of this deployment by its id."),
   });
 });

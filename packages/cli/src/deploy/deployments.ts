@@ -58,8 +58,8 @@ export async function versionToServe(
     if (wanted !== undefined) return { live, wanted };
     throw new CommandError(
       "no_other_version",
-      "no other deployment has served before",
-      "see `radical deployments`; a version of this one is named by its id",
+      "No other deployment has served before.",
+      "See `radical deployments`. Name a version of this deployment by its id.",
     );
   }
   for (const { id, tag } of await edge.versions.list())
@@ -68,8 +68,8 @@ export async function versionToServe(
   if (wanted !== undefined) return { live, wanted };
   throw new CommandError(
     "unknown_deployment",
-    `there is no deployment or version "${named}" of ${edge.worker} that can be served`,
-    "see `radical deployments`",
+    `No deployment or version "${named}" of ${edge.worker} can be served.`,
+    "See `radical deployments`.",
     { exitCode: EXIT_USAGE },
   );
 }
@@ -86,7 +86,7 @@ async function readDeployments(edge: OpenEdge) {
 function nothingDeployed(worker: string): CommandError {
   return new CommandError(
     "not_deployed",
-    `there is no Worker ${worker}`,
-    "run `radical deploy`, or name another --env",
+    `The Worker ${worker} does not exist.`,
+    "Run `radical deploy`, or name another --env.",
   );
 }

@@ -35,8 +35,8 @@ export async function planRotation(options: RotationOptions): Promise<Rotation> 
     if (state === null) {
       throw new CommandError(
         "no_primary",
-        "there is no primary at AWS for this environment",
-        "run `radical deploy`, or name another --env",
+        "This environment has no primary at AWS.",
+        "Run `radical deploy`, or name another --env.",
       );
     }
     // Otherwise a rotation is under way.

@@ -32,16 +32,16 @@ const RESERVED = RELAY_ENDING.slice(1);
 export function targetOf(application: string, environment: string): Target {
   if (!ENVIRONMENT.test(environment) || environment === RESERVED) {
     throw usage(
-      `"${environment}" can't be the name of an environment`,
-      `use lowercase letters and digits, at most 16, beginning with a letter, and not "${RESERVED}": --env staging`,
+      `"${environment}" can't be the name of an environment.`,
+      `Use lowercase letters and digits, at most 16, a letter first, and not "${RESERVED}": --env staging`,
     );
   }
   const name = `${application}-${environment}`;
   const relay = `${name}${RELAY_ENDING}`;
   if (relay.length > MAX_WORKER_NAME) {
     throw usage(
-      `the name "${relay}" is longer than the ${MAX_WORKER_NAME} characters that a Worker's may have`,
-      "choose a shorter name for the environment, or for the application in radical.config.ts",
+      `The name "${relay}" is longer than the ${MAX_WORKER_NAME} characters that the name of a Worker may have.`,
+      "Choose a shorter name for the environment, or for the application in radical.config.ts.",
     );
   }
   return { application, environment, name, relay, cacheNamespace: `${name}-cache`, bucket: `${name}-blobs` };

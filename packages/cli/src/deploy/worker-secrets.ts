@@ -30,7 +30,7 @@ export async function setSecret(edge: OpenEdge, name: string, readValue: () => P
   await checkDeployed(edge);
   const value = (await readValue()).replace(/\r?\n$/, "");
   if (value === "") {
-    throw usage(`the value of ${name} is empty`, `write it to standard input: radical secrets set ${name} < file`);
+    throw usage(`The value of ${name} is empty.`, `Write it to standard input: radical secrets set ${name} < file`);
   }
   await withWrangler(edge, ["secret", "put", name], value);
 }
@@ -40,8 +40,8 @@ export async function deleteSecret(edge: OpenEdge, name: string): Promise<void> 
   if (!(await listSecrets(edge)).includes(name)) {
     throw new CommandError(
       "unknown_secret",
-      `${edge.worker} has no secret ${name}`,
-      "`radical secrets list` shows those that it has",
+      `The Worker ${edge.worker} has no secret ${name}.`,
+      "`radical secrets list` shows its secrets.",
       { exitCode: EXIT_USAGE },
     );
   }
@@ -62,18 +62,22 @@ async function withWrangler({ wrangler, worker }: OpenEdge, args: readonly strin
 
 function checkName(name: string): void {
   if (!NAME.test(name))
-    throw usage(`"${name}" can't be the name of a secret`, "use letters, digits and _, at most 64, no digit first");
+    throw usage(`"${name}" can't be the name of a secret.`, "Use letters, digits and _, at most 64, no digit first.");
   if (name.startsWith(RESERVED_PREFIX)) {
     throw usage(
-      `${name}: names that begin with ${RESERVED_PREFIX} are Radical's`,
-      "choose another name; keys are rotated by `radical secrets rotate-keys`",
+      `${name} can't be set: names that begin with ${RESERVED_PREFIX} are Radical's.`,
+      "Choose another name. `radical secrets rotate-keys` rotates keys.",
     );
   }
 }
 
 async function checkDeployed({ versions, worker }: OpenEdge): Promise<void> {
   if ((await versions.deployments()) !== null) return;
-  throw new CommandError("not_deployed", `there is no Worker ${worker}`, "run `radical deploy`, or name another --env");
+  throw new CommandError(
+    "not_deployed",
+    `The Worker ${worker} does not exist.`,
+    "Run `radical deploy`, or name another --env.",
+  );
 }
 
 function usage(message: string, hint: string): CommandError {

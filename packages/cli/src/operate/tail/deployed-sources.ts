@@ -21,8 +21,8 @@ export async function deployedSources(choice: PrimaryChoice): Promise<DeployedSo
   if ((await edge.versions.deployments()) === null)
     throw new CommandError(
       "not_deployed",
-      `there is no Worker ${edge.worker}`,
-      `radical deploy --env ${choice.target.environment}`,
+      `The Worker ${edge.worker} does not exist.`,
+      `Run radical deploy --env ${choice.target.environment}.`,
     );
   await oneAnswers(servers);
   return {

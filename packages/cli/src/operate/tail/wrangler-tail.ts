@@ -10,8 +10,8 @@ export function wranglerTail(worker: string, root: string, account: string | nul
   if (main === null) {
     throw new CommandError(
       "wrangler_missing",
-      "wrangler is not installed, which listens to the Worker",
-      "npm install --save-dev wrangler",
+      "wrangler, which listens to the Worker, is not installed.",
+      "Install it: npm install --save-dev wrangler",
     );
   }
   return {

@@ -471,7 +471,7 @@ describe.runIf(parts.includes("record and replay"))("radical record and radical 
       const records = join(project.folder, "records.jsonl");
       const { code, stdout, stderr } = await radical(["replay", records], { cwd: other.folder });
       const like = (was: number, is: number): string =>
-        `like [0-9a-f]{32}\n` + `  result: ${was} → ${is}\n` + `  writes entries/[-0-9a-f]+: likes: ${was} → ${is}\n`;
+        `like [0-9a-f]{32}\n  result: ${was} → ${is}\n  writes entries/[-0-9a-f]+: likes: ${was} → ${is}\n`;
       expect([code, stdout]).toEqual([1, expect.stringMatching(new RegExp(`^${like(1, 2)}${like(2, 3)}$`))]);
       expect(stderr).toMatch(/2 of 6 recorded executions differ: like/);
     } finally {

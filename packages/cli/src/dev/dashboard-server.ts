@@ -87,6 +87,8 @@ export function answerDashboard(
   void (async () => {
     const answer = await answerTo(options, port, request, response).catch(failure);
     if (answer === null) return;
+    // An answer that has begun can only be broken off.
+    if (response.headersSent) return void response.destroy();
     const { status, body, type = "application/json; charset=utf-8" } = answer;
     response.writeHead(status, { ...HEADERS, "content-type": type }).end(body);
   })();

@@ -165,6 +165,6 @@ describe("radical analyze", () => {
   test("an unknown handler is wrong usage, and the handlers are named", async () => {
     const { code, stderr } = await radical(["analyze", "visits", "--project", good.folder]);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/no handler "visits"\n.*visit/);
+    expect(stderr).toMatch(/The handler "visits" does not exist\.\n.*handlers: visit\./);
   });
 });

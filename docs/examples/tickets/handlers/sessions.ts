@@ -1,4 +1,4 @@
-import { Index, Table, abort, caller, now } from "@radical/sdk";
+import { Index, Table, abort, caller, now, sha256 } from "@radical/sdk";
 import { requireWorker } from "./lib/worker-only";
 
 // #region sessions
@@ -7,13 +7,13 @@ export class Session {
   endsAt: i64 = 0;
 }
 
-/** By the random id that the cookie has. */
+/** By the hash of the caller, which has the random id of the cookie. So the table does not tell how to be somebody. */
 const sessions = new Table<Session>("sessions");
 const byEnd = new Index<Session>(sessions, "endsAt");
 
 /** The user of the session that calls. Ends the execution with 401 if the session is over. */
 function signedIn(): string {
-  const session = sessions.get(caller() ?? "nobody");
+  const session = sessions.get(sha256(caller() ?? "nobody"));
   if (session == null || session.endsAt <= now()) abort(401, "unauthenticated", "Log in first.");
   return session.user;
 }
@@ -25,7 +25,7 @@ export function whoAmI(): string {
 /** Ends the session at all locations at once. */
 export function logOut(): void {
   signedIn();
-  sessions.delete(caller()!);
+  sessions.delete(sha256(caller()!));
 }
 // #endregion
 
@@ -33,7 +33,7 @@ export function logOut(): void {
 /** Begins a session. For the Worker only, which has found out who the user is. */
 export function openSession(id: string, user: string, ms: i64 = 43_200_000): void {
   requireWorker();
-  sessions.put(`session-${id}`, { user, endsAt: now() + ms });
+  sessions.put(sha256(`session-${id}`), { user, endsAt: now() + ms });
 }
 // #endregion
 

@@ -36,8 +36,38 @@ export async function run(command, args, { cwd, env, capture, stdout }) {
   const stream = capture === undefined ? "inherit" : "pipe";
   // A leader of its own session can't read our terminal: it gets no input.
   const out = stream === "inherit" && stdout === "stderr" ? 2 : stream;
-  const child = spawn(command, args, { cwd, env, stdio: ["ignore", out, stream], detached: true });
+  /** @type {import("node:child_process").ChildProcess | undefined} */
+  let child;
+  /** @type {NodeJS.Signals[]} */
+  const passedOn = [];
+  /** @type {NodeJS.Timeout | undefined} */
+  let killer;
+  /** @param {NodeJS.Signals} signal */
+  const passOn = (signal) => {
+    // Asked a second time, we do not wait for a clean end any more.
+    signalGroup(child?.pid, passedOn.length === 0 ? signal : "SIGKILL");
+    passedOn.push(signal);
+    killer ??= setTimeout(() => signalGroup(child?.pid, "SIGKILL"), GRACE_MS);
+  };
+  // The handlers come first: on a busy machine the child may be seen at work before `spawn` returns.
+  for (const signal of PASSED_ON) process.on(signal, passOn);
+  try {
+    child = spawn(command, args, { cwd, env, stdio: ["ignore", out, stream], detached: true });
+    return await endOf(child, capture, passedOn);
+  } finally {
+    clearTimeout(killer);
+    for (const signal of PASSED_ON) process.off(signal, passOn);
+  }
+}
 
+/**
+ * Waits for the child and, once a signal was passed on, for its whole group.
+ * @param {import("node:child_process").ChildProcess} child
+ * @param {((chunk: string) => void) | undefined} capture
+ * @param {readonly NodeJS.Signals[]} passedOn the signals that the group got so far
+ * @returns {Promise<Ended>}
+ */
+async function endOf(child, capture, passedOn) {
   let output = "";
   /** @param {unknown} chunk */
   const take = (chunk) => {
@@ -49,18 +79,6 @@ export async function run(command, args, { cwd, env, capture, stdout }) {
   const closed = new Promise((resolve) => child.once("close", resolve));
 
   const guard = guardGroup(child.pid);
-  /** @type {NodeJS.Signals[]} */
-  const passedOn = [];
-  /** @type {NodeJS.Timeout | undefined} */
-  let killer;
-  /** @param {NodeJS.Signals} signal */
-  const passOn = (signal) => {
-    // Asked a second time, we do not wait for a clean end any more.
-    signalGroup(child.pid, passedOn.length === 0 ? signal : "SIGKILL");
-    passedOn.push(signal);
-    killer ??= setTimeout(() => signalGroup(child.pid, "SIGKILL"), GRACE_MS);
-  };
-  for (const signal of PASSED_ON) process.on(signal, passOn);
   try {
     const code = await new Promise((/** @type {(code: number) => void} */ resolve, reject) => {
       child.on("error", reject);
@@ -72,9 +90,7 @@ export async function run(command, args, { cwd, env, capture, stdout }) {
     if (capture !== undefined) await Promise.race([closed, sleep(1000, undefined, { ref: false })]);
     return { code, output, interruptedBy: passedOn[0] ?? null };
   } finally {
-    clearTimeout(killer);
     guard.release();
-    for (const signal of PASSED_ON) process.off(signal, passOn);
   }
 }
 

@@ -64,11 +64,7 @@ export const PARTS: readonly Part[] = [
     kind: "files",
     name: "bindings in radical dev",
     files: ["packages/cli/e2e/bindings.e2e.test.ts"],
-    inputs: [
-      "packages/cli/src/{config,dev,local}/**",
-      "packages/cli/src/testing.ts",
-      "packages/runtime/src/worker.ts",
-    ],
+    inputs: ["packages/cli/src/{config,dev,local}/**", "packages/cli/src/testing.ts", "packages/runtime/src/worker.ts"],
   },
   {
     kind: "files",

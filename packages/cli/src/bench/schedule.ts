@@ -1,5 +1,5 @@
 /** When which request is sent: an open system, in which clients come whether or not those before them were served. */
-import type { Benchmark, Call } from "./benchmark.ts";
+import { type Benchmark, type Call, drawnCall } from "./benchmark.ts";
 import type { Random } from "@radical/history";
 import type { System } from "./result.ts";
 
@@ -47,8 +47,5 @@ export function schedule(
 
 function callsOf({ requests }: Benchmark, count: number, draw: Random): readonly Call[] {
   const shares = requests.map(({ share }) => share);
-  return Array.from({ length: count }, () => {
-    const { handler, args } = requests[draw.weighted(shares)]!;
-    return { handler, args: args?.(draw) ?? {} };
-  });
+  return Array.from({ length: count }, () => drawnCall(requests[draw.weighted(shares)]!, draw));
 }

@@ -106,8 +106,8 @@ export function sdkExports(): readonly SdkExport[] {
 const FOR_SETS = /^Only in read\/write-set functions(?:, those with the tag `[^`]*`)?: /;
 
 function sectionOf({ name, words, members }: SdkExport): string {
-  const rowsOf = (rows: readonly Member[]): readonly (readonly string[])[] =>
-    rows.map(({ signature, words: of }) => [`\`${signature}\``, cellOf(of.replace(FOR_SETS, ""))]);
+  const listOf = (shown: readonly Member[]): string =>
+    shown.map(({ signature, words: of }) => `* \`${signature}\`\n\n  ${plainOf(of.replace(FOR_SETS, ""))}`).join("\n");
   const [forSets, forHandlers] = [
     members.filter(({ words: of }) => FOR_SETS.test(of)),
     members.filter(({ words: of }) => !FOR_SETS.test(of)),
@@ -118,8 +118,8 @@ function sectionOf({ name, words, members }: SdkExport): string {
     `### ${name}`,
     ...(own === forHandlers || first === undefined ? [] : [`\`${first.signature}\``]),
     words,
-    ...(own.length === 0 ? [] : [tableOf(["member", "meaning"], rowsOf(own))]),
-    ...(forSets.length === 0 ? [] : [tableOf(["only in a given set", "meaning"], rowsOf(forSets))]),
+    ...(own.length === 0 ? [] : [listOf(own)]),
+    ...(forSets.length === 0 ? [] : ["In a given set only:", listOf(forSets)]),
   ].join("\n\n");
 }
 
@@ -150,7 +150,7 @@ function markdownOf(comment: string): string {
 }
 
 /** The sentences of a member, without examples. */
-function cellOf(words: string): string {
+function plainOf(words: string): string {
   const text = words.split("\n\n")[0] ?? "";
   return text.charAt(0).toUpperCase() + text.slice(1).replace(/:$/, ".");
 }

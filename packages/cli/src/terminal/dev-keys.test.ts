@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import type { Control } from "../dev/control-server.ts";
-import { type FaultChange, FaultSwitches } from "../local/faults.ts";
+import { type FaultChange, FaultSwitches } from "@radical/local";
 import { type KeyInput, listenToKeys } from "./dev-keys.ts";
 import { createTerminal } from "./terminal.ts";
 
@@ -19,6 +19,7 @@ function start(): {
   const control: Control = {
     openApi: () => "{}",
     locations: ["VA", "JP"],
+    places: [],
     faults: () => switches.faults,
     change: (change) => {
       changes.push(change);

@@ -111,6 +111,7 @@ test("bookings and reviews come in pages, the newest first", async () => {
     { hotel, stars: 1, text: "" },
     signedIn(await app.call("login", { name: "r-1", password: PASSWORD })),
   );
+  const reviews = await app.result("reviews", { hotel, limit: 3 });
   expect(reviews.reviews.map(({ guest, stars }) => [guest, stars])).toEqual([
     ["r-1", 1],
     ["r-3", 4],

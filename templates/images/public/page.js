@@ -48,9 +48,7 @@ function showUpload() {
       },
       "Publish",
       async ({ url, width, height, tags }) => {
-        const { token } = session();
         const id = await call("upload", {
-          token,
           url,
           width: Number(width),
           height: Number(height),

@@ -61,6 +61,8 @@ export async function openApp({ name, mark, accounts, links, profileOf, view }: 
         ? { title: "Log in", content: loginPage(accounts), className: "narrow" }
         : await Promise.resolve(view(parts)).catch((error: unknown) => {
             forgetIfOver(error);
+            account.replaceChildren(...accountBox(accounts, profileOf));
+            main.replaceChildren(h("p", {}, h("a", { className: "link", href: "#/" }, "Back to the beginning")));
             throw error;
           });
     // Somebody has gone on meanwhile.

@@ -15,20 +15,6 @@ const { live, speculate } = client;
 /** In the seed. */
 const SEEDED = ["ada", "grace", "alan", "edsger", "barbara"];
 
-await openApp({
-  name: "Social",
-  mark: [
-    ["circle", { cx: "8", cy: "12", r: "7", fill: "var(--accent)" }],
-    ["circle", { cx: "17", cy: "12", r: "5.2", fill: "none", stroke: "var(--accent)", "stroke-width": "2.4" }],
-  ],
-  accounts: client,
-  profileOf: linkTo,
-  view: ([kind, name, list]) => {
-    if (kind !== "people" || name === undefined) return me() === null ? start() : timeline(me()!);
-    return list === "followers" || list === "following" ? peopleOf(name, list) : profile(name);
-  },
-});
-
 function linkTo(name: string): string {
   return `#/people/${encodeURIComponent(name)}`;
 }
@@ -309,3 +295,18 @@ async function peopleOf(name: string, list: "followers" | "following"): Promise<
     ],
   };
 }
+
+// Last: what is above is there by now.
+await openApp({
+  name: "Social",
+  mark: [
+    ["circle", { cx: "8", cy: "12", r: "7", fill: "var(--accent)" }],
+    ["circle", { cx: "17", cy: "12", r: "5.2", fill: "none", stroke: "var(--accent)", "stroke-width": "2.4" }],
+  ],
+  accounts: client,
+  profileOf: linkTo,
+  view: ([kind, name, list]) => {
+    if (kind !== "people" || name === undefined) return me() === null ? start() : timeline(me()!);
+    return list === "followers" || list === "following" ? peopleOf(name, list) : profile(name);
+  },
+});

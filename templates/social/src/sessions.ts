@@ -12,9 +12,11 @@ const OPENING = ["/api/register", "/api/login"];
 const CLOSING = "/api/logout";
 const TOKEN = new RegExp(`(?:^|;\\s*)${NAME}=([\\w-]{43})(?:;|$)`);
 
-/** The session that the cookie names, whether it is open or not. */
-export async function sessionOf(request: Request): Promise<string | null> {
-  const token = TOKEN.exec(request.headers.get("cookie") ?? "")?.[1];
+/** The session that the cookie names, whether it is open or not. Programs may send the token as `Authorization: Bearer <token>`. */
+export async function sessionOf({ headers }: Request): Promise<string | null> {
+  const token =
+    /^Bearer ([\w-]{43})$/i.exec(headers.get("authorization") ?? "")?.[1] ??
+    TOKEN.exec(headers.get("cookie") ?? "")?.[1];
   if (token === undefined) return null;
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token)));
   return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -32,7 +34,7 @@ export async function answerWithSession(
   if (OPENING.includes(pathname)) {
     const token = newToken();
     const headers = new Headers(request.headers);
-    headers.set("cookie", `${NAME}=${token}`);
+    headers.set("authorization", `Bearer ${token}`);
     const response = await answer(new Request(request, { headers }));
     return (await isOpened(response)) ? withCookie(response, request, token, LASTS_SECONDS) : response;
   }

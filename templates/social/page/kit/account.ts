@@ -150,4 +150,41 @@ export function startPage(accounts: Accounts, title: string, people: readonly Se
   ];
 }
 
+/** With `radical dev`, for somebody who is not logged in: one click to be one of the seed's people that are there. */
+export async function seedLogins(
+  accounts: Accounts,
+  names: readonly string[],
+  find: (name: string) => Promise<unknown>,
+): Promise<HTMLElement | null> {
+  if (!isDevelopment() || me() !== null) return null;
+  const found = await Promise.all(
+    names.map((name) =>
+      find(name).then(
+        () => name,
+        () => null,
+      ),
+    ),
+  );
+  const people = found.filter((name) => name !== null);
+  if (people.length === 0)
+    return h(
+      "p",
+      { className: "begin" },
+      "Nobody is here yet. Fill the storage by ",
+      h("code", {}, "npx radical data seed"),
+      ", and reload this page.",
+    );
+  return h(
+    "div",
+    { className: "begin" },
+    h("span", {}, "Look around, or be somebody:"),
+    people.map((name) =>
+      action([avatar(name, "tiny"), titled(name)], () => enter(accounts.login({ name, password: SEED_PASSWORD })), {
+        className: "button small",
+        ariaLabel: `Be ${titled(name)}`,
+      }),
+    ),
+  );
+}
+
 const numbers = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight"];

@@ -20,8 +20,8 @@ interface Told {
 
 const LOCATION = "x-radical-location";
 const WORDS: Readonly<Record<string, string>> = {
-  leased: "ran here, and asked nobody",
-  speculative: "ran here, confirmed meanwhile",
+  leased: "ran here, asked nobody",
+  speculative: "ran here, confirmed",
   "near-storage": "ran next to the data",
 };
 const CITIES: Readonly<Record<string, string>> = {

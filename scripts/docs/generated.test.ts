@@ -11,6 +11,7 @@ import { withGenerated } from "./generated.ts";
 import { DOCS, generatedPages, readPage } from "./pages.ts";
 import { drawPicture } from "./picture.ts";
 import { drawnPictures } from "./pictures.ts";
+import { sdkExports, sdkPart } from "./sdk-part.ts";
 import { SOURCES } from "./sources.ts";
 
 test.each(generatedPages())("%s is up to date (else: pnpm docs:reference)", (page) => {
@@ -47,6 +48,22 @@ test("the reference has the help of every command", () => {
   const shown = [...readPage("cli.md").matchAll(/<!-- from: cli (.*?) -->/g)].map(([, command = ""]) => command);
   expect(shown.toSorted()).toEqual(commandNames().toSorted());
   expect(() => cliPart("radical depoly")).toThrow('no command "radical depoly"');
+});
+
+test("the reference of the SDK has each export once, and each member says its meaning", () => {
+  const shown = [...readPage("sdk.md").matchAll(/<!-- from: sdk (.*?) -->/g)].flatMap(([, names = ""]) =>
+    names.split(", "),
+  );
+  expect(shown.toSorted()).toEqual(
+    sdkExports()
+      .map(({ name }) => name)
+      .toSorted(),
+  );
+  for (const { name, members, words } of sdkExports())
+    for (const { signature, words: of } of [{ signature: name, words }, ...members])
+      expect(`${signature}: ${of}`).toMatch(/: [^]*[.:]/);
+  expect(() => sdkPart("Tabel")).toThrow('no export "Tabel"');
+  expect(sdkPart("log")).toContain("* `log.warn(text: string): void`\n\n  Logs a line at the level `warn`.");
 });
 
 describe("a page with parts", () => {

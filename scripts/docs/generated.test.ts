@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { resolveConfig } from "../../packages/cli/src/config/config.ts";
+import { resolveConfig } from "../../packages/app/src/config/config.ts";
 import { cliPart, commandNames } from "./cli-part.ts";
 import { codePart } from "./code-parts.ts";
 import { configFields } from "./config-part.ts";
@@ -130,7 +130,7 @@ test("numbers are read as the code has them, and nothing else is taken for one",
   expect(constantOf("packages/protocol/src/ids.ts#MAX_KEY_BYTES")).toBe(512);
   expect(constantOf("packages/protocol/src/module-content.ts#DEFAULT_LIMITS.memoryPages")).toBe(1024);
   expect(constantOf("packages/protocol/src/module-content.ts#MAX_LIMITS.fuel")).toBe(1e12);
-  expect(constantOf("packages/cli/src/config/schema.ts#MAX_OBJECT_BYTES")).toBe(10 * 1024 ** 3);
+  expect(constantOf("packages/app/src/config/schema.ts#MAX_OBJECT_BYTES")).toBe(10 * 1024 ** 3);
   expect(() => constantOf("packages/protocol/src/ids.ts#NO_SUCH_THING")).toThrow("no single number");
   expect(() => constantOf("packages/protocol/src/ids.ts#NO_COMMIT")).toThrow("no single number");
 });

@@ -2,7 +2,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { resolveConfig } from "../../packages/cli/src/config/config.ts";
+import { resolveConfig } from "../../packages/app/src/config/config.ts";
 import { radicalProgram } from "../../packages/cli/src/program.ts";
 import { readProgramLine } from "../../packages/command-line/src/index.ts";
 import { allPages, readPage } from "./pages.ts";

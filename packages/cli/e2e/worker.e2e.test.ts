@@ -13,8 +13,7 @@ import { promisify } from "node:util";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { type CryptoKey, SignJWT, exportJWK, generateKeyPair } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { generateClient } from "../src/build/client.ts";
-import { generateOpenApi } from "../src/build/openapi.ts";
+import { generateClient, generateOpenApi } from "@radical/app";
 import { type TestApp, startTestApp } from "../src/testing.ts";
 
 const PROJECT = fileURLToPath(new URL("fixtures/own-worker", import.meta.url));

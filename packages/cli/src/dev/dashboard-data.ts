@@ -10,9 +10,9 @@ import {
   type Manifest,
   splitUnit,
 } from "@radical/protocol";
-import { CommandError, messageOf } from "../command-error.ts";
+import { CommandError, messageOf } from "@radical/app/command-error";
 import type { DataServer } from "../data/data-server.ts";
-import { ItemProblem, itemOf, itemToJson, parseJson } from "../data/item-json.ts";
+import { ItemProblem, itemOf, itemToJson, parseJson } from "@radical/app";
 import { valueOf } from "../data/data-work.ts";
 import { writeItems } from "../data/write-items.ts";
 

@@ -1,6 +1,6 @@
 /** The questions of the dashboard's page, checked. Each throws a CommandError. */
 import type { DashboardCalls, DataChange, DataQuestion } from "@radical/protocol";
-import { CommandError } from "../command-error.ts";
+import { CommandError } from "@radical/app/command-error";
 
 const MAX_SENDS = 32;
 

@@ -30,7 +30,7 @@ import {
   type DataQuestion,
   errorBody,
 } from "@radical/protocol";
-import { CommandError, messageOf } from "../command-error.ts";
+import { CommandError, messageOf } from "@radical/app/command-error";
 import { readCalls, readDataChange, readDataQuestion } from "./dashboard-questions.ts";
 import { jsonOf } from "./json-body.ts";
 import type { LifeRing } from "./life-ring.ts";

@@ -3,8 +3,7 @@ import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Life, lifeIn, LIVES_PATH, type LivesQuestion } from "@radical/protocol";
-import type { DeploymentKey } from "../local/deployment-key.ts";
-import { signedRequest } from "../local/signed-request.ts";
+import { type DeploymentKey, signedRequest } from "@radical/admin";
 
 const PAUSE_MS = 200;
 const QUESTION = Buffer.from(JSON.stringify({ every: 1 } satisfies LivesQuestion));

@@ -65,7 +65,9 @@ async function dashboard(browser: Browser): Promise<void> {
     const requests = async (page: Page): Promise<void> => {
       await open(page);
       for (const name of people) await Promise.all(places.map((location) => visit(name, location)));
-      await app.call("login", { name: "ada", password: "correct horse" }, { location: "JP" });
+      // The first login finds an empty cache.
+      for (const _ of ["first", "second"])
+        await app.call("login", { name: "ada", password: "correct horse" }, { location: "JP" });
       await page.locator(ROW, { hasText: "login" }).first().click();
       await page.locator(".detail .big").waitFor();
     };
@@ -94,7 +96,7 @@ async function dashboard(browser: Browser): Promise<void> {
   }
 }
 
-/** What somebody does on the page of a template before its picture. Parts that the page lacks are left out. */
+/** Clicks on the page of a template before its picture. Those that the page lacks are left out. */
 const VISITS: Readonly<Record<string, (page: Page) => Promise<void>>> = {
   board: (page) => clickIfThere(page.locator("main li a, main article a").first()),
   hotel: (page) => clickIfThere(page.getByRole("button", { name: "Search" })),
@@ -117,19 +119,13 @@ async function template(browser: Browser, name: string): Promise<void> {
   }
 }
 
-/** As somebody of the seed: by a button of the page for that, or by its form. A page that has neither stays as a guest sees it. */
+/** As somebody of the seed, by the list of people that a page shows with `radical dev`. A page without it stays as a guest sees it. */
 async function signIn(page: Page): Promise<void> {
-  const button = page.getByRole("button", { name: / as \w+/ }).first();
-  const name = page.locator("form [name=name]").first();
-  const password = page.locator("form [name=password]").first();
-  if (await button.isVisible()) await button.click();
-  else if ((await name.isVisible()) && (await password.isVisible())) {
-    await name.fill("ada");
-    await password.fill("correct horse");
-    await page.getByRole("button", { name: "Log in" }).first().click();
-    await password.waitFor({ state: "detached" });
-  } else return;
+  const person = page.locator("main ul.people button").first();
   await settled(page);
+  if (!(await person.isVisible())) return;
+  await person.click();
+  await person.waitFor({ state: "detached" });
 }
 
 async function clickIfThere(target: Locator): Promise<void> {

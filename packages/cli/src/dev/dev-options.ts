@@ -2,7 +2,7 @@
 import type { TestHooks } from "@radical/protocol";
 import type { Location } from "../config/locations.ts";
 import type { Project } from "../config/load-config.ts";
-import type { Address, LinkFaults } from "../local/delay-proxy.ts";
+import type { Address, DistanceChange, LinkFaults } from "../local/delay-proxy.ts";
 import type { DevEvent } from "./dev-events.ts";
 
 /** The name of the location beside the primary that {@link DevOptions.central} adds. */
@@ -14,6 +14,8 @@ export interface Link {
   readonly address: Address;
   /** Without it the link has no faults of this kind. */
   setFaults?(faults: LinkFaults): void;
+  /** Without it the link stays as long as it is. */
+  setDistance?(change: DistanceChange): void;
   close(): Promise<void>;
 }
 

@@ -11,7 +11,7 @@ import { spawnSync } from "node:child_process";
 import { writeSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { Compiler } from "../packages/cli/src/build/compile.ts";
+import type { Compiler } from "../packages/app/src/build/compile.ts";
 import { commandLine } from "../packages/command-line/src/command-line.ts";
 import { thirtyHandlers } from "../packages/analyzer/src/testing/thirty-handlers.ts";
 

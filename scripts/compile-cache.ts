@@ -6,12 +6,12 @@ import { spawnSync } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 
-const CLI = new URL("../packages/cli/", import.meta.url);
+const APP = new URL("../packages/app/", import.meta.url);
 
 export function setup(): void {
-  const { status, stderr } = spawnSync(process.execPath, [fileURLToPath(new URL("scripts/bundle-compiler.mjs", CLI))]);
+  const { status, stderr } = spawnSync(process.execPath, [fileURLToPath(new URL("scripts/bundle-compiler.mjs", APP))]);
   if (status !== 0) throw new Error(stderr.toString());
-  process.env["RADICAL_COMPILER_OF_SOURCES"] = new URL("dist/compiler/analyzer.js", CLI).href;
+  process.env["RADICAL_COMPILER_OF_SOURCES"] = new URL("dist/compiler/analyzer.js", APP).href;
   for (const main of ["lvi-server/src/main.ts", "cli/src/main.ts", "cli/e2e/crash/location-process.ts"]) {
     const path = fileURLToPath(new URL(`../packages/${main}`, import.meta.url));
     spawnSync(process.execPath, ["--conditions=source", path, "--help"], { stdio: "ignore" });

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { commandLine } from "../packages/command-line/src/index.ts";
 import { PAPER_LOCATIONS } from "../packages/cli/src/index.ts";
-import { type DelayProxy, startDelayProxy } from "../packages/cli/src/local/delay-proxy.ts";
+import { type DelayProxy, startDelayProxy } from "../packages/local/src/delay-proxy.ts";
 import { createTerminal } from "../packages/cli/src/terminal/terminal.ts";
 import { renderTable, rowsOf } from "./demo/table.ts";
 import { type Site, runWorkload } from "./demo/workload.ts";

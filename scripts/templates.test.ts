@@ -5,10 +5,10 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { buildApp } from "../packages/cli/src/build/build-app.ts";
-import { startCompiler } from "../packages/cli/src/build/compile.ts";
-import { writeSources } from "../packages/cli/src/build/write-build.ts";
-import { loadProject } from "../packages/cli/src/config/load-config.ts";
+import { buildApp } from "../packages/app/src/build/build-app.ts";
+import { startCompiler } from "../packages/app/src/build/compile.ts";
+import { writeSources } from "../packages/app/src/build/write-build.ts";
+import { loadProject } from "../packages/app/src/config/load-config.ts";
 import { beforeAll, expect, test } from "vitest";
 
 const TEMPLATES = fileURLToPath(new URL("../templates/", import.meta.url));

@@ -30,7 +30,11 @@ export type Part =
   | { readonly kind: "cases"; readonly name: string; readonly file: string; readonly inputs: readonly string[] };
 
 const ANALYZER = ["packages/{analyzer,sdk,wasm-host,protocol,variants}/{src,assembly,e2e}/**"];
-const DEPLOYMENT = ["packages/cli/src/{deploy,commands,config,build}/**", "packages/cli/e2e/{cloudflare,primary}/**"];
+const DEPLOYMENT = [
+  "packages/{deploy,app,admin}/src/**",
+  "packages/cli/src/commands/**",
+  "packages/cli/e2e/{cloudflare,primary}/**",
+];
 const STORAGE = [
   "packages/lvi-server/src/{storage,core}/**",
   "packages/lvi-server/src/*.ts",
@@ -64,7 +68,12 @@ export const PARTS: readonly Part[] = [
     kind: "files",
     name: "bindings in radical dev",
     files: ["packages/cli/e2e/bindings.e2e.test.ts"],
-    inputs: ["packages/cli/src/{config,dev,local}/**", "packages/cli/src/testing.ts", "packages/runtime/src/worker.ts"],
+    inputs: [
+      "packages/{app,local}/src/**",
+      "packages/cli/src/dev/**",
+      "packages/cli/src/testing.ts",
+      "packages/runtime/src/worker.ts",
+    ],
   },
   {
     kind: "files",
@@ -75,7 +84,8 @@ export const PARTS: readonly Part[] = [
       "packages/*/scripts/**",
       "packages/create-radical-app/**",
       "packages/sdk/**",
-      "packages/cli/src/{commands,dev,local,lsp,terminal}/**",
+      "packages/cli/src/{commands,dev,lsp,terminal}/**",
+      "packages/{app,local}/src/**",
       "packages/vscode/src/**",
       "scripts/{pack,packed-app,registry,dev-process,copy-templates,copy-diagnostics}.ts",
       "templates/**",
@@ -102,14 +112,15 @@ export const PARTS: readonly Part[] = [
     kind: "files",
     name: "benchmarks",
     files: ["packages/cli/e2e/bench.e2e.test.ts", "packages/lvi-server/e2e/bench/bench.e2e.test.ts"],
-    inputs: ["packages/cli/src/{bench,local}/**", "packages/cli/e2e/bench/**", "packages/lvi-server/e2e/bench/**"],
+    inputs: ["packages/{bench,local}/src/**", "packages/cli/e2e/bench/**", "packages/lvi-server/e2e/bench/**"],
   },
   {
     kind: "files",
     name: "lines of handlers",
     files: ["packages/cli/e2e/log.e2e.test.ts"],
     inputs: [
-      "packages/cli/src/{dev,local,operate,replay,terminal}/**",
+      "packages/cli/src/{dev,operate,replay,terminal}/**",
+      "packages/local/src/**",
       "packages/{runtime,lvi-server,wasm-host}/src/*.ts",
       "packages/sdk/assembly/**",
     ],
@@ -120,6 +131,7 @@ export const PARTS: readonly Part[] = [
     files: ["packages/cli/e2e/rewrite.e2e.test.ts", "packages/cli/e2e/rewrite-storages.e2e.test.ts"],
     inputs: [
       "packages/cli/src/data/**",
+      "packages/app/src/data/**",
       "packages/analyzer/src/{codegen,modules}/**",
       "packages/lvi-server/src/{core,execution}/**",
       "packages/sdk/assembly/**",
@@ -131,6 +143,8 @@ export const PARTS: readonly Part[] = [
     files: ["packages/cli/e2e/data-check.e2e.test.ts"],
     inputs: [
       "packages/cli/src/data/**",
+      "packages/admin/src/**",
+      "packages/app/src/data/**",
       "packages/lvi-server/src/{core,storage}/**",
       "packages/protocol/src/index-entry.ts",
       "packages/sdk/assembly/check.ts",
@@ -142,7 +156,8 @@ export const PARTS: readonly Part[] = [
     files: ["packages/cli/e2e/live.e2e.test.ts"],
     inputs: [
       "packages/cli/e2e/live/**",
-      "packages/cli/src/{build,dev,local}/**",
+      "packages/cli/src/dev/**",
+      "packages/{app,local}/src/**",
       "packages/{runtime,lvi-server}/src/**",
     ],
   },
@@ -170,7 +185,7 @@ export const PARTS: readonly Part[] = [
     kind: "cases",
     name: "pages of the templates",
     file: "scripts/e2e/pages.e2e.test.ts",
-    inputs: ["templates/**", "packages/cli/src/build/**"],
+    inputs: ["templates/**", "packages/app/src/build/**"],
   },
   {
     kind: "cases",
@@ -213,13 +228,13 @@ export const PARTS: readonly Part[] = [
     kind: "cases",
     name: "operation",
     file: "packages/cli/e2e/operate.e2e.test.ts",
-    inputs: ["packages/cli/src/{operate,replay,local,dev,commands}/**"],
+    inputs: ["packages/cli/src/{operate,replay,dev,commands}/**", "packages/{admin,local}/src/**"],
   },
   {
     kind: "cases",
     name: "radical dev",
     file: "packages/cli/e2e/dev.e2e.test.ts",
-    inputs: ["packages/cli/src/{dev,local,build,config,commands,data}/**"],
+    inputs: ["packages/cli/src/{dev,commands,data}/**", "packages/{app,local}/src/**"],
   },
 ];
 

@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import { parseSync } from "oxc-parser";
 import { z } from "zod";
-import { configSchema } from "../../packages/cli/src/config/schema.ts";
+import { configSchema } from "../../packages/app/src/config/schema.ts";
 
-const FOLDER = new URL("../../packages/cli/src/config/", import.meta.url);
+const FOLDER = new URL("../../packages/app/src/config/", import.meta.url);
 const FILES = ["blobs-schema.ts", "deploy-schema.ts", "schema.ts"];
 const WHOLE = "configSchema";
 /** Stands for a name that the developer chooses. */

@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { resolveConfig } from "../../packages/cli/src/config/config.ts";
+import { resolveConfig } from "../../packages/app/src/config/config.ts";
 import { cliPart, commandNames } from "./cli-part.ts";
 import { codePart } from "./code-parts.ts";
 import { configFields } from "./config-part.ts";
@@ -11,6 +11,7 @@ import { withGenerated } from "./generated.ts";
 import { DOCS, generatedPages, readPage } from "./pages.ts";
 import { drawPicture } from "./picture.ts";
 import { drawnPictures } from "./pictures.ts";
+import { sdkExports, sdkPart } from "./sdk-part.ts";
 import { SOURCES } from "./sources.ts";
 
 test.each(generatedPages())("%s is up to date (else: pnpm docs:reference)", (page) => {
@@ -47,6 +48,22 @@ test("the reference has the help of every command", () => {
   const shown = [...readPage("cli.md").matchAll(/<!-- from: cli (.*?) -->/g)].map(([, command = ""]) => command);
   expect(shown.toSorted()).toEqual(commandNames().toSorted());
   expect(() => cliPart("radical depoly")).toThrow('no command "radical depoly"');
+});
+
+test("the reference of the SDK has each export once, and each member says its meaning", () => {
+  const shown = [...readPage("sdk.md").matchAll(/<!-- from: sdk (.*?) -->/g)].flatMap(([, names = ""]) =>
+    names.split(", "),
+  );
+  expect(shown.toSorted()).toEqual(
+    sdkExports()
+      .map(({ name }) => name)
+      .toSorted(),
+  );
+  for (const { name, members, words } of sdkExports())
+    for (const { signature, words: of } of [{ signature: name, words }, ...members])
+      expect(`${signature}: ${of}`).toMatch(/: [^]*[.:]/);
+  expect(() => sdkPart("Tabel")).toThrow('no export "Tabel"');
+  expect(sdkPart("log")).toContain("* `log.warn(text: string): void`\n\n  Logs a line at the level `warn`.");
 });
 
 describe("a page with parts", () => {
@@ -113,7 +130,7 @@ test("numbers are read as the code has them, and nothing else is taken for one",
   expect(constantOf("packages/protocol/src/ids.ts#MAX_KEY_BYTES")).toBe(512);
   expect(constantOf("packages/protocol/src/module-content.ts#DEFAULT_LIMITS.memoryPages")).toBe(1024);
   expect(constantOf("packages/protocol/src/module-content.ts#MAX_LIMITS.fuel")).toBe(1e12);
-  expect(constantOf("packages/cli/src/config/schema.ts#MAX_OBJECT_BYTES")).toBe(10 * 1024 ** 3);
+  expect(constantOf("packages/app/src/config/schema.ts#MAX_OBJECT_BYTES")).toBe(10 * 1024 ** 3);
   expect(() => constantOf("packages/protocol/src/ids.ts#NO_SUCH_THING")).toThrow("no single number");
   expect(() => constantOf("packages/protocol/src/ids.ts#NO_COMMIT")).toThrow("no single number");
 });

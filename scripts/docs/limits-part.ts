@@ -18,7 +18,8 @@ interface Limit {
 const PROTOCOL = "packages/protocol/src";
 const SERVER = "packages/lvi-server/src";
 const RUNTIME = "packages/runtime/src";
-const CLI = "packages/cli/src";
+const APP = "packages/app/src";
+const DEPLOY = "packages/deploy/src";
 const LIVE = `${RUNTIME}/core/live-queries.ts#DEFAULT_LIVE_BOUNDS`;
 
 const TRAPS = "trap, nothing is written";
@@ -34,7 +35,7 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     },
     {
       what: "bytes of one blob, at most",
-      from: `${CLI}/config/blobs-schema.ts#MAX_BLOB_BYTES`,
+      from: `${APP}/config/blobs-schema.ts#MAX_BLOB_BYTES`,
       unit: "bytes",
       atLimit: "`config_invalid`",
     },
@@ -242,7 +243,7 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     },
     {
       what: "memory of an isolate, at most",
-      from: `${CLI}/config/schema.ts#MAX_MEMORY_BYTES`,
+      from: `${APP}/config/schema.ts#MAX_MEMORY_BYTES`,
       unit: "bytes",
       atLimit: "`config_invalid`",
     },
@@ -254,7 +255,7 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     },
     {
       what: "Durable Object of a location, at most",
-      from: `${CLI}/config/schema.ts#MAX_OBJECT_BYTES`,
+      from: `${APP}/config/schema.ts#MAX_OBJECT_BYTES`,
       unit: "bytes",
       atLimit: "`config_invalid`",
     },
@@ -351,52 +352,52 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
   cloudflare: [
     {
       what: "a Worker with its modules, not compressed",
-      from: `${CLI}/deploy/checks.ts#MAX_BUNDLE_BYTES`,
+      from: `${DEPLOY}/checks.ts#MAX_BUNDLE_BYTES`,
       unit: "bytes",
       atLimit: "`worker_too_large`",
     },
     {
       what: "one static file",
-      from: `${CLI}/deploy/checks.ts#MAX_FILE_BYTES`,
+      from: `${DEPLOY}/checks.ts#MAX_FILE_BYTES`,
       unit: "bytes",
       atLimit: "`static_files_too_large`",
     },
     {
       what: "static files of a Worker",
-      from: `${CLI}/deploy/checks.ts#MAX_FILES`,
+      from: `${DEPLOY}/checks.ts#MAX_FILES`,
       unit: "count",
       of: "(20,000 without the paid plan)",
       atLimit: "`static_files_too_large`",
     },
     {
       what: "Workers of an account",
-      from: `${CLI}/deploy/edge/account-quotas.ts#PAID.workers`,
+      from: `${DEPLOY}/edge/account-quotas.ts#PAID.workers`,
       unit: "count",
       of: "(100 without the paid plan)",
       atLimit: "`quota_exceeded`",
     },
     {
       what: "Durable Object classes of an account",
-      from: `${CLI}/deploy/edge/account-quotas.ts#PAID.classes`,
+      from: `${DEPLOY}/edge/account-quotas.ts#PAID.classes`,
       unit: "count",
       of: "(100 without the paid plan)",
       atLimit: "`quota_exceeded`",
     },
     {
       what: "KV namespaces of an account",
-      from: `${CLI}/deploy/edge/account-quotas.ts#PAID.namespaces`,
+      from: `${DEPLOY}/edge/account-quotas.ts#PAID.namespaces`,
       unit: "count",
       atLimit: "`quota_exceeded`",
     },
     {
       what: "tunnels of an account",
-      from: `${CLI}/deploy/edge/account-quotas.ts#PAID.tunnels`,
+      from: `${DEPLOY}/edge/account-quotas.ts#PAID.tunnels`,
       unit: "count",
       atLimit: "`quota_exceeded`",
     },
     {
       what: "Workers VPC services of an account",
-      from: `${CLI}/deploy/edge/account-quotas.ts#PAID.services`,
+      from: `${DEPLOY}/edge/account-quotas.ts#PAID.services`,
       unit: "count",
       atLimit: "`quota_exceeded`",
     },

@@ -81,7 +81,7 @@ export function sections(): readonly Section[] {
       ),
       "migrate-away",
     ),
-    section("Reference", "cli", "language", "http", "errors", `${DIAGNOSTICS}/README`, "limits"),
+    section("Reference", "cli", "sdk", "language", "http", "errors", `${DIAGNOSTICS}/README`, "limits"),
     section("Operations", "deploy", "operations", "how-to/look-after", "how-to/rotate-keys", "security", "costs"),
     section("Measured", "evaluation"),
     { title: "Internals", entries: pagesOf("internals").filter(({ page }) => !page.startsWith(`${MEASUREMENTS}/`)) },

@@ -1,5 +1,5 @@
 /** What the applications would cost, by the operations that the runs have counted. */
-import type { BenchmarkResult, WorkloadRun } from "../../packages/cli/src/bench/result.ts";
+import type { BenchmarkResult, WorkloadRun } from "../../packages/bench/src/result.ts";
 import {
   carried,
   centralLambdaBill,

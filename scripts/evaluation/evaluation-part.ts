@@ -10,7 +10,7 @@ import {
   type Statistics,
   SYSTEMS,
   type WorkloadRun,
-} from "../../packages/cli/src/bench/result.ts";
+} from "../../packages/bench/src/result.ts";
 import { type ApplicationCost, ASSUMED_WORDS, costOf } from "./cost-of-results.ts";
 import { dollars, table } from "./markdown-table.ts";
 import { chartsOf, PICTURES, varied, words } from "./pictures.ts";

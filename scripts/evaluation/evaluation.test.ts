@@ -3,7 +3,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import type { OperationRow } from "../../packages/cli/src/bench/result.ts";
+import type { OperationRow } from "../../packages/bench/src/result.ts";
 import { type Chart, drawChart, type LinePanel } from "./chart.ts";
 import { costOf } from "./cost-of-results.ts";
 import { partOf } from "./evaluation-part.ts";

@@ -8,7 +8,7 @@ import {
   type System,
   SYSTEMS,
   type WorkloadRun,
-} from "../../packages/cli/src/bench/result.ts";
+} from "../../packages/bench/src/result.ts";
 import type { Axis, BarPanel, Chart, LinePanel, Series, StackPanel } from "./chart.ts";
 import {
   handlerRuns,

@@ -11,7 +11,7 @@ import {
   type System,
   type ValidationRow,
   type WorkloadRun,
-} from "../../packages/cli/src/bench/result.ts";
+} from "../../packages/bench/src/result.ts";
 
 export const RESULTS_FOLDER = path.resolve(import.meta.dirname, "../../benchmarks/results");
 

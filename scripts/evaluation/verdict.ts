@@ -1,5 +1,5 @@
 /** What must come out, and whether it did: worked out from the results, never written by hand. */
-import type { BenchmarkResult, WorkloadRun } from "../../packages/cli/src/bench/result.ts";
+import type { BenchmarkResult, WorkloadRun } from "../../packages/bench/src/result.ts";
 import { costOf } from "./cost-of-results.ts";
 import { handlerRuns, labelOf, type Results, rowOf, workloadRuns } from "./results.ts";
 

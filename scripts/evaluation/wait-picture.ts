@@ -2,7 +2,7 @@
  * The picture of the home page: how long a user waits for one handler, next to the data and with Radical. It is drawn from
  * the results of `execution-time`, once for wide screens and once for phones.
  */
-import type { BenchmarkResult, WorkloadRun } from "../../packages/cli/src/bench/result.ts";
+import type { BenchmarkResult, WorkloadRun } from "../../packages/bench/src/result.ts";
 import { latencyOf, parameterOf, type Results } from "./results.ts";
 
 /** The location, and about how long the handler runs. A handler that hashes, ranks or renders takes tens of milliseconds. */

@@ -18,7 +18,7 @@ const pages = [
   .filter((path) => examplesOf(path).length > 0);
 
 function examplesOf(path: string): readonly string[] {
-  const text = readFileSync(new URL(path, root), "utf8").replace(/<!-- from: code [^]*?<!-- end -->/g, "");
+  const text = readFileSync(new URL(path, root), "utf8").replace(/<!-- from: (?:code|sdk) [^]*?<!-- end -->/g, "");
   return [...text.matchAll(/^```ts\n(.*?)^```/gms)].flatMap(([, code]) =>
     code !== undefined && /from "@radical\/sdk"|^export function /m.test(code) ? [code] : [],
   );

@@ -5,11 +5,17 @@
 import { fileURLToPath } from "node:url";
 import { contains, Digest, hashWords, spanOf, splitUnit } from "@radical/protocol";
 import { expect, test } from "vitest";
-import { buildForBenchmark, Measurement } from "../src/bench/measurement.ts";
-import { replayPlaced, replayVersioned } from "../src/bench/replay-check.ts";
-import { orderOf } from "../src/bench/strict-serializability.ts";
-import { type CheckRow, type System, SYSTEMS } from "../src/bench/result.ts";
-import { loadProject } from "../src/config/load-config.ts";
+import {
+  buildForBenchmark,
+  Measurement,
+  replayPlaced,
+  replayVersioned,
+  orderOf,
+  type CheckRow,
+  type System,
+  SYSTEMS,
+} from "@radical/bench";
+import { loadProject } from "@radical/app";
 
 const LOCKS = fileURLToPath(new URL("./fixtures/locks", import.meta.url));
 const ROOMS = fileURLToPath(new URL("./fixtures/rooms", import.meta.url));

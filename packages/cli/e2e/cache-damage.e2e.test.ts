@@ -11,12 +11,9 @@ import { fileURLToPath } from "node:url";
 import { type CacheChoice, type CommitId, type Entry, type UnitId, commitId, entryOf } from "@radical/protocol";
 import { Log, LogLevel, Miniflare, convertV4MiniflareOptions } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type AppBuild, buildApp } from "../src/build/build-app.ts";
-import { startCompiler } from "../src/build/compile.ts";
-import { loadProject } from "../src/config/load-config.ts";
-import { type DeploymentKey, loadDeploymentKey } from "../src/local/deployment-key.ts";
-import { type LviServerProcess, startLviServer } from "../src/local/server-process.ts";
-import { registerModule } from "../src/local/register-module.ts";
+import { type AppBuild, buildApp, startCompiler, loadProject } from "@radical/app";
+import { type DeploymentKey, loadDeploymentKey } from "@radical/admin";
+import { type LviServerProcess, startLviServer, registerModule } from "@radical/local";
 import { Random } from "@radical/history";
 import { readItems } from "./storage.ts";
 

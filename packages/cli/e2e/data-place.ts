@@ -8,14 +8,10 @@ import { CREDENTIALS, startDynamoDbLocal } from "@radical/lvi-server/e2e/dynamod
 import { KEY_ID, KEYS_VARIABLE, SECRET } from "@radical/lvi-server/e2e/test-client";
 import { type ServerProcess, startProcess } from "@radical/lvi-server/e2e/test-process";
 import { commitId, type IndexList, INDEXES_PATH, type UnitId } from "@radical/protocol";
-import { type AppBuild, buildApp } from "../src/build/build-app.ts";
-import { startCompiler } from "../src/build/compile.ts";
-import { loadProject } from "../src/config/load-config.ts";
+import { type AppBuild, buildApp, startCompiler, loadProject } from "@radical/app";
 import type { DataServer } from "../src/data/data-server.ts";
-import { untilIndexesBuilt } from "../src/local/built-indexes.ts";
-import type { DeploymentKey } from "../src/local/deployment-key.ts";
-import { putModule } from "../src/local/register-module.ts";
-import { signedRequest } from "../src/local/signed-request.ts";
+import { untilIndexesBuilt, type DeploymentKey, signedRequest } from "@radical/admin";
+import { putModule } from "@radical/local";
 import { type Finished, radical, spawnRadical } from "./radical-process.ts";
 
 const KEY: DeploymentKey = { id: KEY_ID, secret: SECRET.toString("hex") };

@@ -16,27 +16,38 @@ import { DeleteTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DeleteParameterCommand, GetParameterCommand, PutParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
 import { type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "@radical/lvi-server/e2e/dynamodb-local";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { loadProject } from "../src/config/load-config.ts";
-import { pendingIntents } from "../src/deploy/admin-requests.ts";
-import { type DeployEvent, type DeployOutcome, deploy, targetOfProject } from "../src/deploy/deploy.ts";
-import { type DestroyOptions, planDestroy } from "../src/deploy/destroy.ts";
-import { openEdge } from "../src/deploy/edge/open-edge.ts";
-import { AwsPrimary } from "../src/deploy/primary/aws-primary.ts";
-import { NODES, type NodeName, bucketName, primaryNames } from "../src/deploy/primary/names.ts";
+import { loadProject } from "@radical/app";
+import { pendingIntents } from "@radical/admin";
 import {
+  type DeployEvent,
+  type DeployOutcome,
+  deploy,
+  targetOfProject,
+  planDestroy,
+  openEdge,
+  primaryNames,
+  findDeployed,
+  leaderOf,
+  planRotation,
+  type StepsOutcome,
+  applySteps,
+} from "@radical/deploy";
+import {
+  type DestroyOptions,
+  AwsPrimary,
+  bucketName,
   DEFAULT_PRIMARY_SETTINGS,
   type PrimaryDeployment,
   type PrimarySettings,
-} from "../src/deploy/primary/primary-deployment.ts";
-import { fetchArtefact, nodeEnvironment } from "../src/deploy/primary/user-data.ts";
-import { findDeployed, leaderOf } from "../src/operate/deployed.ts";
+  fetchArtefact,
+  nodeEnvironment,
+} from "@radical/deploy/testing";
+import { NODES, type NodeName } from "@radical/protocol";
 import { lookAtDeployment } from "../src/operate/doctor/deployment.ts";
 import { examine } from "../src/operate/doctor/doctor.ts";
 import { deployedSources } from "../src/operate/tail/deployed-sources.ts";
 import { tailPrimary } from "../src/operate/tail/sources.ts";
 import type { TailLine } from "../src/operate/tail/tail-line.ts";
-import { planRotation } from "../src/deploy/rotate-keys.ts";
-import { type StepsOutcome, applySteps } from "../src/deploy/steps.ts";
 import { type FakeCloudflare, startFakeCloudflare } from "./cloudflare/fake-cloudflare.ts";
 import { type FakeEdge, startFakeEdge } from "./cloudflare/fake-edge.ts";
 import { type FaultProxy, startFaultProxy } from "./primary/fault-proxy.ts";

@@ -6,27 +6,44 @@
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { ABI_VERSION, DEFAULT_CACHE, HEALTH_PATH, MODULE_LIST_PATH, type ModuleHash } from "@radical/protocol";
+import {
+  ABI_VERSION,
+  DEFAULT_CACHE,
+  HEALTH_PATH,
+  MODULE_LIST_PATH,
+  type ModuleHash,
+  NODES,
+  type NodeName,
+} from "@radical/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { AppBuild } from "../src/build/build-app.ts";
-import { CommandError } from "../src/command-error.ts";
-import { loadProject, type Project } from "../src/config/load-config.ts";
-import { awsHalf } from "../src/deploy/aws-half.ts";
-import { createCloudflareApi, type CloudflareApi } from "../src/deploy/edge/cloudflare-api.ts";
-import { parseRecord, RECORD_VARIABLE } from "../src/deploy/edge/deployment-record.ts";
-import { edgeHalf } from "../src/deploy/edge/edge-steps.ts";
-import type { OpenEdge } from "../src/deploy/edge/open-edge.ts";
-import type { WranglerConfig } from "../src/config/user-config.ts";
-import { workerVersions } from "../src/deploy/edge/worker-versions.ts";
-import { createWrangler, type Wrangler } from "../src/deploy/edge/wrangler.ts";
-import { type DestroyOptions, planDestroy } from "../src/deploy/destroy.ts";
-import { ownPrimary } from "../src/deploy/own-primary.ts";
-import { NODES, type NodeName, primaryNames } from "../src/deploy/primary/names.ts";
-import type { PrimaryDeployment, PrimaryState } from "../src/deploy/primary/primary-deployment.ts";
-import { NO_QUOTAS } from "../src/deploy/quotas.ts";
-import { planRollback } from "../src/deploy/rollback.ts";
-import { applySteps, type PlannedStep, planSteps, type StepsOutcome } from "../src/deploy/steps.ts";
-import { targetOf } from "../src/deploy/target.ts";
+import { type AppBuild, loadProject, type Project, type WranglerConfig, targetOf } from "@radical/app";
+import { CommandError } from "@radical/app/command-error";
+import {
+  awsHalf,
+  createCloudflareApi,
+  type CloudflareApi,
+  parseRecord,
+  RECORD_VARIABLE,
+  edgeHalf,
+  workerVersions,
+  createWrangler,
+  type Wrangler,
+  type DestroyOptions,
+  type PrimaryDeployment,
+  type PrimaryState,
+  NO_QUOTAS,
+  planSteps,
+} from "@radical/deploy/testing";
+import {
+  type OpenEdge,
+  planDestroy,
+  ownPrimary,
+  primaryNames,
+  planRollback,
+  applySteps,
+  type PlannedStep,
+  type StepsOutcome,
+} from "@radical/deploy";
 import { type Failure, type FakeCloudflare, failureOf, startFakeCloudflare } from "./cloudflare/fake-cloudflare.ts";
 import { wranglerCalls } from "./cloudflare/wrangler-calls.ts";
 import { createProject, type TemporaryProject } from "./radical-process.ts";

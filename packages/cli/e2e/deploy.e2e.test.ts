@@ -7,27 +7,32 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { loadProject } from "../src/config/load-config.ts";
-import { hasModule } from "../src/deploy/admin-requests.ts";
+import { loadProject } from "@radical/app";
+import { hasModule } from "@radical/admin";
+import { type DeployOptions, checkNothingStranded, createWrangler } from "@radical/deploy/testing";
 import {
-  type DeployOptions,
   type DeployOutcome,
   type PrimaryChoice,
-  checkNothingStranded,
   deploy,
   deployedPrimary,
   targetOfProject,
-} from "../src/deploy/deploy.ts";
-import { listDeployments } from "../src/deploy/deployments.ts";
-import { openEdge } from "../src/deploy/edge/open-edge.ts";
-import { planDestroy } from "../src/deploy/destroy.ts";
-import { planRollback } from "../src/deploy/rollback.ts";
+  listDeployments,
+  openEdge,
+  planDestroy,
+  planRollback,
+  type Change,
+  deleteSecret,
+  listSecrets,
+  setSecret,
+} from "@radical/deploy";
 import type { ModuleHash } from "@radical/protocol";
-import { createWrangler } from "../src/deploy/edge/wrangler.ts";
-import type { Change } from "../src/deploy/steps.ts";
-import { type DelayProxy, NO_LINK_FAULTS, startDelayProxy } from "../src/local/delay-proxy.ts";
-import { type LviServerProcess, startLviServer } from "../src/local/server-process.ts";
-import { deleteSecret, listSecrets, setSecret } from "../src/deploy/worker-secrets.ts";
+import {
+  type DelayProxy,
+  NO_LINK_FAULTS,
+  startDelayProxy,
+  type LviServerProcess,
+  startLviServer,
+} from "@radical/local";
 import { lookAtDeployment } from "../src/operate/doctor/deployment.ts";
 import { type Diagnosis, examine } from "../src/operate/doctor/doctor.ts";
 import type { Finding } from "../src/operate/doctor/finding.ts";

@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readRunning, type RunningDev } from "../src/dev/running-dev.ts";
+import { readRunning, type RunningDev } from "@radical/local";
 import { type RadicalDev, type TemporaryProject, createProject, descendantsOf, radicalDev } from "./radical-process.ts";
 
 const EVIL = "evil.example";

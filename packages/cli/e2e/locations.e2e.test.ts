@@ -10,14 +10,17 @@ import { fileURLToPath } from "node:url";
 import { FOLLOWUP_PATH, LVI_PATH } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { type AppBuild, buildApp } from "../src/build/build-app.ts";
-import { bundleOwnWorker } from "../src/build/bundle.ts";
-import { startCompiler } from "../src/build/compile.ts";
-import { loadProject } from "../src/config/load-config.ts";
-import type { DeploymentKey } from "../src/local/deployment-key.ts";
-import { type LviServerProcess, startLviServer } from "../src/local/server-process.ts";
-import { type Edge, startEdge, type WorkerFiles } from "../src/local/miniflare.ts";
-import { registerModule } from "../src/local/register-module.ts";
+import { type AppBuild, buildApp, startCompiler, loadProject } from "@radical/app";
+import {
+  bundleRouter,
+  type LviServerProcess,
+  startLviServer,
+  type Edge,
+  startEdge,
+  type WorkerFiles,
+  registerModule,
+} from "@radical/local";
+import type { DeploymentKey } from "@radical/admin";
 import { createFaultLink, type FaultLink } from "./fault-link.ts";
 import { createProject } from "./radical-process.ts";
 import { readIntents } from "./storage.ts";
@@ -125,7 +128,7 @@ async function start(name: string, app: AppBuild): Promise<void> {
       // Longer than this machine may stop for.
       vars: { RADICAL_ATTEMPT_MS: "15000" },
       key: KEY,
-      routerWorker: await bundleOwnWorker("local/router.worker"),
+      routerWorker: await bundleRouter(),
       storageFolder: join(folder, name),
       onLog: () => undefined,
     },

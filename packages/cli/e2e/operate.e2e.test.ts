@@ -10,7 +10,7 @@ import { createLog, KeyRing, parseKeys, type RunningServer, SqliteStorage, start
 import { HEALTH_PATH } from "@radical/protocol";
 import { drawn } from "@radical/command-line/short-tier";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { loadProject } from "../src/config/load-config.ts";
+import { loadProject } from "@radical/app";
 import { type Deployment, type Diagnosis, examine } from "../src/operate/doctor/doctor.ts";
 import type { RoundTrip } from "../src/operate/doctor/edge-checks.ts";
 import { devPortFinding, nodeFinding } from "../src/operate/doctor/machine-checks.ts";

@@ -8,16 +8,16 @@ import { join } from "node:path";
 import process from "node:process";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type AppBuild, buildApp } from "../src/build/build-app.ts";
-import { startCompiler } from "../src/build/compile.ts";
-import { loadProject } from "../src/config/load-config.ts";
-import type { Child } from "../src/local/child.ts";
-import type { Address } from "../src/local/delay-proxy.ts";
-import { LocalDeployment } from "../src/local/deployment.ts";
-import { BUILD_FILES } from "../src/local/location-input.ts";
-import { registerModule } from "../src/local/register-module.ts";
-import { launchServer } from "../src/local/server-process.ts";
-import { writeBuild } from "../src/local/write-build.ts";
+import { type AppBuild, buildApp, startCompiler, loadProject } from "@radical/app";
+import {
+  type Child,
+  type Address,
+  LocalDeployment,
+  BUILD_FILES,
+  registerModule,
+  launchServer,
+  writeBuild,
+} from "@radical/local";
 import type { StorageChoice } from "./crash/deployment.ts";
 import { descendantsOf } from "./radical-process.ts";
 

@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readRunning } from "../src/dev/running-dev.ts";
-import { loadDeploymentKey } from "../src/local/deployment-key.ts";
+import { readRunning } from "@radical/local";
+import { loadDeploymentKey } from "@radical/admin";
 import {
   createProject,
   radical,

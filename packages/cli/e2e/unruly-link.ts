@@ -6,7 +6,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, 
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import type { Random } from "@radical/history";
-import type { Address } from "../src/local/delay-proxy.ts";
+import type { Address } from "@radical/local";
 import type { Link } from "../src/dev/dev-options.ts";
 
 export interface Faults {

@@ -4,7 +4,7 @@
  */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -13,8 +13,7 @@ import { promisify } from "node:util";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { type CryptoKey, SignJWT, exportJWK, generateKeyPair } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { generateClient } from "../src/build/client.ts";
-import { generateOpenApi } from "../src/build/openapi.ts";
+import { generateClient, generateOpenApi } from "@radical/app";
 import { type TestApp, startTestApp } from "../src/testing.ts";
 
 const PROJECT = fileURLToPath(new URL("fixtures/own-worker", import.meta.url));
@@ -334,10 +333,4 @@ describe("what is made for others", () => {
     ]);
     expect(await new Validator().validate({ ...document, paths: { "no slash": {} } })).toMatchObject({ valid: false });
   });
-});
-
-test("the document shows this code", async () => {
-  const page = await readFile(new URL("../../../docs/worker.md", import.meta.url), "utf8");
-  for (const file of ["worker.ts", "sessions.ts"])
-    expect(page).toContain(`\`\`\`ts\n${await readFile(join(PROJECT, "src", file), "utf8")}\`\`\``);
 });

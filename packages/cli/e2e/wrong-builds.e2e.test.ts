@@ -8,15 +8,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LVI_PATH, type ServerStatus, STATUS_PATH } from "@radical/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type AppBuild, buildApp } from "../src/build/build-app.ts";
-import { bundleOwnWorker } from "../src/build/bundle.ts";
-import { startCompiler } from "../src/build/compile.ts";
-import { loadProject } from "../src/config/load-config.ts";
-import type { DeploymentKey } from "../src/local/deployment-key.ts";
-import { type LviServerProcess, startLviServer } from "../src/local/server-process.ts";
-import { type Edge, startEdge } from "../src/local/miniflare.ts";
-import { registerModule } from "../src/local/register-module.ts";
-import { signedRequest } from "../src/local/signed-request.ts";
+import { type AppBuild, buildApp, startCompiler, loadProject } from "@radical/app";
+import {
+  bundleRouter,
+  type LviServerProcess,
+  startLviServer,
+  type Edge,
+  startEdge,
+  registerModule,
+} from "@radical/local";
+import { type DeploymentKey, signedRequest } from "@radical/admin";
 import { createFaultLink, type FaultLink, withoutUpdates } from "./fault-link.ts";
 import { createProject, type TemporaryProject } from "./radical-process.ts";
 
@@ -124,7 +125,7 @@ beforeAll(async () => {
       // Longer than this machine may stop for.
       vars: { RADICAL_ATTEMPT_MS: "15000" },
       key: KEY,
-      routerWorker: await bundleOwnWorker("local/router.worker"),
+      routerWorker: await bundleRouter(),
       storageFolder: join(folder, "caches"),
       onLog: (_level, message) => edgeLines.push(JSON.parse(message) as Line),
     },

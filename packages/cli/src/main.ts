@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The command `radical`, as a process: what it needs of Node, and how it ends. */
-import { CommandError, EXIT_USAGE } from "./command-error.ts";
+import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
 
 const MIN_NODE_MAJOR = 24;
 

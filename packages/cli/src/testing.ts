@@ -6,10 +6,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { callPath } from "@radical/protocol";
-import type { Location } from "./config/locations.ts";
-import { loadProject } from "./config/load-config.ts";
+import { type Location, loadProject } from "@radical/app";
 import type { DevEvent } from "./dev/dev-events.ts";
-import { LOCATION_HEADER } from "./local/location-choice.ts";
+import { LOCATION_HEADER } from "@radical/local";
 import type { DevOptions } from "./dev/dev-options.ts";
 import { type DevServer, startDev } from "./dev/start-dev.ts";
 

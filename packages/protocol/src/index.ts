@@ -23,6 +23,7 @@ export * from "./messages/lvi-request.ts";
 export * from "./module-content.ts";
 export * from "./object-method.ts";
 export * from "./outcome.ts";
+export * from "./primary-node.ts";
 export * from "./radical-error.ts";
 export { DEFAULT_READ_LEASE_MS, MAX_READ_LEASE_MS } from "./read-lease-ms.ts";
 export { checkRedaction, redact, type RedactionQuestion, type RedactionSecrets } from "./redaction.ts";

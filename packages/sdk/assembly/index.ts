@@ -1,5 +1,5 @@
 /**
- * What handlers import as `@radical/sdk`.
+ * The SDK, which handlers import as `@radical/sdk`.
  *
  * A handler is an exported function of a file in `handlers/`. One call of it is one strictly serializable
  * transaction over everything it reads and writes through tables.
@@ -48,7 +48,7 @@ export class Table<T> {
     return length < 0 ? null : takeValue<T>(length, this.name, key);
   }
 
-  /** Stores `value` under `key`, in place of what was there. A new object has the fields of its class only. */
+  /** Stores `value` under `key`, in place of the item that was there. A new object has the fields of its class only. */
   put(key: string, value: T): void {
     const writer = new Writer(true, this.name, key);
     encodeValue<T>(writer, value);

@@ -109,7 +109,7 @@ export function ascending(value: i64): string {
   return text;
 }
 
-/** The same in the opposite order: the greatest number comes first. */
+/** 16 characters that sort as the number in the opposite order: the greatest number comes first. */
 export function descending(value: i64): string {
   return ascending(~value);
 }

@@ -1,6 +1,6 @@
 /**
- * The SDK as editors see it. The implementation is AssemblyScript, in `assembly/`; documentation is kept the same in
- * both.
+ * The SDK as editors and `docs/sdk.md` show it. The implementation is AssemblyScript, in `assembly/`. A test compares the
+ * words of both.
  */
 /// <reference path="./assemblyscript.d.ts" />
 /// <reference path="./everyday.d.ts" />
@@ -17,12 +17,16 @@ export declare class Table<T> {
   /** The name has letters, digits, `_` and `-`; at most 64; it does not start with a digit or `-`. */
   constructor(name: string);
 
+  /** The name, as it was given. */
   readonly name: string;
 
-  /** The item under `key`, or null. Changing the returned object changes nothing in the table: `put` it. */
+  /**
+   * The item under `key`, or null. Changing the returned object changes nothing in the table: `put` it. Records that were
+   * read keep the fields that their classes do not know.
+   */
   get(key: string): T | null;
 
-  /** Stores `value` under `key`, in place of what was there. */
+  /** Stores `value` under `key`, in place of the item that was there. A new object has the fields of its class only. */
   put(key: string, value: T): void;
 
   /** Removes the item under `key`, if there is one. */
@@ -94,8 +98,10 @@ export declare class Range<T> {
 export declare class Row<T> {
   private constructor();
 
+  /** The key of the item. */
   readonly key: string;
 
+  /** The item. */
   readonly value: T;
 
   /** For `after` and `before`: the place of the row in its range, which survives deployments and deletes. */
@@ -131,7 +137,7 @@ export declare class Blob {
  */
 export declare function ascending(value: i64): string;
 
-/** The same in the opposite order: the greatest number comes first. */
+/** 16 characters that sort as the number in the opposite order: the greatest number comes first. */
 export declare function descending(value: i64): string;
 
 /**
@@ -192,6 +198,7 @@ export declare class IndexPart<T> extends IndexRange<T> {
  * The fields are texts, integers, booleans or enums. An item that lacks one of them, or has null there, is in no row.
  */
 export declare class Index<T> {
+  /** The fields are a literal text: their names, with commas between them. */
   constructor(table: Table<T>, fields: string);
 
   /** All items that have the fields. */
@@ -224,6 +231,7 @@ export declare class UniquePart<T> extends IndexRange<T> {
  * there, do not count.
  */
 export declare class Unique<T> {
+  /** The fields are a literal text: their names, with commas between them. */
   constructor(table: Table<T>, fields: string);
 
   /** All items that have the fields. */
@@ -247,6 +255,7 @@ export declare class Counter {
   /** The name is as of a table, and no other table or counter has it. */
   constructor(name: string);
 
+  /** The name, as it was given. */
   readonly name: string;
 
   /** The number under `key`. */

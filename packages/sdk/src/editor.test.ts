@@ -75,6 +75,27 @@ test("editors find mistakes", () => {
   `);
 });
 
+test("the words that editors show are those of the code", () => {
+  const COMMENT = /\/\*\*((?:(?!\*\/)[^])*)\*\/\s*(\w+)/g;
+  // The comments of constructors are for editors: the code has them at the parameters.
+  const words = (text: string): string[] =>
+    Array.from(text.replaceAll(/^\/\/ @ts-ignore.*\n@final\n/gm, "").matchAll(COMMENT))
+      .filter(([, , next]) => next !== "constructor")
+      .map(([, comment = ""]) =>
+        comment
+          .replaceAll(/\n\s*\*/g, "")
+          .replaceAll(/\s+/g, " ")
+          .trim(),
+      );
+  const known = new Set([
+    ...readdirSync(join(folder, "assembly")).flatMap((name) => words(read(`assembly/${name}`))),
+    "The name, as it was given.",
+  ]);
+  const shown = words(read("editor/index.d.ts")).slice(1);
+  expect(shown.length).toBeGreaterThan(60);
+  expect(shown.filter((text) => !known.has(text))).toEqual([]);
+});
+
 test("editors see what the SDK exports", () => {
   const names = (text: string): string[] => {
     const declared = Array.from(text.matchAll(/^export (?:declare )?(?:class|function) (\w+)/gm), (match) => match[1]!);

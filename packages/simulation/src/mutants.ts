@@ -455,12 +455,12 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [remove("followup-lost")],
   },
   {
-    name: "what was replaced keeps its place, and those after it in line wait for ever",
+    name: "what was replaced keeps its place, and those after it in line wait forever",
     within: 1_000,
     edits: [remove("replaced-ends")],
   },
   {
-    name: "an adopted intent waits for its followup for ever",
+    name: "an adopted intent waits for its followup forever",
     within: 500,
     weather: "leadership",
     edits: [remove("adopted-followup")],

@@ -277,8 +277,8 @@ export function transcripts(): string {
   const parts = [
     "# Transcripts",
     "",
-    "The main stories of [the protocol](protocol.md), as the real cores of the server and of locations play them in the",
-    "[simulation](verification.md): `pnpm sim:pages` writes this page, and a test compares it. Times are milliseconds; a message",
+    "The main stories of [the protocol](protocol.md). The real cores of the server and of locations play them in the",
+    "[simulation](verification.md). `pnpm sim:pages` writes this page, and a test compares it. Times are milliseconds; a message",
     "takes 50 of them, storage 4. Commit ids are shown as epoch-sequence. The first lines of a server's turn say what it hears of,",
     "the indented ones what it does then.",
   ];

@@ -10,7 +10,7 @@ import {
   type System,
   SYSTEMS,
   type WorkloadRun,
-} from "../../../packages/cli/src/bench/result.ts";
+} from "../../../packages/bench/src/result.ts";
 import { type Results, workloadRuns } from "../results.ts";
 
 interface MadeHandler {

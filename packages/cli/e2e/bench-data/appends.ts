@@ -3,7 +3,7 @@
  * to a list in one item.
  */
 import type { TestApp } from "../../src/testing.ts";
-import { median } from "../../src/bench/statistics.ts";
+import { median } from "@radical/bench";
 import { type Figure, figure } from "../bench-figure.ts";
 import { type Call, type Caller, type Effort, rateOf } from "./load.ts";
 

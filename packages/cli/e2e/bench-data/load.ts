@@ -1,6 +1,6 @@
 /** Callers at the five locations of the paper, each of whom calls again when the answer is there. */
 import { fileURLToPath } from "node:url";
-import { PAPER_LOCATIONS } from "../../src/config/locations.ts";
+import { PAPER_LOCATIONS } from "@radical/app";
 import { startTestApp, type TestApp } from "../../src/testing.ts";
 
 const PROJECT = fileURLToPath(new URL("../fixtures/data-load", import.meta.url));

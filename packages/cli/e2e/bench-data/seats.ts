@@ -1,7 +1,7 @@
 /** A thousand seats are sold from five locations: exactly so many, and how long a buyer waits beyond the round trip. */
-import { PAPER_LOCATIONS } from "../../src/config/locations.ts";
+import { PAPER_LOCATIONS } from "@radical/app";
 import type { TestApp } from "../../src/testing.ts";
-import { quantile } from "../../src/bench/statistics.ts";
+import { quantile } from "@radical/bench";
 import { type Figure, figure } from "../bench-figure.ts";
 import { answersOf, type Effort } from "./load.ts";
 

@@ -19,18 +19,9 @@ import {
   type Version,
 } from "@radical/protocol";
 import { build } from "esbuild";
-import { type AppBuild, buildApp } from "../../src/build/build-app.ts";
-import { WORKER_OPTIONS } from "../../src/build/bundle.ts";
-import { startCompiler } from "../../src/build/compile.ts";
-import { loadProject } from "../../src/config/load-config.ts";
-import type { Child } from "../../src/local/child.ts";
-import type { Address } from "../../src/local/delay-proxy.ts";
-import { LocalDeployment } from "../../src/local/deployment.ts";
-import type { DeploymentKey } from "../../src/local/deployment-key.ts";
-import { registerModule } from "../../src/local/register-module.ts";
-import { signedHeaders, signedRequest } from "../../src/local/signed-request.ts";
-import { BUILD_FILES } from "../../src/local/location-input.ts";
-import { writeBuild } from "../../src/local/write-build.ts";
+import { type AppBuild, buildApp, WORKER_OPTIONS, startCompiler, loadProject } from "@radical/app";
+import { type Child, type Address, LocalDeployment, registerModule, BUILD_FILES, writeBuild } from "@radical/local";
+import { type DeploymentKey, signedHeaders, signedRequest } from "@radical/admin";
 import type { Cores } from "./cores.ts";
 
 const PROJECT = fileURLToPath(new URL("../fixtures/edge-load", import.meta.url));

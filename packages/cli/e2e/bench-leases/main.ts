@@ -5,7 +5,7 @@
 import { writeFile } from "node:fs/promises";
 import { loadavg } from "node:os";
 import { commandLine } from "@radical/command-line";
-import { CommandError } from "../../src/command-error.ts";
+import { CommandError } from "@radical/app/command-error";
 import { untilSignal } from "../../src/operate/until-signal.ts";
 import { type Figure, isMissed, lineOf } from "../bench-figure.ts";
 import { measureMix, MIXES, nameOf } from "./mixes.ts";

@@ -1,8 +1,6 @@
 /** Reads and writes in six mixes, by the distances of the paper: the mean of all, with leases and without. */
-import type { Benchmark } from "../../src/bench/benchmark.ts";
-import type { Answered } from "../../src/bench/client.ts";
-import { latencyOf } from "../../src/bench/rows.ts";
-import { mean, median, quantile } from "../../src/bench/statistics.ts";
+import type { Benchmark } from "@radical/app";
+import { type Answered, latencyOf, mean, median, quantile } from "@radical/bench";
 import type { Random } from "@radical/history";
 import { type Figure, figure } from "../bench-figure.ts";
 import { type Application, type Effort, READ, type Side, SIDES, TABLE, withBoth, WRITE } from "./two-deployments.ts";

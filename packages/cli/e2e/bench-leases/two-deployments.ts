@@ -1,11 +1,9 @@
 /** The same application twice: with read leases and without. The two are measured in turns, so that both have the same machine. */
 import { fileURLToPath } from "node:url";
 import { DEFAULT_READ_LEASE_MS } from "@radical/protocol";
-import type { Benchmark } from "../../src/bench/benchmark.ts";
-import { buildForBenchmark, type BuiltApp, Measurement } from "../../src/bench/measurement.ts";
-import { CommandError } from "../../src/command-error.ts";
-import { PAPER_LOCATIONS } from "../../src/config/locations.ts";
-import { loadProject, type Project } from "../../src/config/load-config.ts";
+import { type Benchmark, PAPER_LOCATIONS, loadProject, type Project } from "@radical/app";
+import { buildForBenchmark, type BuiltApp, Measurement } from "@radical/bench";
+import { CommandError } from "@radical/app/command-error";
 
 /** Handlers that read or write as many items as they are told. */
 const PROJECT = fileURLToPath(new URL("../fixtures/locks", import.meta.url));

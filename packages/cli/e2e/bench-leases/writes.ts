@@ -1,9 +1,7 @@
 /** The cost of a lease to a write: on items that all locations have leased, and on items that nobody reads. */
-import type { Benchmark } from "../../src/bench/benchmark.ts";
-import type { Answered } from "../../src/bench/client.ts";
-import { median, quantile } from "../../src/bench/statistics.ts";
-import { CommandError } from "../../src/command-error.ts";
-import { PAPER_LOCATIONS } from "../../src/config/locations.ts";
+import { type Benchmark, PAPER_LOCATIONS } from "@radical/app";
+import { type Answered, median, quantile } from "@radical/bench";
+import { CommandError } from "@radical/app/command-error";
 import { type Figure, figure } from "../bench-figure.ts";
 import {
   type Application,

@@ -3,14 +3,24 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CREDENTIALS, type DynamoDbLocal, startDynamoDbLocal } from "@radical/lvi-server/e2e/dynamodb-local";
-import { type ApplicationRun, runApplication } from "../../src/bench/application-run.ts";
-import { type BuiltApp, buildForBenchmark, type Measurement, type RunOutcome } from "../../src/bench/measurement.ts";
-import type { BenchmarkResult, Experiment, Profile, StorageSetup, System } from "../../src/bench/result.ts";
-import { ResultBuilder, type RunPlan } from "../../src/bench/result-builder.ts";
-import type { Load } from "../../src/bench/schedule.ts";
-import type { ServerLog } from "../../src/bench/server-log.ts";
-import { type Location, PAPER_LOCATIONS } from "../../src/config/locations.ts";
-import { loadProject, type Project } from "../../src/config/load-config.ts";
+import {
+  type ApplicationRun,
+  runApplication,
+  type BuiltApp,
+  buildForBenchmark,
+  type Measurement,
+  type RunOutcome,
+  type BenchmarkResult,
+  type Experiment,
+  type Profile,
+  type StorageSetup,
+  type System,
+  ResultBuilder,
+  type RunPlan,
+  type Load,
+  type ServerLog,
+} from "@radical/bench";
+import { type Location, PAPER_LOCATIONS, loadProject, type Project } from "@radical/app";
 import { PAPER_TABLE, paperZipf } from "./paper.ts";
 
 const ROOT = new URL("../../../../", import.meta.url);

@@ -1,10 +1,15 @@
 /** The experiments of `pnpm bench`: each is what one file of `benchmarks/results` has. */
-import { durationMs, withEqualShares } from "../../src/bench/application-run.ts";
-import type { Benchmark, BenchmarkRequest } from "../../src/bench/benchmark.ts";
-import { type Experiment, type System, SYSTEMS } from "../../src/bench/result.ts";
-import type { ResultBuilder, RunPlan } from "../../src/bench/result-builder.ts";
-import type { Load } from "../../src/bench/schedule.ts";
-import { PAPER_LOCATIONS } from "../../src/config/locations.ts";
+import {
+  durationMs,
+  withEqualShares,
+  type Experiment,
+  type System,
+  SYSTEMS,
+  type ResultBuilder,
+  type RunPlan,
+  type Load,
+} from "@radical/bench";
+import { type Benchmark, type BenchmarkRequest, PAPER_LOCATIONS } from "@radical/app";
 import { type ApplicationSetup, type BenchContext, LOCKS } from "./bench-context.ts";
 import { lockingSetups } from "./replication.ts";
 import { PAPER_TABLE, paperMs } from "./paper.ts";

@@ -3,9 +3,8 @@
  * experiment writes a file of figures; docs/evaluation.md is made from them.
  */
 import { commandLine, wrongOption } from "@radical/command-line";
-import { summaryOf } from "../../src/bench/summary.ts";
-import { EXPERIMENTS } from "../../src/bench/result.ts";
-import { CommandError, messageOf } from "../../src/command-error.ts";
+import { summaryOf, EXPERIMENTS } from "@radical/bench";
+import { CommandError, messageOf } from "@radical/app/command-error";
 import { untilSignal } from "../../src/operate/until-signal.ts";
 import { BenchContext, RESULTS } from "./bench-context.ts";
 import { APPLICATIONS, estimateMs, type Measured, planOf } from "./experiments.ts";

@@ -1,5 +1,5 @@
 /** Radical's evaluation, as published (SOSP '25, Table 1): what our handlers are paced to, and compared with. */
-import type { PaperHandler } from "../../src/bench/result-builder.ts";
+import type { PaperHandler } from "@radical/bench";
 
 export const PAPER_TABLE: Readonly<Record<string, Readonly<Record<string, PaperHandler>>>> = {
   social: {

@@ -2,11 +2,8 @@
  * What durability costs: executions of so many locks at one location without delay, on storage in the LVI server's process and on
  * one in a process of its own.
  */
-import type { Benchmark } from "../../src/bench/benchmark.ts";
-import { type Answered, executionOf } from "../../src/bench/client.ts";
-import { phasesOf } from "../../src/bench/rows.ts";
-import { statisticsOf } from "../../src/bench/statistics.ts";
-import type { StorageSetup } from "../../src/bench/result.ts";
+import type { Benchmark } from "@radical/app";
+import { type Answered, executionOf, phasesOf, statisticsOf, type StorageSetup } from "@radical/bench";
 import { type ApplicationSetup, type BenchContext, type EndedRun, LOCKS } from "./bench-context.ts";
 
 const COUNTS = [1, 2, 5, 10, 20] as const;

@@ -1,9 +1,9 @@
 /** The calls that wrangler makes to upload a Worker, made in this process: what a failure at each of them does can be tried often. */
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { CommandError } from "../../src/command-error.ts";
-import type { WranglerConfig } from "../../src/config/user-config.ts";
-import type { Wrangler } from "../../src/deploy/edge/wrangler.ts";
+import { CommandError } from "@radical/app/command-error";
+import type { WranglerConfig } from "@radical/app";
+import type { Wrangler } from "@radical/deploy/testing";
 import type { FakeCloudflare } from "./fake-cloudflare.ts";
 
 export function wranglerCalls({ url, token }: FakeCloudflare, account: string): Wrangler {

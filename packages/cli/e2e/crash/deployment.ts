@@ -12,18 +12,22 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { encodeModuleContent, type ModuleContent, MODULES_PATH } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
-import { buildApp } from "../../src/build/build-app.ts";
-import { startCompiler } from "../../src/build/compile.ts";
-import { loadProject } from "../../src/config/load-config.ts";
-import type { Child, Line } from "../../src/local/child.ts";
-import type { Address, DelayProxy } from "../../src/local/delay-proxy.ts";
-import { LOCATION_MAIN, LocalDeployment } from "../../src/local/deployment.ts";
-import { LOCATION_HEADER } from "../../src/local/location-choice.ts";
+import { buildApp, startCompiler, loadProject } from "@radical/app";
+import {
+  type Child,
+  type Line,
+  type Address,
+  type DelayProxy,
+  LOCATION_MAIN,
+  LocalDeployment,
+  LOCATION_HEADER,
+  BUILD_FILES,
+  launchServer,
+  SERVER_MAIN,
+  writeBuild,
+} from "@radical/local";
 import { descendantsOf } from "../radical-process.ts";
-import { BUILD_FILES } from "../../src/local/location-input.ts";
-import { launchServer, SERVER_MAIN } from "../../src/local/server-process.ts";
-import { signedRequest } from "../../src/local/signed-request.ts";
-import { writeBuild } from "../../src/local/write-build.ts";
+import { signedRequest } from "@radical/admin";
 
 export const LOCATIONS = ["here", "there"] as const;
 

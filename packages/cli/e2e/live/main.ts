@@ -4,7 +4,7 @@
  * With `--streams 1000` it measures what that many streams of one query at one location cost.
  */
 import { commandLine } from "@radical/command-line";
-import { quantile } from "../../src/bench/statistics.ts";
+import { quantile } from "@radical/bench";
 import { radicalDev } from "../radical-process.ts";
 import { createBoard, runLiveLoad } from "./board.ts";
 import { measureManyStreams, wordsOf } from "./many-streams.ts";

@@ -7,8 +7,8 @@ import { readFile } from "node:fs/promises";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { quantile } from "../../src/bench/statistics.ts";
-import { readRunning } from "../../src/dev/running-dev.ts";
+import { quantile } from "@radical/bench";
+import { readRunning } from "@radical/local";
 import { descendantsOf, type RadicalDev, type TemporaryProject } from "../radical-process.ts";
 import { clientAt } from "./board.ts";
 

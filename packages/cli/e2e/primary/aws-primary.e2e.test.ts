@@ -7,15 +7,17 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { DeleteTableCommand, DynamoDBClient, PutItemCommand, UpdateTableCommand } from "@aws-sdk/client-dynamodb";
 import { CloudFormationClient, GetTemplateCommand } from "@aws-sdk/client-cloudformation";
 import { DeleteParameterCommand, DescribeParametersCommand, GetParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
-import { AwsPrimary } from "../../src/deploy/primary/aws-primary.ts";
-import { advertisedBy, primaryNames } from "../../src/deploy/primary/names.ts";
 import {
+  AwsPrimary,
+  advertisedBy,
   DEFAULT_PRIMARY_SETTINGS,
   type PrimaryProgress,
   type PrimarySettings,
-} from "../../src/deploy/primary/primary-deployment.ts";
-import { refuseExceeded, unaskedNote } from "../../src/deploy/quotas.ts";
-import type { ServerArtefact } from "../../src/deploy/primary/server-artefact.ts";
+  refuseExceeded,
+  unaskedNote,
+  type ServerArtefact,
+} from "@radical/deploy/testing";
+import { primaryNames } from "@radical/deploy";
 import { type Answer, type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
 import { machineTests } from "./machine.ts";
 import { CREDENTIALS, hasPython, type Moto, startMoto } from "./moto.ts";

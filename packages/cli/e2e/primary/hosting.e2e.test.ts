@@ -17,8 +17,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { DEFAULT_PRIMARY_SETTINGS } from "../../src/deploy/primary/primary-deployment.ts";
-import { template } from "../../src/deploy/primary/template.ts";
+import { DEFAULT_PRIMARY_SETTINGS, template } from "@radical/deploy/testing";
 import { radical } from "../radical-process.ts";
 
 const KEYS = `main:${"ab".repeat(32)}`;

@@ -17,14 +17,17 @@ import { hasDynamoDbLocal, type DynamoDbLocal, startDynamoDbLocal } from "@radic
 import { TestClient } from "@radical/lvi-server/e2e/test-client";
 import { type TestModule, testModule } from "@radical/lvi-server/e2e/test-module";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { AwsPrimary } from "../../src/deploy/primary/aws-primary.ts";
-import { bucketName, type NodeName } from "../../src/deploy/primary/names.ts";
 import {
+  AwsPrimary,
+  bucketName,
   DEFAULT_PRIMARY_SETTINGS,
   type PrimarySettings,
   type PrimaryState,
-} from "../../src/deploy/primary/primary-deployment.ts";
-import { artefactKey, fetchArtefact, nodeEnvironment } from "../../src/deploy/primary/user-data.ts";
+  artefactKey,
+  fetchArtefact,
+  nodeEnvironment,
+} from "@radical/deploy/testing";
+import type { NodeName } from "@radical/protocol";
 import { CREDENTIALS, hasPython, installMoto, type Moto } from "./moto.ts";
 
 const run = promisify(execFile);

@@ -15,9 +15,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { encodeModuleContent } from "@radical/protocol";
 import { build } from "esbuild";
-import { buildApp } from "../../src/build/build-app.ts";
-import { startCompiler } from "../../src/build/compile.ts";
-import { loadProject } from "../../src/config/load-config.ts";
+import { buildApp, startCompiler, loadProject } from "@radical/app";
 
 const PACKAGES = fileURLToPath(new URL("../../../", import.meta.url));
 const APPLICATION = fileURLToPath(new URL("../fixtures/bank", import.meta.url));

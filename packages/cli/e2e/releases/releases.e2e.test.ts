@@ -21,15 +21,9 @@ import {
   STATUS_PATH,
 } from "@radical/protocol";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type AppBuild, buildApp } from "../../src/build/build-app.ts";
-import { bundleOwnWorker } from "../../src/build/bundle.ts";
-import { startCompiler } from "../../src/build/compile.ts";
-import { loadProject } from "../../src/config/load-config.ts";
-import type { DeploymentKey } from "../../src/local/deployment-key.ts";
-import { type LviServerProcess, startLviServer } from "../../src/local/server-process.ts";
-import { startEdge } from "../../src/local/miniflare.ts";
-import { putModule } from "../../src/local/register-module.ts";
-import { signedRequest } from "../../src/local/signed-request.ts";
+import { type AppBuild, buildApp, startCompiler, loadProject } from "@radical/app";
+import { bundleRouter, type LviServerProcess, startLviServer, startEdge, putModule } from "@radical/local";
+import { type DeploymentKey, signedRequest } from "@radical/admin";
 import { createFaultLink, type FaultLink, withoutUpdates } from "../fault-link.ts";
 
 const KEPT = ["abi-4"] as const;
@@ -128,7 +122,7 @@ async function startLocations(worker: Release, module: Release, server: () => Lv
       // Longer than this machine may stop for.
       vars: { RADICAL_ATTEMPT_MS: "15000" },
       key: KEY,
-      routerWorker: await bundleOwnWorker("local/router.worker"),
+      routerWorker: await bundleRouter(),
       storageFolder: await mkdtemp(path.join(folder, "caches-")),
       onLog: () => {},
     },

@@ -1,10 +1,16 @@
 /** `radical analyze`: what each handler reads and writes, how that is known, and why it is not known better. */
 import type { AccessPattern, DerivingPhase, Diagnostic, HandlerReport, Span, Transformation } from "@radical/analyzer";
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
-import { type BuildOutcome, buildApp, framesOf, PLAN_WORDS } from "../build/build-app.ts";
-import { type Compilation, startCompiler } from "../build/compile.ts";
-import { CommandError, EXIT_FAILED, EXIT_USAGE } from "../command-error.ts";
-import { loadProject } from "../config/load-config.ts";
+import {
+  type BuildOutcome,
+  buildApp,
+  framesOf,
+  PLAN_WORDS,
+  type Compilation,
+  startCompiler,
+  loadProject,
+} from "@radical/app";
+import { CommandError, EXIT_FAILED, EXIT_USAGE } from "@radical/app/command-error";
 import { createTerminal, type Terminal, print } from "../terminal/terminal.ts";
 import { PROJECT, reported } from "./command.ts";
 import { checkStrict, STRICT } from "./strict.ts";

@@ -2,10 +2,9 @@
 import { randomInt } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
-import type { MeasurementOptions } from "../bench/measurement.ts";
-import { CommandError, EXIT_FAILED, EXIT_USAGE } from "../command-error.ts";
-import { type Location, PAPER_LOCATIONS } from "../config/locations.ts";
-import { loadProject } from "../config/load-config.ts";
+import type { MeasurementOptions } from "@radical/bench";
+import { CommandError, EXIT_FAILED, EXIT_USAGE } from "@radical/app/command-error";
+import { type Location, PAPER_LOCATIONS, loadProject } from "@radical/app";
 import { untilSignal } from "../operate/until-signal.ts";
 import { createTerminal, print } from "../terminal/terminal.ts";
 import { PROJECT, reported } from "./command.ts";
@@ -85,11 +84,8 @@ export const benchCommand: Subcommand = subcommand(BENCH, (options) => reported(
 
 async function run(options: BenchOptions): Promise<void> {
   // The code of the measurement is large, and other commands do without it.
-  const { buildForBenchmark } = await import("../bench/measurement.ts");
-  const { durationMs, runApplication } = await import("../bench/application-run.ts");
-  const { ResultBuilder } = await import("../bench/result-builder.ts");
-  const { summaryOf } = await import("../bench/summary.ts");
-  const { SYSTEMS } = await import("../bench/result.ts");
+  const { buildForBenchmark, durationMs, ResultBuilder, runApplication, summaryOf, SYSTEMS } =
+    await import("@radical/bench");
 
   const json = options.json;
   const terminal = createTerminal({ quiet: json });

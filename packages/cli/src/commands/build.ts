@@ -7,12 +7,14 @@ import {
   fallbackWords,
   framesOf,
   leftOutLines,
-} from "../build/build-app.ts";
-import { startCompiler } from "../build/compile.ts";
-import { type WrittenFile, writeBuild } from "../build/write-build.ts";
-import { EXIT_FAILED } from "../command-error.ts";
-import { loadProject } from "../config/load-config.ts";
-import { type Terminal, counted, createTerminal, print } from "../terminal/terminal.ts";
+  startCompiler,
+  type WrittenFile,
+  writeBuild,
+  loadProject,
+  counted,
+} from "@radical/app";
+import { EXIT_FAILED } from "@radical/app/command-error";
+import { type Terminal, createTerminal, print } from "../terminal/terminal.ts";
 import { PROJECT, reported } from "./command.ts";
 import { checkStrict, STRICT } from "./strict.ts";
 

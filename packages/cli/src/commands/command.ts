@@ -1,7 +1,7 @@
 /** Parts of all commands: the option that names the project, and the words about an error. */
 import type { Option } from "@radical/command-line";
-import { CommandError, EXIT_FAILED, messageOf } from "../command-error.ts";
-import type { StepsOutcome } from "../deploy/steps.ts";
+import { CommandError, EXIT_FAILED, messageOf } from "@radical/app/command-error";
+import type { StepsOutcome } from "@radical/deploy";
 import { untilSignal } from "../operate/until-signal.ts";
 import { createTerminal, print } from "../terminal/terminal.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { PlannedStep } from "../deploy/steps.ts";
+import type { PlannedStep } from "@radical/deploy";
 import { createTerminal } from "../terminal/terminal.ts";
 import { confirmByName, confirmChanges } from "./confirm-changes.ts";
 

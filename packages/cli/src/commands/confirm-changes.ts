@@ -1,9 +1,10 @@
 /** Whether a plan is carried out: asked only of a person, and only for what changes something. */
-import { CommandError, EXIT_USAGE } from "../command-error.ts";
-import type { PlannedStep } from "../deploy/steps.ts";
+import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
+import type { PlannedStep } from "@radical/deploy";
 import { ask } from "../terminal/ask.ts";
 import { changesOf } from "../terminal/step-lines.ts";
-import { type Terminal, counted } from "../terminal/terminal.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { counted } from "@radical/app";
 
 interface ConfirmOptions {
   readonly plan: boolean;

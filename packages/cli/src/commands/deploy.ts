@@ -7,12 +7,11 @@ import {
   subcommand,
   type Values,
 } from "@radical/command-line";
-import { EXIT_FAILED } from "../command-error.ts";
-import { loadProject } from "../config/load-config.ts";
-import { type DeployEvent, type DeployOutcome, deploy, primaryTemplate, targetOfProject } from "../deploy/deploy.ts";
-import { DEFAULT_ENVIRONMENT, type Target } from "../deploy/target.ts";
+import { EXIT_FAILED } from "@radical/app/command-error";
+import { loadProject, DEFAULT_ENVIRONMENT, type Target, counted } from "@radical/app";
+import type { DeployEvent, DeployOutcome } from "@radical/deploy";
 import { changesOf, duration, showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
-import { type Terminal, counted, createTerminal, print } from "../terminal/terminal.ts";
+import { type Terminal, createTerminal, print } from "../terminal/terminal.ts";
 import { PROJECT, commandLine, interruptible, unfinishedJson } from "./command.ts";
 import { confirmChanges } from "./confirm-changes.ts";
 
@@ -83,6 +82,7 @@ export const deployCommand: Subcommand = subcommand(DEPLOY, (options) =>
 );
 
 async function run(options: DeployOptions, signal: AbortSignal): Promise<void> {
+  const { deploy, primaryTemplate, targetOfProject } = await import("@radical/deploy");
   const terminal = createTerminal({ quiet: options.json });
   const project = await loadProject(options.project);
   const target = targetOfProject(project, options.env);

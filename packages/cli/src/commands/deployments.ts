@@ -1,9 +1,6 @@
 /** `radical deployments`: what was deployed, and what serves. */
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
-import { loadProject } from "../config/load-config.ts";
-import { targetOfProject } from "../deploy/deploy.ts";
-import { listDeployments } from "../deploy/deployments.ts";
-import { openEdge } from "../deploy/edge/open-edge.ts";
+import { loadProject } from "@radical/app";
 import { createTerminal, print } from "../terminal/terminal.ts";
 import { PROJECT, reported } from "./command.ts";
 import { ENVIRONMENT } from "./deploy.ts";
@@ -28,6 +25,7 @@ export const deploymentsCommand: Subcommand = subcommand(DEPLOYMENTS, (options) 
 );
 
 async function list({ project: folder, env, json }: DeploymentsOptions): Promise<void> {
+  const { listDeployments, openEdge, targetOfProject } = await import("@radical/deploy");
   const project = await loadProject(folder);
   const target = targetOfProject(project, env);
   const edge = await openEdge(project, target);

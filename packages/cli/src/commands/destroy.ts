@@ -1,12 +1,8 @@
 /** `radical destroy`: removes a deployment, but for its tables. */
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
-import { EXIT_FAILED } from "../command-error.ts";
-import { loadProject } from "../config/load-config.ts";
-import { targetOfProject } from "../deploy/deploy.ts";
-import { type PlannedRemoval, planDestroy } from "../deploy/destroy.ts";
-import { openEdge } from "../deploy/edge/open-edge.ts";
-import { applySteps, unlessStopped } from "../deploy/steps.ts";
-import type { Target } from "../deploy/target.ts";
+import { EXIT_FAILED } from "@radical/app/command-error";
+import { loadProject, type Target } from "@radical/app";
+import type { PlannedRemoval } from "@radical/deploy";
 import { changesOf, showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
 import { type Terminal, createTerminal, print } from "../terminal/terminal.ts";
 import { PROJECT, commandLine, interruptible, unfinishedJson } from "./command.ts";
@@ -48,6 +44,7 @@ export const destroyCommand: Subcommand = subcommand(DESTROY, (options) =>
 );
 
 async function destroy(options: DestroyOptions, signal: AbortSignal): Promise<void> {
+  const { openEdge, planDestroy, targetOfProject, unlessStopped } = await import("@radical/deploy");
   const terminal = createTerminal({ quiet: options.json });
   const project = await loadProject(options.project);
   const target = targetOfProject(project, options.env);
@@ -77,6 +74,7 @@ async function carryOut(
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<void> {
+  const { applySteps, unlessStopped } = await import("@radical/deploy");
   const { application, environment, name } = target;
   const plan = planned.map(({ step, changes }) => ({ name: step.name, half: step.half, changes }));
   const tell = (outcome: string, more: object = {}): void => {

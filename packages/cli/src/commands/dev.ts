@@ -1,9 +1,8 @@
 /** `radical dev`: the application with all of its locations on this machine, rebuilt on every save. */
 import { readFileSync } from "node:fs";
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
-import { CommandError, EXIT_FAILED, EXIT_OK } from "../command-error.ts";
-import { MAX_LOSS_PERCENT, MAX_ROUND_TRIP_MS, parseLocations, withCommonDistance } from "../config/locations.ts";
-import { loadProject } from "../config/load-config.ts";
+import { CommandError, EXIT_FAILED, EXIT_OK } from "@radical/app/command-error";
+import { MAX_LOSS_PERCENT, MAX_ROUND_TRIP_MS, parseLocations, withCommonDistance, loadProject } from "@radical/app";
 import type { DevEvent } from "../dev/dev-events.ts";
 import type { DevServer } from "../dev/start-dev.ts";
 import { KEYS_HINT, listenToKeys } from "../terminal/dev-keys.ts";

@@ -1,9 +1,8 @@
 /** `radical doctor`: what is wrong on this machine and with a deployment, a line each, with what to do. */
 import { terminalText } from "@radical/protocol";
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
-import { CommandError, EXIT_FAILED, EXIT_USAGE } from "../command-error.ts";
-import { loadProject, type Project } from "../config/load-config.ts";
-import { targetOf } from "../deploy/target.ts";
+import { CommandError, EXIT_FAILED, EXIT_USAGE } from "@radical/app/command-error";
+import { loadProject, type Project, targetOf } from "@radical/app";
 import { DEPLOYED } from "../operate/deployed-options.ts";
 import type { Deployment } from "../operate/doctor/doctor.ts";
 import { createTerminal, print } from "../terminal/terminal.ts";

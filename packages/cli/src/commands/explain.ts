@@ -1,8 +1,8 @@
 /** `radical explain`: the page about a diagnostic, as it lies in `docs/diagnostics` and in the published package. */
 import { readFileSync, readdirSync } from "node:fs";
 import { type Subcommand, subcommand } from "@radical/command-line";
-import { diagnosticPages } from "../build/diagnostic-pages.ts";
-import { CommandError, EXIT_USAGE } from "../command-error.ts";
+import { diagnosticPages } from "../diagnostic-pages.ts";
+import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
 import { reported } from "./command.ts";
 import { print } from "../terminal/terminal.ts";
 

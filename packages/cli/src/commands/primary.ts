@@ -33,8 +33,7 @@ export const primaryCommand: Subcommand = subcommand(PRIMARY, (options) =>
 
 async function writePrimary({ out, json }: PrimaryOptions): Promise<void> {
   // The bundler is loaded by those who need it.
-  const { serverFiles } = await import("../deploy/primary/server-artefact.ts");
-  const { hostingFiles } = await import("../deploy/primary/node-files.ts");
+  const { hostingFiles, serverFiles } = await import("@radical/deploy");
   const terminal = createTerminal({ quiet: json });
   const server = await terminal.during("Bundling the server", serverFiles());
   const files = Object.entries({ ...server, ...hostingFiles() });

@@ -2,15 +2,15 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { checkRedaction, MalformedError, type RedactionQuestion, terminalText } from "@radical/protocol";
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
-import { CommandError, EXIT_FAILED, EXIT_USAGE } from "../command-error.ts";
-import { loadProject, type Project } from "../config/load-config.ts";
+import { CommandError, EXIT_FAILED, EXIT_USAGE } from "@radical/app/command-error";
+import { loadProject, type Project, targetOf, counted } from "@radical/app";
 import { untilSignal } from "../operate/until-signal.ts";
-import { targetOf } from "../deploy/target.ts";
 import { DEPLOYED } from "../operate/deployed-options.ts";
-import { PRIMARY, type PrimaryAddress, primaryAddress, serverName } from "../operate/primary-address.ts";
+import { PRIMARY, primaryAddress } from "../operate/primary-address.ts";
+import { type PrimaryAddress, serverName } from "@radical/admin";
 import { record, type Recording } from "../replay/record.ts";
 import { recordToLine } from "../replay/record-line.ts";
-import { counted, createTerminal, type Terminal, print } from "../terminal/terminal.ts";
+import { createTerminal, type Terminal, print } from "../terminal/terminal.ts";
 import { PROJECT, reported } from "./command.ts";
 
 const RECORD = {
@@ -134,7 +134,7 @@ function warningOf(redact: RedactionQuestion): string {
 /** Only the server that leads executes anything. */
 async function recordedPrimary(project: Project, { env, primary, region }: RecordOptions): Promise<PrimaryAddress> {
   if (env === null) return primaryAddress(project, primary);
-  const { findDeployed, leaderOf } = await import("../operate/deployed.ts");
+  const { findDeployed, leaderOf } = await import("@radical/deploy");
   const target = targetOf(project.config.name, env);
   return leaderOf((await findDeployed({ project, target, primary, region, url: null })).servers);
 }

@@ -3,16 +3,14 @@ import { readFile } from "node:fs/promises";
 import { text as textOf } from "node:stream/consumers";
 import { type LoggedLine, terminalText } from "@radical/protocol";
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
-import { buildApp, framesOf } from "../build/build-app.ts";
-import { startCompiler } from "../build/compile.ts";
-import { CommandError, EXIT_FAILED, EXIT_USAGE, messageOf } from "../command-error.ts";
-import { loadProject } from "../config/load-config.ts";
+import { buildApp, framesOf, startCompiler, loadProject, counted } from "@radical/app";
+import { CommandError, EXIT_FAILED, EXIT_USAGE, messageOf } from "@radical/app/command-error";
 import { type ChangedField, changedFields } from "../replay/changed-fields.ts";
 import { outcomeFields, readWords } from "../replay/difference-fields.ts";
 import type { Difference } from "../replay/differences.ts";
 import { type Recorded, recordOfLine, RecordProblem } from "../replay/record-line.ts";
 import { type DifferingExecution, isSame, type LoggingExecution, logsOther, replay } from "../replay/replay.ts";
-import { counted, createTerminal, type Terminal, print } from "../terminal/terminal.ts";
+import { createTerminal, type Terminal, print } from "../terminal/terminal.ts";
 import { PROJECT, reported } from "./command.ts";
 
 /** Most executions that are shown to people. */

@@ -1,11 +1,8 @@
 /** `radical rollback`: a version that served before serves again, with its module. */
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
-import { EXIT_FAILED } from "../command-error.ts";
-import { loadProject } from "../config/load-config.ts";
-import { deployedPrimary, targetOfProject } from "../deploy/deploy.ts";
-import { openEdge } from "../deploy/edge/open-edge.ts";
-import { planRollback } from "../deploy/rollback.ts";
-import { type PlannedStep, applySteps, unlessStopped } from "../deploy/steps.ts";
+import { EXIT_FAILED } from "@radical/app/command-error";
+import { loadProject } from "@radical/app";
+import type { PlannedStep } from "@radical/deploy";
 import { showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
 import { createTerminal, print } from "../terminal/terminal.ts";
 import { PROJECT, commandLine, interruptible, unfinishedJson } from "./command.ts";
@@ -54,6 +51,8 @@ export const rollbackCommand: Subcommand = subcommand(ROLLBACK, (options) =>
 );
 
 async function rollback(options: RollbackOptions, signal: AbortSignal): Promise<void> {
+  const { applySteps, deployedPrimary, openEdge, planRollback, targetOfProject, unlessStopped } =
+    await import("@radical/deploy");
   const terminal = createTerminal({ quiet: options.json });
   const project = await loadProject(options.project);
   const target = targetOfProject(project, options.env);

@@ -1,13 +1,9 @@
 /** `radical secrets`: the secrets of the application's Worker, and the key that locations sign with. */
 import { text } from "node:stream/consumers";
 import { type Options, type Program, subcommand, type Values } from "@radical/command-line";
-import { EXIT_FAILED } from "../command-error.ts";
-import { loadProject } from "../config/load-config.ts";
-import { targetOfProject } from "../deploy/deploy.ts";
-import { type OpenEdge, openEdge } from "../deploy/edge/open-edge.ts";
-import { type Rotation, planRotation } from "../deploy/rotate-keys.ts";
-import { applySteps, unlessStopped } from "../deploy/steps.ts";
-import { deleteSecret, listSecrets, setSecret } from "../deploy/worker-secrets.ts";
+import { EXIT_FAILED } from "@radical/app/command-error";
+import { loadProject } from "@radical/app";
+import type { OpenEdge, Rotation } from "@radical/deploy";
 import { ask } from "../terminal/ask.ts";
 import { showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
 import { type Terminal, createTerminal, print } from "../terminal/terminal.ts";
@@ -69,6 +65,7 @@ export const secretsCommand: Program = {
       },
       (options) =>
         reported(options, async () => {
+          const { setSecret } = await import("@radical/deploy");
           await setSecret(await edgeOf(options), options.name, () => readValue(options.name));
           tell(options, "set", options.name);
         }),
@@ -85,6 +82,7 @@ export const secretsCommand: Program = {
       },
       (options) =>
         reported(options, async () => {
+          const { deleteSecret } = await import("@radical/deploy");
           await deleteSecret(await edgeOf(options), options.name);
           tell(options, "deleted", options.name);
         }),
@@ -114,11 +112,13 @@ at once.`,
 };
 
 async function edgeOf({ project: folder, env }: SecretsOptions): Promise<OpenEdge> {
+  const { openEdge, targetOfProject } = await import("@radical/deploy");
   const project = await loadProject(folder);
   return openEdge(project, targetOfProject(project, env));
 }
 
 async function list(options: SecretsOptions): Promise<void> {
+  const { listSecrets } = await import("@radical/deploy");
   const edge = await edgeOf(options);
   const secrets = await listSecrets(edge);
   if (options.json) return print(JSON.stringify({ worker: edge.worker, secrets }));
@@ -137,6 +137,7 @@ function readValue(name: string): Promise<string> {
 }
 
 async function rotate(options: RotateOptions, signal: AbortSignal): Promise<void> {
+  const { planRotation, targetOfProject, unlessStopped } = await import("@radical/deploy");
   const terminal = createTerminal({ quiet: options.json });
   const project = await loadProject(options.project);
   const { primary, region, url } = options;
@@ -162,6 +163,7 @@ async function carryOut(
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<void> {
+  const { applySteps, unlessStopped } = await import("@radical/deploy");
   const plan = planned.map(({ step, changes }) => ({ name: step.name, half: step.half, changes }));
   const report = (outcome: string, more: object = {}): void => {
     if (options.json) print(JSON.stringify({ outcome, plan, ...more }));

@@ -1,9 +1,9 @@
 /** The option `--strict`: handlers whose set is neither sliced nor given are a failure. */
 import type { HandlerReport } from "@radical/analyzer";
 import type { Option } from "@radical/command-line";
-import { PLAN_WORDS } from "../build/build-app.ts";
-import { EXIT_FALLBACK, EXIT_OK } from "../command-error.ts";
-import { type Terminal, counted } from "../terminal/terminal.ts";
+import { PLAN_WORDS, counted } from "@radical/app";
+import { EXIT_FALLBACK, EXIT_OK } from "@radical/app/command-error";
+import type { Terminal } from "../terminal/terminal.ts";
 
 export const STRICT = {
   kind: "flag",

@@ -1,10 +1,9 @@
 /** `radical tail`: what both halves of a deployment log, in one stream. */
 import { join } from "node:path";
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
-import { loadProject, type Project } from "../config/load-config.ts";
+import { loadProject, type Project, targetOf } from "@radical/app";
 import { LOCATIONS_LOG_PATH } from "../dev/control-server.ts";
-import { readRunning } from "../dev/running-dev.ts";
-import { targetOf } from "../deploy/target.ts";
+import { readRunning } from "@radical/local";
 import { DEPLOYED } from "../operate/deployed-options.ts";
 import { PRIMARY, primaryAddress } from "../operate/primary-address.ts";
 import { type PrimarySource, tailDev, tailPrimary, type TailSink, tailWorker } from "../operate/tail/sources.ts";

@@ -10,12 +10,10 @@ import {
   terminalText,
   type UnitId,
 } from "@radical/protocol";
-import { startCompiler } from "../build/compile.ts";
-import { CommandError, EXIT_USAGE } from "../command-error.ts";
-import { loadProject } from "../config/load-config.ts";
-import { indexStatuses } from "../deploy/admin-requests.ts";
-import { untilIndexesBuilt } from "../local/built-indexes.ts";
-import { counted, createTerminal, print, type Terminal } from "../terminal/terminal.ts";
+import { startCompiler, loadProject, counted, MAX_PROBLEMS } from "@radical/app";
+import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
+import { indexStatuses, untilIndexesBuilt } from "@radical/admin";
+import { createTerminal, print, type Terminal } from "../terminal/terminal.ts";
 import {
   type Checked,
   checkIndex,
@@ -26,7 +24,7 @@ import {
 } from "./check-index.ts";
 import { DataModule, MAX_BATCH, MAX_BATCH_BYTES } from "./data-module.ts";
 import { type DataServer, hasData, withServer } from "./data-server.ts";
-import { type DataOptions, MAX_PROBLEMS, placeOf } from "./data-work.ts";
+import { type DataOptions, placeOf } from "./data-work.ts";
 
 export interface CheckOptions extends Omit<DataOptions, "untyped"> {
   readonly repair: boolean;

@@ -19,9 +19,9 @@ import {
   SEED_BYTES,
 } from "@radical/protocol";
 import { abiOf, moduleHash } from "@radical/wasm-host";
-import { CommandError, messageOf } from "../command-error.ts";
-import { putModule } from "../local/register-module.ts";
-import { signedRequest } from "../local/signed-request.ts";
+import { CommandError, messageOf } from "@radical/app/command-error";
+import { putModule } from "@radical/local";
+import { signedRequest } from "@radical/admin";
 import type { DataServer } from "./data-server.ts";
 
 /** Most items of one execution, so that it is one transaction of every storage. */

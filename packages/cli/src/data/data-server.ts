@@ -20,9 +20,9 @@ import {
 } from "@radical/lvi-server";
 import { terminalText } from "@radical/protocol";
 import { createTerminal } from "../terminal/terminal.ts";
-import { CommandError, messageOf } from "../command-error.ts";
-import { type DeploymentKey, loadDeploymentKey } from "../local/deployment-key.ts";
-import { readRunning } from "../dev/running-dev.ts";
+import { CommandError, messageOf } from "@radical/app/command-error";
+import { type DeploymentKey, loadDeploymentKey } from "@radical/admin";
+import { readRunning } from "@radical/local";
 
 export interface DataServer {
   readonly url: string;

@@ -1,30 +1,34 @@
 /** What the subcommands of `radical data` do. */
-import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { type ItemReader, KeysError, openItems, parseKeys, parseStorageAddress } from "@radical/lvi-server";
-import { isHiddenTable, splitUnit, terminalText, type UnitId, unitId } from "@radical/protocol";
-import { makeStateFolder } from "../local/state-folder.ts";
-import { framesOf } from "../build/build-app.ts";
-import { type Compilation, type Compiler, type CompileQuestion, startCompiler } from "../build/compile.ts";
-import { discoverSources } from "../build/discover-sources.ts";
-import { CommandError, EXIT_USAGE } from "../command-error.ts";
-import { loadProject, type Project } from "../config/load-config.ts";
-import { counted, createTerminal, print, type Terminal } from "../terminal/terminal.ts";
-import { type DataPlace, type DataServer, hasData, settled, withServer } from "./data-server.ts";
+import { isHiddenTable, splitUnit, terminalText } from "@radical/protocol";
+import { makeStateFolder } from "@radical/local";
 import {
+  framesOf,
+  type Compilation,
+  type Compiler,
+  type CompileQuestion,
+  startCompiler,
+  discoverSources,
+  loadProject,
+  type Project,
+  counted,
   checkPlace,
   type DataItem,
-  isObject,
   ItemProblem,
   itemOf,
-  itemOfJson,
   itemToJson,
-  type Json,
-  parseJson,
   type TableTypes,
-} from "./item-json.ts";
+  itemsOfFile,
+  itemsOfLines,
+  readJson,
+  readText,
+  seedFileOf,
+} from "@radical/app";
+import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
+import { createTerminal, print, type Terminal } from "../terminal/terminal.ts";
+import { type DataPlace, type DataServer, hasData, settled, withServer } from "./data-server.ts";
 import { type ItemWrite, writeItems } from "./write-items.ts";
 
 export interface DataOptions {
@@ -35,9 +39,6 @@ export interface DataOptions {
   /** Of the commands that write. */
   readonly untyped?: boolean;
 }
-
-/** Most problems that are shown. */
-export const MAX_PROBLEMS = 20;
 
 // ── Reading ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -195,9 +196,6 @@ export async function importItems(file: string, options: DataOptions): Promise<v
   await writing(options, (types) => itemsOfLines(text, types, file));
 }
 
-/** What `radical data seed` looks for. */
-const SEED_FILES = ["seed.ndjson", "seed.json"] as const;
-
 export async function seed(named: string | null, options: DataOptions): Promise<void> {
   const { root } = await loadProject(options.project);
   const file = named ?? seedFileOf(root);
@@ -213,33 +211,6 @@ export async function seedDev(project: Project, stateFolder: string): Promise<vo
     untyped: false,
     terminal: createTerminal({ quiet: true }),
   });
-}
-
-/** What an application begins with, by unit. Throws a CommandError. */
-export async function seedItems(
-  root: string,
-  types: TableTypes,
-): Promise<readonly { readonly unit: UnitId; readonly value: Uint8Array }[]> {
-  const file = seedFileOf(root);
-  return itemsOfFile(await readText(file), types, file).map(({ table, key, value }) => ({
-    unit: unitId(table, key),
-    value,
-  }));
-}
-
-function seedFileOf(root: string): string {
-  const file = SEED_FILES.map((name) => join(root, name)).find((path) => existsSync(path));
-  if (file !== undefined) return file;
-  throw new CommandError(
-    "no_seed",
-    `The folder ${root} has no ${SEED_FILES.join(" and no ")}.`,
-    'write {"users": {"ann": {"name": "Ann"}}} to seed.json, or name another file: radical data seed <file>',
-    { exitCode: EXIT_USAGE },
-  );
-}
-
-function itemsOfFile(text: string, types: TableTypes, file: string): readonly DataItem[] {
-  return file.endsWith(".json") ? itemsOfTree(text, types, file) : itemsOfLines(text, types, file);
 }
 
 async function writing(options: DataOptions, itemsOf: ItemsOf): Promise<void> {
@@ -306,62 +277,6 @@ export async function compiled(
   );
 }
 
-function itemsOfLines(text: string, types: TableTypes, file: string): readonly DataItem[] {
-  const found = text.split("\n").map((line, index) => ({ line, place: `${file}:${index + 1}` }));
-  return collected(
-    found.filter(({ line }) => line.trim() !== ""),
-    ({ line, place }) => itemOfJson(readJson(line, place), types),
-    ({ place }) => place,
-  );
-}
-
-/** `{table: {key: value}}`. */
-function itemsOfTree(text: string, types: TableTypes, file: string): readonly DataItem[] {
-  const entries = (json: Json, what: string): [string, Json][] => {
-    if (isObject(json)) return Object.entries(json);
-    throw new CommandError(
-      "invalid_items",
-      `${what} is not a JSON object.`,
-      'Write for example {"users": {"ann": {"name": "Ann"}}}',
-    );
-  };
-  const found = entries(readJson(text, file), file).flatMap(([table, items]) =>
-    entries(items, `${file}: ${table}`).map(([key, value]) => ({ table, key, value })),
-  );
-  return collected(
-    found,
-    ({ table, key, value }) => itemOf(table, key, value, types),
-    ({ table, key }) => `${file}: ${table}/${key}`,
-  );
-}
-
-/** Throws a CommandError that names all that is wrong, or the first of it. */
-function collected<T>(
-  all: readonly T[],
-  read: (one: T) => DataItem,
-  placeOfOne: (one: T) => string,
-): readonly DataItem[] {
-  const problems: string[] = [];
-  const items = all.flatMap((one) => {
-    try {
-      return [read(one)];
-    } catch (error) {
-      if (!(error instanceof ItemProblem) && !(error instanceof CommandError)) throw error;
-      problems.push(
-        terminalText(error instanceof CommandError ? error.message : `${placeOfOne(one)} ${error.message}`),
-      );
-      return [];
-    }
-  });
-  if (problems.length === 0) return items;
-  const more = problems.length > MAX_PROBLEMS ? [`and ${problems.length - MAX_PROBLEMS} more`] : [];
-  throw new CommandError(
-    "invalid_items",
-    [...problems.slice(0, MAX_PROBLEMS), ...more].join("\n"),
-    "Correct them: nothing was written.",
-  );
-}
-
 /** Of one item. */
 function checked<T>(read: () => T): T {
   try {
@@ -370,33 +285,6 @@ function checked<T>(read: () => T): T {
     if (!(error instanceof ItemProblem)) throw error;
     throw new CommandError("invalid_items", `The item ${error.message}.`, "Correct it: nothing was written.", {
       exitCode: EXIT_USAGE,
-    });
-  }
-}
-
-function readJson(text: string, what: string): Json {
-  try {
-    return parseJson(text);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    throw new CommandError(
-      "invalid_json",
-      `${what} is not JSON: ${error.message}`,
-      "Correct it: nothing was written.",
-      {
-        exitCode: EXIT_USAGE,
-      },
-    );
-  }
-}
-
-async function readText(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    throw new CommandError("no_such_file", `${file} can't be read: ${String(error)}`, "Name a file that exists.", {
-      exitCode: EXIT_USAGE,
-      cause: error,
     });
   }
 }

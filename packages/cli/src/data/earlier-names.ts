@@ -3,9 +3,9 @@
  * and what it then stores under the earlier name would never be read again.
  */
 import type { Field, ModuleHash, RecordTypes, StoredTypes, ValueType } from "@radical/protocol";
-import { storedTypesOf } from "../build/stored-types-section.ts";
-import { CommandError } from "../command-error.ts";
-import { moduleContent, registeredModules } from "../deploy/admin-requests.ts";
+import { storedTypesOf } from "@radical/app";
+import { CommandError } from "@radical/app/command-error";
+import { moduleContent, registeredModules } from "@radical/admin";
 import type { DataServer } from "./data-server.ts";
 
 /** A build counts as one that serves for so long after a location has asked for it. */

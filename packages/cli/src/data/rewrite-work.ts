@@ -1,15 +1,13 @@
 /** `radical data rewrite`: the program that the build makes for a table, run page by page at the LVI server. */
 import { setTimeout } from "node:timers/promises";
 import { CborReader, CborWriter, type StoredTypes, terminalText } from "@radical/protocol";
-import { startCompiler } from "../build/compile.ts";
-import { withStoredTypes } from "../build/stored-types-section.ts";
-import { CommandError, EXIT_USAGE } from "../command-error.ts";
-import { loadProject, type Project } from "../config/load-config.ts";
-import { makeStateFolder } from "../local/state-folder.ts";
-import { counted, createTerminal, print, type Terminal } from "../terminal/terminal.ts";
+import { startCompiler, withStoredTypes, loadProject, type Project, counted, MAX_PROBLEMS } from "@radical/app";
+import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
+import { makeStateFolder } from "@radical/local";
+import { createTerminal, print, type Terminal } from "../terminal/terminal.ts";
 import { DataModule } from "./data-module.ts";
 import { type DataServer, withServer } from "./data-server.ts";
-import { compiled, type DataOptions, MAX_PROBLEMS, placeOf, tableTypes } from "./data-work.ts";
+import { compiled, type DataOptions, placeOf, tableTypes } from "./data-work.ts";
 import { checkEarlierNames } from "./earlier-names.ts";
 import { pauseMs, type RewritingProgress, rewriteItems, type StoredKey } from "./rewrite-items.ts";
 

@@ -1,13 +1,23 @@
 /** Builds for `radical dev`: each is told as it goes, and says which folders it has read. */
 import { posix } from "node:path";
-import { type BuildOutcome, buildApp, countDiagnostics, framesOf, plansOf, sourceFolders } from "../build/build-app.ts";
-import { EntryError } from "../build/bundle-entry.ts";
-import type { AnalysisReport, Compilation, Compiler } from "../build/compile.ts";
-import { writeSources } from "../build/write-build.ts";
-import { DEV_VARS_FILE } from "../config/dev-vars.ts";
-import { CONFIG_FILE, type Project } from "../config/load-config.ts";
-import { USER_CONFIG_FILES } from "../config/user-config.ts";
-import { counted } from "../terminal/terminal.ts";
+import {
+  type BuildOutcome,
+  buildApp,
+  countDiagnostics,
+  framesOf,
+  plansOf,
+  sourceFolders,
+  EntryError,
+  type AnalysisReport,
+  type Compilation,
+  type Compiler,
+  writeSources,
+  DEV_VARS_FILE,
+  CONFIG_FILE,
+  type Project,
+  USER_CONFIG_FILES,
+  counted,
+} from "@radical/app";
 import type { BuildState } from "./build-state.ts";
 import type { DevEvent } from "./dev-events.ts";
 import type { Built } from "./dev-session.ts";

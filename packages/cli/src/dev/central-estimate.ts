@@ -4,7 +4,7 @@
  * of the run at the location tells it, at the speed at which this machine runs handlers. A message to the server and back then
  * counts as the quickest that the place has seen.
  */
-import type { Location } from "../config/locations.ts";
+import type { Location } from "@radical/app";
 import type { RequestLine } from "./dev-events.ts";
 import { CENTRAL } from "./dev-options.ts";
 

@@ -1,7 +1,7 @@
 /** Which port `radical dev` listens on. */
 import { createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { CommandError } from "../command-error.ts";
+import { CommandError } from "@radical/app/command-error";
 
 /** Ports that are tried from the configured one on. */
 const PORTS_TRIED = 20;

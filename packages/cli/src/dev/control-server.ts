@@ -8,13 +8,12 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import { LineStream, type LogRing } from "@radical/lvi-server";
 import { errorBody } from "@radical/protocol";
-import { CommandError, messageOf } from "../command-error.ts";
-import { BUILD_ERROR_HEADER, CONTROL_PREFIX, OPENAPI_PATH } from "../local/internal-requests.ts";
+import { CommandError, messageOf } from "@radical/app/command-error";
+import { BUILD_ERROR_HEADER, CONTROL_PREFIX, OPENAPI_PATH, isMeantFor, isOfAnotherOrigin } from "@radical/app";
 import type { BuildState } from "./build-state.ts";
-import { type FaultChange, type Faults, readFaultChange } from "../local/faults.ts";
+import { type FaultChange, type Faults, readFaultChange } from "@radical/local";
 import { answerDashboard, type DashboardOptions } from "./dashboard-server.ts";
 import { jsonOf } from "./json-body.ts";
-import { isMeantFor, isOfAnotherOrigin } from "./loopback.ts";
 
 export const FAULTS_PATH = "/__radical/faults";
 const BUILD_PATH = "/__radical/build";

@@ -11,10 +11,10 @@ import {
   type Manifest,
   splitUnit,
 } from "@radical/protocol";
-import { CommandError, messageOf } from "../command-error.ts";
+import { CommandError, messageOf } from "@radical/app/command-error";
 import type { DataServer } from "../data/data-server.ts";
 import { editItem } from "../data/edit-item.ts";
-import { ItemProblem, itemOf, itemToJson, parseJson } from "../data/item-json.ts";
+import { ItemProblem, itemOf, itemToJson, parseJson } from "@radical/app";
 import { valueOf } from "../data/data-work.ts";
 
 const PAGE = 100;

@@ -6,7 +6,7 @@ import {
   isCommitId,
   type ReplayQuestion,
 } from "@radical/protocol";
-import { CommandError } from "../command-error.ts";
+import { CommandError } from "@radical/app/command-error";
 
 const MAX_SENDS = 32;
 

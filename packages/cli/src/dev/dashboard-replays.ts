@@ -1,7 +1,7 @@
 /** Recorded executions, run again for the dashboard's page: in the build that carried them out, or in the present one. */
 import { type ModuleHash, type Replay, type ReplayQuestion } from "@radical/protocol";
 import type { HandlerModule } from "@radical/wasm-host";
-import { CommandError } from "../command-error.ts";
+import { CommandError } from "@radical/app/command-error";
 import { replaySample } from "../replay/replay-steps.ts";
 import type { SampleRing } from "../replay/sample-ring.ts";
 

@@ -37,7 +37,7 @@ import {
   type Replay,
   type ReplayQuestion,
 } from "@radical/protocol";
-import { CommandError, messageOf } from "../command-error.ts";
+import { CommandError, messageOf } from "@radical/app/command-error";
 import { readCalls, readDataChange, readDataQuestion, readReplayQuestion } from "./dashboard-questions.ts";
 import { jsonOf } from "./json-body.ts";
 import type { LifeRing } from "./life-ring.ts";

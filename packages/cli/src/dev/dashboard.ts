@@ -15,12 +15,9 @@ import {
   type HandlerManifest,
   objectMethod,
 } from "@radical/protocol";
-import type { AppBuild } from "../build/build-app.ts";
-import type { Compilation } from "../build/compile.ts";
-import { CommandError, messageOf } from "../command-error.ts";
-import type { Location } from "../config/locations.ts";
-import { type Faults, NO_FAULTS, readFaultChange } from "../local/faults.ts";
-import { LOCATION_HEADER } from "../local/location-choice.ts";
+import type { AppBuild, Compilation, Location } from "@radical/app";
+import { CommandError, messageOf } from "@radical/app/command-error";
+import { type Faults, LOCATION_HEADER, NO_FAULTS, readFaultChange } from "@radical/local";
 import type { BuildState } from "./build-state.ts";
 import type { Control } from "./control-server.ts";
 import type { DashboardData } from "./dashboard-data.ts";

@@ -4,21 +4,34 @@ import { join } from "node:path";
 import process from "node:process";
 import type { LogRing } from "@radical/lvi-server";
 import { CONTENTION_PATH, type ContentionReport, lifeIn, type Manifest } from "@radical/protocol";
-import type { AppBuild } from "../build/build-app.ts";
-import { bundleAppWorker, bundleDevWorker, bundleOwnWorker } from "../build/bundle.ts";
-import type { Compilation } from "../build/compile.ts";
-import { linkStaticFiles } from "../build/static-files.ts";
-import { blobVarsOf } from "../config/blobs-schema.ts";
-import type { Location } from "../config/locations.ts";
-import type { LocalDeployment } from "../local/deployment.ts";
-import type { AppBindings } from "../local/app-bindings.ts";
-import { type FaultChange, type Faults, FaultSwitches } from "../local/faults.ts";
-import type { Edge, EdgeLocation, WorkerFiles } from "../local/miniflare.ts";
-import type { ProcessRecord } from "../local/process-record.ts";
-import { registerModule, untilServable } from "../local/register-module.ts";
-import { CommandError } from "../command-error.ts";
-import { askPrimary } from "../operate/ask-primary.ts";
-import type { PrimaryAddress } from "../operate/primary-address.ts";
+import {
+  type AppBuild,
+  bundleAppWorker,
+  bundleDevWorker,
+  type Compilation,
+  linkStaticFiles,
+  blobVarsOf,
+  type Location,
+  isLoopbackName,
+} from "@radical/app";
+import {
+  type LocalDeployment,
+  bundleRouter,
+  type AppBindings,
+  type FaultChange,
+  type Faults,
+  FaultSwitches,
+  type Edge,
+  type EdgeLocation,
+  type WorkerFiles,
+  type ProcessRecord,
+  registerModule,
+  untilServable,
+  removeRunning,
+  writeRunning,
+} from "@radical/local";
+import { CommandError } from "@radical/app/command-error";
+import { askPrimary, type PrimaryAddress } from "@radical/admin";
 import { moduleOfPrimary } from "../replay/record.ts";
 import { SampleRing } from "../replay/sample-ring.ts";
 import type { BuildState } from "./build-state.ts";
@@ -33,9 +46,7 @@ import { type FrontServer, startFrontServer } from "./front-server.ts";
 import { ShownExecutions } from "./handler-lines.ts";
 import { handlerLine, locationLine } from "./location-line.ts";
 import { LifeRing } from "./life-ring.ts";
-import { isLoopbackName } from "./loopback.ts";
 import { type AskPrimary, followLives, followSamples } from "./primary-lines.ts";
-import { removeRunning, writeRunning } from "./running-dev.ts";
 
 export interface DevDeploymentOptions extends Pick<
   DevOptions,
@@ -162,7 +173,7 @@ export class DevDeployment {
           ...vars,
         },
         ...(bindings === null ? {} : { bindings }),
-        routerWorker: await bundleOwnWorker("local/router.worker"),
+        routerWorker: await bundleRouter(),
         storageFolder: join(local.folder, ...STORAGE),
         isWipeable: true,
         onLog: (level, message) => this.#onLog(level, message),

@@ -2,10 +2,8 @@
 import type { Diagnostic } from "@radical/analyzer";
 import type { HandlerPlan } from "@radical/protocol";
 import type { LogLine } from "@radical/runtime";
-import type { LeftOutFile } from "../build/static-files.ts";
-import type { Location } from "../config/locations.ts";
-import type { ToldBindings } from "../local/app-bindings.ts";
-import type { Faults } from "../local/faults.ts";
+import type { LeftOutFile, Location } from "@radical/app";
+import type { ToldBindings, Faults } from "@radical/local";
 import type { FrontAnswer } from "./front-server.ts";
 
 export type RequestLine = Extract<LogLine, { readonly event: "request" }>;

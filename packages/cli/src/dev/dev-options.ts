@@ -1,8 +1,7 @@
 /** Options of `radical dev` as a function. */
 import type { TestHooks } from "@radical/protocol";
-import type { Location } from "../config/locations.ts";
-import type { Project } from "../config/load-config.ts";
-import type { Address, DistanceChange, LinkFaults } from "../local/delay-proxy.ts";
+import type { Location, Project } from "@radical/app";
+import type { Address, DistanceChange, LinkFaults } from "@radical/local";
 import type { DevEvent } from "./dev-events.ts";
 
 /** The name of the location beside the primary that {@link DevOptions.central} adds. */

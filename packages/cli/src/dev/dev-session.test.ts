@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { AppBuild } from "../build/build-app.ts";
-import { EntryError } from "../build/bundle-entry.ts";
-import { CommandError } from "../command-error.ts";
+import { type AppBuild, EntryError } from "@radical/app";
+import { CommandError } from "@radical/app/command-error";
 import type { DevEvent } from "./dev-events.ts";
 import { type Built, DevSession, type SessionPorts } from "./dev-session.ts";
 

@@ -3,10 +3,8 @@
  * one thing after the other.
  */
 import { isDeepStrictEqual } from "node:util";
-import type { AppBuild } from "../build/build-app.ts";
-import { EntryError } from "../build/bundle-entry.ts";
-import { CommandError, messageOf } from "../command-error.ts";
-import { MisfitError } from "../data/misfits.ts";
+import { type AppBuild, EntryError, MisfitError } from "@radical/app";
+import { CommandError, messageOf } from "@radical/app/command-error";
 import type { BuildState } from "./build-state.ts";
 import type { DevEvent } from "./dev-events.ts";
 

@@ -33,9 +33,11 @@ import {
   ENTRY_TOKEN_HEADER,
   PLATFORM_PREFIX,
   SCHEDULED_PATHS,
-} from "../local/internal-requests.ts";
-import { LOCATION_HEADER } from "../local/location-choice.ts";
-import { isLoopbackName, isMeantFor, isOfAnotherOrigin } from "./loopback.ts";
+  isLoopbackName,
+  isMeantFor,
+  isOfAnotherOrigin,
+} from "@radical/app";
+import { LOCATION_HEADER } from "@radical/local";
 
 export interface FrontServer {
   /** Origin that requests are sent to. */

@@ -1,6 +1,6 @@
 /** The body of a request to the control of `radical dev`. */
 import type { IncomingMessage } from "node:http";
-import { CommandError } from "../command-error.ts";
+import { CommandError } from "@radical/app/command-error";
 
 /** More than the arguments of a handler may have. */
 const MAX_BODY_BYTES = 2 * 1024 * 1024;

@@ -7,8 +7,7 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ItemReader, openItems, StorageError } from "@radical/lvi-server";
 import { compareStoredTypes, type Misfit, problemOfStored, type StoredTypes, terminalText } from "@radical/protocol";
-import { ACCEPT_OPTION, MisfitError, misfitLine, NEW_FIELD } from "../data/misfits.ts";
-import { counted } from "../terminal/terminal.ts";
+import { ACCEPT_OPTION, MisfitError, misfitLine, NEW_FIELD, counted } from "@radical/app";
 
 const FILE = "stored-types.json";
 const DATA_FILE = "data.sqlite";

@@ -6,19 +6,20 @@ import { readdir, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { LogRing } from "@radical/lvi-server";
 import type { Manifest } from "@radical/protocol";
-import { startCompiler } from "../build/compile.ts";
-import { CommandError, EXIT_USAGE } from "../command-error.ts";
-import type { Location } from "../config/locations.ts";
-import { readDevVars } from "../config/dev-vars.ts";
-import type { Project } from "../config/load-config.ts";
-import { checkUserConfig, readUserConfig } from "../config/user-config.ts";
-import { type AppBindings, bindingsOfConfig } from "../local/app-bindings.ts";
-import { Closers } from "../local/closers.ts";
-import { LocalDeployment } from "../local/deployment.ts";
-import { KEY_FILE, loadDeploymentKey } from "../local/deployment-key.ts";
-import { claimStateFolder, PROCESS_RECORD_FILE } from "../local/process-record.ts";
-import type { LviServerProcess } from "../local/server-process.ts";
-import { makeStateFolder } from "../local/state-folder.ts";
+import { startCompiler, type Location, readDevVars, type Project, checkUserConfig, readUserConfig } from "@radical/app";
+import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
+import {
+  type AppBindings,
+  bindingsOfConfig,
+  Closers,
+  LocalDeployment,
+  claimStateFolder,
+  PROCESS_RECORD_FILE,
+  type LviServerProcess,
+  makeStateFolder,
+  RUNNING_FILE,
+} from "@radical/local";
+import { KEY_FILE, loadDeploymentKey } from "@radical/admin";
 import { Builder } from "./builder.ts";
 import { choosePort, MAX_PORT_WAIT_MS } from "./choose-port.ts";
 import type { Control } from "./control-server.ts";
@@ -26,7 +27,6 @@ import { DevDeployment } from "./dev-deployment.ts";
 import { CENTRAL, type DevOptions } from "./dev-options.ts";
 import type { DevEvent } from "./dev-events.ts";
 import { DevSession } from "./dev-session.ts";
-import { RUNNING_FILE } from "./running-dev.ts";
 import { ServedTypes } from "./served-types.ts";
 
 export interface DevServer {

@@ -1,7 +1,6 @@
 /** What `radical dev` has warned of: it does not repeat that on each build, unless it was gone in between. */
 import type { Diagnostic } from "@radical/analyzer";
-import type { AnalysisReport } from "../build/compile.ts";
-import type { LeftOutFile } from "../build/static-files.ts";
+import type { AnalysisReport, LeftOutFile } from "@radical/app";
 
 export class ToldDiagnostics {
   #told: ReadonlySet<string> = new Set();

@@ -9,8 +9,7 @@ import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { CodeAction, Diagnostic as ToldDiagnostic, TextEdit } from "vscode-languageserver";
 import { TextDocument } from "vscode-languageserver-textdocument";
-import { type Compiler, startCompiler } from "../build/compile.ts";
-import { discoverSources } from "../build/discover-sources.ts";
+import { type Compiler, startCompiler, discoverSources } from "@radical/app";
 import { EditorSession } from "./editor-session.ts";
 
 type Files = Readonly<Record<string, string>>;

@@ -23,10 +23,8 @@ import {
   type WorkspaceEdit,
 } from "vscode-languageserver";
 import { TextDocument, type TextDocumentContentChangeEvent } from "vscode-languageserver-textdocument";
-import type { Compiler } from "../build/compile.ts";
-import { type AppSources, discoverSources } from "../build/discover-sources.ts";
-import { CommandError, messageOf } from "../command-error.ts";
-import { CONFIG_FILE, loadProject, type Project } from "../config/load-config.ts";
+import { type Compiler, type AppSources, discoverSources, CONFIG_FILE, loadProject, type Project } from "@radical/app";
+import { CommandError, messageOf } from "@radical/app/command-error";
 import { handlerWords, shownAt } from "./hover.ts";
 import { OpenFiles, pathOf } from "./open-files.ts";
 import { type AnalyzedFiles, joinedEdits, rangeOf, toldDiagnostic, toldEdit, toldProblem } from "./told.ts";

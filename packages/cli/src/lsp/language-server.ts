@@ -12,7 +12,7 @@ import {
   StreamMessageWriter,
   TextDocumentSyncKind,
 } from "vscode-languageserver/node";
-import { startCompiler } from "../build/compile.ts";
+import { startCompiler } from "@radical/app";
 import { EditorSession } from "./editor-session.ts";
 
 /** A client may say this of itself beyond the protocol. */

@@ -5,7 +5,7 @@
 import { basename, dirname } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { TextDocument, type TextDocumentContentChangeEvent } from "vscode-languageserver-textdocument";
-import { FILES_ON_DISK, type ProjectFiles } from "../build/discover-sources.ts";
+import { FILES_ON_DISK, type ProjectFiles } from "@radical/app";
 
 /** Null: it is not a file of this machine. */
 export function pathOf(uri: string): string | null {

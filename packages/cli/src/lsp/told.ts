@@ -8,8 +8,8 @@ import {
   type TextEdit,
 } from "vscode-languageserver";
 import type { TextDocument } from "vscode-languageserver-textdocument";
-import { diagnosticPages } from "../build/diagnostic-pages.ts";
-import type { CommandError } from "../command-error.ts";
+import { diagnosticPages } from "../diagnostic-pages.ts";
+import type { CommandError } from "@radical/app/command-error";
 
 const SOURCE = "radical";
 

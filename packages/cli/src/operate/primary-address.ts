@@ -2,29 +2,10 @@
 import type { Option } from "@radical/command-line";
 import { join } from "node:path";
 import { KeysError, parseKeys } from "@radical/lvi-server";
-import { CommandError, EXIT_USAGE } from "../command-error.ts";
-import type { Project } from "../config/load-config.ts";
-import type { NodeName } from "../deploy/primary/names.ts";
-import { type DeploymentKey, loadDeploymentKey } from "../local/deployment-key.ts";
-import { readRunning } from "../dev/running-dev.ts";
-
-export interface PrimaryAddress {
-  /** Origin: of the server itself, or of what stands in front of it. */
-  readonly url: string;
-  readonly key: DeploymentKey;
-  /** Behind the relay at `url`: the machine that is asked. */
-  readonly node?: NodeName;
-}
-
-/** For people. */
-export function serverName({ url, node }: Pick<PrimaryAddress, "url" | "node">): string {
-  return node === undefined ? `the LVI server at ${url}` : `the LVI server of machine ${node}`;
-}
-
-/** Among several. */
-export function shortName({ url, node }: PrimaryAddress): string {
-  return node ?? new URL(url).host;
-}
+import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
+import type { Project } from "@radical/app";
+import { type PrimaryAddress, type DeploymentKey, loadDeploymentKey } from "@radical/admin";
+import { readRunning } from "@radical/local";
 
 export const PRIMARY = {
   kind: "text",

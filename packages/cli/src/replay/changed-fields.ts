@@ -1,5 +1,5 @@
 /** The fields in which two values differ, each by its path: `result.posts[3].text`. */
-import { isObject, type Json, jsonText, parseJson } from "../data/item-json.ts";
+import { isObject, type Json, jsonText, parseJson } from "@radical/app";
 
 export interface ChangedField {
   /** Empty: the whole value. A name that is not an identifier stands in brackets: `seats["4 a"]`. */

@@ -19,15 +19,7 @@ import {
   splitUnit,
   type UnitId,
 } from "@radical/protocol";
-import {
-  bytesOf,
-  encodeUntyped,
-  isObject,
-  ItemProblem,
-  type Json,
-  parseJson,
-  valueToExactJson,
-} from "../data/item-json.ts";
+import { bytesOf, encodeUntyped, isObject, ItemProblem, type Json, parseJson, valueToExactJson } from "@radical/app";
 
 import { directoryOf, rowsOfValue } from "./recorded-spans.ts";
 

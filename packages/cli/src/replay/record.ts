@@ -12,9 +12,7 @@ import {
   type UnitId,
 } from "@radical/protocol";
 import { compileModule, type HandlerModule } from "@radical/wasm-host";
-import { readModule } from "../deploy/module-store.ts";
-import { askPrimary, linesOf, PrimaryError } from "../operate/ask-primary.ts";
-import type { PrimaryAddress } from "../operate/primary-address.ts";
+import { readModule, askPrimary, linesOf, PrimaryError, type PrimaryAddress } from "@radical/admin";
 import { differencesOf } from "./differences.ts";
 import type { Recorded } from "./record-line.ts";
 import { type Values, valuesRead } from "./recorded-spans.ts";

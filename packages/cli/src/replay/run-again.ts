@@ -1,7 +1,7 @@
 /** A handler run again in this process, by the very host that locations and the primary run it in, on given values alone. */
 import { type LoggedLine, type Outcome, present, spanId, type UnitId } from "@radical/protocol";
 import { type HandlerModule, recordHandler, type RunStep, spanSnapshot } from "@radical/wasm-host";
-import { messageOf } from "../command-error.ts";
+import { messageOf } from "@radical/app/command-error";
 import type { Recorded } from "./record-line.ts";
 import { entriesOf, type Values } from "./recorded-spans.ts";
 

@@ -1,7 +1,7 @@
 /** A question to a person at the terminal, on stderr. */
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
-import { CommandError } from "../command-error.ts";
+import { CommandError } from "@radical/app/command-error";
 
 /** `isHidden`: what is typed is not shown. Ctrl-D answers nothing. Throws a CommandError for Ctrl-C. */
 export async function ask(question: string, { isHidden = false } = {}): Promise<string> {

@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import type { Control } from "../dev/control-server.ts";
-import { type FaultChange, FaultSwitches } from "../local/faults.ts";
+import { type FaultChange, FaultSwitches } from "@radical/local";
 import { type KeyInput, listenToKeys } from "./dev-keys.ts";
 import { createTerminal } from "./terminal.ts";
 

@@ -1,6 +1,6 @@
 /** The keys of `radical dev` in a terminal: each switches a fault. */
 import type { Control } from "../dev/control-server.ts";
-import { type FaultChange, NO_FAULTS } from "../local/faults.ts";
+import { type FaultChange, NO_FAULTS } from "@radical/local";
 import type { Terminal } from "./terminal.ts";
 
 /** What is read, one key at a time: the terminal's standard input. */

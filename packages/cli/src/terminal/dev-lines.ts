@@ -1,13 +1,10 @@
 /** The events of `radical dev` as lines for people. */
 import { terminalText } from "@radical/protocol";
-import { fallbackWords, leftOutLines } from "../build/build-app.ts";
-import { describeDistance } from "../config/locations.ts";
-import { DEV_VARS_FILE } from "../config/dev-vars.ts";
+import { fallbackWords, leftOutLines, describeDistance, DEV_VARS_FILE, SCHEDULED_PATH, counted } from "@radical/app";
 import type { DevEvent, HandlerLine, RequestLine } from "../dev/dev-events.ts";
 import { FAULTS_PATH } from "../dev/control-server.ts";
-import type { Faults } from "../local/faults.ts";
-import { SCHEDULED_PATH } from "../local/internal-requests.ts";
-import { type Style, type Terminal, counted, indentedText } from "./terminal.ts";
+import type { Faults } from "@radical/local";
+import { type Style, type Terminal, indentedText } from "./terminal.ts";
 
 /** Null: nothing worth a line. */
 export function devLine(event: DevEvent, terminal: Terminal): string | null {

@@ -1,5 +1,5 @@
 /** Plans and steps of a deployment as lines for people. */
-import type { Change, PlannedStep, StepEvent, StepReport, StepsOutcome } from "../deploy/steps.ts";
+import type { Change, PlannedStep, StepEvent, StepReport, StepsOutcome } from "@radical/deploy";
 import type { Terminal } from "./terminal.ts";
 
 const SIGNS: Readonly<Record<Change["kind"], string>> = {

@@ -24,11 +24,6 @@ export interface TerminalOptions {
   readonly environment?: NodeJS.ProcessEnv;
 }
 
-/** `1 handler`, `2 handlers`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
-}
-
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 80;
 /** Work that ends before is not worth a spinner. */

@@ -1,14 +1,22 @@
 /** The deployment of an environment, found by its names: the Worker at Cloudflare, and the primary that it was deployed with. */
-import { CommandError } from "../../command-error.ts";
-import { awsDescription } from "../../deploy/aws-half.ts";
-import { type Aws, type PrimaryChoice, awsOf, deployedOrigin, relayOrigin } from "../../deploy/deploy.ts";
-import { CloudflareError } from "../../deploy/edge/cloudflare-api.ts";
-import { type OpenEdge, openEdge } from "../../deploy/edge/open-edge.ts";
-import { ownPrimary } from "../../deploy/own-primary.ts";
-import { primaryNames } from "../../deploy/primary/names.ts";
-import { type PlannedChange, signingKey } from "../../deploy/primary/primary-deployment.ts";
-import { serversOf } from "../deployed.ts";
-import type { PrimaryAddress } from "../primary-address.ts";
+import { CommandError } from "@radical/app/command-error";
+import {
+  awsDescription,
+  type Aws,
+  type PrimaryChoice,
+  awsOf,
+  deployedOrigin,
+  relayOrigin,
+  CloudflareError,
+  type OpenEdge,
+  openEdge,
+  ownPrimary,
+  primaryNames,
+  type PlannedChange,
+  signingKey,
+  serversOf,
+} from "@radical/deploy";
+import type { PrimaryAddress } from "@radical/admin";
 import type { Deployment } from "./doctor.ts";
 import type { ServedModule } from "./edge-checks.ts";
 import { type ClockReading, clockOf, type Finding, type Problem } from "./finding.ts";

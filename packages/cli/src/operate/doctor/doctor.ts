@@ -3,9 +3,10 @@
  */
 import { join } from "node:path";
 import type { ReadLeaseStatus } from "@radical/protocol";
-import type { Project } from "../../config/load-config.ts";
-import { readRunning } from "../../dev/running-dev.ts";
-import { type PrimaryAddress, runningPrimary } from "../primary-address.ts";
+import type { Project } from "@radical/app";
+import { readRunning } from "@radical/local";
+import type { PrimaryAddress } from "@radical/admin";
+import { runningPrimary } from "../primary-address.ts";
 import { lookAtEdge, type RoundTrip, type ServedModule, type Site } from "./edge-checks.ts";
 import { type ClockReading, clockFinding, type Finding } from "./finding.ts";
 import { leaseFinding } from "./lease-checks.ts";

@@ -1,7 +1,7 @@
 /** The locations of a deployment, as far as this machine reaches them: each makes a round trip to its primary. */
 import { HEALTH_PATH, type Health, type ModuleList, terminalText } from "@radical/protocol";
-import { messageOf } from "../../command-error.ts";
-import { LOCATION_HEADER } from "../../local/location-choice.ts";
+import { messageOf } from "@radical/app/command-error";
+import { LOCATION_HEADER } from "@radical/local";
 import type { Finding, Problem } from "./finding.ts";
 
 /** Where a location is asked; null: the one that the network chooses. */

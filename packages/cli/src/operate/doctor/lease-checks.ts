@@ -1,6 +1,6 @@
 /** Read leases, as far as they hold writers up: docs/operations.md says what to make of it. */
 import type { LeasedLocation, ReadLeaseStatus } from "@radical/protocol";
-import { counted } from "../../terminal/terminal.ts";
+import { counted } from "@radical/app";
 import type { Finding, Problem } from "./finding.ts";
 
 /** An isolate that the platform ends holds a lease for its last seconds, so a few of these are nothing. */

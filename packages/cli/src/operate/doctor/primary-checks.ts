@@ -8,13 +8,11 @@ import {
   type SetLeft,
   STATUS_PATH,
   terminalText,
+  NODE_HEADER,
 } from "@radical/protocol";
-import { messageOf } from "../../command-error.ts";
-import { counted } from "../../terminal/terminal.ts";
-import { signedRequest } from "../../local/signed-request.ts";
-import { askPrimary } from "../ask-primary.ts";
-import { NODE_HEADER } from "../../deploy/edge/relay-node.ts";
-import { type PrimaryAddress, serverName } from "../primary-address.ts";
+import { messageOf } from "@radical/app/command-error";
+import { counted } from "@radical/app";
+import { signedRequest, askPrimary, type PrimaryAddress, serverName } from "@radical/admin";
 import { type ClockReading, clockOf, type Finding, type Problem } from "./finding.ts";
 
 const REQUEST_MS = 20_000;

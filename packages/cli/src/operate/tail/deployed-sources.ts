@@ -1,10 +1,8 @@
 /** What there is to listen to of the deployment of an environment. */
-import { CommandError } from "../../command-error.ts";
-import type { PrimaryChoice } from "../../deploy/deploy.ts";
+import { CommandError } from "@radical/app/command-error";
+import { type PrimaryChoice, findDeployed } from "@radical/deploy";
 import { STATUS_PATH } from "@radical/protocol";
-import { askPrimary } from "../ask-primary.ts";
-import { findDeployed } from "../deployed.ts";
-import { type PrimaryAddress, shortName } from "../primary-address.ts";
+import { askPrimary, type PrimaryAddress, shortName } from "@radical/admin";
 import type { PrimarySource } from "./sources.ts";
 
 export interface DeployedSources {

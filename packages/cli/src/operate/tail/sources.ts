@@ -3,9 +3,8 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LOG_PATH, type LogQuestion } from "@radical/protocol";
-import { CommandError, messageOf } from "../../command-error.ts";
-import { askPrimary, linesOf, PrimaryError } from "../ask-primary.ts";
-import type { PrimaryAddress } from "../primary-address.ts";
+import { CommandError, messageOf } from "@radical/app/command-error";
+import { askPrimary, linesOf, PrimaryError, type PrimaryAddress } from "@radical/admin";
 import { JsonObjects } from "./json-objects.ts";
 import { edgeLine, primaryLine, type TailLine } from "./tail-line.ts";
 

@@ -1,7 +1,7 @@
 /** `wrangler tail` as a child process: how it is started. */
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { CommandError } from "../../command-error.ts";
+import { CommandError } from "@radical/app/command-error";
 import type { WranglerTail } from "./sources.ts";
 
 /** The wrangler of the application, or else the one of this package. `account`: at Cloudflare; null: as wrangler finds it. Throws a CommandError without either. */

@@ -1,0 +1,88 @@
+/** What `radical deploy` and its companions ask the primary, by signed requests to its administrative addresses. */
+import {
+  INDEXES_PATH,
+  type IndexList,
+  type IndexStatus,
+  MODULES_PATH,
+  MODULE_LIST_PATH,
+  type ModuleContent,
+  type ModuleHash,
+  type ModuleList,
+  encodeModuleContent,
+} from "@radical/protocol";
+import type { DeploymentKey } from "./deployment-key.ts";
+import { askPrimary, PrimaryError } from "./ask-primary.ts";
+import { readModule } from "./module-store.ts";
+
+export interface AdminAddress {
+  /** Origins: of the LVI servers of one storage, of which one leads, or of the relay in front of them. At least one. */
+  readonly urls: readonly string[];
+  readonly key: DeploymentKey;
+}
+
+/** Whether the server has the module; so it serves, and knows the key. Throws a PrimaryError if it can't say. */
+export async function hasModule(address: AdminAddress, module: ModuleHash): Promise<boolean> {
+  try {
+    await askLeader(address, "GET", `${MODULES_PATH}${module}`);
+    return true;
+  } catch (error) {
+    if (error instanceof PrimaryError && error.answered === "not_found") return false;
+    throw error;
+  }
+}
+
+export async function registerModule(address: AdminAddress, module: ModuleHash, content: ModuleContent): Promise<void> {
+  await askLeader(address, "PUT", `${MODULES_PATH}${module}`, encodeModuleContent(content));
+}
+
+/** The modules that the server has, or that executions name. Only a server that serves can say. */
+export async function registeredModules(address: AdminAddress): Promise<ModuleList["modules"]> {
+  return ((await (await askLeader(address, "GET", MODULE_LIST_PATH)).json()) as ModuleList).modules;
+}
+
+/** How far the indexes are built that modules of the server name. */
+export async function indexStatuses(address: AdminAddress): Promise<readonly IndexStatus[]> {
+  return ((await (await askLeader(address, "GET", INDEXES_PATH)).json()) as IndexList).indexes;
+}
+
+/** Null: the server does not have it. Throws a CommandError for one of a release that this one does not run. */
+export async function moduleContent(address: AdminAddress, module: ModuleHash): Promise<ModuleContent | null> {
+  try {
+    const answer = await askLeader(address, "GET", `${MODULES_PATH}${module}/content`);
+    return readModule(new Uint8Array(await answer.arrayBuffer()));
+  } catch (error) {
+    if (error instanceof PrimaryError && error.answered === "not_found") return null;
+    throw error;
+  }
+}
+
+/** How many intents are durable and not applied yet, of all modules. */
+export async function pendingIntents(address: AdminAddress): Promise<number> {
+  return (await registeredModules(address)).reduce((sum, { pending }) => sum + pending, 0);
+}
+
+/** Asks one server after the other until one leads: which one does is decided by the leadership, and may change at any time. */
+async function askLeader(
+  { urls, key }: AdminAddress,
+  method: "GET" | "PUT",
+  path: string,
+  body?: Uint8Array,
+): Promise<Response> {
+  let failure: PrimaryError | null = null;
+  for (const url of urls) {
+    try {
+      return await askPrimary({ url, key }, method, path, body);
+    } catch (error) {
+      if (!(error instanceof PrimaryError) || !isOfThisServer(error)) throw error;
+      // What one that answers says tells more.
+      if (failure === null || failure.failure === "primary_not_reached") failure = error;
+    }
+  }
+  throw failure ?? new Error("the primary has no administrative address");
+}
+
+/** Whether another server of the same storage may answer otherwise. */
+function isOfThisServer({ failure, answered }: PrimaryError): boolean {
+  // Without a code nobody has answered, or what stands in front of a server that is away.
+  return failure === "primary_not_serving" || answered === null;
+}

@@ -1,0 +1,95 @@
+/** Administrative requests to the LVI server, and answers that go on. */
+import { terminalText, NODE_HEADER } from "@radical/protocol";
+import { CommandError, messageOf } from "@radical/app/command-error";
+import { signedRequest } from "./signed-request.ts";
+import type { PrimaryAddress } from "./primary-address.ts";
+
+const REQUEST_MS = 30_000;
+
+/** Why the server gave no answer that says anything. */
+export type PrimaryFailure =
+  /** Nobody was reached. */
+  | "primary_not_reached"
+  /** Not signed with a key that the server has, or at another time than it believes it is. */
+  | "primary_refused_key"
+  /** It waits for the leadership, or recovers. */
+  | "primary_not_serving"
+  | "primary_failed";
+
+export class PrimaryError extends CommandError {
+  readonly failure: PrimaryFailure;
+  /** The code of the server's answer; null: it gave none. */
+  readonly answered: string | null;
+
+  constructor(failure: PrimaryFailure, message: string, hint: string, answered: string | null = null) {
+    super(failure, message, hint);
+    this.failure = failure;
+    this.answered = answered;
+  }
+}
+
+/** `question`: bytes as they are, anything else as JSON. Throws a PrimaryError for every answer but a success. */
+export async function askPrimary(
+  { url, key, node }: PrimaryAddress,
+  method: "GET" | "POST" | "PUT",
+  path: string,
+  question?: unknown,
+  signal: AbortSignal = AbortSignal.timeout(REQUEST_MS),
+): Promise<Response> {
+  const body =
+    question instanceof Uint8Array
+      ? question
+      : new TextEncoder().encode(question === undefined ? "" : JSON.stringify(question));
+  let response: Response;
+  try {
+    const headers = node === undefined ? {} : { [NODE_HEADER]: node };
+    response = await signedRequest(url, key, method, path, body, signal, headers);
+  } catch (error) {
+    if (signal.aborted && signal.reason instanceof PrimaryError) throw signal.reason;
+    const cause = error instanceof Error && error.cause !== undefined ? `: ${messageOf(error.cause)}` : "";
+    throw new PrimaryError(
+      "primary_not_reached",
+      `the LVI server was not reached at ${url}: ${messageOf(error)}${cause}`,
+      "see that it runs and that this machine reaches it",
+    );
+  }
+  if (response.ok) return response;
+  const { code = "", message = "" } = errorOf((await response.text()).slice(0, 2_000));
+  const words = `the LVI server at ${url} answered ${response.status} ${terminalText(message)}`.trimEnd();
+  if (code === "unauthorized")
+    throw new PrimaryError(
+      "primary_refused_key",
+      words,
+      `give both sides the same key "${key.id}", and set the clocks of both`,
+      code,
+    );
+  if (code === "not_serving" || code === "not_leading")
+    throw new PrimaryError(
+      "primary_not_serving",
+      words,
+      "see /readyz and the log of the servers of this storage",
+      code,
+    );
+  throw new PrimaryError("primary_failed", words, "see the log of the LVI server", code === "" ? null : code);
+}
+
+/** The lines of an answer that goes on, without those that only say that it does. It ends when the connection does. */
+export async function* linesOf(response: Response): AsyncGenerator<string, void> {
+  if (response.body === null) return;
+  let rest = "";
+  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (line !== "") yield line;
+  }
+  if (rest !== "") yield rest;
+}
+
+/** As far as the text is the body of an error. */
+function errorOf(text: string): { readonly code?: string; readonly message?: string } {
+  try {
+    return (JSON.parse(text) as { readonly error?: { readonly code?: string; readonly message?: string } }).error ?? {};
+  } catch {
+    return { message: text.slice(0, 300) };
+  }
+}

@@ -1,0 +1,2 @@
+/** Within what the pinned workerd supports. */
+export const COMPATIBILITY_DATE = "2026-11-01";

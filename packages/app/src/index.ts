@@ -1,0 +1,114 @@
+export { bindingsOf, blobBindings } from "./build/bindings.ts";
+export {
+  type AppBuild,
+  type Assets,
+  type BuildOutcome,
+  PLAN_WORDS,
+  buildApp,
+  countDiagnostics,
+  fallbackWords,
+  framesOf,
+  leftOutLines,
+  plansOf,
+  sourceFolders,
+} from "./build/build-app.ts";
+export { EntryError } from "./build/bundle-entry.ts";
+export {
+  WORKER_OPTIONS,
+  bundleAppWorker,
+  bundleDevWorker,
+  bundleOwnWorker,
+  bundleWorkerAround,
+} from "./build/bundle.ts";
+export { generateClient } from "./build/client.ts";
+export { COMPATIBILITY_DATE } from "./build/compatibility-date.ts";
+export {
+  type AnalysisReport,
+  type Compilation,
+  type CompileQuestion,
+  type Compiler,
+  startCompiler,
+} from "./build/compile.ts";
+export { type AppSources, FILES_ON_DISK, type ProjectFiles, discoverSources } from "./build/discover-sources.ts";
+export {
+  BUILD_ERROR_HEADER,
+  CONTROL_PREFIX,
+  DEV_TOKEN_HEADER,
+  ENTRY_TOKEN_HEADER,
+  MODULE_PATH,
+  OPENAPI_PATH,
+  PLATFORM_PREFIX,
+  SCHEDULED_PATH,
+  SCHEDULED_PATHS,
+} from "./build/internal-requests.ts";
+export { generateOpenApi } from "./build/openapi.ts";
+export {
+  IGNORE_FILE,
+  type LeftOutFile,
+  type StaticFile,
+  findStaticFiles,
+  linkStaticFiles,
+} from "./build/static-files.ts";
+export { storedTypesOf, withStoredTypes } from "./build/stored-types-section.ts";
+export { type WrittenFile, writeBuild, writeSources } from "./build/write-build.ts";
+export {
+  type Benchmark,
+  type BenchmarkRequest,
+  type Call,
+  type Preparation,
+  defineBenchmark,
+  loadBenchmark,
+} from "./config/benchmark.ts";
+export { blobVarsOf } from "./config/blobs-schema.ts";
+export { type RadicalConfig, defineConfig } from "./config/config.ts";
+export { DEV_VARS_FILE, readDevVars } from "./config/dev-vars.ts";
+export { CONFIG_FILE, type Project, loadProject } from "./config/load-config.ts";
+export {
+  type Distance,
+  type Location,
+  MAX_LOSS_PERCENT,
+  MAX_ROUND_TRIP_MS,
+  PAPER_LOCATIONS,
+  describeDistance,
+  parseLocations,
+  withCommonDistance,
+} from "./config/locations.ts";
+export { DEFAULT_ENVIRONMENT, type Target, bucketOf, targetOf } from "./config/target.ts";
+export {
+  CACHE_CLASS,
+  type ClassBinding,
+  type Migration,
+  type Route,
+  USER_CONFIG_FILES,
+  type UserConfig,
+  type WranglerConfig,
+  checkUserConfig,
+  readUserConfig,
+} from "./config/user-config.ts";
+export { counted } from "./counted.ts";
+export {
+  type DataItem,
+  ItemProblem,
+  type Json,
+  type TableTypes,
+  bytesOf,
+  checkPlace,
+  encodeUntyped,
+  isObject,
+  itemOf,
+  itemToJson,
+  jsonText,
+  parseJson,
+  valueToExactJson,
+} from "./data/item-json.ts";
+export { ACCEPT_OPTION, MisfitError, NEW_FIELD, misfitLine } from "./data/misfits.ts";
+export {
+  MAX_PROBLEMS,
+  itemsOfFile,
+  itemsOfLines,
+  readJson,
+  readText,
+  seedFileOf,
+  seedItems,
+} from "./data/seed-items.ts";
+export { isLoopbackName, isMeantFor, isOfAnotherOrigin } from "./loopback.ts";

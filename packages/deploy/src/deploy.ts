@@ -1,0 +1,352 @@
+/** `radical deploy` as a function: checks → plan → confirm → steps, primary first. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type AppBuild, type Project, type Target, targetOf } from "@radical/app";
+import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
+import type { AdminAddress } from "@radical/admin";
+import { awsDescription, awsHalf, awsPlaceOf } from "./aws-half.ts";
+import { type CheckedBuild, checkedBuild } from "./checks.ts";
+import { checkDeployedTypes } from "./deployed-types.ts";
+import { lookAtAccount } from "./edge/account-quotas.ts";
+import type { CloudflareApi } from "./edge/cloudflare-api.ts";
+import type { Account } from "./edge/credentials.ts";
+import { newDeploymentId } from "./edge/deployment-record.ts";
+import { type EdgeState, edgeHalf, subdomainOf } from "./edge/edge-steps.ts";
+import { type OpenEdge, openEdge } from "./edge/open-edge.ts";
+import { originsOf } from "./edge/wrangler-config.ts";
+import { givenKeys, ownPrimary } from "./own-primary.ts";
+import { checkNothingPending } from "./pending-intents.ts";
+import {
+  DEFAULT_PRIMARY_SETTINGS,
+  type PrimaryAccess,
+  type PrimaryDeployment,
+  type PrimarySettings,
+  signingKey,
+} from "./primary/primary-deployment.ts";
+import { primaryNames } from "./primary/names.ts";
+import { template } from "./primary/template.ts";
+import type { PrimaryHalf } from "./primary-half.ts";
+import { refuseExceeded, unaskedNote } from "./quotas.ts";
+import type { RollbackOptions } from "./rollback.ts";
+import {
+  type Half,
+  type PlannedStep,
+  type StepEvent,
+  type StepsOutcome,
+  applySteps,
+  planSteps,
+  unlessStopped,
+} from "./steps.ts";
+
+export interface DeployOptions {
+  readonly project: Project;
+  readonly target: Target;
+  readonly only: Half | null;
+  /** Origins of the developer's own primary. */
+  readonly primary: string | null;
+  /** At AWS; null: as the configuration or the AWS SDK has it. */
+  readonly region: string | null;
+  readonly url: string | null;
+  /** Whether intents may be left behind that are pending at a primary which is no longer used. */
+  readonly strandPending: boolean;
+  /** Whether stored items may misfit the types of the build. */
+  readonly acceptMisfits: boolean;
+  readonly colours: boolean;
+  readonly environment?: NodeJS.ProcessEnv;
+  readonly signal?: AbortSignal;
+  /** Between attempts at something. Default: as long as it says. */
+  readonly wait?: (ms: number) => Promise<void>;
+  /** Default: `Date.now`. */
+  readonly now?: () => number;
+  /** Where a Worker is reached in place of workers.dev, and what is in place of AWS; for tests. */
+  readonly originOf?: (worker: string) => Promise<string | null>;
+  readonly primaryDeployment?: (settings: PrimarySettings) => Promise<PrimaryDeployment>;
+  readonly onEvent: (event: DeployEvent) => void;
+  /** Whether the plan is to be carried out; not asked if it is empty. */
+  readonly confirm: (planned: readonly PlannedStep[]) => Promise<boolean>;
+}
+
+export type DeployEvent =
+  | { readonly kind: "checked"; readonly build: CheckedBuild; readonly account: Account; readonly ms: number }
+  | { readonly kind: "planned"; readonly planned: readonly PlannedStep[]; readonly ms: number }
+  /** What goes on within a step that takes its time. */
+  | { readonly kind: "note"; readonly words: string }
+  | StepEvent;
+
+export type DeployOutcome =
+  | { readonly kind: "declined"; readonly planned: readonly PlannedStep[] }
+  | (StepsOutcome & { readonly planned: readonly PlannedStep[]; readonly edge: EdgeState | null });
+
+/** Throws a CommandError before anything was changed; what fails later is in the outcome. */
+export async function deploy(options: DeployOptions): Promise<DeployOutcome> {
+  const { project, environment = process.env } = options;
+  const startedAtMs = performance.now();
+  const urls = options.primary ?? project.config.deploy.primary;
+  const own = urls === null ? null : ownPrimary(urls, environment);
+  if (own !== null && options.only === "primary") {
+    throw new CommandError(
+      "usage",
+      "This command does not deploy a primary of your own.",
+      "Leave out --only primary.",
+      {
+        exitCode: EXIT_USAGE,
+      },
+    );
+  }
+  const aws = own === null ? await unlessStopped(awsOf(options), options.signal) : null;
+  try {
+    return await deployTo(options, own, aws, startedAtMs);
+  } finally {
+    aws?.deployment.close();
+  }
+}
+
+async function deployTo(
+  options: DeployOptions,
+  own: PrimaryHalf | null,
+  aws: Aws | null,
+  checksSinceMs: number,
+): Promise<DeployOutcome> {
+  const { project, target, onEvent, signal, environment = process.env } = options;
+  const { config, root } = project;
+  let startedAtMs = checksSinceMs;
+  const checking = Promise.all([
+    checkedBuild(project, config.deploy.strict, options.colours),
+    openEdge(project, target, environment, signal),
+  ]);
+  const [build, opened] = await unlessStopped(checking, signal);
+  const { api, account, wrangler, user } = opened;
+  onEvent({ kind: "checked", build, account, ms: since(startedAtMs) });
+
+  startedAtMs = performance.now();
+  const wait = options.wait ?? ((ms: number) => sleep(ms, undefined, signal === undefined ? {} : { signal }));
+  const originOf = options.originOf ?? ((worker: string) => workersDevOrigin(api, account, worker));
+  const primary =
+    own ??
+    awsHalf({
+      project: root,
+      target,
+      ...present(aws),
+      only: options.only,
+      api,
+      account,
+      wrangler,
+      originOf,
+      wait,
+      nowMs: (options.now ?? Date.now)(),
+      note: (words) => onEvent({ kind: "note", words }),
+    });
+  if (options.only !== "primary" && !options.strandPending)
+    await unlessStopped(checkNothingStranded(options, opened, primary.description, originOf), signal);
+  const edge = edgeHalf({
+    project,
+    target,
+    app: build.app,
+    user,
+    api,
+    account,
+    wrangler,
+    primary,
+    url: options.url ?? config.deploy.url,
+    deployment: newDeploymentId(Date.now()),
+    wait,
+    onProgress: (words) => onEvent({ kind: "note", words }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  // The one half needs to know what the other one finds.
+  const steps = options.only === "primary" ? primary.steps : [...primary.steps, ...edge.steps];
+  const all = await unlessStopped(planSteps(steps), signal);
+  const planned = all.filter(({ step }) => options.only === null || step.half === options.only);
+  const changes = planned.flatMap((one) => one.changes);
+  if (options.only !== "primary" && !options.acceptMisfits)
+    await unlessStopped(checkTypes(options, build.app, opened, primary), signal);
+  const classes = options.only === "primary" ? [] : edge.newClasses();
+  const look = await unlessStopped(lookAtAccount(api, account.id, changes, classes), signal);
+  for (const words of [...look.hints, unaskedNote(look)]) if (words !== null) onEvent({ kind: "note", words });
+  refuseExceeded(look.uses);
+  onEvent({ kind: "planned", planned, ms: since(startedAtMs) });
+
+  const isEmpty = changes.length === 0;
+  if (!isEmpty && !(await unlessStopped(options.confirm(planned), signal))) return { kind: "declined", planned };
+  const outcome = await applySteps(planned, { onEvent, ...(signal === undefined ? {} : { signal }) });
+  return { ...outcome, planned, edge: edge.state() };
+}
+
+/** Nothing is stored at a primary that is still to be made. Throws a MisfitError. */
+async function checkTypes(
+  { project, onEvent }: DeployOptions,
+  { manifest }: AppBuild,
+  { versions }: OpenEdge,
+  primary: PrimaryHalf,
+): Promise<void> {
+  const admin = primary.admin();
+  if (admin === null) return;
+  await checkDeployedTypes({
+    admin,
+    project: project.root,
+    serving: (await versions.serving())?.record?.module ?? null,
+    module: manifest.module,
+    types: manifest,
+    note: (words) => onEvent({ kind: "note", words }),
+  });
+}
+
+/** The deployment that serves may have another primary, with intents that nobody would ask for any more. Throws a CommandError. */
+export async function checkNothingStranded(
+  options: Pick<DeployOptions, "project" | "target" | "region" | "primaryDeployment" | "environment" | "now">,
+  { versions }: OpenEdge,
+  description: string,
+  originOf: (worker: string) => Promise<string | null>,
+): Promise<void> {
+  const former = (await versions.serving())?.record?.primary;
+  // A server of one's own that got a standby is still the same one.
+  if (former === undefined || former.split(",").some((origin) => description.split(",").includes(origin))) return;
+  const addresses = async (): Promise<readonly AdminAddress[]> => {
+    const place = awsPlaceOf(former);
+    if (place === null) {
+      const keys = givenKeys(options.environment ?? process.env);
+      return keys.map((key) => ({ urls: former.split(","), key }));
+    }
+    const { deployment, access } = await awsOf({ ...options, region: place.region });
+    try {
+      return access.account === place.account
+        ? await awsAddresses(deployment, await originOf(options.target.relay), (options.now ?? Date.now)())
+        : [];
+    } finally {
+      deployment.close();
+    }
+  };
+  await checkNothingPending(former, addresses, "this deployment would leave");
+}
+
+/** Where a primary at AWS is administered; empty: it is not there. */
+export async function awsAddresses(
+  deployment: PrimaryDeployment,
+  relay: string | null,
+  nowMs: number,
+): Promise<readonly AdminAddress[]> {
+  const state = await deployment.state();
+  const key = state === null ? null : signingKey(state, nowMs);
+  return relay === null || key === null ? [] : [{ urls: [relay], key }];
+}
+
+function since(startedAtMs: number): number {
+  return Math.round(performance.now() - startedAtMs);
+}
+
+export interface Aws {
+  readonly deployment: PrimaryDeployment;
+  readonly access: PrimaryAccess;
+}
+
+/** Credentials and region at AWS. */
+export async function awsOf(
+  options: Pick<DeployOptions, "project" | "target" | "region" | "primaryDeployment">,
+): Promise<Aws> {
+  const deployment = await (options.primaryDeployment ?? awsDeployment)(settingsOf(options));
+  try {
+    return { deployment, access: await deployment.checkAccess() };
+  } catch (error) {
+    deployment.close();
+    throw error;
+  }
+}
+
+export type PrimaryChoice = Pick<
+  DeployOptions,
+  "project" | "target" | "primary" | "region" | "url" | "originOf" | "primaryDeployment" | "environment"
+>;
+
+/** Where a deployment is reached, as its configuration says; null: it names no host, and the account has none. */
+export async function deployedOrigin(
+  { target }: PrimaryChoice,
+  { api, account, user }: OpenEdge,
+): Promise<string | null> {
+  const subdomain = await subdomainOf(api, `/accounts/${account.id}`);
+  const [first = null] = originsOf({ name: target.name, ...user?.config }, subdomain);
+  return first;
+}
+
+/** Where the relay is reached; null: the account has no name under workers.dev. */
+export function relayOrigin({ originOf, target }: PrimaryChoice, { api, account }: OpenEdge): Promise<string | null> {
+  return (originOf ?? ((worker: string) => workersDevOrigin(api, account, worker)))(target.relay);
+}
+
+/** A primary that is there, and where the deployment before it is reached. Throws a CommandError if there is none. */
+export async function deployedPrimary(
+  options: PrimaryChoice,
+  edge: OpenEdge,
+): Promise<Pick<RollbackOptions, "primary" | "origin">> {
+  const { project, target, environment = process.env } = options;
+  const origin = options.url ?? project.config.deploy.url ?? (await deployedOrigin(options, edge));
+  const urls = options.primary ?? project.config.deploy.primary;
+  if (urls !== null) {
+    const own = ownPrimary(urls, environment);
+    return { primary: { description: own.description, admin: present(own.admin()) }, origin };
+  }
+  const { deployment, access } = await awsOf(options);
+  try {
+    const [admin] = await awsAddresses(deployment, await relayOrigin(options, edge), Date.now());
+    if (admin === undefined)
+      throw new CommandError("no_primary", "This environment has no primary at AWS.", "Run `radical deploy`.");
+    return { primary: { description: awsDescription(access, primaryNames(target).tablePrefix), admin }, origin };
+  } finally {
+    deployment.close();
+  }
+}
+
+function present<T>(value: T | null): T {
+  if (value === null) throw new Error("there is a primary of one's own, or one at AWS");
+  return value;
+}
+
+/** What is deployed at AWS, by what the command and the configuration say. */
+function settingsOf({
+  project,
+  target,
+  region,
+}: Pick<DeployOptions, "project" | "target" | "region">): PrimarySettings {
+  const { application, environment } = target;
+  const { deploy: configured, readLeaseMs } = project.config;
+  const { aws } = configured;
+  return {
+    instanceType: aws.instanceType ?? DEFAULT_PRIMARY_SETTINGS.instanceType,
+    zones: aws.zones ?? DEFAULT_PRIMARY_SETTINGS.zones,
+    alarmEmail: aws.alarmEmail ?? DEFAULT_PRIMARY_SETTINGS.alarmEmail,
+    shellAccess: aws.shellAccess ?? DEFAULT_PRIMARY_SETTINGS.shellAccess,
+    readLeaseMs,
+    application,
+    environment,
+    region: region ?? configured.region,
+  };
+}
+
+/** The CloudFormation template with which a first deployment would make the primary at AWS. Asks nobody. */
+export async function primaryTemplate(
+  options: Pick<DeployOptions, "project" | "target" | "primary" | "region">,
+): Promise<object> {
+  if ((options.primary ?? options.project.config.deploy.primary) !== null) {
+    throw new CommandError("usage", "A primary of your own has no template.", "Leave out --emit-template.", {
+      exitCode: EXIT_USAGE,
+    });
+  }
+  // The bundler is loaded by those who need it.
+  const { buildServerArtefact } = await import("./primary/server-artefact.ts");
+  const { sha256 } = await buildServerArtefact();
+  return template({ settings: settingsOf(options), artefact: sha256, last: "b" });
+}
+
+/** The AWS SDK is large: only who deploys there waits for it. */
+async function awsDeployment(settings: PrimarySettings): Promise<PrimaryDeployment> {
+  const { AwsPrimary } = await import("./primary/aws-primary.ts");
+  return new AwsPrimary(settings);
+}
+
+export async function workersDevOrigin(api: CloudflareApi, account: Account, worker: string): Promise<string | null> {
+  const subdomain = await subdomainOf(api, `/accounts/${account.id}`);
+  return subdomain === null ? null : `https://${worker}.${subdomain}.workers.dev`;
+}
+
+/** The target of a command's options. */
+export function targetOfProject({ config }: Project, environment: string): Target {
+  return targetOf(config.name, environment);
+}

@@ -1,0 +1,54 @@
+/**
+ * What a deployment must not leave behind: a request that was answered has written once its intent is durable, but what it has written is seen
+ * only when the intent is applied. An intent that waits at a primary which nobody asks any more, or which is removed, is
+ * never seen.
+ */
+import { CommandError, messageOf } from "@radical/app/command-error";
+import { counted } from "@radical/app";
+import { type AdminAddress, pendingIntents } from "@radical/admin";
+
+/** Lets it happen, on the commands that check it. */
+const STRAND_OPTION = "--strand-pending";
+
+/**
+ * Throws a CommandError while intents are pending at a primary, and if it can't say. `addresses`: where it may be asked;
+ * one that answers is enough. `leaving`: what the command is about to do to it, as `this deployment would leave`.
+ */
+export async function checkNothingPending(
+  primary: string,
+  addresses: () => Promise<readonly AdminAddress[]>,
+  leaving: string,
+): Promise<void> {
+  const pending = await firstAnswer(primary, addresses, leaving);
+  if (pending === 0) return;
+  throw new CommandError(
+    "pending_intents",
+    `${counted(pending, "intent")} of answered requests ${pending === 1 ? "is" : "are"} still pending at the primary (${primary}) that ${leaving}: what they have written would not be seen any more`,
+    `wait until they are applied, seconds after the last request, and run the same command again; or give them up with ${STRAND_OPTION}`,
+  );
+}
+
+async function firstAnswer(
+  primary: string,
+  addresses: () => Promise<readonly AdminAddress[]>,
+  leaving: string,
+): Promise<number> {
+  let failure: unknown = "nothing says where it is asked";
+  const asked = await addresses().catch((error: unknown) => {
+    failure = error;
+    return [];
+  });
+  for (const address of asked) {
+    try {
+      return await pendingIntents(address);
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw new CommandError(
+    "pending_unknown",
+    `whether intents are pending at the primary (${primary}) that ${leaving} is not known: ${messageOf(failure)}`,
+    `see that it serves and that its key is given (RADICAL_KEYS may have keys of several servers), and run the same command again; or give up what may be pending there with ${STRAND_OPTION}`,
+    { cause: failure },
+  );
+}

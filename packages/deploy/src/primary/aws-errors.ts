@@ -1,0 +1,112 @@
+/** What AWS refuses, told as what is wrong and what to do. The words of AWS are kept. */
+import { CommandError, messageOf } from "@radical/app/command-error";
+
+interface Remedy {
+  readonly code: string;
+  /** Of the error's name or message. */
+  readonly matches: RegExp;
+  readonly words: string;
+  readonly hint: string;
+}
+
+/** The first that matches counts. */
+const REMEDIES: readonly Remedy[] = [
+  {
+    code: "aws_credentials_expired",
+    matches: /ExpiredToken|TokenRefreshRequired|RequestExpired|token (?:is|has) expired|session.*expired/i,
+    words: "the AWS credentials have expired",
+    hint: "log in again (`aws sso login`), then run the same command again: it goes on from here",
+  },
+  {
+    code: "aws_no_credentials",
+    matches:
+      /CredentialsProviderError|Could not load credentials|Unable to find .*profile|Could not resolve credentials/i,
+    words: "no AWS credentials were found",
+    hint: "log in (`aws sso login` or `aws configure`), or set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+  },
+  {
+    code: "aws_clock",
+    matches: /RequestTimeTooSkewed|Signature (?:expired|not yet current)/i,
+    words: "the clock of this machine is wrong, so AWS refuses its signatures",
+    hint: "set the clock, then run the same command again",
+  },
+  {
+    code: "aws_credentials_invalid",
+    matches:
+      /InvalidClientTokenId|UnrecognizedClient|SignatureDoesNotMatch|InvalidAccessKeyId|AuthFailure|IncompleteSignature/i,
+    words: "AWS does not know these credentials",
+    hint: "see which ones are used with `aws sts get-caller-identity`; AWS_* variables come before profiles",
+  },
+  {
+    code: "aws_region_missing",
+    matches: /Region is missing/i,
+    words: "no AWS region is chosen",
+    hint: "give one (--region eu-central-1, or AWS_REGION): near your users, since all writes go there",
+  },
+  {
+    code: "aws_access_denied",
+    matches: /AccessDenied|UnauthorizedOperation|not authorized|\bForbidden\b/i,
+    words: "the AWS identity may not do what a deployment needs",
+    hint: "allow its user or role the action; what a deployment needs stands in docs/operations.md, Permissions",
+  },
+  {
+    code: "aws_quota",
+    matches: /LimitExceeded|ServiceQuota|QuotaExceeded|TooManyBuckets|maximum number of|vCPU limit|has been reached/i,
+    words: "a quota of the AWS account is used up",
+    hint: "free what is not needed, or ask for more (console: Service Quotas), then run the same command again",
+  },
+  {
+    code: "aws_zone",
+    matches:
+      /not supported in your requested Availability Zone|InsufficientInstanceCapacity|do not have sufficient .*capacity/i,
+    words: "an availability zone has no machine of this type",
+    hint: "if that lasts, choose another region (--region), then run the same command again",
+  },
+  {
+    code: "machine_not_up",
+    matches: /Received \d+ FAILURE signal|resource signal|Failed to receive/i,
+    words: "a machine did not come up",
+    hint: "its log says why: log group of the deployment, stream <node>/<instance>/start; then run the same command again",
+  },
+  {
+    code: "aws_unreachable",
+    matches: /ENOTFOUND|ECONNREFUSED|ECONNRESET|EAI_AGAIN|ETIMEDOUT|TimeoutError|NetworkingError|socket hang up|EPIPE/i,
+    words: "AWS can't be reached",
+    hint: "check the network and AWS_ENDPOINT_URL, then run the same command again: it goes on from here",
+  },
+];
+
+/** `doing`: what was under way, as in "while the stack was changed". */
+export function awsError(error: unknown, doing: string): CommandError {
+  if (error instanceof CommandError) return error;
+  const name = error instanceof Error ? error.name : "";
+  return remedied(`${name} ${codeOf(error)} ${messageOf(error)}`, messageOf(error) || name, doing, error);
+}
+
+/** The same for a reason that CloudFormation gives. `state`: what is so after it. */
+export function stackError(reason: string, doing: string, state: string): CommandError {
+  const { code, message, hint } = remedied(reason, reason, doing, undefined);
+  return new CommandError(code === "aws_failed" ? "stack_failed" : code, `${message}\n  ${state}`, hint);
+}
+
+function remedied(searched: string, said: string, doing: string, cause: unknown): CommandError {
+  const remedy = REMEDIES.find(({ matches }) => matches.test(searched));
+  if (remedy === undefined) {
+    return new CommandError(
+      "aws_failed",
+      `AWS refused ${doing}: ${said}`,
+      "if that passes, run the same command again: it goes on from here",
+      { cause },
+    );
+  }
+  const action = /not authorized to perform:? `?([a-z0-9-]+:[A-Za-z]+)/.exec(said)?.[1];
+  const denied = action === undefined ? remedy.words : `the AWS identity may not ${action}`;
+  return new CommandError(remedy.code, `${denied} (${doing}): ${said}`, remedy.hint, { cause });
+}
+
+/** Of the network: it may be the cause of a cause. */
+function codeOf(error: unknown): string {
+  if (typeof error !== "object" || error === null) return "";
+  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  return "cause" in error ? `${code} ${codeOf(error.cause)}` : code;
+}

@@ -1,0 +1,592 @@
+/**
+ * A deployment's primary in an AWS account. Beside the stack, and made before it: the bucket with the server's artefact, the tables, and the
+ * secrets, which CloudFormation can't make. The stack has everything else, so it is changed as a whole or
+ * not at all.
+ */
+import type { ResourceChange, Stack } from "@aws-sdk/client-cloudformation";
+import { type DynamoTables, openTables, parseKeys, StorageError } from "@radical/lvi-server";
+import { randomBytes } from "node:crypto";
+import { CommandError } from "@radical/app/command-error";
+import type { DeploymentKey } from "@radical/admin";
+import type { QuotaLook } from "../quotas.ts";
+import { AwsAccount, type StoredParameter } from "./aws-account.ts";
+import { awsError, stackError } from "./aws-errors.ts";
+import {
+  advertisedBy,
+  bindingOf,
+  bucketName,
+  type PrimaryNames,
+  primaryNames,
+  SERVER_HOST,
+  SERVER_PORT,
+} from "./names.ts";
+import { NODES, type NodeName } from "@radical/protocol";
+import {
+  KEYS_READ_WITHIN_MS,
+  type NodeTunnel,
+  type PlannedChange,
+  type PrimaryAccess,
+  type PrimaryDeployment,
+  type PrimaryPlan,
+  type PrimaryProgress,
+  type PrimarySettings,
+  type PrimaryState,
+  type PrimaryStep,
+  type Removal,
+} from "./primary-deployment.ts";
+import { buildServerArtefact, type ServerArtefact } from "./server-artefact.ts";
+import { machineOf, type StackState, stackStateOf, wordsOf } from "./stack-words.ts";
+import { template, type Template } from "./template.ts";
+import { artefactKey } from "./user-data.ts";
+
+/** In this environment a slip must not delete what the application has stored. */
+const PROTECTED_ENVIRONMENT = "production";
+
+const POLL_MS = 2_000;
+/** CloudFormation's clock is not ours. */
+const CLOCK_TOLERANCE_MS = 60_000;
+
+export interface AwsPrimaryOptions {
+  /** Between two looks at something that takes its time; for tests. */
+  readonly pollMs?: number;
+  /** The server that the machines run; by default that of this version of Radical. */
+  readonly artefact?: () => Promise<ServerArtefact>;
+}
+
+/** What there is. */
+interface Found {
+  readonly access: PrimaryAccess;
+  readonly bucket: string;
+  readonly bucketState: "none" | "open" | "closed";
+  readonly hasArtefact: boolean;
+  readonly parameters: ReadonlyMap<string, StoredParameter>;
+  readonly stack: Stack | undefined;
+}
+
+interface WantedStack {
+  readonly template: Template;
+  readonly isDeployed: boolean;
+  /** Of the stack that is deployed, as its outputs say it; null: no stack says it. */
+  readonly readLeases: string | null;
+}
+
+export class AwsPrimary implements PrimaryDeployment {
+  readonly #settings: PrimarySettings;
+  readonly #names: PrimaryNames;
+  readonly #account: AwsAccount;
+  readonly #makeArtefact: () => Promise<ServerArtefact>;
+  #artefact: Promise<ServerArtefact> | null = null;
+
+  constructor(settings: PrimarySettings, { pollMs = POLL_MS, artefact = buildServerArtefact }: AwsPrimaryOptions = {}) {
+    this.#settings = settings;
+    this.#names = primaryNames(settings);
+    this.#account = new AwsAccount({ region: settings.region, pollMs });
+    this.#makeArtefact = artefact;
+  }
+
+  checkAccess(): Promise<PrimaryAccess> {
+    return this.#account.access();
+  }
+
+  async plan(): Promise<PrimaryPlan> {
+    const artefact = await this.#server();
+    const found = await this.#find(artefact.sha256);
+    const { access, stack } = found;
+    const { stacked, leader } = await this.#withTables(access, async (tables) => ({
+      stacked: await this.#tableChanges(tables),
+      leader: await this.#leader(tables),
+    }));
+    const wanted = await this.#wanted(stack, artefact, leader);
+    const changes = [
+      ...bucketChanges(found, artefact.sha256),
+      ...stacked,
+      ...this.#parameterChanges(found),
+      ...(await this.#stackChanges(stack, wanted, leader)),
+    ];
+    return { access, artefact: artefact.sha256, changes, template: wanted.template, leader };
+  }
+
+  quotas({ access: { region }, changes }: PrimaryPlan): Promise<QuotaLook> {
+    const { instanceType } = this.#settings;
+    const machines = NODES.map((node) => this.#names.tunnels[node]);
+    return this.#account.quotas({ region, instanceType, machines, changes });
+  }
+
+  async apply(
+    plan: PrimaryPlan,
+    tunnels: Readonly<Record<NodeName, NodeTunnel | null>>,
+    progress: (event: PrimaryProgress) => void,
+  ): Promise<PrimaryState> {
+    const artefact = await this.#server();
+    const current = await this.plan();
+    if (
+      JSON.stringify(current.changes) !== JSON.stringify(plan.changes) ||
+      current.access.account !== plan.access.account
+    )
+      throw new CommandError(
+        "plan_outdated",
+        "what is deployed is not what it was when the plan was made",
+        "nothing was changed; run the command again for a plan of what is there",
+      );
+    const found = await this.#find(artefact.sha256);
+    const { access, bucket, parameters } = found;
+    for (const node of NODES) {
+      if (tunnels[node] === null && !parameters.has(this.#names.parameters.tunnelTokens[node]))
+        throw new CommandError(
+          "tunnel_missing",
+          `machine ${node} has no tunnel: neither given, nor stored as ${this.#names.parameters.tunnelTokens[node]}`,
+          "run radical deploy without --only primary, which makes the tunnel",
+        );
+    }
+    const step = async (name: PrimaryStep, words: string, run: () => Promise<boolean>): Promise<void> => {
+      const startedAtMs = performance.now();
+      progress({ kind: "step", step: name, words });
+      const changed = await run();
+      progress({ kind: "step-done", step: name, tookMs: performance.now() - startedAtMs, changed });
+    };
+
+    await step("bucket", `bucket ${bucket}`, async () => {
+      if (found.bucketState === "closed") return false;
+      await this.#account.makeBucket(bucket, access.region);
+      return true;
+    });
+    await step("artefact", `server ${artefact.sha256.slice(0, 12)}`, async () => {
+      if (found.hasArtefact) return false;
+      await this.#account.putObject(bucket, artefactKey(artefact.sha256), artefact.tar, artefact.sha256);
+      return true;
+    });
+    await step("tables", `tables ${this.#names.tablePrefix}-*`, () =>
+      this.#withTables(access, async (tables) => {
+        const changes = await this.#tableChanges(tables);
+        if (changes.length > 0) await tables.provision();
+        return changes.length > 0;
+      }),
+    );
+    await step("parameters", "secrets", () => this.#storeSecrets(parameters, tunnels));
+    await step("stack", `stack ${this.#names.stack}`, () => this.#changeStack(current, progress));
+    await this.#dropOldArtefacts(bucket, artefact.sha256);
+    const state = await this.state();
+    if (state === null) throw new Error(`the stack ${this.#names.stack} is gone`);
+    return state;
+  }
+
+  async state(): Promise<PrimaryState | null> {
+    const { keys: keysName } = this.#names.parameters;
+    const [stack, parameters] = await Promise.all([
+      this.#account.stack(this.#names.stack),
+      this.#account.parameters([keysName]),
+    ]);
+    const keys = parameters.get(keysName);
+    if (stackStateOf(stack?.StackStatus).kind === "none" || keys === undefined) return null;
+    const artefact = outputOf(await this.#account.stackTemplate(this.#names.stack), "Artefact");
+    if (artefact === null) return null;
+    const { account, region } = await this.#account.access();
+    return {
+      access: { account, region },
+      nodes: NODES.map((name) => ({
+        name,
+        binding: bindingOf(name),
+        tunnelName: this.#names.tunnels[name],
+        host: SERVER_HOST,
+        port: SERVER_PORT,
+      })),
+      keys: keysOf(keys.value),
+      keysReadAtMs: keys.storedAtMs + KEYS_READ_WITHIN_MS,
+      artefact,
+      tablePrefix: this.#names.tablePrefix,
+      logGroup: this.#names.logGroup,
+      stack: this.#names.stack,
+    };
+  }
+
+  async drift({ artefact }: PrimaryState): Promise<readonly PlannedChange[]> {
+    const found = await this.#find(artefact);
+    this.#checkChangeable(found.stack);
+    const tables = await this.#withTables(found.access, (all) => this.#tableChanges(all));
+    return [...bucketChanges(found, artefact), ...tables, ...this.#parameterChanges(found)];
+  }
+
+  async storedTunnels(): Promise<Readonly<Record<NodeName, string | null>>> {
+    const { tunnelTokens } = this.#names.parameters;
+    const stored = await this.#account.parameters(Object.values(tunnelTokens));
+    const idOf = (node: NodeName): string | null => tunnelOf(stored.get(tunnelTokens[node])?.value ?? "");
+    return { a: idOf("a"), b: idOf("b") };
+  }
+
+  async addKey(): Promise<PrimaryState> {
+    const state = await this.#deployed();
+    if (state.keys.length > 1) return state;
+    return this.#storeKeys([freshKey(), ...state.keys]);
+  }
+
+  async dropOldKeys(): Promise<PrimaryState> {
+    const state = await this.#deployed();
+    return state.keys.length > 1 ? this.#storeKeys(state.keys.slice(0, 1)) : state;
+  }
+
+  async planDestroy({ keepTables }: { readonly keepTables: boolean }): Promise<Removal> {
+    const access = await this.#account.access();
+    const bucket = bucketName(this.#settings, access.account, access.region);
+    const [stack, bucketState, parameters, tables] = await Promise.all([
+      this.#account.stack(this.#names.stack),
+      this.#account.bucketState(bucket),
+      this.#account.parameters(this.#secretNames),
+      this.#withTables(access, (all) => all.inspect()),
+    ]);
+    const there = tables.flatMap(({ name, exists }) => (exists ? [`table ${name}`] : []));
+    const remove = (what: string, detail: string): PlannedChange => ({ kind: "remove", what, detail });
+    const removes = [
+      ...(stackStateOf(stack?.StackStatus).kind === "none"
+        ? []
+        : [remove(`stack ${this.#names.stack}`, "network, machines, their role, logs and alarms")]),
+      ...(bucketState === "none" ? [] : [remove(`bucket ${bucket}`, "the LVI server's artefact")]),
+      ...[...parameters.keys()].map((name) => remove(`secret ${name}`, "")),
+      ...(keepTables ? [] : there.map((table) => remove(table, "with everything that it holds"))),
+    ];
+    return { removes, stays: keepTables ? there : [] };
+  }
+
+  async destroy(
+    { keepTables }: { readonly keepTables: boolean },
+    progress: (event: PrimaryProgress) => void,
+  ): Promise<void> {
+    const access = await this.#account.access();
+    const bucket = bucketName(this.#settings, access.account, access.region);
+    await this.#removeStack(progress);
+    if ((await this.#account.bucketState(bucket)) !== "none") {
+      await this.#account.removeObjects(bucket, await this.#account.objectKeys(bucket));
+      await this.#account.removeBucket(bucket);
+    }
+    await this.#account.removeParameters(this.#secretNames);
+    if (!keepTables) await this.#withTables(access, (tables) => tables.remove());
+  }
+
+  close(): void {
+    this.#account.close();
+  }
+
+  // ── What there is ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  get #protects(): boolean {
+    return this.#settings.environment === PROTECTED_ENVIRONMENT;
+  }
+
+  get #secretNames(): readonly string[] {
+    const { keys, tunnelTokens } = this.#names.parameters;
+    return [keys, ...Object.values(tunnelTokens)];
+  }
+
+  #server(): Promise<ServerArtefact> {
+    return (this.#artefact ??= this.#makeArtefact());
+  }
+
+  async #find(artefact: string): Promise<Found> {
+    const access = await this.#account.access();
+    const bucket = bucketName(this.#settings, access.account, access.region);
+    const [bucketState, parameters, stack] = await Promise.all([
+      this.#account.bucketState(bucket),
+      this.#account.parameters(this.#secretNames),
+      this.#account.stack(this.#names.stack),
+    ]);
+    const hasArtefact = bucketState !== "none" && (await this.#account.hasObject(bucket, artefactKey(artefact)));
+    return { access, bucket, bucketState, hasArtefact, parameters, stack };
+  }
+
+  async #withTables<T>({ region }: PrimaryAccess, run: (tables: DynamoTables) => Promise<T>): Promise<T> {
+    const tables = await openTables({ prefix: this.#names.tablePrefix, region, protect: this.#protects });
+    try {
+      return await run(tables);
+    } catch (error) {
+      // Its words name the table; the reason is that of AWS.
+      const cause = error instanceof StorageError && error.cause instanceof Error ? error.cause : error;
+      throw awsError(cause, error instanceof StorageError ? error.message : "the tables");
+    } finally {
+      tables.close();
+    }
+  }
+
+  async #leader(tables: DynamoTables): Promise<NodeName | null> {
+    const leader = await tables.leader();
+    return NODES.find((node) => advertisedBy(node) === leader) ?? null;
+  }
+
+  /** The template; with the one that is deployed, if there is one, since only differences count. */
+  async #wanted(stack: Stack | undefined, artefact: ServerArtefact, leader: NodeName | null): Promise<WantedStack> {
+    const of = (last: NodeName): Template => template({ settings: this.#settings, artefact: artefact.sha256, last });
+    const kind = this.#checkChangeable(stack);
+    if (kind !== "ready") return { template: of(leader ?? "b"), isDeployed: false, readLeases: null };
+    const deployed = await this.#account.stackTemplate(this.#names.stack);
+    const deployedLast = outputOf(deployed, "Last") === "a" ? "a" : "b";
+    // Which machine leads is no reason to change anything.
+    const same = of(deployedLast);
+    const readLeases = outputOf(deployed, "ReadLeases");
+    if (isSame(deployed, same)) return { template: same, isDeployed: true, readLeases };
+    return { template: of(leader ?? deployedLast), isDeployed: false, readLeases };
+  }
+
+  /** Throws a CommandError for a stack that takes no change. */
+  #checkChangeable(stack: Stack | undefined): StackState["kind"] {
+    const { kind } = stackStateOf(stack?.StackStatus);
+    if (kind === "busy")
+      throw new CommandError(
+        "stack_busy",
+        `the stack ${this.#names.stack} is being changed (${stack?.StackStatus})`,
+        "wait until that has ended, then run the same command again",
+      );
+    if (kind === "stuck")
+      throw new CommandError(
+        "stack_stuck",
+        `the stack ${this.#names.stack} is in the state ${stack?.StackStatus}: a change failed, and so did taking it back`,
+        "in the console of CloudFormation, let the stack continue its rollback, then run the same command again. The machines that are there serve on",
+      );
+    return kind;
+  }
+
+  // ── What is to be changed ──────────────────────────────────────────────────────────────────────────────────────────
+
+  async #tableChanges(tables: DynamoTables): Promise<readonly PlannedChange[]> {
+    return (await tables.inspect()).flatMap(({ name, exists, isProtected }): PlannedChange[] => {
+      const protection = this.#protects ? "protected against deletion, with recovery to any moment of 35 days" : "";
+      if (!exists) return [{ kind: "make", what: `table ${name}`, detail: protection }];
+      return isProtected ? [] : [{ kind: "repair", what: `table ${name}`, detail: protection }];
+    });
+  }
+
+  #parameterChanges({ parameters, stack }: Found): readonly PlannedChange[] {
+    const kind = stack === undefined ? "make" : "repair";
+    const { keys, tunnelTokens } = this.#names.parameters;
+    return [
+      ...(parameters.has(keys)
+        ? []
+        : [{ kind, what: `secret ${keys}`, detail: "a fresh key, with which locations sign" } as const]),
+      ...NODES.filter((node) => !parameters.has(tunnelTokens[node])).map((node): PlannedChange => ({
+        kind,
+        what: `secret ${tunnelTokens[node]}`,
+        detail: "the token of its tunnel",
+      })),
+    ];
+  }
+
+  async #stackChanges(
+    stack: Stack | undefined,
+    wanted: WantedStack,
+    leader: NodeName | null,
+  ): Promise<readonly PlannedChange[]> {
+    if (wanted.isDeployed) return [];
+    const { stack: name } = this.#names;
+    if (stackStateOf(stack?.StackStatus).kind !== "ready") {
+      const again: PlannedChange[] =
+        stack === undefined || stack.StackStatus === "REVIEW_IN_PROGRESS"
+          ? []
+          : [{ kind: "remove", what: `stack ${name}`, detail: `it was never whole (${stack.StackStatus})` }];
+      const added = Object.keys(wanted.template.Resources).map(
+        (id) => ({ Action: "Add", LogicalResourceId: id }) as const,
+      );
+      return [...again, ...plannedOf(added, leader), ...readLeaseChanges(wanted)];
+    }
+    const { changes, changeSet } = await this.#account.proposeChanges(name, wanted.template, "UPDATE");
+    if (changes.length > 0) await this.#account.discardChanges(name, changeSet);
+    return [...plannedOf(changes, leader), ...readLeaseChanges(wanted)];
+  }
+
+  // ── Changing it ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async #storeSecrets(
+    stored: ReadonlyMap<string, StoredParameter>,
+    tunnels: Readonly<Record<NodeName, NodeTunnel | null>>,
+  ): Promise<boolean> {
+    const { keys, tunnelTokens } = this.#names.parameters;
+    let changed = false;
+    if (!stored.has(keys)) {
+      await this.#account.putSecret(keys, textOf([freshKey()]), "Keys of a Radical deployment: <id>:<hex>", false);
+      changed = true;
+    }
+    for (const node of NODES) {
+      const token = tunnels[node]?.token;
+      if (token === undefined || token === stored.get(tunnelTokens[node])?.value) continue;
+      await this.#account.putSecret(
+        tunnelTokens[node],
+        token,
+        `Token of the Cloudflare Tunnel of machine ${node}`,
+        true,
+      );
+      changed = true;
+    }
+    return changed;
+  }
+
+  async #changeStack(plan: PrimaryPlan, progress: (event: PrimaryProgress) => void): Promise<boolean> {
+    const { stack: name } = this.#names;
+    let stack = await this.#account.stack(name);
+    if (stackStateOf(stack?.StackStatus).kind === "failed-creation") {
+      await this.#removeStack(progress);
+      stack = undefined;
+    }
+    const exists = stackStateOf(stack?.StackStatus).kind === "ready";
+    if (exists && isSame(await this.#account.stackTemplate(name), plan.template)) return false;
+    const { changes, changeSet } = await this.#account.proposeChanges(
+      name,
+      plan.template,
+      exists ? "UPDATE" : "CREATE",
+    );
+    if (changes.length === 0) return false;
+    const sinceMs = Date.now() - CLOCK_TOLERANCE_MS;
+    const before = new Set(stack === undefined ? [] : await this.#account.eventIds(name, sinceMs));
+    await this.#account.executeChanges(name, changeSet);
+    let reason: string | null = null;
+    const settled = await this.#account.settled(name, sinceMs, (event) => {
+      if (before.has(event.EventId ?? "")) return;
+      const { LogicalResourceId: id = "", ResourceStatus: status = "", ResourceStatusReason } = event;
+      if (status.endsWith("_FAILED") && !/cancelled/i.test(ResourceStatusReason ?? ""))
+        reason ??= `${wordsOf(id)}: ${ResourceStatusReason ?? status}`;
+      progress({ kind: "resource", what: wordsOf(id), status, reason: ResourceStatusReason ?? null });
+    });
+    const status = settled?.StackStatus ?? "gone";
+    if (status === "CREATE_COMPLETE" || status === "UPDATE_COMPLETE") return true;
+    throw stackError(
+      reason ?? settled?.StackStatusReason ?? status,
+      `the change of the stack ${name}`,
+      exists && status === "UPDATE_ROLLBACK_COMPLETE"
+        ? "the change was taken back: what was deployed before serves on"
+        : `the stack is ${status}`,
+    );
+  }
+
+  async #removeStack(progress: (event: PrimaryProgress) => void): Promise<void> {
+    const { stack: name } = this.#names;
+    const stack = await this.#account.stack(name);
+    if (stack?.StackId === undefined) return;
+    await this.#account.removeStack(name);
+    let reason: string | null = null;
+    const left = await this.#account.settled(stack.StackId, Date.now() - CLOCK_TOLERANCE_MS, (event) => {
+      const { LogicalResourceId: id = "", ResourceStatus: status = "", ResourceStatusReason } = event;
+      if (!status.startsWith("DELETE_")) return;
+      if (status === "DELETE_FAILED") reason ??= `${wordsOf(id)}: ${ResourceStatusReason ?? status}`;
+      progress({ kind: "resource", what: wordsOf(id), status, reason: ResourceStatusReason ?? null });
+    });
+    if (left !== undefined)
+      throw stackError(
+        reason ?? left.StackStatusReason ?? "",
+        `the removal of the stack ${name}`,
+        `the stack is ${left.StackStatus}; what was not removed is listed in the console of CloudFormation`,
+      );
+  }
+
+  /** Only when the stack has changed: until then a machine that is launched fetches the one before. */
+  async #dropOldArtefacts(bucket: string, sha256: string): Promise<void> {
+    const keys = (await this.#account.objectKeys(bucket)).filter((key) => key !== artefactKey(sha256));
+    await this.#account.removeObjects(bucket, keys);
+  }
+
+  // ── Keys ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async #deployed(): Promise<PrimaryState> {
+    const state = await this.state();
+    if (state !== null) return state;
+    throw new CommandError(
+      "not_deployed",
+      `there is no primary of ${this.#settings.application} in the environment ${this.#settings.environment}`,
+      "run radical deploy first",
+    );
+  }
+
+  async #storeKeys(keys: readonly DeploymentKey[]): Promise<PrimaryState> {
+    const { keys: name } = this.#names.parameters;
+    await this.#account.putSecret(name, textOf(keys), "Keys of a Radical deployment: <id>:<hex>", true);
+    return this.#deployed();
+  }
+}
+
+function freshKey(): DeploymentKey {
+  return { id: `k${randomBytes(4).toString("hex")}`, secret: randomBytes(32).toString("hex") };
+}
+
+function textOf(keys: readonly DeploymentKey[]): string {
+  return keys.map(({ id, secret }) => `${id}:${secret}`).join(",");
+}
+
+function keysOf(text: string): readonly DeploymentKey[] {
+  return [...parseKeys(text)].map(([id, secret]) => ({ id, secret: Buffer.from(secret).toString("hex") }));
+}
+
+/** Of a tunnel's token, base64 of a JSON object with the tunnel's id as `t`; null: it is no such token. */
+function tunnelOf(token: string): string | null {
+  try {
+    const { t: id } = JSON.parse(Buffer.from(token, "base64").toString()) as { readonly t?: unknown };
+    return typeof id === "string" ? id : null;
+  } catch {
+    return null;
+  }
+}
+
+function bucketChanges({ bucket, bucketState, hasArtefact }: Found, sha256: string): readonly PlannedChange[] {
+  const what = `bucket ${bucket}`;
+  return [
+    ...(bucketState === "none" ? [{ kind: "make", what, detail: "for the server's artefact" } as const] : []),
+    ...(bucketState === "open" ? [{ kind: "repair", what, detail: "closed to the public" } as const] : []),
+    ...(hasArtefact
+      ? []
+      : [{ kind: "make", what: `artefact ${sha256.slice(0, 12)}`, detail: "the LVI server of this version" } as const]),
+  ];
+}
+
+/** A machine is replaced for it, and no resource has its name. */
+function readLeaseChanges({ template: { Outputs }, readLeases }: WantedStack): readonly PlannedChange[] {
+  const wanted = Outputs.ReadLeases.Value;
+  if (wanted === readLeases) return [];
+  const what = "read leases";
+  return [
+    readLeases === null
+      ? { kind: "make", what, detail: wanted }
+      : { kind: "change", what, detail: `${readLeases} before, ${wanted} from now on` },
+  ];
+}
+
+/** Each thing once, with the gravest of what happens to its resources. */
+function plannedOf(
+  changes: readonly Pick<ResourceChange, "Action" | "LogicalResourceId" | "Replacement">[],
+  leader: NodeName | null,
+): readonly PlannedChange[] {
+  const planned = new Map<string, PlannedChange>();
+  for (const { Action, LogicalResourceId: id = "", Replacement } of changes) {
+    const what = wordsOf(id);
+    const machine = machineOf(id);
+    const kind =
+      Action === "Add"
+        ? "make"
+        : Action === "Remove"
+          ? "remove"
+          : Replacement === "True" || machine !== null
+            ? "replace"
+            : "change";
+    if (planned.has(what) && kind !== "replace") continue;
+    planned.set(what, { kind, what, detail: machine !== null && kind === "replace" ? takeover(machine, leader) : "" });
+  }
+  return [...planned.values()];
+}
+
+function takeover(machine: NodeName, leader: NodeName | null): string {
+  if (machine !== leader) return "it drains and is started anew";
+  return "it leads: replaced when the other one is up, which takes over; requests that need the primary wait meanwhile, some seconds";
+}
+
+/** An output of a template as it was sent. */
+function outputOf(deployed: unknown, name: keyof Template["Outputs"]): string | null {
+  const value = (deployed as Partial<Template> | null)?.Outputs?.[name]?.Value;
+  return typeof value === "string" ? value : null;
+}
+
+/** Templates are compared as what they say: a store may have ordered their fields. */
+function isSame(deployed: unknown, wanted: unknown): boolean {
+  return JSON.stringify(sorted(deployed)) === JSON.stringify(sorted(wanted));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([name, inner]) => [name, sorted(inner)] as const)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  );
+}

@@ -1,0 +1,69 @@
+/** The resources of the template, and the states of a stack, in the words of somebody who does not know CloudFormation. */
+import type { NodeName } from "@radical/protocol";
+
+const WORDS: Readonly<Record<string, string>> = {
+  Network: "network",
+  Internet: "network",
+  InternetAttachment: "network",
+  Routes: "network",
+  RouteOut: "network",
+  SubnetA: "network of machine a",
+  SubnetB: "network of machine b",
+  SubnetRoutesA: "network of machine a",
+  SubnetRoutesB: "network of machine b",
+  TablesRoute: "way from the network to the tables",
+  ArtefactsRoute: "way from the network to the artefact",
+  Firewall: "firewall: nothing comes in",
+  Role: "role of the machines",
+  Profile: "role of the machines",
+  Logs: "log group",
+  LaunchA: "machine a",
+  LaunchB: "machine b",
+  MachineA: "machine a",
+  MachineB: "machine b",
+  Alarms: "topic for alarms by mail",
+  ErrorsMetric: "alarm: errors in the log",
+  ErrorsAlarm: "alarm: errors in the log",
+  LeadingMetric: "alarm: no machine leads",
+  LeadingAlarm: "alarm: no machine leads",
+  MachinesMetric: "alarm: a machine is missing",
+  MachinesAlarm: "alarm: a machine is missing",
+};
+
+/** Several resources may be one thing. */
+export function wordsOf(logicalId: string): string {
+  return WORDS[logicalId] ?? logicalId;
+}
+
+export function machineOf(logicalId: string): NodeName | null {
+  if (/^(?:Machine|Launch)A$/.test(logicalId)) return "a";
+  return /^(?:Machine|Launch)B$/.test(logicalId) ? "b" : null;
+}
+
+/** What can be done with a stack in a state. */
+export type StackState =
+  | { readonly kind: "none" }
+  /** It was never whole: it is removed and made anew. Nothing in it holds anything. */
+  | { readonly kind: "failed-creation" }
+  | { readonly kind: "ready" }
+  | { readonly kind: "busy" }
+  | { readonly kind: "stuck" };
+
+export function stackStateOf(status: string | undefined): StackState {
+  switch (status) {
+    case undefined:
+    case "DELETE_COMPLETE":
+      return { kind: "none" };
+    case "REVIEW_IN_PROGRESS":
+    case "CREATE_FAILED":
+    case "ROLLBACK_COMPLETE":
+    case "ROLLBACK_FAILED":
+    case "DELETE_FAILED":
+      return { kind: "failed-creation" };
+    case "UPDATE_ROLLBACK_FAILED":
+    case "UPDATE_FAILED":
+      return { kind: "stuck" };
+    default:
+      return { kind: status.endsWith("_IN_PROGRESS") ? "busy" : "ready" };
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * The Worker that workerd's port leads to: it chooses the location by the header `x-radical-location`. In production the
+ * platform's network does that.
+ */
+import { RadicalError } from "@radical/protocol";
+import { ENTRY_TOKEN_HEADER, SCHEDULED_PATHS } from "@radical/app";
+import { LOCATION_HEADER, bindingOf } from "./location-choice.ts";
+
+interface RouterEnv {
+  /** Names of the locations; the first one serves requests that name none. */
+  readonly LOCATIONS: readonly string[];
+  /** What every request must carry; empty: nothing. */
+  readonly ENTRY_TOKEN: string;
+  /** Service bindings by bindingOf. */
+  readonly [binding: string]: unknown;
+}
+
+interface Service {
+  fetch(request: Request): Promise<Response>;
+  scheduled(event: { readonly cron: string; readonly scheduledTime: Date }): Promise<ScheduledResult>;
+}
+
+interface ScheduledResult {
+  readonly outcome: string;
+}
+
+// Workers are default exports.
+// oxlint-disable-next-line import/no-default-export
+export default {
+  fetch(request: Request, env: RouterEnv): Response | Promise<Response> {
+    if (env.ENTRY_TOKEN === "") return toLocation(request, env);
+    if (request.headers.get(ENTRY_TOKEN_HEADER) !== env.ENTRY_TOKEN) return new Response(null, { status: 403 });
+    const admitted = new Request(request);
+    admitted.headers.delete(ENTRY_TOKEN_HEADER);
+    return toLocation(admitted, env);
+  },
+};
+
+function toLocation(request: Request, env: RouterEnv): Response | Promise<Response> {
+  const wanted = request.headers.get(LOCATION_HEADER) ?? env.LOCATIONS[0] ?? "";
+  if (env.LOCATIONS.includes(wanted)) {
+    const service = env[bindingOf(wanted)] as Service;
+    const url = new URL(request.url);
+    return SCHEDULED_PATHS.includes(url.pathname) ? schedule(service, url.searchParams) : service.fetch(request);
+  }
+  const error = new RadicalError(
+    "unknown_location",
+    `there is no location "${wanted}"`,
+    `set ${LOCATION_HEADER} to one of: ${env.LOCATIONS.join(", ")}`,
+  );
+  return new Response(error.toBody(), {
+    status: error.status,
+    headers: { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" },
+  });
+}
+
+/** Fires a scheduled event, and answers as `wrangler dev` does. */
+async function schedule(service: Service, query: URLSearchParams): Promise<Response> {
+  const time = query.get("time");
+  const scheduledTime = time === null ? new Date() : new Date(Number(time));
+  const result = await service.scheduled({ cron: query.get("cron") ?? "", scheduledTime });
+  const status = result.outcome === "ok" ? 200 : 500;
+  return query.get("format") === "json" ? Response.json(result, { status }) : new Response(result.outcome, { status });
+}

@@ -75,6 +75,21 @@ const LAYERS = {
   },
 };
 
+/** Libraries that only one package's sources may import: they are large, and belong to its concern. */
+const OWNERS = /** @type {Readonly<Record<string, string>>} */ ({
+  "@aws-sdk/client-cloudformation": "deploy",
+  "@aws-sdk/client-s3": "deploy",
+  "@aws-sdk/client-ssm": "deploy",
+  "@aws-sdk/client-sts": "deploy",
+  miniflare: "local",
+});
+
+/** Packages that only the commands which need them load, and the files from which everything else is loaded. */
+const LAZY = {
+  starts: ["program", "index", "testing", "dev/start-dev"].map((name) => `packages/cli/src/${name}.ts`),
+  packages: ["@radical/deploy", "@radical/bench"],
+};
+
 /** What a src/core folder may import, and from these packages only the types. */
 const CORE = { workspace: ["protocol", "wasm-host"], typesOnly: ["wasm-host"] };
 
@@ -89,6 +104,7 @@ const INSTANTIATING_PACKAGE = "wasm-host";
  * @typedef {object} Import
  * @property {string} specifier
  * @property {boolean} typeOnly
+ * @property {boolean} dynamic by an expression, when it is reached
  * @property {number} line 1-based
  */
 
@@ -104,17 +120,19 @@ function importsOf(file, text) {
   const found = module.staticImports.map(({ moduleRequest, entries, start, end }) => ({
     specifier: moduleRequest.value,
     typeOnly: /^import\s+type\b/.test(text.slice(start, end)) || (entries.length > 0 && entries.every((e) => e.isType)),
+    dynamic: false,
     line: lineAt(start),
   }));
   for (const { entries, start } of module.staticExports) {
     for (const { moduleRequest, isType } of entries) {
-      if (moduleRequest) found.push({ specifier: moduleRequest.value, typeOnly: isType, line: lineAt(start) });
+      if (moduleRequest)
+        found.push({ specifier: moduleRequest.value, typeOnly: isType, dynamic: false, line: lineAt(start) });
     }
   }
   for (const { moduleRequest, start } of module.dynamicImports) {
     const literal = /^["'](?<specifier>.*)["']$/.exec(text.slice(moduleRequest.start, moduleRequest.end));
     if (literal?.groups?.["specifier"]) {
-      found.push({ specifier: literal.groups["specifier"], typeOnly: false, line: lineAt(start) });
+      found.push({ specifier: literal.groups["specifier"], typeOnly: false, dynamic: true, line: lineAt(start) });
     }
   }
   return found;
@@ -175,6 +193,7 @@ export function checkLayers(root) {
     }
   }
 
+  problems.push(...checkLazy(root));
   const privateLayers = new Set(Array.from(published.values(), (one) => (one.isPrivate ? one.layer : "")));
   for (const layer of packages) {
     const rule = LAYERS[layer];
@@ -215,6 +234,9 @@ export function checkLayers(root) {
           }
           continue;
         }
+        const owner = OWNERS[name];
+        if (!isTest && !typeOnly && owner !== undefined && owner !== layer && Object.hasOwn(LAYERS, owner))
+          report(`only ${owner} may import ${name}`);
         if (name === COMPILER && layer === "analyzer" && !isTest) {
           if (!shown.startsWith(COMPILER_FOLDER)) report(`only a file under ${COMPILER_FOLDER} may import ${COMPILER}`);
           else if (!compilerImporters.includes(shown)) compilerImporters.push(shown);
@@ -234,6 +256,30 @@ export function checkLayers(root) {
       problems.push(`${compilerImporters.join(" and ")}: one single file may import ${COMPILER}`);
     }
     problems.push(...checkProjects(root, layer, rule));
+  }
+  return problems;
+}
+
+/**
+ * Whether the packages of `LAZY` stay unloaded until a command asks for them: follows the static imports within the package.
+ * @param {string} root @returns {string[]}
+ */
+function checkLazy(root) {
+  /** @type {string[]} */
+  const problems = [];
+  const seen = new Set();
+  const open = LAZY.starts.filter((file) => existsSync(path.join(root, file)));
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    if (seen.has(file)) continue;
+    seen.add(file);
+    for (const { specifier, typeOnly, dynamic, line } of importsOf(file, readFileSync(path.join(root, file), "utf8"))) {
+      if (typeOnly || dynamic) continue;
+      if (specifier.startsWith(".")) open.push(path.posix.join(path.posix.dirname(file), specifier));
+      else if (LAZY.packages.includes(specifier))
+        problems.push(
+          `${file}:${line}: every command would load ${specifier}; import it where it is used: await import`,
+        );
+    }
   }
   return problems;
 }

@@ -20,7 +20,17 @@ const EXPORTS = { ".": "./src/index.ts", "./core": { source: "./src/core.ts" } }
 /** A repository in which every layer stands and no rule is broken. */
 beforeEach(() => {
   root = mkdtempSync(path.join(tmpdir(), "radical-layers-"));
-  const names = ["protocol", "wasm-host", "analyzer", "runtime", "lvi-server", "cli", "create-radical-app"];
+  const names = [
+    "protocol",
+    "wasm-host",
+    "analyzer",
+    "runtime",
+    "lvi-server",
+    "app",
+    "deploy",
+    "cli",
+    "create-radical-app",
+  ];
   const references = names.map((name) => ({ path: `packages/${name}` }));
   write("tsconfig.json", `// comment\n${JSON.stringify({ references })}`);
   write("tsconfig.tests.json", JSON.stringify({ references }));
@@ -44,6 +54,10 @@ beforeEach(() => {
     'import { sha256 } from "@noble/hashes/sha2.js";\nnew WebAssembly.Instance(m);\n',
   );
   write("packages/analyzer/src/parse/compiler.ts", 'import assemblyscript from "assemblyscript";\n');
+  write(
+    "packages/cli/src/program.ts",
+    'import type { Step } from "@radical/deploy";\nconst { deploy } = await import("@radical/deploy");\n',
+  );
   write(
     "packages/cli/src/dev.ts",
     'import { serve } from "@radical/lvi-server";\nimport { b } from "@radical/analyzer";\n',
@@ -69,6 +83,17 @@ const VIOLATIONS: readonly [file: string, text: string, problem: RegExp][] = [
     "packages/cli/src/a.ts",
     'import { LviCore } from "@radical/lvi-server/core";',
     /which @radical\/lvi-server does not publish/,
+  ],
+  ["packages/app/src/a.ts", 'import { deploy } from "@radical/deploy";', /app may not import @radical\/deploy/],
+  [
+    "packages/cli/src/a.ts",
+    'import { S3Client } from "@aws-sdk/client-s3";',
+    /only deploy may import @aws-sdk\/client-s3/,
+  ],
+  [
+    "packages/cli/src/program.ts",
+    'import { deploy } from "@radical/deploy";',
+    /^packages\/cli\/src\/program\.ts:1: every command would load @radical\/deploy/,
   ],
   ["packages/analyzer/src/a.ts", 'import fs from "node:fs";', /analyzer may not import "node:fs"/],
   [

@@ -21,7 +21,6 @@ export {
   bundleWorkerAround,
 } from "./build/bundle.ts";
 export { generateClient } from "./build/client.ts";
-export { COMPATIBILITY_DATE } from "./build/compatibility-date.ts";
 export {
   type AnalysisReport,
   type Compilation,
@@ -30,17 +29,6 @@ export {
   startCompiler,
 } from "./build/compile.ts";
 export { type AppSources, FILES_ON_DISK, type ProjectFiles, discoverSources } from "./build/discover-sources.ts";
-export {
-  BUILD_ERROR_HEADER,
-  CONTROL_PREFIX,
-  DEV_TOKEN_HEADER,
-  ENTRY_TOKEN_HEADER,
-  MODULE_PATH,
-  OPENAPI_PATH,
-  PLATFORM_PREFIX,
-  SCHEDULED_PATH,
-  SCHEDULED_PATHS,
-} from "./build/internal-requests.ts";
 export { generateOpenApi } from "./build/openapi.ts";
 export {
   IGNORE_FILE,
@@ -75,7 +63,6 @@ export {
 } from "./config/locations.ts";
 export { DEFAULT_ENVIRONMENT, type Target, bucketOf, targetOf } from "./config/target.ts";
 export {
-  CACHE_CLASS,
   type ClassBinding,
   type Migration,
   type Route,

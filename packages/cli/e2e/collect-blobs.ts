@@ -1,6 +1,6 @@
 /** The hourly collection of blobs, at once. */
 import { BLOB_CRON } from "@radical/protocol";
-import { SCHEDULED_PATH } from "@radical/app";
+import { SCHEDULED_PATH } from "@radical/app/workers";
 
 export async function collectBlobs(url: string): Promise<void> {
   const query = new URLSearchParams({ cron: BLOB_CRON });

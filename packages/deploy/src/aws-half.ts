@@ -8,7 +8,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ModuleHash, NODES, type NodeName } from "@radical/protocol";
-import { bundleOwnWorker, COMPATIBILITY_DATE, type Target } from "@radical/app";
+import { bundleOwnWorker, type Target } from "@radical/app";
+import { COMPATIBILITY_DATE } from "@radical/app/workers";
 import { CommandError } from "@radical/app/command-error";
 import { type DeploymentKey, type AdminAddress, hasModule, PrimaryError } from "@radical/admin";
 import type { CloudflareApi } from "./edge/cloudflare-api.ts";

@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
-import { COMPATIBILITY_DATE } from "@radical/app";
+import { COMPATIBILITY_DATE } from "@radical/app/workers";
 import type { OpenEdge } from "./edge/open-edge.ts";
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;

@@ -6,14 +6,14 @@ import { randomUUID } from "node:crypto";
 import { BLOB_CRON, type CacheKind, CborWriter, type Manifest } from "@radical/protocol";
 import type { Miniflare, MiniflareOptions } from "miniflare";
 import { isDeepStrictEqual } from "node:util";
+import type { Assets } from "@radical/app";
 import {
-  type Assets,
   COMPATIBILITY_DATE,
   CACHE_CLASS,
   DEV_TOKEN_HEADER,
   ENTRY_TOKEN_HEADER,
   MODULE_PATH,
-} from "@radical/app";
+} from "@radical/app/workers";
 import { CommandError, messageOf } from "@radical/app/command-error";
 import type { AppBindings } from "./app-bindings.ts";
 import type { DeploymentKey } from "@radical/admin";

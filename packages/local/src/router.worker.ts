@@ -3,7 +3,7 @@
  * platform's network does that.
  */
 import { RadicalError } from "@radical/protocol";
-import { ENTRY_TOKEN_HEADER, SCHEDULED_PATHS } from "@radical/app";
+import { ENTRY_TOKEN_HEADER, SCHEDULED_PATHS } from "@radical/app/workers";
 import { LOCATION_HEADER, bindingOf } from "./location-choice.ts";
 
 interface RouterEnv {

@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { BLOB_CRON, type CacheChoice } from "@radical/protocol";
 import { CommandError, EXIT_USAGE } from "../command-error.ts";
+import { CACHE_CLASS } from "../workers.ts";
 
 /** In the order in which wrangler looks for them. */
 export const USER_CONFIG_FILES = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"] as const;
@@ -128,8 +129,6 @@ export interface ApplicationShape {
 }
 
 const RESERVED_PREFIX = "RADICAL_";
-/** The class of the caches' Durable Objects. */
-export const CACHE_CLASS = "RadicalCache";
 
 /** Throws a CommandError that names every contradiction between the file and what Radical needs. */
 export function checkUserConfig({ file, config }: UserConfig, application: ApplicationShape): void {

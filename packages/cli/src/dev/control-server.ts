@@ -9,7 +9,8 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import { LineStream, type LogRing } from "@radical/lvi-server";
 import { errorBody } from "@radical/protocol";
 import { CommandError, messageOf } from "@radical/app/command-error";
-import { BUILD_ERROR_HEADER, CONTROL_PREFIX, OPENAPI_PATH, isMeantFor, isOfAnotherOrigin } from "@radical/app";
+import { isMeantFor, isOfAnotherOrigin } from "@radical/app";
+import { BUILD_ERROR_HEADER, CONTROL_PREFIX, OPENAPI_PATH } from "@radical/app/workers";
 import type { BuildState } from "./build-state.ts";
 import { type FaultChange, type Faults, readFaultChange } from "@radical/local";
 import { answerDashboard, type DashboardOptions } from "./dashboard-server.ts";

@@ -27,16 +27,14 @@ import {
   noticeOf,
   send,
 } from "./control-server.ts";
+import { isLoopbackName, isMeantFor, isOfAnotherOrigin } from "@radical/app";
 import {
   BUILD_ERROR_HEADER,
   CONTROL_PREFIX,
   ENTRY_TOKEN_HEADER,
   PLATFORM_PREFIX,
   SCHEDULED_PATHS,
-  isLoopbackName,
-  isMeantFor,
-  isOfAnotherOrigin,
-} from "@radical/app";
+} from "@radical/app/workers";
 import { LOCATION_HEADER } from "@radical/local";
 
 export interface FrontServer {

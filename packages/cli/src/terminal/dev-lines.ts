@@ -1,6 +1,7 @@
 /** The events of `radical dev` as lines for people. */
 import { terminalText } from "@radical/protocol";
-import { fallbackWords, leftOutLines, describeDistance, DEV_VARS_FILE, SCHEDULED_PATH, counted } from "@radical/app";
+import { fallbackWords, leftOutLines, describeDistance, DEV_VARS_FILE, counted } from "@radical/app";
+import { SCHEDULED_PATH } from "@radical/app/workers";
 import type { DevEvent, HandlerLine, RequestLine } from "../dev/dev-events.ts";
 import { FAULTS_PATH } from "../dev/control-server.ts";
 import type { Faults } from "@radical/local";

@@ -7,13 +7,12 @@ import {
   type Assets,
   bindingsOf,
   blobBindings,
-  COMPATIBILITY_DATE,
-  CACHE_CLASS,
   checkUserConfig,
   type Migration,
   type UserConfig,
   type WranglerConfig,
 } from "@radical/app";
+import { COMPATIBILITY_DATE, CACHE_CLASS } from "@radical/app/workers";
 import { routesOf } from "./routes.ts";
 
 /** How the Worker reaches the primary. */

@@ -274,7 +274,7 @@ test("calls that want one item at once: the primary tells who waited for whom", 
   const { token: session } = await app.result<{ readonly token: string }>("register", {
     ...{ name: "tom", password: "correct horse" },
   });
-  const { id } = await app.result<{ readonly id: string }>("post", { token: session, text: "Like me" });
+  const id = await app.result<string>("post", { token: session, text: "Like me" });
   const args = JSON.stringify({ token: session, id });
   const sends = Array.from({ length: 8 }, (_, at) => ({
     place: at % 2 === 0 ? "near" : "far",

@@ -11,7 +11,7 @@ export function sessionOf(person: number): string {
   return String(person).padStart(64, "0");
 }
 
-/** Whose session calls. */
+/** The person of a session. */
 export function personOf(session: string): number {
   return Number(session);
 }

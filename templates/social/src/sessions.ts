@@ -1,6 +1,6 @@
 /**
- * Sessions by cookie. The cookie has a random token, and the caller of handlers is the hash of it. So the token never leaves the
- * browser and this Worker: no table, log or backup has it, and no client can name the session of somebody else.
+ * Sessions by cookie. The cookie has a random token, and the caller of handlers is the hash of it. So the token stays in the
+ * browser and in this Worker. No table, log or backup has it, and no client can name the session of somebody else.
  *
  * No secret is needed. `handlers/lib/accounts.ts` stores whose a session is, and each handler reads that with the rest of its data.
  * So a session that was closed at one location is closed at all of them.

@@ -3,7 +3,7 @@ import type { Answer, CallOptions } from "@radical/cli/testing";
 
 export const PASSWORD = "correct horse";
 
-/** What the calls of somebody need, by the answer to their login. Throws if it opened no session. */
+/** The options for calls of somebody, by the answer to their login. Throws if it opened no session. */
 export function signedIn({ headers, error }: Pick<Answer, "headers" | "error">): CallOptions {
   const [cookie] = headers.getSetCookie().map((line) => line.split(";", 1)[0]);
   if (cookie === undefined) throw new Error(`no session was opened: ${error?.message ?? "the password is wrong"}`);

@@ -25,7 +25,7 @@ export interface Benchmark {
 export interface Call {
   readonly handler: string;
   readonly args: Readonly<Record<string, unknown>>;
-  /** What `caller()` gives. Default: null. */
+  /** The result of `caller()`. Default: null. */
   readonly caller?: string;
 }
 
@@ -33,7 +33,7 @@ export interface BenchmarkRequest {
   readonly handler: string;
   /** Of all requests, in any unit. */
   readonly share: number;
-  /** What `caller()` gives. Default: null. */
+  /** The result of `caller()`. Default: null. */
   readonly caller?: (draw: Random) => string;
   /** Default: none. `caller` is the one that was drawn for the request, or an empty text. */
   readonly args?: (draw: Random, caller: string) => Readonly<Record<string, unknown>>;

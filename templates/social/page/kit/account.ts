@@ -1,4 +1,4 @@
-/** Who the reader is. The session is a cookie that no script sees; the page keeps the name alone, to show it. */
+/** The reader and the way in. The session is a cookie that no script sees; the page keeps the name alone, to show it. */
 import { action, form } from "./actions.ts";
 import { type Child, avatar, h, titled } from "./elements.ts";
 import { isDevelopment } from "./strip.ts";

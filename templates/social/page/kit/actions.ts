@@ -1,4 +1,4 @@
-/** What a reader does: forms and buttons, and what became of it. */
+/** Forms and buttons for the reader, and lines that tell what became of them. */
 import { type Child, h } from "./elements.ts";
 
 /** A line for the reader. Empty: none. */

@@ -12,7 +12,7 @@ export interface App {
   readonly accounts: Accounts;
   readonly links?: () => readonly (readonly [href: string, words: string])[];
   readonly profileOf: (name: string) => string;
-  /** What to show at a path: the parts of `#/people/ada` are `people` and `ada`. */
+  /** Gives the view at a path: the parts of `#/people/ada` are `people` and `ada`. */
   readonly view: (parts: readonly string[]) => View | Promise<View>;
 }
 

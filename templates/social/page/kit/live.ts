@@ -88,7 +88,7 @@ interface Speculation<Result> {
   [Symbol.asyncIterator](): AsyncIterator<{ readonly kind: string; readonly result: Result }>;
 }
 
-/** What an element shows of a call, and of the newest one that is not confirmed. */
+/** The value that is confirmed, and the newest call for another one. */
 interface Shown<Value> {
   confirmed: Value;
   newest: object | null;

@@ -126,7 +126,7 @@ function nameOf(place: string): string {
   return CITIES[place] ?? place;
 }
 
-/** What the same call would have taken without a location: the way to the data and back, and the run there. */
+/** The time of the same call without a location: the way to the data and back, and the run there. */
 function centralOf({ place, runMs, path }: Told): string {
   const roundTripMs = places.find(({ name }) => name === place)?.roundTripMs;
   if (roundTripMs === undefined || path === "near-storage" || runMs === null) return "";

@@ -184,12 +184,11 @@ async function hotelPage(id: string, stay: Stay): Promise<View> {
     className: "hotel",
     content: [
       picture(hotel),
+      h("div", { className: "head" }, h("h1", {}, hotel.name), facts, h("p", { className: "lead" }, hotel.about)),
+      bookBox(hotel, stay),
       h(
         "div",
         { className: "about" },
-        h("h1", {}, hotel.name),
-        facts,
-        h("p", { className: "lead" }, hotel.about),
         h("h2", {}, "Near by"),
         near.length === 0 ? h("p", { className: "quiet" }, "Quiet. Nothing within 11 km.") : nearBy,
         near.length < FIRST ? null : more,
@@ -198,7 +197,6 @@ async function hotelPage(id: string, stay: Stay): Promise<View> {
         nobody,
         list.element,
       ),
-      bookBox(hotel, stay),
     ],
     begin: () => watch((options) => live.hotel({ id }, options), update),
   };

@@ -5,9 +5,9 @@ import { CommandError, EXIT_FAILED, EXIT_OK } from "@radical/app/command-error";
 import { MAX_LOSS_PERCENT, MAX_ROUND_TRIP_MS, parseLocations, withCommonDistance, loadProject } from "@radical/app";
 import type { DevEvent } from "../dev/dev-events.ts";
 import type { DevServer } from "../dev/start-dev.ts";
-import { KEYS_HINT, listenToKeys } from "../terminal/dev-keys.ts";
-import { devLine } from "../terminal/dev-lines.ts";
-import { PrimaryLine } from "../terminal/primary-line.ts";
+import { KEYS_HINT, listenToKeys } from "../dev/dev-keys.ts";
+import { devLine } from "../dev/dev-lines.ts";
+import { PrimaryLine } from "../dev/primary-line.ts";
 import { type Terminal, createTerminal, print } from "../terminal/terminal.ts";
 import { PROJECT, reportError, reported } from "./command.ts";
 

@@ -385,7 +385,7 @@ describe("radical deploy", () => {
     expect(interrupted).toMatchObject({
       code: 1,
       shown: expect.stringMatching(
-        /\[y\/N\] \s*error told to stop\n {2}run the same command again\nNothing was changed\.\n$/,
+        /\[y\/N\] \s*error The command was told to stop\.\n {2}Run the same command again\.\nNothing was changed\.\n$/,
       ),
     });
     expect(changing(mark)).toEqual([]);
@@ -677,11 +677,8 @@ describe("radical doctor of a deployment", () => {
     const [version] = Object.keys(serving());
     try {
       expect(await problems("production", {}, { primary })).toEqual([
-        [
-          "worker",
-          expect.stringContaining(`version ${version} of the Worker ${WORKER} was made for another primary: `),
-        ],
-        ["modules", expect.stringMatching(/^the location \S+ runs module [0-9a-f]{12}, which the LVI server does not/)],
+        ["worker", expect.stringContaining(`Version ${version} of the Worker ${WORKER} was made for the primary `)],
+        ["modules", expect.stringMatching(/^The location \S+ runs module [0-9a-f]{12}, which the LVI server does not/)],
       ]);
     } finally {
       await elsewhere.stop();
@@ -690,7 +687,7 @@ describe("radical doctor of a deployment", () => {
     const record = bindings.findIndex(({ name }) => name === "RADICAL_DEPLOYMENT");
     const [taken] = (bindings as FakeBinding[]).splice(record, 1);
     expect(await problems("production")).toEqual([
-      ["worker", `version ${version} of the Worker ${WORKER} was not made by radical deploy`],
+      ["worker", `Version ${version} of the Worker ${WORKER} was not made by radical deploy.`],
     ]);
     (bindings as FakeBinding[]).splice(record, 0, taken!);
   });
@@ -700,14 +697,14 @@ describe("radical doctor of a deployment", () => {
     expect(await problems("production", { CLOUDFLARE_API_TOKEN: "wrong" })).toEqual([
       ["cloudflare", expect.stringMatching(/^Cloudflare does not take these credentials: /)],
     ]);
-    expect(await problems("staging")).toEqual([["worker", "the Worker visits-staging is not deployed"]]);
+    expect(await problems("staging")).toEqual([["worker", "The Worker visits-staging is not deployed."]]);
   });
 
   test("nobody at Cloudflare, and none logged in", async () => {
     const away = { CLOUDFLARE_API_BASE_URL: "http://127.0.0.1:1" };
     expect(await problems("production", away)).toEqual([["cloudflare", expect.stringContaining("was not reached")]]);
     expect(await problems("production", { CLOUDFLARE_API_TOKEN: "" })).toEqual([
-      ["cloudflare", "wrangler is not logged in at Cloudflare"],
+      ["cloudflare", "wrangler is not logged in at Cloudflare."],
     ]);
   });
 

@@ -65,7 +65,7 @@ test("each key switches its fault on and off again", () => {
     { dropFollowups: true },
     { partitioned: ["JP", "VA"] },
     { partitioned: ["VA"] },
-    { primaryDown: false, partitioned: [], dropFollowups: false },
+    { primaryDown: false, partitioned: [], dropFollowups: false, distances: {} },
     { wipeCaches: ["VA", "JP"] },
     { killServer: true },
   ]);

@@ -97,11 +97,15 @@ function setLeftLine({ handler, detail }: Readonly<Record<string, unknown>>, { s
   return `${style("yellow", "!")} ${text(handler)}: ${fault}. Answers stay right; a location that sees it twice runs the handler in record mode, which is slower`;
 }
 
-function faultsLine({ primaryDown, partitioned, dropFollowups }: Faults, { style }: Terminal): string {
+function faultsLine({ primaryDown, partitioned, dropFollowups, distances }: Faults, { style }: Terminal): string {
   const faults = [
     ...(primaryDown ? ["the primary is down"] : []),
     ...(partitioned.length === 0 ? [] : [`${partitioned.join(", ")} cut off from the primary`]),
     ...(dropFollowups ? ["followups are dropped"] : []),
+    ...Object.entries(distances).flatMap(([name, { roundTripMs, lossPercent }]) => [
+      ...(roundTripMs === undefined ? [] : [`${name} is ${roundTripMs} ms from the primary`]),
+      ...(lossPercent === undefined ? [] : [`${lossPercent} % of the data of ${name} is lost and sent again`]),
+    ]),
   ];
   return faults.length === 0
     ? `${style("green", "✓")} no faults`

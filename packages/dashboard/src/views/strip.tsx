@@ -24,7 +24,7 @@ export function Strip() {
   const here = recent.filter(isHere).length;
   const ways = (state.value?.locations ?? []).map(({ name, roundTripMs }) => ({
     name,
-    tookMs: (central.value.roundTripOf(name) ?? roundTripMs * 1_000) / 1_000,
+    tookMs: (central.value.roundTripOf(name) ?? (roundTripMs ?? 0) * 1_000) / 1_000,
   }));
   const most = Math.max(20, ...ways.map(({ tookMs }) => tookMs * 1.4));
   const longest = Math.max(most, Math.min(most * 3, percentile(recent.map(({ life }) => life.tookUs / 1_000))));

@@ -78,8 +78,8 @@ export type Event =
   | ListeningEvent
   /** `wakeAtMs` was reached. */
   | { readonly kind: "clock" }
-  /** The executions to sample from now on; null: none. */
-  | { readonly kind: "sampling"; readonly sampling: Sampling | null }
+  /** The rules by which executions are sampled from now on. */
+  | { readonly kind: "sampling"; readonly samplings: readonly Sampling[] }
   /** Time to collect what was kept long enough. */
   | { readonly kind: "collect" }
   /** A batch was collected: so many of each kind. */

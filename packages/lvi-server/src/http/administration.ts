@@ -62,7 +62,7 @@ export function samplesAnswer(
   return (response) => {
     let leftOut = 0;
     const tell = (line: SampleLine): boolean => stream.write(`${JSON.stringify(line)}\n`);
-    const stream = new LineStream(response, { heartbeatMs, onClose: () => stop() });
+    const stream = new LineStream(response, { heartbeatMs, onClose: () => stop?.() });
     const stop = engine.sample(
       { every, handlers: handlers.length === 0 ? null : new Set(handlers), values },
       {
@@ -74,6 +74,10 @@ export function samplesAnswer(
         end: (reason) => stream.end(`${JSON.stringify({ kind: "ended", reason } satisfies SampleLine)}\n`),
       },
     );
+    if (stop === null)
+      stream.end(
+        `${JSON.stringify({ kind: "ended", reason: "too many take samples already" } satisfies SampleLine)}\n`,
+      );
   };
 }
 

@@ -135,6 +135,7 @@ export class DevDeployment {
     await this.#openControl();
     local.onStop(() => removeRunning(local.folder));
     await local.startServer({
+      nodeOptions: SMALL_HEAP,
       followupTimeoutMs: followupTimeoutMs ?? null,
       readLeaseMs,
       onStarted: async ({ address, pid, restarted }) => {
@@ -399,6 +400,9 @@ export class DevDeployment {
 }
 
 const HOUR_MS = 3_600_000;
+
+/** One developer's requests leave little garbage: space for more would only be kept. */
+const SMALL_HEAP = ["--max-semi-space-size=1"];
 
 /** In the state folder, as wrangler lays its own out: `wrangler d1 … --local --persist-to .radical/edge` finds the same databases. */
 const STORAGE = ["edge", "v3"];

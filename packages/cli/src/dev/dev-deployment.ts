@@ -253,10 +253,10 @@ export class DevDeployment {
     if (this.#dashboard === null) return;
     const ask: AskPrimary = (path, question, signal) => askPrimary(this.#primary, "POST", path, question, signal);
     const ending = new AbortController();
-    const primary = { ask, signal: ending.signal };
+    const primary = { ask, signal: ending.signal, pauseMs: FOLLOW_AGAIN_MS };
     const following = [
       followLives(primary, { every: 1 }, (life) => this.#lives.add(life)),
-      followSamples(primary, [], (line) => this.#samples.add(line)),
+      followSamples(primary, { every: 1, redact: [] }, (line) => this.#samples.add(line)),
     ];
     this.#local.onStop(async () => {
       ending.abort();
@@ -399,6 +399,7 @@ export class DevDeployment {
 }
 
 const HOUR_MS = 3_600_000;
+const FOLLOW_AGAIN_MS = 200;
 
 /** In the state folder, as wrangler lays its own out: `wrangler d1 … --local --persist-to .radical/edge` finds the same databases. */
 const STORAGE = ["edge", "v3"];

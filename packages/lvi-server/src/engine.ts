@@ -302,9 +302,10 @@ export class Engine {
     };
   }
 
-  /** The same asker, whose answer ends the life. */
-  #told(lives: Lives, request: LviRequest, { answered, failed }: Asker<LviReply>): Asker<LviReply> {
-    lives.begin(request);
+  /** An asker whose answer ends the life; the same one, if the execution tells none. */
+  #told(lives: Lives, request: LviRequest, asker: Asker<LviReply>): Asker<LviReply> {
+    if (!lives.begin(request)) return asker;
+    const { answered, failed } = asker;
     return {
       failed,
       answered: (reply) => {

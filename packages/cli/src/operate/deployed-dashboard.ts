@@ -48,7 +48,7 @@ export interface DeployedDashboardOptions {
   readonly tail: (sink: TailSink, signal: AbortSignal) => Promise<void>;
   /** One of so many executions of the primary is told. */
   readonly every: number;
-  /** What the primary redacts of values; null: no values are asked for. */
+  /** The parts of values that the primary redacts; null: no values are asked for. */
   readonly values: RedactionQuestion | null;
   /** 0: any that is free. */
   readonly port: number;

@@ -48,9 +48,9 @@ export class ContentionTally {
     }
   }
 
-  noted({ name, executionId, units, behind, waitedMs = 0, handler, location }: Note): void {
+  noted({ name, executionId, units, old, behind, waitedMs = 0, handler, location }: Note): void {
     if (name === "stale") {
-      for (const unit of units ?? []) this.#count(unit, { stale: 1 });
+      for (const unit of old ?? []) this.#count(unit, { stale: 1 });
       return;
     }
     const [unit] = units ?? [];

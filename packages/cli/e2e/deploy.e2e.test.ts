@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { loadProject } from "@radical/app";
-import { hasModule } from "@radical/admin";
+import { hasModule, linesOf } from "@radical/admin";
 import { type DeployOptions, checkNothingStranded, createWrangler } from "@radical/deploy/testing";
 import {
   type DeployOutcome,
@@ -25,7 +25,20 @@ import {
   listSecrets,
   setSecret,
 } from "@radical/deploy";
-import type { ModuleHash } from "@radical/protocol";
+import {
+  DASHBOARD_CALL_PATH,
+  DASHBOARD_CONTENTION_PATH,
+  DASHBOARD_DATA_PATH,
+  DASHBOARD_FAULTS_PATH,
+  DASHBOARD_RECORDS_PATH,
+  DASHBOARD_REPLAY_PATH,
+  DASHBOARD_STREAM_PATH,
+  DASHBOARD_TOKEN_HEADER,
+  DASHBOARD_WRITE_PATH,
+  type DashboardLine,
+  type DashboardRecords,
+  type ModuleHash,
+} from "@radical/protocol";
 import {
   type DelayProxy,
   NO_LINK_FAULTS,
@@ -596,6 +609,58 @@ describe("radical tail and radical record of a deployment", () => {
     child.kill("SIGINT");
     expect(await closed).toBe(0);
     await has(() => cloudflare.requests.some((line) => /^DELETE .*\/tails\//.test(line)));
+    expect(cloudflare.unknown).toEqual([]);
+  });
+
+  test("dashboard: the page of a deployment tells both halves, and no route of it writes", async () => {
+    const child = spawnRadical(
+      ["dashboard", "--env", "production", "--values", "--json", "--project", project.folder],
+      {
+        env: environment,
+      },
+    );
+    const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
+    const told = createInterface(child.stdout!)[Symbol.asyncIterator]().next();
+    const first = await Promise.race([told, closed.then((code) => Promise.reject(new Error(`it ended: ${code}`)))]);
+    const { url } = JSON.parse(String(first.value)) as { readonly url: string };
+    const { origin, hash, hostname } = new URL(url);
+    expect(hostname).toBe("127.0.0.1");
+    const headers = { [DASHBOARD_TOKEN_HEADER]: hash.slice(1), "content-type": "application/json" };
+    expect((await fetch(origin + DASHBOARD_CONTENTION_PATH)).status).toBe(401);
+    for (const path of [DASHBOARD_CALL_PATH, DASHBOARD_DATA_PATH, DASHBOARD_FAULTS_PATH, DASHBOARD_WRITE_PATH])
+      expect((await fetch(origin + path, { method: "POST", headers, body: "{}" })).status).toBe(404);
+
+    const lines: DashboardLine[] = [];
+    const stream = await fetch(origin + DASHBOARD_STREAM_PATH, { headers });
+    const reading = (async () => {
+      for await (const line of linesOf(stream)) lines.push(JSON.parse(line) as DashboardLine);
+    })().catch(() => undefined);
+    const has = (found: () => unknown): Promise<void> => expect.poll(found, { timeout: 100_000 }).toBeTruthy();
+    const state = (): DashboardLine | undefined => lines.findLast(({ kind }) => kind === "state");
+    const source = { kind: "deployment", name: "visits · production", hasRecords: true };
+    await has(() => cloudflare.requests.includes(`POST /workers/scripts/${WORKER}/tails`));
+    await has(state);
+    expect(state()).toMatchObject({ source, module: null });
+    // Its halves may not be heard from the first moment on.
+    await has(async () => {
+      await visit("shown");
+      const sides = lines.flatMap((line) => (line.kind === "life" && line.handler === "visit" ? [line.side] : []));
+      return new Set(sides).size === 2;
+    });
+    await has(() => JSON.stringify(state()).includes('"lost":[]'));
+
+    const { records } = (await (await fetch(origin + DASHBOARD_RECORDS_PATH, { headers })).json()) as DashboardRecords;
+    const body = JSON.stringify({ execution: records[0]?.execution, build: "present" });
+    const replay = await fetch(origin + DASHBOARD_REPLAY_PATH, { method: "POST", headers, body });
+    const text = await replay.text();
+    expect({ status: replay.status, text }).toMatchObject({ status: 200 });
+    expect(JSON.parse(text)).toMatchObject({ differences: [], reason: null });
+    // The primary has redacted it.
+    expect(text).not.toContain("shown");
+    expect(await (await fetch(origin + DASHBOARD_CONTENTION_PATH, { headers })).json()).toMatchObject({ units: [] });
+    child.kill("SIGINT");
+    expect(await closed).toBe(0);
+    await reading;
     expect(cloudflare.unknown).toEqual([]);
   });
 

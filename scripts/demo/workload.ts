@@ -28,7 +28,8 @@ export interface Site {
 
 interface Person {
   readonly name: string;
-  readonly token: string;
+  /** The cookie of their login. */
+  readonly cookie: string;
   readonly home: Site;
 }
 
@@ -63,19 +64,34 @@ async function seed(
   for (let i = 0; i < count; i++) {
     const home = at(sites, i);
     const name = `person-${i}`;
-    const { token } = (
-      await call(agent, home.near, home.location.name, "register", { name, password: PASSWORD }, signal)
-    ).result as Person;
-    people.push({ name, token, home });
+    const { cookie } = await call(
+      agent,
+      home.near,
+      home.location.name,
+      "register",
+      { name, password: PASSWORD },
+      signal,
+    );
+    if (cookie === null) throw new Error(`the registration of ${name} opened no session`);
+    people.push({ name, cookie, home });
     onProgress(i + 1, count, "people registered");
   }
   const star = at(people, 0);
   for (const [i, me] of people.entries()) {
-    const { token, home } = me;
+    const { cookie, home } = me;
     for (const other of new Set([...neighboursOf(me, people), star])) {
-      if (other !== me) await call(agent, home.near, home.location.name, "follow", { token, name: other.name }, signal);
+      if (other !== me)
+        await call(agent, home.near, home.location.name, "follow", { name: other.name }, signal, cookie);
     }
-    await call(agent, home.near, home.location.name, "post", { token, text: `Hello, I am number ${i} #hello` }, signal);
+    await call(
+      agent,
+      home.near,
+      home.location.name,
+      "post",
+      { text: `Hello, I am number ${i} #hello` },
+      signal,
+      cookie,
+    );
     onProgress(i + 1, count, "people follow each other and post");
   }
   return people;
@@ -97,9 +113,9 @@ async function measure(
   samples: Sample[],
 ): Promise<void> {
   for (const baseline of [false, true]) {
-    const send = async (site: Site, handler: string, args: object): Promise<unknown> => {
+    const send: Send = async (site, handler, args, person) => {
       const [url, location] = baseline ? [site.central, "central"] : [site.near, site.location.name];
-      const { path, ms, result } = await call(agent, url, location, handler, args, signal);
+      const { path, ms, result } = await call(agent, url, location, handler, args, signal, person?.cookie);
       samples.push({ handler, location: site.location.name, baseline, path, ms });
       return result;
     };
@@ -135,25 +151,29 @@ async function liveOneRound(
   me: Person,
   neighbour: Person,
   star: Person,
-  send: (site: Site, handler: string, args: object) => Promise<unknown>,
+  send: Send,
 ): Promise<void> {
-  const { token } = me;
-  const { posts } = (await send(site, "timeline", { token })) as {
+  const { posts } = (await send(site, "timeline", {}, me)) as {
     readonly posts: readonly { readonly id: string }[];
   };
   await send(site, "profile", { name: neighbour.name });
   await send(site, "profile", { name: star.name });
   const newest = posts[0];
-  if (newest !== undefined && round % 4 === 3) await send(site, "like", { token, id: newest.id });
+  if (newest !== undefined && round % 4 === 3) await send(site, "like", { id: newest.id }, me);
   if (round % 6 === 5) {
-    await send(site, "unfollow", { token, name: neighbour.name });
-    await send(site, "follow", { token, name: neighbour.name });
+    await send(site, "unfollow", { name: neighbour.name }, me);
+    await send(site, "follow", { name: neighbour.name }, me);
   }
-  if (round % 6 === 1) await send(site, "post", { token, text: `Round ${round} from ${site.location.name}` });
-  await send(site, "timeline", { token });
+  if (round % 6 === 1) await send(site, "post", { text: `Round ${round} from ${site.location.name}` }, me);
+  await send(site, "timeline", {}, me);
 }
 
+/** Sends a call, on behalf of a person or of nobody. */
+type Send = (site: Site, handler: string, args: object, person?: Person) => Promise<unknown>;
+
 interface Answered {
+  /** That a login has set. */
+  readonly cookie: string | null;
   readonly result: unknown;
   readonly path: Sample["path"];
   readonly ms: number;
@@ -167,6 +187,7 @@ function call(
   handler: string,
   args: object,
   signal: AbortSignal,
+  cookie?: string,
 ): Promise<Answered> {
   const body = JSON.stringify(args);
   const startedAtMs = performance.now();
@@ -181,6 +202,7 @@ function call(
           "content-type": "application/json",
           "content-length": Buffer.byteLength(body),
           "x-radical-location": location,
+          ...(cookie === undefined ? {} : { cookie }),
         },
       },
       (response) => {
@@ -195,6 +217,7 @@ function call(
           }
           const path = response.headers["x-radical-path"];
           resolve({
+            cookie: response.headers["set-cookie"]?.[0]?.split(";", 1)[0] ?? null,
             result: (JSON.parse(text) as { readonly result: unknown }).result,
             path: PATHS.find((known) => known === path) ?? null,
             ms: performance.now() - startedAtMs,

@@ -2,8 +2,8 @@
  * What `radical bench` asks of the hotels, with the mix of the benchmark suite that they come from: people search and are
  * recommended something, hardly anybody books; all hotels and guests are as likely.
  */
-import { createHash, scryptSync } from "node:crypto";
 import { type Draw, defineBenchmark } from "@radical/cli";
+import { newSession, PASSWORD, passwordHash, sessionOf, stored } from "./bench-accounts.ts";
 
 const CITIES = 8;
 const HOTELS_EACH = 10;
@@ -12,7 +12,6 @@ const GUESTS = 100;
 const ROOMS = 20;
 /** Days on which somebody may arrive. */
 const DAYS = 60;
-const PASSWORD = "correct horse battery";
 const BEGINNING = 1_767_225_600_000;
 const DAY_MS = 86_400_000;
 /** As in handlers/lib/map.ts. */
@@ -25,7 +24,6 @@ interface Place {
 }
 
 const guestOf = (guest: number): string => `guest-${guest}`;
-const tokenOf = (guest: number): string => `20000000-0000-4000-8000-${String(guest).padStart(12, "0")}`;
 const cityOf = (city: number): string => `city-${city}`;
 const hotelOf = (hotel: number): string => `${cityOf(hotel % CITIES)}-hotel-${hotel}`;
 /** The middle of a cell, far from all others. */
@@ -41,28 +39,15 @@ const number = (of: number, digits: number): string => String(Math.floor(of)).pa
 const arrival = (draw: Draw): string =>
   new Date(Date.now() + (1 + draw.below(DAYS)) * DAY_MS).toISOString().slice(0, 10);
 const someHotel = (draw: Draw): string => hotelOf(draw.below(CITIES * HOTELS_EACH));
-const someGuest = (draw: Draw): string => tokenOf(draw.below(GUESTS));
-
-/** As the SDK has it. */
-const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
-/** When sessions end: after each benchmark. */
-const END_OF_CENTURY = 4_102_444_800_000;
-
-/** As `hashPassword` of the SDK writes it, but always with the same salt. */
-function hashOf(password: string): string {
-  const salt = Buffer.from("0123456789abcdef");
-  const hash = scryptSync(password, salt, 32, { N: 2 ** 14, r: 8, p: 5, maxmem: 2 ** 26 });
-  const digits = (bytes: Buffer): string => bytes.toString("base64").replaceAll("=", "");
-  return `$scrypt$ln=14,r=8,p=5$${digits(salt)}$${digits(hash)}`;
-}
+const someGuest = (draw: Draw): string => sessionOf(draw.below(GUESTS));
 
 export default defineBenchmark({
   prepare({ put, draw }) {
-    const passwordHash = hashOf(PASSWORD);
+    const hash = passwordHash();
     for (let guest = 0; guest < GUESTS; guest++) {
       const name = guestOf(guest);
-      put("accounts", name, { name, passwordHash, failures: 0, failuresUntil: 0 });
-      put("sessions", sha256(tokenOf(guest)), { name, expiresAt: END_OF_CENTURY });
+      put("accounts", name, stored.account(name, hash));
+      put("sessions", sessionOf(guest), stored.session(name));
     }
     for (let city = 0; city < CITIES; city++) {
       for (let index = 0; index < HOTELS_EACH; index++) {
@@ -111,9 +96,9 @@ export default defineBenchmark({
       yield { handler: "hotel", args: { id: hotelOf(hotel) } };
     }
     for (let guest = 0; guest < GUESTS; guest++) {
-      yield { handler: "myBookings", args: { token: tokenOf(guest) } };
+      yield { handler: "myBookings", args: {}, caller: sessionOf(guest) };
       // The name is taken: that is all it looks at.
-      yield { handler: "register", args: { name: guestOf(guest), password: PASSWORD } };
+      yield { handler: "register", args: { name: guestOf(guest), password: PASSWORD }, caller: sessionOf(guest) };
     }
   },
 
@@ -139,8 +124,8 @@ export default defineBenchmark({
     {
       handler: "book",
       share: 0.5,
+      caller: someGuest,
       args: (draw) => ({
-        token: someGuest(draw),
         hotel: someHotel(draw),
         arrival: arrival(draw),
         count: 1 + draw.below(2),
@@ -149,13 +134,18 @@ export default defineBenchmark({
     {
       handler: "review",
       share: 0.5,
+      caller: someGuest,
       args: (draw) => ({
-        token: someGuest(draw),
         hotel: someHotel(draw),
         stars: 1 + draw.below(5),
         text: "It was fine.",
       }),
     },
-    { handler: "login", share: 0.5, args: (draw) => ({ name: guestOf(draw.below(GUESTS)), password: PASSWORD }) },
+    {
+      handler: "login",
+      share: 0.5,
+      caller: newSession,
+      args: (draw) => ({ name: guestOf(draw.below(GUESTS)), password: PASSWORD }),
+    },
   ],
 });

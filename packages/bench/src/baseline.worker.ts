@@ -14,7 +14,7 @@ import {
 } from "@radical/protocol";
 import type { CompiledModule, HandlerModule } from "@radical/wasm-host";
 import { type Ended, execute, type Reading, type Surroundings } from "./baseline.ts";
-import { EXECUTION_HEADER, FILL_PATH } from "./bench-requests.ts";
+import { callerIn, EXECUTION_HEADER, FILL_PATH } from "./bench-requests.ts";
 import { LocalStore } from "./local-store.ts";
 import { pace, takePace } from "./paced.worker.ts";
 import { type Access, type Accessed, decodeAccess, decodeAccessed, encodeAccess } from "./store-messages.ts";
@@ -48,7 +48,7 @@ export function createBaselineWorker({ manifest, f, rw }: Parts): {
     const args = encodeArguments(parameters, manifest.records, id === null ? given : { ...given, [OBJECT_ID]: id });
     if (args.kind === "problem") return Response.json(args.problem, { status: 400 });
     const seed = crypto.getRandomValues(new Uint8Array(SEED_BYTES));
-    const environment = { timeMs: Date.now(), seed, caller: null };
+    const environment = { timeMs: Date.now(), seed, caller: callerIn(request) };
     const access: Surroundings["access"] = (one) => (way === undefined ? local.access(one) : accessAt(way, store, one));
     const surroundings = { module, reading, access, now: () => performance.now() };
     const ended = await execute(surroundings, handler, args.bytes, environment);

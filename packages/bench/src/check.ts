@@ -145,13 +145,13 @@ function versionedOf(
 }
 
 function placedOf(answered: Answered, { manifest }: AppBuild): Placed {
-  const { handler, args, sentAtMs: invokedAtMs, answeredAtMs, headers } = answered;
+  const { handler, args, caller = null, sentAtMs: invokedAtMs, answeredAtMs, headers } = answered;
   const [position, wrote, timeMs, seed = ""] = headers[EXECUTION_HEADER]!.split(";");
   return {
     id: `${answered.location}/${answered.place}`,
     handler,
     args: argumentsOf(manifest, handler, args),
-    environment: { timeMs: Number(timeMs), seed: new Uint8Array(Buffer.from(seed, "hex")), caller: null },
+    environment: { timeMs: Number(timeMs), seed: new Uint8Array(Buffer.from(seed, "hex")), caller },
     answer: answered,
     invokedAtMs,
     answeredAtMs,

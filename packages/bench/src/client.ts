@@ -2,6 +2,7 @@
 import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { callPath } from "@radical/protocol";
+import { callerHeader } from "./bench-requests.ts";
 import type { Planned } from "./schedule.ts";
 
 /** A request and what came of it. Times are of this process's monotonic clock. */
@@ -45,7 +46,7 @@ export class Client {
 
   ask(address: string, planned: Planned, scheduledAtMs: number = performance.now()): Promise<Answered> {
     const { path, args } = callPath(planned.handler, planned.args);
-    return this.post(`${address}${path}`, JSON.stringify(args)).then((answer) => ({
+    return this.post(`${address}${path}`, JSON.stringify(args), callerHeader(planned)).then((answer) => ({
       ...planned,
       scheduledAtMs,
       ...answer,
@@ -55,18 +56,19 @@ export class Client {
   post(
     url: string,
     body: string,
+    headers: Readonly<Record<string, string>> = {},
   ): Promise<Pick<Answered, "sentAtMs" | "answeredAtMs" | "status" | "body" | "headers">> {
     const sentAtMs = performance.now();
     return new Promise((resolve) => {
-      const end = (status: number, text: string, headers: Answered["headers"]): void =>
-        resolve({ sentAtMs, answeredAtMs: performance.now(), status, body: text, headers });
+      const end = (status: number, text: string, answered: Answered["headers"]): void =>
+        resolve({ sentAtMs, answeredAtMs: performance.now(), status, body: text, headers: answered });
       const outgoing = request(
         url,
         {
           method: "POST",
           agent: this.#agent,
           timeout: TIMEOUT_MS,
-          headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body) },
+          headers: { ...headers, "content-type": "application/json", "content-length": Buffer.byteLength(body) },
         },
         (response) => {
           const chunks: Buffer[] = [];

@@ -90,12 +90,12 @@ export function prepared(
     for (const stored of seed) putItem(items, stored, indexes);
     return items;
   }
-  const run = ({ handler, args }: Call): Outcome => {
+  const run = (handler: string, args: Call["args"], caller: string | null): Outcome => {
     const bytes = argumentsOf(manifest, handler, args);
     const environment = {
       timeMs: Date.now(),
       seed: Uint8Array.from({ length: SEED_BYTES }, () => draw.below(256)),
-      caller: null,
+      caller,
     };
     return runOn(items, module, { handler, args: bytes, environment }).outcome;
   };
@@ -105,8 +105,8 @@ export function prepared(
       const item = itemOf(table, key, parseJson(JSON.stringify(value)), manifest);
       putItem(items, { unit: unitId(table, key), value: item.value }, indexes);
     },
-    call: (handler: string, args: Call["args"] = {}) => {
-      const outcome = run({ handler, args });
+    call: (handler: string, args: Call["args"] = {}, caller: string | null = null) => {
+      const outcome = run(handler, args, caller);
       if (outcome.kind !== "result") throw new Error(`${handler}: ${outcome.message}`);
       return JSON.parse(valueToJson(outcome.value)) as unknown;
     },

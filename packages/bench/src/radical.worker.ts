@@ -3,14 +3,15 @@
  * knows nothing of, until the benchmark asks for them.
  */
 import { sampledVersion } from "@radical/protocol";
-import { createWorker, type LeasedExecution, type RadicalWorker, type WorkerParts } from "@radical/runtime";
-import { LEASED_PATH, type LeasedLine } from "./bench-requests.ts";
+import { bindRadical, entryOf, type LeasedExecution, type RadicalWorker, type WorkerParts } from "@radical/runtime";
+import { callerIn, LEASED_PATH, type LeasedLine } from "./bench-requests.ts";
 import { pace, takePace } from "./paced.worker.ts";
 
 let leased: LeasedLine[] = [];
 
 export function createBenchmarkWorker(parts: Omit<WorkerParts, "pace" | "onLeased">): RadicalWorker {
-  const worker = createWorker({ ...parts, pace, onLeased: (execution) => void leased.push(lineOf(execution)) });
+  const bound: WorkerParts = { ...parts, pace, onLeased: (execution) => void leased.push(lineOf(execution)) };
+  const worker = entryOf(bindRadical(bound)({ authenticate: callerIn }), bound) as RadicalWorker;
   return {
     fetch: (request, env, context) => takePace(request) ?? takeLeased(request) ?? worker.fetch(request, env, context),
   };

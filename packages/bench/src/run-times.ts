@@ -11,6 +11,7 @@ import {
 import type { AppBuild, Benchmark } from "@radical/app";
 import { argumentsOf } from "./arguments.ts";
 import type { Items } from "./model.ts";
+import { drawnCall } from "./schedule.ts";
 import type { Random } from "@radical/history";
 
 interface Case {
@@ -44,11 +45,13 @@ export function measureRuns(
   draw: Random,
 ): ReadonlyMap<string, RunTimes> {
   return new Map(
-    requests.map(({ handler, args }) => {
+    requests.map((request) => {
+      const { handler } = request;
       const drawn = (): Case => {
-        const encoded = argumentsOf(manifest, handler, args?.(draw) ?? {});
+        const { args, caller = null } = drawnCall(request, draw);
+        const encoded = argumentsOf(manifest, handler, args);
         const seed = Uint8Array.from({ length: SEED_BYTES }, () => draw.below(256));
-        const invocation = { handler, args: encoded, environment: { timeMs, seed, caller: null } };
+        const invocation = { handler, args: encoded, environment: { timeMs, seed, caller } };
         const values = new Map<UnitId, Entry>();
         const snapshot: Snapshot = (unit) => {
           const known = values.get(unit) ?? entryOf(NO_COMMIT, items.get(unit) ?? null);

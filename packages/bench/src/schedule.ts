@@ -1,5 +1,5 @@
 /** When which request is sent: an open system, in which clients come whether or not those before them were served. */
-import type { Benchmark, Call } from "@radical/app";
+import type { Benchmark, BenchmarkRequest, Call } from "@radical/app";
 import type { Random } from "@radical/history";
 import type { System } from "./result.ts";
 
@@ -45,10 +45,13 @@ export function schedule(
   return planned.toSorted((a, b) => a.atMs - b.atMs);
 }
 
+/** A call of this request. */
+export function drawnCall({ handler, caller, args }: BenchmarkRequest, draw: Random): Call {
+  const drawn = caller?.(draw);
+  return { handler, args: args?.(draw, drawn ?? "") ?? {}, ...(drawn === undefined ? {} : { caller: drawn }) };
+}
+
 function callsOf({ requests }: Benchmark, count: number, draw: Random): readonly Call[] {
   const shares = requests.map(({ share }) => share);
-  return Array.from({ length: count }, () => {
-    const { handler, args } = requests[draw.weighted(shares)]!;
-    return { handler, args: args?.(draw) ?? {} };
-  });
+  return Array.from({ length: count }, () => drawnCall(requests[draw.weighted(shares)]!, draw));
 }

@@ -229,12 +229,10 @@ describe("lives", () => {
 });
 
 test("one call goes to two places at once, and both commits are told; with one key it happens once", async () => {
-  const { token: session } = await app.result<{ readonly token: string }>("register", {
-    name: "max",
-    password: "correct horse",
-  });
-  const args = JSON.stringify({ token: session, text: "Hello" });
-  const sends = ["near", "far"].map((place) => ({ place, key: null, authorization: null }));
+  const { headers } = await app.call("register", { name: "max", password: "correct horse" });
+  const authorization = `Bearer ${/^session=([^;]*)/.exec(headers.getSetCookie()[0] ?? "")?.[1]}`;
+  const args = JSON.stringify({ text: "Hello" });
+  const sends = ["near", "far"].map((place) => ({ place, key: null, authorization }));
   const twice = await asked<DashboardCalled>(DASHBOARD_CALL_PATH, { handler: "post", args, sends });
   expect(twice.answers.map(({ status }) => status)).toEqual([200, 200]);
   const commits = await Promise.all(

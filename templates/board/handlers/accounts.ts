@@ -16,6 +16,6 @@ export function login(name: string, password: string): Session | null {
   return isPassword(name, password) ? openSession(name) : null;
 }
 
-export function logout(token: string): void {
-  closeSession(token);
+export function logout(): void {
+  closeSession();
 }

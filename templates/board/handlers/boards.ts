@@ -26,8 +26,8 @@ const CARDS_SHOWN = 30;
 const MAX_PAGE = 100;
 
 /** Makes a board with these columns. Gives its id. */
-export function createBoard(token: string, name: string, columns: string[]): string {
-  const me = authenticate(token);
+export function createBoard(name: string, columns: string[]): string {
+  const me = authenticate();
   checkName(name);
   if (columns.length < 1 || columns.length > MAX_COLUMNS) {
     abort(400, "bad_columns", `A board has 1 to ${MAX_COLUMNS} columns.`);
@@ -48,8 +48,8 @@ export function createBoard(token: string, name: string, columns: string[]): str
 }
 
 /** Makes somebody a member. Gives all members. */
-export function invite(token: string, board: string, name: string): string[] {
-  const me = authenticate(token);
+export function invite(board: string, name: string): string[] {
+  const me = authenticate();
   findBoard(board, me);
   findPerson(name);
   const members = membersOf(board);
@@ -63,8 +63,8 @@ export function invite(token: string, board: string, name: string): string[] {
 }
 
 /** Adds a column at the right. Gives its number. */
-export function addColumn(token: string, board: string, name: string): i32 {
-  const me = authenticate(token);
+export function addColumn(board: string, name: string): i32 {
+  const me = authenticate();
   checkName(name);
   findBoard(board, me);
   const number = columnsOf(board).length;
@@ -79,8 +79,8 @@ export function addColumn(token: string, board: string, name: string): i32 {
 }
 
 /** Says how many cards a column may hold, 0 for no limit; aborts with 409 if it holds more. */
-export function limitColumn(token: string, board: string, column: i32, limit: i32): void {
-  const me = authenticate(token);
+export function limitColumn(board: string, column: i32, limit: i32): void {
+  const me = authenticate();
   if (limit < 0 || limit > MAX_LIMIT) {
     abort(400, "bad_limit", `A limit is 1 to ${MAX_LIMIT}, or 0 for none.`);
   }
@@ -96,8 +96,8 @@ export function limitColumn(token: string, board: string, column: i32, limit: i3
 }
 
 /** A board with its columns, and the cards at the top of each. */
-export function board(token: string, id: string): BoardView {
-  const found = findBoard(id, authenticate(token));
+export function board(id: string): BoardView {
+  const found = findBoard(id, authenticate());
   const view = new BoardView();
   view.id = found.id;
   view.name = found.name;
@@ -114,20 +114,14 @@ export function board(token: string, id: string): BoardView {
 }
 
 /** Cards of a column, from top to bottom; `after`: those below a page. */
-export function cards(
-  token: string,
-  board: string,
-  column: i32,
-  after: string | null = null,
-  limit: i32 = CARDS_SHOWN,
-): CardPage {
-  findBoard(board, authenticate(token));
+export function cards(board: string, column: i32, after: string | null = null, limit: i32 = CARDS_SHOWN): CardPage {
+  findBoard(board, authenticate());
   return viewCards(board, column, after, limit);
 }
 
 /** Changes of a board, the newest first; `before`: the page before it. */
-export function activity(token: string, board: string, before: string | null = null, limit: i32 = 20): ActivityPage {
-  findBoard(board, authenticate(token));
+export function activity(board: string, before: string | null = null, limit: i32 = 20): ActivityPage {
+  findBoard(board, authenticate());
   let range = changes.prefix(board + "/");
   if (before != null) range = range.before(before);
   const most = max(1, min(limit, MAX_PAGE));
@@ -139,8 +133,8 @@ export function activity(token: string, board: string, before: string | null = n
 }
 
 /** The boards of which the caller is a member; `after`: those behind a page. */
-export function myBoards(token: string, after: string | null = null, limit: i32 = 20): BoardPage {
-  const all = membersByName.equal(authenticate(token));
+export function myBoards(after: string | null = null, limit: i32 = 20): BoardPage {
+  const all = membersByName.equal(authenticate());
   const most = max(1, min(limit, MAX_PAGE));
   const rows = after == null ? all.first(most) : all.after(after).first(most);
   const page = new BoardPage();

@@ -21,8 +21,8 @@ const COMMENTS_SHOWN = 20;
 const MAX_PAGE = 100;
 
 /** Adds a card at the bottom of a column. Gives its id. */
-export function addCard(token: string, board: string, column: i32, title: string, text: string = ""): string {
-  const me = authenticate(token);
+export function addCard(board: string, column: i32, title: string, text: string = ""): string {
+  const me = authenticate();
   checkText(title, text);
   findBoard(board, me);
   const added = new Card();
@@ -39,8 +39,8 @@ export function addCard(token: string, board: string, column: i32, title: string
 }
 
 /** Moves a card to a place of a column, counted from 0, or to its end. Aborts with 409 if the column is full. */
-export function moveCard(token: string, card: string, column: i32, at: i32 = -1): void {
-  const me = authenticate(token);
+export function moveCard(card: string, column: i32, at: i32 = -1): void {
+  const me = authenticate();
   const moved = findOpenCard(card, me);
   const target = findColumn(moved.board, column);
   removeCard(moved);
@@ -51,8 +51,8 @@ export function moveCard(token: string, card: string, column: i32, at: i32 = -1)
 }
 
 /** Changes title and text of the version that the caller has seen; aborts with 409 if somebody was faster. Gives the version. */
-export function editCard(token: string, card: string, version: i32, title: string, text: string): i32 {
-  const me = authenticate(token);
+export function editCard(card: string, version: i32, title: string, text: string): i32 {
+  const me = authenticate();
   checkText(title, text);
   const edited = findOpenCard(card, me);
   if (edited.version != version) {
@@ -67,8 +67,8 @@ export function editCard(token: string, card: string, version: i32, title: strin
 }
 
 /** Assigns a card to a member. Gives all to whom it is assigned. */
-export function assign(token: string, card: string, name: string): string[] {
-  const me = authenticate(token);
+export function assign(card: string, name: string): string[] {
+  const me = authenticate();
   const assigned = findOpenCard(card, me);
   if (!isMember(assigned.board, name)) {
     abort(409, "no_member", `"${name}" is no member of the board.`);
@@ -83,8 +83,8 @@ export function assign(token: string, card: string, name: string): string[] {
 }
 
 /** Takes a card from somebody. Gives all to whom it is assigned. */
-export function unassign(token: string, card: string, name: string): string[] {
-  const me = authenticate(token);
+export function unassign(card: string, name: string): string[] {
+  const me = authenticate();
   const assigned = findOpenCard(card, me);
   const at = assigned.assignees.indexOf(name);
   if (at >= 0) {
@@ -97,8 +97,8 @@ export function unassign(token: string, card: string, name: string): string[] {
 }
 
 /** Takes a card out of its column, and from all to whom it is assigned. It can still be seen. */
-export function archiveCard(token: string, card: string): void {
-  const me = authenticate(token);
+export function archiveCard(card: string): void {
+  const me = authenticate();
   const archived = findOpenCard(card, me);
   removeCard(archived);
   for (const name of archived.assignees) assignments.delete(name + "/" + card);
@@ -109,8 +109,8 @@ export function archiveCard(token: string, card: string): void {
 }
 
 /** Says something about a card. Gives the id of the comment. */
-export function comment(token: string, card: string, text: string): string {
-  const me = authenticate(token);
+export function comment(card: string, text: string): string {
+  const me = authenticate();
   if (text.trim().length == 0 || text.length > 2000) {
     abort(400, "bad_text", "A comment has 1 to 2000 characters.");
   }
@@ -126,23 +126,23 @@ export function comment(token: string, card: string, text: string): string {
 }
 
 /** A card, and the newest comments on it. */
-export function card(token: string, id: string): CardView {
+export function card(id: string): CardView {
   const view = new CardView();
-  view.card = findCard(id, authenticate(token));
+  view.card = findCard(id, authenticate());
   view.html = renderText(view.card.text);
   view.comments = viewComments(id, null, COMMENTS_SHOWN);
   return view;
 }
 
 /** Comments on a card, the newest first: those before a cursor of `card` or of an earlier page. */
-export function comments(token: string, card: string, before: string | null = null, limit: i32 = 20): CommentPage {
-  findCard(card, authenticate(token));
+export function comments(card: string, before: string | null = null, limit: i32 = 20): CommentPage {
+  findCard(card, authenticate());
   return viewComments(card, before, limit);
 }
 
 /** Cards that are assigned to the caller, on whatever board; `after`: those behind a page. */
-export function myCards(token: string, after: string | null = null, limit: i32 = 50): MyCardPage {
-  let range = assignments.prefix(authenticate(token) + "/");
+export function myCards(after: string | null = null, limit: i32 = 50): MyCardPage {
+  let range = assignments.prefix(authenticate() + "/");
   if (after != null) range = range.after(after);
   const most = max(1, min(limit, MAX_PAGE));
   const rows = range.first(most);

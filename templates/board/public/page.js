@@ -11,7 +11,7 @@ async function render() {
 
 /** Calls a handler for whoever is logged in. */
 function act(handler, args = {}) {
-  return call(handler, { token: session().token, ...args });
+  return call(handler, { ...args });
 }
 
 /** What a button does: a call, after which the page is shown again. */

@@ -20,13 +20,13 @@ export function login(name: string, password: string): Session | null {
   return isPassword(name, password) ? openSession(name) : null;
 }
 
-export function logout(token: string): void {
-  closeSession(token);
+export function logout(): void {
+  closeSession();
 }
 
 /** Submits a story: a link, a text, or both. Gives its id. */
-export function post(token: string, title: string, url: string = "", text: string = ""): string {
-  const me = authenticate(token);
+export function post(title: string, url: string = "", text: string = ""): string {
+  const me = authenticate();
   if (title.trim().length < 3 || title.length > 150) {
     abort(400, "bad_title", "A title has 3 to 150 characters.");
   }
@@ -52,8 +52,8 @@ export function post(token: string, title: string, url: string = "", text: strin
 }
 
 /** Comments on a story, or on the comment `parent` of it. Gives the id of the comment. */
-export function comment(token: string, story: string, text: string, parent: string = ""): string {
-  const me = authenticate(token);
+export function comment(story: string, text: string, parent: string = ""): string {
+  const me = authenticate();
   if (text.trim().length == 0 || text.length > 5000) {
     abort(400, "bad_text", "A comment has 1 to 5000 characters.");
   }
@@ -83,8 +83,8 @@ export function comment(token: string, story: string, text: string, parent: stri
  * Votes on a story, or on one of its comments: `up`, `down`, or `none` to take the vote back. A vote takes the place of
  * an earlier one, and the same one again changes nothing; the author's karma follows. Gives the score.
  */
-export function interact(token: string, story: string, vote: string, comment: string = ""): i32 {
-  const me = authenticate(token);
+export function interact(story: string, vote: string, comment: string = ""): i32 {
+  const me = authenticate();
   if (vote != "up" && vote != "down" && vote != "none") {
     abort(400, "bad_vote", "A vote is up, down or none.");
   }

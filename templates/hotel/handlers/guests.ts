@@ -16,13 +16,13 @@ export function login(name: string, password: string): Session | null {
   return isPassword(name, password) ? openSession(name) : null;
 }
 
-export function logout(token: string): void {
-  closeSession(token);
+export function logout(): void {
+  closeSession();
 }
 
 /** Books a room for `count` nights from the day of `arrival`; aborts with 409 if no room is free in all of them. */
-export function book(token: string, hotel: string, arrival: string, count: i32): Booking {
-  const name = authenticate(token);
+export function book(hotel: string, arrival: string, count: i32): Booking {
+  const name = authenticate();
   checkLength(count);
   const day = dayNumber(arrival);
   if (<i64>(day + 1) * DAY_MS <= now()) {
@@ -51,8 +51,8 @@ export function book(token: string, hotel: string, arrival: string, count: i32):
 }
 
 /** Gives the room of one of the caller's bookings back. */
-export function cancel(token: string, booking: string): void {
-  const name = authenticate(token);
+export function cancel(booking: string): void {
+  const name = authenticate();
   const key = name + "/" + booking;
   const cancelled = booking.length > 0 && booking.length <= 100 ? bookings.get(key) : null;
   if (cancelled == null) {
@@ -64,8 +64,8 @@ export function cancel(token: string, booking: string): void {
 }
 
 /** The caller's bookings, the newest first; `before`: the page before it. */
-export function myBookings(token: string, before: string | null = null, limit: i32 = 20): BookingPage {
-  let range = bookings.prefix(authenticate(token) + "/");
+export function myBookings(before: string | null = null, limit: i32 = 20): BookingPage {
+  let range = bookings.prefix(authenticate() + "/");
   if (before != null) range = range.before(before);
   const most = max(1, min(limit, 50));
   const rows = range.last(most);
@@ -76,8 +76,8 @@ export function myBookings(token: string, before: string | null = null, limit: i
 }
 
 /** Writes the caller's review of a hotel, in place of an earlier one. Gives the number of its reviews. */
-export function review(token: string, hotel: string, stars: i32, text: string): i32 {
-  const name = authenticate(token);
+export function review(hotel: string, stars: i32, text: string): i32 {
+  const name = authenticate();
   if (stars < 1 || stars > 5) {
     abort(400, "bad_stars", "A review gives 1 to 5 stars.");
   }

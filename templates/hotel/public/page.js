@@ -75,7 +75,7 @@ async function showHotel(id) {
     me === null
       ? h("p", {}, "Log in to book.")
       : stayForm("Book", async () => {
-          await call("book", { token: me.token, hotel: id, arrival: wanted.arrival, count: wanted.count });
+          await call("book", { hotel: id, arrival: wanted.arrival, count: wanted.count });
           location.hash = "/bookings";
         }),
     h("h2", {}, "Near by"),
@@ -91,7 +91,7 @@ async function showHotel(id) {
           },
           "Review",
           async ({ stars, text }) => {
-            await call("review", { token: me.token, hotel: id, stars: Number(stars), text });
+            await call("review", { hotel: id, stars: Number(stars), text });
             await render();
           },
         ),
@@ -122,8 +122,7 @@ function reviewView(review) {
 async function showBookings() {
   const me = session();
   if (me === null) return show(h("p", {}, "Log in to see your bookings."));
-  const load = (before) =>
-    call("myBookings", { token: me.token, before }).then(({ bookings, next }) => ({ entries: bookings, next }));
+  const load = (before) => call("myBookings", { before }).then(({ bookings, next }) => ({ entries: bookings, next }));
   const newest = await load(null);
   const rest = older(load, bookingView);
   rest.begin(newest);
@@ -142,7 +141,7 @@ function bookingView(booking) {
     h("a", { href: `#/hotels/${booking.hotel}` }, booking.hotelName),
     `room ${booking.room}, ${counted(booking.nights, "night")} from ${booking.arrival}, ${booking.cents / 100} €`,
     action("Cancel", async () => {
-      await call("cancel", { token: session().token, booking: booking.id });
+      await call("cancel", { booking: booking.id });
       await render();
     }),
   );

@@ -179,7 +179,7 @@ export function showSession(changed) {
           h("b", {}, current.name),
           " ",
           action("Log out", async () => {
-            await call("logout", { token: current.token });
+            await call("logout");
             setSession(null);
             await changed();
           }),

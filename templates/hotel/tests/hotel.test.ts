@@ -1,8 +1,9 @@
 /** The application as its guests meet it: over HTTP, at two locations. */
 import { fileURLToPath } from "node:url";
-import { type TestApp, startTestApp } from "@radical/cli/testing";
+import { type CallOptions, type TestApp, startTestApp } from "@radical/cli/testing";
 import type { BookingPage, Handlers, HotelPage, HotelView } from "#radical";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { PASSWORD, signedIn } from "./accounts.ts";
 
 const ZURICH = { latitude: 47.3769, longitude: 8.5417 };
 
@@ -14,8 +15,8 @@ beforeAll(async () => {
 afterAll(() => app?.stop());
 
 /** A guest of this name, logged in. */
-async function join(name: string): Promise<string> {
-  return (await app.result("register", { name, password: "correct horse" })).token;
+async function join(name: string): Promise<CallOptions> {
+  return signedIn(await app.call("register", { name, password: PASSWORD }));
 }
 
 function search(arrival: string, count = 1): Promise<readonly HotelView[]> {
@@ -43,11 +44,11 @@ test("more guests than rooms at once, at two locations: each room is booked once
   if (hotel === undefined) throw new Error("no hotel");
   const guests = await Promise.all(Array.from({ length: hotel.freeRooms + 3 }, (_, i) => join(`rush-${i}`)));
   const answers = await Promise.all(
-    guests.map((token, i) => {
+    guests.map((session, i) => {
       // Stays that overlap in the night of June 3 only.
       const arrival = i % 2 === 0 ? "2099-06-01" : "2099-06-03";
       const location = i % 2 === 0 ? "near" : "far";
-      return app.call("book", { token, hotel: hotel.id, arrival, count: 3 }, { location });
+      return app.call("book", { hotel: hotel.id, arrival, count: 3 }, { ...session, location });
     }),
   );
   const rooms = answers.flatMap(({ result }) => (result === undefined ? [] : [result.room]));
@@ -61,39 +62,39 @@ test("more guests than rooms at once, at two locations: each room is booked once
 test("a cancelled room is free again, and only its guest can cancel", async () => {
   const [guest, other] = [await join("guest"), await join("other")];
   const hotel = "lisbon-miradouro";
-  const booking = await app.result("book", { token: guest, hotel, arrival: "2099-12-30", count: 4 });
-  expect((await app.result("myBookings", { token: guest }, { location: "far" })).bookings).toEqual([booking]);
-  expect((await app.call("cancel", { token: other, booking: booking.id })).error?.code).toBe("no_such_booking");
-  await app.result("cancel", { token: guest, booking: booking.id }, { location: "far" });
-  expect(await app.result("myBookings", { token: guest })).toEqual({ bookings: [], next: null });
-  expect((await app.call("cancel", { token: guest, booking: booking.id })).status).toBe(404);
-  const again = await app.result("book", { token: other, hotel, arrival: "2100-01-02", count: 1 });
+  const booking = await app.result("book", { hotel, arrival: "2099-12-30", count: 4 }, guest);
+  expect((await app.result("myBookings", {}, { ...guest, location: "far" })).bookings).toEqual([booking]);
+  expect((await app.call("cancel", { booking: booking.id }, other)).error?.code).toBe("no_such_booking");
+  await app.result("cancel", { booking: booking.id }, { ...guest, location: "far" });
+  expect(await app.result("myBookings", {}, guest)).toEqual({ bookings: [], next: null });
+  expect((await app.call("cancel", { booking: booking.id }, guest)).status).toBe(404);
+  const again = await app.result("book", { hotel, arrival: "2100-01-02", count: 1 }, other);
   expect(again.room).toBe(booking.room);
 });
 
 test("a second review takes the place of the first", async () => {
-  const token = await join("critic");
+  const session = await join("critic");
   const hotel = "kyoto-gion-lane";
   const page = async (): Promise<HotelPage> => app.result("hotel", { id: hotel }, { location: "far" });
   const before = (await page()).hotel.reviews;
   for (const stars of [1, 5]) {
-    expect(await app.result("review", { token, hotel, stars, text: "" })).toBe(before + 1);
+    expect(await app.result("review", { hotel, stars, text: "" }, session)).toBe(before + 1);
   }
   expect((await page()).reviews.reviews).toMatchObject([{ guest: "critic", stars: 5 }]);
-  expect((await app.call("review", { token, hotel, stars: 6, text: "" })).status).toBe(400);
+  expect((await app.call("review", { hotel, stars: 6, text: "" }, session)).status).toBe(400);
 });
 
 test("bookings and reviews come in pages, the newest first", async () => {
-  const token = await join("regular");
+  const session = await join("regular");
   const made: string[] = [];
   for (let night = 1; night <= 5; night++) {
-    const stay = { token, hotel: "lisbon-casa-alfama", arrival: `2099-07-0${night}`, count: 1 };
-    made.push((await app.result("book", stay)).id);
+    const stay = { hotel: "lisbon-casa-alfama", arrival: `2099-07-0${night}`, count: 1 };
+    made.push((await app.result("book", stay, session)).id);
   }
   const booked: string[] = [];
   let before: string | null = null;
   do {
-    const page: BookingPage = await app.result("myBookings", { token, before, limit: 2 }, { location: "far" });
+    const page: BookingPage = await app.result("myBookings", { before, limit: 2 }, { ...session, location: "far" });
     booked.push(...page.bookings.map(({ id }) => id));
     before = page.next;
   } while (before !== null);
@@ -101,16 +102,15 @@ test("bookings and reviews come in pages, the newest first", async () => {
 
   const hotel = "kyoto-kamo-ryokan";
   const critics = ["r-1", "r-2", "r-3"];
-  for (const name of critics) await app.result("review", { token: await join(name), hotel, stars: 4, text: name });
+  for (const name of critics) await app.result("review", { hotel, stars: 4, text: name }, await join(name));
   const first = await app.result("reviews", { hotel, limit: 2 }, { location: "far" });
   expect(first.reviews.map(({ guest }) => guest)).toEqual(["r-3", "r-2"]);
   // The oldest one writes anew.
-  await app.result("review", {
-    token: (await app.result("login", { name: "r-1", password: "correct horse" }))?.token ?? "",
-    hotel,
-    stars: 1,
-    text: "",
-  });
+  await app.result(
+    "review",
+    { hotel, stars: 1, text: "" },
+    signedIn(await app.call("login", { name: "r-1", password: PASSWORD })),
+  );
   expect((await app.result("reviews", { hotel, before: first.next })).reviews).toEqual([]);
   const { reviews } = await app.result("hotel", { id: hotel });
   expect(reviews.reviews.map(({ guest, stars }) => [guest, stars])).toEqual([
@@ -145,7 +145,7 @@ test.each([
   ["c", "tomorrow", 1, "bad_day"],
   ["d", "1999-01-01", 1, "past"],
 ])("guest %s: no stay from %s for %i nights", async (name, arrival, count, code) => {
-  const token = await join(`guest-${name}`);
-  const answer = await app.call("book", { token, hotel: "zurich-lindenhof", arrival, count });
+  const session = await join(`guest-${name}`);
+  const answer = await app.call("book", { hotel: "zurich-lindenhof", arrival, count }, session);
   expect(answer).toMatchObject({ status: 400, error: { code } });
 });

@@ -21,8 +21,8 @@ import { addToSet, favouritesOf, isEmptySet, removeFromSet } from "./lib/sets";
 import { addTags, isTag, tagMeantBy } from "./lib/tags";
 
 /** Publishes the image at `url`. Gives its number. */
-export function upload(token: string, url: string, width: i32, height: i32, tags: string[]): i32 {
-  const me = authenticate(token);
+export function upload(url: string, width: i32, height: i32, tags: string[]): i32 {
+  const me = authenticate();
   if (url.length > 500 || (!url.startsWith("https://") && !url.startsWith("/"))) {
     abort(
       400,
@@ -50,8 +50,8 @@ export function upload(token: string, url: string, width: i32, height: i32, tags
 }
 
 /** Gives tags to an image; those that it has change nothing. Gives all its tags. */
-export function tag(token: string, image: i32, tags: string[]): string[] {
-  authenticate(token);
+export function tag(image: i32, tags: string[]): string[] {
+  authenticate();
   const tagged = findImage(image);
   addTags(tagged, tags);
   images.put(imageKey(image), tagged);
@@ -59,8 +59,8 @@ export function tag(token: string, image: i32, tags: string[]): string[] {
 }
 
 /** Takes a tag from an image, but not the last one. Gives all its tags. */
-export function untag(token: string, image: i32, tag: string): string[] {
-  authenticate(token);
+export function untag(image: i32, tag: string): string[] {
+  authenticate();
   const tagged = findImage(image);
   const taken = tagMeantBy(tag);
   const at = tagged.tags.indexOf(taken);
@@ -77,8 +77,8 @@ export function untag(token: string, image: i32, tag: string): string[] {
 }
 
 /** Makes `word`, which no image has as a tag, another word for a tag, in tagging and in searching. Gives that tag. */
-export function alias(token: string, word: string, tag: string): string {
-  authenticate(token);
+export function alias(word: string, tag: string): string {
+  authenticate();
   if (tagMeantBy(word) != word) {
     abort(409, "word_taken", `"${word}" is another word for a tag.`);
   }
@@ -104,8 +104,8 @@ function findWord(text: string): Word {
 }
 
 /** Puts an image among the caller's favourites. Gives the number of people who have it there. */
-export function favourite(token: string, image: i32): i32 {
-  const me = authenticate(token);
+export function favourite(image: i32): i32 {
+  const me = authenticate();
   findImage(image);
   const key = imageKey(image);
   if (addToSet(favouritesOf(me), image)) favouriteCounts.add(key, 1);
@@ -113,8 +113,8 @@ export function favourite(token: string, image: i32): i32 {
 }
 
 /** Takes an image from the caller's favourites. Gives the number of people who have it there. */
-export function unfavourite(token: string, image: i32): i32 {
-  const me = authenticate(token);
+export function unfavourite(image: i32): i32 {
+  const me = authenticate();
   findImage(image);
   const key = imageKey(image);
   if (removeFromSet(favouritesOf(me), image)) favouriteCounts.add(key, -1);
@@ -122,8 +122,8 @@ export function unfavourite(token: string, image: i32): i32 {
 }
 
 /** Votes for (1) or against (-1) an image, or takes the vote back (0). Gives the score. */
-export function vote(token: string, image: i32, value: i32): i32 {
-  const me = authenticate(token);
+export function vote(image: i32, value: i32): i32 {
+  const me = authenticate();
   if (value < -1 || value > 1) {
     abort(400, "bad_vote", "A vote is 1, -1 or 0.");
   }
@@ -141,8 +141,8 @@ export function vote(token: string, image: i32, value: i32): i32 {
 }
 
 /** Says something about an image. */
-export function comment(token: string, image: i32, text: string): void {
-  const me = authenticate(token);
+export function comment(image: i32, text: string): void {
+  const me = authenticate();
   if (text.trim().length == 0 || text.length > 2000) {
     abort(400, "bad_text", "A comment has 1 to 2000 characters.");
   }

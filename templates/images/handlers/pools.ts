@@ -17,8 +17,8 @@ import {
 } from "./lib/records";
 
 /** Makes an empty pool. Gives its id. */
-export function createPool(token: string, name: string): string {
-  const me = authenticate(token);
+export function createPool(name: string): string {
+  const me = authenticate();
   if (name.trim().length == 0 || name.length > 100) {
     abort(400, "bad_name", "The name of a pool has 1 to 100 characters.");
   }
@@ -31,8 +31,8 @@ export function createPool(token: string, name: string): string {
 }
 
 /** Puts an image at a place of a pool, counted from 0, or at the end; moves it if it is there. Gives the new order. */
-export function addToPool(token: string, pool: string, image: i32, at: i32 = -1): i32[] {
-  authenticate(token);
+export function addToPool(pool: string, image: i32, at: i32 = -1): i32[] {
+  authenticate();
   findPool(pool);
   findImage(image);
   const others: Row<Member>[] = [];
@@ -53,8 +53,8 @@ export function addToPool(token: string, pool: string, image: i32, at: i32 = -1)
 }
 
 /** Takes an image out of a pool. Gives the new order. */
-export function removeFromPool(token: string, pool: string, image: i32): i32[] {
-  authenticate(token);
+export function removeFromPool(pool: string, image: i32): i32[] {
+  authenticate();
   findPool(pool);
   for (const row of rowsOf(pool)) if (row.value.image == image) pooled.delete(row.key);
   return orderOf(pool);

@@ -48,9 +48,7 @@ function showUpload() {
       },
       "Publish",
       async ({ url, width, height, tags }) => {
-        const { token } = session();
         const id = await call("upload", {
-          token,
           url,
           width: Number(width),
           height: Number(height),
@@ -71,7 +69,7 @@ async function showImage(id) {
   const change =
     (handler, args = {}) =>
     async () => {
-      await call(handler, { token: me.token, image: id, ...args });
+      await call(handler, { image: id, ...args });
       await render();
     };
   show(
@@ -147,7 +145,7 @@ async function showPools() {
     session() === null
       ? null
       : form({ name: { placeholder: "name of a new pool" } }, "Make a pool", async ({ name }) => {
-          location.hash = `/pools/${await call("createPool", { token: session().token, name })}`;
+          location.hash = `/pools/${await call("createPool", { name })}`;
         }),
   );
 }
@@ -156,7 +154,7 @@ async function showPool(id) {
   const pool = await call("pool", { id });
   const me = session();
   const change = async (handler, image) => {
-    await call(handler, { token: me.token, pool: id, image });
+    await call(handler, { pool: id, image });
     await render();
   };
   show(

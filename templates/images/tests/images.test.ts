@@ -1,8 +1,9 @@
 /** The application as people use it: over HTTP, at two locations. */
 import { fileURLToPath } from "node:url";
-import { type TestApp, startTestApp } from "@radical/cli/testing";
+import { type CallOptions, type TestApp, startTestApp } from "@radical/cli/testing";
 import type { Handlers, ImagePage } from "#radical";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { PASSWORD, signedIn } from "./accounts.ts";
 
 let app: TestApp<Handlers>;
 
@@ -12,12 +13,12 @@ beforeAll(async () => {
 afterAll(() => app?.stop());
 
 /** Somebody of this name, logged in. */
-async function join(name: string): Promise<string> {
-  return (await app.result("register", { name, password: "correct horse" })).token;
+async function join(name: string): Promise<CallOptions> {
+  return signedIn(await app.call("register", { name, password: PASSWORD }));
 }
 
-function upload(token: string, tags: string[], location = "near"): Promise<number> {
-  return app.result("upload", { token, url: "/pictures/cat.svg", width: 160, height: 120, tags }, { location });
+function upload(session: CallOptions, tags: string[], location = "near"): Promise<number> {
+  return app.result("upload", { url: "/pictures/cat.svg", width: 160, height: 120, tags }, { ...session, location });
 }
 
 /** The numbers of the images on all pages of a search. */
@@ -39,9 +40,9 @@ function look(id: number, location = "far"): Promise<ImagePage> {
 const other = (i: number): string => (i % 2 === 0 ? "near" : "far");
 
 test("images uploaded at once at two locations have numbers of their own, and a search finds all of them", async () => {
-  const token = await join("uploader");
+  const session = await join("uploader");
   const ids = await Promise.all(
-    Array.from({ length: 8 }, (_, i) => upload(token, ["many", `kind_${i % 2}`], other(i))),
+    Array.from({ length: 8 }, (_, i) => upload(session, ["many", `kind_${i % 2}`], other(i))),
   );
   expect(new Set(ids).size).toBe(8);
   const newestFirst = ids.toSorted((a, b) => b - a);
@@ -57,10 +58,10 @@ test("images uploaded at once at two locations have numbers of their own, and a 
 });
 
 test("a search goes on behind the images that one page looks at", async () => {
-  const token = await join("collector");
-  const rare = await upload(token, ["common", "rare"]);
+  const session = await join("collector");
+  const rare = await upload(session, ["common", "rare"]);
   for (let batch = 0; batch < 11; batch++)
-    await Promise.all(Array.from({ length: 10 }, (_, i) => upload(token, ["common"], other(i))));
+    await Promise.all(Array.from({ length: 10 }, (_, i) => upload(session, ["common"], other(i))));
   const first = await app.result("search", { tags: ["common", "rare"] });
   expect(first).toMatchObject({ images: [] });
   expect(first.next).toBeGreaterThan(rare);
@@ -69,11 +70,11 @@ test("a search goes on behind the images that one page looks at", async () => {
 });
 
 test("comments come in pages, the newest first", async () => {
-  const token = await join("wordy");
-  const image = await upload(token, ["discussed"]);
-  for (let i = 0; i < 5; i++) await app.result("comment", { token, image, text: `Comment ${i}` });
+  const session = await join("wordy");
+  const image = await upload(session, ["discussed"]);
+  for (let i = 0; i < 5; i++) await app.result("comment", { image, text: `Comment ${i}` }, session);
   const { comments, next } = await app.result("comments", { image, limit: 3 }, { location: "far" });
-  await app.result("comment", { token, image, text: "Comment 5" });
+  await app.result("comment", { image, text: "Comment 5" }, session);
   const rest = await app.result("comments", { image, before: next, limit: 3 }, { location: "far" });
   expect([...comments, ...rest.comments].map(({ html }) => html)).toEqual(
     [4, 3, 2, 1, 0].map((i) => `<p>Comment ${i}</p>`),
@@ -82,19 +83,19 @@ test("comments come in pages, the newest first", async () => {
 });
 
 test("a tag counts the images that have it, whatever is tagged and untagged at once", async () => {
-  const token = await join("tagger");
-  const images = await Promise.all(["a", "b", "c"].map((tag) => upload(token, [`base_${tag}`])));
+  const session = await join("tagger");
+  const images = await Promise.all(["a", "b", "c"].map((tag) => upload(session, [`base_${tag}`])));
   await Promise.all(
     images.flatMap((image, i) => [
-      app.result("tag", { token, image, tags: ["shared", "extra"] }, { location: other(i) }),
-      app.result("tag", { token, image, tags: ["shared"] }, { location: other(i + 1) }),
-      app.result("untag", { token, image, tag: "shared" }, { location: other(i) }),
+      app.result("tag", { image, tags: ["shared", "extra"] }, { ...session, location: other(i) }),
+      app.result("tag", { image, tags: ["shared"] }, { ...session, location: other(i + 1) }),
+      app.result("untag", { image, tag: "shared" }, { ...session, location: other(i) }),
     ]),
   );
   const pages = await Promise.all(images.map((id) => look(id)));
   const tagged = pages.filter(({ image }) => image.tags.includes("shared")).map(({ image }) => image.id);
   expect(await search(["shared"])).toEqual(tagged.toSorted((a, b) => b - a));
-  await app.result("tag", { token, image: images[0]!, tags: ["shared"] });
+  await app.result("tag", { image: images[0]!, tags: ["shared"] }, session);
   const { tags } = await look(images[0]!);
   expect(tags.find(({ tag }) => tag === "shared")?.count).toBe((await search(["shared"])).length);
   expect(tags.find(({ tag }) => tag === "extra")?.count).toBe(3);
@@ -103,16 +104,16 @@ test("a tag counts the images that have it, whatever is tagged and untagged at o
 
 test("a favourite counts once for each person, from wherever it comes", async () => {
   const people = ["f-1", "f-2", "f-3"];
-  const tokens = await Promise.all(people.map(join));
-  const image = await upload(tokens[0]!, ["loved"]);
+  const sessions = await Promise.all(people.map(join));
+  const image = await upload(sessions[0]!, ["loved"]);
   await Promise.all(
-    tokens.flatMap((token) =>
-      ["near", "far"].map((location) => app.result("favourite", { token, image }, { location })),
+    sessions.flatMap((session) =>
+      ["near", "far"].map((location) => app.result("favourite", { image }, { ...session, location })),
     ),
   );
   expect((await look(image)).favourites).toBe(3);
   await Promise.all(
-    ["near", "far"].map((location) => app.result("unfavourite", { token: tokens[0]!, image }, { location })),
+    ["near", "far"].map((location) => app.result("unfavourite", { image }, { ...sessions[0]!, location })),
   );
   expect((await look(image)).favourites).toBe(2);
   expect(await search(["fav:f-1"])).toEqual([]);
@@ -121,25 +122,25 @@ test("a favourite counts once for each person, from wherever it comes", async ()
 });
 
 test("everybody has one vote", async () => {
-  const tokens = await Promise.all(["v-1", "v-2"].map(join));
-  const image = await upload(tokens[0]!, ["voted"]);
+  const sessions = await Promise.all(["v-1", "v-2"].map(join));
+  const image = await upload(sessions[0]!, ["voted"]);
   await Promise.all(
-    tokens.flatMap((token) =>
-      [1, -1, 1].map((value, i) => app.result("vote", { token, image, value }, { location: other(i) })),
+    sessions.flatMap((session) =>
+      [1, -1, 1].map((value, i) => app.result("vote", { image, value }, { ...session, location: other(i) })),
     ),
   );
-  await Promise.all(tokens.map((token) => app.result("vote", { token, image, value: 1 })));
+  await Promise.all(sessions.map((session) => app.result("vote", { image, value: 1 }, session)));
   expect((await look(image)).score).toBe(2);
-  expect(await app.result("vote", { token: tokens[0]!, image, value: 0 })).toBe(1);
+  expect(await app.result("vote", { image, value: 0 }, sessions[0]!)).toBe(1);
 });
 
 test("a pool keeps its order, with each image once", async () => {
-  const token = await join("curator");
-  const images = await Promise.all(Array.from({ length: 4 }, () => upload(token, ["pooled"])));
-  const id = await app.result("createPool", { token, name: "Four" });
+  const session = await join("curator");
+  const images = await Promise.all(Array.from({ length: 4 }, () => upload(session, ["pooled"])));
+  const id = await app.result("createPool", { name: "Four" }, session);
   await Promise.all(
     images.flatMap((image) =>
-      ["near", "far"].map((location) => app.result("addToPool", { token, pool: id, image }, { location })),
+      ["near", "far"].map((location) => app.result("addToPool", { pool: id, image }, { ...session, location })),
     ),
   );
   const order = async (): Promise<number[]> =>
@@ -147,21 +148,22 @@ test("a pool keeps its order, with each image once", async () => {
   const before = await order();
   expect(before.toSorted((a, b) => a - b)).toEqual(images.toSorted((a, b) => a - b));
   const last = before[3]!;
-  await app.result("addToPool", { token, pool: id, image: last, at: 0 });
+  await app.result("addToPool", { pool: id, image: last, at: 0 }, session);
   expect(await order()).toEqual([last, ...before.slice(0, 3)]);
   // One place after the other, so often that positions between two become long.
-  for (let i = 0; i < 12; i++) await app.result("addToPool", { token, pool: id, image: before[i % 3]!, at: 1 });
+  for (let i = 0; i < 12; i++) await app.result("addToPool", { pool: id, image: before[i % 3]!, at: 1 }, session);
   expect(await order()).toEqual([last, before[2]!, before[1]!, before[0]!]);
-  for (const image of before.slice(0, 3).toReversed()) await app.result("addToPool", { token, pool: id, image, at: 1 });
-  await app.result("removeFromPool", { token, pool: id, image: before[0]! });
+  for (const image of before.slice(0, 3).toReversed())
+    await app.result("addToPool", { pool: id, image, at: 1 }, session);
+  await app.result("removeFromPool", { pool: id, image: before[0]! }, session);
   expect(await order()).toEqual([last, ...before.slice(1, 3)]);
 });
 
 test("pools come in pages, in the order of their names", async () => {
-  const token = await join("librarian");
-  for (const name of ["Zebras", "Antelopes", "Meerkats"]) await app.result("createPool", { token, name });
+  const session = await join("librarian");
+  for (const name of ["Zebras", "Antelopes", "Meerkats"]) await app.result("createPool", { name }, session);
   const first = await app.result("listPools", { limit: 2 }, { location: "far" });
-  await app.result("createPool", { token, name: "Aardvarks" });
+  await app.result("createPool", { name: "Aardvarks" }, session);
   const rest = await app.result("listPools", { after: first.next });
   const names = [...first.pools, ...rest.pools].map(({ name }) => name);
   expect(names).toEqual(names.toSorted());
@@ -170,10 +172,10 @@ test("pools come in pages, in the order of their names", async () => {
 });
 
 test("another word for a tag means the tag, in tagging and in searching", async () => {
-  const token = await join("namer");
-  const image = await upload(token, ["feline"]);
-  expect(await app.result("alias", { token, word: "puss", tag: "feline" })).toBe("feline");
-  expect(await app.result("tag", { token, image, tags: ["puss", "grey"] })).toEqual(["feline", "grey"]);
+  const session = await join("namer");
+  const image = await upload(session, ["feline"]);
+  expect(await app.result("alias", { word: "puss", tag: "feline" }, session)).toBe("feline");
+  expect(await app.result("tag", { image, tags: ["puss", "grey"] }, session)).toEqual(["feline", "grey"]);
   expect(await search(["puss", "-night"])).toEqual([image]);
   // The seed's image of the sea.
   expect(await search(["ocean", "boat"])).toEqual([5]);
@@ -183,16 +185,16 @@ test("another word for a tag means the tag, in tagging and in searching", async 
     ["unused", "unused", "same_word"],
     ["-x", "grey", "bad_tag"],
   ] as const) {
-    expect((await app.call("alias", { token, word, tag })).error?.code).toBe(code);
+    expect((await app.call("alias", { word, tag }, session)).error?.code).toBe(code);
   }
 });
 
 test("markup of comments is text, and an image keeps its last tag", async () => {
-  const token = await join("talker");
-  const image = await upload(token, ["only"]);
-  await app.result("comment", { token, image, text: "<script>alert(1)</script>" });
+  const session = await join("talker");
+  const image = await upload(session, ["only"]);
+  await app.result("comment", { image, text: "<script>alert(1)</script>" }, session);
   expect((await look(image)).comments.comments[0]?.html).toContain("&lt;script&gt;");
-  expect((await app.call("untag", { token, image, tag: "only" })).error?.code).toBe("last_tag");
+  expect((await app.call("untag", { image, tag: "only" }, session)).error?.code).toBe("last_tag");
 });
 
 test.each([
@@ -201,7 +203,7 @@ test.each([
   ["c", { tags: [] }, "no_tags"],
   ["d", { tags: ["Big Cat"] }, "bad_tag"],
 ])("person %s: no upload with %j", async (name, wrong, code) => {
-  const token = await join(`bad-${name}`);
+  const session = await join(`bad-${name}`);
   const image = { url: "https://example.org/1.png", width: 1, height: 1, tags: ["x"] };
-  expect(await app.call("upload", { token, ...image, ...wrong })).toMatchObject({ status: 400, error: { code } });
+  expect(await app.call("upload", { ...image, ...wrong }, session)).toMatchObject({ status: 400, error: { code } });
 });

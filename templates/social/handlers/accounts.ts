@@ -21,8 +21,8 @@ export function login(name: string, password: string): Session | null {
   return isPassword(name, password) ? openSession(name) : null;
 }
 
-export function logout(token: string): void {
-  closeSession(token);
+export function logout(): void {
+  closeSession();
 }
 
 /** The page of a person, which everybody may see, with the newest posts. */

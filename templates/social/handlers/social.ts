@@ -21,8 +21,8 @@ import { viewTimelineOf } from "./lib/views";
  * Follows `name`: their new posts come to the caller's timeline. Gives the number of their followers.
  * @speculative
  */
-export function follow(token: string, name: string): i32 {
-  const me = authenticate(token);
+export function follow(name: string): i32 {
+  const me = authenticate();
   if (me == name) {
     abort(400, "own_name", "Nobody follows themselves.");
   }
@@ -44,8 +44,8 @@ export function follow(token: string, name: string): i32 {
  * Ends following `name`. Gives the number of their followers.
  * @speculative
  */
-export function unfollow(token: string, name: string): i32 {
-  const me = authenticate(token);
+export function unfollow(name: string): i32 {
+  const me = authenticate();
   findPerson(name);
   followers.delete(name + "/" + me);
   following.delete(me + "/" + name);
@@ -53,8 +53,8 @@ export function unfollow(token: string, name: string): i32 {
 }
 
 /** Publishes a post to the timelines of the author and of everybody who follows them. Gives its id. */
-export function post(token: string, text: string): string {
-  const me = authenticate(token);
+export function post(text: string): string {
+  const me = authenticate();
   if (text.trim().length == 0 || text.length > 2000) {
     abort(400, "bad_text", "A post has 1 to 2000 characters.");
   }
@@ -77,16 +77,16 @@ export function post(token: string, text: string): string {
 }
 
 /** Posts of those whom the caller follows, and the caller's own, the newest first; `before`: the page before it. */
-export function timeline(token: string, before: string | null = null, limit: i32 = 20): PostPage {
-  return viewTimelineOf(authenticate(token), before, limit);
+export function timeline(before: string | null = null, limit: i32 = 20): PostPage {
+  return viewTimelineOf(authenticate(), before, limit);
 }
 
 /**
  * Likes a post, once. Gives the number of its likes.
  * @speculative
  */
-export function like(token: string, id: string): i32 {
-  const me = authenticate(token);
+export function like(id: string): i32 {
+  const me = authenticate();
   const liked = id.length > 0 && id.length <= 100 ? posts.get(id) : null;
   if (liked == null) {
     abort(404, "no_such_post", `There is no post "${id}".`);

@@ -1,8 +1,9 @@
 /** The application as its users meet it: over HTTP, at two locations. */
 import { fileURLToPath } from "node:url";
-import { type TestApp, startTestApp } from "@radical/cli/testing";
+import { type CallOptions, type TestApp, startTestApp } from "@radical/cli/testing";
 import type { Handlers, PostPage } from "#radical";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { PASSWORD, signedIn } from "./accounts.ts";
 
 let app: TestApp<Handlers>;
 
@@ -12,49 +13,47 @@ beforeAll(async () => {
 afterAll(() => app?.stop());
 
 /** A person of this name, logged in. */
-async function join(name: string): Promise<string> {
-  return (await app.result("register", { name, password: "correct horse" })).token;
+async function join(name: string): Promise<CallOptions> {
+  return signedIn(await app.call("register", { name, password: PASSWORD }));
 }
 
 test("names are taken once, and a password opens only its own account", async () => {
   await join("ada");
   expect((await app.call("register", { name: "ada", password: "battery staple" })).error?.code).toBe("name_taken");
   expect(await app.result("login", { name: "ada", password: "battery staple" })).toBeNull();
-  expect(await app.result("login", { name: "nobody", password: "correct horse" })).toBeNull();
-  const session = await app.result("login", { name: "ada", password: "correct horse" }, { location: "far" });
-  if (session === null) throw new Error("the password is right");
-  const { token } = session;
-  expect(await app.result("timeline", { token })).toEqual({ posts: [], next: null });
-  await app.result("logout", { token });
-  expect((await app.call("timeline", { token })).error?.code).toBe("not_logged_in");
+  expect(await app.result("login", { name: "nobody", password: PASSWORD })).toBeNull();
+  const session = signedIn(await app.call("login", { name: "ada", password: PASSWORD }, { location: "far" }));
+  expect(await app.result("timeline", {}, session)).toEqual({ posts: [], next: null });
+  await app.result("logout", {}, session);
+  expect((await app.call("timeline", {}, session)).error?.code).toBe("not_logged_in");
 });
 
 test("a post reaches the timelines of those who follow, and of nobody else", async () => {
   const [author, reader, stranger] = [await join("author"), await join("reader"), await join("stranger")];
-  expect(await app.result("follow", { token: reader, name: "author" }, { location: "far" })).toBe(1);
-  const id = await app.result("post", { token: author, text: "Hello @reader <3 #radical" });
+  expect(await app.result("follow", { name: "author" }, { ...reader, location: "far" })).toBe(1);
+  const id = await app.result("post", { text: "Hello @reader <3 #radical" }, author);
 
-  const [post] = (await app.result("timeline", { token: reader }, { location: "far" })).posts;
+  const [post] = (await app.result("timeline", {}, { ...reader, location: "far" })).posts;
   expect(post).toMatchObject({
     id,
     author: "author",
     html: '<p>Hello <a href="#/people/reader">@reader</a> &lt;3 <b>#radical</b></p>',
   });
-  expect((await app.result("timeline", { token: stranger })).posts).toEqual([]);
+  expect((await app.result("timeline", {}, stranger)).posts).toEqual([]);
 
-  expect(await app.result("unfollow", { token: reader, name: "author" })).toBe(0);
-  await app.result("post", { token: author, text: "Anybody there?" });
-  expect((await app.result("timeline", { token: reader })).posts).toHaveLength(1);
-  const { posts } = await app.result("timeline", { token: author, limit: 1 });
+  expect(await app.result("unfollow", { name: "author" }, reader)).toBe(0);
+  await app.result("post", { text: "Anybody there?" }, author);
+  expect((await app.result("timeline", {}, reader)).posts).toHaveLength(1);
+  const { posts } = await app.result("timeline", { limit: 1 }, author);
   expect(posts).toMatchObject([{ html: "<p>Anybody there?</p>" }]);
 });
 
 test("following twice counts once, and so does liking", async () => {
   const [one, two] = [await join("one"), await join("two")];
-  for (let i = 0; i < 2; i++) expect(await app.result("follow", { token: one, name: "two" })).toBe(1);
-  const id = await app.result("post", { token: two, text: "hi" });
-  for (const location of ["near", "far"]) expect(await app.result("like", { token: one, id }, { location })).toBe(1);
-  expect(await app.result("like", { token: two, id })).toBe(2);
+  for (let i = 0; i < 2; i++) expect(await app.result("follow", { name: "two" }, one)).toBe(1);
+  const id = await app.result("post", { text: "hi" }, two);
+  for (const location of ["near", "far"]) expect(await app.result("like", { id }, { ...one, location })).toBe(1);
+  expect(await app.result("like", { id }, two)).toBe(2);
   expect(await app.result("profile", { name: "two" })).toMatchObject({
     followers: 1,
     following: 0,
@@ -64,14 +63,14 @@ test("following twice counts once, and so does liking", async () => {
 
 test("pages of a timeline and of a person have each post once, whatever is posted meanwhile", async () => {
   const [author, reader] = [await join("prolific"), await join("patient")];
-  await app.result("follow", { token: reader, name: "prolific" });
+  await app.result("follow", { name: "prolific" }, reader);
   const written: string[] = [];
   const write = async (): Promise<void> => {
-    written.push(await app.result("post", { token: author, text: `Post ${written.length}` }));
+    written.push(await app.result("post", { text: `Post ${written.length}` }, author));
   };
   for (let i = 0; i < 7; i++) await write();
   const pages: Readonly<Record<string, (before: string | null) => Promise<PostPage>>> = {
-    timeline: (before) => app.result("timeline", { token: reader, before, limit: 3 }, { location: "far" }),
+    timeline: (before) => app.result("timeline", { before, limit: 3 }, { ...reader, location: "far" }),
     posts: (before) => app.result("posts", { name: "prolific", before, limit: 3 }, { location: "far" }),
   };
   for (const pageOf of Object.values(pages)) {
@@ -92,13 +91,13 @@ test("people who follow somebody at once at two locations are all counted", asyn
   await join("star");
   const fans = await Promise.all(["fan-1", "fan-2", "fan-3", "fan-4", "fan-5", "fan-6"].map(join));
   await Promise.all(
-    fans.map((token, index) =>
-      app.result("follow", { token, name: "star" }, { location: index % 2 === 0 ? "near" : "far" }),
+    fans.map((session, index) =>
+      app.result("follow", { name: "star" }, { ...session, location: index % 2 === 0 ? "near" : "far" }),
     ),
   );
   expect(await app.result("profile", { name: "star" })).toMatchObject({ followers: 6 });
   const first = await app.result("followersOf", { name: "star", limit: 4 }, { location: "far" });
-  await app.result("unfollow", { token: fans[0]!, name: "star" });
+  await app.result("unfollow", { name: "star" }, fans[0]!);
   const rest = await app.result("followersOf", { name: "star", after: first.next, limit: 4 });
   expect([...first.names, ...rest.names]).toEqual(["fan-1", "fan-2", "fan-3", "fan-4", "fan-5", "fan-6"]);
   expect(rest.next).toBeNull();
@@ -107,10 +106,10 @@ test("people who follow somebody at once at two locations are all counted", asyn
 });
 
 test.each([
-  [400, "bad_name", () => app.call("register", { name: "X", password: "correct horse" })],
+  [400, "bad_name", () => app.call("register", { name: "X", password: PASSWORD })],
   [400, "weak_password", () => app.call("register", { name: "zed", password: "short" })],
   [404, "no_such_person", () => app.call("profile", { name: "nobody" })],
-  [401, "not_logged_in", () => app.call("timeline", { token: "x" })],
+  [401, "not_logged_in", () => app.call("timeline", {}, { headers: { cookie: `session=${"x".repeat(43)}` } })],
 ])("%i %s", async (status, code, call) => {
   const answer = await call();
   expect(answer.status).toBe(status);
@@ -118,8 +117,8 @@ test.each([
 });
 
 test("posts that can't be liked or written", async () => {
-  const token = await join("writer");
-  expect((await app.call("post", { token, text: "  " })).error?.code).toBe("bad_text");
-  expect((await app.call("like", { token, id: "no such post" })).error?.code).toBe("no_such_post");
-  expect((await app.call("follow", { token, name: "writer" })).error?.code).toBe("own_name");
+  const session = await join("writer");
+  expect((await app.call("post", { text: "  " }, session)).error?.code).toBe("bad_text");
+  expect((await app.call("like", { id: "no such post" }, session)).error?.code).toBe("no_such_post");
+  expect((await app.call("follow", { name: "writer" }, session)).error?.code).toBe("own_name");
 });

@@ -2,7 +2,6 @@
  * For the benchmark of read/write-set functions: the calls of each handler of the applications. The stores are as large as
  * those of the design. They have a fan-out of 150 followers, a timeline of 32 posts, a front page of 100 stories, ….
  */
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 
 export interface BenchmarkCase {
@@ -13,6 +12,8 @@ export interface BenchmarkCase {
 
 export interface BenchmarkApplication {
   readonly name: string;
+  /** Of all calls. Default: null. */
+  readonly caller?: string | null;
   /** The items by table and key, as JSON. */
   readonly items: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Calls made before, for items that only a handler can make. */
@@ -178,13 +179,14 @@ const forum: BenchmarkApplication = {
 
 // ── Template: social ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Ids and tokens of the template look like what `uuid()` makes. */
+/** Ids of the template look like what `uuid()` makes. */
 const id = (kind: number, index: number): string =>
   `${kind.toString().padStart(8, "0")}-0000-4000-8000-${index.toString().padStart(12, "0")}`;
-const TOKEN = id(1, 0);
+/** The caller of the templates' handlers. */
+const SESSION = "0".repeat(64);
 const AT = 1_700_000_000_000;
 const sessionOf = (name: string): Record<string, unknown> => ({
-  [createHash("sha256").update(TOKEN).digest("hex")]: { name, expiresAt: 2 * AT },
+  [SESSION]: { name, expiresAt: 2 * AT },
 });
 /** A time as `ascending` writes it, and a random part: the last part of a key in the order of times. */
 const placeAt = (index: number): string => `8${(AT + index).toString(16).padStart(15, "0")}-${id(2, index)}`;
@@ -195,6 +197,7 @@ const follows = (name: string, others: readonly string[]): Record<string, unknow
 
 const template: BenchmarkApplication = {
   name: "templates/social",
+  caller: SESSION,
   items: {
     sessions: sessionOf("ann"),
     people: {
@@ -219,13 +222,13 @@ const template: BenchmarkApplication = {
   cases: [
     { handler: "register", args: { name: "somebody", password: "secret word", bio: TEXT } },
     { handler: "login", args: { name: "karl", password: "secret word" } },
-    { handler: "logout", args: { token: TOKEN } },
+    { handler: "logout", args: {} },
     { handler: "profile", args: { name: "ann" } },
-    { handler: "follow", args: { token: TOKEN, name: "person-80" } },
-    { handler: "unfollow", args: { token: TOKEN, name: "person-3" } },
-    { handler: "post", args: { token: TOKEN, text: TEXT } },
-    { handler: "timeline", args: { token: TOKEN, limit: 32 } },
-    { handler: "like", args: { token: TOKEN, id: postId(7) } },
+    { handler: "follow", args: { name: "person-80" } },
+    { handler: "unfollow", args: { name: "person-3" } },
+    { handler: "post", args: { text: TEXT } },
+    { handler: "timeline", args: { limit: 32 } },
+    { handler: "like", args: { id: postId(7) } },
   ],
 };
 
@@ -257,6 +260,7 @@ const BOOKING = id(3, 0);
 
 const templateHotel: BenchmarkApplication = {
   name: "templates/hotel",
+  caller: SESSION,
   items: {
     sessions: SESSIONS,
     hotels: byKey(80, (index) => [
@@ -314,10 +318,10 @@ const templateHotel: BenchmarkApplication = {
     { handler: "recommend", args: { city: "Zürich", by: "best", ...ZURICH } },
     { handler: "hotel", args: { id: HOTEL_IDS[1] } },
     { handler: "attractions", args: { hotel: HOTEL_IDS[1] } },
-    { handler: "book", args: { token: TOKEN, hotel: HOTEL_IDS[1], ...STAY } },
-    { handler: "cancel", args: { token: TOKEN, booking: BOOKING } },
-    { handler: "myBookings", args: { token: TOKEN } },
-    { handler: "review", args: { token: TOKEN, hotel: HOTEL_IDS[1], stars: 5, text: TEXT } },
+    { handler: "book", args: { hotel: HOTEL_IDS[1], ...STAY } },
+    { handler: "cancel", args: { booking: BOOKING } },
+    { handler: "myBookings", args: {} },
+    { handler: "review", args: { hotel: HOTEL_IDS[1], stars: 5, text: TEXT } },
   ],
 };
 
@@ -332,6 +336,7 @@ const commentId = (index: number): string =>
 
 const templateForum: BenchmarkApplication = {
   name: "templates/forum",
+  caller: SESSION,
   items: {
     sessions: SESSIONS,
     members: byKey(60, (index) => [NAMES[index]!, { name: NAMES[index], joinedAt: AT }]),
@@ -373,9 +378,9 @@ const templateForum: BenchmarkApplication = {
     { handler: "homepage", args: {} },
     { handler: "view", args: { story: storyId(0) } },
     { handler: "member", args: { name: NAMES[0] } },
-    { handler: "post", args: { token: TOKEN, title: "A story", text: TEXT } },
-    { handler: "comment", args: { token: TOKEN, story: storyId(0), text: TEXT, parent: commentId(0) } },
-    { handler: "interact", args: { token: TOKEN, story: storyId(0), vote: "up", comment: commentId(3) } },
+    { handler: "post", args: { title: "A story", text: TEXT } },
+    { handler: "comment", args: { story: storyId(0), text: TEXT, parent: commentId(0) } },
+    { handler: "interact", args: { story: storyId(0), vote: "up", comment: commentId(3) } },
   ],
 };
 
@@ -385,6 +390,7 @@ const POOL = "30000000-0000-4000-8000-000000000000";
 
 const templateImages: BenchmarkApplication = {
   name: "templates/images",
+  caller: SESSION,
   items: seedOf("images"),
   setUp: [],
   cases: [
@@ -393,12 +399,12 @@ const templateImages: BenchmarkApplication = {
     { handler: "favourites", args: { name: "ada" } },
     {
       handler: "upload",
-      args: { token: TOKEN, url: "https://example.com/a.png", width: 10, height: 10, tags: ["sky"] },
+      args: { url: "https://example.com/a.png", width: 10, height: 10, tags: ["sky"] },
     },
-    { handler: "tag", args: { token: TOKEN, image: 1, tags: ["sea", "sky"] } },
-    { handler: "favourite", args: { token: TOKEN, image: 1 } },
-    { handler: "vote", args: { token: TOKEN, image: 1, value: 1 } },
-    { handler: "comment", args: { token: TOKEN, image: 1, text: TEXT } },
+    { handler: "tag", args: { image: 1, tags: ["sea", "sky"] } },
+    { handler: "favourite", args: { image: 1 } },
+    { handler: "vote", args: { image: 1, value: 1 } },
+    { handler: "comment", args: { image: 1, text: TEXT } },
     { handler: "pool", args: { id: POOL } },
   ],
 };
@@ -408,18 +414,19 @@ const CARD = "50000000-0000-4000-8000-000000000001";
 
 const templateBoard: BenchmarkApplication = {
   name: "templates/board",
+  caller: SESSION,
   items: seedOf("board"),
   setUp: [],
   cases: [
-    { handler: "board", args: { token: TOKEN, id: BOARD } },
-    { handler: "addCard", args: { token: TOKEN, board: BOARD, column: 0, title: "A card" } },
-    { handler: "moveCard", args: { token: TOKEN, card: CARD, column: 2 } },
-    { handler: "editCard", args: { token: TOKEN, card: CARD, version: 1, title: "A card", text: TEXT } },
-    { handler: "assign", args: { token: TOKEN, card: CARD, name: "grace" } },
-    { handler: "comment", args: { token: TOKEN, card: CARD, text: TEXT } },
-    { handler: "card", args: { token: TOKEN, id: CARD } },
-    { handler: "myCards", args: { token: TOKEN } },
-    { handler: "activity", args: { token: TOKEN, board: BOARD } },
+    { handler: "board", args: { id: BOARD } },
+    { handler: "addCard", args: { board: BOARD, column: 0, title: "A card" } },
+    { handler: "moveCard", args: { card: CARD, column: 2 } },
+    { handler: "editCard", args: { card: CARD, version: 1, title: "A card", text: TEXT } },
+    { handler: "assign", args: { card: CARD, name: "grace" } },
+    { handler: "comment", args: { card: CARD, text: TEXT } },
+    { handler: "card", args: { id: CARD } },
+    { handler: "myCards", args: {} },
+    { handler: "activity", args: { board: BOARD } },
   ],
 };
 

@@ -28,8 +28,21 @@ const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../../..");
 interface Code {
   readonly build: (files: Readonly<Record<string, string>>) => BuildResult;
   readonly moduleOf: (build: BuildResult) => HandlerModule;
-  readonly invocation: (build: BuildResult, handler: string, json: unknown) => Invocation;
-  readonly call: (build: BuildResult, items: Map<string, Uint8Array>, handler: string, json: unknown) => unknown;
+  readonly invocation: (
+    build: BuildResult,
+    handler: string,
+    json: unknown,
+    seed?: number,
+    caller?: string | null,
+  ) => Invocation;
+  readonly call: (
+    build: BuildResult,
+    items: Map<string, Uint8Array>,
+    handler: string,
+    json: unknown,
+    seed?: number,
+    caller?: string | null,
+  ) => unknown;
   readonly encodeItem: (type: ValueType, records: RecordTypes, value: unknown) => Uint8Array;
   readonly withEntries: typeof entries.withEntries;
   readonly snapshotOf: typeof snapshots.snapshotOf;
@@ -66,8 +79,13 @@ async function load(root: string): Promise<Code> {
 }
 
 /** An application built, with its store. */
+/** Of the calls made before. */
+const OTHER_CALLER = "f".repeat(64);
+
 interface Application {
   readonly code: Code;
+  /** Of all measured calls. */
+  readonly caller: string | null;
   readonly built: BuildResult;
   readonly module: HandlerModule;
   /** Values by unit. */
@@ -87,7 +105,7 @@ function sourcesOf(name: string): Record<string, string> {
   return Object.fromEntries(files.map((path) => [relative(folder, path), readFileSync(path, "utf8")]));
 }
 
-function prepare(code: Code, { name, items, setUp }: BenchmarkApplication): Application {
+function prepare(code: Code, { name, caller = null, items, setUp }: BenchmarkApplication): Application {
   const built = code.build(sourcesOf(name));
   if (!built.ok) throw new Error(`${name}: ${built.diagnostics.map(({ message }) => message).join("; ")}`);
   const stored = new Map<UnitId, Uint8Array>();
@@ -97,8 +115,8 @@ function prepare(code: Code, { name, items, setUp }: BenchmarkApplication): Appl
       stored.set(`${table}/${key}` as UnitId, code.encodeItem(type, built.records, value));
   }
   const store = new Map<string, Uint8Array>(code.withEntries(built.indexes, stored));
-  for (const { handler, args } of setUp) code.call(built, store, handler, args);
-  return { code, built, module: code.moduleOf(built), items: store, snapshot: code.snapshotOf(store) };
+  for (const { handler, args } of setUp) code.call(built, store, handler, args, 1, OTHER_CALLER);
+  return { code, built, module: code.moduleOf(built), items: store, snapshot: code.snapshotOf(store), caller };
 }
 
 /** Microseconds of each of many runs. */
@@ -131,8 +149,8 @@ interface Measured {
 
 /** Runs one handler with the code of each checkout in turns. */
 function measure(applications: readonly Application[], { handler, args }: BenchmarkCase, seconds: number): Measured[] {
-  const runs = applications.map(({ code, built, module, snapshot }) => {
-    const invocation = code.invocation(built, handler, args);
+  const runs = applications.map(({ code, built, caller, module, snapshot }) => {
+    const invocation = code.invocation(built, handler, args, 1, caller);
     const derived = code.derive(module, invocation, snapshot);
     if (derived.kind === "failed") throw new Error(`${handler}: ${derived.reason}`);
     const { set } = derived;
@@ -173,14 +191,14 @@ const BATCHES = 15;
 
 /** The medians of batches in turns, each as long as the share of `seconds` that is its. */
 async function measureBatches(
-  { code, built, module, snapshot }: Application,
+  { code, built, caller, module, snapshot }: Application,
   { handler, args }: BenchmarkCase,
   workerd: WorkerdRunner,
   seconds: number,
 ): Promise<Batch> {
-  const invocation = code.invocation(built, handler, args);
+  const invocation = code.invocation(built, handler, args, 1, caller);
   const { timeMs, seed } = invocation.environment;
-  const run = { handler, args: hexOf(invocation.args), seed: hexOf(seed), timeMs };
+  const run = { handler, args: hexOf(invocation.args), seed: hexOf(seed), timeMs, caller };
   const here = (count: number): number => {
     const before = performance.now();
     for (let done = 0; done < count; done++) code.derive(module, invocation, snapshot);

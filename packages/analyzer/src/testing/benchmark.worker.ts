@@ -13,6 +13,7 @@ export interface BenchmarkRequest {
   readonly args: string;
   readonly seed: string;
   readonly timeMs: number;
+  readonly caller: string | null;
   readonly count: number;
 }
 
@@ -25,8 +26,8 @@ export function createBenchmarkWorker(
   const snapshot = preparedSnapshotOf(new Map(Object.entries(items).map(([unit, hex]) => [unit, bytesOf(hex)])));
   return {
     async fetch(request) {
-      const { handler, args, seed, timeMs, count } = (await request.json()) as BenchmarkRequest;
-      const invocation = { handler, args: bytesOf(args), environment: { seed: bytesOf(seed), timeMs, caller: null } };
+      const { handler, args, seed, timeMs, caller, count } = (await request.json()) as BenchmarkRequest;
+      const invocation = { handler, args: bytesOf(args), environment: { seed: bytesOf(seed), timeMs, caller } };
       let said = 0;
       for (let run = 0; run < count; run++) {
         const derived = deriveAccessSet(module, invocation, snapshot);

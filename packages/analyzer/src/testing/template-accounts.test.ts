@@ -1,5 +1,5 @@
 /** The accounts that the templates share, at times that a test over HTTP can't wait for. */
-import { unitId, valueToJson, type Outcome } from "@radical/protocol";
+import { valueToJson, type Outcome } from "@radical/protocol";
 import { recordHandler, type CompletedRun } from "@radical/wasm-host";
 import { expect, test } from "vitest";
 import { buildWith } from "../pipeline.ts";
@@ -14,8 +14,10 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 const START = 1_700_000_000_000;
 
+/** Sessions that call: of browsers. */
+const [PHONE, LAPTOP] = ["a".repeat(64), "b".repeat(64)];
+
 interface Session {
-  readonly token: string;
   readonly name: string;
   readonly expiresAt: number;
 }
@@ -25,8 +27,8 @@ class Store {
   readonly items: Items = new Map();
   #calls = 0;
 
-  run(timeMs: number, handler: string, json: object): CompletedRun {
-    const { environment, ...invoked } = invocation(built, handler, json, ++this.#calls);
+  run(timeMs: number, handler: string, json: object, caller: string | null = PHONE): CompletedRun {
+    const { environment, ...invoked } = invocation(built, handler, json, ++this.#calls, caller);
     const at = { ...invoked, environment: { ...environment, timeMs } };
     const { run } = recordHandler(module, at, snapshotOf(this.items), { guess: false });
     if (run === null) throw new Error("the handler did not end");
@@ -37,8 +39,8 @@ class Store {
     return run;
   }
 
-  call(timeMs: number, handler: string, json: object): unknown {
-    const { outcome } = this.run(timeMs, handler, json);
+  call(timeMs: number, handler: string, json: object, caller: string | null = PHONE): unknown {
+    const { outcome } = this.run(timeMs, handler, json, caller);
     return outcome.kind === "result" ? (JSON.parse(valueToJson(outcome.value)) as unknown) : codeOf(outcome);
   }
 }
@@ -75,17 +77,26 @@ test("a name that nobody has is answered as a wrong password, for the same work"
   }
 });
 
-test("a session is stored by the hash of its token, and ends after thirty days or by logging out", () => {
+test("a session is the caller's, and ends after thirty days or by logging out", () => {
   const store = new Store();
-  const { token, expiresAt } = store.call(START, "register", RIGHT) as Session;
+  const { expiresAt } = store.call(START, "register", RIGHT) as Session;
   expect(expiresAt).toBe(START + 30 * DAY);
-  expect(store.items.has(unitId("sessions", token))).toBe(false);
-  for (const value of store.items.values()) expect(Buffer.from(value).includes(token)).toBe(false);
-  expect(store.call(expiresAt - 1, "timeline", { token })).toMatchObject({ posts: [] });
-  expect(store.call(expiresAt, "timeline", { token })).toBe("not_logged_in");
-  const second = store.call(START, "login", RIGHT) as Session;
-  expect(second.token).not.toBe(token);
-  store.call(START, "logout", { token: second.token });
-  expect(store.call(START, "timeline", { token: second.token })).toBe("not_logged_in");
-  expect(store.call(START, "timeline", { token })).toMatchObject({ posts: [] });
+  expect(store.call(expiresAt - 1, "timeline", {})).toMatchObject({ posts: [] });
+  expect(store.call(expiresAt, "timeline", {})).toBe("not_logged_in");
+  expect(store.call(START, "timeline", {}, LAPTOP)).toBe("not_logged_in");
+  expect(store.call(START, "login", WRONG, LAPTOP)).toBeNull();
+  expect(store.call(START, "timeline", {}, LAPTOP)).toBe("not_logged_in");
+  expect(store.call(START, "login", RIGHT, LAPTOP)).toMatchObject({ name: "ada" });
+  expect(store.call(START, "timeline", {}, LAPTOP)).toMatchObject({ posts: [] });
+  store.call(START, "logout", {}, LAPTOP);
+  expect(store.call(START, "timeline", {}, LAPTOP)).toBe("not_logged_in");
+  expect(store.call(START, "timeline", {})).toMatchObject({ posts: [] });
+});
+
+test("without a session nobody is logged in, and a login opens none", () => {
+  const store = new Store();
+  store.call(START, "register", RIGHT);
+  expect(() => store.call(START, "login", RIGHT, null)).not.toThrow();
+  expect(store.run(START, "login", RIGHT, null).outcome.kind).toBe("trap");
+  expect(store.call(START, "timeline", {}, null)).toBe("not_logged_in");
 });

@@ -18,6 +18,7 @@ import type { NotFound } from "../config/schema.ts";
 import { CommandError, messageOf } from "../command-error.ts";
 import type { Project } from "../config/load-config.ts";
 import { bundleEntry, type EntryError } from "./bundle-entry.ts";
+import { bundlePage } from "./bundle-page.ts";
 import { bundleAppWorker } from "./bundle.ts";
 import { clientForPages, generateClient } from "./client.ts";
 import type { AnalysisReport, Compilation, Compiler } from "./compile.ts";
@@ -109,17 +110,19 @@ export async function buildApp(
   const findAssets = (): Promise<StaticFiles | null> => findStaticFiles(join(root, config.assets.folder));
   if (!report.ok) {
     const assetFolders = foldersOf(config, await findAssets());
-    return { app: null, report, folders: withFolderOf(config.worker, handlerFolders), assetFolders };
+    return { app: null, report, folders: withFoldersOf(config, handlerFolders), assetFolders };
   }
   const entry = await bundling;
-  const folders = withFolderOf(config.worker, [...handlerFolders, ...(entry?.folders ?? [])]);
-
   const content = contentOf(config, report);
   const manifest = manifestOf(config, report, content);
   const client = generateClient(manifest);
-  // One of the static files.
-  if (bundle && config.assets.client !== null)
-    await writeClientForPages(root, config.assets.folder, config.assets.client, client);
+  const { folder: assetFolder, client: clientFile, page: pageEntry } = config.assets;
+  const page = bundle && pageEntry !== null ? await bundlePage(root, pageEntry, client, colours) : null;
+  // They are static files.
+  const made = page === null ? [] : [...page.files];
+  if (bundle && clientFile !== null) made.push({ name: clientFile, text: await clientForPages(client) });
+  for (const { name, text } of made) await writeForPages(root, posix.join(assetFolder, name), text);
+  const folders = withFoldersOf(config, [...handlerFolders, ...(entry?.folders ?? []), ...(page?.folders ?? [])]);
   const staticFiles = await findAssets();
   const assetFolders = foldersOf(config, staticFiles);
   const app: AppBuild = {
@@ -137,9 +140,8 @@ export async function buildApp(
 }
 
 /** Writes it only if it has changed, and in its place: a folder of static files is watched for files that come and go. */
-async function writeClientForPages(root: string, folder: string, file: string, client: string): Promise<void> {
-  const path = join(root, folder, file);
-  const text = await clientForPages(client);
+async function writeForPages(root: string, file: string, text: string): Promise<void> {
+  const path = join(root, file);
   try {
     if ((await readFile(path, "utf8").catch(() => null)) === text) return;
     await mkdir(dirname(path), { recursive: true });
@@ -147,21 +149,21 @@ async function writeClientForPages(root: string, folder: string, file: string, c
   } catch (error) {
     throw new CommandError(
       "output_not_written",
-      `The client for pages can't be written to ${posix.join(folder, file)}: ${messageOf(error)}`,
-      "Name another file as assets.client in radical.config.ts, or make it one that you may write.",
+      `The build can't write ${file}, which pages load: ${messageOf(error)}`,
+      "Name another file or folder as assets in radical.config.ts, or make it one that you may write.",
       { cause: error },
     );
   }
 }
 
-/** Of a build that has failed by the entry. */
+/** Of a build that has failed by the application's own Worker, or by its page. */
 export async function sourceFolders(
   { root, config }: Project,
   { folders: entryFolders }: EntryError,
 ): Promise<Pick<BuildOutcome, "folders" | "assetFolders">> {
   const { folders } = await discoverSources(root, config.handlers);
   return {
-    folders: withFolderOf(config.worker, [...folders, ...entryFolders]),
+    folders: withFoldersOf(config, [...folders, ...entryFolders]),
     assetFolders: foldersOf(config, await findStaticFiles(join(root, config.assets.folder))),
   };
 }
@@ -181,9 +183,10 @@ export function leftOutLines(leftOut: readonly LeftOutFile[]): readonly string[]
   return leftOut.map(({ name, reason }) => `the static file ${terminalText(name)} is left out: ${reason}`);
 }
 
-/** An entry may still be written, or be wrong: its folder is looked at in any case. */
-function withFolderOf(entry: string, folders: readonly string[]): readonly string[] {
-  return [...new Set([...folders, posix.dirname(entry)])].toSorted();
+/** A Worker or a page may still be written, or be wrong: their folders are looked at in any case. */
+function withFoldersOf({ worker, assets: { page } }: ResolvedConfig, folders: readonly string[]): readonly string[] {
+  const own = [worker, ...(page === null ? [] : [page])].map((file) => posix.dirname(file));
+  return [...new Set([...folders, ...own])].toSorted();
 }
 
 /** How the read/write set of a handler is found, in a word. */

@@ -5,7 +5,7 @@
 import { stat } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type BuildFailure, type BuildOptions, type Plugin, formatMessages } from "esbuild";
+import { type BuildFailure, type BuildOptions, type OutputFile, type Plugin, formatMessages } from "esbuild";
 import { CommandError, messageOf } from "../command-error.ts";
 import { FROM_SOURCE, WORKER_OPTIONS } from "./bundle.ts";
 import { build } from "./esbuild.ts";
@@ -17,14 +17,20 @@ export interface BundledEntry {
   readonly folders: readonly string[];
 }
 
-/** The entry can't be bundled. */
+/** The application's own Worker, or its page, can't be bundled. */
 export class EntryError extends CommandError {
   /** Folders with what was read of it, or looked for, relative to the project. */
   readonly folders: readonly string[];
 
-  constructor(message: string, entry: string, folders: readonly string[], cause: unknown) {
-    const hint = `correct ${entry} or what it imports; packages must be made for Workers or browsers`;
-    super("worker_not_bundled", message, hint, { cause });
+  constructor(
+    code: "worker_not_bundled" | "page_not_bundled",
+    message: string,
+    entry: string,
+    folders: readonly string[],
+    cause: unknown,
+  ) {
+    const platforms = code === "worker_not_bundled" ? "Workers or browsers" : "browsers";
+    super(code, message, `Correct ${entry} or what it imports. Packages must be made for ${platforms}.`, { cause });
     this.folders = folders;
   }
 }
@@ -112,16 +118,36 @@ export default entry(application.default);
     ...WORKER_OPTIONS,
     stdin: { contents, sourcefile: `the entry around ${entry}`, resolveDir: OWN_FOLDER, loader: "ts" },
     absWorkingDir: root,
-    metafile: true,
     plugins: [boundRuntime(isReplaceable)],
-  } as const satisfies BuildOptions;
+  } as const;
+  const { outputFiles, folders } = await bundled(options, "worker_not_bundled", entry, colours);
+  return { worker: outputFiles[0]!.text, folders };
+}
+
+export interface Bundled {
+  readonly outputFiles: readonly OutputFile[];
+  /** Folders with sources of it, relative to the project. */
+  readonly folders: readonly string[];
+}
+
+/** Throws an EntryError. */
+export async function bundled(
+  options: Omit<BuildOptions, "plugins"> & { readonly absWorkingDir: string; readonly plugins: readonly Plugin[] },
+  code: "worker_not_bundled" | "page_not_bundled",
+  entry: string,
+  colours: boolean,
+): Promise<Bundled> {
+  const { absWorkingDir: root } = options;
   try {
-    const { outputFiles, metafile } = await build(options);
-    const [output] = outputFiles;
-    if (output === undefined) throw new Error("esbuild gave no output");
-    const inputs = Object.keys(metafile.inputs).filter((input) => !input.startsWith(`${WORKER_MODULE}:`));
+    const { outputFiles, metafile } = await build({
+      ...options,
+      plugins: [...options.plugins],
+      write: false,
+      metafile: true,
+    });
+    const inputs = Object.keys(metafile.inputs).filter((input) => !input.startsWith("radical:"));
     const files = inputs.map((input) => join(root, input));
-    return { worker: output.text, folders: foldersOf(files, root) };
+    return { outputFiles, folders: foldersOf(files, root) };
   } catch (error) {
     const errors = (error as Partial<BuildFailure>).errors ?? [];
     const frames = await formatMessages(errors, { kind: "error", color: colours });
@@ -129,8 +155,8 @@ export default entry(application.default);
     // Of a bundle that has failed esbuild names no files: it is made again.
     const files: string[] = [];
     const plugins = [...options.plugins, tellsFiles((file) => files.push(file))];
-    await build({ ...options, plugins }).catch(() => undefined);
-    throw new EntryError(words, entry, foldersOf(files, root), error);
+    await build({ ...options, plugins, write: false }).catch(() => undefined);
+    throw new EntryError(code, words, entry, foldersOf(files, root), error);
   }
 }
 

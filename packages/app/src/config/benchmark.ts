@@ -25,20 +25,25 @@ export interface Benchmark {
 export interface Call {
   readonly handler: string;
   readonly args: Readonly<Record<string, unknown>>;
+  /** The result of `caller()`. Default: null. */
+  readonly caller?: string;
 }
 
 export interface BenchmarkRequest {
   readonly handler: string;
   /** Of all requests, in any unit. */
   readonly share: number;
-  readonly args?: (draw: Random) => Readonly<Record<string, unknown>>;
+  /** The result of `caller()`. Default: null. */
+  readonly caller?: (draw: Random) => string;
+  /** Default: none. `caller` is the one that was drawn for the request, or an empty text. */
+  readonly args?: (draw: Random, caller: string) => Readonly<Record<string, unknown>>;
 }
 
 export interface Preparation {
   /** Stores an item. */
   put(table: string, key: string, value: unknown): void;
   /** Runs a handler on the data so far, and gives its result. Throws if the handler aborts. */
-  call(handler: string, args?: Readonly<Record<string, unknown>>): unknown;
+  call(handler: string, args?: Readonly<Record<string, unknown>>, caller?: string): unknown;
   readonly draw: Random;
 }
 

@@ -43,7 +43,12 @@ const assetsSchema = fields({
    * names all handlers to everybody. Default: none.
    */
   client: fileInside(/\.m?js$/, 'the relative path of a JavaScript file, like "client.js"').optional(),
-}).transform(({ client = null, ...others }) => ({ ...others, client }));
+  /**
+   * A module for pages, relative to the config file, like `page/page.ts`. The build bundles it with all that it imports, and
+   * writes `page.js` into the folder, and `page.css` with its styles. In it `#radical` is the client. Default: none.
+   */
+  page: fileInside(/\.[jt]sx?$/, 'the relative path of a module, like "page/page.ts"').optional(),
+}).transform(({ client = null, page = null, ...others }) => ({ ...others, client, page }));
 
 export type NotFound = z.output<typeof assetsSchema>["notFound"];
 

@@ -59,7 +59,7 @@ export class Builder {
       if (outcome.app !== null) this.#report = outcome.report;
       return { app: outcome.app, state: stateOf(outcome, serving) };
     } catch (error) {
-      // The application's own Worker can't be bundled, say.
+      // The application's own Worker or its page can't be bundled, say.
       if (error instanceof EntryError)
         ({ folders: this.#folders, assetFolders: this.#assetFolders } = await sourceFolders(project, error));
       throw error;
@@ -77,7 +77,7 @@ export class Builder {
         isReadAtStart(path) ||
         this.#folders.includes(path) ||
         this.#assetFolders.includes(path) ||
-        (path.endsWith(".ts") && this.#folders.includes(posix.dirname(path))) ||
+        (/\.(ts|tsx|css)$/.test(path) && this.#folders.includes(posix.dirname(path))) ||
         (change === "rename" && this.#assetFolders.includes(posix.dirname(path))),
       (paths) => {
         for (const file of paths.filter(isReadAtStart)) onEvent({ event: "config_changed", file });

@@ -9,7 +9,7 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import { LineStream, type LogRing } from "@radical/lvi-server";
 import { errorBody } from "@radical/protocol";
 import { CommandError, messageOf } from "@radical/app/command-error";
-import { isMeantFor, isOfAnotherOrigin } from "@radical/app";
+import { isMeantFor, isOfAnotherOrigin, type Location } from "@radical/app";
 import { BUILD_ERROR_HEADER, CONTROL_PREFIX, OPENAPI_PATH } from "@radical/app/workers";
 import type { BuildState } from "./build-state.ts";
 import { type FaultChange, type Faults, readFaultChange } from "@radical/local";
@@ -18,6 +18,7 @@ import { jsonOf } from "./json-body.ts";
 
 export const FAULTS_PATH = "/__radical/faults";
 const BUILD_PATH = "/__radical/build";
+const LOCATIONS_PATH = "/__radical/locations";
 /** What the locations log: the last lines, and those to come. */
 export const LOCATIONS_LOG_PATH = "/__radical/log";
 const HEARTBEAT_MS = 10_000;
@@ -26,6 +27,8 @@ export interface Control {
   /** Of the build that serves, as JSON. */
   readonly openApi: () => string;
   readonly locations: readonly string[];
+  /** The same, with their distances. */
+  readonly places: readonly Location[];
   readonly faults: () => Faults;
   /** Resolves when it is done. */
   readonly change: (change: FaultChange) => Promise<Faults>;
@@ -135,7 +138,7 @@ function refusalOf({ headers: { host = "", origin } }: IncomingMessage): Answer 
 async function answerTo({ build, control }: ControlOptions, request: IncomingMessage): Promise<Answer> {
   const notFound = {
     status: 404,
-    body: errorBody("not_found", "there is nothing here", `${FAULTS_PATH}, ${BUILD_PATH}`),
+    body: errorBody("not_found", "there is nothing here", `${FAULTS_PATH}, ${BUILD_PATH}, ${LOCATIONS_PATH}`),
   };
   switch (request.url) {
     case BUILD_PATH:
@@ -143,6 +146,12 @@ async function answerTo({ build, control }: ControlOptions, request: IncomingMes
     case OPENAPI_PATH: {
       const document = control()?.openApi();
       return document === undefined ? buildErrorAnswer(build()) : { status: 200, body: document };
+    }
+    // For pages that let their viewer choose a place.
+    case LOCATIONS_PATH: {
+      const current = control();
+      if (current === null) return buildErrorAnswer(build());
+      return { status: 200, body: JSON.stringify(current.places) };
     }
     case FAULTS_PATH: {
       const current = control();

@@ -323,11 +323,11 @@ export class DevDeployment {
 
   #controlOf(edge: Edge): Control {
     const { locations } = this.#options;
-    const names = locations.map(({ name }) => name);
-    const switches = new FaultSwitches(new Map(names.map((name) => [name, this.#links.get(name)!])));
+    const switches = new FaultSwitches(new Map(locations.map(({ name }) => [name, this.#links.get(name)!])));
     return {
       openApi: () => this.#app!.openApi,
-      locations: names,
+      locations: locations.map(({ name }) => name),
+      places: locations,
       faults: () => switches.faults,
       change: (change) => this.#change(change, switches, edge),
     };

@@ -19,6 +19,7 @@ function start(): {
   const control: Control = {
     openApi: () => "{}",
     locations: ["VA", "JP"],
+    places: [],
     faults: () => switches.faults,
     change: (change) => {
       changes.push(change);

@@ -15,7 +15,7 @@ const bad = (serving: string | null = null): Built => ({
   app: null,
   state: { kind: "failed", words: "1 error", serving, diagnostics: [], frames: ["frame"] },
 });
-const notBundled = new EntryError("it can't be bundled", "src/worker.ts", [], null);
+const notBundled = new EntryError("worker_not_bundled", "it can't be bundled", "src/worker.ts", [], null);
 const notStarted = new CommandError("worker_not_started", "it throws", "correct it");
 
 /** A session whose ports answer what is given, and write down what they were asked for. */

@@ -134,7 +134,7 @@ export class DevSession {
       this.#build = state;
       return app;
     } catch (error) {
-      // The developer can correct the application's Worker, and types that stored data does not fit. All else is a fault.
+      // The developer can correct the application's Worker and page, and types that stored data does not fit. All else is a fault.
       const isCorrectable = error instanceof EntryError || error instanceof MisfitError;
       if (isFirst && !(this.#isWatching && isCorrectable)) this.end(error);
       else this.#tell(error);

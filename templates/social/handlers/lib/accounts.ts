@@ -1,5 +1,8 @@
-/** Accounts with passwords, and sessions: handlers that act for somebody take the token of a session. */
-import { Table, abort, hashPassword, needsRehash, now, sha256, uuid, verifyPassword } from "@radical/sdk";
+/**
+ * Accounts with passwords, and sessions. The caller of a handler is a session: `src/sessions.ts` finds it by a cookie. Here is whose
+ * it is, and whether it is open.
+ */
+import { Table, abort, caller, hashPassword, needsRehash, now, verifyPassword } from "@radical/sdk";
 
 const MINUTE: i64 = 60_000;
 const SESSION_LASTS: i64 = 30 * 24 * 60 * MINUTE;
@@ -18,7 +21,6 @@ export class Account {
 
 /** A login that is open, as its owner sees it. */
 export class Session {
-  token: string = "";
   name: string = "";
   expiresAt: i64 = 0;
 }
@@ -31,7 +33,7 @@ class OpenSession {
 
 /** By name. */
 const accounts = new Table<Account>("accounts");
-/** By the hash of the token, so that the table tells no token. */
+/** By caller, which is a hash: the table does not tell how to be somebody. */
 const sessions = new Table<OpenSession>("sessions");
 
 /** Makes the account `name`; aborts if there is one, or if the name or the password can't be. */
@@ -75,31 +77,31 @@ export function isPassword(name: string, password: string): bool {
   return isRight;
 }
 
-/** Opens a session of the account `name`. */
+/** Has the session that calls be one of the account `name`. Without a session the execution fails: no key is empty. */
 export function openSession(name: string): Session {
-  const session = new Session();
-  session.token = uuid();
-  session.name = name;
-  session.expiresAt = now() + SESSION_LASTS;
   const stored = new OpenSession();
   stored.name = name;
-  stored.expiresAt = session.expiresAt;
-  sessions.put(sha256(session.token), stored);
-  return session;
+  stored.expiresAt = now() + SESSION_LASTS;
+  sessions.put(caller() ?? "", stored);
+  const opened = new Session();
+  opened.name = name;
+  opened.expiresAt = stored.expiresAt;
+  return opened;
 }
 
-/** Closes a session; closing it again does nothing. */
-export function closeSession(token: string): void {
-  sessions.delete(sha256(token));
+/** Closes the session that calls; closing it again does nothing. */
+export function closeSession(): void {
+  const session = caller();
+  if (session != null) sessions.delete(session);
 }
 
-/** The name behind `token`; aborts with 401 if there is no such session. */
-export function authenticate(token: string): string {
-  const session = sessions.get(sha256(token));
-  if (session == null || session.expiresAt <= now()) {
-    abort(401, "not_logged_in", "The token belongs to no open session: log in again.");
+/** The name of the account whose session calls; aborts with 401 if there is none. */
+export function authenticate(): string {
+  const open = sessions.get(caller() ?? "nobody");
+  if (open == null || open.expiresAt <= now()) {
+    abort(401, "not_logged_in", "You are not logged in: log in first.");
   }
-  return session.name;
+  return open.name;
 }
 
 /** Names have 2 to 20 lowercase letters, digits and dashes. */

@@ -1,0 +1,1 @@
+../../social/tests/accounts.ts

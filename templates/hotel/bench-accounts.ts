@@ -1,0 +1,1 @@
+../social/bench-accounts.ts

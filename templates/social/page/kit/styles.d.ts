@@ -1,0 +1,2 @@
+/** The build takes styles that a module imports. */
+declare module "*.css";

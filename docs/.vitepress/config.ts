@@ -37,6 +37,11 @@ export default defineConfig({
           if (target !== null && !/^[a-z]+:/i.test(target)) token.attrSet("href", target.replace(README, "$1index.md"));
         }
       });
+      markdown.core.ruler.push("numbers_keep_their_units", ({ tokens }) => {
+        for (const token of tokens.flatMap(({ children }) => children ?? []))
+          if (token.type === "text")
+            token.content = token.content.replaceAll(/(\d) (?=(?:%|×|[µm]?s|min|[kKMG]i?B)(?![\p{L}]))/gu, "$1\u{a0}");
+      });
       markdown.core.ruler.push("page_as_markdown", ({ tokens, env, Token }) => {
         const { path: file } = env as { readonly path?: string };
         if (file === undefined) return;
@@ -79,6 +84,13 @@ export default defineConfig({
     search: {
       provider: "local",
       options: {
+        miniSearch: {
+          searchOptions: {
+            // Guides come before pages about Radical itself, and before the pages of single diagnostics.
+            boostDocument: (id: string) =>
+              /^\/(?:internals|decisions|evaluation)/.test(id) ? 0.2 : /^\/diagnostics\/./.test(id) ? 0.4 : 1,
+          },
+        },
         // The index has words only, so code need not be coloured for it: a sixth of the whole build.
         _render: (source, env, markdown) => {
           const { highlight } = markdown.options;

@@ -11,6 +11,7 @@ import { withGenerated } from "./generated.ts";
 import { DOCS, generatedPages, readPage } from "./pages.ts";
 import { drawPicture } from "./picture.ts";
 import { drawnPictures } from "./pictures.ts";
+import { MAX_PICTURE_BYTES } from "../pictures/shots.ts";
 import { sdkExports, sdkPart } from "./sdk-part.ts";
 import { SOURCES } from "./sources.ts";
 
@@ -34,6 +35,13 @@ test("the pictures say in words what they show, and follow the reader's light or
     expect(svg).toMatch(/@media ?\(prefers-color-scheme: ?dark\)/);
   }
   expect(readFileSync(path.join(DOCS, "pictures/protocol.svg")).byteLength).toBeLessThanOrEqual(4096);
+});
+
+test("the pictures of pages are small (else: pnpm pictures)", () => {
+  const files = globSync("pictures/*.webp", { cwd: DOCS });
+  expect(files.length).toBeGreaterThan(10);
+  for (const file of files)
+    expect([file, readFileSync(path.join(DOCS, file)).byteLength <= MAX_PICTURE_BYTES]).toEqual([file, true]);
 });
 
 test("each source is used, and the parts have an end", () => {

@@ -57,7 +57,12 @@ export function sections(): readonly Section[] {
   const found: readonly Section[] = [
     {
       title: "Start",
-      entries: [{ text: "What Radical is", page: "README.md" }, titled("quickstart.md"), titled("tutorial.md")],
+      entries: [
+        { text: "What Radical is", page: "README.md" },
+        titled("quickstart.md"),
+        titled("tutorial.md"),
+        titled("templates.md"),
+      ],
     },
     section(
       "Concepts",

@@ -9,7 +9,7 @@ import { startTestApp, type TestApp } from "../../packages/cli/src/testing.ts";
 
 const project = fileURLToPath(new URL("../../templates/social", import.meta.url));
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const VIEWS = ["Requests", "Locations", "Try it", "Handlers", "Contention", "Caches", "Data"] as const;
+const VIEWS = ["Requests", "Locations", "Try it", "Handlers", "Contention", "Caches", "Data", "Replay"] as const;
 
 let browser: Browser;
 let app: TestApp;
@@ -165,6 +165,44 @@ test("an item is changed in the page, and the application shows it at every loca
   await page.fill('[aria-label="Value as JSON"]', '{"name": 3}');
   await page.click("text=Write the change");
   await page.waitForSelector('[role="alert"]:has-text("nothing was written")');
+});
+
+test("an edit that comes second is told, and nothing is lost", async () => {
+  await open("Data");
+  await page.click('.tables button:has-text("people")');
+  await page.click('.items button:text-is("barbara")');
+  const other = await context.newPage();
+  await other.goto(app.dashboard!);
+  await other.click('.rail button:has-text("Data")');
+  await other.click('.tables button:has-text("people")');
+  await other.click('.items button:text-is("barbara")');
+  await other.fill('[aria-label="Value as JSON"]', '{"name": "barbara", "bio": "Abstraction.", "joinedAt": 1}');
+  await other.click("text=Write the change");
+  await other.waitForSelector("text=people/barbara is written.");
+
+  const mine = '{"name": "barbara", "bio": "Types.", "joinedAt": 1}';
+  await page.fill('[aria-label="Value as JSON"]', mine);
+  await page.click("text=Write the change");
+  await page.waitForSelector('[role="alert"]:has-text("Nothing was written, and your text is still here")');
+  expect(await page.inputValue('[aria-label="Value as JSON"]')).toBe(mine);
+  expect(await page.textContent('[aria-label="The item as it is now"]')).toContain("Abstraction.");
+  await page.click("text=Write mine over it");
+  await page.waitForSelector("text=people/barbara is written.");
+  expect((await app.call("profile", { name: "barbara" })).result).toMatchObject({ bio: "Types." });
+});
+
+test("a request is replayed step by step by keys, and runs in the present build", async () => {
+  await callAndSee("profile", { name: "grace" }, "JP");
+  await page.click('.detail button:text-is("Replay")');
+  await page.waitForSelector('[role="listbox"][aria-label="Steps of the run"]');
+  await page.focus('[aria-label="Steps of the run"]');
+  await page.keyboard.press("End");
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowDown");
+  await page.waitForSelector('#step-1[aria-selected="true"]');
+  expect(await page.textContent('[aria-label="Steps of the run"]')).toContain("people/grace");
+  await page.click('button:has-text("present build")');
+  await page.waitForSelector("text=The present build does the same");
 });
 
 test("a handler shows its keys and its slice", async () => {

@@ -28,7 +28,9 @@ export {
   type Compiler,
   startCompiler,
 } from "./build/compile.ts";
+export { processPlace } from "./build/compiler-place.ts";
 export { type AppSources, FILES_ON_DISK, type ProjectFiles, discoverSources } from "./build/discover-sources.ts";
+export { restBundler } from "./build/esbuild.ts";
 export { generateOpenApi } from "./build/openapi.ts";
 export {
   IGNORE_FILE,
@@ -37,6 +39,7 @@ export {
   findStaticFiles,
   linkStaticFiles,
 } from "./build/static-files.ts";
+export { RestingCompiler } from "./build/resting-compiler.ts";
 export { storedTypesOf, withStoredTypes } from "./build/stored-types-section.ts";
 export { type WrittenFile, writeBuild, writeSources } from "./build/write-build.ts";
 export {

@@ -2,16 +2,24 @@
 import { fileURLToPath } from "node:url";
 import { request } from "node:http";
 import {
+  type ContentionReport,
   DASHBOARD_APP_PATH,
   DASHBOARD_CALL_PATH,
+  DASHBOARD_CONTENTION_PATH,
   DASHBOARD_DATA_PATH,
   DASHBOARD_FAULTS_PATH,
+  DASHBOARD_RECORDS_PATH,
+  DASHBOARD_REPLAY_PATH,
   DASHBOARD_STREAM_PATH,
   DASHBOARD_TOKEN_HEADER,
   DASHBOARD_WRITE_PATH,
   type DashboardCalled,
   type DashboardLine,
+  type DashboardRecords,
+  type DataChanged,
+  type DataPage,
   type Life,
+  type Replay,
 } from "@radical/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestApp, type TestApp } from "../src/testing.ts";
@@ -202,7 +210,11 @@ describe("lives", () => {
   test("a stale call names the unit and both versions", async () => {
     const read = await app.call("profile", { name: "grace" }, { location: "far" });
     expect(read.status).toBe(200);
+    const { items } = await asked<DataPage & { kind: "page" }>(DASHBOARD_DATA_PATH, {
+      ...{ kind: "page", table: "people", prefix: "grace", after: null },
+    });
     await asked(DASHBOARD_WRITE_PATH, {
+      expects: items[0]?.commit,
       table: "people",
       key: "grace",
       value: '{"name": "grace", "bio": "Compilers.", "joinedAt": 1}',
@@ -246,6 +258,86 @@ test("a fault is switched, told, and healed", async () => {
   expect((await app.call("profile", { name: "ada" }, { location: "near" })).status).toBe(200);
 });
 
+test("a location is moved farther away, and healed", async () => {
+  const distances = { far: { roundTripMs: 55, lossPercent: 0 } };
+  await asked(DASHBOARD_FAULTS_PATH, { distances });
+  expect(app.control.faults().distances).toEqual(distances);
+  const [state] = await linesUntil((lines) => lines.length > 0);
+  expect(state).toMatchObject({ source: { kind: "dev" }, locations: [{}, { name: "far", roundTripMs: 55 }] });
+  const wrong = await ask(origin + DASHBOARD_FAULTS_PATH, withToken(), '{"distances": {"far": {"roundTripMs": -1}}}');
+  expect([wrong.status, wrong.body]).toEqual([400, expect.stringContaining("roundTripMs of far must be a number")]);
+  await asked(DASHBOARD_FAULTS_PATH, { distances: {} });
+  expect(app.control.faults().distances).toEqual({});
+});
+
+test("calls that want one item at once: the primary tells who waited for whom", async () => {
+  const { token: session } = await app.result<{ readonly token: string }>("register", {
+    ...{ name: "tom", password: "correct horse" },
+  });
+  const id = await app.result<string>("post", { token: session, text: "Like me" });
+  const args = JSON.stringify({ token: session, id });
+  const sends = Array.from({ length: 8 }, (_, at) => ({
+    place: at % 2 === 0 ? "near" : "far",
+    key: null,
+    authorization: null,
+  }));
+  const { answers } = await asked<DashboardCalled>(DASHBOARD_CALL_PATH, { handler: "like", args, sends });
+  const executions = answers.map(({ execution }) => execution!.slice(-32));
+  const report = JSON.parse((await ask(origin + DASHBOARD_CONTENTION_PATH, withToken())).body) as ContentionReport;
+  const waits = report.units.flatMap(({ last }) => last);
+  expect(waits.some(({ execution, behind }) => executions.includes(execution) && executions.includes(behind!))).toBe(
+    true,
+  );
+});
+
+describe("replay", () => {
+  test("a recorded execution, step by step, with versions; secrets that people typed are masked", async () => {
+    const registered = await app.call("register", { name: "una", password: "correct horse" }, { location: "near" });
+    const execution = registered.execution!.slice(-32);
+    const { records } = await recordsUntil(execution);
+    expect(records.find((record) => record.execution === execution)).toMatchObject({
+      ...{ handler: "register", location: "near" },
+    });
+    const recorded = await asked<Replay>(DASHBOARD_REPLAY_PATH, { execution, build: "recorded" });
+    expect(JSON.parse(recorded.args)).toEqual({ name: "una", password: "•••" });
+    expect(recorded.steps.some(({ kind, subject }) => kind === "write" && subject === "people/una")).toBe(true);
+    expect(JSON.parse(recorded.outcome!)).toMatchObject({ kind: "result" });
+    expect(recorded.differences).toEqual([]);
+
+    const read = await app.call("profile", { name: "una" }, { location: "far" });
+    await recordsUntil(read.execution!.slice(-32));
+    const question = { execution: read.execution!.slice(-32), build: "present" };
+    const present = await asked<Replay>(DASHBOARD_REPLAY_PATH, question);
+    expect(present).toMatchObject({ differences: [], reason: null });
+    const step = present.steps.find(({ subject }) => subject === "people/una");
+    expect(step).toMatchObject({
+      kind: "get",
+      version: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{12}$/) as unknown,
+    });
+  });
+
+  test("an execution that is not recorded is told in words", async () => {
+    const question = JSON.stringify({ execution: "f".repeat(32), build: "present" });
+    const { status, body } = await ask(origin + DASHBOARD_REPLAY_PATH, withToken(), question);
+    expect([status, (JSON.parse(body) as { error: { code: string } }).error.code]).toEqual([400, "not_recorded"]);
+  });
+});
+
+/** The records, once this execution is among them: its sample comes when its writes are applied. */
+async function recordsUntil(execution: string): Promise<DashboardRecords> {
+  let found: DashboardRecords | null = null;
+  await expect
+    .poll(
+      async () => {
+        found = JSON.parse((await ask(origin + DASHBOARD_RECORDS_PATH, withToken())).body) as DashboardRecords;
+        return found.records.some((record) => record.execution === execution);
+      },
+      { timeout: 100_000 },
+    )
+    .toBe(true);
+  return found!;
+}
+
 describe("data", () => {
   test("tables, and pages of their items by key", async () => {
     const listed = await asked<{ readonly tables: readonly { readonly name: string }[] }>(DASHBOARD_DATA_PATH, {
@@ -261,7 +353,7 @@ describe("data", () => {
   });
 
   test("a value of another type is refused, and nothing is written", async () => {
-    const change = { table: "people", key: "ada", value: '{"name": 3}' };
+    const change = { table: "people", key: "ada", value: '{"name": 3}', expects: null };
     const { status, body } = await ask(origin + DASHBOARD_WRITE_PATH, withToken(), JSON.stringify(change));
     expect(status).toBe(400);
     expect(JSON.parse(body)).toMatchObject({ error: { code: "invalid_items", hint: "nothing was written" } });
@@ -273,11 +365,18 @@ describe("data", () => {
   });
 
   test("an item is written and deleted by executions, and every location sees it", async () => {
-    const item = { table: "people", key: "yan", value: '{"name": "yan", "bio": "", "joinedAt": 5}' };
-    expect(await asked(DASHBOARD_WRITE_PATH, item)).toEqual({ written: true });
+    const item = { table: "people", key: "yan", value: '{"name": "yan", "bio": "", "joinedAt": 5}', expects: null };
+    expect(await asked(DASHBOARD_WRITE_PATH, item)).toEqual({ kind: "written" });
     for (const location of ["near", "far"])
       expect((await app.call("profile", { name: "yan" }, { location })).result).toMatchObject({ name: "yan" });
-    expect(await asked(DASHBOARD_WRITE_PATH, { ...item, value: null })).toEqual({ written: true });
+    // It is not absent any more, and nothing is lost.
+    const stored = await asked<DataChanged>(DASHBOARD_WRITE_PATH, { ...item, value: '{"name": "yan", "bio": "x"}' });
+    expect(stored).toMatchObject({ kind: "conflict", value: expect.stringContaining('"joinedAt":5') as unknown });
+    const expects = stored.kind === "conflict" ? stored.commit : null;
+    expect(await asked(DASHBOARD_WRITE_PATH, { ...item, value: null, expects })).toEqual({ kind: "written" });
+    expect(await asked(DASHBOARD_WRITE_PATH, { ...item, value: null, expects })).toEqual({
+      ...{ kind: "conflict", value: null, commit: null },
+    });
     for (const location of ["near", "far"])
       expect((await app.call("profile", { name: "yan" }, { location })).status).toBe(404);
   });

@@ -1,18 +1,25 @@
 /** Questions to the server of the page. */
 import {
   DASHBOARD_APP_PATH,
+  type ContentionReport,
   DASHBOARD_CALL_PATH,
+  DASHBOARD_CONTENTION_PATH,
   DASHBOARD_DATA_PATH,
   DASHBOARD_FAULTS_PATH,
+  DASHBOARD_RECORDS_PATH,
+  DASHBOARD_REPLAY_PATH,
   DASHBOARD_TOKEN_HEADER,
   DASHBOARD_WRITE_PATH,
   type DashboardApp,
   type DashboardCalled,
   type DashboardCalls,
+  type DashboardRecords,
   type DataChange,
   type DataChanged,
   type DataPage,
   type DataQuestion,
+  type Replay,
+  type ReplayQuestion,
 } from "@radical/protocol";
 
 const KEPT = "token";
@@ -47,7 +54,7 @@ async function ask<T>(path: string, question?: unknown): Promise<T> {
   try {
     response = await fetch(path, init);
   } catch {
-    throw new ApiError("radical dev does not answer.", "Start it again, and open the address that it prints.");
+    throw new ApiError("The command does not answer.", "Start it again, and open the address that it prints.");
   }
   const answer = (await response.json()) as T & {
     readonly error?: { readonly message: string; readonly hint: string };
@@ -61,5 +68,8 @@ export const api = {
   faults: (change: Readonly<Record<string, unknown>>): Promise<unknown> => ask(DASHBOARD_FAULTS_PATH, change),
   call: (calls: DashboardCalls): Promise<DashboardCalled> => ask(DASHBOARD_CALL_PATH, calls),
   data: (question: DataQuestion): Promise<DataPage> => ask(DASHBOARD_DATA_PATH, question),
+  contention: (): Promise<ContentionReport> => ask(DASHBOARD_CONTENTION_PATH),
+  records: (): Promise<DashboardRecords> => ask(DASHBOARD_RECORDS_PATH),
+  replay: (question: ReplayQuestion): Promise<Replay> => ask(DASHBOARD_REPLAY_PATH, question),
   write: (change: DataChange): Promise<DataChanged> => ask(DASHBOARD_WRITE_PATH, change),
 };

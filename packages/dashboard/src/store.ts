@@ -4,9 +4,10 @@ import { type DashboardApp, type DashboardLine, type DashboardState, MAX_KEPT_LI
 import { api, token } from "./api.ts";
 import { Central } from "./model/central.ts";
 import { type Call, Joined } from "./model/join.ts";
+import { placeName } from "./model/places.ts";
 import { join, type StreamMessage } from "./stream.worker.ts";
 
-export const VIEWS = ["requests", "locations", "try", "handlers", "contention", "caches", "data"] as const;
+export const VIEWS = ["requests", "locations", "try", "handlers", "contention", "caches", "data", "replay"] as const;
 export type View = (typeof VIEWS)[number];
 
 export const view = signal<View>("requests");
@@ -25,6 +26,11 @@ narrow.addEventListener("change", ({ matches }) => (isNarrow.value = matches));
 export const announced = signal("");
 const chosen = signal<string | null>(null);
 
+/** The views that there are: of a deployment nothing can be changed, and its items are not read. */
+export const views = computed<readonly View[]>(() =>
+  state.value?.source.kind === "deployment" ? ["requests", "locations", "contention", "caches", "replay"] : VIEWS,
+);
+
 /** The place that calls are made from. */
 export const callingFrom = computed(() => {
   const names = state.value?.locations.map(({ name }) => name) ?? [];
@@ -35,7 +41,7 @@ export function callFrom(place: string): void {
   chosen.value = place;
 }
 
-/** Words of the filter, `handler:like`, `place:JP` or any text of handler, path or unit; all of them must fit. */
+/** Words of the filter, `handler:like`, `location:JP` or any text of handler, path or unit; all of them must fit. */
 export const shown = computed(() => {
   const words = filter.value.split(/\s+/).filter((word) => word !== "");
   return words.length === 0 ? calls.value : calls.value.filter((call) => words.every((word) => fits(call, word)));
@@ -46,7 +52,7 @@ function fits({ life, primary }: Call, word: string): boolean {
   const like = (text: string, part: string): boolean =>
     text.toLowerCase().includes(part.toLowerCase().replaceAll("*", ""));
   if (field === "handler" && word.includes(":")) return like(life.handler, value);
-  if (field === "place" && word.includes(":")) return like(life.place, value);
+  if (field === "location" && word.includes(":")) return like(`${life.place} ${placeName(life.place)}`, value);
   const all = [life.handler, life.place, life.path, life.reason, life.code, life.execution, primary?.because?.unit];
   return [...all, ...life.units.map(([unit]) => unit)].some((text) => typeof text === "string" && like(text, word));
 }
@@ -121,7 +127,8 @@ function takeState(next: DashboardState): void {
   batch(() => {
     state.value = next;
   });
-  if (next.module !== null && next.module !== before) void loadApp();
+  if (!views.value.includes(view.value)) view.value = "requests";
+  if (next.source.kind === "dev" && next.module !== null && next.module !== before) void loadApp();
 }
 
 async function loadApp(): Promise<void> {

@@ -38,10 +38,15 @@ export interface LinkFaults {
 
 export const NO_LINK_FAULTS: LinkFaults = { down: false, partitioned: false, dropFollowups: false };
 
+/** Another distance than the one that the link began with. */
+export type DistanceChange = Partial<Pick<Distance, "roundTripMs" | "lossPercent">>;
+
 export interface DelayProxy {
   readonly address: Address;
   /** From now on, also for what is under way. */
   setFaults(faults: LinkFaults): void;
+  /** For data to come. A part that the change does not name is as it was at first. */
+  setDistance(change: DistanceChange): void;
   /** That the target has sent so far. */
   bytesBack(): number;
   /** Ends all connections and stops listening. */
@@ -70,6 +75,7 @@ const FOLLOWUP_HEAD = `POST ${FOLLOWUP_PATH} `;
 export async function startDelayProxy(options: DelayProxyOptions): Promise<DelayProxy> {
   const connections = new Set<Connection>();
   let faults = NO_LINK_FAULTS;
+  let distance: DelayProxyOptions = options;
   let bytesBack = 0;
 
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => {
@@ -81,7 +87,12 @@ export async function startDelayProxy(options: DelayProxyOptions): Promise<Delay
     const { host, port } = options.target();
     const far = connect({ host, port, allowHalfOpen: true, noDelay: true });
     far.on("data", ({ length }: Buffer) => (bytesBack += length));
-    const connection = new Connection(near, far, options, () => faults);
+    const connection = new Connection(
+      near,
+      far,
+      () => distance,
+      () => faults,
+    );
     connections.add(connection);
     connection.closed.then(
       () => connections.delete(connection),
@@ -96,6 +107,9 @@ export async function startDelayProxy(options: DelayProxyOptions): Promise<Delay
     setFaults: (next) => {
       faults = next;
       for (const connection of connections) connection.faultsChanged();
+    },
+    setDistance: (change) => {
+      distance = { ...options, ...change };
     },
     bytesBack: () => bytesBack,
     close: () =>
@@ -116,7 +130,7 @@ class Connection {
   /** The first characters of the request under way: a caller sends the next one when it has the reply. */
   #head = "";
 
-  constructor(near: Socket, far: Socket, distance: DelayProxyOptions, faults: () => LinkFaults) {
+  constructor(near: Socket, far: Socket, distance: () => DelayProxyOptions, faults: () => LinkFaults) {
     this.#near = near;
     this.#far = far;
     this.#faults = faults;
@@ -159,14 +173,14 @@ type Event = { readonly kind: "data"; readonly bytes: Buffer } | { readonly kind
 class Direction {
   readonly #from: Socket;
   readonly #to: Socket;
-  readonly #distance: DelayProxyOptions;
+  readonly #distance: () => DelayProxyOptions;
   readonly #faults: () => LinkFaults;
   #underWay: { readonly event: Event; readonly dueMs: number }[] = [];
   #bytesUnderWay = 0;
   #lastDueMs = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(from: Socket, to: Socket, distance: DelayProxyOptions, faults: () => LinkFaults) {
+  constructor(from: Socket, to: Socket, distance: () => DelayProxyOptions, faults: () => LinkFaults) {
     this.#from = from;
     this.#to = to;
     this.#distance = distance;
@@ -240,12 +254,12 @@ class Direction {
   }
 
   #oneWayMs(): number {
-    const { roundTripMs, jitterMs = 0, random = Math.random } = this.#distance;
+    const { roundTripMs, jitterMs = 0, random = Math.random } = this.#distance();
     return (roundTripMs + (jitterMs === 0 ? 0 : jitterMs * (2 * random() - 1))) / 2;
   }
 
   #delayMs(): number {
-    const { roundTripMs, lossPercent = 0, random = Math.random } = this.#distance;
+    const { roundTripMs, lossPercent = 0, random = Math.random } = this.#distance();
     let delayMs = this.#oneWayMs();
     let againMs = roundTripMs + RETRANSMISSION_MS;
     const isLost = (): boolean => lossPercent > 0 && random() * 100 < lossPercent;

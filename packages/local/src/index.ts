@@ -1,9 +1,16 @@
 export { type AppBindings, type ToldBindings, bindingsOfConfig } from "./app-bindings.ts";
 export { Child, type Line, MODULE_ENDING } from "./child.ts";
 export { Closers } from "./closers.ts";
-export { type Address, type DelayProxy, type LinkFaults, NO_LINK_FAULTS, startDelayProxy } from "./delay-proxy.ts";
+export {
+  type Address,
+  type DelayProxy,
+  type DistanceChange,
+  type LinkFaults,
+  NO_LINK_FAULTS,
+  startDelayProxy,
+} from "./delay-proxy.ts";
 export { LOCATION_MAIN, LocalDeployment } from "./deployment.ts";
-export { type FaultChange, FaultSwitches, type Faults, readFaultChange } from "./faults.ts";
+export { type FaultChange, FaultSwitches, type Faults, NO_FAULTS, readFaultChange } from "./faults.ts";
 export { LOCATION_HEADER } from "./location-choice.ts";
 export { BUILD_FILES, type EdgeInput } from "./location-input.ts";
 export { type Edge, type EdgeLocation, type WorkerFiles, startEdge } from "./miniflare.ts";

@@ -5,6 +5,8 @@ import {
   ALARMS_PATH,
   type AccessedUnit,
   byUnit,
+  CONTENTION_PATH,
+  type ContentionReport,
   decodeFollowupReply,
   decodeHeardReply,
   decodeLviReply,
@@ -315,7 +317,7 @@ describe("administration", () => {
     }
   });
 
-  test("samples: as executions end; another sampling ends the one before", async () => {
+  test("samples: as executions end, for four at once", async () => {
     await client.lvi(client.requestOf("increment", "sampled", null));
     const lines = await follow(SAMPLES_PATH, { every: 1, handlers: ["increment"], values: true, redact: [] });
     const next = async (): Promise<unknown> => {
@@ -342,9 +344,38 @@ describe("administration", () => {
       ended: { outcome: expect.any(String) as string, writes: [["counters/sampled", "Ag=="]] },
       redacted: [],
     });
-    const others = await follow(SAMPLES_PATH, { every: 1, handlers: [], values: false, redact: "all" });
-    expect(await next()).toEqual({ kind: "ended", reason: "another sampling has begun" });
-    others.end();
+    const others = [];
+    for (let at = 0; at < 3; at++)
+      others.push(await follow(SAMPLES_PATH, { every: 1, handlers: [], values: false, redact: "all" }));
+    const fifth = await follow(SAMPLES_PATH, { every: 1, handlers: [], values: false, redact: "all" });
+    expect(await fifth.next()).toEqual({ kind: "ended", reason: "too many take samples already" });
+    fifth.end();
+    await client.read("sampled");
+    await client.lvi(client.requestOf("increment", "sampled", null));
+    expect(await next()).toMatchObject({ kind: "sample", handler: "increment" });
+    for (const other of others) {
+      let line = await other.next();
+      while (line === "alive") line = await other.next();
+      expect(line).toMatchObject({ kind: "sample", values: null });
+      other.end();
+    }
+    lines.end();
+  });
+
+  test("contention: who waited for a unit, behind whom, for how long", async () => {
+    const key = "contended";
+    const holder = client.requestOf("increment", key, incrementUnits(key, ABSENT));
+    await client.lvi(holder);
+    // Its followup does not come: the next one has the server run it again, and waits for that.
+    const waiter = client.requestOf("increment", key, null);
+    await client.lvi(waiter);
+    const answer = await client.send("GET", CONTENTION_PATH, new Uint8Array());
+    const { units } = (await answer.json()) as ContentionReport;
+    expect(units.find(({ unit }) => unit === `counters/${key}`)).toMatchObject({
+      waits: 1,
+      leasedTo: [],
+      last: [{ execution: waiter.executionId, behind: holder.executionId, handler: "increment", location: "test" }],
+    });
   });
 
   test("updates: what is applied of what a location has read, to its last listener of a name", async () => {

@@ -88,7 +88,7 @@ beforeEach(() => {
         followed: () => {},
         noted: ({ name }) => void told.push(`note ${name}`),
         updated: () => {},
-        sampled: (sample) => void told.push(sample === null ? "sample left out" : "sample"),
+        sampled: (_, sample) => void told.push(sample === null ? "sample left out" : "sample"),
         collected: ({ intents }) => void told.push(`collected ${intents}`),
         moduleRemoved: (module) => void told.push(`removed ${module}`),
         collectFailed: (reason) => void told.push(`not collected: ${reason}`),
@@ -375,7 +375,11 @@ test("a collection says what came of each part of it, whatever fails", () => {
 });
 
 test("samples go to those who look on", () => {
-  on("clock", () => [{ kind: "sampled", sample: {} as never }, { kind: "sample-left-out" }]);
+  const sampling = { every: 1, handlers: null, values: true };
+  on("clock", () => [
+    { kind: "sampled", sampling, sample: {} as never },
+    { kind: "sample-left-out", sampling },
+  ]);
   driver.wake();
   expect(told).toEqual(["sample", "sample left out"]);
 });

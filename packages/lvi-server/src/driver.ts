@@ -37,7 +37,7 @@ import type { IntentRecord } from "./core/intent.ts";
 import type { ListenerId } from "./core/listeners.ts";
 import type { Hole } from "./core/range-table.ts";
 import type { Now } from "./core/lvi-core.ts";
-import type { Sample } from "./core/sampling.ts";
+import type { Sample, Sampling } from "./core/sampling.ts";
 import type { StoredItem } from "./core/version-table.ts";
 import { Facts } from "./facts.ts";
 import {
@@ -91,8 +91,8 @@ export interface Observer {
   readonly noted: (note: Note) => void;
   /** So many units were sent to a listener, or left out. */
   readonly updated: (isSent: boolean, units: number) => void;
-  /** Null: one that had to be left out. */
-  readonly sampled: (sample: Sample | null) => void;
+  /** By which rule; null: one that had to be left out. */
+  readonly sampled: (sampling: Sampling, sample: Sample | null) => void;
   readonly collected: (collected: Collected) => void;
   readonly moduleRemoved: (module: string, usedAtMs: number) => void;
   readonly collectFailed: (reason: string) => void;
@@ -388,9 +388,9 @@ export class Driver {
       case "note":
         return observer.noted(effect.note);
       case "sampled":
-        return observer.sampled(effect.sample);
+        return observer.sampled(effect.sampling, effect.sample);
       case "sample-left-out":
-        return observer.sampled(null);
+        return observer.sampled(effect.sampling, null);
       case "tell":
         if (effect.after !== undefined) this.#facts.require(effect.after, this.#nowMs);
         return this.#tell(effect.listeners, effect.line);

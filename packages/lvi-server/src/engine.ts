@@ -3,6 +3,7 @@
  * registration of modules, samples for operators, and the words of the log.
  */
 import {
+  type ContentionReport,
   type ListedModule,
   type Heard,
   type HeardReply,
@@ -17,6 +18,7 @@ import {
   type ReadLeaseStatus,
   type SetLeft,
 } from "@radical/protocol";
+import { ContentionTally } from "./contention.ts";
 import type { Load, Note, NoteName } from "./core/events.ts";
 import type { LviCore, Now } from "./core/lvi-core.ts";
 import type { LeaseCounts } from "./core/read-leases.ts";
@@ -77,7 +79,10 @@ const MAX_LIFE_TAKERS = 4;
 /** Longest that a timer lasts. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** The operator's command that takes samples; one at a time. */
+/** Most who take samples at once. */
+const MAX_SAMPLE_TAKERS = 4;
+
+/** An operator's command that takes samples. */
 export interface SampleTaker {
   /** Null: one that had to be left out. */
   readonly take: (sample: Sample | null) => void;
@@ -91,7 +96,8 @@ export class Engine {
   readonly #collector: NodeJS.Timeout;
   #timer: NodeJS.Timeout | undefined = undefined;
   readonly #moduleChanges = new Map<ModuleHash, Promise<void>>();
-  #sampleTaker: SampleTaker | null = null;
+  readonly #sampleTakers = new Map<Sampling, SampleTaker>();
+  readonly #contention: ContentionTally;
   /** Null: nobody would see them. */
   readonly #times: RequestTimes | null;
   /** Null: nobody wants them. */
@@ -100,6 +106,7 @@ export class Engine {
   constructor(options: EngineOptions) {
     const { core, epoch, now, executor, log, collectIntervalMs } = options;
     this.#options = options;
+    this.#contention = new ContentionTally(now);
     this.#times = log.writes("debug") ? new RequestTimes() : null;
     this.#driver = new Driver({
       core,
@@ -148,6 +155,13 @@ export class Engine {
     return this.#options.core.readLeases(this.#options.now().monotonicMs);
   }
 
+  /** The units that executions contend for. */
+  get contention(): ContentionReport {
+    const { units, hasLeftOut } = this.#contention;
+    const { core } = this.#options;
+    return { units: units.map((one) => ({ ...one, leasedTo: core.leasedTo(one.unit) })), hasLeftOut };
+  }
+
   get indexes(): readonly IndexStatus[] {
     return this.#options.core.indexes;
   }
@@ -158,6 +172,7 @@ export class Engine {
 
   request(request: LviRequest, asker: Asker<LviReply>): void {
     let asking = asker;
+    this.#contention.requested(request);
     if (this.#lives !== null) asking = this.#told(this.#lives, request, asking);
     if (this.#times !== null) asking = this.#timed(this.#times, request, asking);
     this.#driver.request(request, asking);
@@ -262,15 +277,15 @@ export class Engine {
 
   // ── Samples ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Samples executions from now on, in place of whom samples were taken by before. Returns how to stop. */
-  sample(sampling: Sampling, taker: SampleTaker): () => void {
-    this.#endSampling("another sampling has begun");
-    this.#sampleTaker = taker;
-    this.#driver.tell({ kind: "sampling", sampling });
+  /** Samples executions from now on, for several at once. Returns how to stop; null: too many take samples already. */
+  sample(sampling: Sampling, taker: SampleTaker): (() => void) | null {
+    if (this.#sampleTakers.size >= MAX_SAMPLE_TAKERS) return null;
+    const own = { ...sampling };
+    const tell = (): void => this.#driver.tell({ kind: "sampling", samplings: [...this.#sampleTakers.keys()] });
+    this.#sampleTakers.set(own, taker);
+    tell();
     return () => {
-      if (this.#sampleTaker !== taker) return;
-      this.#sampleTaker = null;
-      this.#driver.tell({ kind: "sampling", sampling: null });
+      if (this.#sampleTakers.delete(own)) tell();
     };
   }
 
@@ -287,9 +302,10 @@ export class Engine {
     };
   }
 
-  /** The same asker, whose answer ends the life. */
-  #told(lives: Lives, request: LviRequest, { answered, failed }: Asker<LviReply>): Asker<LviReply> {
-    lives.begin(request);
+  /** An asker whose answer ends the life; the same one, if the execution tells none. */
+  #told(lives: Lives, request: LviRequest, asker: Asker<LviReply>): Asker<LviReply> {
+    if (!lives.begin(request)) return asker;
+    const { answered, failed } = asker;
     return {
       failed,
       answered: (reply) => {
@@ -300,9 +316,9 @@ export class Engine {
   }
 
   #endSampling(reason: string): void {
-    const taker = this.#sampleTaker;
-    this.#sampleTaker = null;
-    taker?.end(reason);
+    const takers = [...this.#sampleTakers.values()];
+    this.#sampleTakers.clear();
+    for (const taker of takers) taker.end(reason);
   }
 
   // ── Ports ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -338,7 +354,7 @@ export class Engine {
       followed: (result) => metrics.followed(result),
       noted: (note) => this.#note(note),
       updated: (isSent, units) => metrics.updated(isSent, units),
-      sampled: (sample) => this.#sampleTaker?.take(sample),
+      sampled: (sampling, sample) => this.#sampleTakers.get(sampling)?.take(sample),
       collected: ({ intents, outcomes }) => log.debug("intents_collected", { count: intents, outcomes }),
       moduleRemoved: (module, usedAtMs) => log.info("module_removed", { module, usedAtMs }),
       collectFailed: (reason) => log.warn("collect_failed", { reason }),
@@ -361,6 +377,7 @@ export class Engine {
     const { log, metrics } = this.#options;
     metrics.note(note);
     this.#lives?.noted(note);
+    this.#contention.noted(note);
     if (note.name === "handler_log") return this.#tellLines(note);
     const { name, executionId, module, handler, detail, cause, units, waitedMs, times } = note;
     // A handler that leaves its set does so call after call: one line says it.

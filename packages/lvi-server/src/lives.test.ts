@@ -184,6 +184,7 @@ test("of many executions one tells its life, as the most curious one wants it", 
   let [rare, often] = [0, 0];
   fewer.take(() => rare++, 10);
   const run = (count: number): void => {
+    monotonicMs += 100;
     for (let at = 0; at < count; at++) {
       fewer.begin(request());
       fewer.replied(request(), valid);
@@ -197,4 +198,25 @@ test("of many executions one tells its life, as the most curious one wants it", 
   stop();
   run(100);
   expect([rare, often]).toEqual([70, 50]);
+});
+
+test("of more than 1,000 lives a second some are left out, and the next life says how many", () => {
+  const numbers: number[] = [];
+  const bounded = new Lives(() => ({ monotonicMs, wallMs: 0 }));
+  bounded.take((_, leftOut) => numbers.push(leftOut));
+  const run = (count: number): number => {
+    let begun = 0;
+    for (let at = 0; at < count; at++) if (bounded.begin(request())) begun++;
+    bounded.replied(request(), valid);
+    return begun;
+  };
+  expect([run(100), run(0)]).toEqual([100, 0]);
+  for (let at = 0; at < 3; at++) expect(run(10)).toBe(0);
+  monotonicMs += 99;
+  expect(run(1)).toBe(0);
+  monotonicMs += 1;
+  expect(run(150)).toBe(100);
+  monotonicMs += 100;
+  expect(run(1)).toBe(1);
+  expect(numbers).toEqual([0, 81, 0]);
 });

@@ -3,7 +3,7 @@
  * of locations. An answer that stays open consists of lines of JSON. An empty line only says that the connection is alive.
  */
 import type { ContentHash } from "./content-hash.ts";
-import type { CommitId, ModuleHash, UnitId } from "./ids.ts";
+import type { CommitId, ExecutionId, ModuleHash, UnitId } from "./ids.ts";
 import type { LogLineLevel } from "./logged-line.ts";
 import type { RedactionQuestion } from "./redaction.ts";
 import { isSpan } from "./span.ts";
@@ -19,6 +19,9 @@ export const INDEXES_PATH = "/v1/indexes";
 export const LOG_PATH = "/v1/log";
 /** `POST` of a {@link SampleQuestion}: a {@link SampleLine} for each sampled execution. */
 export const SAMPLES_PATH = "/v1/samples";
+
+/** `GET`: {@link ContentionReport}. A server of an earlier release has nothing there. */
+export const CONTENTION_PATH = "/v1/contention";
 
 /** A proxy flushes lines of this type as they come. */
 export const LINES_TYPE = "application/x-ndjson";
@@ -134,6 +137,48 @@ export interface IndexFault {
   readonly items: number;
 }
 
+/** The tally of contention has two windows of this length: the present one and the one before. */
+export const CONTENTION_WINDOW_MS = 60_000;
+/** Most units in the tally. */
+export const MAX_CONTENDED_UNITS = 256;
+/** Most waits of a unit that are told one by one. */
+export const MAX_LAST_WAITS = 16;
+
+export interface ContentionReport {
+  /** Those that executions waited for longest first. */
+  readonly units: readonly ContendedUnit[];
+  /** More units were contended for than the tally keeps, so some are missing. */
+  readonly hasLeftOut: boolean;
+}
+
+/** A unit that somebody waited for, or that a location had an old version of, in the last two windows. */
+export interface ContendedUnit {
+  readonly unit: UnitId;
+  /** Requests that named it, since it is in the tally. */
+  readonly calls: number;
+  /** Executions that waited for it, how long all together, and at most. */
+  readonly waits: number;
+  readonly waitedMs: number;
+  readonly longestMs: number;
+  /** Requests whose location had an old version of it. */
+  readonly stale: number;
+  /** The locations that hold a read lease of it now. */
+  readonly leasedTo: readonly string[];
+  /** The last waits, the oldest first. */
+  readonly last: readonly UnitWait[];
+}
+
+export interface UnitWait {
+  readonly execution: ExecutionId;
+  /** The execution that held the unit when the wait began; null: not known. */
+  readonly behind: ExecutionId | null;
+  readonly handler: string | null;
+  readonly location: string | null;
+  readonly waitedMs: number;
+  /** By the wall clock of the server, in milliseconds since the epoch. */
+  readonly endedAtMs: number;
+}
+
 export interface LogQuestion {
   /** Most lines of those that are kept. */
   readonly lines: number;
@@ -205,5 +250,5 @@ export type SampleLine =
     }
   /** Executions that were to be sampled and could not be: what they read is not at the primary, or nobody took the lines. */
   | { readonly kind: "left-out"; readonly count: number }
-  /** No more lines come: another sampling has begun, or the server stops. */
+  /** No more lines come: too many take samples already, or the server stops. */
   | { readonly kind: "ended"; readonly reason: string };

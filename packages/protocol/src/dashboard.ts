@@ -1,7 +1,9 @@
 /**
- * The questions of the dashboard of `radical dev`, and the answers of its server: JSON below `/api/`, with the token of the run
- * in a header. The stream has a line for each {@link DashboardLine}.
+ * The questions of the dashboard, and the answers of its server: JSON below `/api/`, with the token of the run in a header. The
+ * stream has a line for each {@link DashboardLine}. The server is `radical dev`, or `radical dashboard` for a deployment: that one
+ * answers only questions that change nothing.
  */
+import type { CommitId, ExecutionId } from "./ids.ts";
 import type { Life } from "./life.ts";
 import type { HandlerPlan } from "./module-content.ts";
 import type { NamedTypes, Parameter, RecordTypes, ValueType } from "./value-type.ts";
@@ -21,6 +23,13 @@ export const DASHBOARD_DATA_PATH = "/api/data";
 /** `POST` of a {@link DataChange}: {@link DataChanged}. */
 export const DASHBOARD_WRITE_PATH = "/api/write";
 
+/** `GET`: a {@link ContentionReport} of the primary. */
+export const DASHBOARD_CONTENTION_PATH = "/api/contention";
+/** `GET`: {@link DashboardRecords}. */
+export const DASHBOARD_RECORDS_PATH = "/api/records";
+/** `POST` of a {@link ReplayQuestion}: {@link Replay}. */
+export const DASHBOARD_REPLAY_PATH = "/api/replay";
+
 /** Most lives that are kept. */
 export const MAX_KEPT_LIVES = 5_000;
 
@@ -30,6 +39,7 @@ export type DashboardLine = Life | DashboardState;
 export interface DashboardState {
   readonly v: 1;
   readonly kind: "state";
+  readonly source: DashboardSource;
   /** Of the application. Another one than before: {@link DashboardApp} is to be asked for again. */
   readonly module: string | null;
   readonly build: { readonly kind: "building" | "good" | "failed"; readonly words: string };
@@ -38,9 +48,24 @@ export interface DashboardState {
   readonly dropFollowups: boolean;
 }
 
+/** A deployment is shown, and nothing of it can be changed. */
+export type DashboardSource =
+  | { readonly kind: "dev" }
+  | {
+      readonly kind: "deployment";
+      readonly name: string;
+      /** Whether executions are recorded with the values that they read. */
+      readonly hasRecords: boolean;
+      /** The halves that are not heard now, in words. */
+      readonly lost: readonly string[];
+    };
+
 export interface DashboardLocation {
   readonly name: string;
-  readonly roundTripMs: number;
+  /** To the primary; null: not known. */
+  readonly roundTripMs: number | null;
+  /** Of the pieces of data between it and the primary. */
+  readonly lossPercent: number;
   /** It runs everything near storage: what an application without Radical does. */
   readonly isCentral: boolean;
   readonly isCut: boolean;
@@ -115,7 +140,7 @@ export type DataPage =
   | { readonly kind: "tables"; readonly tables: readonly { readonly name: string; readonly items: number }[] }
   | {
       readonly kind: "page";
-      readonly items: readonly { readonly key: string; readonly value: string; readonly commit: string | null }[];
+      readonly items: readonly { readonly key: string; readonly value: string; readonly commit: CommitId | null }[];
       /** Whether there are more after these. */
       readonly isMore: boolean;
     };
@@ -123,10 +148,71 @@ export type DataPage =
 export interface DataChange {
   readonly table: string;
   readonly key: string;
+  /** The version that the person has seen; null: the item was absent. With another one nothing is written. */
+  readonly expects: CommitId | null;
   /** JSON text; null: the item is deleted. */
   readonly value: string | null;
 }
 
-export interface DataChanged {
-  readonly written: boolean;
+export type DataChanged =
+  | { readonly kind: "written" }
+  /** Somebody has written since: the item as it is now; null: it is absent. */
+  | { readonly kind: "conflict"; readonly value: string | null; readonly commit: CommitId | null };
+
+export interface DashboardRecords {
+  /** The latest first. */
+  readonly records: readonly DashboardRecord[];
+  /** Executions that could not be recorded. */
+  readonly leftOut: number;
+}
+
+/** An execution that the primary has sampled with the values that it ran on. */
+export interface DashboardRecord {
+  readonly execution: ExecutionId;
+  readonly handler: string;
+  readonly location: string;
+  readonly module: string;
+  /** When the execution began, by the clock that its handler saw. */
+  readonly timeMs: number;
+  readonly path: string;
+  readonly commit: CommitId | null;
+}
+
+export interface ReplayQuestion {
+  readonly execution: string;
+  /** The build that it runs in: the one in which it was carried out, or the one that serves now. */
+  readonly build: "recorded" | "present";
+}
+
+/** A run of a recorded execution on the values that it read. Values are JSON text. */
+export interface Replay {
+  readonly module: string;
+  readonly args: string;
+  readonly caller: string | null;
+  readonly steps: readonly ReplayStep[];
+  readonly stepsLeftOut: number;
+  /** Result, abort or trap; null: the run did not end, for the reason. */
+  readonly outcome: string | null;
+  readonly reason: string | null;
+  readonly fuel: number | null;
+  /** In the present build: the differences from the recorded execution. */
+  readonly differences: readonly ReplayDifference[];
+}
+
+/** A call of a host function. */
+export interface ReplayStep {
+  readonly kind: "get" | "has" | "scan" | "count" | "write" | "caller" | "now" | "draw" | "log" | "abort";
+  /** An item, a range in words, a place in the source, or the level of a line. */
+  readonly subject: string;
+  /** The version of the item that it read; null: none, or the run has written the item before. */
+  readonly version: CommitId | null;
+  readonly value: string;
+}
+
+export interface ReplayDifference {
+  /** `result.posts[3].text`, or the item with the path in it: `posts/1: likes`. */
+  readonly path: string;
+  /** Null: it was, or is, not there. */
+  readonly was: string | null;
+  readonly is: string | null;
 }

@@ -4,7 +4,7 @@
  */
 import type { CommitId, ExecutionId, UnitId } from "./ids.ts";
 
-/** `POST` of a {@link LivesQuestion}: lives of the primary from now on, each as a line. While nobody asks, nothing is kept. */
+/** `POST` of a {@link LivesQuestion}: lives of the primary from now on, each as a {@link LifeLine}. While nobody asks, nothing is kept. */
 export const LIVES_PATH = "/v1/lives";
 
 export interface LivesQuestion {
@@ -73,6 +73,9 @@ export interface Life {
   /** Of the last run here; null: only the other side knows it. */
   readonly fuel: number | null;
 }
+
+/** A line of the primary's answer. Under load some executions are left out: their number comes before the next life. */
+export type LifeLine = Life | { readonly kind: "left-out"; readonly count: number };
 
 export const MAX_SPANS = 24;
 export const MAX_UNITS = 32;

@@ -564,7 +564,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a sample is told before its writes are durable",
     within: 100,
-    edits: [after("sample-taken", `if (sampled !== null) this.#effects.push(sampled);`)],
+    edits: [after("sample-taken", `this.#effects.push(...sampled);`)],
   },
   {
     name: "a sample has the primary's version of an own write that is not applied yet",

@@ -505,7 +505,7 @@ export class Server {
 
   /** An operator asks for samples, for as long as this server lives. */
   sample(sampling: Sampling): void {
-    this.#whileServing(({ driver }) => driver.tell({ kind: "sampling", sampling }));
+    this.#whileServing(({ driver }) => driver.tell({ kind: "sampling", samplings: [sampling] }));
   }
 
   #whileServing(act: (serving: NonNullable<Life["serving"]>, life: Life) => void): void {
@@ -642,7 +642,7 @@ export class Server {
         note(name);
       },
       updated: () => {},
-      sampled: (sample) => {
+      sampled: (_, sample) => {
         if (sample === null) return counts.add("sample left out");
         counts.add(`sample of ${sample.path}`);
         sampled(sample);

@@ -30,6 +30,7 @@ import {
 import { Draws } from "./draws.ts";
 import { Guest, type HostCalls } from "./guest.ts";
 import { LoggedLines } from "./logged-lines.ts";
+import type { RunStep } from "./run-step.ts";
 import { scryptHash } from "./scrypt.ts";
 import { ownIn, type WalkedRow } from "./spans.ts";
 import { assertionTrap, tidy, trapOf } from "./traps.ts";
@@ -46,6 +47,8 @@ export interface Invocation {
    * elsewhere, draws the same. Default: the same site.
    */
   readonly drawSite?: (site: string) => string;
+  /** Told each step of the run, before the handler goes on. Left out: nobody watches. */
+  readonly watch?: (step: RunStep) => void;
 }
 
 /** What the items are, for one run. Each method may end the run by calling `Execution.stop`. */
@@ -96,6 +99,7 @@ export class Execution<Stop> implements HostCalls {
   readonly #limits: Limits;
   readonly #items: Items<Stop>;
   readonly #draws: Draws;
+  readonly #watch: Invocation["watch"];
   /** The units of all accesses while they are fewer than an execution may touch: hardly any has more. */
   readonly #accessed: UnitId[] = [];
   /** Those of more, each once. */
@@ -116,6 +120,7 @@ export class Execution<Stop> implements HostCalls {
     this.#invocation = invocation;
     this.#limits = limits;
     this.#items = items;
+    this.#watch = invocation.watch;
     this.#draws = new Draws(invocation.environment.seed, invocation.drawSite);
   }
 
@@ -188,7 +193,9 @@ export class Execution<Stop> implements HostCalls {
   }
 
   get(table: number, key: number): number {
-    this.#held = this.#value(this.#access(table, key));
+    const unit = this.#access(table, key);
+    const value = (this.#held = this.#value(unit));
+    this.#watch?.({ kind: "get", unit, value, isOwn: this.writes.has(unit) });
     return this.#held === null ? -1 : this.#held.length;
   }
 
@@ -198,11 +205,19 @@ export class Execution<Stop> implements HostCalls {
   }
 
   has(table: number, key: number): number {
-    return this.#value(this.#access(table, key)) === null ? 0 : 1;
+    const unit = this.#access(table, key);
+    const isThere = this.#value(unit) !== null;
+    this.#watch?.({ kind: "has", unit, isThere, isOwn: this.writes.has(unit) });
+    return isThere ? 1 : 0;
   }
 
   scan(table: number, lo: number, hi: number, limit: number, reversed: number): number {
-    const rows = this.#scan(this.#interval(table, lo, hi), limit, reversed !== 0, true);
+    const interval = this.#interval(table, lo, hi);
+    const rows = this.#scan(interval, limit, reversed !== 0, true);
+    if (interval !== null) {
+      const unit = spanId({ ...interval, kind: "rows" });
+      this.#watch?.({ kind: "scan", unit, keys: rows.map(({ key }) => key) });
+    }
     const size = rows.reduce((sum, { value }) => sum + value.length, 0);
     // They are outside of the instance's memory, into which they will not fit.
     if (size > this.#limits.memoryPages * PAGE_BYTES)
@@ -216,12 +231,14 @@ export class Execution<Stop> implements HostCalls {
   count(table: number, lo: number, hi: number): bigint {
     const interval = this.#interval(table, lo, hi);
     if (interval === null) return 0n;
-    this.#touch(spanId({ ...interval, kind: "count" }));
+    const unit = spanId({ ...interval, kind: "count" });
+    this.#touch(unit);
     let count = this.#items.count(interval, this);
     for (const [key, value] of ownIn(interval, this.writes)) {
       const isStored = this.#items.read(this.#item(interval, key), this) !== null;
       count += Number(value !== null) - Number(isStored);
     }
+    this.#watch?.({ kind: "count", unit, count });
     return BigInt(count);
   }
 
@@ -238,20 +255,29 @@ export class Execution<Stop> implements HostCalls {
 
   caller(): number {
     const { caller } = this.#invocation.environment;
+    this.#watch?.({ kind: "caller", caller });
     this.#held = caller === null ? null : utf8ToBytes(caller);
     return this.#held?.length ?? -1;
   }
 
   now(): bigint {
-    return BigInt(this.#invocation.environment.timeMs);
+    const { timeMs } = this.#invocation.environment;
+    this.#watch?.({ kind: "now", timeMs });
+    return BigInt(timeMs);
   }
 
   random(site: number): number {
-    return this.#draws.number(this.#text(site));
+    const place = this.#text(site);
+    const drawn = this.#draws.number(place);
+    this.#watch?.({ kind: "draw", site: place, drawn: String(drawn) });
+    return drawn;
   }
 
   uuid(site: number, destination: number): void {
-    this.#copyIn(destination, utf8ToBytes(this.#draws.uuid(this.#text(site))));
+    const place = this.#text(site);
+    const drawn = this.#draws.uuid(place);
+    this.#watch?.({ kind: "draw", site: place, drawn });
+    this.#copyIn(destination, utf8ToBytes(drawn));
   }
 
   log(level: number, pointer: number, length: number): void {
@@ -260,13 +286,24 @@ export class Execution<Stop> implements HostCalls {
     this.#logged ??= new LoggedLines();
     // All of it was paid for; no more than what is kept is read.
     this.#logged.add(name, length >>> 1, (units) => this.#guest.utf16(pointer, 2 * units) ?? this.#outside());
+    if (this.#watch !== undefined) {
+      const line = this.#logged.all.at(-1);
+      if (line !== undefined) this.#watch({ kind: "log", ...line });
+    }
   }
 
   abort(status: number, code: number, message: number): void {
     if (status < 400 || status > 599) {
       this.#trap("assertion_failed", `abort with status ${status}: a status is 400 to 599`);
     }
-    this.#end({ kind: "abort", status, code: tidy(this.#text(code)), message: tidy(this.#text(message)) });
+    const aborted = {
+      kind: "abort",
+      status,
+      code: tidy(this.#text(code)),
+      message: tidy(this.#text(message)),
+    } as const;
+    this.#watch?.(aborted);
+    this.#end(aborted);
   }
 
   overflow(file: number, line: number, column: number): void {
@@ -411,6 +448,7 @@ export class Execution<Stop> implements HostCalls {
       this.#trap("out_of_memory", `the handler wrote more than ${MAX_WRITTEN_BYTES} bytes`);
     }
     this.writes.set(unit, value);
+    this.#watch?.({ kind: "write", unit, value });
   }
 
   #text(pointer: number): string {

@@ -2,6 +2,7 @@ export type { Invocation } from "./execution.ts";
 export { metered } from "./metering/meter.ts";
 export { abiOf, compileModule, faultOf, moduleHash, type HandlerModule } from "./module.ts";
 export { atLeast, type Pace } from "./pace.ts";
+export type { RunStep } from "./run-step.ts";
 export {
   deriveAccessSet,
   recordHandler,

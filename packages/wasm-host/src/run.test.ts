@@ -10,6 +10,7 @@ import {
   type CompletedRun,
   type HandlerRun,
 } from "./run.ts";
+import type { RunStep } from "./run-step.ts";
 import type { Snapshot } from "./spans.ts";
 import { contentOf, programs } from "./testing/programs.ts";
 
@@ -101,6 +102,37 @@ describe("host functions", () => {
   test("arguments and result", () => {
     const bytes = Uint8Array.from({ length: 1000 }, (_, index) => index & 0xff);
     expect(outcomeOf(run("echo", {}, bytes))).toEqual({ kind: "result", value: bytes });
+  });
+
+  test("somebody who watches a run is told each step, in its order, and the run is the same", () => {
+    const stepsOf = (handler: string, items: Readonly<Record<string, number | null>>): readonly RunStep[] => {
+      const steps: RunStep[] = [];
+      const values: Snapshot = (wanted) => snapshot(items)(wanted) ?? everythingAbsent();
+      const watched = record(module, { ...invoke(handler), watch: (step) => steps.push(step) }, values);
+      expect(watched).toEqual(run(handler, items));
+      return steps;
+    };
+    const a = unit("t/a");
+    expect(stepsOf("readThenWrite", { "t/a": 4 })).toEqual([
+      { kind: "get", unit: a, value: Uint8Array.of(4), isOwn: false },
+      { kind: "write", unit: a, value: Uint8Array.of(5) },
+      { kind: "get", unit: a, value: Uint8Array.of(5), isOwn: true },
+    ]);
+    expect(stepsOf("exists", { "t/a": 1 })).toEqual([
+      { kind: "has", unit: a, isThere: true, isOwn: false },
+      { kind: "has", unit: unit("t/b"), isThere: false, isOwn: false },
+    ]);
+    expect(stepsOf("refuse", {})).toEqual([
+      { kind: "write", unit: a, value: Uint8Array.of(1) },
+      { kind: "abort", status: 409, code: "taken", message: "gone 𝄞" },
+    ]);
+    expect(stepsOf("time", {})).toEqual([{ kind: "now", timeMs: 1_700_000_000_123 }]);
+    expect(stepsOf("draws", {}).map((step) => step.kind === "draw" && step.site)).toEqual([
+      "a.ts:1:2",
+      "é",
+      "a.ts:1:2",
+      "a.ts:1:2",
+    ]);
   });
 
   test("a handler without a result answers null", () => {

@@ -12,7 +12,7 @@ const ENTRY = "data.ts";
 /** The handlers of each, from the file of the SDK with its name. */
 const HANDLERS = {
   /** Writes items. */
-  data: ["write"],
+  data: ["write", "edit"],
   /** Compares items with the entries of their indexes. */
   check: ["rows", "read", "correct"],
 } as const;

@@ -5,9 +5,10 @@
 import { stat } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type BuildFailure, type BuildOptions, type Plugin, build, formatMessages } from "esbuild";
+import { type BuildFailure, type BuildOptions, type Plugin, formatMessages } from "esbuild";
 import { CommandError, messageOf } from "../command-error.ts";
 import { FROM_SOURCE, WORKER_OPTIONS } from "./bundle.ts";
+import { build } from "./esbuild.ts";
 import { WORKER_MODULE } from "./worker-types.ts";
 
 export interface BundledEntry {

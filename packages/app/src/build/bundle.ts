@@ -2,7 +2,8 @@
 import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type BuildOptions, build } from "esbuild";
+import type { BuildOptions } from "esbuild";
+import { build } from "./esbuild.ts";
 
 /** In a checkout the packages run from their sources; published, from what was compiled. */
 export const FROM_SOURCE = import.meta.url.endsWith(".ts");

@@ -7,7 +7,7 @@
  * key: the primary must see a call with a key, and read leases answer without the primary.
  */
 import { type HandlerManifest, hasBlobs, type Manifest, OBJECT_ID, objectMethod } from "@radical/protocol";
-import { transform } from "esbuild";
+import { transform } from "./esbuild.ts";
 import { BLOB_CLIENT, BLOB_METHODS, BLOB_RECORD } from "./blob-client.ts";
 import { LIVE_CLIENT } from "./live-client.ts";
 import { descriptionOf, docComment, generateTypes, propertyName } from "./typescript-types.ts";

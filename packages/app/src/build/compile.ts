@@ -1,12 +1,11 @@
 /**
- * Runs the analyzer in a thread, with the files of the SDK and of AssemblyScript's library that it compiles against.
- * Only the thread loads the compiler, which takes a second.
+ * Runs the analyzer in a place of its own, with the files of the SDK and of AssemblyScript's library that it compiles
+ * against. Only that place loads the compiler, which takes a second.
  */
 import { readFile, readdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, posix, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Worker } from "node:worker_threads";
 import type {
   Analysis,
   BuildInput,
@@ -17,6 +16,7 @@ import type {
   Transformation,
 } from "@radical/analyzer";
 import { CommandError } from "../command-error.ts";
+import { type CompilerPlace, threadPlace } from "./compiler-place.ts";
 
 /** What has a text with code frames: diagnostics, also the reasons of the handlers that are recorded, and explanations. */
 export type Framed = Diagnostic | Transformation | Explanation;
@@ -31,7 +31,7 @@ export type AnalysisReport = Analysis & WithFrames;
 
 export type Compilation = BuildResult & WithFrames;
 
-/** What the thread is told first. */
+/** What the compiler is told first. */
 export interface CompilerLibrary extends Pick<BuildInput, "sdk" | "stdlib"> {
   /** Whether the frames have ANSI colours. */
   readonly colours: boolean;
@@ -42,6 +42,8 @@ export interface CompilerOptions {
   readonly colours: boolean;
   /** Default false; whether it makes builds as long as the process lives, so that the later ones count. */
   readonly isKept?: boolean;
+  /** Default: a thread. */
+  readonly place?: () => CompilerPlace;
 }
 
 export type CompileQuestion = Pick<
@@ -49,7 +51,7 @@ export type CompileQuestion = Pick<
   "sources" | "handlerFiles" | "optimize" | "explain" | "emitIr" | "modules" | "log" | "rewritten"
 >;
 
-/** What the thread is asked for: an application, or a program of `radical data`. */
+/** What the compiler is asked for: an application, or a program of `radical data`. */
 export type ThreadQuestion = CompileQuestion | DataProgram;
 
 export type CompileAnswer =
@@ -69,23 +71,22 @@ export interface Compiler {
   close(): Promise<void>;
 }
 
-export async function startCompiler({ colours, isKept = false }: CompilerOptions): Promise<Compiler> {
-  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
-  const thread = new Worker(new URL(`./compile.worker.${extension}`, import.meta.url));
-  // It ends with its process; only `compile` waits for it.
-  thread.unref();
+export async function startCompiler({
+  colours,
+  isKept = false,
+  place: placeOf = threadPlace,
+}: CompilerOptions): Promise<Compiler> {
+  const place = placeOf();
   let waiting: {
     readonly answer: (answer: CompileAnswer) => void;
     readonly reject: (reason: unknown) => void;
   } | null = null;
   let ended: Error | null = null;
-  const end = (reason: Error): void => {
+  place.onAnswer((answer) => waiting?.answer(answer));
+  place.onEnd((reason) => {
     ended ??= reason;
     waiting?.reject(ended);
-  };
-  thread.on("message", (answer: CompileAnswer) => waiting?.answer(answer));
-  thread.on("error", end);
-  thread.on("exit", () => end(new Error("the compiler's thread has ended")));
+  });
 
   const ask = async <Kind extends CompileAnswer["kind"]>(
     question: ThreadQuestion,
@@ -93,7 +94,8 @@ export async function startCompiler({ colours, isKept = false }: CompilerOptions
     onAnalyzed?: (analysis: AnalysisReport) => void,
   ): Promise<CompileAnswer & { kind: Kind }> => {
     if (ended !== null) throw ended;
-    thread.ref();
+    // It ends with its process; only a question waits for it.
+    place.hold(true);
     try {
       return await new Promise((resolve, reject) => {
         const answer = (given: CompileAnswer): void => {
@@ -102,32 +104,30 @@ export async function startCompiler({ colours, isKept = false }: CompilerOptions
           else if (given.kind === "crashed") reject(crashed(given.stack));
         };
         waiting = { answer, reject };
-        thread.postMessage(question);
+        place.post(question);
       });
     } finally {
       waiting = null;
-      thread.unref();
+      place.hold(false);
     }
   };
 
-  // The thread loads the compiler meanwhile.
+  // The compiler is loaded meanwhile.
   const [sdk, stdlib] = await Promise.all([
     readTree(packageFolder("@radical/sdk", "assembly")),
     readTree(
-      extension === "js"
+      import.meta.url.endsWith(".js")
         ? fileURLToPath(new URL("../compiler/std", import.meta.url))
         : packageFolder("assemblyscript", "std/assembly"),
     ),
   ]);
   const library: CompilerLibrary = { sdk: [...sdk].map(([path, text]) => ({ path, text })), stdlib, colours, isKept };
-  thread.postMessage(library);
+  place.post(library);
 
   return {
     compile: async (question, onAnalyzed) => (await ask(question, "compiled", onAnalyzed)).compilation,
     dataProgram: async (program) => (await ask(program, "data-program")).wasm,
-    close: async () => {
-      await thread.terminate();
-    },
+    close: () => place.end(),
   };
 }
 
@@ -135,7 +135,7 @@ function crashed(stack: string): CommandError {
   return new CommandError(
     "compiler_crashed",
     `the compiler failed: ${stack}`,
-    "this is a fault of Radical: please report it with your handlers",
+    "This is a fault of Radical. Please report it. with your handlers",
   );
 }
 

@@ -1,6 +1,6 @@
-/** The thread that compiles: the compiler is synchronous and busy for up to a second. */
+/** The thread or process that compiles: the compiler is synchronous and busy for up to a second. */
 import { on } from "node:events";
-import { enableCompileCache } from "node:module";
+import { enableCompileCache, flushCompileCache } from "node:module";
 import process from "node:process";
 import { setFlagsFromString } from "node:v8";
 import { parentPort } from "node:worker_threads";
@@ -9,10 +9,10 @@ import type { Analysis, BuildInput, Explanation } from "@radical/analyzer";
 import type { CompileAnswer, CompilerLibrary, Framed, Frames, ThreadQuestion } from "./compile.ts";
 import { scriptOf } from "./kept-code.ts";
 
-const port = parentPort;
-if (port === null) throw new Error("this module runs in a thread of its own");
 // They may come while the compiler is loaded.
-const messages = on(port, "message");
+const messages = parentPort === null ? on(process, "message") : on(parentPort, "message");
+// A process ends with the one that it compiles for.
+process.once("disconnect", () => process.exit());
 
 // What V8 made of JavaScript is kept for the next process, where Node keeps such things.
 enableCompileCache();
@@ -49,7 +49,10 @@ function optimizeWasm(isOn: boolean): void {
 }
 
 function answerTo(question: ThreadQuestion): void {
-  const answer = (given: CompileAnswer): void => port!.postMessage(given);
+  const answer = (given: CompileAnswer): void => {
+    if (parentPort === null) process.send!(given);
+    else parentPort.postMessage(given);
+  };
   if (typeof question === "string") {
     answer({ kind: "data-program", wasm: compileDataProgram(library, question) });
     return;
@@ -64,8 +67,10 @@ function answerTo(question: ThreadQuestion): void {
   });
   built.then(
     (result) => {
-      // All that a build needs has run. At once: whoever gets the answer may end the thread.
+      // All that a build needs has run. At once: whoever gets the answer may end this place.
       if (result.ok) keepCode();
+      // It ends by a signal, at which Node keeps nothing.
+      if (parentPort === null) flushCompileCache();
       answer({ kind: "compiled", compilation: { ...result, frames: framesOf(result, input) } });
     },
     (error: unknown) => {

@@ -1,11 +1,12 @@
 /** `radical replay`: recorded executions in the build of the sources as they are; what is different fails it, for CI. */
 import { readFile } from "node:fs/promises";
 import { text as textOf } from "node:stream/consumers";
-import { isSpan, type LoggedLine, spanOf, terminalText, type UnitId } from "@radical/protocol";
+import { type LoggedLine, terminalText } from "@radical/protocol";
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
 import { buildApp, framesOf, startCompiler, loadProject, counted } from "@radical/app";
 import { CommandError, EXIT_FAILED, EXIT_USAGE, messageOf } from "@radical/app/command-error";
 import { type ChangedField, changedFields } from "../replay/changed-fields.ts";
+import { outcomeFields, readWords } from "../replay/difference-fields.ts";
 import type { Difference } from "../replay/differences.ts";
 import { type Recorded, recordOfLine, RecordProblem } from "../replay/record-line.ts";
 import { type DifferingExecution, isSame, type LoggingExecution, logsOther, replay } from "../replay/replay.ts";
@@ -202,11 +203,7 @@ function words(difference: Difference): readonly string[] {
 
 /** Outcomes of one kind by their fields, others whole. */
 function outcomeWords(was: string, is: string): readonly string[] {
-  const fields = changedFields("", was, is);
-  const { kind } = JSON.parse(was) as { readonly kind: string };
-  const isWhole = fields?.some(({ path }) => path === "kind" || path === "cbor");
-  const named = (path: string): string => (kind === "result" ? path.replace("value", "result") : `${kind}.${path}`);
-  return fieldLines(isWhole === true ? null : fields, named) ?? [`outcome: ${change(was, is)}`];
+  return fieldLines(outcomeFields(was, is), (path) => path) ?? [`outcome: ${change(was, is)}`];
 }
 
 function fieldLines(fields: readonly ChangedField[] | null, named: (path: string) => string): readonly string[] | null {
@@ -225,14 +222,6 @@ function change(was: string, is: string): string {
   while (same < was.length && was[same] === is[same]) same++;
   const from = Math.max(0, same - SAME_SHOWN);
   return [was, is].map((text) => (from === 0 ? "" : "…") + shortened(text.slice(from))).join(" → ");
-}
-
-function readWords(unit: UnitId): string {
-  const span = isSpan(unit) ? spanOf(unit) : null;
-  if (span === null) return unit;
-  const [from, to] = [span.lo, span.hi].map((bound) => JSON.stringify(bound));
-  const end = span.hi === "" ? "the end" : to;
-  return `${span.kind === "rows" ? "the rows" : "the number of rows"} of ${span.table} from ${from} to ${end}`;
 }
 
 function shortened(text: string): string {

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { openItems } from "@radical/lvi-server";
 import {
+  type CommitId,
   type DataChange,
   type DataChanged,
   type DataPage,
@@ -12,11 +13,16 @@ import {
 } from "@radical/protocol";
 import { CommandError, messageOf } from "@radical/app/command-error";
 import type { DataServer } from "../data/data-server.ts";
+import { editItem } from "../data/edit-item.ts";
 import { ItemProblem, itemOf, itemToJson, parseJson } from "@radical/app";
 import { valueOf } from "../data/data-work.ts";
-import { writeItems } from "../data/write-items.ts";
 
 const PAGE = 100;
+
+interface Stored {
+  readonly value: Uint8Array | null;
+  readonly commit: CommitId | null;
+}
 
 export interface DashboardDataPorts {
   readonly stateFolder: string;
@@ -45,7 +51,7 @@ export class DashboardData {
         return { kind: "tables", tables: Array.from(counts, ([name, items]) => ({ name, items })) };
       }
       const { table, prefix, after } = question;
-      const items: { key: string; value: string; commit: string }[] = [];
+      const items: { key: string; value: string; commit: CommitId }[] = [];
       for await (const { unit, value, commitId } of reader.items(table)) {
         const { key } = splitUnit(unit);
         if (!key.startsWith(prefix) || (after !== null && Buffer.compare(Buffer.from(key), Buffer.from(after)) <= 0))
@@ -59,8 +65,8 @@ export class DashboardData {
     }
   }
 
-  /** By an execution, as `radical data put` and `delete` do: all caches hear of it. */
-  async write({ table, key, value }: DataChange, { tables, records }: Manifest): Promise<DataChanged> {
+  /** By an execution, so that all caches hear of it. It compares the item with the version that the person has seen. */
+  async write({ table, key, value, expects }: DataChange, { tables, records }: Manifest): Promise<DataChanged> {
     let bytes: Uint8Array | null;
     try {
       bytes = value === null ? null : itemOf(table, key, parseJson(value), { tables, records }).value;
@@ -71,7 +77,25 @@ export class DashboardData {
         throw new CommandError("invalid_items", `the item ${messageOf(error)}`, "nothing was written");
       throw error;
     }
-    const written = await writeItems(this.#ports.server(), await this.#ports.program(), [{ table, key, value: bytes }]);
-    return { written: written > 0 };
+    const seen = await this.#stored(table, key);
+    if (seen.commit !== expects) return conflict(table, key, seen);
+    const edit = { table, key, expected: seen.value, value: bytes };
+    if (await editItem(this.#ports.server(), await this.#ports.program(), edit)) return { kind: "written" };
+    return conflict(table, key, await this.#stored(table, key));
   }
+
+  async #stored(table: string, key: string): Promise<Stored> {
+    const reader = await openItems({ kind: "sqlite", file: join(this.#ports.stateFolder, "data.sqlite") });
+    try {
+      const item = await reader.item(table, key);
+      return { value: item?.value ?? null, commit: item?.commitId ?? null };
+    } finally {
+      await reader.close();
+    }
+  }
+}
+
+function conflict(table: string, key: string, { value, commit }: Stored): DataChanged {
+  const text = value === null ? null : valueOf(itemToJson({ table, key, value }));
+  return { kind: "conflict", value: text, commit };
 }

@@ -1,5 +1,11 @@
 /** The questions of the dashboard's page, checked. Each throws a CommandError. */
-import type { DashboardCalls, DataChange, DataQuestion } from "@radical/protocol";
+import {
+  type DashboardCalls,
+  type DataChange,
+  type DataQuestion,
+  isCommitId,
+  type ReplayQuestion,
+} from "@radical/protocol";
 import { CommandError } from "@radical/app/command-error";
 
 const MAX_SENDS = 32;
@@ -28,9 +34,18 @@ export function readDataQuestion(json: unknown): DataQuestion {
 }
 
 export function readDataChange(json: unknown): DataChange {
-  const { table, key, value } = fieldsOf(json);
+  const { table, key, value, expects } = fieldsOf(json);
   if (typeof table !== "string" || typeof key !== "string") throw wrong("table and key must be text");
-  return { table, key, value: textOrNull(value, "value") };
+  const version = textOrNull(expects, "expects");
+  if (version !== null && !isCommitId(version)) throw wrong("expects must be a version or null");
+  return { table, key, value: textOrNull(value, "value"), expects: version };
+}
+
+export function readReplayQuestion(json: unknown): ReplayQuestion {
+  const { execution, build } = fieldsOf(json);
+  if (typeof execution !== "string") throw wrong("execution must be text");
+  if (build !== "recorded" && build !== "present") throw wrong("build must be recorded or present");
+  return { execution, build };
 }
 
 function fieldsOf(json: unknown): Readonly<Record<string, unknown>> {

@@ -1,6 +1,6 @@
 /**
- * The dashboard of `radical dev`: static files, and what its page asks, on an origin of its own. On the origin of the application
- * any script of that could switch faults and edit data.
+ * The dashboard of `radical dev` and of `radical dashboard`: static files, and what its page asks, on an origin of its own. On the
+ * origin of the application any script of that could switch faults and edit data.
  *
  * Pages of the web can send requests here too. Each request must name this very host and port. One that a page of another
  * origin has made is refused. Each question below `/api/` needs the token of this run, which the page has in the
@@ -13,25 +13,32 @@ import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LineStream } from "@radical/lvi-server";
 import {
+  type ContentionReport,
   DASHBOARD_APP_PATH,
   DASHBOARD_CALL_PATH,
+  DASHBOARD_CONTENTION_PATH,
   DASHBOARD_DATA_PATH,
   DASHBOARD_FAULTS_PATH,
+  DASHBOARD_RECORDS_PATH,
+  DASHBOARD_REPLAY_PATH,
   DASHBOARD_STREAM_PATH,
   DASHBOARD_TOKEN_HEADER,
   DASHBOARD_WRITE_PATH,
   type DashboardApp,
   type DashboardCalled,
   type DashboardCalls,
+  type DashboardRecords,
   type DashboardState,
   type DataChange,
   type DataChanged,
   type DataPage,
   type DataQuestion,
   errorBody,
+  type Replay,
+  type ReplayQuestion,
 } from "@radical/protocol";
 import { CommandError, messageOf } from "@radical/app/command-error";
-import { readCalls, readDataChange, readDataQuestion } from "./dashboard-questions.ts";
+import { readCalls, readDataChange, readDataQuestion, readReplayQuestion } from "./dashboard-questions.ts";
 import { jsonOf } from "./json-body.ts";
 import type { LifeRing } from "./life-ring.ts";
 
@@ -41,7 +48,15 @@ export interface DashboardOptions {
   readonly state: () => DashboardState;
   /** Calls after each change of the state. Returns how to stop. */
   readonly onState: (changed: () => void) => () => void;
-  /** Each throws a CommandError, also while nothing serves. */
+  /** Each of these throws a CommandError, also while nothing serves. */
+  readonly contention: () => Promise<ContentionReport>;
+  readonly records: () => DashboardRecords;
+  readonly replay: (question: ReplayQuestion) => Promise<Replay>;
+  /** Null: the page shows a deployment, of which it changes nothing. */
+  readonly dev: DashboardOfDev | null;
+}
+
+export interface DashboardOfDev {
   readonly app: () => Promise<DashboardApp>;
   readonly changeFaults: (change: unknown) => Promise<unknown>;
   readonly call: (calls: DashboardCalls) => Promise<DashboardCalled>;
@@ -96,7 +111,7 @@ export function answerDashboard(
 
 function failure(error: unknown): Answer {
   if (error instanceof CommandError) return { status: 400, body: errorBody(error.code, error.message, error.hint) };
-  return { status: 500, body: errorBody("internal_error", messageOf(error), "see the log of radical dev") };
+  return { status: 500, body: errorBody("internal_error", messageOf(error), "See the terminal of the command.") };
 }
 
 /** Null: it goes on. */
@@ -108,34 +123,42 @@ async function answerTo(
 ): Promise<Answer | null> {
   const refusal = refusalOf(port, request);
   if (refusal !== null)
-    return { status: 403, body: errorBody("not_local", refusal, "Open the address that radical dev prints.") };
+    return { status: 403, body: errorBody("not_local", refusal, "Open the address that the command prints.") };
   const path = (request.url ?? "").replace(/\?.*$/, "");
   if (!path.startsWith("/api/")) return staticFile(path, request.method ?? "");
   if (!hasToken(options.token, request)) {
-    const message = "the request has not the token of this run of radical dev";
-    return { status: 401, body: errorBody("wrong_token", message, "Open the address that radical dev prints now.") };
+    const message = "the request has not the token of this run";
+    return { status: 401, body: errorBody("wrong_token", message, "Open the address that the command prints now.") };
   }
   if (path === DASHBOARD_STREAM_PATH && request.method === "GET") {
     stream(options, response);
     return null;
   }
-  if (path === DASHBOARD_APP_PATH && request.method === "GET") return json(await options.app());
+  const { dev } = options;
+  if (request.method === "GET") {
+    if (path === DASHBOARD_CONTENTION_PATH) return json(await options.contention());
+    if (path === DASHBOARD_RECORDS_PATH) return json(options.records());
+    if (path === DASHBOARD_APP_PATH && dev !== null) return json(await dev.app());
+  }
   if (request.method !== "POST" || request.headers["content-type"]?.split(";")[0] !== "application/json")
     return {
       status: 405,
       body: errorBody("method_not_allowed", "POST of JSON", "Send content-type: application/json."),
     };
+  const nothing = { status: 404, body: errorBody("not_found", "There is nothing here.", "See docs/dashboard.md.") };
+  if (path === DASHBOARD_REPLAY_PATH) return json(await options.replay(readReplayQuestion(await jsonOf(request))));
+  if (dev === null) return nothing;
   switch (path) {
     case DASHBOARD_FAULTS_PATH:
-      return json(await options.changeFaults(await jsonOf(request)));
+      return json(await dev.changeFaults(await jsonOf(request)));
     case DASHBOARD_CALL_PATH:
-      return json(await options.call(readCalls(await jsonOf(request))));
+      return json(await dev.call(readCalls(await jsonOf(request))));
     case DASHBOARD_DATA_PATH:
-      return json(await options.data(readDataQuestion(await jsonOf(request))));
+      return json(await dev.data(readDataQuestion(await jsonOf(request))));
     case DASHBOARD_WRITE_PATH:
-      return json(await options.write(readDataChange(await jsonOf(request))));
+      return json(await dev.write(readDataChange(await jsonOf(request))));
     default:
-      return { status: 404, body: errorBody("not_found", "there is nothing here", "See docs/dashboard.md.") };
+      return nothing;
   }
 }
 

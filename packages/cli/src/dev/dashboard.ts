@@ -5,20 +5,23 @@ import { join } from "node:path";
 import {
   API_PATH,
   callPath,
+  type ContentionReport,
   type DashboardApp,
   type DashboardCalled,
   type DashboardCalls,
   type DashboardHandler,
+  type DashboardRecords,
   type DashboardState,
   type HandlerManifest,
   objectMethod,
 } from "@radical/protocol";
 import type { AppBuild, Compilation, Location } from "@radical/app";
 import { CommandError, messageOf } from "@radical/app/command-error";
-import { type Faults, readFaultChange, LOCATION_HEADER } from "@radical/local";
+import { type Faults, LOCATION_HEADER, NO_FAULTS, readFaultChange } from "@radical/local";
 import type { BuildState } from "./build-state.ts";
 import type { Control } from "./control-server.ts";
 import type { DashboardData } from "./dashboard-data.ts";
+import type { DashboardReplays } from "./dashboard-replays.ts";
 import type { DashboardOptions } from "./dashboard-server.ts";
 import { CENTRAL } from "./dev-options.ts";
 import type { LifeRing } from "./life-ring.ts";
@@ -41,6 +44,9 @@ export interface DashboardPorts {
   /** Origin of the application; null: it serves nowhere yet. */
   readonly url: () => string | null;
   readonly data: DashboardData;
+  readonly replays: DashboardReplays;
+  readonly records: () => DashboardRecords;
+  readonly contention: () => Promise<ContentionReport>;
 }
 
 export class Dashboard {
@@ -60,7 +66,7 @@ export class Dashboard {
 
   /** The needs of its server. */
   get options(): DashboardOptions {
-    const { lives, data } = this.#ports;
+    const { lives, data, replays, records, contention } = this.#ports;
     return {
       token: this.token,
       lives,
@@ -69,11 +75,16 @@ export class Dashboard {
         this.#watchers.add(changed);
         return () => this.#watchers.delete(changed);
       },
-      app: () => this.#app(),
-      changeFaults: (change) => this.#changeFaults(change),
-      call: (calls) => this.#call(calls),
-      data: (question) => data.page(question, this.#served.manifest),
-      write: (change) => data.write(change, this.#served.manifest),
+      contention,
+      records,
+      replay: (question) => replays.replay(question),
+      dev: {
+        app: () => this.#app(),
+        changeFaults: (change) => this.#changeFaults(change),
+        call: (calls) => this.#call(calls),
+        data: (question) => data.page(question, this.#served.manifest),
+        write: (change) => data.write(change, this.#served.manifest),
+      },
     };
   }
 
@@ -126,16 +137,18 @@ export class Dashboard {
 
   get #state(): DashboardState {
     const { locations, central, control, app, build } = this.#ports;
-    const faults: Faults = control()?.faults() ?? { primaryDown: false, partitioned: [], dropFollowups: false };
+    const faults: Faults = control()?.faults() ?? NO_FAULTS;
     const state = build();
     return {
       v: 1,
       kind: "state",
+      source: { kind: "dev" },
       module: app()?.manifest.module ?? null,
       build: { kind: state.kind, words: state.kind === "failed" ? state.words : "" },
-      locations: locations.map(({ name, roundTripMs }) => ({
+      locations: locations.map(({ name, roundTripMs, lossPercent = 0 }) => ({
         name,
-        roundTripMs,
+        roundTripMs: faults.distances[name]?.roundTripMs ?? roundTripMs,
+        lossPercent: faults.distances[name]?.lossPercent ?? lossPercent,
         isCentral: central && name === CENTRAL,
         isCut: faults.partitioned.includes(name),
         open: this.#open.get(name) ?? 0,

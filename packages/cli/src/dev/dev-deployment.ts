@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import process from "node:process";
 import type { LogRing } from "@radical/lvi-server";
-import { type Life, lifeIn, type Manifest } from "@radical/protocol";
+import { CONTENTION_PATH, type ContentionReport, lifeIn, type Manifest } from "@radical/protocol";
 import {
   type AppBuild,
   bundleAppWorker,
@@ -30,18 +30,23 @@ import {
   removeRunning,
   writeRunning,
 } from "@radical/local";
+import { CommandError } from "@radical/app/command-error";
+import { askPrimary, type PrimaryAddress } from "@radical/admin";
+import { moduleOfPrimary } from "../replay/record.ts";
+import { SampleRing } from "../replay/sample-ring.ts";
 import type { BuildState } from "./build-state.ts";
 import { CentralEstimate } from "./central-estimate.ts";
 import { type Control, type ControlServer, startControlServer } from "./control-server.ts";
 import { Dashboard } from "./dashboard.ts";
 import { DashboardData } from "./dashboard-data.ts";
+import { DashboardReplays } from "./dashboard-replays.ts";
 import type { DevEvent } from "./dev-events.ts";
 import { CENTRAL, type DevOptions, type Link } from "./dev-options.ts";
 import { type FrontServer, startFrontServer } from "./front-server.ts";
 import { ShownExecutions } from "./handler-lines.ts";
 import { handlerLine, locationLine } from "./location-line.ts";
 import { LifeRing } from "./life-ring.ts";
-import { followPrimaryLives } from "./primary-lives.ts";
+import { type AskPrimary, followLives, followSamples } from "./primary-lines.ts";
 
 export interface DevDeploymentOptions extends Pick<
   DevOptions,
@@ -74,6 +79,7 @@ export class DevDeployment {
   readonly #shown = new ShownExecutions();
   readonly #central: CentralEstimate | null;
   readonly #lives = new LifeRing();
+  readonly #samples = new SampleRing();
   /** Null: others than this machine may reach the port. */
   readonly #dashboard: Dashboard | null;
   /** The build that serves, or is about to. A server is given its module when it starts. */
@@ -129,6 +135,7 @@ export class DevDeployment {
     await this.#openControl();
     local.onStop(() => removeRunning(local.folder));
     await local.startServer({
+      nodeOptions: SMALL_HEAP,
       followupTimeoutMs: followupTimeoutMs ?? null,
       readLeaseMs,
       onStarted: async ({ address, pid, restarted }) => {
@@ -146,7 +153,7 @@ export class DevDeployment {
       onLog: (line) => this.#tell("primary", handlerLine(line) ?? { event: "server_log", line }),
     });
     signal?.throwIfAborted();
-    this.#followLives();
+    this.#followPrimary();
     await Promise.all(locations.map((location) => this.#startLink(location)));
   }
 
@@ -225,22 +232,41 @@ export class DevDeployment {
       url: () => this.#front?.url ?? null,
       data: new DashboardData({
         stateFolder: local.folder,
-        server: () => ({ url: this.#lviServer, key: local.key }),
+        server: () => this.#primary,
         program: dataProgram,
       }),
+      replays: new DashboardReplays({
+        samples: this.#samples,
+        module: (hash) => moduleOfPrimary(this.#primary, hash),
+        present: () => {
+          if (this.#app === null) throw new CommandError("not_serving", "No build serves yet.", "Correct the sources.");
+          return this.#app.manifest.module;
+        },
+        isRedacted: false,
+      }),
+      records: () => this.#samples.records,
+      contention: async () =>
+        (await (await askPrimary(this.#primary, "GET", CONTENTION_PATH)).json()) as ContentionReport,
     });
   }
 
-  #followLives(): void {
+  #followPrimary(): void {
     if (this.#dashboard === null) return;
-    const { key } = this.#local;
+    const ask: AskPrimary = (path, question, signal) => askPrimary(this.#primary, "POST", path, question, signal);
     const ending = new AbortController();
-    const onLife = (life: Life): void => this.#lives.add(life);
-    const following = followPrimaryLives({ server: () => this.#lviServer, key, onLife, signal: ending.signal });
-    this.#local.onStop(() => {
+    const primary = { ask, signal: ending.signal, pauseMs: FOLLOW_AGAIN_MS };
+    const following = [
+      followLives(primary, { every: 1 }, (life) => this.#lives.add(life)),
+      followSamples(primary, { every: 1, redact: [] }, (line) => this.#samples.add(line)),
+    ];
+    this.#local.onStop(async () => {
       ending.abort();
-      return following;
+      await Promise.all(following);
     });
+  }
+
+  get #primary(): PrimaryAddress {
+    return { url: this.#lviServer, key: this.#local.key };
   }
 
   async #openControl(): Promise<void> {
@@ -374,6 +400,10 @@ export class DevDeployment {
 }
 
 const HOUR_MS = 3_600_000;
+const FOLLOW_AGAIN_MS = 200;
+
+/** One developer's requests leave little garbage: space for more would only be kept. */
+const SMALL_HEAP = ["--max-semi-space-size=1"];
 
 /** In the state folder, as wrangler lays its own out: `wrangler d1 … --local --persist-to .radical/edge` finds the same databases. */
 const STORAGE = ["edge", "v3"];

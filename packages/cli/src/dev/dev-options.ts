@@ -1,7 +1,7 @@
 /** Options of `radical dev` as a function. */
 import type { TestHooks } from "@radical/protocol";
 import type { Location, Project } from "@radical/app";
-import type { Address, LinkFaults } from "@radical/local";
+import type { Address, DistanceChange, LinkFaults } from "@radical/local";
 import type { DevEvent } from "./dev-events.ts";
 
 /** The name of the location beside the primary that {@link DevOptions.central} adds. */
@@ -13,6 +13,8 @@ export interface Link {
   readonly address: Address;
   /** Without it the link has no faults of this kind. */
   setFaults?(faults: LinkFaults): void;
+  /** Without it the link stays as long as it is. */
+  setDistance?(change: DistanceChange): void;
   close(): Promise<void>;
 }
 

@@ -6,7 +6,17 @@ import { readdir, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { LogRing } from "@radical/lvi-server";
 import type { Manifest } from "@radical/protocol";
-import { startCompiler, type Location, readDevVars, type Project, checkUserConfig, readUserConfig } from "@radical/app";
+import {
+  RestingCompiler,
+  checkUserConfig,
+  type Location,
+  processPlace,
+  type Project,
+  readDevVars,
+  readUserConfig,
+  restBundler,
+  startCompiler,
+} from "@radical/app";
 import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
 import {
   type AppBindings,
@@ -90,7 +100,21 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
   const bindings = readBindings(project, environment, vars);
   // Its error is told when the first build is done.
   bindings.catch(() => undefined);
-  const compiler = await startCompiler({ colours, isKept: isWatching });
+  const compiler = new RestingCompiler({
+    start: () => startCompiler({ colours, isKept: isWatching, place: processPlace }),
+    after: (ms, call) => {
+      const timer = setTimeout(call, ms).unref();
+      return () => clearTimeout(timer);
+    },
+    onIdle: () => {
+      const resting = session.inTurn(async () => {
+        await compiler.rest();
+        await restBundler();
+      });
+      // The developer loses nothing if they do not end.
+      resting.catch(() => undefined);
+    },
+  });
   closers.push(() => session.settled());
   closers.push(() => compiler.close());
   const builder = new Builder({ project, compiler, optimize: options.optimize === true, colours, onEvent });

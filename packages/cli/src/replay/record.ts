@@ -15,8 +15,9 @@ import { compileModule, type HandlerModule } from "@radical/wasm-host";
 import { readModule, askPrimary, linesOf, PrimaryError, type PrimaryAddress } from "@radical/admin";
 import { differencesOf } from "./differences.ts";
 import type { Recorded } from "./record-line.ts";
-import { valuesRead } from "./recorded-spans.ts";
-import { runAgain } from "./run-again.ts";
+import { type Values, valuesRead } from "./recorded-spans.ts";
+import { type Inputs, runAgain } from "./run-again.ts";
+import type { Sample } from "./sample-ring.ts";
 
 export interface RecordOptions {
   readonly primary: PrimaryAddress;
@@ -44,8 +45,6 @@ export interface Recording {
   readonly unredacted: readonly string[];
 }
 
-type Sample = SampleLine & { kind: "sample" };
-
 /** Throws a PrimaryError if the server can't be asked, or ends it. */
 export async function record(options: RecordOptions): Promise<Recording> {
   const { primary, count, every, handlers, redact, signal, onRecord } = options;
@@ -53,8 +52,7 @@ export async function record(options: RecordOptions): Promise<Recording> {
   const moduleOf = async (hash: ModuleHash): Promise<HandlerModule> => {
     const known = modules.get(hash);
     if (known !== undefined) return known;
-    const response = await askPrimary(primary, "GET", `${MODULES_PATH}${hash}/content`);
-    const module = compileModule(readModule(new Uint8Array(await response.arrayBuffer())));
+    const module = await moduleOfPrimary(primary, hash);
     modules.set(hash, module);
     return module;
   };
@@ -109,6 +107,12 @@ export async function record(options: RecordOptions): Promise<Recording> {
   return { recorded, leftOut, differing, unredacted };
 }
 
+/** The module as the primary has it. Throws a PrimaryError. */
+export async function moduleOfPrimary(primary: PrimaryAddress, hash: ModuleHash): Promise<HandlerModule> {
+  const response = await askPrimary(primary, "GET", `${MODULES_PATH}${hash}/content`);
+  return compileModule(readModule(new Uint8Array(await response.arrayBuffer())));
+}
+
 /** What it has sent is neither shown nor kept. */
 function tooOld(): PrimaryError {
   return new PrimaryError(
@@ -118,20 +122,25 @@ function tooOld(): PrimaryError {
   );
 }
 
-function recordOf(sample: Sample, module: HandlerModule, isRedacted: boolean): Recorded | "left-out" | "differing" {
-  const { execution, path, location, handler, timeMs } = sample;
-  const inputs = {
-    handler,
-    args: bytesOf(sample.args),
-    timeMs,
-    seed: bytesOf(sample.seed),
-    caller: sample.caller,
-  };
-  const values = new Map(
-    sample.values!.map(([name, value]) => {
-      return [name as UnitId, value === null ? null : bytesOf(value)];
-    }),
-  );
+/** The arguments and the environment of a sampled execution. */
+export function inputsOf({ handler, args, timeMs, seed, caller }: Sample): Inputs {
+  return { handler, args: bytesOf(args), timeMs, seed: bytesOf(seed), caller };
+}
+
+/** The values that a sampled execution ran on. */
+export function valuesOf({ values }: Sample): Values {
+  return new Map((values ?? []).map(([name, value]) => [name as UnitId, value === null ? null : bytesOf(value)]));
+}
+
+/** Runs a sampled execution in the module in which it was carried out. */
+export function recordOf(
+  sample: Sample,
+  module: HandlerModule,
+  isRedacted: boolean,
+): Recorded | "left-out" | "differing" {
+  const { execution, path, location } = sample;
+  const inputs = inputsOf(sample);
+  const values = valuesOf(sample);
   const run = runAgain(module, inputs, values);
   // On what was redacted a handler may look for other items.
   if (run.kind !== "ended") return isRedacted ? "left-out" : "differing";

@@ -1,6 +1,6 @@
 /** A handler run again in this process, by the very host that locations and the primary run it in, on given values alone. */
 import { type LoggedLine, type Outcome, present, spanId, type UnitId } from "@radical/protocol";
-import { type HandlerModule, recordHandler, spanSnapshot } from "@radical/wasm-host";
+import { type HandlerModule, recordHandler, type RunStep, spanSnapshot } from "@radical/wasm-host";
 import { messageOf } from "@radical/app/command-error";
 import type { Recorded } from "./record-line.ts";
 import { entriesOf, type Values } from "./recorded-spans.ts";
@@ -26,13 +26,14 @@ export type RunAgain =
 
 /**
  * `recordedSites`: of the execution that is to be repeated. The first call site that draws then draws what the first one
- * drew, and so on, wherever in the source both stand: lines that were added above change nothing.
+ * drew, and so on, wherever in the source both stand: lines that were added above change nothing. `watch`: told each step.
  */
 export function runAgain(
   module: HandlerModule,
   { handler, args, timeMs, seed, caller }: Inputs,
   values: Values,
   recordedSites: readonly string[] = [],
+  watch?: (step: RunStep) => void,
 ): RunAgain {
   const drawSites: string[] = [];
   const drawSite = (site: string): string => {
@@ -41,7 +42,7 @@ export function runAgain(
     return recordedSites[index] ?? site;
   };
   try {
-    const invocation = { handler, args, environment: { timeMs, seed, caller }, drawSite };
+    const invocation = { handler, args, environment: { timeMs, seed, caller }, drawSite, ...(watch && { watch }) };
     const snapshot = spanSnapshot(entriesOf(values));
     const { run, missing, missingQueries } = recordHandler(module, invocation, snapshot, { guess: false });
     if (run === null) {

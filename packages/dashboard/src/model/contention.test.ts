@@ -2,7 +2,7 @@ import type { CommitId, ExecutionId, UnitId } from "@radical/protocol";
 import { expect, test } from "vitest";
 import { life } from "../testing/lives.ts";
 import { cacheCounts, seenUnits } from "./caches.ts";
-import { contended, queueOf } from "./contention.ts";
+import { contended, queueOf, withTally } from "./contention.ts";
 import type { Call } from "./join.ts";
 
 const POST = "posts/1" as UnitId;
@@ -39,9 +39,27 @@ const calls: readonly Call[] = [
 
 test("an item counts its calls, its waits and those who write it", () => {
   expect(contended(calls, 0)).toEqual([
-    { unit: POST, calls: 2, waits: 1, longestUs: 4_000, atPrimary: 1, handlers: ["like"], writers: ["like"] },
+    {
+      ...{ unit: POST, calls: 2, waits: 1, longestUs: 4_000, stale: 1, hot: 0 },
+      ...{ leasedTo: [], last: [], handlers: ["like"], writers: ["like"] },
+    },
   ]);
   expect(contended(calls, 6_000)).toEqual([]);
+});
+
+test("the primary's counts come before those of the page, which knows who writes", () => {
+  const wait = { execution: FIRST, behind: null, handler: "unlike", location: "DE", waitedMs: 7, endedAtMs: 1 };
+  const unit = { unit: POST, calls: 9, waits: 5, waitedMs: 20, longestMs: 7, stale: 2, leasedTo: ["IE"], last: [wait] };
+  const unseen = { ...unit, unit: "posts/2" as UnitId, calls: 1, last: [] };
+  const seen = contended(calls, 0);
+  expect(withTally(seen, null)).toBe(seen);
+  expect(withTally(seen, { units: [unit, unseen], hasLeftOut: false })).toEqual([
+    {
+      ...{ unit: POST, calls: 9, waits: 5, longestUs: 7_000, stale: 2, hot: 0, leasedTo: ["IE"], last: [wait] },
+      ...{ handlers: ["like", "unlike"], writers: ["like"] },
+    },
+    expect.objectContaining({ unit: "posts/2", waits: 5, handlers: [], writers: [] }),
+  ]);
 });
 
 test("the queue is in the order of arrival, and names who was waited for", () => {

@@ -1,5 +1,5 @@
 /** Waits for items, from the lives of the last minutes. */
-import type { ExecutionId, UnitId } from "@radical/protocol";
+import type { ContentionReport, ExecutionId, UnitId, UnitWait } from "@radical/protocol";
 import type { Call } from "./join.ts";
 
 /** Units that are told apart. */
@@ -11,8 +11,13 @@ export interface Contended {
   readonly calls: number;
   readonly waits: number;
   readonly longestUs: number;
-  /** Calls whose location had an old version. */
-  readonly atPrimary: number;
+  /** Calls whose location had an old version, and calls that it sent to the primary since it had been old time after time. */
+  readonly stale: number;
+  readonly hot: number;
+  /** The locations that hold a read lease of it. */
+  readonly leasedTo: readonly string[];
+  /** The last waits, as the primary tells. */
+  readonly last: readonly UnitWait[];
   readonly handlers: readonly string[];
   /** Those of them that write it. */
   readonly writers: readonly string[];
@@ -31,7 +36,15 @@ export interface Waiter {
 export function contended(calls: readonly Call[], sinceMs: number): readonly Contended[] {
   const found = new Map<
     UnitId,
-    { calls: number; waits: number; longestUs: number; atPrimary: number; handlers: Set<string>; writers: Set<string> }
+    {
+      calls: number;
+      waits: number;
+      longestUs: number;
+      stale: number;
+      hot: number;
+      handlers: Set<string>;
+      writers: Set<string>;
+    }
   >();
   for (const { life, primary } of calls) {
     if (life.atMs < sinceMs) continue;
@@ -45,13 +58,14 @@ export function contended(calls: readonly Call[], sinceMs: number): readonly Con
         if (found.size >= MOST_UNITS) continue;
         found.set(
           unit,
-          (one = { calls: 0, waits: 0, longestUs: 0, atPrimary: 0, handlers: new Set(), writers: new Set() }),
+          (one = { calls: 0, waits: 0, longestUs: 0, stale: 0, hot: 0, handlers: new Set(), writers: new Set() }),
         );
       }
       one.calls++;
       one.handlers.add(life.handler);
       if (written.has(unit)) one.writers.add(life.handler);
-      if (primary?.because?.unit === unit && primary.because.had !== null) one.atPrimary++;
+      if (primary?.because?.unit === unit && primary.because.had !== null) one.stale++;
+      if (life.reason === "hot") one.hot++;
       for (const [waited, , tookUs] of primary?.waited ?? []) {
         if (waited !== unit) continue;
         one.waits++;
@@ -62,11 +76,39 @@ export function contended(calls: readonly Call[], sinceMs: number): readonly Con
   return Array.from(found, ([unit, one]) => ({
     unit,
     ...one,
+    leasedTo: [],
+    last: [],
     handlers: [...one.handlers],
     writers: [...one.writers],
   }))
-    .filter(({ waits, atPrimary }) => waits > 0 || atPrimary > 0)
-    .toSorted((a, b) => b.waits - a.waits || b.atPrimary - a.atPrimary);
+    .filter(isContended)
+    .toSorted((a, b) => b.waits - a.waits || b.stale - a.stale);
+}
+
+function isContended({ waits, stale, hot }: Pick<Contended, "waits" | "stale" | "hot">): boolean {
+  return waits > 0 || stale > 0 || hot > 0;
+}
+
+/** The counts of the primary, which sees every call, with the handlers that the page has seen. */
+export function withTally(seen: readonly Contended[], tally: ContentionReport | null): readonly Contended[] {
+  if (tally === null) return seen;
+  const known = new Map(seen.map((one) => [one.unit as string, one]));
+  return tally.units.map(({ unit, calls, waits, longestMs, stale, leasedTo, last }): Contended => {
+    const own = known.get(unit);
+    const waiting = last.flatMap(({ handler }) => (handler === null ? [] : [handler]));
+    return {
+      unit: unit as UnitId,
+      calls: Math.max(calls, own?.calls ?? 0),
+      waits,
+      longestUs: longestMs * 1_000,
+      stale,
+      hot: own?.hot ?? 0,
+      leasedTo,
+      last,
+      handlers: [...new Set([...(own?.handlers ?? []), ...waiting])],
+      writers: own?.writers ?? [],
+    };
+  });
 }
 
 /** Calls that came to the primary so soon before or after one that waited are shown with it. */

@@ -1,11 +1,14 @@
 /** The stored items: tables, pages of keys, and changes through executions. */
 import { signal } from "@preact/signals";
-import type { DataPage } from "@radical/protocol";
+import type { CommitId, DataPage } from "@radical/protocol";
 import { useEffect } from "preact/hooks";
 import { api, ApiError } from "../api.ts";
-import { commitWords } from "../model/words.ts";
-import { calls } from "../store.ts";
+import type { Call } from "../model/join.ts";
+import { placeName } from "../model/places.ts";
+import { clock, commitWords } from "../model/words.ts";
+import { calls, selected, view } from "../store.ts";
 
+const MOST_WRITERS = 20;
 type Item = Extract<DataPage, { kind: "page" }>["items"][number];
 
 const tables = signal<readonly { readonly name: string; readonly items: number }[]>([]);
@@ -17,6 +20,12 @@ const chosen = signal<Item | null>(null);
 const isNew = signal(false);
 const text = signal("");
 const newKey = signal("");
+/** The item as somebody has written it since the chosen one was read. The text of the person stays. */
+const conflict = signal<{
+  readonly key: string;
+  readonly value: string | null;
+  readonly commit: CommitId | null;
+} | null>(null);
 const problem = signal("");
 const done = signal("");
 
@@ -48,6 +57,7 @@ function load(more = false): Promise<void> {
 
 function choose(item: Item | null, fresh = false): void {
   chosen.value = item;
+  conflict.value = null;
   isNew.value = fresh;
   text.value = item === null ? "{\n  \n}" : pretty(item.value);
   newKey.value = "";
@@ -60,11 +70,16 @@ function save(value: string | null): Promise<void> {
   const key = isNew.value ? newKey.value : (chosen.value?.key ?? "");
   if (name === null) return Promise.resolve();
   return attempt(async () => {
-    const { written } = await api.write({ table: name, key, value });
+    const seen = conflict.value ?? chosen.value;
+    const answer = await api.write({ table: name, key, value, expects: seen?.commit ?? null });
+    if (answer.kind === "conflict") {
+      conflict.value = { key, value: answer.value, commit: answer.commit };
+      done.value = "";
+      return load();
+    }
     await load();
     choose(items.value.find((item) => item.key === key) ?? null);
-    done.value =
-      value !== null ? `${name}/${key} is written.` : written ? `${name}/${key} is deleted.` : "It was not there.";
+    done.value = value !== null ? `${name}/${key} is written.` : `${name}/${key} is deleted.`;
   });
 }
 
@@ -169,7 +184,7 @@ function Editor() {
     .filter(({ life, primary }) =>
       [...life.units, ...(primary?.units ?? [])].some(([named, mode]) => named === unit && mode !== "read"),
     )
-    .slice(0, 8);
+    .slice(0, MOST_WRITERS);
   return (
     <section class="card pad stack" aria-label="One item">
       <h2 class="mono wrap-any">{item === null ? `New item of ${table.value}` : unit}</h2>
@@ -195,12 +210,13 @@ function Editor() {
           {problem.value}
         </p>
       )}
+      {conflict.value !== null && <Conflict />}
       <p class="soft" role="status">
         {done.value}
       </p>
       <div class="row">
         <button type="button" class="btn pri" onClick={() => void save(text.value)}>
-          {item === null ? "Write" : "Write the change"}
+          {conflict.value !== null ? "Write mine over it" : item === null ? "Write" : "Write the change"}
         </button>
         {item !== null && (
           <button type="button" class="btn" onClick={() => void save(null)}>
@@ -209,23 +225,81 @@ function Editor() {
         )}
       </div>
       <p class="muted note">
-        A change is an execution at the primary, as <code>radical data put</code> makes it: every cache hears of it. It
-        does not compare: what somebody has written since you read the item is replaced.
+        A change is an execution at the primary: every cache hears of it. It writes only if nobody has written the item
+        since you read it.
       </p>
-      {writers.length > 0 && (
+      {unit !== null && <History writers={writers} />}
+    </section>
+  );
+}
+
+function Conflict() {
+  const now = conflict.value;
+  if (now === null) return null;
+  return (
+    <div class="advice warn" role="alert">
+      <p class="b">
+        {now.value === null
+          ? "Somebody has deleted the item since you read it. Nothing was written."
+          : "Somebody has written the item since you read it. Nothing was written, and your text is still here."}
+      </p>
+      {now.value !== null && (
         <>
-          <h3>Written by, of the calls that are shown here</h3>
-          <ul class="patterns">
-            {writers.map((call) => (
-              <li key={call.id}>
-                <code class="there">{commitWords(call.primary?.commit ?? call.life.commit)}</code> {call.life.handler}{" "}
-                at {call.life.place}
-              </li>
-            ))}
-          </ul>
+          <p class="soft">
+            As it is now, <span class="mono there">{commitWords(now.commit)}</span>:
+          </p>
+          <pre class="json" tabIndex={0} aria-label="The item as it is now">
+            {pretty(now.value)}
+          </pre>
+          <div class="row">
+            <button
+              type="button"
+              class="btn"
+              onClick={() => choose({ key: now.key, value: now.value ?? "", commit: now.commit })}
+            >
+              Take theirs
+            </button>
+          </div>
         </>
       )}
-    </section>
+    </div>
+  );
+}
+
+function History({ writers }: { readonly writers: readonly Call[] }) {
+  return (
+    <>
+      <h3>Written by</h3>
+      {writers.length > 0 && (
+        <table class="history" aria-label="Executions that have written the item">
+          <tbody>
+            {writers.map(({ id, life, primary }) => (
+              <tr key={id}>
+                <td class="mono there">{commitWords(primary?.commit ?? life.commit)}</td>
+                <td>
+                  <button
+                    type="button"
+                    class="link mono"
+                    onClick={() => {
+                      selected.value = id;
+                      view.value = "requests";
+                    }}
+                  >
+                    {life.handler}
+                  </button>{" "}
+                  at {placeName(life.place)}
+                </td>
+                <td class="num right muted">{clock(life.atMs)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      <p class="muted note">
+        {writers.length === MOST_WRITERS ? "Earlier ones are not shown." : "Before that: not recorded."} These are
+        requests that the page has. Changes by <code>radical data</code> and by this page are not among them.
+      </p>
+    </>
   );
 }
 

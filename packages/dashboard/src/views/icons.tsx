@@ -8,6 +8,7 @@ const PATHS = {
   contention: "M3 2v12M13 2v12M3 5h6M7 8h6M3 11h4",
   caches: "M2 4c0-3 12-3 12 0s-12 3-12 0Zm0 0v8c0 3 12 3 12 0V4M2 8c0 3 12 3 12 0",
   data: "M2 3h12v10H2ZM2 7h12M6 3v10",
+  replay: "M3 8a5 5 0 1 0 1.500-3.500M3 2v3h3",
   more: "M3 8h.1M8 8h.1M13 8h.1",
 } as const;
 

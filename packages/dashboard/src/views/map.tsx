@@ -27,8 +27,8 @@ const DOTS = LAND.flatMap((row, at) =>
 
 export function Places() {
   const locations = (state.value?.locations ?? []).filter(({ isCentral }) => !isCentral);
-  const nearest = locations.toSorted((a, b) => a.roundTripMs - b.roundTripMs)[0];
-  const home = nearest === undefined || nearest.roundTripMs > NEAR_MS ? null : positionOf(nearest.name);
+  const nearest = locations.toSorted((a, b) => ms(a) - ms(b))[0];
+  const home = nearest === undefined || ms(nearest) > NEAR_MS ? null : positionOf(nearest.name);
   const areKnown = !isNarrow.value && home !== null && locations.every(({ name }) => positionOf(name) !== null);
   return (
     <section class="card map" aria-label="Where the locations are">
@@ -61,7 +61,7 @@ function WorldMap({
   const words = away.map((location): Label => {
     const isHere = location.name === callingFrom.value;
     const name = placeName(location.name);
-    const distance = location.isCut ? "cut off" : `${location.roundTripMs} ms`;
+    const distance = location.isCut ? "cut off" : distanceWords(location);
     return {
       location,
       at: project(positionOf(location.name) ?? [0, 0]),
@@ -69,7 +69,7 @@ function WorldMap({
     };
   });
   const sentence = locations
-    .map(({ name, roundTripMs, isCut }) => `${placeName(name)} ${isCut ? "cut off" : `${roundTripMs} ms`}`)
+    .map((location) => `${placeName(location.name)} ${location.isCut ? "cut off" : distanceWords(location)}`)
     .join(", ");
   return (
     <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="group" aria-label={`Round trips to the primary: ${sentence}`}>
@@ -92,7 +92,7 @@ function WorldMap({
         </text>
         <text x={hx + 12} y={hy + 27} class="halo s">
           {near.name === callingFrom.value ? "you are" : `${near.name} is`}{" "}
-          {near.isCut ? "cut off" : `${near.roundTripMs} ms away`}
+          {near.isCut ? "cut off" : `${distanceWords(near)} away`}
         </text>
       </g>
       {words.map(({ location, at: [x, y], words: [name, distance] }) => {
@@ -128,33 +128,46 @@ function labelShift(location: DashboardLocation, labels: readonly Label[]): numb
 }
 
 function Distances({ locations }: { readonly locations: readonly DashboardLocation[] }) {
-  const longest = Math.max(10, ...locations.map(({ roundTripMs }) => roundTripMs)) * 1.15;
+  const longest = Math.max(10, ...locations.map(ms)) * 1.15;
   return (
     <div class="pad stack">
       <h2>Distances to the primary</h2>
       <div
         class="wf bars"
         role="img"
-        aria-label={locations.map(({ name, roundTripMs }) => `${name} ${roundTripMs} ms`).join(", ")}
+        aria-label={locations.map((location) => `${location.name} ${distanceWords(location)}`).join(", ")}
       >
-        {locations.map(({ name, roundTripMs, isCut }) => (
-          <div class="sum" key={name}>
-            <span class="lab">{placeName(name)}</span>
+        {locations.map((location) => (
+          <div class="sum" key={location.name}>
+            <span class="lab">{placeName(location.name)}</span>
             <svg aria-hidden="true">
               <line
                 x1="0"
-                x2={`${(roundTripMs / longest) * 100}%`}
+                x2={`${(ms(location) / longest) * 100}%`}
                 y1="14"
                 y2="14"
-                class={isCut ? "s-cut" : "s-there"}
+                class={location.isCut ? "s-cut" : "s-there"}
               />
-              <circle cx={`${(roundTripMs / longest) * 100}%`} cy="14" r="5" class={isCut ? "o-fail" : "f-here"} />
+              <circle
+                cx={`${(ms(location) / longest) * 100}%`}
+                cy="14"
+                r="5"
+                class={location.isCut ? "o-fail" : "f-here"}
+              />
               <rect x="0" y="9" width="10" height="10" rx="2" class="f-there" />
             </svg>
-            <span class="val num">{isCut ? "cut off" : `${roundTripMs} ms`}</span>
+            <span class="val num">{location.isCut ? "cut off" : distanceWords(location)}</span>
           </div>
         ))}
       </div>
     </div>
   );
+}
+
+function ms({ roundTripMs }: DashboardLocation): number {
+  return roundTripMs ?? 0;
+}
+
+function distanceWords({ roundTripMs }: DashboardLocation): string {
+  return roundTripMs === null ? "not measured" : `${Math.round(roundTripMs * 10) / 10} ms`;
 }

@@ -8,6 +8,7 @@ import { placeName } from "../model/places.ts";
 import { again, repeatable } from "./again.ts";
 import { calls, central, current, filter, isNarrow, selected, shown, view } from "../store.ts";
 import { Shape } from "./icons.tsx";
+import { openReplay } from "./replay.tsx";
 import { Strip } from "./strip.tsx";
 import { Waterfall } from "./waterfall.tsx";
 
@@ -174,6 +175,11 @@ function Detail() {
         </h2>
         <span class={`tag ${side === "here" ? "h" : side === "there" ? "t" : "f"}`}>{words}</span>
         <span class="grow" />
+        {primary !== null && life.code === null && (
+          <button type="button" class="btn" onClick={() => openReplay(life.execution)}>
+            Replay
+          </button>
+        )}
         {repeat !== null && (
           <button type="button" class="btn" onClick={() => void again(repeat)}>
             Send again

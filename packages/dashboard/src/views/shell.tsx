@@ -19,6 +19,7 @@ import {
   state,
   type View,
   view,
+  views,
   VIEWS,
 } from "../store.ts";
 import { Caches } from "./caches.tsx";
@@ -27,6 +28,7 @@ import { Data } from "./data.tsx";
 import { Handlers } from "./handlers.tsx";
 import { Icon, Mark } from "./icons.tsx";
 import { faultCount, heal, Locations } from "./locations.tsx";
+import { Replay } from "./replay.tsx";
 import { Requests } from "./requests.tsx";
 import { TryIt } from "./try-it.tsx";
 
@@ -44,6 +46,7 @@ const PARTS: Readonly<Record<View, Part>> = {
   contention: { title: "Contention", content: Contention },
   caches: { title: "Caches", content: Caches },
   data: { title: "Data", content: Data, count: () => app.value?.tables.length ?? null },
+  replay: { title: "Replay", content: Replay },
 };
 
 /** Tabs of a narrow page; the others are behind the last one. */
@@ -67,9 +70,10 @@ export function Shell() {
   const { title, content: Content } = PARTS[view.value];
   useKeys();
   useEffect(() => {
-    document.title = `${title} · ${app.value?.application ?? "Radical"}`;
+    document.title = `${title} · ${nameOf()}`;
   });
   if (connection.value === "refused") return <Refused />;
+  const tabs = TABS.filter((name) => views.value.includes(name));
   return (
     <div class="app">
       <nav class="rail" aria-label="Views">
@@ -77,11 +81,11 @@ export function Shell() {
           <span class="brand">
             <Mark />
             <span>
-              {app.value?.application ?? "Radical"}
-              <small>radical dev</small>
+              {nameOf()}
+              <small>{isDeployment() ? "radical dashboard" : "radical dev"}</small>
             </span>
           </span>
-          {VIEWS.map((name) => (
+          {views.value.map((name) => (
             <ViewLink key={name} name={name}>
               <Count name={name} />
             </ViewLink>
@@ -96,7 +100,7 @@ export function Shell() {
         </div>
       </main>
       <nav class="tabs" aria-label="Views, narrow">
-        {TABS.map((name) => (
+        {tabs.map((name) => (
           <ViewLink key={name} name={name} />
         ))}
         <button
@@ -109,9 +113,11 @@ export function Shell() {
         </button>
         {isMoreShown.value && (
           <div class="card more">
-            {VIEWS.filter((name) => !TABS.includes(name)).map((name) => (
-              <ViewLink key={name} name={name} />
-            ))}
+            {views.value
+              .filter((name) => !tabs.includes(name))
+              .map((name) => (
+                <ViewLink key={name} name={name} />
+              ))}
           </div>
         )}
       </nav>
@@ -121,6 +127,15 @@ export function Shell() {
       <Help />
     </div>
   );
+}
+
+function isDeployment(): boolean {
+  return state.value?.source.kind === "deployment";
+}
+
+function nameOf(): string {
+  const { source } = state.value ?? {};
+  return source?.kind === "deployment" ? source.name : (app.value?.application ?? "Radical");
 }
 
 function ViewLink({ name, children }: { readonly name: View; readonly children?: ComponentChildren }) {
@@ -149,6 +164,28 @@ function Count({ name }: { readonly name: View }) {
 function Foot() {
   const known = state.value;
   const build = known?.build.kind ?? "building";
+  if (known?.source.kind === "deployment")
+    return (
+      <div class="foot">
+        {known.source.lost.length === 0 ? (
+          <span>
+            <span class="dot" />
+            Both halves are heard
+          </span>
+        ) : (
+          known.source.lost.map((words) => (
+            <span key={words}>
+              <span class="dot f" />
+              {words}
+            </span>
+          ))
+        )}
+        <span>Read-only: calls, faults, handlers and data are in radical dev</span>
+        <span>
+          <kbd>?</kbd> keys
+        </span>
+      </div>
+    );
   return (
     <div class="foot">
       <span>
@@ -176,7 +213,7 @@ function Top({ title }: { readonly title: string }) {
       <h1>{title}</h1>
       <span class={`pill opt${isOpen ? "" : " warn"}`}>
         <span class={`dot${isOpen && !isPaused.value ? "" : " f"}`} />
-        {isOpen ? (isPaused.value ? "paused" : "live") : "radical dev is away"}
+        {isOpen ? (isPaused.value ? "paused" : "live") : "the command is away"}
       </span>
       {faults > 0 && (
         <span class="pill warn">
@@ -192,7 +229,7 @@ function Top({ title }: { readonly title: string }) {
             class="field mono opt filter"
             type="search"
             aria-label="Filter"
-            placeholder="handler:like place:JP"
+            placeholder="handler:like location:JP"
             value={filter.value}
             onInput={({ currentTarget }) => (filter.value = currentTarget.value)}
           />
@@ -202,26 +239,32 @@ function Top({ title }: { readonly title: string }) {
           </button>
         </>
       )}
-      {(faults > 0 || view.value === "locations") && (
+      {!isDeployment() && (faults > 0 || view.value === "locations") && (
         <button type="button" class="btn" onClick={() => void heal()}>
           Heal everything <kbd class="opt">h</kbd>
         </button>
       )}
-      <label class="pill from">
-        <span class="opt">Calling from</span>
-        <select
-          aria-label="Calling from"
-          value={callingFrom.value}
-          onChange={({ currentTarget }) => callFrom(currentTarget.value)}
-        >
-          {(state.value?.locations ?? []).map(({ name }) => (
-            <option key={name} value={name}>
-              {placeName(name)}
-            </option>
-          ))}
-        </select>
-      </label>
+      {isDeployment() ? <span class="pill">read-only</span> : <CallingFrom />}
     </header>
+  );
+}
+
+function CallingFrom() {
+  return (
+    <label class="pill from">
+      <span class="opt">Calling from</span>
+      <select
+        aria-label="Calling from"
+        value={callingFrom.value}
+        onChange={({ currentTarget }) => callFrom(currentTarget.value)}
+      >
+        {(state.value?.locations ?? []).map(({ name }) => (
+          <option key={name} value={name}>
+            {placeName(name)}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 
@@ -232,8 +275,8 @@ function Refused() {
         <Mark />
         <h1>This page has no token of the run</h1>
         <p class="soft">
-          Each run of <code>radical dev</code> has a dashboard of its own. Open the address that it prints, or{" "}
-          <code>/__radical/</code> at the address of your application.
+          Each run of <code>radical dev</code> or <code>radical dashboard</code> has a page of its own. Open the address
+          that it prints. Of <code>radical dev</code> it is also at <code>/__radical/</code> of your application.
         </p>
       </section>
     </main>
@@ -299,19 +342,19 @@ function useKeys(): void {
       if (help.value && key !== "?") return;
       const isList = target instanceof Element && target.matches('[role="listbox"]');
       const at = Number(key);
-      const named = Number.isInteger(at) && key.trim() !== "" ? VIEWS[at - 1] : undefined;
+      const named = Number.isInteger(at) && key.trim() !== "" ? views.value[at - 1] : undefined;
       if (named !== undefined) view.value = named;
       else if (key === "j" || (isList && key === "ArrowDown")) move(1);
       else if (key === "k" || (isList && key === "ArrowUp")) move(-1);
       else if (key === "Escape") selected.value = null;
       else if (key === "p") pause();
-      else if (key === "h") void heal();
+      else if (key === "h" && !isDeployment()) void heal();
       else if (key === "d") nextScheme();
       else if (key === "?") help.value = !help.value;
       else if (key === "/") {
         view.value = "requests";
         setTimeout(() => document.querySelector<HTMLElement>("#filter")?.focus());
-      } else if (key === "c") {
+      } else if (key === "c" && !isDeployment()) {
         if (view.value !== "locations") view.value = "try";
         setTimeout(() => document.querySelector<HTMLElement>("#handler")?.focus());
       } else return;

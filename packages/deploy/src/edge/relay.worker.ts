@@ -4,7 +4,9 @@
  * no secret here.
  */
 import {
+  CONTENTION_PATH,
   KEY_HEADER,
+  LIVES_PATH,
   LOG_PATH,
   MODULES_PATH,
   MODULE_LIST_PATH,
@@ -25,6 +27,7 @@ interface RelayEnv {
 }
 
 const SIGNED = [KEY_HEADER, TIME_HEADER, SIGNATURE_HEADER];
+const ADMINISTRATIVE = [STATUS_PATH, MODULE_LIST_PATH, LOG_PATH, SAMPLES_PATH, LIVES_PATH, CONTENTION_PATH];
 const NOT_LEADING = 503;
 
 // Workers are default exports.
@@ -61,10 +64,10 @@ export default {
 };
 
 function isAdministrative(path: string): boolean {
-  return [STATUS_PATH, MODULE_LIST_PATH, LOG_PATH, SAMPLES_PATH].includes(path) || path.startsWith(MODULES_PATH);
+  return ADMINISTRATIVE.includes(path) || path.startsWith(MODULES_PATH);
 }
 
 function unanswered(reason: string): Response {
-  const error = { code: "primary_unreachable", message: reason, hint: "see whether the machines of the primary run" };
+  const error = { code: "primary_unreachable", message: reason, hint: "See whether the machines of the primary run." };
   return Response.json({ error }, { status: 502 });
 }

@@ -21,6 +21,8 @@ import {
   LVI_PATH,
   type LviRequest,
   unitId,
+  LIVES_PATH,
+  type LivesQuestion,
   UPDATES_PATH,
   type ListeningQuestion,
 } from "@radical/protocol";
@@ -33,12 +35,14 @@ const CONNECTIONS = 32;
 const WARM_UP = 3;
 /** Of the bare server's requests per second. */
 const SHARE: Goal = { atLeast: 0.6 };
+/** The most that a follower of all lives may cost, of the processor time of the requests. */
+const LIVES_SHARE: Goal = { atMost: 0.05 };
 const VALUE = new Uint8Array(32).fill(7);
 
 export async function benchReads(effort: Effort, progress: Progress): Promise<readonly Figure[]> {
-  return beside("reads", async (server, unheard, bare) => {
+  return beside("reads", async (server, unheard, told, bare) => {
     const made = new Map<Target, RequestMaker>();
-    for (const one of [server, unheard]) made.set(one, await readsOf(one));
+    for (const one of [server, unheard, told]) made.set(one, await readsOf(one));
     // The bare server gets the same bytes.
     const make = (target: Target): RequestMaker => made.get(target) ?? made.get(server)!;
     const run = async (target: Target, connections: readonly Connection[], count: number): Promise<Rate> => {
@@ -51,7 +55,8 @@ export async function benchReads(effort: Effort, progress: Progress): Promise<re
       const tookMs = performance.now() - startedAtMs;
       return { perSecond: (count / tookMs) * 1_000, cpuMicros: ((await target.cpuSeconds()) - before) * (1e6 / count) };
     };
-    const [heard = [], alone = [], theirs = []] = await compare([server, unheard, bare], effort, run, progress);
+    const targets = [server, unheard, told, bare];
+    const [heard = [], alone = [], living = [], theirs = []] = await compare(targets, effort, run, progress);
     progress("one request at a time");
     const [ours, bareTimes] = await latencies([server, bare], make(server), effort.requests);
     return [
@@ -60,6 +65,12 @@ export async function benchReads(effort: Effort, progress: Progress): Promise<re
         "the same where nobody listens for updates: processor time",
         median(alone.map(({ cpuMicros }) => cpuMicros)),
         "µs",
+      ),
+      figure(
+        "the same where somebody follows lives: processor time more",
+        median(living.map(({ cpuMicros }, turn) => cpuMicros / alone[turn]!.cpuMicros - 1)),
+        "",
+        LIVES_SHARE,
       ),
       figure("one at a time: round trip, p50", quantile(ours!, 0.5), "ms"),
       figure("one at a time: round trip, p99", quantile(ours!, 0.99), "ms"),
@@ -84,7 +95,7 @@ async function readsOf(server: StartedServer): Promise<RequestMaker> {
 
 /** Executions: an LVI request and its followup, on units that nobody else wants. */
 export async function benchWrites(effort: Effort, progress: Progress): Promise<readonly Figure[]> {
-  return beside("writes", async (server, _, bare) => {
+  return beside("writes", async (server, _unheard, _told, bare) => {
     const figures: Figure[] = [];
     for (const count of [1, 10]) {
       const run = async (target: Target, connections: readonly Connection[], executions: number): Promise<Rate> => {
@@ -280,22 +291,24 @@ async function latencies(
 }
 
 /**
- * A server at which the location of the requests listens for updates, as locations do; one at which nobody listens; and the
- * bare one.
+ * At the first server the location of the requests listens for updates, as locations do. At the second nobody listens. The
+ * third tells lives, and the last is the bare one.
  */
 function beside<T>(
   requests: "reads" | "writes",
-  use: (server: StartedServer, unheard: StartedServer, bare: Target) => Promise<T>,
+  use: (server: StartedServer, unheard: StartedServer, told: StartedServer, bare: Target) => Promise<T>,
 ): Promise<T> {
   return withServer((server) =>
-    withServer(async (unheard) => {
-      const stop = await listen(server);
-      try {
-        return await withBareServer(requests, (bare) => use(server, unheard, bare));
-      } finally {
-        await stop();
-      }
-    }),
+    withServer((unheard) =>
+      withServer(async (told) => {
+        const stops = [await listen(server), await followLives(told)];
+        try {
+          return await withBareServer(requests, (bare) => use(server, unheard, told, bare));
+        } finally {
+          for (const stop of stops) await stop();
+        }
+      }),
+    ),
   );
 }
 
@@ -303,10 +316,23 @@ function beside<T>(
 async function listen({ client }: StartedServer): Promise<() => Promise<void>> {
   const { location } = client.requestOf("read", "a", null);
   const question: ListeningQuestion = { location, listener: "bench", session: undefined, heard: 0, ends: null };
+  return readFrom(client, UPDATES_PATH, question);
+}
+
+function followLives({ client }: StartedServer): Promise<() => Promise<void>> {
+  return readFrom(client, LIVES_PATH, { every: 1 } satisfies LivesQuestion);
+}
+
+/** Asks again when an answer has ended, and reads all of it. Returns how to stop. */
+async function readFrom(
+  client: StartedServer["client"],
+  path: string,
+  question: ListeningQuestion | LivesQuestion,
+): Promise<() => Promise<void>> {
   const body = new TextEncoder().encode(JSON.stringify(question));
   const stop = new AbortController();
   const ask = async (): Promise<ReadableStreamDefaultReader<Uint8Array>> => {
-    const answer = await client.send("POST", UPDATES_PATH, body);
+    const answer = await client.send("POST", path, body);
     if (answer.status !== 200 || answer.body === null) throw new Error(`${answer.status}: ${await answer.text()}`);
     return answer.body.getReader();
   };

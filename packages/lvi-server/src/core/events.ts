@@ -78,8 +78,8 @@ export type Event =
   | ListeningEvent
   /** `wakeAtMs` was reached. */
   | { readonly kind: "clock" }
-  /** The executions to sample from now on; null: none. */
-  | { readonly kind: "sampling"; readonly sampling: Sampling | null }
+  /** The rules by which executions are sampled from now on. */
+  | { readonly kind: "sampling"; readonly samplings: readonly Sampling[] }
   /** Time to collect what was kept long enough. */
   | { readonly kind: "collect" }
   /** A batch was collected: so many of each kind. */
@@ -192,6 +192,8 @@ export interface Note {
   readonly cause?: ExecutedCause | ReExecutionCause;
   /** The units whose versions were not the primary's, or those that were waited for. */
   readonly units?: readonly UnitId[];
+  /** Those of them that the location had in an old version: of the others it had none. */
+  readonly old?: readonly UnitId[];
   /** The version of the first of these units here; null: it was never written. */
   readonly version?: CommitId | null;
   /** The first execution that it waited for. */

@@ -231,7 +231,7 @@ export interface Completing {
   /** Of outcome and writes, to compare with another run. */
   readonly hash: ContentHash;
   /** The sample that leaves when the completion is durable; null: none was taken. */
-  readonly sampled: SampleEffect | null;
+  readonly sampled: readonly SampleEffect[];
   /** Lines that are told when the completion is durable. */
   readonly logged: readonly LoggedLine[];
   /** Followups that are answered when the completion is durable. */

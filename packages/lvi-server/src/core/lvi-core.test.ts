@@ -826,16 +826,16 @@ describe("samples", () => {
     const reads = (name: string): void => story.request(name, "x=1");
     reads("A");
     story.loaded();
-    story.tell({ kind: "sampling", sampling: SAMPLING });
+    story.tell({ kind: "sampling", samplings: [SAMPLING] });
     reads("B");
-    story.tell({ kind: "sampling", sampling: null });
+    story.tell({ kind: "sampling", samplings: [] });
     reads("C");
     expect(samples(story)).toEqual(["sample B f valid x=1 → ?"]);
   });
 
   test("each path: what was read, and what came of it once that is durable", () => {
     const story = new Story({ x: "1", y: "1" });
-    story.tell({ kind: "sampling", sampling: SAMPLING });
+    story.tell({ kind: "sampling", samplings: [SAMPLING] });
     // Cold: validated after a load.
     story.request("A", "x=1");
     story.loaded();
@@ -866,7 +866,7 @@ describe("samples", () => {
     const story = new Story({ x: "1" });
     story.request("A", "x=1");
     story.loaded();
-    story.tell({ kind: "sampling", sampling: { every: 2, handlers: new Set(["f"]), values: true } });
+    story.tell({ kind: "sampling", samplings: [{ every: 2, handlers: new Set(["f"]), values: true }] });
     for (const name of ["B", "C", "D", "E"]) {
       story.request(name, "x=1");
       story.request(`${name}R`, "x=1", { handler: "recorded" });
@@ -874,9 +874,22 @@ describe("samples", () => {
     expect(samples(story)).toEqual(["sample C f valid x=1 → ?", "sample E f valid x=1 → ?"]);
   });
 
+  test("two rules at once: each has its turns, and one that goes on keeps its count", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "x=1");
+    story.loaded();
+    const second = { ...SAMPLING, every: 2 };
+    story.tell({ kind: "sampling", samplings: [second] });
+    story.request("B", "x=1");
+    story.tell({ kind: "sampling", samplings: [second, SAMPLING] });
+    story.request("C", "x=1");
+    story.request("D", "x=1");
+    expect(samples(story).map((line) => line.split(" ")[1])).toEqual(["C", "C", "D"]);
+  });
+
   test("versions alone: of every execution, also of who reads its location's write that is not applied", () => {
     const story = withPendingWrite();
-    story.tell({ kind: "sampling", sampling: { ...SAMPLING, values: false } });
+    story.tell({ kind: "sampling", samplings: [{ ...SAMPLING, values: false }] });
     story.request("B", "x=2@2.1");
     expect(samples(story)).toEqual(["sample B f valid x@2.1 → ?"]);
     story.followup("A", C1, "x:=2");
@@ -886,7 +899,7 @@ describe("samples", () => {
 
   test("who reads its location's write that is not applied is left out; who failed is no sample", () => {
     const story = withPendingWrite();
-    story.tell({ kind: "sampling", sampling: SAMPLING });
+    story.tell({ kind: "sampling", samplings: [SAMPLING] });
     story.request("B", "x=2@2.1");
     expect(samples(story)).toEqual(["sample-left-out"]);
     // The handler leaves its set in the re-execution, and can't be run near storage either.

@@ -438,6 +438,11 @@ export class LviCore {
     return { readLeaseMs: this.#options.readLeaseMs, locations: this.#listeners.leases.locations(monotonicMs) };
   }
 
+  /** The locations that hold a read lease of the unit. */
+  leasedTo(unit: UnitId): readonly string[] {
+    return this.#listeners.leases.leasedTo(unit);
+  }
+
   /** No location may answer by a read lease of this server. */
   get isClear(): boolean {
     return this.#listeners.isClear;
@@ -550,7 +555,7 @@ export class LviCore {
         return;
       }
       case "sampling":
-        this.#sampler.begin(event.sampling);
+        this.#sampler.begin(event.samplings);
         return;
       case "heard":
         this.#listeners.step(event, this.#term);
@@ -747,7 +752,8 @@ export class LviCore {
       for (const { unit, version } of stale) if (!isSpan(unit)) this.#checkLostWrite(execution, unit, version);
       const [first] = stale;
       const version = first === undefined ? null : this.#versions.commitOf(first.unit);
-      this.#note("stale", execution, { units: stale.map(({ unit }) => unit), version });
+      const old = stale.flatMap(({ unit, version: had }) => (had === null || had.hash === null ? [] : [unit]));
+      this.#note("stale", execution, { units: stale.map(({ unit }) => unit), old, version });
       return this.#runInPlace(execution, "stale");
     }
     // An index may have become known while it waited.
@@ -1750,8 +1756,7 @@ export class LviCore {
   #answer(execution: Execution, near: NearStorage, ran: Ran): void {
     const { outcome, writes } = ran.result;
     const of: RanNearStorage = { kind: "near-storage", near, ran };
-    const sampled = this.#sampler.sample(execution, "near-storage", null, groundOf(of), { outcome, writes });
-    if (sampled !== null) this.#effects.push(sampled);
+    this.#effects.push(...this.#sampler.sample(execution, "near-storage", null, groundOf(of), { outcome, writes }));
     this.#tellLogged(execution, ran.result.logged, of);
     const repairs = this.#repairs(execution, of, [], NOTHING_CHANGED);
     const { callers } = execution;
@@ -1841,8 +1846,7 @@ export class LviCore {
 
   /** Takes a sample of a read-only execution in the step that validates it. Its result only its location knows. */
   #sampleValid(execution: Sampled, units: readonly AccessedUnit[]): void {
-    const sampled = this.#sampler.sample(execution, "valid", null, { kind: "validated", units }, null);
-    if (sampled !== null) this.#effects.push(sampled);
+    this.#effects.push(...this.#sampler.sample(execution, "valid", null, { kind: "validated", units }, null));
   }
 
   // ── Completion ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -1908,7 +1912,7 @@ export class LviCore {
     const written = of.kind === "near-storage" ? (of.ran?.result.writes ?? own) : own;
     // variant: sample-taken
     const sampled =
-      path === null ? null : this.#sampler.sample(execution, path, commit, groundOf(of), { outcome, writes: written });
+      path === null ? [] : this.#sampler.sample(execution, path, commit, groundOf(of), { outcome, writes: written });
     const expects = intentOf(execution) === null ? "new" : "pending";
     const completing: Completing = {
       kind: "completing",
@@ -1959,7 +1963,7 @@ export class LviCore {
     }
     for (const { execution, completing } of members) {
       const { sampled, completion, logged, of } = completing;
-      if (sampled !== null) this.#effects.push(sampled);
+      this.#effects.push(...sampled);
       this.#tellLogged(execution, logged, of);
       this.#versions.applied(completion.commitId, completion.writes);
       this.#finished.add(doneIntentOf(completion));
@@ -2514,8 +2518,10 @@ export class LviCore {
 
   #noteWaited(execution: Execution, { sinceMs, on }: Phase & { kind: "waiting" | "watching" }): void {
     const waitedMs = this.#nowMs - sinceMs;
+    const { location, invocation } = execution;
+    const who = { location, handler: invocation.handler };
     if (on === null) this.#note("waited", execution, { waitedMs });
-    else this.#note("waited", execution, { waitedMs, units: [on.unit], behind: on.behind });
+    else this.#note("waited", execution, { waitedMs, units: [on.unit], behind: on.behind, ...who });
   }
 
   #note(

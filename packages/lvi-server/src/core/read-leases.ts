@@ -489,6 +489,11 @@ export class ReadLeases {
     place.backoffMs = Math.min(2 * place.backoffMs, mostBackoffMs);
   }
 
+  /** The locations that hold the unit. */
+  leasedTo(unit: UnitId): readonly string[] {
+    return [...(this.#holders.get(unit)?.places ?? [])].map(({ location }) => location);
+  }
+
   /** For people, by location. */
   locations(nowMs: number): readonly LeasedLocation[] {
     return Array.from(this.#places.values(), ({ location, leased, refusedUntilMs, waits }) => {

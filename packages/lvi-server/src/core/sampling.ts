@@ -47,10 +47,11 @@ export interface Sample {
   readonly ended: { readonly outcome: Outcome; readonly writes: readonly Write[] } | null;
 }
 
-export type SampleEffect =
+export type SampleEffect = { readonly sampling: Sampling } & (
   | { readonly kind: "sampled"; readonly sample: Sample }
   /** An execution whose turn it was, but whose values memory no longer holds. */
-  | { readonly kind: "sample-left-out" };
+  | { readonly kind: "sample-left-out" }
+);
 
 /** The execution that a sample is about. */
 export interface Sampled {
@@ -66,40 +67,53 @@ export type Ground =
   /** Near storage, on captured values. The last run has read a part of them, and that part was still the same at its end. */
   | { readonly kind: "captured"; readonly snapshot: ReadonlyMap<UnitId, Entry>; readonly reads: readonly UnitId[] };
 
+/** Of most executions nobody wants one. */
+const NONE: readonly SampleEffect[] = [];
+
 type Memory = Pick<VersionTable, "get" | "isCurrent"> & { readonly ranges: Pick<RangeTable, "rowsOf" | "countOf"> };
 
 export class Sampler {
   readonly #memory: Memory;
-  /** Null: nothing is sampled. */
-  #sampling: Sampling | null = null;
-  #count = 0;
+  /** With the number of executions since the last sample of each. */
+  #samplings: Map<Sampling, number> = new Map();
 
   constructor(memory: Memory) {
     this.#memory = memory;
   }
 
-  /** Samples by this rule from now on; null: nothing. */
-  begin(sampling: Sampling | null): void {
-    this.#sampling = sampling;
-    this.#count = 0;
+  /** Samples by each of these rules from now on. One that went on before keeps its count. */
+  begin(samplings: readonly Sampling[]): void {
+    this.#samplings = new Map(samplings.map((sampling) => [sampling, this.#samplings.get(sampling) ?? 0]));
   }
 
   get isOn(): boolean {
-    return this.#sampling !== null;
+    return this.#samplings.size > 0;
   }
 
-  /** The sample of an execution that ends in this step, or is about to be stored; null: it is not its turn. */
+  /** The samples of an execution that ends in this step, or is about to be stored. Each rule whose turn it is takes one. */
   sample(
+    sampled: Sampled,
+    path: SamplePath,
+    commit: CommitId | null,
+    ground: Ground,
+    ended: Sample["ended"],
+  ): readonly SampleEffect[] {
+    if (!this.isOn) return NONE;
+    const samplings = [...this.#samplings.keys()].filter((one) => this.#takes(sampled.invocation.handler, one));
+    return samplings.map((sampling) => this.#sampleBy(sampling, sampled, path, commit, ground, ended));
+  }
+
+  #sampleBy(
+    sampling: Sampling,
     { id, location, invocation }: Sampled,
     path: SamplePath,
     commit: CommitId | null,
     ground: Ground,
     ended: Sample["ended"],
-  ): SampleEffect | null {
+  ): SampleEffect {
     const { module, handler, args, environment } = invocation;
-    if (this.#sampling === null || !this.#takes(handler, this.#sampling)) return null;
-    const entries = this.#sampling.values ? this.#entriesOf(ground) : null;
-    if (entries === null && this.#sampling.values) return { kind: "sample-left-out" };
+    const entries = sampling.values ? this.#entriesOf(ground) : null;
+    if (entries === null && sampling.values) return { sampling, kind: "sample-left-out" };
     // variant: sample-made
     const sample: Sample = {
       executionId: id,
@@ -112,15 +126,16 @@ export class Sampler {
       values: entries === null ? null : new Map(mapped(entries, ({ value }) => value)),
       ended,
     };
-    return { kind: "sampled", sample };
+    return { sampling, kind: "sampled", sample };
   }
 
-  #takes(handler: string, { every, handlers }: Sampling): boolean {
+  #takes(handler: string, sampling: Sampling): boolean {
+    const { every, handlers } = sampling;
     if (handlers !== null && !handlers.has(handler)) return false;
-    this.#count++;
-    if (this.#count < every) return false;
-    this.#count = 0;
-    return true;
+    const count = (this.#samplings.get(sampling) ?? 0) + 1;
+    const isTurn = count >= every;
+    this.#samplings.set(sampling, isTurn ? 0 : count);
+    return isTurn;
   }
 
   /** Null: memory does not hold all of these versions. One may be a write of the same location that is not applied yet. */

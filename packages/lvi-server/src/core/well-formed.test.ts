@@ -144,7 +144,7 @@ class State {
 
   completing(writes: Completion["writes"]): void {
     const completion = { executionId: this.pending.id, writes } as Completion;
-    const rest = { sequence: 1, hash: "" as never, sampled: null, logged: [], followups: [] };
+    const rest = { sequence: 1, hash: "" as never, sampled: [], logged: [], followups: [] };
     this.pending.phase = { kind: "completing", of: this.phase, expects: "pending", completion, ...rest };
     this.operations.push({ kind: "complete", execution: this.pending });
   }

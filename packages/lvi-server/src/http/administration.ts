@@ -4,7 +4,7 @@ import type { ServerResponse } from "node:http";
 import {
   checkRedaction,
   encodeOutcome,
-  type Life,
+  type LifeLine,
   LOG_LINE_LEVELS,
   type LogQuestion,
   MalformedError,
@@ -62,7 +62,7 @@ export function samplesAnswer(
   return (response) => {
     let leftOut = 0;
     const tell = (line: SampleLine): boolean => stream.write(`${JSON.stringify(line)}\n`);
-    const stream = new LineStream(response, { heartbeatMs, onClose: () => stop() });
+    const stream = new LineStream(response, { heartbeatMs, onClose: () => stop?.() });
     const stop = engine.sample(
       { every, handlers: handlers.length === 0 ? null : new Set(handlers), values },
       {
@@ -74,6 +74,10 @@ export function samplesAnswer(
         end: (reason) => stream.end(`${JSON.stringify({ kind: "ended", reason } satisfies SampleLine)}\n`),
       },
     );
+    if (stop === null)
+      stream.end(
+        `${JSON.stringify({ kind: "ended", reason: "too many take samples already" } satisfies SampleLine)}\n`,
+      );
   };
 }
 
@@ -82,15 +86,17 @@ export function livesAnswer(engine: Engine, body: Uint8Array, heartbeatMs: numbe
   const { every } = jsonOf(body);
   if (!isNumberIn(every, 1, MAX_EVERY)) throw new MalformedError("every is not a number from 1");
   return (response) => {
-    let waiting: Life[] = [];
+    let waiting: LifeLine[] = [];
     const write = (): void => {
-      const lines = waiting.map((life) => JSON.stringify(life)).join("\n");
+      const lines = waiting.map((line) => JSON.stringify(line)).join("\n");
       waiting = [];
       stream.write(`${lines}\n`);
     };
     const stream = new LineStream(response, { heartbeatMs, onClose: () => stop?.() });
-    const stop = engine.live(every, (life) => {
-      if (waiting.push(life) === 1) setTimeout(write, LIVES_MS).unref();
+    const stop = engine.live(every, (life, leftOut) => {
+      if (waiting.length === 0) setTimeout(write, LIVES_MS).unref();
+      if (leftOut > 0) waiting.push({ kind: "left-out", count: leftOut });
+      waiting.push(life);
     });
     if (stop === null) stream.end();
   };

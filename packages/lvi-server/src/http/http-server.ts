@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import type { Duplex } from "node:stream";
 import {
   ALARMS_PATH,
+  CONTENTION_PATH,
   checkHeard,
   decodeFollowup,
   decodeLviRequest,
@@ -249,6 +250,7 @@ type Route =
         | "status"
         | "modules"
         | "indexes"
+        | "contention"
         | "log"
         | "samples"
         | "lives"
@@ -282,6 +284,8 @@ function routeOf(path: string): Route {
       return { kind: "modules" };
     case INDEXES_PATH:
       return { kind: "indexes" };
+    case CONTENTION_PATH:
+      return { kind: "contention" };
     case LOG_PATH:
       return { kind: "log" };
     case SAMPLES_PATH:
@@ -395,6 +399,11 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
         const { indexes } = serving(options).engine;
         answer(json(200, { indexes } satisfies IndexList));
       });
+    case "contention":
+      expectMethod(method, "GET");
+      return receive(options, exchange, MAX_QUESTION_BYTES, () =>
+        answer(json(200, serving(options).engine.contention)),
+      );
     case "log":
       expectMethod(method, "POST");
       return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {

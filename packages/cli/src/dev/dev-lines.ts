@@ -2,10 +2,10 @@
 import { terminalText } from "@radical/protocol";
 import { fallbackWords, leftOutLines, describeDistance, DEV_VARS_FILE, counted } from "@radical/app";
 import { SCHEDULED_PATH } from "@radical/app/workers";
-import type { DevEvent, HandlerLine, RequestLine } from "../dev/dev-events.ts";
-import { FAULTS_PATH } from "../dev/control-server.ts";
+import type { DevEvent, HandlerLine, RequestLine } from "./dev-events.ts";
+import { FAULTS_PATH } from "./control-server.ts";
 import type { Faults } from "@radical/local";
-import { type Style, type Terminal, indentedText } from "./terminal.ts";
+import { type Style, type Terminal, indentedText } from "../terminal/terminal.ts";
 
 /** Null: nothing worth a line. */
 export function devLine(event: DevEvent, terminal: Terminal): string | null {
@@ -97,11 +97,15 @@ function setLeftLine({ handler, detail }: Readonly<Record<string, unknown>>, { s
   return `${style("yellow", "!")} ${text(handler)}: ${fault}. Answers stay right; a location that sees it twice runs the handler in record mode, which is slower`;
 }
 
-function faultsLine({ primaryDown, partitioned, dropFollowups }: Faults, { style }: Terminal): string {
+function faultsLine({ primaryDown, partitioned, dropFollowups, distances }: Faults, { style }: Terminal): string {
   const faults = [
     ...(primaryDown ? ["the primary is down"] : []),
     ...(partitioned.length === 0 ? [] : [`${partitioned.join(", ")} cut off from the primary`]),
     ...(dropFollowups ? ["followups are dropped"] : []),
+    ...Object.entries(distances).flatMap(([name, { roundTripMs, lossPercent }]) => [
+      ...(roundTripMs === undefined ? [] : [`${name} is ${roundTripMs} ms from the primary`]),
+      ...(lossPercent === undefined ? [] : [`${lossPercent} % of the data of ${name} is lost and sent again`]),
+    ]),
   ];
   return faults.length === 0
     ? `${style("green", "✓")} no faults`

@@ -8,7 +8,7 @@
  * pairs fit into the same time.
  */
 import { spawnSync } from "node:child_process";
-import { writeSync } from "node:fs";
+import { existsSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Compiler } from "../packages/app/src/build/compile.ts";
@@ -48,7 +48,10 @@ const LABELS: readonly (readonly [keyof Sample, string])[] = [
 
 /** Runs in a process of its own; `tell` gets the result. */
 async function sample(checkout: string, isCold: boolean, tell: (sample: Sample) => void): Promise<void> {
-  const path = join(checkout, "packages/cli/dist/build/compile.js");
+  // An older checkout has it in the package of the command.
+  const built = ["app", "cli"].map((name) => join(checkout, `packages/${name}/dist/build/compile.js`));
+  const path = built.find((file) => existsSync(file));
+  if (path === undefined) throw new Error(`${checkout} is not built: run pnpm build there`);
   const { startCompiler } = (await import(pathToFileURL(path).href)) as {
     readonly startCompiler: (options: { readonly colours: boolean; readonly isKept: boolean }) => Promise<Compiler>;
   };

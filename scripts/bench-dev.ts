@@ -1,5 +1,6 @@
 /**
- * `pnpm bench:dev`: how long a save takes until its build serves, in `radical dev`, after a change of one handler file.
+ * `pnpm bench:dev`: how long a save takes until its build serves, in `radical dev`, after a change of one handler file. And how
+ * soon `npm run dev` of a new application answers, and what it takes of memory (`dev-weight.ts`).
  *
  * From the end of writing the file to the first answer of the new build, as a client sees it over HTTP, and on the way to it
  * what `radical dev` tells. Each change gives a handler another result, so that an answer says which build it is of. What is built is
@@ -14,6 +15,7 @@ import { fileURLToPath } from "node:url";
 import { commandLine } from "../packages/command-line/src/command-line.ts";
 import { thirtyHandlers } from "../packages/analyzer/src/testing/thirty-handlers.ts";
 import type { DevEvent } from "../packages/cli/src/index.ts";
+import { devWeights } from "./dev-weight.ts";
 
 const HERE = fileURLToPath(new URL("..", import.meta.url));
 const WARM_UP = 4;
@@ -107,9 +109,17 @@ async function measure({ write, changedFile }: Application, checkout: string, ch
 
 const options = commandLine({
   name: "pnpm bench:dev",
-  words: "Measure how long a save of one handler file takes until its build serves in radical dev.",
+  words:
+    "Measure how long a save of one handler file takes until its build serves in radical dev, how soon npm run dev\nof a new application answers, and its memory when it is idle (on Linux).",
   options: {
-    changes: { kind: "number", default: 15, least: 1, words: "saves that each figure is the median of" },
+    changes: { kind: "number", default: 15, least: 0, words: "saves that each figure is the median of" },
+    starts: {
+      kind: "number",
+      default: 5,
+      least: 0,
+      words: "starts of a new application; the least of each figure counts",
+    },
+    idleMs: { kind: "number", default: 30_000, least: 0, unit: "ms", words: "time between the answer and the memory" },
     checkout: {
       kind: "text",
       placeholder: "folder",
@@ -120,11 +130,12 @@ const options = commandLine({
   exitCodes: ["measured", "an application does not build", "wrong options"],
   examples: [
     ["pnpm bench:dev", "this checkout"],
-    ["pnpm bench:dev --checkout ../before", "another"],
+    ["pnpm bench:dev --checkout ../before --starts 0", "saves in another"],
+    ["pnpm bench:dev --changes 0", "the start and the memory alone"],
   ],
 });
 
-for (const application of APPLICATIONS) {
+for (const application of options.changes === 0 ? [] : APPLICATIONS) {
   const all = await measure(application, options.checkout ?? HERE, options.changes);
   for (const mark of MARKS) {
     const times = all.map((marks) => marks[mark] ?? Number.NaN).toSorted((a, b) => a - b);
@@ -135,5 +146,22 @@ for (const application of APPLICATIONS) {
       console.log(
         `${application.name.padEnd(18)}${mark.padEnd(10)} p50 ${p50.toFixed(0).padStart(5)} ms   least ${least.toFixed(0).padStart(5)} ms`,
       );
+  }
+}
+
+const weights = options.starts === 0 ? [] : await devWeights(options.starts, options.idleMs);
+if (weights.length > 0) {
+  const least = (name: keyof (typeof weights)[number]): number => Math.min(...weights.map((one) => one[name]));
+  const [firstAnswerMs, proportionalMb, residentMb] = [
+    least("firstAnswerMs"),
+    least("proportionalMb"),
+    least("residentMb"),
+  ];
+  if (options.json) console.log(JSON.stringify({ application: "new", firstAnswerMs, proportionalMb, residentMb }));
+  else {
+    console.log(`first answer after npm run dev   least ${firstAnswerMs.toFixed(0)} ms`);
+    console.log(
+      `idle, all processes              ${proportionalMb.toFixed(0)} MB (resident ${residentMb.toFixed(0)} MB)`,
+    );
   }
 }

@@ -12,8 +12,13 @@ export function setup(): void {
   const { status, stderr } = spawnSync(process.execPath, [fileURLToPath(new URL("scripts/bundle-compiler.mjs", APP))]);
   if (status !== 0) throw new Error(stderr.toString());
   process.env["RADICAL_COMPILER_OF_SOURCES"] = new URL("dist/compiler/analyzer.js", APP).href;
-  for (const main of ["lvi-server/src/main.ts", "cli/src/main.ts", "cli/e2e/crash/location-process.ts"]) {
+  const starts = [
+    ["lvi-server/src/main.ts", "--help"],
+    ["cli/src/main.ts", "--help"],
+    ["local/src/location-process.ts"],
+  ];
+  for (const [main, ...args] of starts) {
     const path = fileURLToPath(new URL(`../packages/${main}`, import.meta.url));
-    spawnSync(process.execPath, ["--conditions=source", path, "--help"], { stdio: "ignore" });
+    spawnSync(process.execPath, ["--conditions=source", path, ...args], { stdio: "ignore" });
   }
 }

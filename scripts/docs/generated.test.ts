@@ -71,7 +71,7 @@ test("the reference of the SDK has each export once, and each member says its me
     for (const { signature, words: of } of [{ signature: name, words }, ...members])
       expect(`${signature}: ${of}`).toMatch(/: [^]*[.:]/);
   expect(() => sdkPart("Tabel")).toThrow('no export "Tabel"');
-  expect(sdkPart("log")).toContain("* `log.warn(text: string): void`\n\n  Logs a line at the level `warn`.");
+  expect(sdkPart("log")).toContain("* `log.warn(text: string): void`\\\n  Logs a line at the level `warn`.");
 });
 
 describe("a page with parts", () => {

@@ -107,7 +107,7 @@ const FOR_SETS = /^Only in read\/write-set functions(?:, those with the tag `[^`
 
 function sectionOf({ name, words, members }: SdkExport): string {
   const listOf = (shown: readonly Member[]): string =>
-    shown.map(({ signature, words: of }) => `* \`${signature}\`\n\n  ${plainOf(of.replace(FOR_SETS, ""))}`).join("\n");
+    shown.map(({ signature, words: of }) => `* \`${signature}\`\\\n  ${plainOf(of.replace(FOR_SETS, ""))}`).join("\n");
   const [forSets, forHandlers] = [
     members.filter(({ words: of }) => FOR_SETS.test(of)),
     members.filter(({ words: of }) => !FOR_SETS.test(of)),

@@ -50,7 +50,7 @@ export async function askPrimary(
     throw new PrimaryError(
       "primary_not_reached",
       `the LVI server was not reached at ${url}: ${messageOf(error)}${cause}`,
-      "see that it runs and that this machine reaches it",
+      "See that it runs and that this machine reaches it.",
     );
   }
   if (response.ok) return response;

@@ -80,7 +80,7 @@ export async function buildForBenchmark(project: Project): Promise<BuiltApp> {
   try {
     const { app, report } = await buildApp(project, compiler, { bundle: false });
     if (app === null)
-      throw new CommandError("build_failed", framesOf(report, "error").join("\n\n"), "correct the handlers");
+      throw new CommandError("build_failed", framesOf(report, "error").join("\n\n"), "Correct the handlers.");
     const benchmark = await loadBenchmark(project.root, Object.keys(app.manifest.handlers));
     return { app, module: compileModule(app.content), benchmark };
   } finally {
@@ -274,7 +274,7 @@ export class Measurement {
       throw new CommandError(
         "benchmark_failed",
         `${failed.length} of ${own.length} requests to ${system} failed: ${status} ${body.slice(0, 300)}`,
-        "see the messages above",
+        "See the messages above.",
       );
     }
     return {

@@ -114,10 +114,15 @@ export function prepared(
   try {
     benchmark.prepare(preparation);
   } catch (error) {
-    throw new CommandError("benchmark_invalid", `the data can't be prepared: ${messageOf(error)}`, "see prepare()", {
-      exitCode: EXIT_USAGE,
-      cause: error,
-    });
+    throw new CommandError(
+      "benchmark_invalid",
+      `The data can't be prepared: ${messageOf(error)}`,
+      "See prepare() in radical.bench.ts.",
+      {
+        exitCode: EXIT_USAGE,
+        cause: error,
+      },
+    );
   }
   return items;
 }

@@ -57,7 +57,7 @@ export class Store {
   static async open(address: StorageAddress): Promise<Store> {
     const storage = await openStorage(address, { retentionMs: RETENTION_MS, hasher: HASHES });
     const leadership = await storage.acquireLeadership(await storage.readLeadership(), TERM_MS, 0);
-    if (leadership === null) throw new Error("somebody else has the storage of the benchmark");
+    if (leadership === null) throw new Error("Another process has the storage of the benchmark.");
     return new Store(storage, leadership.epoch);
   }
 

@@ -314,11 +314,11 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
     aws.answer((call) => Promise.resolve(call === "HeadBucket" ? { status: 404, body: "" } : null));
     expect(await problems()).toEqual({
       aws: [
-        expect.stringMatching(/^bucket radical-visits-\S+ is missing$/),
-        expect.stringMatching(/^artefact [0-9a-f]{12} is missing$/),
-        `secret ${name} is missing`,
+        expect.stringMatching(/^The bucket radical-visits-\S+ is missing\.$/),
+        expect.stringMatching(/^The artefact [0-9a-f]{12} is missing\.$/),
+        `The secret ${name} is missing.`,
       ],
-      tables: [`table ${tablePrefix}-overflow is missing`],
+      tables: [`The table ${tablePrefix}-overflow is missing.`],
     });
     aws.answer(async (call, said) => {
       if (call !== "DescribeStacks") return null;
@@ -377,7 +377,9 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
     expect(await visit("home")).toMatchObject({ status: 200, result: 2 });
     expect((await deployHere()).kind).toBe("done");
     expect(await problems()).toEqual({
-      standby: [expect.stringContaining("nobody stands by: the LVI server of machine a was not reached by the relay")],
+      standby: [
+        expect.stringContaining("No server stands by: the LVI server of machine a was not reached by the relay"),
+      ],
     });
     const { servers } = await findDeployed(await options());
     expect(await leaderOf(servers)).toMatchObject({ node: "b" });

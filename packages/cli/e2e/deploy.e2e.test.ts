@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { loadProject } from "@radical/app";
-import { hasModule } from "@radical/admin";
+import { hasModule, linesOf } from "@radical/admin";
 import { type DeployOptions, checkNothingStranded, createWrangler } from "@radical/deploy/testing";
 import {
   type DeployOutcome,
@@ -25,7 +25,20 @@ import {
   listSecrets,
   setSecret,
 } from "@radical/deploy";
-import type { ModuleHash } from "@radical/protocol";
+import {
+  DASHBOARD_CALL_PATH,
+  DASHBOARD_CONTENTION_PATH,
+  DASHBOARD_DATA_PATH,
+  DASHBOARD_FAULTS_PATH,
+  DASHBOARD_RECORDS_PATH,
+  DASHBOARD_REPLAY_PATH,
+  DASHBOARD_STREAM_PATH,
+  DASHBOARD_TOKEN_HEADER,
+  DASHBOARD_WRITE_PATH,
+  type DashboardLine,
+  type DashboardRecords,
+  type ModuleHash,
+} from "@radical/protocol";
 import {
   type DelayProxy,
   NO_LINK_FAULTS,
@@ -385,7 +398,7 @@ describe("radical deploy", () => {
     expect(interrupted).toMatchObject({
       code: 1,
       shown: expect.stringMatching(
-        /\[y\/N\] \s*error told to stop\n {2}run the same command again\nNothing was changed\.\n$/,
+        /\[y\/N\] \s*error The command was told to stop\.\n {2}Run the same command again\.\nNothing was changed\.\n$/,
       ),
     });
     expect(changing(mark)).toEqual([]);
@@ -599,6 +612,58 @@ describe("radical tail and radical record of a deployment", () => {
     expect(cloudflare.unknown).toEqual([]);
   });
 
+  test("dashboard: the page of a deployment tells both halves, and no route of it writes", async () => {
+    const child = spawnRadical(
+      ["dashboard", "--env", "production", "--values", "--json", "--project", project.folder],
+      {
+        env: environment,
+      },
+    );
+    const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
+    const told = createInterface(child.stdout!)[Symbol.asyncIterator]().next();
+    const first = await Promise.race([told, closed.then((code) => Promise.reject(new Error(`it ended: ${code}`)))]);
+    const { url } = JSON.parse(String(first.value)) as { readonly url: string };
+    const { origin, hash, hostname } = new URL(url);
+    expect(hostname).toBe("127.0.0.1");
+    const headers = { [DASHBOARD_TOKEN_HEADER]: hash.slice(1), "content-type": "application/json" };
+    expect((await fetch(origin + DASHBOARD_CONTENTION_PATH)).status).toBe(401);
+    for (const path of [DASHBOARD_CALL_PATH, DASHBOARD_DATA_PATH, DASHBOARD_FAULTS_PATH, DASHBOARD_WRITE_PATH])
+      expect((await fetch(origin + path, { method: "POST", headers, body: "{}" })).status).toBe(404);
+
+    const lines: DashboardLine[] = [];
+    const stream = await fetch(origin + DASHBOARD_STREAM_PATH, { headers });
+    const reading = (async () => {
+      for await (const line of linesOf(stream)) lines.push(JSON.parse(line) as DashboardLine);
+    })().catch(() => undefined);
+    const has = (found: () => unknown): Promise<void> => expect.poll(found, { timeout: 100_000 }).toBeTruthy();
+    const state = (): DashboardLine | undefined => lines.findLast(({ kind }) => kind === "state");
+    const source = { kind: "deployment", name: "visits · production", hasRecords: true };
+    await has(() => cloudflare.requests.includes(`POST /workers/scripts/${WORKER}/tails`));
+    await has(state);
+    expect(state()).toMatchObject({ source, module: null });
+    // Its halves may not be heard from the first moment on.
+    await has(async () => {
+      await visit("shown");
+      const sides = lines.flatMap((line) => (line.kind === "life" && line.handler === "visit" ? [line.side] : []));
+      return new Set(sides).size === 2;
+    });
+    await has(() => JSON.stringify(state()).includes('"lost":[]'));
+
+    const { records } = (await (await fetch(origin + DASHBOARD_RECORDS_PATH, { headers })).json()) as DashboardRecords;
+    const body = JSON.stringify({ execution: records[0]?.execution, build: "present" });
+    const replay = await fetch(origin + DASHBOARD_REPLAY_PATH, { method: "POST", headers, body });
+    const text = await replay.text();
+    expect({ status: replay.status, text }).toMatchObject({ status: 200 });
+    expect(JSON.parse(text)).toMatchObject({ differences: [], reason: null });
+    // The primary has redacted it.
+    expect(text).not.toContain("shown");
+    expect(await (await fetch(origin + DASHBOARD_CONTENTION_PATH, { headers })).json()).toMatchObject({ units: [] });
+    child.kill("SIGINT");
+    expect(await closed).toBe(0);
+    await reading;
+    expect(cloudflare.unknown).toEqual([]);
+  });
+
   test("record: of the server that leads; an environment that is not deployed is told", async () => {
     const child = spawnRadical(
       ["record", "--env", "production", "--count", "1", "--output", "-", "--project", project.folder],
@@ -677,11 +742,8 @@ describe("radical doctor of a deployment", () => {
     const [version] = Object.keys(serving());
     try {
       expect(await problems("production", {}, { primary })).toEqual([
-        [
-          "worker",
-          expect.stringContaining(`version ${version} of the Worker ${WORKER} was made for another primary: `),
-        ],
-        ["modules", expect.stringMatching(/^the location \S+ runs module [0-9a-f]{12}, which the LVI server does not/)],
+        ["worker", expect.stringContaining(`Version ${version} of the Worker ${WORKER} was made for the primary `)],
+        ["modules", expect.stringMatching(/^The location \S+ runs module [0-9a-f]{12}, which the LVI server does not/)],
       ]);
     } finally {
       await elsewhere.stop();
@@ -690,7 +752,7 @@ describe("radical doctor of a deployment", () => {
     const record = bindings.findIndex(({ name }) => name === "RADICAL_DEPLOYMENT");
     const [taken] = (bindings as FakeBinding[]).splice(record, 1);
     expect(await problems("production")).toEqual([
-      ["worker", `version ${version} of the Worker ${WORKER} was not made by radical deploy`],
+      ["worker", `Version ${version} of the Worker ${WORKER} was not made by radical deploy.`],
     ]);
     (bindings as FakeBinding[]).splice(record, 0, taken!);
   });
@@ -700,14 +762,14 @@ describe("radical doctor of a deployment", () => {
     expect(await problems("production", { CLOUDFLARE_API_TOKEN: "wrong" })).toEqual([
       ["cloudflare", expect.stringMatching(/^Cloudflare does not take these credentials: /)],
     ]);
-    expect(await problems("staging")).toEqual([["worker", "the Worker visits-staging is not deployed"]]);
+    expect(await problems("staging")).toEqual([["worker", "The Worker visits-staging is not deployed."]]);
   });
 
   test("nobody at Cloudflare, and none logged in", async () => {
     const away = { CLOUDFLARE_API_BASE_URL: "http://127.0.0.1:1" };
     expect(await problems("production", away)).toEqual([["cloudflare", expect.stringContaining("was not reached")]]);
     expect(await problems("production", { CLOUDFLARE_API_TOKEN: "" })).toEqual([
-      ["cloudflare", "wrangler is not logged in at Cloudflare"],
+      ["cloudflare", "wrangler is not logged in at Cloudflare."],
     ]);
   });
 

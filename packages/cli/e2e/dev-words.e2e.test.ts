@@ -1,6 +1,6 @@
 /** The words of `radical dev` about the primary, from the events of a real one: when it is gone, and how far away it is. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { PrimaryLine } from "../src/terminal/primary-line.ts";
+import { PrimaryLine } from "../src/dev/primary-line.ts";
 import { createTerminal } from "../src/terminal/terminal.ts";
 import { type TestApp, startTestApp } from "../src/testing.ts";
 import { type TemporaryProject, createProject } from "./radical-process.ts";

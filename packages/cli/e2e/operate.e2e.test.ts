@@ -205,7 +205,7 @@ describe.runIf(parts.includes("tail and doctor"))("radical doctor", () => {
       const { code, stdout } = await doctor();
       expect(code).toBe(1);
       expect(stdout).toMatch(
-        /^✗ the location near: the primary did not answer: .*\n✗ the location far: the primary did not answer: .*\n$/,
+        /^✗ The location near: the primary did not answer: .*\n✗ The location far: the primary did not answer: .*\n$/,
       );
       // The page about it shows the same of other locations.
       const shown = await readFile(new URL("../../../docs/examples/output/doctor.txt", import.meta.url), "utf8");
@@ -217,11 +217,11 @@ describe.runIf(parts.includes("tail and doctor"))("radical doctor", () => {
 
   test("this machine: Node, and a port that somebody else has", async () => {
     expect([nodeFinding("v24.1.0").problems, nodeFinding("v25.0.0").problems]).toEqual([[], []]);
-    expect(nodeFinding("v22.9.0").problems).toMatchObject([{ message: "this is Node v22.9.0, and radical needs 24" }]);
+    expect(nodeFinding("v22.9.0").problems).toMatchObject([{ message: "This is Node v22.9.0, and radical needs 24." }]);
     const taken = createServer();
     const port = await freePort();
     await new Promise<void>((resolve) => taken.listen(port, "127.0.0.1", resolve));
-    const message = `port ${port} is in use by another program, so radical dev takes another one`;
+    const message = `Port ${port} is in use by another program, so radical dev takes another one.`;
     expect((await devPortFinding(port, false)).problems).toMatchObject([{ message }]);
     expect((await devPortFinding(port, true)).problems).toEqual([]);
     await new Promise((resolve) => taken.close(resolve));
@@ -254,17 +254,17 @@ describe.runIf(parts.includes("tail and doctor"))("radical doctor", () => {
       await expect.poll(() => problems({ primary }), { timeout: 100_000 }).toEqual({});
       const wrong = { ...key, secret: "b2".repeat(16) };
       expect(await problems({ primary: [{ url: first.url, key: wrong }] })).toEqual({
-        primary: [`the LVI server at ${first.url} refuses the key "main"`],
+        primary: [`the LVI server at ${first.url} refuses the key "main".`],
       });
       const alone = `http://127.0.0.1:${port}`;
       expect(await problems({ primary: [{ url: alone, key }] })).toEqual({
-        primary: [`no LVI server leads: the LVI server at ${alone} is standby`],
+        primary: [`No LVI server leads: the LVI server at ${alone} is standby.`],
       });
       // A module that the locations run and this server does not have.
       const sites = [{ url: dev.url, location: "near" }];
       expect(await problems({ primary: [primary[0]!], sites })).toMatchObject({
         modules: [
-          expect.stringMatching(/^the location near runs module [0-9a-f]{12}, which the LVI server does not have$/),
+          expect.stringMatching(/^The location near runs module [0-9a-f]{12}, which the LVI server does not have\.$/),
         ],
       });
     } finally {
@@ -272,7 +272,7 @@ describe.runIf(parts.includes("tail and doctor"))("radical doctor", () => {
       const other = await second;
       const { standby } = await problems({ primary });
       expect(standby).toEqual([
-        expect.stringMatching(`^nobody stands by: the LVI server at ${first.url} was not reached`),
+        expect.stringMatching(`^No server stands by: the LVI server at ${first.url} was not reached`),
       ]);
       await other.close(0);
       expect(await problems({ primary })).toMatchObject({
@@ -293,7 +293,7 @@ describe.runIf(parts.includes("tail and doctor"))("radical doctor", () => {
     trips.push(9_000, 1_600, 20);
     expect(await problems({ sites })).toEqual({});
     trips.push(1_800, 1_600, 9_000);
-    expect(await problems({ sites })).toEqual({ locations: ["a round trip from VA to the primary takes 1600 ms"] });
+    expect(await problems({ sites })).toEqual({ locations: ["A round trip from VA to the primary takes 1600 ms."] });
     await new Promise((resolve) => server.close(resolve));
   });
 
@@ -308,7 +308,7 @@ describe.runIf(parts.includes("tail and doctor"))("radical doctor", () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const primary = [{ url, key: { id: "main", secret: "00".repeat(16) } }];
     expect((await problems({ primary }))["primary"]).toEqual([
-      expect.stringMatching(/could not bring 2 pending intents to an end: their items stay locked/),
+      expect.stringMatching(/could not bring 2 pending intents to an end\. Their items stay locked/),
     ]);
     overdue = 0;
     expect((await problems({ primary }))["primary"]).toBeUndefined();
@@ -332,7 +332,7 @@ describe.runIf(parts.includes("tail and doctor"))("radical doctor", () => {
     const primary = [{ url, key: { id: "main", secret: "00".repeat(16) } }];
     const words = (module: string, calls: string): unknown =>
       expect.stringMatching(
-        `^the handler "say" of module ${module.slice(0, 12)} has left its read/write set in ${calls}:`,
+        `^The handler "say" of module ${module.slice(0, 12)} has left its read/write set in ${calls}\\.`,
       );
     expect(await problems({ primary })).toEqual({ sets: [words(old, "3 calls"), words(now, "1 call")] });
     expect(await problems({ primary, sites: [{ url, location: null }] })).toEqual({ sets: [words(now, "1 call")] });
@@ -354,11 +354,11 @@ describe.runIf(parts.includes("tail and doctor"))("radical doctor", () => {
     const primary = [{ url, key: { id: "main", secret: "00".repeat(16) } }];
     const clocks = async (): Promise<readonly string[]> => (await problems({ primary }))["clock"] ?? [];
     expect(await clocks()).toEqual([
-      expect.stringMatching(`^this machine's clock is [89]\\d s behind that of the LVI server at ${url}`),
+      expect.stringMatching(`^This machine's clock is [89]\\d s behind that of the LVI server at ${url}`),
     ]);
     aheadMs = -600_000;
     status = 401;
-    expect(await clocks()).toEqual([expect.stringMatching(/^this machine's clock is (59|60)\d s ahead of /)]);
+    expect(await clocks()).toEqual([expect.stringMatching(/^This machine's clock is (59|60)\d s ahead of /)]);
     aheadMs = 0;
     status = 200;
     expect(await clocks()).toEqual([]);

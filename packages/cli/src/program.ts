@@ -5,6 +5,7 @@ import { analyzeCommand } from "./commands/analyze.ts";
 import { benchCommand } from "./commands/bench.ts";
 import { buildCommand } from "./commands/build.ts";
 import { completionCommand } from "./commands/completion.ts";
+import { dashboardCommand } from "./commands/dashboard.ts";
 import { dataCommand } from "./commands/data.ts";
 import { deployCommand } from "./commands/deploy.ts";
 import { deploymentsCommand } from "./commands/deployments.ts";
@@ -46,6 +47,7 @@ export function radicalProgram(): Program {
       recordCommand,
       replayCommand,
       tailCommand,
+      dashboardCommand,
       lspCommand,
       completionCommand(radicalProgram),
     ],

@@ -77,7 +77,7 @@ test("a quota that would be exceeded ends the plan, unless the primary stays as 
     );
   await expect(planned(null)).rejects.toMatchObject({
     code: "quota_exceeded",
-    hint: expect.stringMatching(/^ask for more; then/),
+    hint: expect.stringMatching(/^Ask for more\. Then/),
   });
   expect(notes).toEqual(["quotas that were not told, so not checked: vCPUs (AccessDenied)"]);
   await planned("edge");

@@ -164,7 +164,7 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
       state = await deployment.state();
       const isThere = state !== null && NODES.every((node) => tunnels[node] !== null && services[node] !== null);
       if (context.only === "edge" && !isThere)
-        throw new CommandError("no_primary", "there is no primary for this environment yet", "leave out --only edge");
+        throw new CommandError("no_primary", "This environment has no primary yet.", "Leave out --only edge.");
       // A run that was broken off may have made a tunnel anew and not told the machine.
       const stored = await deployment.storedTunnels();
       const outdated = NODES.filter(
@@ -237,8 +237,8 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
       if (relay === null) {
         throw new CommandError(
           "no_workers_dev",
-          "the account has no workers.dev name yet, which the relay to the primary needs",
-          `choose one at https://dash.cloudflare.com/${account.id}/workers/onboarding`,
+          "The account has no workers.dev name yet, which the relay to the primary needs.",
+          `Choose one at https://dash.cloudflare.com/${account.id}/workers/onboarding.`,
         );
       }
       const isThere =

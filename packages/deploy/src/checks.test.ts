@@ -35,5 +35,5 @@ test("a Worker may have what Cloudflare takes, however badly it can be compresse
   const build = { worker: "", content: { wasm, rwWasm: new Uint8Array(0) }, manifest: {} } as unknown as AppBuild;
   expect(checkedSize(build)).toBe(wasm.length + 2);
   const larger = { ...build, worker: " ".repeat(1024 * 1024) };
-  expect(() => checkedSize(larger)).toThrow("the Worker has 64.0 MB; Cloudflare takes 64.0 MB");
+  expect(() => checkedSize(larger)).toThrow("The Worker has 64.0 MB, and Cloudflare takes 64.0 MB.");
 });

@@ -38,14 +38,14 @@ export async function checkedBuild(project: Project, isStrict: boolean, colours:
     if (app === null) {
       const { errors } = countDiagnostics(report.diagnostics);
       const message = `${framesOf(report, "error").join("\n\n")}\n\nthe handlers have ${counted(errors, "error")}`;
-      throw new CommandError("build_failed", message, "correct them: nothing was deployed");
+      throw new CommandError("build_failed", message, "Correct them. Nothing was deployed.");
     }
     const fallen = report.handlers.filter(({ plan }) => plan.kind === "recorded" || plan.kind === "near-storage");
     if (isStrict && fallen.length > 0) {
       throw new CommandError(
         "strict",
-        `strict: neither sliced nor given: ${fallen.map(({ name }) => name).join(", ")}`,
-        "see `radical analyze --explain`, or leave out strict",
+        `deploy.strict is set, and these handlers are neither sliced nor given: ${fallen.map(({ name }) => name).join(", ")}.`,
+        "See `radical analyze --explain`, or leave out strict.",
         { exitCode: EXIT_FALLBACK },
       );
     }
@@ -80,8 +80,8 @@ export function checkedSize({ worker, content, manifest }: Pick<AppBuild, "worke
   if (bytes <= MAX_BUNDLE_BYTES) return bytes;
   throw new CommandError(
     "worker_too_large",
-    `the Worker has ${megabytes(bytes)}; Cloudflare takes ${megabytes(MAX_BUNDLE_BYTES)}`,
-    "leave out packages, or move large data into tables or static files",
+    `The Worker has ${megabytes(bytes)}, and Cloudflare takes ${megabytes(MAX_BUNDLE_BYTES)}.`,
+    "Leave out packages, or move large data into tables or static files.",
   );
 }
 

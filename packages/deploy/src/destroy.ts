@@ -100,7 +100,7 @@ function workerStep({ api, account, worker, versions }: OpenEdge, description: s
         throw new CommandError(
           "other_primary",
           `Worker ${worker} was deployed with another primary (${live.record.primary}) than the one that is looked at (${description})`,
-          "name that one: --primary, or --region and the credentials of its account",
+          "Name that one: --primary, or --region and the credentials of its account.",
           { exitCode: EXIT_USAGE },
         );
       }

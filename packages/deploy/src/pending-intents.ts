@@ -23,8 +23,8 @@ export async function checkNothingPending(
   if (pending === 0) return;
   throw new CommandError(
     "pending_intents",
-    `${counted(pending, "intent")} of answered requests ${pending === 1 ? "is" : "are"} still pending at the primary (${primary}) that ${leaving}: what they have written would not be seen any more`,
-    `wait until they are applied, seconds after the last request, and run the same command again; or give them up with ${STRAND_OPTION}`,
+    `${counted(pending, "intent")} of answered requests ${pending === 1 ? "is" : "are"} still pending at the primary (${primary}) that ${leaving}. Nobody would see their writes any more.`,
+    `Wait until they are applied, seconds after the last request, and run the same command again. Or give them up with ${STRAND_OPTION}.`,
   );
 }
 
@@ -47,8 +47,8 @@ async function firstAnswer(
   }
   throw new CommandError(
     "pending_unknown",
-    `whether intents are pending at the primary (${primary}) that ${leaving} is not known: ${messageOf(failure)}`,
-    `see that it serves and that its key is given (RADICAL_KEYS may have keys of several servers), and run the same command again; or give up what may be pending there with ${STRAND_OPTION}`,
+    `Nobody knows whether intents are pending at the primary (${primary}) that ${leaving}: ${messageOf(failure)}`,
+    `See that it serves and that its key is given (RADICAL_KEYS may have keys of several servers). Then run the same command again. Or give up what may be pending there with ${STRAND_OPTION}.`,
     { cause: failure },
   );
 }

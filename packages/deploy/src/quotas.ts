@@ -31,8 +31,8 @@ export function refuseExceeded(uses: readonly QuotaUse[]): void {
   const fixes = [...new Set(exceeded.map(({ fix }) => fix))].join("; ");
   throw new CommandError(
     "quota_exceeded",
-    `the plan exceeds what the account may have, so nothing was changed:\n${lines.join("\n")}`,
-    `${fixes}; then run the same command again`,
+    `The plan exceeds the quotas of the account, so nothing was changed:\n${lines.join("\n")}`,
+    `${fixes.charAt(0).toUpperCase()}${fixes.slice(1)}. Then run the same command again.`,
   );
 }
 

@@ -46,15 +46,15 @@ export async function planRollback(options: RollbackOptions): Promise<readonly P
   if (record === null) {
     throw new CommandError(
       "not_by_radical",
-      `version ${id} was not made by radical deploy, so its module is not known`,
-      "choose another one: `radical deployments`",
+      `Version ${id} was not made by radical deploy, so its module is not known.`,
+      "Choose another one: `radical deployments`.",
     );
   }
   if (record.primary !== primary.description) {
     throw new CommandError(
       "other_primary",
-      `version ${id} was made for another primary (${record.primary}; it is ${primary.description}): it would show other data`,
-      "go back to that primary by `radical deploy`, if it is still there",
+      `Version ${id} was made for another primary, ${record.primary}. The present one is ${primary.description}, so that version would show other data.`,
+      "Go back to that primary by `radical deploy`, if it still runs.",
     );
   }
   const isThere = await hasModule(primary.admin, record.module);
@@ -62,8 +62,8 @@ export async function planRollback(options: RollbackOptions): Promise<readonly P
   if (!isThere && content === null) {
     throw new CommandError(
       "module_gone",
-      `the primary has collected the module ${record.module.slice(0, SHOWN)} of version ${id}, and it was not deployed from this machine`,
-      "check out the sources of that deployment and run `radical deploy`",
+      `The primary has collected the module ${record.module.slice(0, SHOWN)} of version ${id}, and it was not deployed from this machine.`,
+      "Check out the sources of that deployment and run `radical deploy`.",
     );
   }
   if (live.id !== id && !options.acceptMisfits) {

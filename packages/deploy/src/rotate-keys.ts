@@ -56,8 +56,8 @@ async function checkAsDeployed(options: RotationOptions): Promise<void> {
   const changes = outcome.planned.flatMap((one) => one.changes.map(({ what }) => what));
   throw new CommandError(
     "not_as_deployed",
-    `what is in this folder is not what is deployed (${changes.join(", ")}), and it would be deployed with the fresh key`,
-    "run `radical deploy` first, or check out the sources of that deployment: `radical deployments`",
+    `The sources of this folder are not deployed (${changes.join(", ")}), and the fresh key would bring them along.`,
+    "Run `radical deploy` first, or check out the sources of that deployment: `radical deployments`.",
   );
 }
 
@@ -121,7 +121,8 @@ function rotationSteps(
       apply: async () => {
         const outcome = await deployEdge(options, true);
         if (outcome.kind === "failed") throw outcome.error;
-        if (outcome.kind !== "done") throw new CommandError("stopped", "told to stop", "run the same command again");
+        if (outcome.kind !== "done")
+          throw new CommandError("stopped", "The command was told to stop.", "Run the same command again.");
         return outcome.edge?.version;
       },
     },

@@ -116,7 +116,9 @@ export async function unlessStopped<T>(work: Promise<T>, signal: AbortSignal | u
   if (signal === undefined) return work;
   const stopped = Promise.withResolvers<never>();
   const stop = (): void =>
-    stopped.reject(new CommandError("stopped", "told to stop", "run the same command again to go on"));
+    stopped.reject(
+      new CommandError("stopped", "The command was told to stop.", "Run the same command again to go on."),
+    );
   if (signal.aborted) stop();
   signal.addEventListener("abort", stop);
   try {
@@ -129,5 +131,5 @@ export async function unlessStopped<T>(work: Promise<T>, signal: AbortSignal | u
 function commandErrorOf(error: unknown): CommandError {
   if (error instanceof CommandError) return error;
   const words = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
-  return new CommandError("internal_error", words, "this is a fault of Radical: please report it", { cause: error });
+  return new CommandError("internal_error", words, "This is a fault of Radical. Please report it.", { cause: error });
 }

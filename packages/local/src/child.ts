@@ -13,6 +13,8 @@ export interface ChildOptions {
   readonly environment: NodeJS.ProcessEnv;
   /** The command that runs it, with its options. Default: none. */
   readonly under?: readonly string[];
+  /** Options of Node for it, besides those of this process. Default: none. */
+  readonly nodeOptions?: readonly string[];
   /** Where standard error goes. `lines`: it is read like standard output; `shown`: it is this process's own. */
   readonly errors: "lines" | "shown";
   /** Called with each line of JSON. */
@@ -41,8 +43,8 @@ export class Child {
   #words = "";
   #hasEnded = false;
 
-  constructor({ main, args, environment, under = [], errors, onLine }: ChildOptions) {
-    const [program, ...rest] = [...under, process.execPath, ...process.execArgv, main, ...args];
+  constructor({ main, args, environment, under = [], nodeOptions = [], errors, onLine }: ChildOptions) {
+    const [program, ...rest] = [...under, process.execPath, ...process.execArgv, ...nodeOptions, main, ...args];
     this.#process = spawn(program!, rest, {
       stdio: ["pipe", "pipe", errors === "lines" ? "pipe" : "inherit"],
       env: environment,

@@ -45,7 +45,7 @@ export interface DelayProxy {
   readonly address: Address;
   /** From now on, also for what is under way. */
   setFaults(faults: LinkFaults): void;
-  /** For data to come. What the change does not name is as it was at first. */
+  /** For data to come. A part that the change does not name is as it was at first. */
   setDistance(change: DistanceChange): void;
   /** That the target has sent so far. */
   bytesBack(): number;

@@ -31,6 +31,8 @@ export interface LaunchOptions {
   readonly followupTimeoutMs: number | null;
   /** Default: SQLite in the state folder. */
   readonly storage?: string;
+  /** Options of its Node, besides those of this process. Default: none. */
+  readonly nodeOptions?: readonly string[];
   /** Besides that of this process. */
   readonly environment?: NodeJS.ProcessEnv;
   /** Default: one that nothing ends; the server is alone. */
@@ -172,6 +174,7 @@ export function launchServer({
   storage = `sqlite:${join(stateFolder, "data.sqlite")}`,
   leaseMs = LEASE_MS,
   readLeaseMs,
+  nodeOptions = [],
   environment = {},
   logLevel = "info",
   args: more = [],
@@ -183,6 +186,7 @@ export function launchServer({
   return new Child({
     main: program,
     args: [...args, ...more],
+    nodeOptions,
     environment: {
       ...withoutSettings(process.env),
       ...environment,

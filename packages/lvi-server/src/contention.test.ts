@@ -39,7 +39,7 @@ test("waits add up, with who waited for whom; requests count for units that are 
   waited(POST, 5);
   waited(POST, 20);
   requested(POST);
-  tally.noted({ name: "stale", executionId: ID, units: [POST, "posts/2" as UnitId] });
+  tally.noted({ name: "stale", executionId: ID, units: ["t/cold" as UnitId], old: [POST, "posts/2" as UnitId] });
   expect(tally.units).toEqual([
     {
       ...{ unit: POST, calls: 1, waits: 2, waitedMs: 25, longestMs: 20, stale: 1 },

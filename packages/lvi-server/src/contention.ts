@@ -20,7 +20,7 @@ interface Tallied {
   /** By the window in which they were counted: the present one, and the one before. */
   now: Counts;
   before: Counts;
-  /** What it was met for, with what it may have taken over from the unit that it put out. */
+  /** How often it was met, with the weight that it may have taken over from the unit that it put out. */
   weight: number;
   readonly last: UnitWait[];
 }
@@ -48,9 +48,9 @@ export class ContentionTally {
     }
   }
 
-  noted({ name, executionId, units, behind, waitedMs = 0, handler, location }: Note): void {
+  noted({ name, executionId, units, old, behind, waitedMs = 0, handler, location }: Note): void {
     if (name === "stale") {
-      for (const unit of units ?? []) this.#count(unit, { stale: 1 });
+      for (const unit of old ?? []) this.#count(unit, { stale: 1 });
       return;
     }
     const [unit] = units ?? [];

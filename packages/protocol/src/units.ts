@@ -6,7 +6,7 @@
 import { splitUnit, tableOf, type UnitId } from "./ids.ts";
 import { IntervalTree, type NamedInterval } from "./interval-tree.ts";
 import { present } from "./invariant.ts";
-import { contains, isSpan, keySuccessor, type Span, spanOf } from "./span.ts";
+import { contains, isSpan, type KeyInterval, keySuccessor, type Span, spanOf } from "./span.ts";
 
 /** Whether a change of one unit can change the other. */
 export function overlaps(a: UnitId, b: UnitId): boolean {
@@ -119,6 +119,13 @@ export class SpanMap<Value> implements UnitMap<Value> {
 
   hasOverlapping(unit: UnitId): boolean {
     return this.#values.has(unit) || this.#others(unit).length > 0;
+  }
+
+  /** The kept spans that share a place with the interval, in the order of their lower bounds, each with its value. */
+  meeting({ table, lo, hi }: KeyInterval): readonly (readonly [UnitId, Value])[] {
+    const spans = this.#tables.get(table)?.spans;
+    if (spans === undefined || spans.isEmpty) return NONE;
+    return spans.meeting(lo, hi).map((span) => [span, this.#values.get(span) as Value] as const);
   }
 
   [Symbol.iterator](): Iterator<readonly [UnitId, Value]> {

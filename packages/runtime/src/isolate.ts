@@ -31,10 +31,12 @@ export interface Isolate {
 export function openIsolate({ application, cache, testHooks }: Manifest, env: Env): Isolate {
   const settings = readSettings(env);
   const { ways, key, bounds, live, location, nearStorageOnly } = settings;
+  const opened = openCache(cache, application, env);
+  const known = opened.memory.directories;
   return {
     settings,
-    core: new LocationCore({ servers: ways.length, listener: crypto.randomUUID(), bounds, live }),
-    cache: openCache(cache, application, env),
+    core: new LocationCore({ servers: ways.length, listener: crypto.randomUUID(), known, bounds, live }),
+    cache: opened,
     caches: !nearStorageOnly && cache.memoryBytes > 0,
     primary: new Primary(ways, key),
     lane: new SpeculationLane(),

@@ -135,10 +135,12 @@ export class Isolate {
     const listener = `isolate ${index}.${isolate}.${++this.#lives}`;
     const bounds = { ...BOUNDS, attemptMs };
     const listens = listening === null ? {} : { listening };
-    const core = new LocationCore({ servers, listener, bounds, live: live.bounds, ...listens });
+    const memory = new ModelCache();
+    const known = memory.known;
+    const core = new LocationCore({ servers, listener, known, bounds, live: live.bounds, ...listens });
     return {
       core,
-      memory: new ModelCache(),
+      memory,
       clients: new Set(),
       running: new Map(),
       sendings: new Map(),

@@ -44,6 +44,13 @@ export class ModelCache {
     return this.#directories;
   }
 
+  /** At any time. */
+  readonly known: KnownRows = {
+    walk: (query) => this.#directories.walk(query),
+    rowsOf: (interval) => this.#directories.rowsOf(interval),
+    count: (interval) => this.#directories.count(interval),
+  };
+
   get hasDirectories(): boolean {
     return this.#told.length > 0;
   }

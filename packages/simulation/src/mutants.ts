@@ -849,6 +849,24 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [expression("lease-version", `!sameVersion(unit, version, entry.version)`, `false`)],
   },
   {
+    name: "leased spans cover what lies between them",
+    within: 1_000,
+    weather: "leased ranges",
+    edits: [condition("cover-gap", `false`)],
+  },
+  {
+    name: "the rows in memory are not compared with the lease that covers them",
+    within: 1_000,
+    weather: "leased ranges",
+    edits: [expression("cover-rows", `digestOf(found) !== hash`, `false`)],
+  },
+  {
+    name: "a leased span covers all versions of what lies within",
+    within: 1_000,
+    weather: "leased ranges",
+    edits: [expression("cover-version", `hasVersion(unit, version, rows)`, `true`)],
+  },
+  {
     name: "a read that is to be kept is answered by leases",
     within: 100,
     weather: "leases",

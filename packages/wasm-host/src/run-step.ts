@@ -1,4 +1,4 @@
-/** A call of a host function by a handler, as somebody who watches a run is told of it. */
+/** A call of a host function by a handler, as the host tells it to the watcher of a run. */
 import type { LogLineLevel, UnitId } from "@radical/protocol";
 
 export type RunStep =

@@ -135,7 +135,7 @@ function crashed(stack: string): CommandError {
   return new CommandError(
     "compiler_crashed",
     `the compiler failed: ${stack}`,
-    "this is a fault of Radical: please report it with your handlers",
+    "This is a fault of Radical. Please report it. with your handlers",
   );
 }
 

@@ -53,15 +53,15 @@ export function parseLocations(text: string): readonly Location[] {
       (lossPercent ?? 0) > MAX_LOSS_PERCENT
     ) {
       throw usage(
-        `--locations: "${part.trim()}" is not NAME=MILLISECONDS[±MILLISECONDS][/PERCENT%]`,
-        `name each location with its round trip to the primary (at most ${MAX_ROUND_TRIP_MS} ms), and if you like how much it varies and how much is lost (at most ${MAX_LOSS_PERCENT} %): --locations VA=7,JP=146±5/1%`,
+        `--locations: "${part.trim()}" is not NAME=MILLISECONDS[±MILLISECONDS][/PERCENT%].`,
+        `Name each location with its round trip to the primary, at most ${MAX_ROUND_TRIP_MS} ms. You may add how much it varies, and how much is lost, at most ${MAX_LOSS_PERCENT} %: --locations VA=7,JP=146±5/1%`,
       );
     }
     return locationOf(name, { roundTripMs, jitterMs, lossPercent });
   });
   const names = new Set(locations.map(({ name }) => name));
   if (names.size !== locations.length)
-    throw usage(`--locations names a location twice: ${text}`, "name each location once");
+    throw usage(`--locations names a location twice: ${text}`, "Name each location once.");
   return locations;
 }
 

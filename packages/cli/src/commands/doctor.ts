@@ -63,7 +63,15 @@ async function run(options: DoctorOptions): Promise<void> {
     return;
   }
   for (const { message, hint } of problems)
-    print(`${terminal.style("red", "✗")} ${oneLine(message).replace(/\.$/, "")}: ${oneLine(hint)}`);
+    print(`${terminal.style("red", "✗")} ${sentence(message)} ${sentence(hint)}`);
+}
+
+/** On one line, with a capital and a full stop: the words of a cause and hints of a server come as they are. */
+function sentence(text: string): string {
+  const line = oneLine(text).replace(/^(?!(?:radical|npx|wrangler) )[a-z](?=[a-z]* )/, (letter) =>
+    letter.toUpperCase(),
+  );
+  return /[.!?]$/.test(line) ? line : `${line}.`;
 }
 
 /** Null: none is named. */

@@ -1,8 +1,8 @@
 /** `radical record`: a sample of the executions of a deployment, in a file, for `radical replay`. */
 import { closeSync, openSync, writeSync } from "node:fs";
-import { checkRedaction, MalformedError, type RedactionQuestion, terminalText } from "@radical/protocol";
+import { type RedactionQuestion, terminalText } from "@radical/protocol";
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
-import { CommandError, EXIT_FAILED, EXIT_USAGE } from "@radical/app/command-error";
+import { EXIT_FAILED } from "@radical/app/command-error";
 import { loadProject, type Project, targetOf, counted } from "@radical/app";
 import { untilSignal } from "../operate/until-signal.ts";
 import { DEPLOYED } from "../operate/deployed-options.ts";
@@ -10,6 +10,7 @@ import { PRIMARY, primaryAddress } from "../operate/primary-address.ts";
 import { type PrimaryAddress, serverName } from "@radical/admin";
 import { record, type Recording } from "../replay/record.ts";
 import { recordToLine } from "../replay/record-line.ts";
+import { redactionChoice } from "../replay/redaction-choice.ts";
 import { createTerminal, type Terminal, print } from "../terminal/terminal.ts";
 import { PROJECT, reported } from "./command.ts";
 
@@ -108,20 +109,8 @@ async function run(options: RecordOptions): Promise<void> {
 }
 
 /** All by default; on this machine, of `radical dev`, nothing. */
-function redactionOf({ redact: names, whole, env, primary }: RecordOptions): RedactionQuestion {
-  if (whole && names.length > 0)
-    throw new CommandError("usage", "--whole and --redact contradict each other.", "Give one of them.", {
-      exitCode: EXIT_USAGE,
-    });
-  if (names.length === 0) return whole || (env === null && primary === null) ? [] : "all";
-  try {
-    return checkRedaction(names);
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error;
-    throw new CommandError("usage", `--redact: ${error.message}`, "radical record --help shows how it is used.", {
-      exitCode: EXIT_USAGE,
-    });
-  }
+function redactionOf({ redact, whole, env, primary }: RecordOptions): RedactionQuestion {
+  return redactionChoice({ redact, whole }) ?? (env === null && primary === null ? [] : "all");
 }
 
 function warningOf(redact: RedactionQuestion): string {

@@ -128,6 +128,6 @@ async function sourcesOf(project: Project, options: TailOptions): Promise<Source
 /** Of the `radical dev` that runs. Throws if none does. */
 async function locationsLog({ root }: Project): Promise<string> {
   const running = await readRunning(join(root, ".radical"));
-  if (running === null) throw new Error("radical dev does not run");
+  if (running === null) throw new Error("radical dev does not run.");
   return `${running.control}${LOCATIONS_LOG_PATH}`;
 }

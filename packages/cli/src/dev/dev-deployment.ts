@@ -135,6 +135,7 @@ export class DevDeployment {
     await this.#openControl();
     local.onStop(() => removeRunning(local.folder));
     await local.startServer({
+      nodeOptions: SMALL_HEAP,
       followupTimeoutMs: followupTimeoutMs ?? null,
       readLeaseMs,
       onStarted: async ({ address, pid, restarted }) => {
@@ -253,10 +254,10 @@ export class DevDeployment {
     if (this.#dashboard === null) return;
     const ask: AskPrimary = (path, question, signal) => askPrimary(this.#primary, "POST", path, question, signal);
     const ending = new AbortController();
-    const primary = { ask, signal: ending.signal };
+    const primary = { ask, signal: ending.signal, pauseMs: FOLLOW_AGAIN_MS };
     const following = [
       followLives(primary, { every: 1 }, (life) => this.#lives.add(life)),
-      followSamples(primary, [], (line) => this.#samples.add(line)),
+      followSamples(primary, { every: 1, redact: [] }, (line) => this.#samples.add(line)),
     ];
     this.#local.onStop(async () => {
       ending.abort();
@@ -399,6 +400,10 @@ export class DevDeployment {
 }
 
 const HOUR_MS = 3_600_000;
+const FOLLOW_AGAIN_MS = 200;
+
+/** One developer's requests leave little garbage: space for more would only be kept. */
+const SMALL_HEAP = ["--max-semi-space-size=1"];
 
 /** In the state folder, as wrangler lays its own out: `wrangler d1 … --local --persist-to .radical/edge` finds the same databases. */
 const STORAGE = ["edge", "v3"];

@@ -2,9 +2,15 @@
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Life, lifeIn, LIVES_PATH, type LivesQuestion, SAMPLES_PATH, type SampleLine } from "@radical/protocol";
-
-const PAUSE_MS = 200;
+import {
+  type Life,
+  lifeIn,
+  LIVES_PATH,
+  type LivesQuestion,
+  SAMPLES_PATH,
+  type SampleLine,
+  type SampleQuestion,
+} from "@radical/protocol";
 
 /** Sends a signed `POST` of JSON to the server that leads. Throws, or answers with an error, if there is none. */
 export type AskPrimary = (path: string, question: object, signal: AbortSignal) => Promise<Response>;
@@ -12,7 +18,9 @@ export type AskPrimary = (path: string, question: object, signal: AbortSignal) =
 export interface FollowedPrimary {
   readonly ask: AskPrimary;
   readonly signal: AbortSignal;
-  /** Told whenever that changes: whether lines come. */
+  /** How long to wait before it is asked again. */
+  readonly pauseMs: number;
+  /** Told at each connection, and at its end: whether lines come. */
   readonly onState?: (isConnected: boolean) => void;
 }
 
@@ -28,18 +36,18 @@ export function followLives(
   });
 }
 
-/** Of all executions, with the values that they read. Resolves when the signal ends it. */
+/** Samples with the values that executions read. Resolves when the signal ends it. */
 export function followSamples(
   primary: FollowedPrimary,
-  redact: "all" | readonly string[],
+  { every, redact }: Pick<SampleQuestion, "every" | "redact">,
   onLine: (line: SampleLine) => void,
 ): Promise<void> {
-  const question = { every: 1, handlers: [], values: true, redact };
+  const question: SampleQuestion = { every, handlers: [], values: true, redact };
   return follow(primary, SAMPLES_PATH, question, (line) => onLine(line as SampleLine));
 }
 
 async function follow(
-  { ask, signal, onState }: FollowedPrimary,
+  { ask, signal, pauseMs, onState }: FollowedPrimary,
   path: string,
   question: object,
   onLine: (line: unknown) => void,
@@ -58,7 +66,7 @@ async function follow(
       // It is being started, or has ended: the next one is asked.
     }
     if (!signal.aborted) onState?.(false);
-    await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
+    await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
   }
 }
 

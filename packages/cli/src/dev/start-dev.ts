@@ -111,7 +111,7 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
         await compiler.rest();
         await restBundler();
       });
-      // Whatever keeps them from ending does not concern the developer.
+      // The developer loses nothing if they do not end.
       resting.catch(() => undefined);
     },
   });

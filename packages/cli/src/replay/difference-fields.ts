@@ -14,7 +14,9 @@ export function differenceFields(difference: Difference): readonly ReplayDiffere
     case "fuel":
       return [{ path: "fuel", was: String(difference.was), is: String(difference.is) }];
     case "outcome":
-      return outcomeFields(difference.was, difference.is) ?? [{ ...difference, path: "outcome" }];
+      return (
+        outcomeFields(difference.was, difference.is) ?? [{ path: "outcome", was: difference.was, is: difference.is }]
+      );
     case "write": {
       const { unit, was, is } = difference;
       const fields = was === null || is === null ? null : changedFields("", was, is);

@@ -10,7 +10,9 @@ export async function ask(question: string, { isHidden = false } = {}): Promise<
   const lines = createInterface({ input: process.stdin, output, terminal: true });
   try {
     return await new Promise<string>((resolve, reject) => {
-      lines.once("SIGINT", () => reject(new CommandError("stopped", "told to stop", "run the same command again")));
+      lines.once("SIGINT", () =>
+        reject(new CommandError("stopped", "The command was told to stop.", "Run the same command again.")),
+      );
       lines.once("close", () => resolve(""));
       lines.question(isHidden ? "" : question).then(resolve, reject);
     });

@@ -6,7 +6,7 @@ import { differingLines, loggingLines } from "../commands/replay.ts";
 import type { DevEvent } from "../dev/dev-events.ts";
 import { locationLine } from "../dev/location-line.ts";
 import { edgeLine, primaryLine, showLine } from "../operate/tail/tail-line.ts";
-import { devLine } from "./dev-lines.ts";
+import { devLine } from "../dev/dev-lines.ts";
 import { createTerminal, laidOut } from "./terminal.ts";
 
 const POISON = "k\u001b]0;pwn\u0007\u001b[31mred\u009b32m\r\nfake ✓ line\u202e\u2066\u2028";

@@ -62,7 +62,7 @@ export function Contention() {
                   <th>item</th>
                   <th class="right">calls</th>
                   <th class="right">waited</th>
-                  <th class="right">longest</th>
+                  <th class="right m-hide">longest</th>
                   <th class="right">stale</th>
                   <th class="right m-hide">hot</th>
                   <th class="m-hide">leased to</th>
@@ -84,7 +84,7 @@ export function Contention() {
                     </td>
                     <td class="num right">{count}</td>
                     <td class="num right b">{waits}</td>
-                    <td class="num right">{waits === 0 ? "–" : `${ms(longestUs)} ms`}</td>
+                    <td class="num right m-hide">{waits === 0 ? "–" : `${ms(longestUs)} ms`}</td>
                     <td class="num right">{stale}</td>
                     <td class="num right m-hide">{hot}</td>
                     <td class="m-hide">{leasedTo.length === 0 ? "–" : leasedTo.join(" ")}</td>

@@ -271,7 +271,7 @@ function History({ writers }: { readonly writers: readonly Call[] }) {
     <>
       <h3>Written by</h3>
       {writers.length > 0 && (
-        <table class="history">
+        <table class="history" aria-label="Executions that have written the item">
           <tbody>
             {writers.map(({ id, life, primary }) => (
               <tr key={id}>

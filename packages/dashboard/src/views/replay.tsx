@@ -23,12 +23,12 @@ const at = signal(0);
 
 const STEPS: Readonly<Record<ReplayStep["kind"], string>> = {
   get: "reads",
-  has: "asks whether there is",
+  has: "looks for",
   scan: "reads",
   count: "counts",
   write: "writes",
-  caller: "asks who calls",
-  now: "asks for the time",
+  caller: "asks for caller",
+  now: "asks for time",
   draw: "draws",
   log: "logs",
   abort: "aborts",

@@ -96,12 +96,13 @@ function labelled(
   ways: readonly { readonly name: string; readonly tookMs: number }[],
   y: (tookMs: number) => number,
 ): readonly { readonly names: string; readonly at: number }[] {
-  const labels: { names: string; at: number }[] = [];
+  const labels: { names: string; first: string; at: number }[] = [];
   for (const { name, tookMs } of ways.toSorted((a, b) => b.tookMs - a.tookMs)) {
     const words = isNarrow.value ? name : `${name} ${Math.round(tookMs)}`;
     const last = labels.at(-1);
-    if (last !== undefined && y(tookMs) - last.at < 13) last.names += `, ${words}`;
-    else labels.push({ names: words, at: y(tookMs) });
+    // There is room for two.
+    if (last === undefined || y(tookMs) - last.at >= 13) labels.push({ names: words, first: words, at: y(tookMs) });
+    else last.names = last.names === last.first ? `${last.first}, ${words}` : `${last.first} … ${words}`;
   }
   return labels;
 }

@@ -38,7 +38,7 @@ test("the last that there is room for is made; one more is refused, with all num
   expect(() => refuseExceeded(over.uses)).toThrow(
     expect.objectContaining({
       code: "quota_exceeded",
-      message: `the plan exceeds what the account may have, so nothing was changed:
+      message: `The plan exceeds the quotas of the account, so nothing was changed:
   Workers at Cloudflare: 499 of 500 in use, and this deployment needs 2 more
   tunnels at Cloudflare: 1000 of 1000 in use, and this deployment needs 1 more`,
     }),

@@ -25,13 +25,13 @@ export async function authorizationOf(
   try {
     ({ stdout } = await wrangler.run(["auth", "token", "--json"]));
   } catch (error) {
-    throw new CommandError("not_logged_in", "wrangler is not logged in at Cloudflare", LOG_IN, { cause: error });
+    throw new CommandError("not_logged_in", "wrangler is not logged in at Cloudflare.", LOG_IN, { cause: error });
   }
   const found = JSON.parse(stdout) as { readonly token?: string; readonly key?: string; readonly email?: string };
   if (found.token !== undefined) return { authorization: `Bearer ${found.token}` };
   if (found.key !== undefined && found.email !== undefined)
     return { "x-auth-key": found.key, "x-auth-email": found.email };
-  throw new CommandError("not_logged_in", "wrangler has no token for Cloudflare's API", LOG_IN);
+  throw new CommandError("not_logged_in", "wrangler has no token for Cloudflare's API.", LOG_IN);
 }
 
 /** The account that is named (`CLOUDFLARE_ACCOUNT_ID`, `account_id` of the wrangler configuration), or the only one. */
@@ -46,11 +46,11 @@ export async function accountOf(
   const accounts = await api.list<{ readonly id: string; readonly name: string }>("/accounts");
   const [only, ...others] = accounts;
   if (only === undefined)
-    throw new CommandError("no_account", "these credentials reach no account at Cloudflare", LOG_IN);
+    throw new CommandError("no_account", "These credentials reach no account at Cloudflare.", LOG_IN);
   if (others.length === 0) return only;
   throw new CommandError(
     "several_accounts",
-    `these credentials reach ${accounts.length} accounts: ${accounts.map(({ id, name }) => `${name} (${id})`).join(", ")}`,
-    "set CLOUDFLARE_ACCOUNT_ID, or account_id in wrangler.jsonc, to the one that is meant",
+    `These credentials reach ${accounts.length} accounts: ${accounts.map(({ id, name }) => `${name} (${id})`).join(", ")}`,
+    "Set CLOUDFLARE_ACCOUNT_ID, or account_id in wrangler.jsonc, to the right one.",
   );
 }

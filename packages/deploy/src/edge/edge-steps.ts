@@ -314,8 +314,8 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
       if (hasWorkersDev(configOf(null, "")) && subdomain === null) {
         throw new CommandError(
           "no_workers_dev",
-          "the account has no workers.dev name yet, and wrangler.jsonc has no routes",
-          `choose one at https://dash.cloudflare.com/${account.id}/workers/onboarding`,
+          "The account has no workers.dev name yet, and wrangler.jsonc has no routes.",
+          `Choose one at https://dash.cloudflare.com/${account.id}/workers/onboarding.`,
         );
       }
       return [];
@@ -448,8 +448,8 @@ function versionOf(output: readonly WranglerOutput[]): string {
   }
   throw new CommandError(
     "wrangler_failed",
-    "wrangler has not said which version it has uploaded",
-    "run the same command again; `npx wrangler versions list` shows the versions",
+    "wrangler has not said which version it has uploaded.",
+    "Run the same command again. `npx wrangler versions list` shows the versions.",
   );
 }
 

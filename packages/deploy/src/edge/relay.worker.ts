@@ -68,6 +68,6 @@ function isAdministrative(path: string): boolean {
 }
 
 function unanswered(reason: string): Response {
-  const error = { code: "primary_unreachable", message: reason, hint: "see whether the machines of the primary run" };
+  const error = { code: "primary_unreachable", message: reason, hint: "See whether the machines of the primary run." };
   return Response.json({ error }, { status: 502 });
 }

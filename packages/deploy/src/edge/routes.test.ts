@@ -23,7 +23,7 @@ test("a custom domain that is another Worker's is not taken away; what may not b
     apiOf({ "/accounts/1/workers/domains": [{ hostname: DOMAIN.pattern, service }] });
   await expect(checkDomains(domains("blog"), "1", "shop", { routes: [DOMAIN] })).rejects.toMatchObject({
     code: "domain_in_use",
-    message: "the custom domain shop.example.com belongs to the Worker blog",
+    message: "The custom domain shop.example.com belongs to the Worker blog.",
   });
   await checkDomains(domains("shop"), "1", "shop", { routes: [DOMAIN] });
   await checkDomains(domains("blog"), "1", "shop", { routes: ["shop.example.com/*"] });

@@ -30,8 +30,8 @@ export async function checkDomains(
     if (wanted.includes(hostname) && service !== worker)
       throw new CommandError(
         "domain_in_use",
-        `the custom domain ${hostname} belongs to the Worker ${service}`,
-        `take it away from there first, at https://dash.cloudflare.com/${account}/workers/services/view/${service}, or name another one in the wrangler configuration`,
+        `The custom domain ${hostname} belongs to the Worker ${service}.`,
+        `Remove it there first, at https://dash.cloudflare.com/${account}/workers/services/view/${service}. Or name another one in the wrangler configuration.`,
       );
 }
 

@@ -42,8 +42,8 @@ export async function smoke(options: SmokeOptions): Promise<SmokeAnswer> {
   }
   throw new CommandError(
     "smoke_request_failed",
-    `the new version did not answer as it should at ${origin}${HEALTH_PATH}: ${last}`,
-    "see the Worker's log (`radical tail`) and the primary (`radical doctor`), then run the same command again",
+    `The new version did not answer as it should at ${origin}${HEALTH_PATH}: ${last}`,
+    "See the Worker's log (`radical tail`) and the primary (`radical doctor`). Then run the same command again.",
   );
 }
 

@@ -72,7 +72,7 @@ export function createWrangler({ project, environment = process.env, signal }: W
         throw new CommandError(
           "wrangler_failed",
           `wrangler ${args.slice(0, 2).join(" ")} failed:\n${indent(words)}`,
-          "see wrangler's words above, then run the same command again",
+          "See wrangler's words above. Then run the same command again.",
         );
       } finally {
         await rm(folder, { recursive: true, force: true });
@@ -129,7 +129,7 @@ function launch(args: readonly string[], { cwd, input, isShown, signal, environm
     child.stdin.on("error", () => undefined);
     child.stdin.end(input ?? "");
     child.once("error", (error) => {
-      reject(new CommandError("wrangler_failed", `wrangler: ${error.message}`, "run the same command again"));
+      reject(new CommandError("wrangler_failed", `wrangler: ${error.message}`, "Run the same command again."));
     });
     child.once("close", (code) => {
       const plain = stripVTControlCharacters(words).trim();

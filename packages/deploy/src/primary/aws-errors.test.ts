@@ -44,7 +44,7 @@ test("what was refused is named by the action that is lacking", () => {
     named("AccessDenied", "User: arn:aws:iam::1:user/ann is not authorized to perform: iam:CreateRole on resource: r"),
     "the change of the stack x",
   );
-  expect(told.message).toMatch(/^the AWS identity may not iam:CreateRole \(the change of the stack x\)/);
+  expect(told.message).toMatch(/^The AWS identity may not iam:CreateRole \(the change of the stack x\)/);
 });
 
 test("an error that has been told is not told again", () => {

@@ -14,65 +14,65 @@ const REMEDIES: readonly Remedy[] = [
   {
     code: "aws_credentials_expired",
     matches: /ExpiredToken|TokenRefreshRequired|RequestExpired|token (?:is|has) expired|session.*expired/i,
-    words: "the AWS credentials have expired",
-    hint: "log in again (`aws sso login`), then run the same command again: it goes on from here",
+    words: "The AWS credentials have expired",
+    hint: "Log in again (`aws sso login`). Then run the same command again: it goes on from here.",
   },
   {
     code: "aws_no_credentials",
     matches:
       /CredentialsProviderError|Could not load credentials|Unable to find .*profile|Could not resolve credentials/i,
-    words: "no AWS credentials were found",
-    hint: "log in (`aws sso login` or `aws configure`), or set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    words: "No AWS credentials were found",
+    hint: "Log in (`aws sso login` or `aws configure`), or set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
   },
   {
     code: "aws_clock",
     matches: /RequestTimeTooSkewed|Signature (?:expired|not yet current)/i,
-    words: "the clock of this machine is wrong, so AWS refuses its signatures",
-    hint: "set the clock, then run the same command again",
+    words: "The clock of this machine is wrong, so AWS refuses its signatures",
+    hint: "Set the clock, then run the same command again.",
   },
   {
     code: "aws_credentials_invalid",
     matches:
       /InvalidClientTokenId|UnrecognizedClient|SignatureDoesNotMatch|InvalidAccessKeyId|AuthFailure|IncompleteSignature/i,
     words: "AWS does not know these credentials",
-    hint: "see which ones are used with `aws sts get-caller-identity`; AWS_* variables come before profiles",
+    hint: "See with `aws sts get-caller-identity` which ones are used. AWS_* variables come before profiles.",
   },
   {
     code: "aws_region_missing",
     matches: /Region is missing/i,
-    words: "no AWS region is chosen",
-    hint: "give one (--region eu-central-1, or AWS_REGION): near your users, since all writes go there",
+    words: "No AWS region is chosen",
+    hint: "Give one near your users, since all writes go there: --region eu-central-1, or AWS_REGION.",
   },
   {
     code: "aws_access_denied",
     matches: /AccessDenied|UnauthorizedOperation|not authorized|\bForbidden\b/i,
-    words: "the AWS identity may not do what a deployment needs",
-    hint: "allow its user or role the action; what a deployment needs stands in docs/operations.md, Permissions",
+    words: "The AWS identity lacks a permission that a deployment needs",
+    hint: "Allow its user or role the action. docs/operations.md, Permissions, lists all that a deployment needs.",
   },
   {
     code: "aws_quota",
     matches: /LimitExceeded|ServiceQuota|QuotaExceeded|TooManyBuckets|maximum number of|vCPU limit|has been reached/i,
-    words: "a quota of the AWS account is used up",
-    hint: "free what is not needed, or ask for more (console: Service Quotas), then run the same command again",
+    words: "A quota of the AWS account is used up",
+    hint: "Remove unused resources, or ask for more (console: Service Quotas). Then run the same command again.",
   },
   {
     code: "aws_zone",
     matches:
       /not supported in your requested Availability Zone|InsufficientInstanceCapacity|do not have sufficient .*capacity/i,
-    words: "an availability zone has no machine of this type",
-    hint: "if that lasts, choose another region (--region), then run the same command again",
+    words: "An availability zone has no machine of this type",
+    hint: "If that lasts, choose another region (--region). Then run the same command again.",
   },
   {
     code: "machine_not_up",
     matches: /Received \d+ FAILURE signal|resource signal|Failed to receive/i,
-    words: "a machine did not come up",
-    hint: "its log says why: log group of the deployment, stream <node>/<instance>/start; then run the same command again",
+    words: "A machine did not come up",
+    hint: "Its log says why: stream <node>/<instance>/start in the log group of the deployment. Then run the same command again.",
   },
   {
     code: "aws_unreachable",
     matches: /ENOTFOUND|ECONNREFUSED|ECONNRESET|EAI_AGAIN|ETIMEDOUT|TimeoutError|NetworkingError|socket hang up|EPIPE/i,
     words: "AWS can't be reached",
-    hint: "check the network and AWS_ENDPOINT_URL, then run the same command again: it goes on from here",
+    hint: "Check the network and AWS_ENDPOINT_URL. Then run the same command again: it goes on from here.",
   },
 ];
 
@@ -95,12 +95,12 @@ function remedied(searched: string, said: string, doing: string, cause: unknown)
     return new CommandError(
       "aws_failed",
       `AWS refused ${doing}: ${said}`,
-      "if that passes, run the same command again: it goes on from here",
+      "If that passes, run the same command again: it goes on from here.",
       { cause },
     );
   }
   const action = /not authorized to perform:? `?([a-z0-9-]+:[A-Za-z]+)/.exec(said)?.[1];
-  const denied = action === undefined ? remedy.words : `the AWS identity may not ${action}`;
+  const denied = action === undefined ? remedy.words : `The AWS identity may not ${action}`;
   return new CommandError(remedy.code, `${denied} (${doing}): ${said}`, remedy.hint, { cause });
 }
 

@@ -125,8 +125,8 @@ export class AwsPrimary implements PrimaryDeployment {
     )
       throw new CommandError(
         "plan_outdated",
-        "what is deployed is not what it was when the plan was made",
-        "nothing was changed; run the command again for a plan of what is there",
+        "The deployment has changed since the plan was made.",
+        "Nothing was changed. Run the command again for a new plan.",
       );
     const found = await this.#find(artefact.sha256);
     const { access, bucket, parameters } = found;
@@ -134,8 +134,8 @@ export class AwsPrimary implements PrimaryDeployment {
       if (tunnels[node] === null && !parameters.has(this.#names.parameters.tunnelTokens[node]))
         throw new CommandError(
           "tunnel_missing",
-          `machine ${node} has no tunnel: neither given, nor stored as ${this.#names.parameters.tunnelTokens[node]}`,
-          "run radical deploy without --only primary, which makes the tunnel",
+          `The machine ${node} has no tunnel: neither given, nor stored as ${this.#names.parameters.tunnelTokens[node]}.`,
+          "Run `radical deploy` without --only primary, which makes the tunnel.",
         );
     }
     const step = async (name: PrimaryStep, words: string, run: () => Promise<boolean>): Promise<void> => {
@@ -166,7 +166,7 @@ export class AwsPrimary implements PrimaryDeployment {
     await step("stack", `stack ${this.#names.stack}`, () => this.#changeStack(current, progress));
     await this.#dropOldArtefacts(bucket, artefact.sha256);
     const state = await this.state();
-    if (state === null) throw new Error(`the stack ${this.#names.stack} is gone`);
+    if (state === null) throw new Error(`The stack ${this.#names.stack} is gone.`);
     return state;
   }
 
@@ -330,14 +330,14 @@ export class AwsPrimary implements PrimaryDeployment {
     if (kind === "busy")
       throw new CommandError(
         "stack_busy",
-        `the stack ${this.#names.stack} is being changed (${stack?.StackStatus})`,
-        "wait until that has ended, then run the same command again",
+        `The stack ${this.#names.stack} is being changed (${stack?.StackStatus}).`,
+        "Wait until that has ended. Then run the same command again.",
       );
     if (kind === "stuck")
       throw new CommandError(
         "stack_stuck",
-        `the stack ${this.#names.stack} is in the state ${stack?.StackStatus}: a change failed, and so did taking it back`,
-        "in the console of CloudFormation, let the stack continue its rollback, then run the same command again. The machines that are there serve on",
+        `The stack ${this.#names.stack} is in the state ${stack?.StackStatus}: a change failed, and so did taking it back.`,
+        "In the console of CloudFormation, let the stack continue its rollback. Then run the same command again. The present machines serve on.",
       );
     return kind;
   }
@@ -485,8 +485,8 @@ export class AwsPrimary implements PrimaryDeployment {
     if (state !== null) return state;
     throw new CommandError(
       "not_deployed",
-      `there is no primary of ${this.#settings.application} in the environment ${this.#settings.environment}`,
-      "run radical deploy first",
+      `${this.#settings.application} has no primary in the environment ${this.#settings.environment}.`,
+      "Run `radical deploy` first.",
     );
   }
 

@@ -291,8 +291,8 @@ async function latencies(
 }
 
 /**
- * A server at which the location of the requests listens for updates, as locations do; one at which nobody listens; one
- * that tells all lives; and the bare one.
+ * At the first server the location of the requests listens for updates, as locations do. At the second nobody listens. The
+ * third tells lives, and the last is the bare one.
  */
 function beside<T>(
   requests: "reads" | "writes",

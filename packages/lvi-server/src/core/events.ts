@@ -192,6 +192,8 @@ export interface Note {
   readonly cause?: ExecutedCause | ReExecutionCause;
   /** The units whose versions were not the primary's, or those that were waited for. */
   readonly units?: readonly UnitId[];
+  /** Those of them that the location had in an old version: of the others it had none. */
+  readonly old?: readonly UnitId[];
   /** The version of the first of these units here; null: it was never written. */
   readonly version?: CommitId | null;
   /** The first execution that it waited for. */

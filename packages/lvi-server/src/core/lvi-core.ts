@@ -752,7 +752,8 @@ export class LviCore {
       for (const { unit, version } of stale) if (!isSpan(unit)) this.#checkLostWrite(execution, unit, version);
       const [first] = stale;
       const version = first === undefined ? null : this.#versions.commitOf(first.unit);
-      this.#note("stale", execution, { units: stale.map(({ unit }) => unit), version });
+      const old = stale.flatMap(({ unit, version: had }) => (had === null || had.hash === null ? [] : [unit]));
+      this.#note("stale", execution, { units: stale.map(({ unit }) => unit), old, version });
       return this.#runInPlace(execution, "stale");
     }
     // An index may have become known while it waited.

@@ -15,6 +15,7 @@ import {
   type SenderSession,
   type Served,
   SpanMap,
+  isSpan,
   tableOf,
   type UnitId,
   type UnitMap,
@@ -645,7 +646,8 @@ export class ReadLeases {
   }
 
   #tableOf(unit: UnitId): TableCounts {
-    const name = tableOf(unit);
+    // An item that is new changes spans, and no item that was read before. So the two are counted apart.
+    const name = isSpan(unit) ? `${tableOf(unit)}:` : tableOf(unit);
     let table = this.#tables.get(name);
     if (table !== undefined) return table;
     if (this.#tables.size >= this.#bounds.counted) this.#tables.clear();

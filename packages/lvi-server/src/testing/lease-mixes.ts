@@ -12,6 +12,7 @@ import {
   type SenderSession,
   type Served,
   type SessionId,
+  SpanMap,
   type UnitId,
   unitId,
 } from "@radical/protocol";
@@ -56,7 +57,7 @@ interface Location {
   readonly rttMs: number;
   session: SessionId | null;
   heard: number;
-  readonly leases: Set<UnitId>;
+  readonly leases: SpanMap<true>;
   /** By unit, the reads that leases have answered since its last message. */
   served: Map<UnitId, number>;
 }
@@ -78,7 +79,7 @@ export class LeaseMixes {
   #nowMs = 0;
   /** Requests that wait for units that somebody writes, in the order in which they came. */
   #waiting: { readonly units: readonly UnitId[]; readonly begin: () => void }[] = [];
-  readonly #wanted = new Set<UnitId>();
+  readonly #wanted = new SpanMap<true>();
   readonly #writers = new Set<Writer>();
   #measured: { readonly kind: Request["kind"]; readonly ms: number; readonly isLeased: boolean }[] = [];
 
@@ -87,7 +88,7 @@ export class LeaseMixes {
     this.#isOn = isOn;
     this.#listeners = new Listeners({
       epoch: 1,
-      ground: { isWanted: (unit) => this.#wanted.has(unit), versionOf: () => VERSION, areNamed: () => true },
+      ground: { isWanted: (unit) => this.#wanted.hasOverlapping(unit), versionOf: () => VERSION, areNamed: () => true },
       emit: (effect) => {
         if (effect.kind === "tell") for (const listener of effect.listeners) this.#tell(listener, effect.line);
       },
@@ -98,7 +99,7 @@ export class LeaseMixes {
       rttMs,
       session: null,
       heard: 0,
-      leases: new Set(),
+      leases: new SpanMap(),
       served: new Map(),
     }));
     for (const location of this.#locations) this.#listen(location);
@@ -144,7 +145,7 @@ export class LeaseMixes {
 
   #read(location: Location, units: readonly UnitId[]): void {
     const beganMs = this.#nowMs;
-    if (units.every((unit) => location.leases.has(unit))) {
+    if (units.every((unit) => location.leases.get(unit) === true)) {
       for (const unit of units) location.served.set(unit, (location.served.get(unit) ?? 0) + 1);
       this.#measured.push({ kind: "read", ms: RUN_MS, isLeased: true });
       return;
@@ -164,7 +165,7 @@ export class LeaseMixes {
     const sender = senderOf(location);
     this.#drop(location, units);
     this.#atServer(location, units, () => {
-      for (const unit of units) this.#wanted.add(unit);
+      for (const unit of units) this.#wanted.set(unit, true);
       const accessed = units.map((unit): AccessedUnit => ({ unit, mode: "write" }));
       const dropped = sender === null ? null : { session: sender, units: accessed, written: null };
       const revocations = this.#listeners.leases.revoke(
@@ -180,7 +181,7 @@ export class LeaseMixes {
 
   /** Its leases of these units are over. */
   #drop(location: Location, units: readonly UnitId[]): void {
-    for (const unit of units) location.leases.delete(unit);
+    for (const unit of units) for (const [leased] of location.leases.overlapping(unit)) location.leases.delete(leased);
   }
 
   #listen(location: Location): void {
@@ -209,7 +210,7 @@ export class LeaseMixes {
       if (line.kind === "session") location.session = line.session;
       if (!("n" in line)) return;
       location.heard = line.n;
-      if (line.kind === "lease") for (const { unit } of line.units) location.leases.add(unit);
+      if (line.kind === "lease") for (const { unit } of line.units) location.leases.set(unit, true);
       if (line.kind === "revoke") this.#drop(location, line.units);
       if (line.kind !== "lease") this.#hear(location);
     });
@@ -236,7 +237,7 @@ export class LeaseMixes {
   /** The request arrives, and has its locks as soon as nobody who came before writes its units. */
   #atServer(location: Location, units: readonly UnitId[], begin: () => void): void {
     this.#at(this.#nowMs + location.rttMs / 2, () => {
-      if (units.some((unit) => this.#wanted.has(unit))) this.#waiting.push({ units, begin });
+      if (units.some((unit) => this.#wanted.hasOverlapping(unit))) this.#waiting.push({ units, begin });
       else begin();
     });
   }
@@ -259,7 +260,7 @@ export class LeaseMixes {
         const waiting = this.#waiting;
         this.#waiting = [];
         for (const one of waiting)
-          if (one.units.some((unit) => this.#wanted.has(unit))) this.#waiting.push(one);
+          if (one.units.some((unit) => this.#wanted.hasOverlapping(unit))) this.#waiting.push(one);
           else one.begin();
       });
     }

@@ -8,12 +8,15 @@ import { Experience } from "./experience.ts";
 import { DEFAULT_LISTENING_BOUNDS, Listening, type ListeningBounds } from "./listening.ts";
 import { DEFAULT_LIVE_BOUNDS, type LiveBounds, LiveQueries } from "./live-queries.ts";
 import { PrimaryLink } from "./primary-link.ts";
+import type { KnownRows } from "./span-look.ts";
 
 export interface LocationOptions {
   /** How many servers the primary has. */
   readonly servers: number;
   /** The name of the isolate among those that listen to the primary. */
   readonly listener: string;
+  /** The rows that the isolate's memory has of spans. */
+  readonly known?: KnownRows;
   readonly bounds?: ExecutionBounds;
   readonly listening?: Partial<ListeningBounds>;
   readonly live?: Partial<LiveBounds>;
@@ -27,8 +30,8 @@ export class LocationCore {
   readonly #listening: Listening;
   readonly #live: LiveQueries;
 
-  constructor({ servers, listener, bounds = DEFAULT_BOUNDS, listening, live }: LocationOptions) {
-    const primary = new PrimaryLink(servers);
+  constructor({ servers, listener, known, bounds = DEFAULT_BOUNDS, listening, live }: LocationOptions) {
+    const primary = new PrimaryLink(servers, known);
     this.#primaries = [primary];
     this.#bounds = bounds;
     this.#live = new LiveQueries({ ...DEFAULT_LIVE_BOUNDS, ...live });

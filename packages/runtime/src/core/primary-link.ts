@@ -2,14 +2,17 @@
 import type { CommitId } from "@radical/protocol";
 import { Leader } from "./leader.ts";
 import { ReadLeases } from "./read-leases.ts";
+import { type KnownRows, NO_ROWS } from "./span-look.ts";
 
 export class PrimaryLink {
   readonly leader: Leader;
-  readonly leases: ReadLeases = new ReadLeases();
+  readonly leases: ReadLeases;
   #seen: CommitId | null = null;
 
-  constructor(servers = 1) {
+  /** @param known the rows that the isolate's memory has of spans */
+  constructor(servers = 1, known: KnownRows = NO_ROWS) {
     this.leader = new Leader(servers);
+    this.leases = new ReadLeases(known);
   }
 
   /** The latest commit id that the primary has told of last; null: it has told of none yet. */

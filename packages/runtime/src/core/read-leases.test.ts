@@ -13,6 +13,7 @@ import {
 } from "@radical/protocol";
 import { describe, expect, test } from "vitest";
 import { ReadLeases } from "./read-leases.ts";
+import { NO_ROWS } from "./span-look.ts";
 
 const ANN = unitId("users", "ann");
 const BOB = unitId("users", "bob");
@@ -28,7 +29,7 @@ const revoke = (n: number, ...units: readonly UnitId[]) => ({ kind: "revoke", n,
 
 /** A session that has leases of these entries, for 3 s from 1,000 on. */
 function holding(...entries: readonly (readonly [UnitId, Entry])[]): ReadLeases {
-  const leases = new ReadLeases();
+  const leases = new ReadLeases(NO_ROWS);
   leases.open(ONE, 0);
   leases.take(lease(1, ...entries.map(([unit, { version }]) => [unit, version] as const)));
   leases.renew(1_000, 3_000);
@@ -157,7 +158,7 @@ describe("lines count in the order of their numbers", () => {
 
 describe("leases are used within their term", () => {
   test("without an answer of the server there is no term", () => {
-    const leases = new ReadLeases();
+    const leases = new ReadLeases(NO_ROWS);
     leases.open(ONE, 0);
     leases.take(lease(1, [ANN, entry(5).version]));
     expect(look(leases, [[ANN, entry(5)]], 0)).toBe(false);
@@ -208,7 +209,7 @@ describe("leases are used within their term", () => {
   });
 
   test("a server that leases nothing begins no term", () => {
-    const leases = new ReadLeases();
+    const leases = new ReadLeases(NO_ROWS);
     leases.open(ONE, 0);
     expect(leases.renew(1_000, 0)).toBeNull();
     expect(look(leases, [], 1_000)).toBe(false);

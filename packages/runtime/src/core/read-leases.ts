@@ -12,7 +12,9 @@
  *   A timer runs out, whatever the clock says.
  */
 import { type ListeningQuestion, type NumberedLine, sameVersion, type SenderSession, SpanMap } from "@radical/protocol";
-import type { Entry, Served, SessionId, UnitId, UnitMap, Version } from "@radical/protocol";
+import type { Entry, Served, SessionId, UnitId, Version } from "@radical/protocol";
+import { coverOf } from "./lease-cover.ts";
+import type { KnownRows } from "./span-look.ts";
 
 /** A clock that lies so far behind its greatest value was set back. */
 export const CLOCK_MARGIN_MS = 250;
@@ -25,7 +27,7 @@ export class ReadLeases {
   #heard = 0;
   /** A session that was given up, and that the server may still keep. */
   #ends: SessionId | null = null;
-  #leases: UnitMap<Version> = new SpanMap();
+  #leases = new SpanMap<Version>();
   /** By unit, the reads that leases have answered and that the server was not told of yet. */
   readonly #served = new Map<UnitId, number>();
   /** By the greatest clock value: leases may be used before it. */
@@ -33,6 +35,12 @@ export class ReadLeases {
   #greatestMs = -Infinity;
   #setBacks = 0;
   #term = 0;
+  readonly #known: KnownRows;
+
+  /** @param known the rows that the isolate's memory has of spans: see `lease-cover.ts` */
+  constructor(known: KnownRows) {
+    this.#known = known;
+  }
 
   /** Null: the isolate has none. */
   get session(): SessionId | null {
@@ -168,21 +176,30 @@ export class ReadLeases {
   }
 
   /**
-   * The look: whether all these units are leased at this one instant, in the versions of the snapshot. The answer of an
-   * execution that reads nothing else has its place in the order here.
+   * The look: whether all these units are leased at this one instant, in the versions of the snapshot, or are covered by leased
+   * spans. The answer of an execution that reads nothing else has its place in the order here.
    */
   look(units: ReadonlySet<UnitId>, snapshot: ReadonlyMap<UnitId, Entry>, atMs: number): boolean {
     this.observe(atMs);
     // variant: term-looked-at
     if (this.#greatestMs >= this.#validUntilMs) return false;
+    const answering: UnitId[] = [];
     for (const unit of units) {
       // variant: unit-looked-at
       const version = this.#leases.get(unit);
       const entry = snapshot.get(unit);
+      if (entry === undefined) return false;
+      if (version === undefined) {
+        const cover = coverOf(unit, entry.version, this.#leases, this.#known);
+        if (cover === null) return false;
+        answering.push(...cover);
+        continue;
+      }
       // variant: lease-version
-      if (version === undefined || entry === undefined || !sameVersion(unit, version, entry.version)) return false;
+      if (!sameVersion(unit, version, entry.version)) return false;
+      answering.push(unit);
     }
-    for (const unit of units) this.#served.set(unit, (this.#served.get(unit) ?? 0) + 1);
+    for (const unit of new Set(answering)) this.#served.set(unit, (this.#served.get(unit) ?? 0) + 1);
     return true;
   }
 }

@@ -30,6 +30,9 @@ import type { Directories } from "./directories.ts";
 /** The part of the directories that runs look at. */
 export type KnownRows = Pick<Directories, "walk" | "rowsOf" | "count">;
 
+/** A memory without directories. */
+export const NO_ROWS: KnownRows = { walk: () => undefined, rowsOf: () => undefined, count: () => undefined };
+
 /** The entry of a span, as a run has seen it. */
 export interface CapturedSpan {
   readonly entry: Entry;

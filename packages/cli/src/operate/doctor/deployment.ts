@@ -87,25 +87,25 @@ async function lookAtWorker(
   { target }: PrimaryChoice,
   primary: string | null,
 ): Promise<WorkerLook> {
-  const hint = `radical deploy --env ${target.environment}`;
+  const hint = `Run \`radical deploy --env ${target.environment}\`.`;
   try {
     const [deployment] = (await versions.deployments()) ?? [];
     if (deployment === undefined)
-      return { isThere: false, problems: [{ message: `the Worker ${worker} is not deployed`, hint }], served: [] };
+      return { isThere: false, problems: [{ message: `The Worker ${worker} is not deployed.`, hint }], served: [] };
     const problems: Problem[] = [];
     const served: ServedModule[] = [];
     for (const { id, percentage } of deployment.versions) {
       if (percentage === 0) continue;
       const { record } = await versions.detail(id);
       if (record === null) {
-        problems.push({ message: `version ${id} of the Worker ${worker} was not made by radical deploy`, hint });
+        problems.push({ message: `Version ${id} of the Worker ${worker} was not made by radical deploy.`, hint });
         continue;
       }
       served.push({ version: id, module: record.module });
       if (primary !== null && !isSamePrimary(record.primary, primary))
         problems.push({
-          message: `version ${id} of the Worker ${worker} was made for another primary: ${record.primary}, and this one is ${primary}`,
-          hint: `name the one that is meant (--primary, --region), or ${hint}`,
+          message: `Version ${id} of the Worker ${worker} was made for the primary ${record.primary}, and this one is ${primary}.`,
+          hint: `Name the right primary (--primary, --region). Or: ${hint}`,
         });
     }
     return { isThere: true, problems, served };
@@ -164,8 +164,8 @@ async function lookAtAws(choice: PrimaryChoice, relay: string | null): Promise<A
     const state = await deployment.state();
     if (state === null) {
       problems.push({
-        message: `there is no primary of ${choice.target.name} in ${access.region} of the AWS account ${access.account}`,
-        hint: `radical deploy --env ${choice.target.environment}, or name another region or profile (--region, AWS_PROFILE)`,
+        message: `${choice.target.name} has no primary in ${access.region} of the AWS account ${access.account}.`,
+        hint: `Run \`radical deploy --env ${choice.target.environment}\`, or name another region or profile (--region, AWS_PROFILE).`,
       });
     } else {
       const key = signingKey(state, Date.now());
@@ -193,13 +193,13 @@ async function lookAtAws(choice: PrimaryChoice, relay: string | null): Promise<A
 
 function driftProblem({ kind, what, detail }: PlannedChange, environment: string): Problem {
   const isMissing = kind === "make" || what.startsWith("secret ");
-  const mend = `radical deploy --env ${environment}`;
+  const mend = `\`radical deploy --env ${environment}\``;
   return {
-    message: isMissing ? `${what} is missing` : `${what} is not ${detail}`,
+    message: isMissing ? `The ${what} is missing.` : `The ${what} is not ${detail}.`,
     hint:
       isMissing && what.startsWith("table ")
-        ? `restore it from a backup if it held anything; ${mend} makes it empty`
-        : mend,
+        ? `Restore it from a backup if it held anything. ${mend} makes it empty.`
+        : `Run ${mend}.`,
   };
 }
 
@@ -207,7 +207,7 @@ function problemOf(error: unknown): Problem {
   if (error instanceof CloudflareError && [400, 401, 403].includes(error.status)) {
     return {
       message: `Cloudflare does not take these credentials: ${error.message}`,
-      hint: "log in with `npx wrangler login`, or set CLOUDFLARE_API_TOKEN to a token that may edit Workers",
+      hint: "Log in with `npx wrangler login`, or set CLOUDFLARE_API_TOKEN to a token that may edit Workers.",
     };
   }
   if (error instanceof CommandError) return { message: error.message, hint: error.hint };

@@ -54,13 +54,13 @@ export async function lookAtEdge(
       const { location, module, primaryMs, answered = null, shown = null } = look.health;
       roundTrips.push({ location, module, primaryMs, answered, shown });
       if (primaryMs > SLOW_MS) locations.push(slow(location, primaryMs));
-      if (isMissing(module)) hashes.push(notRegistered(`the location ${location} runs`, module));
+      if (isMissing(module)) hashes.push(notRegistered(`The location ${location} runs`, module));
     } else (look.isModule ? hashes : locations).push(look.problem);
   }
   // A gradual deployment has two, of which a location that is asked shows one.
   for (const { version, module } of served) {
     const isTold = roundTrips.some((trip) => trip.module === module);
-    if (isMissing(module) && !isTold) hashes.push(notRegistered(`version ${version} of the Worker runs`, module));
+    if (isMissing(module) && !isTold) hashes.push(notRegistered(`Version ${version} of the Worker runs`, module));
   }
   return {
     findings: [
@@ -95,18 +95,18 @@ async function lookAt({ url, location }: Site): Promise<Look> {
     text = await response.text();
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? `: ${messageOf(error.cause)}` : "";
-    const message = `the location ${name} was not reached at ${url}: ${messageOf(error)}${cause}`;
-    return { problem: { message, hint: "see that it is deployed and that this machine reaches it" }, isModule: false };
+    const message = `The location ${name} was not reached at ${url}: ${messageOf(error)}${cause}`;
+    return { problem: { message, hint: "See that it is deployed and that this machine reaches it." }, isModule: false };
   }
   const answer = answerOf(text);
   if (response.ok && answer?.status === "ok") return { health: answer as Health };
   if (answer?.error === undefined) {
-    const message = `what is at ${url} is no location: status ${response.status} ${terminalText(text.slice(0, 200))}`;
-    return { problem: { message, hint: "name the deployment's origin with --url" }, isModule: false };
+    const message = `The server at ${url} is not a location. It answered status ${response.status} ${terminalText(text.slice(0, 200))}`;
+    return { problem: { message, hint: "Name the deployment's origin with --url." }, isModule: false };
   }
   const { code, message, hint } = answer.error;
   return {
-    problem: { message: `the location ${name}: ${terminalText(message)}`, hint },
+    problem: { message: `The location ${name}: ${terminalText(message)}`, hint },
     isModule: code === "unknown_module",
   };
 }
@@ -127,14 +127,14 @@ function answerOf(text: string): Answer | null {
 
 function slow(location: string, ms: number): Problem {
   return {
-    message: `a round trip from ${location} to the primary takes ${ms} ms`,
-    hint: "see the load of the LVI server and what stands in front of it; what is deployed in another region stays slow",
+    message: `A round trip from ${location} to the primary takes ${ms} ms.`,
+    hint: "See the load of the LVI server and of the proxy in front of it. A deployment in another region stays slow.",
   };
 }
 
 function notRegistered(who: string, module: string): Problem {
   return {
-    message: `${who} module ${module.slice(0, 12)}, which the LVI server does not have`,
-    hint: "radical deploy registers it; or the Worker and --primary are of two deployments",
+    message: `${who} module ${module.slice(0, 12)}, which the LVI server does not have.`,
+    hint: "`radical deploy` registers it. Or the Worker and --primary are of two deployments.",
   };
 }

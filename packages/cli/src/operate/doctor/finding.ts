@@ -54,8 +54,8 @@ export function clockFinding(readings: readonly ClockReading[]): Finding {
     .map(({ whose, aheadMs }): Problem => {
       const seconds = Math.round(Math.abs(aheadMs) / 1_000);
       return {
-        message: `this machine's clock is ${seconds} s ${aheadMs > 0 ? "ahead of" : "behind"} that of ${whose}; signatures are refused from 300 s`,
-        hint: "set it by the network: `sudo timedatectl set-ntp true`, or the system's settings",
+        message: `This machine's clock is ${seconds} s ${aheadMs > 0 ? "ahead of" : "behind"} that of ${whose}. Signatures are refused from 300 s.`,
+        hint: "Set it by the network: `sudo timedatectl set-ntp true`, or the system's settings.",
       };
     });
   return { check: "clock", problems };

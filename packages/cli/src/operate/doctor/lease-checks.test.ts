@@ -31,13 +31,13 @@ test("one lease that ran out, and waits of about the round trip, are well", () =
 
 test("a location that lets its leases run out time after time", () => {
   expect(messagesOf({ lapsed: 3 })).toEqual([
-    "writes have waited for the location JP, at most 3000 ms: it let its read leases run out 3 times, and gets none for 13 s",
+    "Writes have waited for the location JP, at most 3000 ms. It let its read leases run out 3 times, and gets none for 13 s.",
   ]);
 });
 
 test("a location that is slow to hear; a few waits say nothing", () => {
   expect(messagesOf({ waitedMs: 40_000 })).toEqual([
-    "the location JP takes 400 ms on average to hear that a read lease ends, and its round trip is 146 ms: writes wait for it",
+    "The location JP takes 400 ms on average to hear that a read lease ends. Its round trip is 146 ms, and writes wait for it.",
   ]);
   expect(messagesOf({ revocations: 19, waitedMs: 40_000 })).toEqual([]);
   expect(messagesOf({ roundTripMs: null, waitedMs: 40_000 })).toEqual([]);
@@ -45,6 +45,6 @@ test("a location that is slow to hear; a few waits say nothing", () => {
 
 test("another time than that of the configuration", () => {
   expect(messagesOf({}, 0)).toEqual([
-    "the primary grants read leases of 3000 ms, and radical.config.ts says no read leases",
+    "The primary grants read leases of 3000 ms, and radical.config.ts says no read leases.",
   ]);
 });

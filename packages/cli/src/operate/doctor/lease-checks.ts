@@ -17,8 +17,8 @@ export function leaseFinding(status: ReadLeaseStatus | null, configured: number)
   const problems = locations.flatMap((location) => [...lapseProblem(location), ...slowProblem(location)]);
   if (readLeaseMs !== configured)
     problems.unshift({
-      message: `the primary grants ${words(readLeaseMs)}, and radical.config.ts says ${words(configured)}`,
-      hint: "start radical dev again, or radical deploy --only primary; a primary of your own has the option --read-lease-ms",
+      message: `The primary grants ${words(readLeaseMs)}, and radical.config.ts says ${words(configured)}.`,
+      hint: "Start radical dev again, or run `radical deploy --only primary`. A primary of your own has the option --read-lease-ms.",
     });
   return [{ check: "read_leases", problems }];
 }
@@ -31,8 +31,8 @@ function lapseProblem({ location, lapsed, longestWaitMs, refusedForMs }: LeasedL
   if (lapsed < MOST_LAPSES || refusedForMs === 0) return [];
   return [
     {
-      message: `writes have waited for the location ${location}, at most ${Math.round(longestWaitMs)} ms: it let its read leases run out ${counted(lapsed, "time")}, and gets none for ${Math.ceil(refusedForMs / 1_000)} s`,
-      hint: "see whether it is cut off or its machines stop; a smaller readLeaseMs in radical.config.ts makes such a wait shorter",
+      message: `Writes have waited for the location ${location}, at most ${Math.round(longestWaitMs)} ms. It let its read leases run out ${counted(lapsed, "time")}, and gets none for ${Math.ceil(refusedForMs / 1_000)} s.`,
+      hint: "See whether it is cut off or its machines stop. A smaller readLeaseMs in radical.config.ts makes such a wait shorter.",
     },
   ];
 }
@@ -42,8 +42,8 @@ function slowProblem({ location, revocations, waitedMs, roundTripMs }: LeasedLoc
   if (revocations < LEAST_REVOCATIONS || roundTripMs === null || meanMs <= roundTripMs + MOST_BUSY_MS) return [];
   return [
     {
-      message: `the location ${location} takes ${Math.round(meanMs)} ms on average to hear that a read lease ends, and its round trip is ${Math.round(roundTripMs)} ms: writes wait for it`,
-      hint: "its isolates are busy with handlers that compute for long; readLeaseMs: 0 in radical.config.ts ends read leases",
+      message: `The location ${location} takes ${Math.round(meanMs)} ms on average to hear that a read lease ends. Its round trip is ${Math.round(roundTripMs)} ms, and writes wait for it.`,
+      hint: "Its isolates are busy with handlers that compute for long. readLeaseMs: 0 in radical.config.ts ends read leases.",
     },
   ];
 }

@@ -7,8 +7,8 @@ const HOST = "127.0.0.1";
 
 export function nodeFinding(version: string): Finding {
   if (Number(version.replace(/^v/, "").split(".")[0]) >= MIN_NODE_MAJOR) return { check: "node", problems: [] };
-  const message = `this is Node ${version}, and radical needs ${MIN_NODE_MAJOR}`;
-  const hint = "add the development dependency node@24 and use the scripts of package.json, which then run with it";
+  const message = `This is Node ${version}, and radical needs ${MIN_NODE_MAJOR}.`;
+  const hint = "Add the development dependency node@24, and use the scripts of package.json, which then run with it.";
   return { check: "node", problems: [{ message, hint }] };
 }
 
@@ -18,9 +18,9 @@ export async function devPortFinding(port: number, runsHere: boolean): Promise<F
   if (error === null) return { check: "dev_port", problems: [] };
   const isTaken = error.code === "EADDRINUSE";
   const message = isTaken
-    ? `port ${port} is in use by another program, so radical dev takes another one`
-    : `radical dev can't listen on port ${port}: ${error.message}`;
-  const hint = "stop what uses it, or choose another: dev.port in radical.config.ts";
+    ? `Port ${port} is in use by another program, so radical dev takes another one.`
+    : `radical dev can't listen on port ${port}: ${error.message}.`;
+  const hint = "Stop the program that uses it, or choose another port: dev.port in radical.config.ts.";
   return { check: "dev_port", problems: [{ message, hint }] };
 }
 

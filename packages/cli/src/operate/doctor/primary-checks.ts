@@ -45,16 +45,16 @@ export async function lookAtPrimary(servers: readonly PrimaryAddress[]): Promise
   if (leading < 0 && problems.length === 0) {
     const states = looks.map(({ server, status }) => `${server} is ${status?.state}`).join(", ");
     problems.push({
-      message: `no LVI server leads: ${states}`,
-      hint: "another server has the leadership of this storage, or one is about to take it: see its /readyz and log",
+      message: `No LVI server leads: ${states}.`,
+      hint: "Another server has the leadership of this storage, or one is about to take it. See its /readyz and its log.",
     });
   }
   const overdue = looks[leading]?.status?.overdue ?? 0;
   // It leads, but their items are locked.
   if (overdue > 0)
     problems.push({
-      message: `${looks[leading]!.server} could not bring ${counted(overdue, "pending intent")} to an end: their items stay locked, and calls that need those items are answered 503`,
-      hint: "see overdue_intent_alarm in its log: the line names the handler and the reason",
+      message: `${looks[leading]!.server} could not bring ${counted(overdue, "pending intent")} to an end. Their items stay locked, and calls that need those items are answered 503.`,
+      hint: "See overdue_intent_alarm in its log. The line names the handler and the reason.",
     });
   // While one leads, the others are what a takeover needs: requests are served.
   const isServed = leading >= 0;
@@ -65,8 +65,8 @@ export async function lookAtPrimary(servers: readonly PrimaryAddress[]): Promise
           ? []
           : [
               {
-                message: `nobody stands by: ${problem?.message ?? `${server} is ${status?.state}`}`,
-                hint: problem?.hint ?? "see its log",
+                message: `No server stands by: ${problem?.message ?? `${server} is ${status?.state}`}`,
+                hint: problem?.hint ?? "See its log.",
               },
             ],
       )
@@ -92,8 +92,8 @@ export function setFindings(setsLeft: readonly SetLeft[], served: ReadonlySet<st
   const problems = setsLeft
     .filter(({ module }) => served.size === 0 || served.has(module))
     .map(({ module, handler, times }): Problem => ({
-      message: `the handler "${handler}" of module ${module.slice(0, 12)} has left its read/write set in ${counted(times, "call")}: a location that sees two of them runs it in record mode, which is slower`,
-      hint: "correct the set if a @readwrite gives it; else report it: this is a fault of the analyzer",
+      message: `The handler "${handler}" of module ${module.slice(0, 12)} has left its read/write set in ${counted(times, "call")}. A location that sees two of them runs it in record mode, which is slower.`,
+      hint: "Correct the set if a @readwrite gives it. Else report it: this is a fault of the analyzer.",
     }));
   return problems.length === 0 ? [] : [{ check: "sets", problems }];
 }
@@ -121,7 +121,7 @@ async function lookAt({ url, key, node }: PrimaryAddress): Promise<Look> {
     const cause = error instanceof Error && error.cause !== undefined ? `: ${messageOf(error.cause)}` : "";
     const where = node === undefined ? "" : ` through the relay ${url}`;
     const message = `${server} was not reached${where}: ${messageOf(error)}${cause}`;
-    const hint = "see that it runs and that this machine reaches it";
+    const hint = "See that it runs and that this machine reaches it.";
     return { server, status: null, clock: null, problem: { message, hint } };
   }
   const receivedMs = Date.now();
@@ -138,18 +138,18 @@ function refusalOf(status: number, text: string, server: string, keyId: string, 
   if (status === 401) {
     // Refused for the time that the request was signed at: the clock is what is wrong, and is told.
     return clock !== null && Math.abs(clock.aheadMs) >= REPLAY_WINDOW_MS
-      ? { message: `${server} refuses requests of this machine's time`, hint: "set the clock" }
-      : { message: `${server} refuses the key "${keyId}"`, hint: "give RADICAL_KEYS a key that the server has" };
+      ? { message: `${server} refuses requests of this machine's time.`, hint: "Set the clock." }
+      : { message: `${server} refuses the key "${keyId}".`, hint: "Give RADICAL_KEYS a key that the server has." };
   }
   const unreached = unreachedOf(text);
   if (status === 502 && unreached !== null)
     return {
       message: `${server} was not reached by the relay: ${unreached}`,
-      hint: "see that the machine runs, and the streams of its server and its tunnel in the log group of the deployment",
+      hint: "See that the machine runs. The log group of the deployment has the streams of its server and its tunnel.",
     };
   return {
     message: `${server} gives no status, but ${status} ${terminalText(text.slice(0, 200))}`,
-    hint: "name the LVI server, or what stands in front of it",
+    hint: "Name the LVI server, or the proxy in front of it.",
   };
 }
 

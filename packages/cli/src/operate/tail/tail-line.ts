@@ -2,7 +2,7 @@
 import { terminalText } from "@radical/protocol";
 import { ShownExecutions } from "../../dev/handler-lines.ts";
 import { handlerLine, locationLine } from "../../dev/location-line.ts";
-import { devLine } from "../../terminal/dev-lines.ts";
+import { devLine } from "../../dev/dev-lines.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 
 export type Half = "edge" | "primary";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { devLine } from "./dev-lines.ts";
-import { createTerminal } from "./terminal.ts";
+import { createTerminal } from "../terminal/terminal.ts";
 
 test("a handler that leaves its set is one line of words", () => {
   const detail =

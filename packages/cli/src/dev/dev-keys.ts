@@ -1,7 +1,7 @@
 /** The keys of `radical dev` in a terminal: each switches a fault. */
-import type { Control } from "../dev/control-server.ts";
+import type { Control } from "./control-server.ts";
 import { type FaultChange, NO_FAULTS } from "@radical/local";
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 
 /** What is read, one key at a time: the terminal's standard input. */
 export type KeyInput = Pick<NodeJS.ReadStream, "setRawMode" | "resume" | "pause"> & {

@@ -3,8 +3,8 @@
  * attempt of every call has a warning of its own, which `--json` shows.
  */
 import { terminalText } from "@radical/protocol";
-import type { DevEvent } from "../dev/dev-events.ts";
-import type { Terminal } from "./terminal.ts";
+import type { DevEvent } from "./dev-events.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 
 export class PrimaryLine {
   /** Locations that have missed an answer since the primary answered last. */

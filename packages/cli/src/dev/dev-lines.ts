@@ -2,10 +2,10 @@
 import { terminalText } from "@radical/protocol";
 import { fallbackWords, leftOutLines, describeDistance, DEV_VARS_FILE, counted } from "@radical/app";
 import { SCHEDULED_PATH } from "@radical/app/workers";
-import type { DevEvent, HandlerLine, RequestLine } from "../dev/dev-events.ts";
-import { FAULTS_PATH } from "../dev/control-server.ts";
+import type { DevEvent, HandlerLine, RequestLine } from "./dev-events.ts";
+import { FAULTS_PATH } from "./control-server.ts";
 import type { Faults } from "@radical/local";
-import { type Style, type Terminal, indentedText } from "./terminal.ts";
+import { type Style, type Terminal, indentedText } from "../terminal/terminal.ts";
 
 /** Null: nothing worth a line. */
 export function devLine(event: DevEvent, terminal: Terminal): string | null {

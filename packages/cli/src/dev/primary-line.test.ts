@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { DevEvent, RequestLine } from "../dev/dev-events.ts";
+import type { DevEvent, RequestLine } from "./dev-events.ts";
 import { PrimaryLine } from "./primary-line.ts";
-import { createTerminal } from "./terminal.ts";
+import { createTerminal } from "../terminal/terminal.ts";
 
 const terminal = createTerminal({ quiet: true });
 const missed = (location: string): DevEvent => ({

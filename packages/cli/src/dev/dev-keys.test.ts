@@ -1,10 +1,10 @@
 import { EventEmitter } from "node:events";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import type { Control } from "../dev/control-server.ts";
+import type { Control } from "./control-server.ts";
 import { type FaultChange, FaultSwitches } from "@radical/local";
 import { type KeyInput, listenToKeys } from "./dev-keys.ts";
-import { createTerminal } from "./terminal.ts";
+import { createTerminal } from "../terminal/terminal.ts";
 
 function start(): {
   readonly press: (keys: string) => void;

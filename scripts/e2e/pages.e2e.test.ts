@@ -109,9 +109,9 @@ test("social: somebody registers, posts, and follows somebody", of("social"), as
     await page.fill("main textarea", "Hello @ada <b>#radical</b>");
     await page.click('button:text-is("Post")');
     await page.click('article a:text-is("@ada")');
-    await page.waitForSelector('#followers:text-is("4 followers")');
+    await page.waitForSelector('#followers b:text-is("4 followers")');
     await page.click('button[aria-label="Follow ada"]');
-    await page.waitForSelector('#followers:text-is("5 followers")');
+    await page.waitForSelector('#followers b:text-is("5 followers")');
     await page.click("#followers");
     await page.waitForSelector('h1:has-text("Who follows Ada")');
     expect(await page.locator("main li b").allTextContents()).toEqual(["Alan", "Barbara", "Edsger", "Grace", "Zoe"]);
@@ -142,7 +142,10 @@ test("social: a like is shown before it is confirmed, and taken back when it is 
     const [early, corrected] = [99, count + 1];
     const expected = [`${corrected} ?`, `${corrected} !`];
     const shown = async (): Promise<void> => {
-      await page.waitForFunction(`states.length >= ${expected.length}`);
+      await page.waitForFunction(
+        (count) => (globalThis as unknown as { readonly states: readonly string[] }).states.length >= count,
+        expected.length,
+      );
       expect(await page.evaluate<string[]>("states")).toEqual(expected);
     };
     await page.click("article:first-of-type button.like");
@@ -160,7 +163,9 @@ test("social: a like is shown before it is confirmed, and taken back when it is 
       await page.click("article:first-of-type button.like");
       expected.push(`${early} ?`, `${corrected} !`);
       await shown();
-      await page.waitForFunction(`document.querySelector("#message").textContent === "${message}"`);
+      await page.waitForSelector(message === "" ? "#message:empty" : `#message:text-is("${message}")`, {
+        state: "attached",
+      });
     }
     // The next thing that somebody does takes the message away.
     await page.click(".logo");
@@ -243,11 +248,11 @@ test("social: two windows at two locations show each other's likes and follows o
     await join(near, "zoe");
     await join(far, "yan");
     await Promise.all([near, far].map((page) => page.goto("/#/people/ada")));
-    await Promise.all([near, far].map((page) => page.waitForSelector('#followers:text-is("4 followers")')));
+    await Promise.all([near, far].map((page) => page.waitForSelector('#followers b:text-is("4 followers")')));
     await near.click('button[aria-label="Follow ada"]');
-    await far.waitForSelector('#followers:text-is("5 followers")');
+    await far.waitForSelector('#followers b:text-is("5 followers")');
     await far.click('button[aria-label="Follow ada"]');
-    await near.waitForSelector('#followers:text-is("6 followers")');
+    await near.waitForSelector('#followers b:text-is("6 followers")');
     const likes = "article:first-of-type .likes";
     const count = Number.parseInt((await near.textContent(likes))!);
     await far.click("article:first-of-type button.like");

@@ -176,21 +176,49 @@ test("social: a like is shown before it is confirmed, and taken back when it is 
 
 test("hotel: somebody finds a hotel, books a room, and gives it back", of("hotel"), async () => {
   await usePage("hotel", async (page) => {
-    await register(page, "zoe");
-    // The page is made anew for a guest: a choice in the one before would be lost.
-    await page.waitForSelector('a:text-is("My bookings")');
+    await join(page, "zoe");
     await page.selectOption("[name=city]", "Lisbon");
     await page.click('button:text-is("Search")');
     await page.waitForSelector('article:has-text("Casa Alfama")');
     await page.selectOption("[name=city]", "Zürich");
     await page.click('button:text-is("Search")');
-    await page.click('article a:has-text("Lindenhof")');
+    await page.click('article a:text-is("Lindenhof")');
     await page.waitForSelector('li:has-text("Kunsthaus")');
+    await page.fill("main textarea", "Quiet <b>nights</b>");
+    await page.click('button:text-is("Review")');
+    await page.waitForSelector('article:has-text("Quiet <b>nights</b>"):has-text("Zoe")');
+    expect(await page.textContent("article .stars")).toBe("★★★★★");
     await page.click('button:text-is("Book")');
-    await page.waitForSelector('article:has-text("Lindenhof"):has-text("room 1, 2 nights")');
+    await page.waitForSelector('article:has-text("Lindenhof"):has-text("Room 1, 2 nights")');
     await page.click('button:text-is("Cancel")');
     await page.waitForSelector("article", { state: "detached" });
-    expect(await page.textContent("main > p")).toBe("You have booked nothing yet.");
+    await page.waitForSelector('main:has-text("You have booked nothing yet.")');
+  });
+});
+
+test("hotel: a render that ends late shows nothing over a later one", of("hotel"), async () => {
+  await usePage("hotel", async (page) => {
+    await page.waitForSelector(".card");
+    const held: (() => void)[] = [];
+    await page.route("**/api/search", async (route) => {
+      if (held.length === 0) await new Promise<void>((resolve) => held.push(resolve));
+      await route.continue();
+    });
+    const again = "dispatchEvent(new HashChangeEvent('hashchange'))";
+    const [late] = await Promise.all([page.waitForRequest("**/api/search"), page.evaluate(again)]);
+    const renders = "(globalThis.renders ??= [])";
+    await page.evaluate(`{
+      const main = document.querySelector("main");
+      new MutationObserver(() => ${renders}.push(main.firstElementChild)).observe(main, { childList: true });
+    }`);
+    await page.evaluate(again);
+    await page.waitForFunction(`${renders}.length === 1`);
+    held[0]!();
+    await (await late.response())!.finished();
+    // The later of two more is shown, and by then all that the late one does has been done.
+    await page.evaluate(again);
+    await page.waitForFunction(`new Set(${renders}).size === 2`);
+    expect(await page.evaluate(`${renders}.length`)).toBe(2);
   });
 });
 

@@ -2,6 +2,6 @@ import { defineConfig } from "@radical/cli";
 
 export default defineConfig({
   name: "hotel",
-  // For the page: the build writes it into public/.
-  assets: { client: "client.js" },
+  // Of page/ the build makes page.js and page.css in public/.
+  assets: { page: "page/page.ts" },
 });

@@ -39,11 +39,13 @@ export function action(
 
 /** One of a form. It is named by its label, which everybody sees or, if it is `quiet`, only hears. */
 export interface Field extends Partial<
-  Pick<HTMLInputElement, "placeholder" | "type" | "min" | "max" | "pattern" | "title" | "value">
+  Pick<HTMLInputElement, "placeholder" | "type" | "min" | "max" | "pattern" | "title">
 > {
   readonly label: string;
   readonly quiet?: boolean;
   readonly optional?: boolean;
+  /** At first. */
+  readonly value?: string;
   readonly autocomplete?: AutoFill;
   /** Of a text: more than a line. */
   readonly lines?: number;
@@ -51,7 +53,7 @@ export interface Field extends Partial<
   readonly choices?: readonly (readonly [value: string, words: string])[];
 }
 
-/** A form of these fields, by name. `submit` gets their values; what it throws is shown. The form is empty after it. */
+/** A form of these fields, by name. `submit` gets their values; what it throws is shown. The form is as at first after it. */
 export function form<Name extends string>(
   fields: Readonly<Record<Name, Field>>,
   label: string,
@@ -82,7 +84,7 @@ type Input = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 
 function inputOf(
   name: string,
-  { label, quiet, optional, lines, choices, ...properties }: Field,
+  { label, quiet, optional, lines, choices, value = "", ...properties }: Field,
 ): {
   readonly input: Input;
   readonly labelled: HTMLElement;
@@ -91,14 +93,13 @@ function inputOf(
   const input =
     choices === undefined
       ? lines === undefined
-        ? h("input", { name, required, ...properties })
-        : h("textarea", { name, required, rows: lines, placeholder: properties.placeholder ?? "" })
+        ? h("input", { name, required, defaultValue: value, ...properties })
+        : h("textarea", { name, required, rows: lines, defaultValue: value, placeholder: properties.placeholder ?? "" })
       : h(
           "select",
           { name, required },
-          choices.map(([value, words]) => h("option", { value }, words)),
+          choices.map(([choice, words]) => h("option", { value: choice, defaultSelected: choice === value }, words)),
         );
-  if (choices !== undefined && properties.value !== undefined) input.value = properties.value;
   if (quiet === true) input.ariaLabel = label;
   return { input, labelled: quiet === true ? input : h("label", {}, h("span", {}, label), input) };
 }

@@ -51,22 +51,28 @@ export async function openApp({ name, mark, accounts, links, profileOf, view }: 
   }
 
   let shown = "";
+  let renders = 0;
   const render = async (): Promise<void> => {
     const { hash } = location;
+    const number = ++renders;
     const parts = hash.replace(/^#\/?/, "").split("/").filter(Boolean).map(decodeURIComponent);
     watch(null);
     nav.replaceChildren(...(links?.() ?? []).map(([href, words]) => linkOf(href, words, hash)));
-    const found: View =
-      parts[0] === "login"
-        ? { title: "Log in", content: loginPage(accounts), className: "narrow" }
-        : await Promise.resolve(view(parts)).catch((error: unknown) => {
-            forgetIfOver(error);
-            account.replaceChildren(...accountBox(accounts, profileOf));
-            main.replaceChildren(h("p", {}, h("a", { className: "link", href: "#/" }, "Back to the beginning")));
-            throw error;
-          });
-    // Somebody has gone on meanwhile.
-    if (location.hash !== hash) return;
+    let found: View;
+    try {
+      found =
+        parts[0] === "login"
+          ? { title: "Log in", content: loginPage(accounts), className: "narrow" }
+          : await view(parts);
+    } catch (error) {
+      forgetIfOver(error);
+      if (number !== renders) return;
+      account.replaceChildren(...accountBox(accounts, profileOf));
+      main.replaceChildren(h("p", {}, h("a", { className: "link", href: "#/" }, "Back to the beginning")));
+      throw error;
+    }
+    // The reader has gone on meanwhile, or logged in at the same path: the newest render alone may show something.
+    if (number !== renders) return;
     account.replaceChildren(...accountBox(accounts, profileOf));
     main.className = found.className ?? "";
     main.replaceChildren(...h("div", {}, found.content).childNodes);

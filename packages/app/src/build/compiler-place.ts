@@ -1,5 +1,5 @@
 /**
- * Where the compiler runs. A thread is up sooner. A process gives back all of its memory when it ends, which a thread does
+ * Where the compiler runs. A thread is up sooner. A process gives back all of its memory when it ends. A thread does
  * not: V8 and the allocator keep most of it for the process that had the thread.
  */
 import { fork } from "node:child_process";

@@ -291,8 +291,8 @@ async function latencies(
 }
 
 /**
- * A server at which the location of the requests listens for updates, as locations do; one at which nobody listens; one
- * that tells all lives; and the bare one.
+ * Four servers: at the first one the location of the requests listens for updates, as locations do. At the second one nobody
+ * listens, the third one tells all lives, and the last one is the bare one.
  */
 function beside<T>(
   requests: "reads" | "writes",

@@ -210,12 +210,12 @@ describe("lives", () => {
   test("a stale call names the unit and both versions", async () => {
     const read = await app.call("profile", { name: "grace" }, { location: "far" });
     expect(read.status).toBe(200);
-    const { items } = await asked<DataPage & { kind: "page" }>(DASHBOARD_DATA_PATH, ({
-	kind: 'page',
-	table: 'people',
-	prefix: 'grace',
-	after: null
-}));
+    const { items } = await asked<DataPage & { kind: "page" }>(DASHBOARD_DATA_PATH, {
+      kind: "page",
+      table: "people",
+      prefix: "grace",
+      after: null,
+    });
     await asked(DASHBOARD_WRITE_PATH, {
       expects: items[0]?.commit,
       table: "people",
@@ -272,10 +272,10 @@ test("a location is moved farther away, and healed", async () => {
 });
 
 test("calls that want one item at once: the primary tells who waited for whom", async () => {
-  const { token: session } = await app.result<{ readonly token: string }>("register", ({
-	name: 'tom',
-	password: 'correct horse'
-}));
+  const { token: session } = await app.result<{ readonly token: string }>("register", {
+    name: "tom",
+    password: "correct horse",
+  });
   const id = await app.result<string>("post", { token: session, text: "Like me" });
   const args = JSON.stringify({ token: session, id });
   const sends = Array.from({ length: 8 }, (_, at) => ({
@@ -297,10 +297,10 @@ describe("replay", () => {
     const registered = await app.call("register", { name: "una", password: "correct horse" }, { location: "near" });
     const execution = registered.execution!.slice(-32);
     const { records } = await recordsUntil(execution);
-    expect(records.find((record) => record.execution === execution)).toMatchObject(({
-	handler: 'register',
-	location: 'near'
-}));
+    expect(records.find((record) => record.execution === execution)).toMatchObject({
+      handler: "register",
+      location: "near",
+    });
     const recorded = await asked<Replay>(DASHBOARD_REPLAY_PATH, { execution, build: "recorded" });
     expect(JSON.parse(recorded.args)).toEqual({ name: "una", password: "•••" });
     expect(recorded.steps.some(({ kind, subject }) => kind === "write" && subject === "people/una")).toBe(true);
@@ -377,11 +377,11 @@ describe("data", () => {
     expect(stored).toMatchObject({ kind: "conflict", value: expect.stringContaining('"joinedAt":5') as unknown });
     const expects = stored.kind === "conflict" ? stored.commit : null;
     expect(await asked(DASHBOARD_WRITE_PATH, { ...item, value: null, expects })).toEqual({ kind: "written" });
-    expect(await asked(DASHBOARD_WRITE_PATH, { ...item, value: null, expects })).toEqual(({
-	kind: 'conflict',
-	value: null,
-	commit: null
-}));
+    expect(await asked(DASHBOARD_WRITE_PATH, { ...item, value: null, expects })).toEqual({
+      kind: "conflict",
+      value: null,
+      commit: null,
+    });
     for (const location of ["near", "far"])
       expect((await app.call("profile", { name: "yan" }, { location })).status).toBe(404);
   });

@@ -39,20 +39,18 @@ const calls: readonly Call[] = [
 
 test("an item counts its calls, its waits and those who write it", () => {
   expect(contended(calls, 0)).toEqual([
-    ({
-	unit: POST,
-	calls: 2,
-	waits: 1,
-	longestUs: 4e3,
-	stale: 1,
-	hot: 0,
-	...{
-		leasedTo: [],
-		last: [],
-		handlers: ['like'],
-		writers: ['like']
-	}
-}),
+    {
+      unit: POST,
+      calls: 2,
+      waits: 1,
+      longestUs: 4e3,
+      stale: 1,
+      hot: 0,
+      leasedTo: [],
+      last: [],
+      handlers: ["like"],
+      writers: ["like"],
+    },
   ]);
   expect(contended(calls, 6_000)).toEqual([]);
 });
@@ -64,20 +62,18 @@ test("the primary's counts come before those of the page, which knows who writes
   const seen = contended(calls, 0);
   expect(withTally(seen, null)).toBe(seen);
   expect(withTally(seen, { units: [unit, unseen], hasLeftOut: false })).toEqual([
-    ({
-	unit: POST,
-	calls: 9,
-	waits: 5,
-	longestUs: 7e3,
-	stale: 2,
-	hot: 0,
-	leasedTo: ['IE'],
-	last: [wait],
-	...{
-		handlers: ['like', 'unlike'],
-		writers: ['like']
-	}
-}),
+    {
+      unit: POST,
+      calls: 9,
+      waits: 5,
+      longestUs: 7e3,
+      stale: 2,
+      hot: 0,
+      leasedTo: ["IE"],
+      last: [wait],
+      handlers: ["like", "unlike"],
+      writers: ["like"],
+    },
     expect.objectContaining({ unit: "posts/2", waits: 5, handlers: [], writers: [] }),
   ]);
 });

@@ -36,20 +36,21 @@ export async function devWeights(starts: number, idleMs: number): Promise<readon
 
 async function weigh(app: string, start: number, idleMs: number): Promise<DevWeight> {
   const startedAtMs = performance.now();
-  const { child, url, stop } = await startDevProcess(app, ["--port", "0"]);
+  const dev = await startDevProcess(app, ["--port", "0"]);
   try {
     // A name is registered once.
     const body = JSON.stringify({ name: `ann${start}`, password: "correct horse" });
-    const { status } = await fetch(`${url}/api/register`, { method: "POST", body });
+    const { status } = await fetch(`${dev.url}/api/register`, { method: "POST", body });
     if (status !== 200) throw new Error(`the handler answered ${status}`);
     const firstAnswerMs = performance.now() - startedAtMs;
     await sleep(idleMs);
-    const pids = [child.pid ?? 0, ...(await descendantsOf(child.pid ?? 0))];
+    const pid = dev.child.pid ?? 0;
+    const pids = [pid, ...(await descendantsOf(pid))];
     const sizes = await Promise.all(pids.map(sizeOf));
     const sum = (name: "Pss" | "Rss"): number => sizes.reduce((total, size) => total + size[name], 0) / 1024;
     return { firstAnswerMs, proportionalMb: sum("Pss"), residentMb: sum("Rss"), processes: pids.length };
   } finally {
-    await stop();
+    await dev.stop();
   }
 }
 

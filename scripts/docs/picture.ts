@@ -94,8 +94,8 @@ export function drawPicture(source: string): string {
         const [x2, y2] = [x1 + (whole.x - x1) * share, y1 + (whole.y - y1) * share];
         const cross = part.lost ? `<path class="lost" d="M${x2 - 6} ${y2 - 6}l12 12m0 -12l-12 12"/>` : "";
         const head = part.lost ? "" : ' marker-end="url(#head)"';
-        const lines = linesOf(part.words, AT_MESSAGE).length;
-        const words = textLines(part.words, "words", (x1 + x2) / 2, (y1 + y2) / 2 - 4 - 8 * lines, AT_MESSAGE);
+        const count = linesOf(part.words, AT_MESSAGE).length;
+        const words = textLines(part.words, "words", (x1 + x2) / 2, (y1 + y2) / 2 - 4 - 8 * count, AT_MESSAGE);
         return `<line class="message" x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}"${head}/>${cross}${words}`;
       }
       case "note":

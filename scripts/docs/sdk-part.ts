@@ -72,7 +72,7 @@ export function sdkExports(): readonly SdkExport[] {
       case "ClassDeclaration": {
         const { id, typeParameters, body } = declaration;
         const name = id?.name ?? "";
-        const types = typeParameters == null ? "" : source.slice(typeParameters.start, typeParameters.end);
+        const types = typeParameters ? source.slice(typeParameters.start, typeParameters.end) : "";
         const members = body.body.flatMap((member): readonly Member[] => {
           if ("accessibility" in member && member.accessibility === "private") return [];
           const signature = source

@@ -136,7 +136,7 @@ test("social: a like is shown before it is confirmed, and taken back when it is 
     const expected = [`${corrected} ?`, `${corrected} !`];
     const shown = async (): Promise<void> => {
       await page.waitForFunction(
-        (count) => (globalThis as unknown as { readonly states: readonly string[] }).states.length >= count,
+        (most) => (globalThis as unknown as { readonly states: readonly string[] }).states.length >= most,
         expected.length,
       );
       expect(await page.evaluate<string[]>("states")).toEqual(expected);

@@ -211,7 +211,10 @@ describe("lives", () => {
     const read = await app.call("profile", { name: "grace" }, { location: "far" });
     expect(read.status).toBe(200);
     const { items } = await asked<DataPage & { kind: "page" }>(DASHBOARD_DATA_PATH, {
-      ...{ kind: "page", table: "people", prefix: "grace", after: null },
+      kind: "page",
+      table: "people",
+      prefix: "grace",
+      after: null,
     });
     await asked(DASHBOARD_WRITE_PATH, {
       expects: items[0]?.commit,
@@ -270,7 +273,8 @@ test("a location is moved farther away, and healed", async () => {
 
 test("calls that want one item at once: the primary tells who waited for whom", async () => {
   const { token: session } = await app.result<{ readonly token: string }>("register", {
-    ...{ name: "tom", password: "correct horse" },
+    name: "tom",
+    password: "correct horse",
   });
   const id = await app.result<string>("post", { token: session, text: "Like me" });
   const args = JSON.stringify({ token: session, id });
@@ -294,7 +298,8 @@ describe("replay", () => {
     const execution = registered.execution!.slice(-32);
     const { records } = await recordsUntil(execution);
     expect(records.find((record) => record.execution === execution)).toMatchObject({
-      ...{ handler: "register", location: "near" },
+      handler: "register",
+      location: "near",
     });
     const recorded = await asked<Replay>(DASHBOARD_REPLAY_PATH, { execution, build: "recorded" });
     expect(JSON.parse(recorded.args)).toEqual({ name: "una", password: "•••" });
@@ -373,7 +378,9 @@ describe("data", () => {
     const expects = stored.kind === "conflict" ? stored.commit : null;
     expect(await asked(DASHBOARD_WRITE_PATH, { ...item, value: null, expects })).toEqual({ kind: "written" });
     expect(await asked(DASHBOARD_WRITE_PATH, { ...item, value: null, expects })).toEqual({
-      ...{ kind: "conflict", value: null, commit: null },
+      kind: "conflict",
+      value: null,
+      commit: null,
     });
     for (const location of ["near", "far"])
       expect((await app.call("profile", { name: "yan" }, { location })).status).toBe(404);

@@ -636,18 +636,18 @@ describe("radical tail and radical record of a deployment", () => {
       for await (const line of linesOf(stream)) lines.push(JSON.parse(line) as DashboardLine);
     })().catch(() => undefined);
     const has = (found: () => unknown): Promise<void> => expect.poll(found, { timeout: 100_000 }).toBeTruthy();
-    const state = (): DashboardLine | undefined => lines.findLast(({ kind }) => kind === "state");
+    const stateLine = (): DashboardLine | undefined => lines.findLast(({ kind }) => kind === "state");
     const source = { kind: "deployment", name: "visits · production", hasRecords: true };
     await has(() => cloudflare.requests.includes(`POST /workers/scripts/${WORKER}/tails`));
-    await has(state);
-    expect(state()).toMatchObject({ source, module: null });
+    await has(stateLine);
+    expect(stateLine()).toMatchObject({ source, module: null });
     // Its halves may not be heard from the first moment on.
     await has(async () => {
       await visit("shown");
       const sides = lines.flatMap((line) => (line.kind === "life" && line.handler === "visit" ? [line.side] : []));
       return new Set(sides).size === 2;
     });
-    await has(() => JSON.stringify(state()).includes('"lost":[]'));
+    await has(() => JSON.stringify(stateLine()).includes('"lost":[]'));
 
     const { records } = (await (await fetch(origin + DASHBOARD_RECORDS_PATH, { headers })).json()) as DashboardRecords;
     const body = JSON.stringify({ execution: records[0]?.execution, build: "present" });

@@ -26,7 +26,7 @@ narrow.addEventListener("change", ({ matches }) => (isNarrow.value = matches));
 export const announced = signal("");
 const chosen = signal<string | null>(null);
 
-/** The views that there are: of a deployment nothing can be changed, and its items are not read. */
+/** The views of the source. Of a deployment nothing can be changed, and its items are not read. */
 export const views = computed<readonly View[]>(() =>
   state.value?.source.kind === "deployment" ? ["requests", "locations", "contention", "caches", "replay"] : VIEWS,
 );

@@ -45,7 +45,7 @@ export interface DelayProxy {
   readonly address: Address;
   /** From now on, also for what is under way. */
   setFaults(faults: LinkFaults): void;
-  /** For data to come. A part that the change does not name is as it was at first. */
+  /** For data to come. Parts that the change does not name are as they were at first. */
   setDistance(change: DistanceChange): void;
   /** That the target has sent so far. */
   bytesBack(): number;
@@ -69,7 +69,7 @@ const RETRANSMISSION_MS = 200;
 /** Lost more often than that, it arrives all the same. */
 const MAX_LOSSES = 6;
 
-/** What the request of a followup begins with. */
+/** The first bytes of the request of a followup. */
 const FOLLOWUP_HEAD = `POST ${FOLLOWUP_PATH} `;
 
 export async function startDelayProxy(options: DelayProxyOptions): Promise<DelayProxy> {

@@ -42,10 +42,19 @@ test("waits add up, with who waited for whom; requests count for units that are 
   tally.noted({ name: "stale", executionId: ID, units: ["t/cold" as UnitId], old: [POST, "posts/2" as UnitId] });
   expect(tally.units).toEqual([
     {
-      ...{ unit: POST, calls: 1, waits: 2, waitedMs: 25, longestMs: 20, stale: 1 },
+      unit: POST,
+      calls: 1,
+      waits: 2,
+      waitedMs: 25,
+      longestMs: 20,
+      stale: 1,
       last: [5, 20].map((ms) => ({
-        ...{ execution: ID, behind: OTHER, handler: "like", location: "JP" },
-        ...{ waitedMs: ms, endedAtMs: 1_010_000 },
+        execution: ID,
+        behind: OTHER,
+        handler: "like",
+        location: "JP",
+        waitedMs: ms,
+        endedAtMs: 101e4,
       })),
     },
     { unit: "posts/2", calls: 0, waits: 0, waitedMs: 0, longestMs: 0, stale: 1, last: [] },

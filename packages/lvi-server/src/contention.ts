@@ -20,7 +20,7 @@ interface Tallied {
   /** By the window in which they were counted: the present one, and the one before. */
   now: Counts;
   before: Counts;
-  /** How often it was met, with the weight that it may have taken over from the unit that it put out. */
+  /** How much it was met for, with the weight that it may have taken over from the unit that it put out. */
   weight: number;
   readonly last: UnitWait[];
 }

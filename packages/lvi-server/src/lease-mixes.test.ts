@@ -48,7 +48,7 @@ describe("the mean of all requests, with leases and without", () => {
   });
 
   test("answers pages of posts that never change, in a table whose newest rows are written more than read", () => {
-    const { leased, ratio } = compare([posts(), 80]);
+    const { leased, ratio } = compare([pagesOfPosts(), 80]);
     expect(ratio).toBeLessThan(0.92);
     expect(leased.leased).toBeGreaterThan(0.3);
   });
@@ -111,7 +111,7 @@ function timelines(): readonly Request[] {
 }
 
 /** Old posts are read by the page. The list of the newest is a range of the same table: each new post changes it. */
-function posts(): readonly Request[] {
+function pagesOfPosts(): readonly Request[] {
   const newest = spanId({ table: "posts", kind: "rows", lo: "new/", hi: prefixEnd("new/") });
   const pageOf = (page: number): UnitId[] =>
     Array.from({ length: 20 }, (_, post) => unitId("posts", `old/${page}/${post}`));

@@ -25,7 +25,7 @@ const MAX_BEGUN = 10_000;
 
 /**
  * Most lives that begin in a slice of time. A life costs a quarter of the processor time of a read, most of it for its line.
- * A server under load tells 1,000 a second, and how many it left out.
+ * So a server under load tells 1,000 a second, and how many it left out.
  */
 const SLICE_MS = 100;
 const MAX_BEGUN_IN_SLICE = 100;

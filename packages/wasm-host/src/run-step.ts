@@ -1,4 +1,4 @@
-/** A call of a host function by a handler, as the host tells it to the watcher of a run. */
+/** A call of a host function by a handler, as it is shown to those who watch a run. */
 import type { LogLineLevel, UnitId } from "@radical/protocol";
 
 export type RunStep =

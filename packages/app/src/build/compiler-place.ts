@@ -1,6 +1,6 @@
 /**
- * Where the compiler runs. A thread is up sooner. A process gives back all of its memory when it ends. Of a thread's
- * memory, V8 and the allocator keep most for the process that had it.
+ * Where the compiler runs. A thread is up sooner. A process gives back all of its memory when it ends. A thread does
+ * not: V8 and the allocator keep most of it for the process that had the thread.
  */
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";

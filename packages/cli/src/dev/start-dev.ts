@@ -57,7 +57,7 @@ export async function startDev(options: DevOptions): Promise<DevServer> {
   const { signal } = options;
   const closers = new Closers();
   const onAbort = (): void => {
-    // What fails here fails again below, where it is told.
+    // A failure here comes again below, where it is told.
     closers.close().catch(() => undefined);
   };
   signal?.addEventListener("abort", onAbort);

@@ -3,7 +3,7 @@
  * stays in this process, and no route of the page changes anything.
  */
 import { randomBytes } from "node:crypto";
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import { askPrimary, type PrimaryAddress } from "@radical/admin";
 import {
   CONTENTION_PATH,
@@ -76,8 +76,15 @@ export async function serveDeployedDashboard(options: DeployedDashboardOptions):
       "Name another one with --port, or leave it out.",
     );
   }
-  const ended = deployed.follow().finally(() => closeServer(server));
-  return { url: `http://${HOST}:${port}/#${deployed.options.token}`, ended };
+  return { url: `http://${HOST}:${port}/#${deployed.options.token}`, ended: followed(deployed, server) };
+}
+
+async function followed(deployed: Deployed, server: Server): Promise<void> {
+  try {
+    await deployed.follow();
+  } finally {
+    await closeServer(server);
+  }
 }
 
 class Deployed {

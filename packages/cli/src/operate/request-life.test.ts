@@ -4,9 +4,25 @@ import type { RequestLine } from "../dev/dev-events.ts";
 import { lifeOfRequest } from "./request-life.ts";
 
 const LINE: RequestLine = {
-  ...{ level: "info", event: "request", location: "NRT", handler: "like", execution: "a".repeat(32), trace: null },
-  ...{ status: 200, path: "speculative", reason: "valid", verdict: null, code: null, fuel: 7 },
-  ms: { rw: 2, cache: 1, lvi: 150, f: 30, total: 154 },
+  level: "info",
+  event: "request",
+  location: "NRT",
+  handler: "like",
+  execution: "a".repeat(32),
+  trace: null,
+  status: 200,
+  path: "speculative",
+  reason: "valid",
+  verdict: null,
+  code: null,
+  fuel: 7,
+  ms: {
+    rw: 2,
+    cache: 1,
+    lvi: 150,
+    f: 30,
+    total: 154,
+  },
 };
 
 test("phases become spans: the question and the run begin together", () => {

@@ -8,7 +8,15 @@ test("a changed result, abort or item is told by the paths that differ alone", (
   const result = (value: object): string => JSON.stringify({ kind: "result", value });
   expect(
     differenceFields({
-      ...{ kind: "outcome", was: result({ likes: 1, by: ["ann"] }), is: result({ likes: 2, by: ["ann"] }) },
+      kind: "outcome",
+      was: result({
+        likes: 1,
+        by: ["ann"],
+      }),
+      is: result({
+        likes: 2,
+        by: ["ann"],
+      }),
     }),
   ).toEqual([{ path: "result.likes", was: "1", is: "2" }]);
   const abort = (code: string): string => JSON.stringify({ kind: "abort", status: 404, code, message: "" });

@@ -40,8 +40,16 @@ const calls: readonly Call[] = [
 test("an item counts its calls, its waits and those who write it", () => {
   expect(contended(calls, 0)).toEqual([
     {
-      ...{ unit: POST, calls: 2, waits: 1, longestUs: 4_000, stale: 1, hot: 0 },
-      ...{ leasedTo: [], last: [], handlers: ["like"], writers: ["like"] },
+      unit: POST,
+      calls: 2,
+      waits: 1,
+      longestUs: 4e3,
+      stale: 1,
+      hot: 0,
+      leasedTo: [],
+      last: [],
+      handlers: ["like"],
+      writers: ["like"],
     },
   ]);
   expect(contended(calls, 6_000)).toEqual([]);
@@ -55,8 +63,16 @@ test("the primary's counts come before those of the page, which knows who writes
   expect(withTally(seen, null)).toBe(seen);
   expect(withTally(seen, { units: [unit, unseen], hasLeftOut: false })).toEqual([
     {
-      ...{ unit: POST, calls: 9, waits: 5, longestUs: 7_000, stale: 2, hot: 0, leasedTo: ["IE"], last: [wait] },
-      ...{ handlers: ["like", "unlike"], writers: ["like"] },
+      unit: POST,
+      calls: 9,
+      waits: 5,
+      longestUs: 7e3,
+      stale: 2,
+      hot: 0,
+      leasedTo: ["IE"],
+      last: [wait],
+      handlers: ["like", "unlike"],
+      writers: ["like"],
     },
     expect.objectContaining({ unit: "posts/2", waits: 5, handlers: [], writers: [] }),
   ]);

@@ -97,7 +97,7 @@ export function withTally(seen: readonly Contended[], tally: ContentionReport | 
     const own = known.get(unit);
     const waiting = last.flatMap(({ handler }) => (handler === null ? [] : [handler]));
     return {
-      unit: unit as UnitId,
+      unit: unit,
       calls: Math.max(calls, own?.calls ?? 0),
       waits,
       longestUs: longestMs * 1_000,

@@ -291,8 +291,8 @@ async function latencies(
 }
 
 /**
- * At the first server the location of the requests listens for updates, as locations do. At the second nobody listens. The
- * third tells lives, and the last is the bare one.
+ * Four servers: at the first one the location of the requests listens for updates, as locations do. At the second one nobody
+ * listens, the third one tells all lives, and the last one is the bare one.
  */
 function beside<T>(
   requests: "reads" | "writes",

@@ -90,7 +90,7 @@ export class Sampler {
     return this.#samplings.size > 0;
   }
 
-  /** The samples of an execution that ends in this step, or is about to be stored. Each rule whose turn it is takes one. */
+  /** The samples of an execution that ends in this step, or is about to be stored. Each rule whose turn it is gives one. */
   sample(
     sampled: Sampled,
     path: SamplePath,

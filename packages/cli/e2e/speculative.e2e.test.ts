@@ -6,7 +6,6 @@ import { type Health, HEALTH_PATH, LVI_PATH } from "@radical/protocol";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type CallOptions, type TestApp, startTestApp } from "../src/testing.ts";
-import { PASSWORD, signedIn } from "../../../templates/social/tests/accounts.ts";
 import { createFaultLink, type FaultLink, withoutUpdates } from "./fault-link.ts";
 
 const SOCIAL = fileURLToPath(new URL("../../../templates/social", import.meta.url));
@@ -50,8 +49,11 @@ beforeEach(() => {
   faults.decide = withoutUpdates;
 });
 
+/** Calls with the cookie of a new account. */
 async function register(name: string): Promise<CallOptions> {
-  return signedIn(await app.call("register", { name, password: PASSWORD }));
+  const { headers } = await app.call("register", { name, password: "correct horse" });
+  const [cookie = ""] = headers.getSetCookie().map((line) => line.split(";", 1)[0]!);
+  return { headers: { cookie } };
 }
 
 /** A post of one's own, whose items the location near has in its cache. */

@@ -16,13 +16,13 @@ const TSC = fileURLToPath(new URL("./bin/tsc", import.meta.resolve("typescript/p
 
 const names = readdirSync(TEMPLATES);
 
-// Tests import the client of the handlers, which a build writes.
+// Tests import the client of the handlers, and Workers the types of their module: a build writes both.
 beforeAll(async () => {
   const compiler = await startCompiler({ colours: false, isKept: true });
   try {
     for (const name of names) {
       const project = await loadProject(join(TEMPLATES, name));
-      const { app } = await buildApp(project, compiler, { optimize: false, bundle: false });
+      const { app } = await buildApp(project, compiler, { optimize: false });
       if (app === null) throw new Error(`${name} can't be built`);
       await writeSources(project, app);
     }

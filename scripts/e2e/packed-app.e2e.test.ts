@@ -22,12 +22,8 @@ import { startRegistry } from "../registry.ts";
 const run = promisify(execFile);
 const SOON = { timeout: 100_000, interval: 30 };
 
-interface Session {
-  readonly token: string;
-}
 interface SocialClient {
-  register(args: object): Promise<Session>;
-  login(args: object): Promise<Session | null>;
+  login(args: object): Promise<string | null>;
   follow(args: object, options?: object): Promise<number>;
   post(args: object): Promise<string>;
   timeline(args: object): Promise<{ readonly posts: readonly { readonly id: string; readonly html: string }[] }>;
@@ -172,7 +168,7 @@ function dependenciesOf(text: string): Readonly<Record<string, string>> {
 test("the tarballs hold what is needed and nothing of the workspace", async () => {
   app = await scaffoldApp(scaffolder, folder, "my-network", "social", { install: false });
   expect((await readdir(app)).toSorted()).toEqual(
-    [...FILES, ".git", "public", "radical.bench.ts", "seed.ndjson"].toSorted(),
+    [...FILES, ".git", "bench-accounts.ts", "page", "public", "radical.bench.ts", "seed.ndjson", "src"].toSorted(),
   );
   const text = await readFile(join(app, "package.json"), "utf8");
   // What is there is what it would install.
@@ -220,7 +216,7 @@ test("the extension for VS Code finds what is installed, and its language server
 test("npm run build, npm run dev, requests, data on disk; Ctrl-C leaves no process", async () => {
   await run("npm", ["run", "--silent", "build"], { cwd: app, env: userEnvironment() });
   const { createClient } = (await import(/* @vite-ignore */ pathToFileURL(join(app, "dist/client.ts")).href)) as {
-    readonly createClient: (options: { readonly baseUrl: string }) => SocialClient;
+    readonly createClient: (options: { readonly baseUrl: string; readonly headers?: object }) => SocialClient;
   };
 
   const events: DevEvent[] = [];
@@ -228,11 +224,21 @@ test("npm run build, npm run dev, requests, data on disk; Ctrl-C leaves no proce
   const client = createClient({ baseUrl: dev.url });
   const at = (location: string): object => ({ headers: { "x-radical-location": location } });
 
-  const ada = await client.register({ name: "ada", password: "correct horse" });
-  const grace = await client.register({ name: "grace", password: "battery staple" });
-  expect(await client.follow({ token: grace.token, name: "ada" }, at("JP"))).toBe(1);
-  const id = await client.post({ token: ada.token, text: "first!" });
-  expect(await client.timeline({ token: grace.token })).toMatchObject({ posts: [{ id, html: "<p>first!</p>" }] });
+  const register = async (name: string, password: string): Promise<{ token: string; as: SocialClient }> => {
+    const body = JSON.stringify({ name, password });
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(`${dev.url}/api/register`, { method: "POST", headers, body });
+    expect(answer.status).toBe(200);
+    const [line = ""] = answer.headers.getSetCookie();
+    expect(line).toMatch(/; HttpOnly/i);
+    const [cookie = ""] = line.split(";", 1);
+    return { token: cookie.split("=")[1] ?? "", as: createClient({ baseUrl: dev.url, headers: { cookie } }) };
+  };
+  const ada = await register("ada", "correct horse");
+  const grace = await register("grace", "battery staple");
+  expect(await grace.as.follow({ name: "ada" }, at("JP"))).toBe(1);
+  const id = await ada.as.post({ text: "first!" });
+  expect(await grace.as.timeline({})).toMatchObject({ posts: [{ id, html: "<p>first!</p>" }] });
   for (const location of ["CA", "CA"])
     expect(await client.profile({ name: "ada" }, at(location))).toMatchObject({ followers: 1 });
   expect(await client.login({ name: "ada", password: "battery staple" })).toBeNull();

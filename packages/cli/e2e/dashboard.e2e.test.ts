@@ -272,16 +272,14 @@ test("a location is moved farther away, and healed", async () => {
 });
 
 test("calls that want one item at once: the primary tells who waited for whom", async () => {
-  const { token: session } = await app.result<{ readonly token: string }>("register", {
-    name: "tom",
-    password: "correct horse",
-  });
-  const id = await app.result<string>("post", { token: session, text: "Like me" });
-  const args = JSON.stringify({ token: session, id });
+  const { headers } = await app.call("register", { name: "tom", password: "correct horse" });
+  const [cookie = ""] = headers.getSetCookie().map((line) => line.split(";", 1)[0]!);
+  const id = await app.result<string>("post", { text: "Like me" }, { headers: { cookie } });
+  const args = JSON.stringify({ id });
   const sends = Array.from({ length: 8 }, (_, at) => ({
     place: at % 2 === 0 ? "near" : "far",
     key: null,
-    authorization: null,
+    authorization: `Bearer ${cookie.slice(cookie.indexOf("=") + 1)}`,
   }));
   const { answers } = await asked<DashboardCalled>(DASHBOARD_CALL_PATH, { handler: "like", args, sends });
   const executions = answers.map(({ execution }) => execution!.slice(-32));

@@ -858,7 +858,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "the rows in memory are not compared with the lease that covers them",
     within: 1_000,
     weather: "leased ranges",
-    edits: [expression("cover-rows", `digestOf(found) !== hash`, `false`)],
+    edits: [expression("cover-rows", `digestOf(rows) !== hash`, `false`)],
   },
   {
     name: "a leased span covers all versions of what lies within",

@@ -339,7 +339,7 @@ function commentForm(card: string): HTMLFormElement {
 function commentView({ author, at, html }: Comment): HTMLElement {
   return h(
     "article",
-    { className: "comment" },
+    { className: "said" },
     avatar(author),
     h(
       "div",

@@ -268,7 +268,7 @@ function reviewView({ guest, stars, text, at }: ShownReview): HTMLElement {
   given.role = "img";
   return h(
     "article",
-    { className: "written" },
+    { className: "said" },
     avatar(guest),
     h(
       "div",

@@ -277,7 +277,7 @@ function commentForm(image: number): HTMLFormElement {
 function commentView({ author, at, html }: Comment): HTMLElement {
   return h(
     "article",
-    { className: "comment" },
+    { className: "said" },
     avatar(author),
     h(
       "div",

@@ -230,7 +230,7 @@ export interface Completing {
   readonly sequence: number | null;
   /** Of outcome and writes, to compare with another run. */
   readonly hash: ContentHash;
-  /** The sample that leaves when the completion is durable; null: none was taken. */
+  /** The samples that leave when the completion is durable. */
   readonly sampled: readonly SampleEffect[];
   /** Lines that are told when the completion is durable. */
   readonly logged: readonly LoggedLine[];

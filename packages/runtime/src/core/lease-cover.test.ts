@@ -25,8 +25,8 @@ import {
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Directories } from "./directories.ts";
-import { coverOf } from "./lease-cover.ts";
-import { NO_ROWS } from "./span-look.ts";
+import { LeaseCover } from "./lease-cover.ts";
+import { type KnownRows, NO_ROWS } from "./span-look.ts";
 
 const TABLE = "taken";
 const KEYS = ["a", "b", "c", "d", "e", "f"] as Key[];
@@ -53,6 +53,9 @@ function entryIn(unit: UnitId, all: Rows): Entry {
   const within = rowsIn(of, all);
   return of.kind === "count" ? countEntry(NO_COMMIT, within.length) : directoryEntry(NO_COMMIT, within);
 }
+
+const coverOf = (unit: UnitId, version: Version, leases: SpanMap<Version>, rows: KnownRows): readonly UnitId[] | null =>
+  new LeaseCover(leases, rows).of(unit, version);
 
 function leasesOf(units: readonly UnitId[], all: Rows): SpanMap<Version> {
   const leases = new SpanMap<Version>();
@@ -114,6 +117,23 @@ describe("leased spans of rows cover what lies within", () => {
     expect(coverOf(unit, version, leases, knowing([{ ...ALL, lo: "b" }], now))).toBeNull();
     expect(coverOf(unit, version, leases, knowing([ALL], [...now.slice(0, 2), row("d" as Key, 4)]))).toBeNull();
   });
+});
+
+test("a look compares a leased span once, and no more than a thousand rows", () => {
+  const many = Array.from({ length: 700 }, (_, at) => row(`a${1_000 + at}` as Key, 1));
+  const all = [...many, ...many.map((one) => ({ ...one, key: `b${one.key}` as Key }))];
+  const [left, right] = [span("a", "b"), span("b", "c")];
+  let walks = 0;
+  const rows = knowing([ALL], all);
+  const counting: KnownRows = { ...NO_ROWS, rowsOf: (of) => (walks++, rows.rowsOf(of)) };
+  const covers = new LeaseCover(leasesOf([left, right], all), counting);
+  for (const { key: of } of many.slice(0, 20)) {
+    const item = unitId(TABLE, of);
+    expect(covers.of(item, entryIn(item, all).version)).toEqual([left]);
+  }
+  expect(walks).toBe(1);
+  const beyond = unitId(TABLE, `b${many[0]!.key}`);
+  expect(covers.of(beyond, entryIn(beyond, all).version)).toBeNull();
 });
 
 const key = fc.constantFrom(...KEYS);

@@ -22,40 +22,58 @@ import {
 } from "@radical/protocol";
 import type { KnownRows } from "./span-look.ts";
 
-/** A look at so many rows costs about as much as it may. */
+/** A look compares at most so many rows, however many units it is about: more would cost more than they save. */
 const MOST_ROWS = 1_000;
 
-/**
- * The leased spans by which the unit is known to have this version. Null: they leave something of it out, or the directories lack
- * their rows, or the version is another one.
- */
-export function coverOf(
-  unit: UnitId,
-  version: Version,
-  leases: SpanMap<Version>,
-  known: KnownRows,
-): readonly UnitId[] | null {
-  const span = spanOf(unit);
-  const interval = span ?? intervalOf(unit);
-  const cover: UnitId[] = [];
-  const rows: DirectoryRow[] = [];
-  let reach = interval.lo;
-  let looked = 0;
-  for (const [leased, { hash }] of leases.meeting(interval)) {
-    const part = spanOf(leased);
-    if (part?.kind !== "rows" || !isBelow(reach, part.hi)) continue;
-    // variant: cover-gap
-    if (compareBounds(part.lo, reach) > 0) return null;
-    const found = known.rowsOf(part)?.rows;
-    // variant: cover-rows
-    if (found === undefined || (looked += found.length) > MOST_ROWS || digestOf(found) !== hash) return null;
-    for (const row of found) if (contains(interval, row.key) && compareBounds(row.key, reach) >= 0) rows.push(row);
-    cover.push(leased);
-    reach = part.hi;
-    // variant: cover-version
-    if (reach === "" || !isBelow(reach, interval.hi)) return hasVersion(unit, version, rows) ? cover : null;
+/** The covers of one look. */
+export class LeaseCover {
+  readonly #leases: SpanMap<Version>;
+  readonly #known: KnownRows;
+  /** Of the leased spans that were compared: their rows, or null if memory has not those of the lease. */
+  readonly #compared = new Map<UnitId, readonly DirectoryRow[] | null>();
+  #rows = 0;
+
+  constructor(leases: SpanMap<Version>, known: KnownRows) {
+    this.#leases = leases;
+    this.#known = known;
   }
-  return null;
+
+  /**
+   * The leased spans by which the unit is known to have this version. Null: they leave something of it out, or the directories
+   * lack their rows, or the version is another one.
+   */
+  of(unit: UnitId, version: Version): readonly UnitId[] | null {
+    const interval = spanOf(unit) ?? intervalOf(unit);
+    const cover: UnitId[] = [];
+    const rows: DirectoryRow[] = [];
+    let reach = interval.lo;
+    for (const [leased, { hash }] of this.#leases.meeting(interval)) {
+      const part = spanOf(leased);
+      if (part?.kind !== "rows" || !isBelow(reach, part.hi)) continue;
+      // variant: cover-gap
+      if (compareBounds(part.lo, reach) > 0) return null;
+      const found = this.#rowsOf(leased, part, hash);
+      if (found === null) return null;
+      for (const row of found) if (contains(interval, row.key) && compareBounds(row.key, reach) >= 0) rows.push(row);
+      cover.push(leased);
+      reach = part.hi;
+      // variant: cover-version
+      if (reach === "" || !isBelow(reach, interval.hi)) return hasVersion(unit, version, rows) ? cover : null;
+    }
+    return null;
+  }
+
+  /** The rows of a leased span; null: memory has not those of the lease, or too many. */
+  #rowsOf(leased: UnitId, span: KeyInterval, hash: Version["hash"]): readonly DirectoryRow[] | null {
+    const compared = this.#compared.get(leased);
+    if (compared !== undefined) return compared;
+    const rows = this.#known.rowsOf(span)?.rows ?? null;
+    this.#rows += rows?.length ?? 0;
+    // variant: cover-rows
+    const found = rows === null || this.#rows > MOST_ROWS || digestOf(rows) !== hash ? null : rows;
+    this.#compared.set(leased, found);
+    return found;
+  }
 }
 
 /** Whether the unit has this version if these are the rows of its interval. */

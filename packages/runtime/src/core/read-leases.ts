@@ -13,7 +13,7 @@
  */
 import { type ListeningQuestion, type NumberedLine, sameVersion, type SenderSession, SpanMap } from "@radical/protocol";
 import type { Entry, Served, SessionId, UnitId, Version } from "@radical/protocol";
-import { coverOf } from "./lease-cover.ts";
+import { LeaseCover } from "./lease-cover.ts";
 import type { KnownRows } from "./span-look.ts";
 
 /** A clock that lies so far behind its greatest value was set back. */
@@ -183,6 +183,7 @@ export class ReadLeases {
     this.observe(atMs);
     // variant: term-looked-at
     if (this.#greatestMs >= this.#validUntilMs) return false;
+    const covers = new LeaseCover(this.#leases, this.#known);
     const answering: UnitId[] = [];
     for (const unit of units) {
       // variant: unit-looked-at
@@ -190,7 +191,7 @@ export class ReadLeases {
       const entry = snapshot.get(unit);
       if (entry === undefined) return false;
       if (version === undefined) {
-        const cover = coverOf(unit, entry.version, this.#leases, this.#known);
+        const cover = covers.of(unit, entry.version);
         if (cover === null) return false;
         answering.push(...cover);
         continue;

@@ -42,16 +42,16 @@ export function faultCount(): number {
 
 export function Locations() {
   return (
-    <>
+    <div class="stack">
       <div class="two">
         <div class="stack">
           <Places />
           <Effects />
-          <Table />
         </div>
         {isOfDev() ? <Caller /> : <Served />}
       </div>
-    </>
+      <Table />
+    </div>
   );
 }
 

@@ -206,9 +206,9 @@ export const PARTS: readonly Part[] = [
     inputs: ["packages/cli/e2e/crash/**"],
   },
   {
-    kind: "cases",
-    name: "storages of held leases",
-    file: "packages/cli/e2e/held-leases.e2e.test.ts",
+    kind: "files",
+    name: "held leases",
+    files: ["packages/cli/e2e/held-leases.e2e.test.ts"],
     inputs: [...STORAGE, "packages/runtime/src/core/**"],
   },
   { kind: "cases", name: "server processes", file: "packages/lvi-server/e2e/process.e2e.test.ts", inputs: STORAGE },

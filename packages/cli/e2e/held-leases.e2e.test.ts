@@ -4,7 +4,6 @@
  */
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { drawn } from "@radical/command-line/short-tier";
 import {
   CREDENTIALS,
   type DynamoDbLocal,
@@ -18,7 +17,6 @@ import { type Built, built, type Times, World } from "./process-world.ts";
 
 const BANK = fileURLToPath(new URL("fixtures/bank", import.meta.url));
 const NAMES = ["a", "b", "c"];
-const STORAGES = drawn("storages of held leases", hasDynamoDbLocal() ? ["sqlite", "dynamodb"] : ["sqlite"], 1);
 
 let application: Built;
 beforeAll(async () => {
@@ -26,11 +24,11 @@ beforeAll(async () => {
 });
 afterAll(() => application?.remove());
 
-describe.runIf(STORAGES.includes("sqlite"))("on SQLite", () => {
+describe("on SQLite", () => {
   cases(() => SQLITE);
 });
 
-describe.runIf(STORAGES.includes("dynamodb"))("on DynamoDB", () => {
+describe.runIf(hasDynamoDbLocal())("on DynamoDB", () => {
   let local: DynamoDbLocal;
   beforeAll(async () => {
     Object.assign(process.env, CREDENTIALS);

@@ -289,8 +289,10 @@ function Help() {
     if (help.value) dialog.current?.showModal();
     else dialog.current?.close();
   }, [help.value]);
+  const close = (): void => void (help.value = false);
+  // Escape cancels at once, and the event of the closing comes later: a key in between counts already.
   return (
-    <dialog ref={dialog} class="card pad" aria-label="Keys" onClose={() => (help.value = false)}>
+    <dialog ref={dialog} class="card pad" aria-label="Keys" onCancel={close} onClose={close}>
       <div class="stack">
         <h2>Keys</h2>
         <dl class="kv">

@@ -3,7 +3,16 @@
  * they are built; each is one step, as executions are. Between two steps of one upload or collection anything may happen. The rule:
  * no item ever names bytes that are not there.
  */
-import { BLOB_HANDLERS, blobHashesIn, blobNameUnit, BLOBS, CborReader, CborWriter, unitId } from "@radical/protocol";
+import {
+  BLOB_HANDLERS,
+  blobHashesIn,
+  blobNameUnit,
+  BLOBS,
+  CborReader,
+  CborWriter,
+  unitId,
+  NO_EXECUTION,
+} from "@radical/protocol";
 import { recordHandler } from "@radical/wasm-host";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -85,7 +94,12 @@ class World {
   run(handler: string, args: Uint8Array | object): Uint8Array | null {
     const named = args instanceof Uint8Array ? { handler, args } : invocation(this.#build, handler, args);
     const environment = { timeMs: this.timeMs, seed: new Uint8Array(16).fill(++this.#seed), caller: null };
-    const { run } = recordHandler(this.#module, { ...named, environment }, snapshotOf(this.items), { guess: false });
+    const { run } = recordHandler(
+      this.#module,
+      { executionId: NO_EXECUTION, ...named, environment },
+      snapshotOf(this.items),
+      { guess: false },
+    );
     if (run === null) throw new Error("the handler did not end");
     if (run.outcome.kind === "trap") throw new Error(run.outcome.message);
     for (const { unit, value } of run.writes) {

@@ -29,6 +29,7 @@ import { abortCodesOf } from "./schema/abort-codes.ts";
 import { isSetFunction, readDirections, type Directions } from "./schema/directions.ts";
 import { extractSchema, rootsOf, type Schema } from "./schema/schema.ts";
 import { readTags, wrappingFunctions } from "./schema/tags.ts";
+import { handlersWithTasks } from "./slice/known-accesses.ts";
 import { directedAccesses } from "./slice/directed-accesses.ts";
 import { verdictsOf } from "./slice/verdicts.ts";
 
@@ -74,7 +75,8 @@ export function buildWith(
   const derived = verdictsOf(slicer, resolved, frontEnd(input, schema, directions), schema); // lower, infer, slice, emit
   const accesses = directedAccesses(resolved, request, sources, schema, directions); // slice
   const aborts = abortCodesOf(resolved, schema); // schema
-  const analysis = analysisOf(found, schema, directions, derived, accesses, aborts);
+  const asking = handlersWithTasks(resolved, schema); // slice
+  const analysis = analysisOf(found, schema, directions, derived, accesses, aborts, asking);
   onAnalyzed?.(analysis);
   if (input.modules === false) return { ...NOTHING, ...analysis };
 
@@ -90,7 +92,11 @@ export function buildWith(
   const rw = compileReadWriteSets(derived, [...directions.given.values()], schema, known, fallback); // codegen, modules
   const all = [...found, ...f.diagnostics, ...rw.diagnostics];
   if (hasErrors(all)) return failedWith(all);
-  return { ...analysisOf(all, schema, directions, rw.derived, accesses, aborts), wasm: f.wasm, rwWasm: rw.wasm };
+  return {
+    ...analysisOf(all, schema, directions, rw.derived, accesses, aborts, asking),
+    wasm: f.wasm,
+    rwWasm: rw.wasm,
+  };
 }
 
 export interface BuildInput {
@@ -144,6 +150,7 @@ function requestOf(input: BuildInput, trees: SyntaxTrees): CompileRequest {
       [ENTRY_FILE, loadingEntry(input.handlerFiles)],
     ]),
     entry: ENTRY_FILE,
+    handlerFiles: input.handlerFiles,
     sdk: sdkWithLevel(input.sdk, input.log ?? "debug"),
     stdlib: input.stdlib,
     runtime: "incremental",

@@ -13,7 +13,7 @@ import { buildInput } from "./testing/library.ts";
 
 const SOURCES = fileURLToPath(new URL(".", import.meta.url));
 const PAGE = readFileSync(new URL("../ANALYSIS.md", import.meta.url), "utf8");
-const HEAD = `import { Row, Table, abort, random, verifyPassword } from "@radical/sdk";
+const HEAD = `import { Row, Table, abort, random, enqueue, verifyPassword } from "@radical/sdk";
 class Item { n: i32 = 0; s: string = ""; }
 const items = new Table<Item>("items");
 `;

@@ -7,6 +7,7 @@ import {
   type NamedTypes,
   type Parameter,
   type RecordTypes,
+  type TaskRules,
   type ValueType,
 } from "@radical/protocol";
 import { sortDiagnostics, type Diagnostic, type Span } from "./diagnostics/diagnostic.ts";
@@ -39,8 +40,14 @@ export interface HandlerReport {
   /** Null: the handler returns nothing. */
   readonly result: ValueType | null;
   readonly plan: PlanReport;
-  /** No path of the handler writes. */
+  /** No path of the handler writes, or asks for a task. */
   readonly readOnly: boolean;
+  /** A path of the handler may ask for a task. */
+  readonly mayEffect: boolean;
+  /** The handler has no route: it has the tag `@internal`. */
+  readonly internal: boolean;
+  /** The rules that its tags state for its tasks; null: none. */
+  readonly tasks: TaskRules | null;
   /** The tag `@speculative`, with which clients may see a result before its confirmation; null: there is none. */
   readonly speculative: Span | null;
   /** The words of the handler's doc comment; null: there are none. */
@@ -83,7 +90,7 @@ export interface Analysis {
   readonly named: NamedTypes;
 }
 
-/** `found`: the diagnostics but those of the verdicts. */
+/** `found`: the diagnostics but those of the verdicts. `asking`: the handlers that may ask for tasks. */
 export function analysisOf(
   found: readonly Diagnostic[],
   schema: Schema,
@@ -91,6 +98,7 @@ export function analysisOf(
   derived: ReadonlyMap<string, Derived>,
   known: KnownByHandler,
   aborts: ReadonlyMap<string, readonly string[] | null>,
+  asking: ReadonlySet<string>,
 ): Analysis {
   const ofVerdicts = [...derived.values()].flatMap((verdict) =>
     verdict.kind === "sliced" ? verdict.diagnostics : [verdict.reason],
@@ -107,6 +115,7 @@ export function analysisOf(
           derived.get(handler.name),
           known.get(handler.name),
           aborts.get(handler.name) ?? null,
+          asking.has(handler.name),
         ),
         withBlobs.has(handler.name),
       ),
@@ -139,10 +148,13 @@ function report(
   derived: Derived | undefined,
   known: KnownAccesses | undefined,
   abortCodes: readonly string[] | null,
+  mayEffect: boolean,
 ): HandlerReport {
   const { range } = handler.declaration.name;
   const span = spanOfRange(range);
   const documentation = documentationOf(range.source.text, span.start);
+  const tasks = directions.tasks.get(handler.name) ?? null;
+  const plan = planOf(handler, directions, derived, known);
   return {
     name: handler.name,
     file: span.file,
@@ -162,7 +174,11 @@ function report(
     speculative: directions.speculative.get(handler.name) ?? null,
     description: documentation.description,
     abortCodes,
-    ...planOf(handler, directions, derived, known),
+    mayEffect,
+    internal: documentation.isInternal,
+    tasks,
+    ...plan,
+    readOnly: plan.readOnly && !mayEffect,
   };
 }
 
@@ -173,7 +189,18 @@ function planOf(
   known = NOT_KNOWN,
 ): Omit<
   HandlerReport,
-  "name" | "file" | "line" | "span" | "parameters" | "result" | "speculative" | "description" | "abortCodes"
+  | "name"
+  | "file"
+  | "line"
+  | "span"
+  | "parameters"
+  | "result"
+  | "speculative"
+  | "description"
+  | "abortCodes"
+  | "mayEffect"
+  | "internal"
+  | "tasks"
 > {
   const nothing = { transformations: [], explanations: [], rwSource: null, products: [] };
   const { steps: knownSteps, ...patterns } = known;

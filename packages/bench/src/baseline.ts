@@ -11,6 +11,7 @@ import {
   type Query,
   spanOf,
   type UnitId,
+  NO_EXECUTION,
 } from "@radical/protocol";
 import {
   type CompletedRun,
@@ -56,7 +57,7 @@ export async function execute(
   environment: Environment,
 ): Promise<Ended> {
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-    const ended = await new Attempt(surroundings, { handler, args, environment }).run();
+    const ended = await new Attempt(surroundings, { executionId: NO_EXECUTION, handler, args, environment }).run();
     if (ended !== null) return ended;
   }
   throw new Error(`${handler}: what it read has changed ${MOST_ATTEMPTS} times`);

@@ -20,6 +20,7 @@ import {
   unitId,
   type UnitId,
   valueToJson,
+  NO_EXECUTION,
 } from "@radical/protocol";
 import { type CompletedRun, type HandlerModule, recordHandler, type Scanned, type Snapshot } from "@radical/wasm-host";
 import { type AppBuild, itemOf, parseJson, type Benchmark, type Call, type Preparation } from "@radical/app";
@@ -40,7 +41,9 @@ export function runOn(
   module: HandlerModule,
   { handler, args, environment }: { handler: string; args: Uint8Array; environment: Environment },
 ): CompletedRun {
-  const { run } = recordHandler(module, { handler, args, environment }, snapshotOf(items), { guess: false });
+  const { run } = recordHandler(module, { executionId: NO_EXECUTION, handler, args, environment }, snapshotOf(items), {
+    guess: false,
+  });
   if (run === null) throw new Error(`${handler} has not ended on data that is all there`);
   for (const { unit, value } of run.writes) {
     if (value === null) items.delete(unit);

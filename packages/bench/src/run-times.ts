@@ -1,5 +1,5 @@
 /** What f and f^rw take by themselves: here, on the data of the beginning, by the host that runs them everywhere. */
-import { type Entry, entryOf, NO_COMMIT, SEED_BYTES, type UnitId } from "@radical/protocol";
+import { type Entry, entryOf, NO_COMMIT, SEED_BYTES, type UnitId, NO_EXECUTION } from "@radical/protocol";
 import {
   deriveAccessSet,
   type DerivedSet,
@@ -51,7 +51,7 @@ export function measureRuns(
         const { args, caller = null } = drawnCall(request, draw);
         const encoded = argumentsOf(manifest, handler, args);
         const seed = Uint8Array.from({ length: SEED_BYTES }, () => draw.below(256));
-        const invocation = { handler, args: encoded, environment: { timeMs, seed, caller } };
+        const invocation = { executionId: NO_EXECUTION, handler, args: encoded, environment: { timeMs, seed, caller } };
         const values = new Map<UnitId, Entry>();
         const snapshot: Snapshot = (unit) => {
           const known = values.get(unit) ?? entryOf(NO_COMMIT, items.get(unit) ?? null);

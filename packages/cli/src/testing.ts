@@ -90,7 +90,15 @@ type ResultOf<Handler> = Handler extends { readonly result: infer Result } ? Res
 export type TestApp<Handlers = never> = StartedApp & ([Handlers] extends [never] ? UntypedCalls : TypedCalls<Handlers>);
 
 export async function startTestApp<Handlers = never>(options: TestAppOptions = {}): Promise<TestApp<Handlers>> {
-  const { project: folder = ".", locations = { near: 0, far: 0 }, vars, seeded = false, onEvent, ...rest } = options;
+  const {
+    project: folder = ".",
+    locations = { near: 0, far: 0 },
+    vars,
+    testHooks,
+    seeded = false,
+    onEvent,
+    ...rest
+  } = options;
   const project = await loadProject(folder);
   const stateFolder = await mkdtemp(join(tmpdir(), "radical-test-"));
   const removeState = (): Promise<void> => rm(stateFolder, { recursive: true, force: true });
@@ -101,6 +109,7 @@ export async function startTestApp<Handlers = never>(options: TestAppOptions = {
       project,
       port: 0,
       vars: { RADICAL_ATTEMPT_MS: String(ATTEMPT_MS), ...vars },
+      testHooks: { ...testHooks, routesInternal: true },
       locations: Object.entries(locations).map(([name, roundTripMs]): Location => ({ name, roundTripMs })),
       stateFolder,
       onEvent: (event) => {

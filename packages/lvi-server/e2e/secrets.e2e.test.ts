@@ -86,6 +86,7 @@ function keepsNoSecrets(open: () => { readonly args: readonly string[]; readonly
         commitId: commitOf(await client.lvi(usual)),
         outcome,
         writes: [{ unit: unitId("counters", "usual"), value: Uint8Array.of(1) }],
+        effects: [],
       };
       // It has to be there as long as it is a promise: so the search finds what is there.
       expect(await found(passwords)).toEqual(passwords);

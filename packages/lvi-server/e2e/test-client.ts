@@ -92,6 +92,8 @@ export class TestClient {
       units,
       retained: false,
       mustNotWrite: false,
+      mayEffect: false,
+      lanes: [],
       session: null,
       deadlineMs: 60_000,
       attempt: 1,
@@ -143,5 +145,6 @@ export function incrementFollowup(executionId: ExecutionId, commit: CommitId, ke
     commitId: commit,
     outcome: { kind: "result", value },
     writes: [{ unit: unitId("counters", key), value }],
+    effects: [],
   };
 }

@@ -7,6 +7,7 @@ import {
   NO_COMMIT,
   type UnitId,
   unitId,
+  NO_EXECUTION,
 } from "@radical/protocol";
 import { afterEach, expect, test } from "vitest";
 import type { EndedRun, Run, RunResult } from "../src/core/run.ts";
@@ -52,7 +53,13 @@ async function open({
     const environment = { timeMs: 0, seed: new Uint8Array(16), caller: null };
     const run: Run = {
       id: 1,
-      invocation: { module: hash, handler, args: new TextEncoder().encode("a"), environment },
+      invocation: {
+        executionId: NO_EXECUTION,
+        module: hash,
+        handler,
+        args: new TextEncoder().encode("a"),
+        environment,
+      },
       snapshot,
       access: { kind: "derive", writable: null },
       kills: 0,
@@ -213,7 +220,13 @@ async function followers(...handlers: readonly string[]): Promise<Pick<Run, "fol
   const access = { kind: "derive", writable: null } as const;
   return {
     followers: handlers.map((handler) => ({
-      invocation: { module: hash, handler, args: new TextEncoder().encode("a"), environment },
+      invocation: {
+        executionId: NO_EXECUTION,
+        module: hash,
+        handler,
+        args: new TextEncoder().encode("a"),
+        environment,
+      },
       snapshot,
       access,
     })),
@@ -288,6 +301,7 @@ test("an execution that comes again with more values, or others, runs on all of 
   pool = opened;
   const environment = { timeMs: 0, seed: new Uint8Array(16), caller: null };
   const invocations = ["3", "2", "1"].map((count) => ({
+    executionId: NO_EXECUTION,
     module: hash,
     handler: "readBulkNearStorage",
     args: new TextEncoder().encode(count),

@@ -15,6 +15,7 @@ export {
 } from "./core/leadership.ts";
 export { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 export { type LockWait, LviCore, type Now, type Recovered } from "./core/lvi-core.ts";
+export { compareDue, type Task, type TaskPlace } from "./core/task.ts";
 export { execute, executeTrain, type Host } from "./execution/execute.ts";
 export { type Answer, Driver, type Halt, type Observer, type StoragePort } from "./driver.ts";
 export type { Sample, Sampling } from "./core/sampling.ts";
@@ -25,5 +26,8 @@ export {
   commitOf,
   type CommitResult,
   type KeyRange,
+  type LaneCursor,
+  type LanePage,
   type StoredUnit,
+  type TaskPage,
 } from "./storage/storage.ts";

@@ -275,7 +275,7 @@ describe("an answer", () => {
 describe("the end", () => {
   test("a halt ends the step: nothing that comes after it is done, and nothing is heard any more", () => {
     on("clock", () => [
-      { kind: "execute", run: { id: 1 } as never, location: "VA", executions: [] },
+      { kind: "execute", run: { id: 1 } as never, location: "VA", executions: [], after: [] },
       { kind: "halt", reason: "taken over" },
       note,
     ]);

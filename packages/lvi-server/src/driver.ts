@@ -33,11 +33,13 @@ import {
   type OperationId,
 } from "./core/events.ts";
 import type { EndedRun, Run } from "./core/run.ts";
-import type { IntentRecord } from "./core/intent.ts";
+import { type IntentRecord, isRecordAfter } from "./core/intent.ts";
 import type { ListenerId } from "./core/listeners.ts";
 import type { Hole } from "./core/range-table.ts";
 import type { Now } from "./core/lvi-core.ts";
 import type { Sample, Sampling } from "./core/sampling.ts";
+import type { Task } from "./core/task.ts";
+import type { TaskAnswer, TaskQuestion } from "./core/task-table.ts";
 import type { StoredItem } from "./core/version-table.ts";
 import { Facts } from "./facts.ts";
 import {
@@ -45,8 +47,10 @@ import {
   commitOf,
   type CommitResult,
   type KeyRange,
+  type LanePage,
   type Storage,
   type StoredUnit,
+  type TaskPage,
 } from "./storage/storage.ts";
 
 /** The core, as its driver sees it. */
@@ -79,6 +83,10 @@ type StorageOperation =
   | "nameReadLeases"
   | "useModule"
   | "removeModule"
+  | "dueTasks"
+  | "laneTasks"
+  | "laneHeads"
+  | "countTasks"
   | "collect";
 
 /** The operations of storage that effects ask for, by callbacks. */
@@ -351,13 +359,15 @@ export class Driver {
             operation,
             (result) => {
               const isDone = result.kind === "applied" || (result.kind === "exists" && isOurs(result, completions));
-              if (isDone) this.#facts.succeeded(operation);
+              if (isDone) this.#done(operation, completions);
               return { kind: "completed", operation, result };
             },
             this.#applying(completions),
           ),
         );
       }
+      case "read-tasks":
+        return this.#readTasks(effect.operation, effect.question);
       case "renew-leadership": {
         const { operation, termMs } = effect;
         const renewed = (isHeld: boolean): Event => ({ kind: "leadership-renewed", operation, isHeld });
@@ -378,6 +388,7 @@ export class Driver {
         return this.#collect(effect);
       case "execute": {
         const { run, location, executions } = effect;
+        this.#facts.require(effect.after, this.#nowMs);
         const lives = this.#ports.lives?.() ?? null;
         const sinceMs = this.#nowMs;
         return execute(run, location, (ended) => {
@@ -418,6 +429,42 @@ export class Driver {
         const { reason } = effect;
         return this.#halt(endedBecause(reason), { kind: "taken-over", reason });
       }
+    }
+  }
+
+  /** From now on storage has what these completions leave. */
+  #done(operation: OperationId, completions: readonly ExpectedCompletion[]): void {
+    this.#facts.succeeded(operation);
+    for (const { completion } of completions) {
+      const { tasks = [], settled, executionId } = completion;
+      for (const task of tasks) this.#facts.owes(task.id, task.attempt);
+      if (settled === null) this.#facts.owesNoMore(executionId);
+      else if (settled !== undefined) this.#facts.owes(settled.id, settled.attempt);
+    }
+  }
+
+  #readTasks(operation: OperationId, question: TaskQuestion): void {
+    const { storage } = this.#ports;
+    const read = (answer: TaskAnswer): Event => {
+      if ("tasks" in answer) for (const { id, attempt } of answer.tasks) this.#facts.owes(id, attempt);
+      return { kind: "tasks-read", operation, answer };
+    };
+    const { kind } = question;
+    switch (kind) {
+      case "due": {
+        const answered = (page: TaskPage): Event => read({ kind, ...page });
+        return storage.dueTasks(question.after, question.limit, this.#operating(operation, answered));
+      }
+      case "lane": {
+        const answered = (tasks: readonly Task[]): Event => read({ kind, tasks });
+        return storage.laneTasks(question.lane, question.limit, this.#operating(operation, answered));
+      }
+      case "heads": {
+        const answered = ({ heads, next }: LanePage): Event => read({ kind, tasks: heads, next });
+        return storage.laneHeads(question.after, question.limit, this.#operating(operation, answered));
+      }
+      case "count":
+        return storage.countTasks(this.#operating(operation, (count: number) => read({ kind, count })));
     }
   }
 
@@ -513,13 +560,19 @@ function isOurs(
   { id, record }: CommitResult & { readonly kind: "exists" },
   completions: readonly ExpectedCompletion[],
 ): boolean {
-  if (record?.state !== "done") return false;
-  const { commitId } = record.done;
-  return completions.some(({ completion }) => completion.executionId === id && completion.commitId === commitId);
+  const found = completions.find(({ completion }) => completion.executionId === id);
+  return found !== undefined && isRecordAfter(found, record);
 }
 
 function commitIdIn(record: IntentRecord): string {
-  return record.state === "pending" ? record.intent.commitId : record.done.commitId;
+  switch (record.state) {
+    case "pending":
+      return record.intent.commitId;
+    case "done":
+      return record.done.commitId;
+    case "task":
+      return "";
+  }
 }
 
 const STOPPED = "this server has stopped";

@@ -21,6 +21,7 @@ import {
 import { ContentionTally } from "./contention.ts";
 import type { Load, Note, NoteName } from "./core/events.ts";
 import type { LviCore, Now } from "./core/lvi-core.ts";
+import type { Rules } from "./core/module-table.ts";
 import type { LeaseCounts } from "./core/read-leases.ts";
 import type { Sample, Sampling } from "./core/sampling.ts";
 import {
@@ -222,10 +223,10 @@ export class Engine {
     return this.#options.core.hasModule(hash);
   }
 
-  async registerModule(module: StoredModule, content: Uint8Array): Promise<void> {
+  async registerModule(module: StoredModule, content: Uint8Array, rules: Rules = {}): Promise<void> {
     await this.#asking(() => this.#changeModule(module.hash, () => this.#options.storage.storeModule(module, content)));
     const { hash, plans, indexes = [] } = module;
-    this.#driver.tell({ kind: "module-registered", module: hash, plans, indexes });
+    this.#driver.tell({ kind: "module-registered", module: hash, plans, indexes, rules });
   }
 
   /** One change of a module at a time: it stands in several items. */
@@ -343,6 +344,10 @@ export class Engine {
           this.#changeModule(hash, () => storage.removeModule(epoch, hash, usedAtMs)),
           answer,
         ),
+      dueTasks: (after, limit, answer) => settle(storage.dueTasks(after, limit), answer),
+      laneTasks: (lane, limit, answer) => settle(storage.laneTasks(lane, limit), answer),
+      laneHeads: (after, limit, answer) => settle(storage.laneHeads(after, limit), answer),
+      countTasks: (answer) => settle(storage.countTasks(), answer),
       collect: (due, answer) => settle(storage.collect(due), answer),
     };
   }

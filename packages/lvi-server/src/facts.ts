@@ -2,7 +2,7 @@
  * The facts that effects wait for, as their driver knows them. The core holds an effect back until its facts are true; the driver
  * finds out for itself, and what leaves too early never leaves.
  */
-import type { SessionId } from "@radical/protocol";
+import type { ExecutionId, SessionId } from "@radical/protocol";
 import type { Fact, OperationId } from "./core/events.ts";
 
 /**
@@ -23,6 +23,8 @@ export class Facts {
   readonly #heard = new Map<SessionId, number>();
   #over = new Map<SessionId, number>();
   #longOver = new Map<SessionId, number>();
+  /** How many attempts have ended, of each task that storage owes. They are bounded at admission. */
+  readonly #owed = new Map<ExecutionId, number>();
 
   /** How many successes are remembered. */
   get size(): number {
@@ -35,6 +37,16 @@ export class Facts {
       this.#recent = new Set();
     }
     this.#recent.add(operation);
+  }
+
+  /** Storage has the record of a task after so many attempts. */
+  owes(task: ExecutionId, attempt: number): void {
+    // An answer may be older than the record of a later attempt.
+    this.#owed.set(task, Math.max(attempt, this.#owed.get(task) ?? 0));
+  }
+
+  owesNoMore(task: ExecutionId): void {
+    this.#owed.delete(task);
   }
 
   /** A success that is remembered for good. There are few. */
@@ -76,6 +88,8 @@ export class Facts {
         return this.#lastHeardBy(fact.session) >= fact.n;
       case "passed":
         return nowMs >= fact.atMs;
+      case "owed":
+        return this.#owed.get(fact.task) === fact.attempt;
     }
   }
 
@@ -102,5 +116,7 @@ function wordsOf(fact: Fact): string {
       return `session ${fact.session} has heard message ${fact.n}`;
     case "passed":
       return `the time ${fact.atMs} has passed`;
+    case "owed":
+      return `storage owes attempt ${fact.attempt + 1} of task ${fact.task}`;
   }
 }

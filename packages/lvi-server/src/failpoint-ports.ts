@@ -35,6 +35,10 @@ export function storageWithFailpoints(storage: Storage): Storage {
         ? between("storage.completion-unsent", "storage.completed", apply)
         : between("storage.execution-unsent", "storage.execution-stored", apply);
     },
+    dueTasks: (after, limit) => storage.dueTasks(after, limit),
+    laneTasks: (lane, limit) => storage.laneTasks(lane, limit),
+    laneHeads: (after, limit) => storage.laneHeads(after, limit),
+    countTasks: () => storage.countTasks(),
     collect: (due) => between("storage.collection-unsent", "storage.collected", () => storage.collect(due)),
     storeModule: (module, content) =>
       between("storage.module-unsent", "storage.module-stored", () => storage.storeModule(module, content)),

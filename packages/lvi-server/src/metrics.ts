@@ -7,6 +7,7 @@ import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import type { Load, Note, NoteName } from "./core/events.ts";
 import type { LeaseCounts } from "./core/read-leases.ts";
 import type { RunResult, RunAccess } from "./core/run.ts";
+import type { TaskCounts } from "./core/task-table.ts";
 import type { WorkerLoad } from "./execution/worker-pool.ts";
 import { type Count, CounterTally, type Distribution, HistogramTally } from "./tallies.ts";
 
@@ -90,7 +91,7 @@ export class Metrics {
     ofLeases("radical_read_leases_granted_total", "Units that a session of a location was leased.", "granted");
     ofLeases("radical_read_leases_revoked_total", "Those whose lease was revoked.", "revoked");
     ofLeases("radical_sessions_lapsed_total", "Sessions that did not hear of a revocation in time.", "lapsed");
-    const ofLoad = (name: string, help: string, of: keyof Load): void =>
+    const ofLoad = (name: string, help: string, of: Exclude<keyof Load, "tasks">): void =>
       this.#gauge(name, help, () => gauges.load()?.[of] ?? 0);
     ofLoad("radical_executions", "Executions under way.", "executions");
     ofLoad("radical_intents_pending", "Intents that are durable and not applied.", "pending");
@@ -105,6 +106,21 @@ export class Metrics {
     ofLoad("radical_answered_requests", "Requests without a trace that are remembered.", "answered");
     ofLoad("radical_sessions", "Sessions of isolates of locations.", "sessions");
     ofLoad("radical_read_leased_units", "Units that a session may answer for, each session for itself.", "leasedUnits");
+    const ofTasks = (name: string, help: string, of: keyof TaskCounts): void =>
+      this.#gauge(name, help, () => gauges.load()?.tasks[of] ?? 0);
+    ofTasks("radical_tasks", "Tasks in storage, dead ones among them.", "all");
+    ofTasks("radical_tasks_ready", "Tasks in memory that may begin.", "ready");
+    ofTasks("radical_tasks_running", "Tasks whose attempt is under way.", "running");
+    ofTasks(
+      "radical_tasks_delayed",
+      "Tasks in memory that are not due, or stand behind others of their lane.",
+      "delayed",
+    );
+    ofTasks(
+      "radical_task_lanes_blocked",
+      "Lanes whose first task is dead or waits for its next attempt.",
+      "blockedLanes",
+    );
     const ofWorkers = (name: string, help: string, of: keyof WorkerLoad): void =>
       this.#gauge(name, help, () => gauges.workers()?.[of] ?? 0);
     ofWorkers("radical_workers", "Worker threads.", "workers");
@@ -172,6 +188,9 @@ export class Metrics {
       case "re_execution_killed":
       case "abandoned_intent":
       case "contended":
+      case "task_done":
+      case "task_failed":
+      case "task_dead":
       case "train":
       case "train_left":
       case "contention_round":

@@ -117,6 +117,10 @@ class World {
                 commitId: version.commitId,
               })),
             ),
+          dueTasks: (_after, _limit, { succeeded }) => succeeded({ tasks: [], isLast: true }),
+          laneTasks: (_lane, _limit, { succeeded }) => succeeded([]),
+          laneHeads: (_after, _limit, { succeeded }) => succeeded({ heads: [], next: null }),
+          countTasks: ({ succeeded }) => succeeded(0),
           storeIntent: (_epoch, intent, { succeeded }) =>
             this.#intents.push({ intent, stored: () => succeeded({ kind: "stored" }) }),
           commit: (_epoch, { items: writes }, { succeeded }: Answer<CommitResult>) =>
@@ -235,6 +239,8 @@ class World {
       attempt: 1,
       seen: commitId(2, 0),
       mustNotWrite: false,
+      mayEffect: false,
+      lanes: [],
       session,
     };
     this.driver.request(request, {
@@ -312,6 +318,7 @@ class World {
         commitId: valid.commitId,
         outcome: { kind: "result", value: new Uint8Array() },
         writes: units.map((unit) => ({ unit, value })),
+        effects: [],
       },
       { answered: () => undefined, failed: () => undefined },
     );
@@ -1047,6 +1054,7 @@ describe("a server that takes over early", () => {
       units: [{ unit: A, mode: "read-write", version: entryOf(commitId(1, 1), encode(A)).version }],
       retained: false,
       mustNotWrite: false,
+      lanes: [],
       createdAtMs: 0,
     };
     world = new World({ readLeasesUntilMs: untilMs, pending: [intent] });
@@ -1056,6 +1064,7 @@ describe("a server that takes over early", () => {
       commitId: intent.commitId,
       outcome: { kind: "result", value: new Uint8Array() },
       writes: [{ unit: A, value: encode("new") }],
+      effects: [],
     } as const;
     const asker = { answered: (result: string) => void answers.push(result), failed: () => undefined };
     world.driver.followup(followup, asker);

@@ -3,12 +3,13 @@ import { randomInt } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
-import { INDEX_STATES, plansOf, type UnitId } from "@radical/protocol";
+import { decodeModuleContent, INDEX_STATES, plansOf, type UnitId } from "@radical/protocol";
 import type { Budget } from "./core/budgets.ts";
 import { type Intent, itemsReadBy } from "./core/intent.ts";
 import type { Leadership } from "./core/leadership.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 import { indexStates } from "./core/index-state.ts";
+import type { CurrentModule } from "./core/module-table.ts";
 import { LviCore, type Now } from "./core/lvi-core.ts";
 import type { StoredItem } from "./core/version-table.ts";
 import { Engine, type OnHalt } from "./engine.ts";
@@ -149,9 +150,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       const pending = await storage.recover(epoch);
       // Nobody writes meanwhile.
       const states = await storage.scan({ table: INDEX_STATES, from: null, to: null }, MOST_INDEXES);
-      return { pending, items: await itemsRead(storage, pending), indexes: indexStates(states) };
+      const current = await currentModule(storage, known);
+      return { pending, items: await itemsRead(storage, pending), indexes: indexStates(states), current };
     });
-    const { pending, items, indexes } = found;
+    const { pending, items, indexes, current } = found;
     failpoint("start.recovered");
     log.info("recovered", { epoch, pending: pending.length, modules: known.length });
 
@@ -163,6 +165,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       moduleUses: new Map(known.flatMap(({ hash, usedAtMs }) => (usedAtMs === null ? [] : [[hash, usedAtMs]]))),
       moduleIndexes: new Map(known.flatMap(({ hash, indexes: named }) => (named === undefined ? [] : [[hash, named]]))),
       indexes,
+      ...current,
       leadership: storage.isExclusive ? null : leadership,
       readLeasesUntilMs: acquired.readLeasesUntilMs,
       namedReadLeaseMs: acquired.readLeaseMs,
@@ -189,6 +192,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
           metrics.ran(followers[index]?.access.kind ?? access.kind, each.result.kind, each.tookMs);
       },
     });
+    let putAtMs = Math.max(0, ...known.map((module) => module.putAtMs ?? 0));
     const executor = executorWithFailpoints(pool);
     const engine = new Engine({
       core,
@@ -210,8 +214,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         checkModule(hash, content);
         const plans = new Map(Object.entries(plansOf(content)));
         const atMs = now();
-        const { indexes: named = [] } = content;
-        await engine.registerModule({ hash, plans, indexes: named, usedAtMs: atMs, registeredAtMs: atMs }, bytes);
+        const { indexes: named = [], tasks: rules = {} } = content;
+        // Also if the clock was set back.
+        putAtMs = Math.max(putAtMs + 1, atMs);
+        const module = { hash, plans, indexes: named, usedAtMs: atMs, registeredAtMs: atMs, putAtMs };
+        await engine.registerModule(module, bytes, rules);
         log.info("module_registered", { module: hash, handlers: plans.size });
       },
     };
@@ -260,6 +267,18 @@ const MOST_INDEXES = 100_000;
 /** How much is read for all pending intents together. */
 const MOST_UNITS = 100_000;
 const MOST_BYTES = 64 * 1024 * 1024;
+
+/** The one that was registered last. Its content has the rules of its tasks. */
+async function currentModule(
+  storage: Storage,
+  known: readonly StoredModule[],
+): Promise<{ readonly current?: CurrentModule }> {
+  const put = known.filter(({ putAtMs }) => putAtMs !== undefined);
+  const last = put.toSorted((a, b) => (b.putAtMs ?? 0) - (a.putAtMs ?? 0))[0];
+  const content = last === undefined ? null : await storage.moduleContent(last.hash);
+  if (last === undefined || content === null) return {};
+  return { current: { module: last.hash, rules: decodeModuleContent(content).tasks ?? {} } };
+}
 
 /**
  * What pending intents have read, in one load for all of them instead of one for each that is re-executed. Nobody writes

@@ -22,8 +22,10 @@ import { decodeLviReply, encodeLviReply } from "./messages/lvi-reply.ts";
 import { decodeLviRequest, encodeLviRequest } from "./messages/lvi-request.ts";
 import { decodeModuleContent, encodeModuleContent } from "./module-content.ts";
 import { decodeOutcome, encodeOutcome } from "./outcome.ts";
+import { decodeEffects, encodeEffects } from "./tasks.ts";
 import {
   BASE64,
+  effects,
   followup,
   heard,
   heardReplies,
@@ -34,6 +36,7 @@ import {
   replies,
   request,
   session,
+  taskRules,
 } from "./testing/messages.ts";
 import type { Parameter, RecordTypes } from "./value-type.ts";
 
@@ -64,7 +67,7 @@ interface Decoder {
 const DECODERS: readonly Decoder[] = [
   {
     name: "LVI request",
-    golden: [encodeLviRequest(request), encodeLviRequest({ ...request, session })],
+    golden: [encodeLviRequest(request), encodeLviRequest({ ...request, session, mayEffect: true, lanes: ["a", "b"] })],
     again: (bytes) => encodeLviRequest(decodeLviRequest(bytes)),
   },
   {
@@ -74,7 +77,7 @@ const DECODERS: readonly Decoder[] = [
   },
   {
     name: "followup",
-    golden: [encodeFollowup(followup)],
+    golden: [encodeFollowup(followup), encodeFollowup({ ...followup, effects })],
     again: (bytes) => encodeFollowup(decodeFollowup(bytes)),
   },
   {
@@ -107,8 +110,14 @@ const DECODERS: readonly Decoder[] = [
   },
   {
     name: "module",
-    golden: [encodeModuleContent(module)],
+    golden: [encodeModuleContent(module), encodeModuleContent({ ...module, tasks: taskRules })],
     again: (bytes) => encodeModuleContent(decodeModuleContent(bytes)),
+    canonical: true,
+  },
+  {
+    name: "effects",
+    golden: [encodeEffects(effects)],
+    again: (bytes) => encodeEffects(decodeEffects(bytes)),
     canonical: true,
   },
   {

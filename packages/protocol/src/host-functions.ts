@@ -119,6 +119,20 @@ export const HOST_FUNCTIONS = {
     unitFuel: 8_000,
     since: 9,
   },
+  /**
+   * Buffers a task. The first pointer says where its id goes, as 32 hexadecimal digits in ASCII. Then come the handler to call,
+   * the delay in milliseconds, the key (a null pointer: none), and pointer and length of the encoded arguments. A negative delay
+   * counts as none. A read/write-set
+   * function asks for nothing by it, but names the lane.
+   */
+  enqueue: {
+    parameters: ["pointer", "string", "i64", "string", "pointer", "i32"],
+    result: null,
+    program: "both",
+    since: 11,
+  },
+  /** Buffers that a task is given up, unless it has begun: its id. */
+  cancel: { parameters: ["string"], result: null, program: "both", since: 11 },
   /** Ends the execution without writes: an integer does not fit, at this file, line and column. Does not return. */
   overflow: { parameters: ["string", "i32", "i32"], result: null, program: "both", since: 6 },
   /** Records a read whose value the read/write-set function does not need. */
@@ -134,6 +148,8 @@ export const HOST_FUNCTIONS = {
   },
   /** Records a count that the read/write-set function does not need. */
   touch_count: { parameters: ["string", "string", "string"], result: null, program: "read-write-set", since: 7 },
+  /** Records the key of a task: the handler names this lane. */
+  touch_lane: { parameters: ["string"], result: null, program: "read-write-set", since: 11 },
   /** Records a write whose value the read/write-set function does not know. */
   will_write: { parameters: ["string", "string"], result: null, program: "read-write-set" },
 } as const satisfies Record<string, HostFunction>;

@@ -36,6 +36,9 @@ export type SessionId = Branded<"SessionId">;
 /** Smaller than every commit id: the version of what was never written. */
 export const NO_COMMIT = "00000000-000000000000" as CommitId;
 
+/** In the place of an execution id, for a run outside of any execution: a measurement, say. */
+export const NO_EXECUTION = "0".repeat(32) as ExecutionId;
+
 const EXECUTION_ID = /^[0-9a-f]{32}$/;
 const MODULE_HASH = /^[0-9a-f]{64}$/;
 const COMMIT_ID = /^[0-9a-f]{8}-[0-9a-f]{12}$/;

@@ -30,6 +30,8 @@ export { checkRedaction, redact, type RedactionQuestion, type RedactionSecrets }
 export * from "./signature.ts";
 export * from "./span.ts";
 export * from "./stored-types.ts";
+export * from "./task-rules.ts";
+export * from "./tasks.ts";
 export * from "./terminal-text.ts";
 export * from "./trace-context.ts";
 export * from "./units.ts";

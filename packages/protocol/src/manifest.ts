@@ -4,6 +4,7 @@
 import type { CacheChoice } from "./cache-choice.ts";
 import type { ModuleHash } from "./ids.ts";
 import type { HandlerPlan, Limits } from "./module-content.ts";
+import type { TaskRules } from "./task-rules.ts";
 import type { NamedTypes, Parameter, RecordTypes, ValueType } from "./value-type.ts";
 
 export interface HandlerManifest {
@@ -11,8 +12,14 @@ export interface HandlerManifest {
   /** Null: the handler returns nothing. */
   readonly result: ValueType | null;
   readonly plan: HandlerPlan;
-  /** No path of the handler writes. */
+  /** No path of the handler writes, or asks for a task. */
   readonly readOnly: boolean;
+  /** A path of the handler may ask for a task. */
+  readonly mayEffect?: true;
+  /** The handler has no route: it is for tasks, schedules, tests and the application's own Worker. */
+  readonly internal?: true;
+  /** The rules of its tasks; left out: all are the default. */
+  readonly tasks?: TaskRules;
   /** The handler has the tag `@speculative`: clients may see a result of it before its confirmation. */
   readonly speculative?: true;
   /** The words of the handler's doc comment, in Markdown. */
@@ -22,6 +29,12 @@ export interface HandlerManifest {
   /** Where the handler is declared, relative to the project. */
   readonly file: string;
   readonly line: number;
+}
+
+/** The manifest with the handlers that have a route. */
+export function withRoutes(manifest: Manifest): Manifest {
+  const routed = Object.entries(manifest.handlers).filter(([, { internal }]) => internal !== true);
+  return { ...manifest, handlers: Object.fromEntries(routed) };
 }
 
 export interface Manifest {
@@ -44,6 +57,8 @@ export interface Manifest {
 export interface TestHooks {
   /** Tables whose units are left out of every read/write set that the location derives. */
   readonly undeclaredTables?: readonly string[];
+  /** Handlers without a route have one. */
+  readonly routesInternal?: true;
   /** Where an isolate stops for good, the n-th time that it is reached. */
   readonly failpoint?: { readonly name: string; readonly time: number };
 }

@@ -6,6 +6,7 @@ import { CborReader, CborWriter } from "./cbor.ts";
 import { abiOfImports } from "./host-functions.ts";
 import { isIndexName } from "./index-entry.ts";
 import { MalformedError } from "./malformed-error.ts";
+import { readTaskRules, type TaskRules, writeTaskRules } from "./task-rules.ts";
 import { ABI_VERSION, OLDEST_ABI_VERSION } from "./wire-version.ts";
 
 /**
@@ -77,6 +78,9 @@ const INDEXES_SINCE = 8;
 /** A primary knows the tables of blobs, and keeps their entries, from this version of the ABI on. */
 const BLOBS_SINCE = 10;
 
+/** A module may have the section `tasks` from this version of the ABI on. */
+const TASKS_SINCE = 11;
+
 /** The tables that a handler can read and write, by name, in the order of their keys; a run may touch fewer. */
 export interface HandlerTables {
   readonly reads: readonly string[];
@@ -97,6 +101,8 @@ export interface ModuleContent {
   readonly handlers: Readonly<Record<string, HandlerContent>>;
   /** The names of the indexes that the handlers keep, in the order of their keys; left out: none. */
   readonly indexes?: readonly string[];
+  /** The rules of tasks, by name of the handlers that state some; left out: none does. */
+  readonly tasks?: Readonly<Record<string, TaskRules>>;
   /** The handlers, f. */
   readonly wasm: Uint8Array;
   /** The read/write-set functions, f^rw, of the handlers that are sliced or given. */
@@ -113,13 +119,28 @@ export function handlersWith(plans: Readonly<Record<string, HandlerPlan>>): Modu
   return Object.fromEntries(Object.entries(plans).map(([name, plan]) => [name, { plan, tables: null }]));
 }
 
-/**
- * The version of the ABI that a module built now states. `imports`: the host functions that its programs import; `indexes`: the
- * indexes that it keeps; `withBlobs`: whether its records have Blobs.
- */
-export function leastAbi(imports: Iterable<string>, indexes: readonly string[] = [], withBlobs = false): number {
-  const since = [SECTIONS_SINCE, ...(indexes.length > 0 ? [INDEXES_SINCE] : []), ...(withBlobs ? [BLOBS_SINCE] : [])];
-  return Math.max(...since, abiOfImports(imports));
+/** The needs of a module besides the host functions that its programs import. */
+export interface ModuleNeeds {
+  /** It keeps indexes. */
+  readonly indexes?: boolean;
+  /** Its records have Blobs. */
+  readonly blobs?: boolean;
+  /** It states rules of tasks. */
+  readonly tasks?: boolean;
+}
+
+/** The version of the ABI that a module built now states. `imports`: the host functions that its programs import. */
+export function leastAbi(
+  imports: Iterable<string>,
+  { indexes = false, blobs = false, tasks = false }: ModuleNeeds = {},
+): number {
+  return Math.max(
+    SECTIONS_SINCE,
+    indexes ? INDEXES_SINCE : 0,
+    blobs ? BLOBS_SINCE : 0,
+    tasks ? TASKS_SINCE : 0,
+    abiOfImports(imports),
+  );
 }
 
 /**
@@ -130,6 +151,8 @@ export function leastAbi(imports: Iterable<string>, indexes: readonly string[] =
  * - `handlers`: a map in order of the names, of `[plan, tables read, tables written]`; both null: any table.
  * - `indexes`: their names in order, at least one. A module without indexes lacks the section.
  * - `limits`: `[memory pages, accesses, fuel, stack bytes, speculation fuel]`.
+ * - `tasks`: a map in order of the names of handlers, of `[attempts, limit, schedule]` (`task-rules.ts`). A module whose handlers
+ *   state no such rule lacks the section.
  *
  * A release refuses a section that it does not know, since a handler may depend on it.
  */
@@ -154,13 +177,14 @@ function fieldsOf(abi: number): number {
   return abi >= SECTIONS_SINCE ? 4 : abi >= SPECULATION_FUEL_SINCE ? 9 : 8;
 }
 
-type Described = Pick<ModuleContent, "limits" | "handlers" | "indexes">;
+type Described = Pick<ModuleContent, "limits" | "handlers" | "indexes" | "tasks">;
 
-function encodeSections({ abi, limits, handlers, indexes = [], wasm, rwWasm }: ModuleContent): Uint8Array {
+function encodeSections({ abi, limits, handlers, indexes = [], tasks = {}, wasm, rwWasm }: ModuleContent): Uint8Array {
+  const withRules = Object.keys(tasks).toSorted();
   const writer = new CborWriter()
     .array(fieldsOf(abi))
     .integer(abi)
-    .map(SECTIONS.length + (indexes.length > 0 ? 1 : 0));
+    .map(SECTIONS.length + (indexes.length > 0 ? 1 : 0) + (withRules.length > 0 ? 1 : 0));
   const names = Object.keys(handlers).toSorted();
   writer.text("handlers").map(names.length);
   for (const name of names) {
@@ -172,6 +196,8 @@ function encodeSections({ abi, limits, handlers, indexes = [], wasm, rwWasm }: M
   if (indexes.length > 0) writeNames(writer.text("indexes"), indexes);
   writer.text("limits").array(5);
   writeLimits(writer, limits).integer(limits.speculationFuel);
+  if (withRules.length > 0) writer.text("tasks").map(withRules.length);
+  for (const name of withRules) writeTaskRules(writer.text(name), tasks[name]!);
   return writer.bytes(wasm).bytes(rwWasm).finish();
 }
 
@@ -183,17 +209,31 @@ function readSections(reader: CborReader, abi: number): Described {
   const names: string[] = [];
   let handlers: Described["handlers"] = {};
   let limits = DEFAULT_LIMITS;
-  let indexes: readonly string[] = [];
+  const more: { indexes?: readonly string[]; tasks?: Readonly<Record<string, TaskRules>> } = {};
   for (let left = count; left > 0; left--) {
     const name = nextName(reader, names, "section");
     if (name === "handlers") handlers = readHandlers(reader);
-    else if (name === "indexes" && abi >= INDEXES_SINCE) indexes = readIndexes(reader);
+    else if (name === "indexes" && abi >= INDEXES_SINCE) more.indexes = readIndexes(reader);
     else if (name === "limits") limits = readLimits(reader, reader.array(), 5);
+    else if (name === "tasks" && abi >= TASKS_SINCE) more.tasks = readTasks(reader);
     else throw new UnknownSectionError(name);
   }
   const missing = SECTIONS.find((section) => !names.includes(section));
   if (missing !== undefined) throw new MalformedError(`the module has no section ${missing}`);
-  return indexes.length > 0 ? { handlers, limits, indexes } : { handlers, limits };
+  const unknown = Object.keys(more.tasks ?? {}).find((name) => !Object.hasOwn(handlers, name));
+  if (unknown !== undefined) throw new MalformedError(`rules of tasks for ${unknown}, which is not a handler`);
+  return { handlers, limits, ...more };
+}
+
+function readTasks(reader: CborReader): Readonly<Record<string, TaskRules>> {
+  const names: string[] = [];
+  const rules: [name: string, rules: TaskRules][] = [];
+  for (let left = reader.map(); left > 0; left--) {
+    const name = nextName(reader, names, "handler");
+    rules.push([name, readTaskRules(reader)]);
+  }
+  if (names.length === 0) throw new MalformedError("the section tasks is empty");
+  return Object.fromEntries(rules);
 }
 
 function readIndexes(reader: CborReader): readonly string[] {

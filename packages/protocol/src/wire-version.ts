@@ -23,13 +23,13 @@ interface Form {
 }
 
 /** By the number of their fields, the protocol version not counted. */
-export const LVI_REQUEST: Form = { floor: 11, sent: 16 };
+export const LVI_REQUEST: Form = { floor: 11, sent: 17 };
 
 /** By the number of fields that come after those of its kind. */
 export const LVI_REPLY_TAIL: Form = { floor: 0, sent: 1 };
 
 /** By the number of their fields. */
-export const FOLLOWUP: Form = { floor: 4, sent: 4 };
+export const FOLLOWUP: Form = { floor: 4, sent: 5 };
 
 /** By the number of their fields. */
 export const FOLLOWUP_REPLY: Form = { floor: 1, sent: 1 };
@@ -45,7 +45,7 @@ export const LEASE: Form = { floor: 3, sent: 3 };
  * module states the least version that has its imports and sections. A primary runs every version from the floor on,
  * because intents may name modules that earlier releases have built.
  */
-export const ABI: Form = { floor: 3, sent: 10 };
+export const ABI: Form = { floor: 3, sent: 11 };
 
 /** The newest version of the ABI. */
 export const ABI_VERSION: number = ABI.sent;
@@ -60,12 +60,16 @@ export const HISTORY: Readonly<Record<string, Readonly<Record<number, string>>>>
     13: "attempt and seen: without them it is attempt 1 of a location that has heard of no server",
     14: "caller: without it there is none",
     16: "session (null, reserved, in earlier releases) and must not write: without it the execution may write",
+    17: "lanes: without them the execution names none. From here on effects may be 1",
   },
   LVI_REPLY_TAIL: {
     0: "valid, executed, refused",
     1: "as of: without it the location has not heard of the server",
   },
-  FOLLOWUP: { 4: "execution id, commit id, outcome, writes" },
+  FOLLOWUP: {
+    4: "execution id, commit id, outcome, writes",
+    5: "effects: without them there are none",
+  },
   FOLLOWUP_REPLY: { 1: "result" },
   HINT: {
     4: "a list of entries: unit, commit id, hash, value in base 64. Another kind of line begins with its name",
@@ -80,5 +84,6 @@ export const HISTORY: Readonly<Record<string, Readonly<Record<number, string>>>>
     8: "the section indexes: the indexes that the handlers keep",
     9: "the host functions sha256 and scrypt",
     10: "the hidden tables of blobs, and entries for the items that name them",
+    11: "the host functions enqueue, cancel and touch_lane, and the section tasks",
   },
 };

@@ -327,6 +327,12 @@ function speculate(ports: ExecutionPorts, { snapshot, set }: Extract<Effect, { k
           reason: `${run.mode} of ${run.unit}, which is not in the read/write set`,
           undeclared: run.mode,
         };
+      case "undeclared-lane":
+        return {
+          kind: "stopped",
+          reason: `a task with the key ${JSON.stringify(run.lane)}, which is not in the read/write set`,
+          undeclared: "lane",
+        };
       case "missing":
         return { kind: "stopped", reason: `read of ${run.unit}, which was not captured`, undeclared: null };
     }

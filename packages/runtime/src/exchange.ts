@@ -112,6 +112,7 @@ export class Exchange {
       args,
       environment,
       mustNotWrite,
+      mayEffect: declaration.mayEffect === true,
       location: this.place.location,
       plan: settings.nearStorageOnly ? "near-storage" : declaration.plan,
       prefersSpeculative: early !== null,
@@ -123,7 +124,7 @@ export class Exchange {
     this.#streams = execution.shows;
     const { answered, finished } = run(execution, {
       module: this.#module,
-      invocation: { handler, args, environment },
+      invocation: { executionId: identity.executionId, handler, args, environment },
       cache: cache.of(this.place, (error) => this.#warn("warn", "cache_failed", describe(error))),
       primary,
       trace: this.#trace,

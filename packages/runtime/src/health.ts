@@ -80,6 +80,8 @@ async function askEach({ ways, key }: Settings, of: Pick<LviRequest, "module" | 
         units: [],
         retained: false,
         mustNotWrite: true,
+        mayEffect: false,
+        lanes: [],
         deadlineMs: LIMIT_MS,
         attempt,
         seen,

@@ -386,6 +386,7 @@ class Location {
         retained: false,
         repeatKey: "",
         mustNotWrite: false,
+        mayEffect: false,
         prefersSpeculative: false,
         speculative: false,
         watches: false,

@@ -88,6 +88,25 @@ export declare function scrypt(
 ): void;
 
 // @ts-ignore: decorator
+@external("radical", "enqueue")
+export declare function enqueue(
+  destination: usize,
+  callee: string,
+  delay: i64,
+  key: string | null,
+  pointer: usize,
+  length: i32,
+): void;
+
+// @ts-ignore: decorator
+@external("radical", "cancel")
+export declare function cancel(task: string): void;
+
+// @ts-ignore: decorator
+@external("radical", "touch_lane")
+export declare function touch_lane(key: string): void;
+
+// @ts-ignore: decorator
 @external("radical", "touch")
 export declare function touch(table: string, key: string): void;
 

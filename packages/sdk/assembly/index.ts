@@ -12,6 +12,7 @@ import * as host from "./host";
 import { Keeper } from "./keeper";
 import { LEAST_LEVEL } from "./log-level";
 import { prefixEnd, Range } from "./ranges";
+import { cancelTask } from "./tasks";
 
 export { ascending, descending, Range } from "./ranges";
 export { Row } from "./rows";
@@ -159,6 +160,34 @@ export function uuid(): string {
  */
 export function abort(status: i32, code: string, message: string): void {
   host.abort(status, code, message);
+}
+
+/** How a task runs. */
+class TaskOptions {
+  /** Milliseconds from `now()` on. Left out, or negative: none. */
+  delay: i64 = 0;
+  /**
+   * Tasks with the same key run one by one, in the order of their transactions. It is text of 1 to 512 UTF-8 bytes. Left out, or
+   * null: the task waits for no other.
+   */
+  key: string | null = null;
+}
+
+/**
+ * Asks for a task: the primary calls the handler later, once, after this execution has committed. Nothing is called now: the
+ * arguments are evaluated, and the call is written down with the writes. It is gone with them if the execution aborts.
+ *
+ *     enqueue(sendReminder(order), { delay: 7 * 86_400_000, key: order });
+ *
+ * The call is one of a handler of this application, written out. The result is the task's id, for `cancel`.
+ */
+export function enqueue<R>(call: R, options: TaskOptions = new TaskOptions()): string {
+  ERROR("enqueue is compiled in the place of its call");
+}
+
+/** Gives up the task with this id, with this execution's writes, unless it has begun. */
+export function cancel(id: string): void {
+  cancelTask(id);
 }
 
 /**

@@ -354,6 +354,30 @@ export declare function sha256(text: string): string;
  */
 export declare function abort(status: i32, code: string, message: string): never;
 
+/** How a task runs. */
+interface TaskOptions {
+  /** Milliseconds from `now()` on. Left out, or negative: none. */
+  delay?: i64;
+  /**
+   * Tasks with the same key run one by one, in the order of their transactions. It is text of 1 to 512 UTF-8 bytes. Left out, or
+   * null: the task waits for no other.
+   */
+  key?: string | null;
+}
+
+/**
+ * Asks for a task: the primary calls the handler later, once, after this execution has committed. Nothing is called now: the
+ * arguments are evaluated, and the call is written down with the writes. It is gone with them if the execution aborts.
+ *
+ *     enqueue(sendReminder(order), { delay: 7 * 86_400_000, key: order });
+ *
+ * The call is one of a handler of this application, written out. The result is the task's id, for `cancel`.
+ */
+export declare function enqueue<R>(call: R, options?: TaskOptions): string;
+
+/** Gives up the task with this id, with this execution's writes, unless it has begun. */
+export declare function cancel(id: string): void;
+
 /**
  * Logs a line at the level `info`. The line belongs to the execution, and is shown once: by `radical dev`, `radical tail` and
  * `radical replay`, never for a run that was thrown away:

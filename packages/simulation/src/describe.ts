@@ -25,6 +25,8 @@ export function describeEvent(event: Event): string {
     case "loaded":
     case "looked-up":
       return `hears of operation ${event.operation}: ${event.kind}`;
+    case "tasks-read":
+      return `hears of operation ${event.operation}: ${event.answer.kind}`;
     case "read-leases-named":
     case "leadership-renewed":
       return `hears of operation ${event.operation}: the leadership is ${event.isHeld ? "held" : "lost"}`;
@@ -68,6 +70,8 @@ export function describeEffect(effect: Effect): string {
       return `asks storage for ${shortId(effect.executionId)}, operation ${effect.operation}`;
     case "load":
       return `asks storage for ${effect.units.join(" ")}, operation ${effect.operation}`;
+    case "read-tasks":
+      return `asks storage for tasks: ${effect.question.kind}, operation ${effect.operation}`;
     case "scan": {
       const { hole, limit, operation } = effect;
       const way = hole.isReversed ? ", from the end" : "";
@@ -133,6 +137,8 @@ function describeFact(fact: Fact): string {
       return `session ${fact.session} having heard ${fact.n}`;
     case "passed":
       return `${fact.atMs} having passed`;
+    case "owed":
+      return `task ${shortId(fact.task)} being owed`;
   }
 }
 

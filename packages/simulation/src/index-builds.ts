@@ -384,6 +384,8 @@ class World {
       units: isNear ? null : units,
       retained: false,
       mustNotWrite: false,
+      mayEffect: false,
+      lanes: [],
       session: null,
       deadlineMs: 60_000,
       attempt: 1,
@@ -420,7 +422,7 @@ class World {
     const ran = this.#handle(request.module, call, view);
     if (ran.kind !== "completed") throw new Error("a location runs on what it has captured");
     const { commitId: commit } = reply;
-    const followup = { executionId: id, commitId: commit, outcome: ran.outcome, writes: ran.writes };
+    const followup = { executionId: id, commitId: commit, outcome: ran.outcome, writes: ran.writes, effects: [] };
     if (this.#random.chance(0.6)) this.#later(() => this.#step({ kind: "followup", caller: ++this.#names, followup }));
   }
 

@@ -239,6 +239,7 @@ export class Isolate {
       retained,
       repeatKey: executionId,
       mustNotWrite,
+      mayEffect: false,
       prefersSpeculative,
       speculative: SPECULATIVE.has(handler),
       watches,
@@ -258,7 +259,10 @@ export class Isolate {
         return execution.answered;
       },
     };
-    const driver = new ExecutionDriver(machine, this.#ports(running, { module, handler, args, environment }));
+    const driver = new ExecutionDriver(
+      machine,
+      this.#ports(running, { executionId, module, handler, args, environment }),
+    );
     this.#life.running.set(running, driver);
     driver.start();
     return driver;

@@ -209,7 +209,7 @@ export class ModelLocation implements Location {
   #speculate(running: Running): void {
     const { clock } = this.#options;
     const { invocation, module, args, environment } = running;
-    const call = { module, handler: invocation.program, args, environment };
+    const call = { executionId: invocation.executionId, module, handler: invocation.program, args, environment };
     // One captured snapshot: the set and the run see the values whose versions are sent. Now and then a unit that the
     // cache lacks is guessed absent.
     const captured = new Map<UnitId, Entry>();
@@ -285,6 +285,8 @@ export class ModelLocation implements Location {
       units,
       retained: invocation.retained,
       mustNotWrite: invocation.mustNotWrite,
+      mayEffect: false,
+      lanes: [],
       session: null,
       deadlineMs: 5_000,
       attempt: running.attempts,
@@ -340,7 +342,13 @@ export class ModelLocation implements Location {
     this.#end(running, outcome);
     if (valid.commitId === null) return;
     for (const { unit, value } of writes) this.#cache.put(unit, entryOf(valid.commitId, value));
-    const followup: Followup = { executionId: invocation.executionId, commitId: valid.commitId, outcome, writes };
+    const followup: Followup = {
+      executionId: invocation.executionId,
+      commitId: valid.commitId,
+      outcome,
+      writes,
+      effects: [],
+    };
     this.#options.send({ kind: "followup", sending: ++this.#sent, followup });
   }
 

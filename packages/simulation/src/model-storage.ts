@@ -4,14 +4,21 @@ import {
   type CollectionDue,
   type Commit,
   type CommitResult,
+  compareDue,
   type Completion,
   type DoneIntent,
+  type Expectation,
   type Intent,
   type IntentRecord,
   type KeyRange,
+  type LaneCursor,
+  type LanePage,
   type Leadership,
   type StoredUnit,
   type StoreResult,
+  type Task,
+  type TaskPage,
+  type TaskPlace,
   withoutOutcome,
 } from "@radical/lvi-server/core";
 import {
@@ -67,6 +74,12 @@ export function rowsIn(
   return (isReversed ? ascending.toReversed() : ascending).slice(0, limit);
 }
 
+function isAsExpected(record: IntentRecord | undefined, expects: Expectation): boolean {
+  if (expects === "new") return record === undefined;
+  if (expects === "pending") return record?.state === "pending";
+  return record?.state === "task" && record.task.attempt === expects.attempt;
+}
+
 export class ModelStorage {
   leadership: Leadership = { epoch: 0, beat: 0, termMs: 0, readLeaseMs: 0 };
   /** The epoch that has read the pending intents. */
@@ -76,6 +89,8 @@ export class ModelStorage {
   /** When each was last used, as storage was told. */
   readonly modules = new Map<ModuleHash, number>([[MODULES[0], 0]]);
   readonly applied: Applied[] = [];
+  /** Each change of a task's record, in order: null, it is gone. */
+  readonly taskChanges: { readonly id: ExecutionId; readonly before: Task | null; readonly after: Task | null }[] = [];
   readonly #expected = new Map<CommitId, Completion>();
   /** Whether an intent that an earlier server sent is refused as soon as another server leads, or only not found later. */
   readonly #fencesIntents: boolean;
@@ -174,10 +189,13 @@ export class ModelStorage {
     for (const { id, expects } of records) {
       const record = this.intents.get(id);
       // variant: completion-expected
-      if (expects === "new" ? record !== undefined : record?.state !== "pending")
-        return { kind: "exists", id, record: record ?? null };
+      if (!isAsExpected(record, expects)) return { kind: "exists", id, record: record ?? null };
     }
     for (const { id, becomes } of records) {
+      const record = this.intents.get(id);
+      const before = record?.state === "task" ? record.task : null;
+      const after = becomes?.state === "task" ? becomes.task : null;
+      if (before !== null || after !== null) this.taskChanges.push({ id, before, after });
       if (becomes === null) this.intents.delete(id);
       else this.intents.set(id, becomes);
       if (becomes?.state === "done") this.#log(becomes.done);
@@ -188,6 +206,34 @@ export class ModelStorage {
       else this.items.set(unit, { commitId, value });
     }
     return { kind: "applied" };
+  }
+
+  get #tasks(): readonly Task[] {
+    return Array.from(this.intents.values()).flatMap((record) => (record.state === "task" ? [record.task] : []));
+  }
+
+  dueTasks(after: TaskPlace | null, limit: number): TaskPage {
+    const due = this.#tasks
+      .filter((task) => task.lane === null && task.state === "open" && (after === null || compareDue(task, after) > 0))
+      .toSorted(compareDue);
+    return { tasks: due.slice(0, limit), isLast: due.length <= limit };
+  }
+
+  laneTasks(lane: string, limit: number): readonly Task[] {
+    const inLane = this.#tasks.filter((task) => task.lane === lane);
+    return inLane.toSorted((a, b) => (a.place < b.place ? -1 : 1)).slice(0, limit);
+  }
+
+  laneHeads(after: LaneCursor | null, limit: number): LanePage {
+    const lanes = [...new Set(this.#tasks.flatMap(({ lane }) => (lane === null ? [] : [lane])))].toSorted();
+    const left = lanes.filter((lane) => after === null || lane > after);
+    const some = left.slice(0, limit);
+    const heads = some.flatMap((lane) => this.laneTasks(lane, 1));
+    return { heads, next: left.length > some.length ? (some.at(-1) ?? null) : null };
+  }
+
+  countTasks(): number {
+    return this.#tasks.length;
   }
 
   #log({ executionId, commitId }: DoneIntent): void {

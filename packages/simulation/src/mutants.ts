@@ -24,6 +24,8 @@ export interface Mutant extends Variant {
   readonly weather?: WeatherName;
   /** Its histories are those of an index that is built: `index-builds.ts`. */
   readonly isOfIndexes?: true;
+  /** Its histories are those of tasks: `task-histories.ts`. */
+  readonly isOfTasks?: true;
 }
 
 const SAME_COMMIT = `((_unit, a, b) => a.hash === null || b.hash === null ? a.hash === b.hash : a.commitId === b.commitId)`;
@@ -507,10 +509,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a read-only execution under a chosen id leaves no trace",
     within: 25,
-    edits: [
-      expression("intent-needed", `execution.retained`, `false`),
-      expression("trace-needed", `!execution.retained`, `true`),
-    ],
+    edits: [expression("intent-needed", `execution.retained`, `false`), expression("task-trace", `retained`, `false`)],
   },
   {
     name: "an outcome is told before it is durable",
@@ -1105,5 +1104,113 @@ export const MUTANTS: readonly Mutant[] = [
     within: 2_500,
     weather: "ranges",
     edits: [condition("reads-confirmed", `$ || reads.some((unit) => unit.includes(":"))`)],
+  },
+  {
+    name: "the tasks of an execution are not in its commit",
+    within: 25,
+    isOfTasks: true,
+    edits: [remove("task-inserted")],
+  },
+  {
+    name: "a task that was answered with an abort is tried again",
+    within: 25,
+    isOfTasks: true,
+    edits: [condition("task-final", `false`)],
+  },
+  {
+    name: "a task is tried forever",
+    within: 25,
+    isOfTasks: true,
+    edits: [condition("task-attempts", `false`)],
+  },
+  {
+    name: "the first task of a lane runs while an earlier commit may still enqueue there",
+    within: 150,
+    isOfTasks: true,
+    edits: [condition("lane-named", `false`)],
+  },
+  {
+    name: "the lanes of an intent are not known before its followup",
+    within: 150,
+    isOfTasks: true,
+    edits: [remove("lanes-named")],
+  },
+  {
+    name: "an adopted intent names no lane",
+    within: 150,
+    isOfTasks: true,
+    edits: [remove("adopted-lanes")],
+  },
+  {
+    name: "a task is read from storage before its parent has heard of its commit",
+    within: 150,
+    isOfTasks: true,
+    edits: [expression("task-parent", `!isComing(task)`, `true`)],
+  },
+  {
+    name: "an old answer of storage brings a task back that is gone",
+    within: 600,
+    isOfTasks: true,
+    edits: [remove("task-stale")],
+  },
+  {
+    name: "a task that comes while storage is asked for its lane is lost",
+    within: 150,
+    isOfTasks: true,
+    edits: [remove("task-coming")],
+  },
+  {
+    name: "a task that memory has no room for is not read again",
+    within: 25,
+    isOfTasks: true,
+    edits: [remove("task-bound")],
+  },
+  {
+    name: "a task runs for nobody",
+    within: 25,
+    isOfTasks: true,
+    edits: [expression("task-caller", `environment`, `{ caller: null }`)],
+  },
+  {
+    name: "an execution that enqueues and writes nothing leaves no trace",
+    within: 600,
+    isOfTasks: true,
+    edits: [expression("task-trace", `effects.length > 0`, `false`)],
+  },
+  {
+    name: "an attempt of a task without effect is the last one",
+    within: 150,
+    isOfTasks: true,
+    edits: [remove("task-put-back")],
+  },
+  {
+    name: "the limit of a handler does not hold for its tasks",
+    within: 25,
+    isOfTasks: true,
+    edits: [
+      expression("task-limit", `!this.#takeToken(handler, now.nowMs)`, `this.#takeToken(handler, now.nowMs) === null`),
+    ],
+  },
+  {
+    name: "a server that starts does not look for lanes",
+    within: 25,
+    isOfTasks: true,
+    edits: [condition("task-heads", `true`)],
+  },
+  {
+    name: "each attempt of a task draws anew",
+    within: 25,
+    isOfTasks: true,
+    edits: [
+      expression("task-seed", `task`, `{ ...task, seed: Uint8Array.from(task.seed, (byte) => byte ^ task.attempt) }`),
+    ],
+  },
+  {
+    name: "a followup enqueues in lanes that its intent does not name",
+    within: 25,
+    isOfTasks: true,
+    edits: [
+      expression("followup-lanes", `lanesOf(followup.effects).every((lane) => intent.lanes.includes(lane))`, `true`),
+    ],
   },
 ];

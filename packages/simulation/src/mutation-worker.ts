@@ -1,9 +1,10 @@
 /** A thread of the mutation check: says what came of each mutant that it is given. */
 import { parentPort, workerData } from "node:worker_threads";
 import { VariantLoader } from "@radical/variants";
-import { MUTANTS } from "./mutants.ts";
+import { type Mutant, MUTANTS } from "./mutants.ts";
 import { type MutationTask, readAnchors } from "./mutation.ts";
 import type { simulateIndexBuilds } from "./index-builds.ts";
+import type { simulateTasks } from "./task-histories.ts";
 import type { simulate } from "./simulate.ts";
 import { verdictOn } from "./verdict.ts";
 
@@ -22,12 +23,18 @@ port.on("message", (name: string | null) => {
 async function check(wanted: string): Promise<void> {
   const mutant = MUTANTS.find(({ name }) => name === wanted);
   if (mutant === undefined) throw new Error(`Broken invariant: "${wanted}" is in the list`);
-  const ofIndexes = mutant.isOfIndexes === true;
-  const file = ofIndexes ? "index-builds.ts" : "simulate.ts";
+  const [file, run] = historiesOf(mutant);
   const variant = (await loader.load(mutant, new URL(file, import.meta.url))) as {
     readonly simulate: typeof simulate;
     readonly simulateIndexBuilds: typeof simulateIndexBuilds;
+    readonly simulateTasks: typeof simulateTasks;
   };
-  const run = ofIndexes ? variant.simulateIndexBuilds : variant.simulate;
-  port.postMessage(verdictOn(mutant, run, from, most ?? mutant.within));
+  port.postMessage(verdictOn(mutant, variant[run], from, most ?? mutant.within));
+}
+
+function historiesOf({ isOfIndexes, isOfTasks }: Mutant) {
+  if (isOfIndexes === true) return ["index-builds.ts", "simulateIndexBuilds"] as const;
+  return isOfTasks === true
+    ? (["task-histories.ts", "simulateTasks"] as const)
+    : (["simulate.ts", "simulate"] as const);
 }

@@ -628,6 +628,11 @@ export class Server {
       useModule: (module, usedAtMs, answer) => ask(() => storage.useModule(module, usedAtMs), answer),
       removeModule: (epoch, module, usedAtMs, answer) =>
         ask(() => storage.removeModule(epoch, module, usedAtMs), answer),
+      // These histories have no tasks: `task-histories.ts` has.
+      dueTasks: (after, limit, { succeeded }) => succeeded(storage.dueTasks(after, limit)),
+      laneTasks: (lane, limit, { succeeded }) => succeeded(storage.laneTasks(lane, limit)),
+      laneHeads: (after, limit, { succeeded }) => succeeded(storage.laneHeads(after, limit)),
+      countTasks: ({ succeeded }) => succeeded(storage.countTasks()),
       collect: (due, answer) => ask(() => storage.collect(due), answer),
     };
   }

@@ -7,23 +7,31 @@ import { utf8ToBytes } from "@noble/hashes/utils.js";
 import {
   CborWriter,
   isEmptyInterval,
+  isExecutionId,
+  isTaskKey,
   isTooDeep,
   LOG_LINE_LEVELS,
   type LoggedLine,
   MAX_DEPTH,
+  MAX_EFFECTS,
   MAX_RESULT_BYTES,
   MAX_SCRYPT_LOG_COST,
   MAX_SCRYPT_PARALLELIZATION,
   MAX_SCRYPT_SALT_BYTES,
+  MAX_TASK_ARGUMENT_BYTES,
+  MAX_TASK_DELAY_MS,
   MAX_VALUE_BYTES,
   MAX_WRITTEN_BYTES,
   unitId,
   type Environment,
+  type ExecutionId,
   type KeyInterval,
   type Limits,
   type Outcome,
+  type RunEffect,
   type ScanQuery,
   spanId,
+  taskIdOf,
   type TrapCode,
   type UnitId,
 } from "@radical/protocol";
@@ -38,6 +46,8 @@ import type { CompiledModule } from "./web-assembly.ts";
 
 /** What is run. */
 export interface Invocation {
+  /** The ids of its tasks follow from it. */
+  readonly executionId: ExecutionId;
   readonly handler: string;
   /** The arguments: an encoded map by parameter name. */
   readonly args: Uint8Array;
@@ -61,6 +71,8 @@ export interface Items<Stop> {
   touchUnwritten(unit: UnitId, run: Execution<Stop>): void;
   /** Records a write, before it is buffered. */
   write(unit: UnitId, run: Execution<Stop>): void;
+  /** Records that the run names a lane, before the task is buffered. */
+  lane(key: string, run: Execution<Stop>): void;
   /** Reads the rows of a range that is not empty, as the run sees them. `isNeeded`: with their values. */
   scan(query: ScanQuery, run: Execution<Stop>, isNeeded: boolean): readonly WalkedRow[];
   /** Reads how many items are stored in a range that is not empty. */
@@ -95,6 +107,8 @@ const UNWIND = new Error("a run was ended");
 export class Execution<Stop> implements HostCalls {
   /** Buffered writes in order of first write; null deletes. */
   readonly writes = new Map<UnitId, Uint8Array | null>();
+  /** Requests for tasks, in order. */
+  readonly effects: RunEffect[] = [];
   readonly #invocation: Invocation;
   readonly #limits: Limits;
   readonly #items: Items<Stop>;
@@ -105,7 +119,7 @@ export class Execution<Stop> implements HostCalls {
   /** Those of more, each once. */
   #touched: Set<UnitId> | null = null;
   #furtherAccesses = 0;
-  /** Bytes of the buffered writes. */
+  /** Bytes of the buffered writes, and of the arguments of tasks. */
   #written = 0;
   #guest!: Guest;
   /** What `take` copies. */
@@ -342,6 +356,37 @@ export class Execution<Stop> implements HostCalls {
     this.#copyIn(destination, hash);
   }
 
+  enqueue(destination: number, callee: number, delayMs: bigint, key: number, pointer: number, length: number): void {
+    if (length >>> 0 > MAX_TASK_ARGUMENT_BYTES)
+      this.#trap("out_of_memory", `the arguments of a task are larger than ${MAX_TASK_ARGUMENT_BYTES} bytes`);
+    if (delayMs > BigInt(MAX_TASK_DELAY_MS))
+      this.#trap("invalid_access", `a task with a delay of ${delayMs} ms: at most ${MAX_TASK_DELAY_MS}`);
+    const lane = key === 0 ? null : this.#lane(key);
+    const id = taskIdOf(this.#invocation.executionId, this.effects.length);
+    const args = this.#copyOut(pointer, length);
+    if (isTooDeep(args)) this.#trap("invalid_access", `the arguments of a task are nested deeper than ${MAX_DEPTH}`);
+    this.#addWritten(args.length);
+    this.#effect({
+      kind: "enqueue",
+      callee: this.#text(callee),
+      args,
+      delayMs: Math.max(0, Number(delayMs)),
+      key: lane,
+    });
+    this.#copyIn(destination, utf8ToBytes(id));
+  }
+
+  cancel(task: number): void {
+    const id = this.#text(task);
+    if (!isExecutionId(id))
+      this.#trap("invalid_access", `cancel of ${tidy(JSON.stringify(id.slice(0, 80)))}, which is not the id of a task`);
+    this.#effect({ kind: "cancel", task: id });
+  }
+
+  touch_lane(key: number): void {
+    this.#lane(key);
+  }
+
   touch(table: number, key: number): void {
     this.#items.touch(this.#access(table, key), this);
   }
@@ -369,6 +414,29 @@ export class Execution<Stop> implements HostCalls {
   assertionFailed(message: number, file: number, line: number, column: number): never {
     const trap = assertionTrap(this.#text(message), this.#text(file), line >>> 0, column >>> 0);
     return this.#trap(trap.code, trap.message);
+  }
+
+  // ── Effects ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The lane of a task, after the checks that each passes. */
+  #lane(pointer: number): string {
+    const key = this.#text(pointer);
+    if (!isTaskKey(key))
+      this.#trap(
+        "invalid_access",
+        `invalid key ${tidy(JSON.stringify(key.slice(0, 80)))} of a task: it is well-formed text of 1 to 512 UTF-8 bytes`,
+      );
+    this.#items.lane(key, this);
+    return key;
+  }
+
+  #effect(effect: RunEffect): void {
+    if (this.effects.length >= MAX_EFFECTS)
+      this.#trap(
+        "invalid_access",
+        `more than ${MAX_EFFECTS} tasks and cancellations in one execution: let a task ask for the others`,
+      );
+    this.effects.push(effect);
   }
 
   // ── Accesses ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -443,12 +511,16 @@ export class Execution<Stop> implements HostCalls {
   #write(unit: UnitId, value: Uint8Array | null): void {
     this.#items.write(unit, this);
     // They are outside of the instance's memory, whose limit they don't meet.
-    this.#written += (value?.length ?? 0) - (this.writes.get(unit)?.length ?? 0);
+    this.#addWritten((value?.length ?? 0) - (this.writes.get(unit)?.length ?? 0));
+    this.writes.set(unit, value);
+    this.#watch?.({ kind: "write", unit, value });
+  }
+
+  #addWritten(bytes: number): void {
+    this.#written += bytes;
     if (this.#written > MAX_WRITTEN_BYTES) {
       this.#trap("out_of_memory", `the handler wrote more than ${MAX_WRITTEN_BYTES} bytes`);
     }
-    this.writes.set(unit, value);
-    this.#watch?.({ kind: "write", unit, value });
   }
 
   #text(pointer: number): string {

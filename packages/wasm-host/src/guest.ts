@@ -49,6 +49,9 @@ export interface HostCalls {
     logCost: number,
     rounds: number,
   ): void;
+  enqueue(destination: number, callee: number, delayMs: bigint, key: number, pointer: number, length: number): void;
+  cancel(task: number): void;
+  touch_lane(key: number): void;
   touch(table: number, key: number): void;
   touch_unwritten(table: number, key: number): void;
   touch_scan(table: number, lo: number, hi: number, limit: number, reversed: number): void;
@@ -333,6 +336,9 @@ function importsOf(service: Service): Readonly<Record<string, Readonly<Record<st
       service.calls!.sha256(destination, pointer, length),
     scrypt: (...operands: Parameters<HostCalls["scrypt"]>) => service.calls!.scrypt(...operands),
     log: (level: number, pointer: number, length: number) => service.calls!.log(level, pointer, length),
+    enqueue: (...operands: Parameters<HostCalls["enqueue"]>) => service.calls!.enqueue(...operands),
+    cancel: (task: number) => service.calls!.cancel(task),
+    touch_lane: (key: number) => service.calls!.touch_lane(key),
     touch: (table: number, key: number) => service.calls!.touch(table, key),
     touch_unwritten: (table: number, key: number) => service.calls!.touch_unwritten(table, key),
     touch_scan: (table: number, lo: number, hi: number, limit: number, reversed: number) =>

@@ -15,6 +15,7 @@ import {
   leastAbi,
   type ModuleContent,
   type ModuleHash,
+  type ModuleNeeds,
 } from "@radical/protocol";
 import type { Pace } from "./pace.ts";
 import { compileWasm, type CompiledModule, exportsOf, importsOf } from "./web-assembly.ts";
@@ -46,12 +47,11 @@ export function compileModule(content: ModuleContent): HandlerModule {
   };
 }
 
-/** The version of the ABI that a module of these programs states, with these indexes, and with or without Blobs in its records. */
-export function abiOf(programs: readonly Uint8Array[], indexes: readonly string[] = [], withBlobs = false): number {
+/** The version of the ABI that a module of these programs states. */
+export function abiOf(programs: readonly Uint8Array[], needs: ModuleNeeds = {}): number {
   return leastAbi(
     programs.flatMap((program) => importsOf(compileWasm(program)).map(({ name }) => name)),
-    indexes,
-    withBlobs,
+    needs,
   );
 }
 

@@ -1,4 +1,13 @@
-import { commitId, entryOf, handlersWith, unitId, type Entry, type Outcome, type UnitId } from "@radical/protocol";
+import {
+  commitId,
+  entryOf,
+  handlersWith,
+  unitId,
+  type Entry,
+  type Outcome,
+  type UnitId,
+  NO_EXECUTION,
+} from "@radical/protocol";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Invocation } from "./execution.ts";
 import { moduleHash, type HandlerModule } from "./module.ts";
@@ -18,6 +27,7 @@ const unit = (text: string): UnitId => unitId(text.slice(0, text.indexOf("/")), 
 
 function invoke(handler: string, args: Uint8Array = new Uint8Array(), seed = 7): Invocation {
   return {
+    executionId: NO_EXECUTION,
     handler,
     args,
     environment: { timeMs: 1_700_000_000_123, seed: new Uint8Array(16).fill(seed), caller: null },
@@ -313,10 +323,15 @@ describe("lines that a handler logs", () => {
 
   test("are lost with a run that was stopped", () => {
     const { environment } = invoke("reads");
-    const left = runHandler(module, { handler: "reads", args: new Uint8Array(), environment }, everythingAbsent, {
-      reads: new Set(),
-      writes: new Set(),
-    });
+    const left = runHandler(
+      module,
+      { executionId: NO_EXECUTION, handler: "reads", args: new Uint8Array(), environment },
+      everythingAbsent,
+      {
+        reads: new Set(),
+        writes: new Set(),
+      },
+    );
     expect(left).toEqual({ kind: "undeclared", unit: "t/a", mode: "read" });
     expect(recordHandler(module, invoke("reads"), () => undefined, { guess: false }).run).toBeNull();
   });

@@ -13,6 +13,7 @@ import {
   type LoggedLine,
   type Outcome,
   type Query,
+  type RunEffect,
   type ScanQuery,
   type Span,
   spanId,
@@ -28,6 +29,8 @@ import { isWithin, ownIn, type OwnWrites, type Snapshot, spansOf, unitOfQuery, w
 export interface AccessSet {
   readonly reads: ReadonlySet<UnitId>;
   readonly writes: ReadonlySet<UnitId>;
+  /** The keys of its tasks. Left out: none. */
+  readonly lanes?: ReadonlySet<string>;
 }
 
 export type DerivedSet =
@@ -58,6 +61,8 @@ export interface CompletedRun {
   readonly reads: readonly UnitId[];
   /** Sorted by unit, the last write of each; none after an abort or a trap. */
   readonly writes: readonly Write[];
+  /** Requests for tasks, in order; none after an abort or a trap. Left out: none. */
+  readonly effects?: readonly RunEffect[];
   /** What it has used of the fuel of its module's limits. */
   readonly fuel: number;
   /** The lines that it has logged, however it has ended. Left out: none. */
@@ -68,6 +73,8 @@ export type HandlerRun =
   | CompletedRun
   /** The handler accessed a unit outside the declared set: the set was wrong. */
   | { readonly kind: "undeclared"; readonly unit: UnitId; readonly mode: "read" | "write" }
+  /** The handler named a lane outside the declared set. */
+  | { readonly kind: "undeclared-lane"; readonly lane: string }
   /** The handler read a unit that was not captured. Of a query without an answer it is the span of the whole range. */
   | { readonly kind: "missing"; readonly unit: UnitId; readonly missingQueries: readonly Query[] }
   /** A speculative run has used up its fuel, of which a run near storage has more. */
@@ -108,6 +115,7 @@ const MAX_MISSING = 1_000;
 export function deriveAccessSet(module: HandlerModule, invocation: Invocation, snapshot: Snapshot): DerivedSet {
   const reads = new Set<UnitId>();
   const writes = new Set<UnitId>();
+  const lanes = new Set<string>();
   const dependent = new Set<UnitId>();
   const missing = new Set<UnitId>();
   const queries = new Queries();
@@ -122,6 +130,7 @@ export function deriveAccessSet(module: HandlerModule, invocation: Invocation, s
     touch: (unit) => void reads.add(unit),
     touchUnwritten: (unit) => void (writes.has(unit) || reads.add(unit)),
     write: (unit) => void writes.add(unit),
+    lane: (key) => void lanes.add(key),
     scan(query, run, isNeeded) {
       const { rows, observed } = guessed(query, known(run.writes, writes), snapshot, isNeeded, queries);
       const unit = spanId(observed);
@@ -155,7 +164,7 @@ export function deriveAccessSet(module: HandlerModule, invocation: Invocation, s
   }
   return {
     kind: "derived",
-    set: { reads, writes },
+    set: setOf(reads, writes, lanes),
     missing: [...missing],
     missingQueries: queries.all,
     dependent: [...dependent],
@@ -177,6 +186,7 @@ export function recordHandler(
 ): RecordedRun {
   const reads = new Set<UnitId>();
   const writes = new Set<UnitId>();
+  const lanes = new Set<string>();
   const missing = new Set<UnitId>();
   const queries = new Queries();
   const isEnough = (): boolean => !guess || missing.size + queries.size >= MAX_MISSING;
@@ -197,6 +207,7 @@ export function recordHandler(
       this.read(unit, run);
     },
     write: (unit) => void writes.add(unit),
+    lane: (key) => void lanes.add(key),
     scan(query, run) {
       const before = queries.size;
       const { rows, observed } = guessed(query, run.writes, snapshot, true, queries);
@@ -220,7 +231,12 @@ export function recordHandler(
   const ending = runOf(module, invocation, execution);
   const exhausted = isExhausted(ending, limits, module);
   const run = ending.kind === "stopped" || exhausted ? null : completed(ending, reads, execution);
-  return { set: { reads, writes }, missing: [...missing], missingQueries: queries.all, run, isExhausted: exhausted };
+  const set = setOf(reads, writes, lanes);
+  return { set, missing: [...missing], missingQueries: queries.all, run, isExhausted: exhausted };
+}
+
+function setOf(reads: ReadonlySet<UnitId>, writes: ReadonlySet<UnitId>, lanes: ReadonlySet<string>): AccessSet {
+  return lanes.size === 0 ? { reads, writes } : { reads, writes, lanes };
 }
 
 /** Runs the handler on the snapshot. Anything outside the declared set ends the run as `undeclared`. */
@@ -231,7 +247,7 @@ export function runHandler(
   access: AccessSet,
   { speculative = false }: Speculative = {},
 ): HandlerRun {
-  type Stop = Extract<HandlerRun, { kind: "undeclared" | "missing" }>;
+  type Stop = Extract<HandlerRun, { kind: "undeclared" | "undeclared-lane" | "missing" }>;
   const reads = new Set<UnitId>();
   let spans: readonly Span[] | null = null;
   const declared = (): readonly Span[] => (spans ??= spansOf(access.reads));
@@ -251,6 +267,9 @@ export function runHandler(
     },
     write(unit, run) {
       if (!access.writes.has(unit)) run.stop({ kind: "undeclared", unit, mode: "write" });
+    },
+    lane(key, run) {
+      if (access.lanes?.has(key) !== true) run.stop({ kind: "undeclared-lane", lane: key });
     },
     scan(query, run) {
       const walked = walk(query, run.writes, snapshot, true);
@@ -359,7 +378,7 @@ function runOf<Stop>(module: HandlerModule, { handler }: Invocation, execution: 
 function completed<Stop>(
   { outcome, fuel }: Extract<Ending<Stop>, { kind: "ended" }>,
   reads: ReadonlySet<UnitId>,
-  { writes, logged }: Pick<Execution<Stop>, "writes" | "logged">,
+  { writes, effects, logged }: Pick<Execution<Stop>, "writes" | "effects" | "logged">,
 ): CompletedRun {
   const sorted = Array.from(writes, ([unit, value]) => ({ unit, value })).toSorted(byUnit);
   const run: CompletedRun = {
@@ -368,6 +387,7 @@ function completed<Stop>(
     reads: [...reads],
     writes: outcome.kind === "result" ? sorted : [],
     fuel,
+    ...(outcome.kind === "result" && effects.length > 0 ? { effects } : {}),
   };
   return logged === null ? run : { ...run, logged };
 }

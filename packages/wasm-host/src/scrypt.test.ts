@@ -1,4 +1,4 @@
-import { DEFAULT_LIMITS, type Limits } from "@radical/protocol";
+import { DEFAULT_LIMITS, type Limits, NO_EXECUTION } from "@radical/protocol";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { HandlerModule } from "./module.ts";
@@ -79,7 +79,7 @@ describe("as a host function", () => {
   function run(handler: string, limits: Partial<Limits> = {}): CompletedRun {
     const environment = { timeMs: 0, seed: new Uint8Array(16), caller: null };
     const limited = { ...module, limits: { ...module.limits, ...limits } };
-    const invocation = { handler, args: new Uint8Array(), environment };
+    const invocation = { executionId: NO_EXECUTION, handler, args: new Uint8Array(), environment };
     return recordHandler(limited, invocation, () => undefined, { guess: false }).run!;
   }
 

@@ -18,6 +18,7 @@ import {
   spanId,
   type UnitId,
   unitId,
+  NO_EXECUTION,
 } from "@radical/protocol";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -226,7 +227,7 @@ test("property: a span is within another one if all of its keys are", () => {
 describe("ranges of the host", () => {
   let module: HandlerModule;
   const environment = { timeMs: 1, seed: new Uint8Array(16), caller: null };
-  const invoke = (handler: string) => ({ handler, args: new Uint8Array(), environment });
+  const invoke = (handler: string) => ({ executionId: NO_EXECUTION, handler, args: new Uint8Array(), environment });
   const items: Stored = new Map(["a", "b", "c", "d"].map((name, at) => [name as Key, Uint8Array.of(at)]));
   const SPAN = "t:v0/c\0";
   const COUNT = "t:n1/ad";

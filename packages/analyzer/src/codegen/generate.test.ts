@@ -443,7 +443,9 @@ describe("handlers of every parameter and result type", () => {
         "description": null,
         "explanations": [],
         "file": "handlers/all.ts",
+        "internal": false,
         "line": 15,
+        "mayEffect": false,
         "name": "defaults",
         "parameters": [
           {
@@ -505,6 +507,7 @@ describe("handlers of every parameter and result type", () => {
           "readWriteSet": null,
         },
         "tables": null,
+        "tasks": null,
         "transformations": [],
         "writes": [],
       }

@@ -56,6 +56,7 @@ export const CATALOGUE = {
   lost_default: REFUSED,
   thrown_value: REFUSED,
   blob_made: REFUSED,
+  quoted_call: REFUSED,
   computed_name: REFUSED,
   private_name: REFUSED,
   dynamic_import: REFUSED,
@@ -137,6 +138,7 @@ export const CATALOGUE = {
   not_sliced_table_value: NOT_SLICED,
   not_sliced_type: NOT_SLICED,
   not_sliced_password_hash: NOT_SLICED,
+  not_sliced_task_id: NOT_SLICED,
   not_sliced_unknown_value: NOT_SLICED,
   sliced_without_transformations: { severity: "warning", class: "internal" },
   /** On the developer's request; it works, and takes time. */

@@ -21,10 +21,11 @@ import {
   type Type,
 } from "../lower/ir.ts";
 import { LIBRARY_NAMES, SDK } from "../lower/library.ts";
-import { DRAW_FUNCTIONS, printExpression, printOperand, type Printer } from "./print-expression.ts";
+import { DRAW_FUNCTIONS, LANE_FUNCTION, printExpression, printOperand, type Printer } from "./print-expression.ts";
 import { printType } from "./print-type.ts";
 
 const DRAWS = `${SDK}/draws`;
+const TASKS = `${SDK}/tasks`;
 const INDEXES = `${SDK}/indexes`;
 const STORED_ENTRIES = "StoredEntries";
 
@@ -122,6 +123,9 @@ class Emitter implements Printer {
       case "draw":
         this.#import(DRAWS, DRAW_FUNCTIONS[expression.source]);
         break;
+      case "lane":
+        this.#import(TASKS, LANE_FUNCTION);
+        break;
       case "now":
       case "caller":
       case "abort":
@@ -207,6 +211,7 @@ class Emitter implements Printer {
     const taken = new Set<string>([...LIBRARY_NAMES, this.#program.handler.name]);
     for (const name of this.#imports.get(SDK)?.keys() ?? []) taken.add(name);
     for (const name of this.#imports.get(DRAWS)?.keys() ?? []) taken.add(name);
+    for (const name of this.#imports.get(TASKS)?.keys() ?? []) taken.add(name);
     this.#names.set(this.#program.handler, this.#program.handler.name);
     for (const declaration of this.#functions) {
       for (const { local } of declaration.parameters) taken.add(local.name);
@@ -225,7 +230,7 @@ class Emitter implements Printer {
     };
     // Variables of the developer's have the names of functions that expansions call.
     for (const [from, names] of this.#imports) {
-      if (from === SDK || from === DRAWS) continue;
+      if (from === SDK || from === DRAWS || from === TASKS) continue;
       // A class of the SDK has no other name: `LIBRARY_NAMES` keeps it free.
       for (const name of names.keys()) if (name !== STORED_ENTRIES) names.set(name, free(name));
     }

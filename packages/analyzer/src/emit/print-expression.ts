@@ -23,6 +23,9 @@ export interface Printer {
 }
 
 /** The functions of `@radical/sdk/draws` that draw as a handler does at a given place. */
+/** The function of the SDK that says the key of a task. */
+export const LANE_FUNCTION = "touchLane";
+
 export const DRAW_FUNCTIONS = { random: "randomAt", uuid: "uuidAt" } as const;
 
 /** Binding strength, from the comma to primary expressions. */
@@ -200,6 +203,8 @@ function print(expression: Expression, printer: Printer): [text: string, strengt
     case "now":
     case "caller":
       return [`${expression.kind}()`, PRIMARY];
+    case "lane":
+      return [`${LANE_FUNCTION}(${list([expression.key])})`, PRIMARY];
     case "abort":
       return [`abort(${list(expression.arguments)})`, PRIMARY];
   }

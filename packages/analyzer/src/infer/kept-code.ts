@@ -128,6 +128,10 @@ export class KeptCode {
           this.#expression(initializer);
       return;
     }
+    if (expression.kind === "lane") {
+      this.accesses = true;
+      return;
+    }
     if (!relevance.kept.has(expression) && !relevance.needed.has(expression)) return;
     // variant: trap-traps
     if (mayTrap(expression) && !this.#isKnownElement(expression)) this.traps = true;

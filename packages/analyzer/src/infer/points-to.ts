@@ -194,6 +194,7 @@ export class PointsTo {
       case "now":
       case "caller":
       case "abort":
+      case "lane":
         return NONE;
       case "local":
         return this.#variable(expression.local);

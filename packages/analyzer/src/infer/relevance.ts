@@ -737,6 +737,10 @@ class Analysis implements Relevance {
         this.#need(site, state);
         return true;
       }
+      case "lane":
+        // variant: lane-key
+        this.#visit(expression.key, true, state);
+        return true;
       case "abort": {
         // variant: abort-kept
         const keeps = this.#stops(state);

@@ -488,6 +488,14 @@ export interface Abort {
   readonly span: Span;
 }
 
+/** Names the lane of a task, unless its key is null. */
+export interface Lane {
+  readonly kind: "lane";
+  readonly key: Expression;
+  readonly type: Type;
+  readonly span: Span;
+}
+
 export type Expression =
   | Constant
   | LocalRead
@@ -514,7 +522,8 @@ export type Expression =
   | Draw
   | Now
   | Caller
-  | Abort;
+  | Abort
+  | Lane;
 
 // ── Traversal ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -599,6 +608,8 @@ export function operands(expression: Expression): readonly Expression[] {
     case "construction":
     case "abort":
       return expression.arguments;
+    case "lane":
+      return [expression.key];
     case "array":
       return expression.elements;
     case "access":
@@ -660,6 +671,8 @@ export function withOperands(expression: Expression, parts: readonly Expression[
     case "construction":
     case "abort":
       return { ...expression, arguments: parts };
+    case "lane":
+      return { ...expression, key: first };
     case "array":
       return { ...expression, elements: parts };
     case "access":

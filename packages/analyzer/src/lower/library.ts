@@ -57,6 +57,11 @@ export function hashesPassword({ module, name }: LibraryMember): boolean {
   return module === SDK && PASSWORD_FUNCTIONS.has(name);
 }
 
+/** Whether it gives the id of a task, which no read/write-set function knows. */
+export function givesTaskId({ module, name }: LibraryMember): boolean {
+  return module === `${SDK}/tasks` && name === "enqueueTask";
+}
+
 const PURE: Traits = { result: "plain" };
 const READ: Traits = { reads: true, result: "plain" };
 const COPY: Traits = { reads: true, readsArguments: true, result: "copy" };
@@ -129,6 +134,9 @@ define("log", "debug warn error", { form: "function", module: SDK });
 define("-", "entryPart", { form: "function", module: `${SDK}/indexes` });
 define("-", "toFixed numberOf", { form: "function", module: `${SDK}/decimals` });
 define("-", "quoted jsonOfFloat", { form: "function", module: `${SDK}/json` });
+// They have no effect on storage that is known before the commit. The key of a task is said apart.
+define("-", "beginTask taskArgument enqueueTask cancelTask", { form: "function", module: `${SDK}/tasks` });
+define("-", "cancel", { form: "function", module: SDK });
 define("-", "assert", { form: "function", result: "argument" });
 define("-", "select", { form: "function", result: "any-argument" });
 
@@ -271,7 +279,7 @@ export function refusedMember(owner: string, name: string): string | null {
 /** Names of the language that a source file uses without declaring them. */
 export const LIBRARY_NAMES: ReadonlySet<string> = new Set([
   ...CONTAINERS,
-  ..."Table Counter StoredEntries now caller random uuid randomAt uuidAt abort String Math Mathf Error NaN Infinity unchecked".split(
+  ..."Table Counter StoredEntries now caller random uuid randomAt uuidAt touchLane abort String Math Mathf Error NaN Infinity unchecked".split(
     " ",
   ),
   ..."bool i8 u8 i16 u16 i32 u32 i64 u64 isize usize f32 f64 string".split(" "),

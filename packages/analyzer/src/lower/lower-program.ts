@@ -672,6 +672,7 @@ class Lowering implements Declarations {
         expression.kind === "draw" ||
         isAccess(expression) ||
         expression.kind === "abort" ||
+        expression.kind === "lane" ||
         expression.kind === "indirect-call"
       ) {
         throw new Refusal("not_sliced_module_code", {

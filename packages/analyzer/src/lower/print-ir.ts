@@ -267,6 +267,7 @@ class IrPrinter {
       case "now":
       case "caller":
       case "abort":
+      case "lane":
         return expression.kind;
     }
   }

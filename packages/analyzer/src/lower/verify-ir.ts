@@ -323,6 +323,9 @@ class Verifier {
       case "abort":
         this.#demand(expression.arguments.length === 3, "abort takes three arguments", span);
         break;
+      case "lane":
+        this.#demand(nonNullable(expression.key.type).kind === "string", "a key is no text", span);
+        break;
       case "constant":
       case "cast":
       case "non-null":

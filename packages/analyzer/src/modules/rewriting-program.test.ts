@@ -1,5 +1,13 @@
 /** `radical data rewrite`: items are stored anew by the classes of their table. */
-import { ABI_VERSION, CborReader, CborWriter, DEFAULT_LIMITS, handlersWith, problemOfStored } from "@radical/protocol";
+import {
+  ABI_VERSION,
+  CborReader,
+  CborWriter,
+  DEFAULT_LIMITS,
+  handlersWith,
+  problemOfStored,
+  NO_EXECUTION,
+} from "@radical/protocol";
 import { compileModule, recordHandler, type CompletedRun } from "@radical/wasm-host";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -71,9 +79,14 @@ function run(build: BuildResult, items: Items, handler: "keys" | "rewrite", args
   const writer = new CborWriter();
   args(writer);
   const environment = { timeMs: 1_700_000_000_000, seed: new Uint8Array(16), caller: null };
-  const ended = recordHandler(module, { handler, args: writer.finish(), environment }, snapshotOf(items), {
-    guess: false,
-  }).run;
+  const ended = recordHandler(
+    module,
+    { executionId: NO_EXECUTION, handler, args: writer.finish(), environment },
+    snapshotOf(items),
+    {
+      guess: false,
+    },
+  ).run;
   if (ended === null) throw new Error("the handler did not end");
   return ended;
 }

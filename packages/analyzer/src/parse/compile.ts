@@ -26,6 +26,7 @@ import { restLiteral } from "./expand/arguments.ts";
 import { Expander } from "./expand/expander.ts";
 import { BlockExpression } from "./forms-nodes.ts";
 import { grafted, isDevelopers, isGenerated, type Graft } from "./graft.ts";
+import { noteHandlerFiles } from "./handlers.ts";
 import { inferredShapes, withInferred, type InferredShape } from "./inferred-shapes.ts";
 import { mended } from "./library-mends.ts";
 import { ENTRIES_FILE, MapEntries, resolveMapEntries } from "./map-entries.ts";
@@ -63,6 +64,8 @@ export interface CompileRequest {
   readonly sources: ReadonlyMap<string, string>;
   /** Path of the one entry file: its exports are the module's. */
   readonly entry: string;
+  /** Paths of the sources whose exported functions are handlers. Default: none, and no call can be quoted. */
+  readonly handlerFiles?: readonly string[];
   /** Files of `@radical/sdk`'s `assembly` folder by path within it: "index.ts". */
   readonly sdk: ReadonlyMap<string, string>;
   /** Files of AssemblyScript's `std/assembly` folder by path within it: "rt/index-stub.ts". */
@@ -131,6 +134,7 @@ export function loadProgram(request: CompileRequest): LoadedProgram {
   const [major, minor, patch] = ASSEMBLYSCRIPT_VERSION.split(".").map(Number) as [number, number, number];
   as.setBundleVersion(options, major, minor, patch);
   const program = as.newProgram(options);
+  noteHandlerFiles(program, request.handlerFiles ?? []);
   resolveNullableNumbers(program);
   resolveMapEntries(program);
   try {

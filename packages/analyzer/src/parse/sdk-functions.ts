@@ -4,7 +4,16 @@
  */
 import { as } from "./assemblyscript.ts";
 
-const FILES = { toFixed: "decimals", numberOf: "decimals", quoted: "json", jsonOfFloat: "json" } as const;
+const FILES = {
+  toFixed: "decimals",
+  numberOf: "decimals",
+  quoted: "json",
+  jsonOfFloat: "json",
+  beginTask: "tasks",
+  taskArgument: "tasks",
+  nameLane: "tasks",
+  enqueueTask: "tasks",
+} as const;
 
 export type SdkFunction = keyof typeof FILES;
 
@@ -24,7 +33,12 @@ function hiddenName(name: string): string {
   return `${name}@sdk`;
 }
 
-export function sdkCall(name: SdkFunction, args: as.Expression[], range: as.Range): as.CallExpression {
+export function sdkCall(
+  name: SdkFunction,
+  args: as.Expression[],
+  range: as.Range,
+  typeArguments: as.TypeNode[] | null = null,
+): as.CallExpression {
   const callee = as.Node.createIdentifierExpression(hiddenName(name), range);
-  return as.Node.createCallExpression(callee, null, args, range);
+  return as.Node.createCallExpression(callee, typeArguments, args, range);
 }

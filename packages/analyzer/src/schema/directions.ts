@@ -2,6 +2,7 @@
  * Decisions of the developer about handlers, by tags: near storage, results before their confirmation, transformations
  * refused, a read/write-set function of their own (a *given set*).
  */
+import type { TaskRules } from "@radical/protocol";
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import { closest } from "../diagnostics/closest.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
@@ -35,6 +36,8 @@ export interface Directions {
   readonly speculative: ReadonlyMap<string, Span>;
   /** By handler. */
   readonly refused: ReadonlyMap<string, ReadonlySet<TransformationKind>>;
+  /** The rules of tasks, by the handlers that state some. */
+  readonly tasks: ReadonlyMap<string, TaskRules>;
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -55,6 +58,7 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
   const nearStorage = new Map<string, Span>();
   const speculative = new Map<string, Span>();
   const refused = new Map<string, ReadonlySet<TransformationKind>>();
+  const tasks = new Map<string, TaskRules>();
   const diagnostics: Diagnostic[] = [...tags.diagnostics];
   const handlerAt = ({ file, span }: TaggedFunction): HandlerSchema | undefined =>
     schema.handlers.find(
@@ -83,7 +87,11 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
         diagnostics.push(misplaced(tag, `stands before ${tagged.name}, which is not a handler`));
       else if (tag.kind === "nearstorage") nearStorage.set(handler.name, tag.span);
       else if (tag.kind === "speculative") speculative.set(handler.name, tag.span);
-      else refused.set(handler.name, new Set([...(refused.get(handler.name) ?? []), ...tag.transformations]));
+      else if (tag.kind !== "refuse") {
+        const rules = withRule(tasks.get(handler.name) ?? {}, tag, handler);
+        if ("code" in rules) diagnostics.push(rules);
+        else tasks.set(handler.name, rules);
+      } else refused.set(handler.name, new Set([...(refused.get(handler.name) ?? []), ...tag.transformations]));
     }
   }
   for (const [handler, set] of given) {
@@ -121,7 +129,34 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
       }),
     );
   }
-  return { given, nearStorage, speculative, refused, diagnostics };
+  return { given, nearStorage, speculative, refused, tasks, diagnostics };
+}
+
+/** The rules with what a tag adds, or the mistake in it. */
+function withRule(
+  rules: TaskRules,
+  tag: Extract<Tag, { kind: "retry" | "limit" | "cron" | "every" }>,
+  { name }: HandlerSchema,
+): TaskRules | Diagnostic {
+  const twice = (): Diagnostic =>
+    diagnostic("misplaced_tag", {
+      message: `The handler ${name} has two tags that say the same of its tasks.`,
+      primary: tag.span,
+      help: "Keep one of them.",
+    });
+  switch (tag.kind) {
+    case "retry":
+      return rules.attempts === undefined ? { ...rules, attempts: tag.attempts } : twice();
+    case "limit":
+      return rules.limit === undefined ? { ...rules, limit: tag.limit } : twice();
+    case "cron":
+    case "every":
+      return diagnostic("misplaced_tag", {
+        message: `The handler ${name} has a schedule, and the primary does not call handlers by a schedule yet.`,
+        primary: tag.span,
+        help: "Remove the tag. A cron trigger of your Worker can call the handler: see how-to/schedule.",
+      });
+  }
 }
 
 /** Whether a function is declared where the tags say that one is. */

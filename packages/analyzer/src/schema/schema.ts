@@ -28,6 +28,7 @@ import { isBlobClass } from "../parse/blobs.ts";
 import { childrenOf } from "../parse/children.ts";
 import type { Roots } from "../parse/facts.ts";
 import { isPatternName } from "../parse/forms-patterns.ts";
+import { exportsOf } from "../parse/handlers.ts";
 import { isOptionalMember, isOptionalParameter } from "../parse/forms-types.ts";
 import { entriesOf } from "../parse/map-entries.ts";
 import { boxedType } from "../parse/nullable-numbers.ts";
@@ -942,16 +943,6 @@ function isStringLiteral(node: as.Expression): node is as.StringLiteralExpressio
 }
 
 /** Everything a file exports, by exported name. */
-function exportsOf(file: as.File, seen = new Set<as.File>()): Map<string, as.DeclaredElement> {
-  const found = new Map<string, as.DeclaredElement>();
-  if (seen.has(file)) return found;
-  seen.add(file);
-  for (const star of file.exportsStar ?? [])
-    for (const [name, element] of exportsOf(star, seen)) found.set(name, element);
-  for (const [name, element] of file.exports ?? []) found.set(name, element);
-  return found;
-}
-
 /**
  * The initializer of a field; for a parameter property the parameter's default, if it is a plain literal (another
  * one could mention parameters).

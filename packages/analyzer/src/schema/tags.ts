@@ -7,17 +7,25 @@
  *     /** @speculative *\/           clients may see a result of the handler before its confirmation
  *     /** @refuse union *\/          the slice of the handler does without these transformations
  *     /** @wrapping *\/              integers of the function wrap around where a result does not fit
+ *
+ * `task-tags.ts` has those for tasks: `@retry`, `@limit`, `@cron`, `@every`.
  */
+import type { TaskLimit } from "@radical/protocol";
 import { scan, type ScannedToken } from "../check/scanner.ts";
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import { spanOf, type Diagnostic, type Fix, type SourceFile, type Span } from "../diagnostics/diagnostic.ts";
 import { TRANSFORMATIONS, type TransformationKind } from "../front.ts";
+import { readCron, readEvery, readLimit, readRetry } from "./task-tags.ts";
 
 export type Tag =
   | { readonly kind: "readwrite"; readonly handler: string; readonly span: Span }
   | { readonly kind: "nearstorage"; readonly span: Span }
   | { readonly kind: "speculative"; readonly span: Span }
   | { readonly kind: "wrapping"; readonly span: Span }
+  | { readonly kind: "retry"; readonly attempts: number; readonly span: Span }
+  | { readonly kind: "limit"; readonly limit: TaskLimit; readonly span: Span }
+  /** The primary does not run schedules yet, so the tag is refused where it stands before a handler. */
+  | { readonly kind: "cron" | "every"; readonly span: Span }
   | { readonly kind: "refuse"; readonly transformations: readonly TransformationKind[]; readonly span: Span };
 
 /** A function with tags in its doc comment. */
@@ -35,14 +43,14 @@ export interface Tags {
 }
 
 const ACCEPTED =
-  "Write one of the tags `@readwrite <handler>`, `@nearstorage`, `@speculative`, `@wrapping` and `@refuse union|dropped-guard|widening|all`.";
+  "Write one of the tags `@readwrite <handler>`, `@nearstorage`, `@speculative`, `@wrapping`, `@retry 5`, `@limit 10 100/s` and `@refuse union|dropped-guard|widening|all`.";
 
 /** A tag, or a word that was meant to be one. */
 const TAG =
-  /(?<=^[ \t]*\/?\*{0,2}[ \t]*)@((?:near[-_]?storage|read[-_]?write|refuse|speculat(?:ive|e|ion)|wrap(?:ping|around)?)s?\b)([^\n]*)/gim;
+  /(?<=^[ \t]*\/?\*{0,2}[ \t]*)@((?:near[-_]?storage|read[-_]?write|refuse|speculat(?:ive|e|ion)|wrap(?:ping|around)?|retr(?:y|ies)|limit|cron|every)s?\b)([^\n]*)/gim;
 
 /** The beginning of a tag, perhaps in a comment behind code. */
-const MAY_HAVE_TAGS = /@(?:near|read|refuse|speculat|wrap)/i;
+const MAY_HAVE_TAGS = /@(?:near|read|refuse|speculat|wrap|retr|limit|cron|every)/i;
 
 export function readTags(sources: readonly SourceFile[]): Tags {
   const functions: TaggedFunction[] = [];
@@ -77,9 +85,18 @@ export function misplaced({ kind, span }: Tag, why: string): Diagnostic {
         ? "Write it in the doc comment of a function at the top of a file: `/** @readwrite homepage */`."
         : kind === "wrapping"
           ? "Write it in the doc comment of a function or method: `/** @wrapping */`."
-          : `Write it in the doc comment of a handler: \`/** @${kind}${kind === "refuse" ? " union" : ""} */\`.`,
+          : `Write it in the doc comment of a handler: \`/** @${kind}${EXAMPLES.get(kind) ?? ""} */\`.`,
   });
 }
+
+/** Examples of the arguments of tags that need some. */
+const EXAMPLES: ReadonlyMap<Tag["kind"], string> = new Map([
+  ["refuse", " union"],
+  ["retry", " 5"],
+  ["limit", " 10 100/s"],
+  ["cron", " 0 3 * * *"],
+  ["every", " 5m"],
+]);
 
 function tagsIn(comment: string, offset: number, file: SourceFile, diagnostics: Diagnostic[]): Tag[] {
   const found: Tag[] = [];
@@ -87,11 +104,8 @@ function tagsIn(comment: string, offset: number, file: SourceFile, diagnostics: 
     const rest = match[2]!.replace(/\*\/[\s\S]*$/, "").trimEnd();
     const start = offset + match.index;
     const span = spanOf(file, start, start + 1 + match[1]!.length + rest.length);
-    const tag = tagOf(
-      match[1]!,
-      rest.split(/[\s,]+/).filter((word) => word !== ""),
-      span,
-    );
+    const words = rest.split(SCHEDULES.has(match[1]!) ? /\s+/ : /[\s,]+/).filter((word) => word !== "");
+    const tag = tagOf(match[1]!, words, span);
     if (typeof tag !== "string") found.push(tag);
     else
       diagnostics.push(
@@ -100,6 +114,9 @@ function tagsIn(comment: string, offset: number, file: SourceFile, diagnostics: 
   }
   return found;
 }
+
+/** Tags behind which a comma is a part of a word. */
+const SCHEDULES: ReadonlySet<string> = new Set(["cron", "every"]);
 
 /** Spells the tag correctly. */
 function fixOf(name: string, { start }: Span, file: SourceFile): Fix | undefined {
@@ -111,7 +128,7 @@ function fixOf(name: string, { start }: Span, file: SourceFile): Fix | undefined
         ? "speculative"
         : /^wrap/i.test(name)
           ? "wrapping"
-          : "refuse";
+          : (/^(?:retry|limit|cron|every)/.exec(name.replace(/^retries/, "retry"))?.[0] ?? "refuse");
   if (name === spelled) return undefined;
   const span = spanOf(file, start, start + 1 + name.length);
   return { title: `Write @${spelled}`, edits: [{ span, text: `@${spelled}` }] };
@@ -134,6 +151,19 @@ function tagOf(name: string, words: readonly string[], span: Span): Tag | string
       if (unknown !== undefined) return `The transformation ${unknown} does not exist.`;
       const transformations = TRANSFORMATIONS.filter((known) => words.includes(known) || words.includes("all"));
       return { kind: "refuse", transformations, span };
+    }
+    case "retry": {
+      const attempts = readRetry(words);
+      return typeof attempts === "string" ? attempts : { kind: name, attempts, span };
+    }
+    case "limit": {
+      const limit = readLimit(words);
+      return typeof limit === "string" ? limit : { kind: name, limit, span };
+    }
+    case "cron":
+    case "every": {
+      const schedule = name === "cron" ? readCron(words) : readEvery(words);
+      return typeof schedule === "string" ? schedule : { kind: name, span };
     }
     default:
       return `The tag @${name} does not exist.`;

@@ -116,6 +116,8 @@ export class Copier {
       case "construction":
       case "abort":
         return { ...expression, arguments: expression.arguments.map(copy) };
+      case "lane":
+        return { ...expression, key: copy(expression.key) };
       case "indirect-call":
         return { ...expression, callee: copy(expression.callee), arguments: expression.arguments.map(copy) };
       case "array":

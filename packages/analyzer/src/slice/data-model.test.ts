@@ -111,6 +111,8 @@ function requested(items: Items, handler: string, json: unknown): { readonly uni
     units,
     retained: false,
     mustNotWrite: false,
+    mayEffect: false,
+    lanes: [],
     session: null,
     deadlineMs: 10_000,
     attempt: 1,

@@ -12,7 +12,7 @@ import { PointsTo } from "../infer/points-to.ts";
 import { refuseUnknownValues } from "../infer/unknown-values.ts";
 import { unsavedChanges } from "../infer/unsaved-changes.ts";
 import { walkFunction, type LibraryCall } from "../lower/ir.ts";
-import { hashesPassword } from "../lower/library.ts";
+import { givesTaskId, hashesPassword, type LibraryMember } from "../lower/library.ts";
 import { lowerHandler } from "../lower/lower-program.ts";
 import { printProgram } from "../lower/print-ir.ts";
 import { Refusal } from "../lower/refusal.ts";
@@ -104,16 +104,34 @@ function sliced(handler: HandlerDeclaration, { program: lowered, sources, explai
       primary: hash.span,
       help: "Let the result decide what is stored, whether items are stored or deleted, and whether the handler ends. Don't let it decide the keys of items.",
     });
+  const task = taskIdIn(chosen);
+  if (task !== null)
+    throw new Refusal("not_sliced_task_id", {
+      message:
+        "The items that the handler touches depend on the id of a task, which a read/write-set function does not know.",
+      primary: task.span,
+      help: "Store the id in an item. To name an item, take another text: one of the task's arguments, or `uuid()`.",
+    });
   if (chosen === plain) return verdict(plain, null);
-  return verdict(chosen, passwordHashIn(plain) === null ? verdict(plain, null) : null);
+  const isPlainKnown = passwordHashIn(plain) === null && taskIdIn(plain) === null;
+  return verdict(chosen, isPlainKnown ? verdict(plain, null) : null);
 }
 
 /** Where the slice hashes a password, for which nobody waits before the request leaves; null: nowhere. */
-function passwordHashIn({ residual: { program } }: Slice): LibraryCall | null {
+function passwordHashIn(slice: Slice): LibraryCall | null {
+  return libraryCallIn(slice, hashesPassword);
+}
+
+/** Where the slice needs the id of a task; null: nowhere. */
+function taskIdIn(slice: Slice): LibraryCall | null {
+  return libraryCallIn(slice, givesTaskId);
+}
+
+function libraryCallIn({ residual: { program } }: Slice, is: (member: LibraryMember) => boolean): LibraryCall | null {
   const found: LibraryCall[] = [];
   for (const declaration of program.functions)
     walkFunction(declaration, (part) => {
-      if (part.kind === "library" && hashesPassword(part.member)) found.push(part);
+      if (part.kind === "library" && is(part.member)) found.push(part);
     });
   return found[0] ?? null;
 }

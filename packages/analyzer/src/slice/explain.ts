@@ -171,6 +171,7 @@ export class Explainer {
         if (isAccess(part)) note(part.span, "says an access", []);
         else if (!relevance.kept.has(part)) continue;
         else if (part.kind === "assignment") note(part.span, "computes what is needed", this.#chainFrom(part));
+        else if (part.kind === "lane") note(part.span, "says the key of a task", []);
         else if (part.kind === "abort") note(part.span, "ends before what comes behind it", []);
         else note(part.span, "is needed for what it does", this.#chainFrom(part));
       }

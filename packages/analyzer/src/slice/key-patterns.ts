@@ -300,6 +300,7 @@ export class KeyPatterns {
       case "function-value":
       case "new-table":
       case "abort":
+      case "lane":
         return [this.#computed(expression)];
     }
   }

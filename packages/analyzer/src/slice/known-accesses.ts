@@ -15,11 +15,12 @@ import { isAccess, tableOf, walkFunction, type Access, type Expression, type Pro
 import { lowerAsKnown } from "../lower/lower-program.ts";
 import { isApplication, sourcePath, spanOf } from "../lower/nodes.ts";
 import { type as, CommonFlags, ElementKind, NodeKind, OperatorKind } from "../parse/assemblyscript.ts";
-import { SDK_LIBRARY } from "../parse/compile.ts";
+import { type CompiledProgram, SDK_LIBRARY } from "../parse/compile.ts";
 import { withoutParentheses } from "../parse/children.ts";
-import type { NodeFacts } from "../parse/facts.ts";
+import type { FactsCompiler, NodeFacts } from "../parse/facts.ts";
 import { INDEXES_LIBRARY, indexClass } from "../parse/indexes.ts";
 import { textOf } from "../parse/span.ts";
+import type { Schema } from "../schema/schema.ts";
 import {
   accessPatterns,
   isRead,
@@ -156,13 +157,31 @@ interface AccessCall {
   readonly node: as.CallExpression;
 }
 
+/** The functions of the SDK by which code asks for a task, or gives one up. */
+const TASK_FUNCTIONS: ReadonlySet<string> = new Set([
+  `${SDK_LIBRARY}/tasks/enqueueTask`,
+  `${SDK_LIBRARY}/tasks/cancelTask`,
+  `${SDK_LIBRARY}/index/cancel`,
+]);
+
+/** The handlers that may ask for tasks: more rather than fewer. */
+export function handlersWithTasks(
+  { program, compiler }: CompiledProgram<FactsCompiler>,
+  { handlers }: Pick<Schema, "handlers">,
+): ReadonlySet<string> {
+  if (compiler === null || ![...TASK_FUNCTIONS].some((name) => program.instancesByName.has(name))) return new Set();
+  const front = { program, facts: compiler.facts };
+  return new Set(handlers.filter(({ instance }) => new Reached(front, instance).asksForTasks).map(({ name }) => name));
+}
+
 /** The functions that one may reach, or that run before it: more rather than fewer. */
 class Reached {
-  readonly #front: Known;
+  readonly #front: Pick<Known, "program" | "facts">;
+  #asksForTasks = false;
   readonly #functions = new Set<as.Function>();
   readonly #calls: AccessCall[] = [];
 
-  constructor(front: Known, start: as.Function) {
+  constructor(front: Pick<Known, "program" | "facts">, start: as.Function) {
     this.#front = front;
     const { facts } = front;
     this.#reach(start);
@@ -184,7 +203,13 @@ class Reached {
     return this.#calls;
   }
 
+  /** Whether some code asks for a task, or gives one up. */
+  get asksForTasks(): boolean {
+    return this.#asksForTasks;
+  }
+
   #reach(called: as.Function): void {
+    if (TASK_FUNCTIONS.has(called.internalName)) this.#asksForTasks = true;
     if (!isApplication(sourcePath(called))) return;
     this.#functions.add(called);
     if (called.varargsStub !== null) this.#functions.add(called.varargsStub);

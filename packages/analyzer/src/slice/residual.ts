@@ -355,6 +355,8 @@ class Builder {
         };
       case "abort":
         return { ...expression, arguments: expression.arguments.map(map) };
+      case "lane":
+        return { ...expression, key: map(expression.key) };
       case "scan":
         this.#accesses.set(expression, { dependent: !expression.operation.startsWith("touch") });
         return {
@@ -479,6 +481,8 @@ class Builder {
         };
         return [...parts(expression.arguments), { kind: "expression", expression: shortened, span: expression.span }];
       }
+      case "lane":
+        return whole();
       case "access":
         return this.#accessEffects(expression);
       case "scan":

@@ -210,7 +210,9 @@ function startsWith(expression: Expression, isWanted: (part: Expression) => bool
 /** Apart from its operands, it runs no code of the application's and ends nothing. */
 function isQuietItself(expression: Expression): boolean {
   if (expression.kind === "library") return expression.member.callback === null && expression.calls.length === 0;
-  return !["call", "indirect-call", "construction", "access", "scan", "draw", "abort"].includes(expression.kind);
+  return !["call", "indirect-call", "construction", "access", "scan", "draw", "abort", "lane"].includes(
+    expression.kind,
+  );
 }
 
 /** The loop over the whole list. `copied` learns of new mentions of the list. */

@@ -1,4 +1,5 @@
 /** The Worker of the benchmark: runs a read/write-set function as many times as a request says. */
+import { NO_EXECUTION } from "@radical/protocol";
 import { deriveAccessSet, type HandlerModule } from "@radical/wasm-host";
 import { preparedSnapshotOf } from "./complete-snapshot.ts";
 
@@ -27,7 +28,12 @@ export function createBenchmarkWorker(
   return {
     async fetch(request) {
       const { handler, args, seed, timeMs, caller, count } = (await request.json()) as BenchmarkRequest;
-      const invocation = { handler, args: bytesOf(args), environment: { seed: bytesOf(seed), timeMs, caller } };
+      const invocation = {
+        executionId: NO_EXECUTION,
+        handler,
+        args: bytesOf(args),
+        environment: { seed: bytesOf(seed), timeMs, caller },
+      };
       let said = 0;
       for (let run = 0; run < count; run++) {
         const derived = deriveAccessSet(module, invocation, snapshot);

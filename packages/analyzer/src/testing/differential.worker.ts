@@ -2,7 +2,7 @@
  * The differential test's executions, as both hosts perform them. This module runs in Node and, as a Worker, in workerd. It
  * writes the results of an execution down as text, to be compared.
  */
-import { encodeOutcome, type Limits, type ModuleHash } from "@radical/protocol";
+import { encodeEffects, encodeOutcome, type Limits, type ModuleHash, NO_EXECUTION } from "@radical/protocol";
 import { deriveAccessSet, recordHandler, type CompletedRun, type HandlerModule } from "@radical/wasm-host";
 import { snapshotOf } from "./complete-snapshot.ts";
 
@@ -38,21 +38,27 @@ export function perform(programs: Programs, execution: DifferentialExecution): S
   const module: HandlerModule = { ...programs, hash: "" as ModuleHash, limits: execution.limits };
   const { handler, timeMs, caller } = execution;
   const environment = { timeMs, seed: bytesOf(execution.seed), caller };
-  const invocation = { handler, args: bytesOf(execution.args), environment };
+  const invocation = { executionId: NO_EXECUTION, handler, args: bytesOf(execution.args), environment };
   const items = Object.entries(execution.items).map(([unit, value]) => [unit, bytesOf(value)] as const);
   const snapshot = snapshotOf(new Map(items));
   const { run } = recordHandler(module, invocation, snapshot, { guess: false });
   if (run === null) throw new Error(`${handler} did not end`);
-  const { outcome, reads, writes, fuel } = run;
+  const { outcome, reads, writes, effects = [], fuel } = run;
   const derived = execution.derives ? deriveAccessSet(module, invocation, snapshot) : null;
   const text = JSON.stringify({
     outcome: outcome.kind === "trap" ? `${outcome.code}: ${outcome.message}` : hexOf(encodeOutcome(outcome)),
     reads,
     writes: writes.map(({ unit, value }) => [unit, value === null ? null : hexOf(value)]),
+    effects: hexOf(encodeEffects(effects)),
     fuel,
     set:
       derived?.kind === "derived"
-        ? { reads: [...derived.set.reads], writes: [...derived.set.writes], dependent: derived.dependent }
+        ? {
+            reads: [...derived.set.reads],
+            writes: [...derived.set.writes],
+            lanes: [...(derived.set.lanes ?? [])],
+            dependent: derived.dependent,
+          }
         : derived,
   });
   return { text, run };

@@ -155,6 +155,8 @@ function explorations(
   for (const { name, plan, transformations } of build.handlers) {
     if (only !== null && name !== only) continue;
     const wanted = handlers.get(name);
+    // Of the prelude: tasks call it.
+    if (wanted === undefined) continue;
     if (plan.kind === "recorded" && wanted !== "recorded") {
       const { code, message, primary } = plan.reason;
       const place = `${primary.file}:${primary.line}:${primary.column}`;

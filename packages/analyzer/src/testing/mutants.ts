@@ -493,6 +493,10 @@ const RULES: readonly Mutant[] = [
     edits: [value("abort-kept", `false`), remove("abort-stops")],
   },
   {
+    rule: "the key of a task is needed",
+    edits: [argument("lane-key", "visit", 1, `false`)],
+  },
+  {
     rule: "nothing is live before the end of the execution",
     edits: [remove("stop-effect")],
   },

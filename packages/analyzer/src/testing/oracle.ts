@@ -31,6 +31,7 @@ import {
   type RecordTypes,
   type UnitId,
   type ValueType,
+  NO_EXECUTION,
 } from "@radical/protocol";
 import {
   deriveAccessSet,
@@ -131,10 +132,11 @@ function compareRuns(
   const set = derived?.set ?? touched;
   const fenced = runHandler(module, invocation, snapshotOfSet(set, items), set);
   if (fenced.kind === "undeclared") throw new Error(`${handler}: f^rw missed the ${fenced.mode} of ${fenced.unit}`);
+  if (fenced.kind === "undeclared-lane") throw new Error(`${handler}: f^rw missed the lane ${fenced.lane}`);
   if (fenced.kind === "missing") throw new Error(`${handler}: ${fenced.unit} is not in a snapshot of the set`);
   if (!isDeepStrictEqual(fenced, run)) throw new Error(`${handler}: the run within the set is another`);
   const inRounds = setInRounds(module, known, invocation, items);
-  if (!isDeepStrictEqual(inRounds, { reads: set.reads, writes: set.writes }))
+  if (!isDeepStrictEqual(inRounds, { ...set }))
     throw new Error(`${handler}: the set found in rounds is not that found at once`);
   // Where the handler traps or aborts, f^rw may go on.
   const ended = outcome.kind !== "result";
@@ -234,7 +236,7 @@ function setInRounds(module: HandlerModule, { kind }: Known, invocation: Invocat
     if ("kind" in partial && partial.kind === "failed")
       throw new Error(`${handler}: round ${round}: ${partial.reason}`);
     const { missing, missingQueries, set } = partial;
-    if (missing.length + missingQueries.length === 0) return { reads: set.reads, writes: set.writes };
+    if (missing.length + missingQueries.length === 0) return set;
     for (const unit of missing) captured.add(unit);
     for (const query of missingQueries) {
       const answer = snapshot.scan(query);
@@ -406,7 +408,7 @@ export function invocationOf(
     seed: new Uint8Array(16).fill(draw),
     caller: callers[draw % callers.length]!,
   };
-  return { handler, args: encoded.bytes, environment };
+  return { executionId: NO_EXECUTION, handler, args: encoded.bytes, environment };
 }
 
 function knownOf(

@@ -7,7 +7,7 @@
 export const KEY_TEXTS: readonly string[] = ["ka", "kb", "k0", "k1", "k2"];
 export const TABLES: readonly string[] = ["A", "B", "C", "T", "P"];
 
-export const PRELUDE = `import { Range, Row, Table, abort, caller, log, now, random, uuid } from "@radical/sdk";
+export const PRELUDE = `import { Range, Row, Table, abort, caller, cancel, enqueue, log, now, random, uuid } from "@radical/sdk";
 export class Part { label: string = "p"; weight: i32 = 1; }
 export class Item {
   n: i32 = 0;
@@ -27,6 +27,7 @@ const T = new Table<string>("T");
 type Mood = "calm" | "loud";
 interface Place { at: string; near?: string; level: i32 | null; kinds: Record<string, i32>; spots: { tag: string; x?: i32 }[]; mood: Mood }
 const P = new Table<Place>("P");
+export function later(text: string, n: i32 = 1): void { T.put(key(text), n.toString()); }
 enum Color { Red, Green = 3, Blue }
 class Node {
   next: Node | null = null;

@@ -1408,6 +1408,20 @@ class FunctionWriter {
       "early-end": () => (random.chance(0.5) ? `if (${bool()}) ${this.#exit()}` : null),
       log: () =>
         random.chance(0.4) ? `log${random.pick(["", ".debug", ".warn"])}(${this.#value("string", 2)});` : null,
+      task: () => {
+        if (!random.chance(0.4)) return null;
+        const text = (): string => this.#value("string", 2);
+        const given = random.pick([text(), `${text()}, ${this.#value("i32")}`]);
+        const key = `key: key(${text()})`;
+        const options = random.pick([
+          "",
+          `, { ${key} }`,
+          `, { delay: ${this.#value("i32")}, ${key} }`,
+          ", { key: null }",
+        ]);
+        const call = `enqueue(later(${given})${options})`;
+        return random.pick([`${call};`, `cancel(${call});`, `log(${call});`]);
+      },
       assert: () => (random.chance(0.12) ? `assert(${bool()}, "asserted");` : null),
       "cast-trap": () => (random.chance(0.07) ? this.#on("Shape", (name) => `count += (<Square>${name}).size;`) : null),
       jump: () => (this.#jumps > 0 ? `if (${bool()}) ${random.pick(["break;", "continue;"])}` : null),

@@ -1,7 +1,14 @@
 /**
  * For tests: builds run on items in memory.
  */
-import { ABI_VERSION, DEFAULT_LIMITS, encodeArguments, valueToJson, type Outcome } from "@radical/protocol";
+import {
+  ABI_VERSION,
+  DEFAULT_LIMITS,
+  encodeArguments,
+  valueToJson,
+  type Outcome,
+  NO_EXECUTION,
+} from "@radical/protocol";
 import {
   compileModule,
   recordHandler,
@@ -38,6 +45,7 @@ export function invocation(
   const encoded = encodeArguments(parameters, build.records, json);
   if (encoded.kind === "problem") throw new Error(encoded.problem.message);
   return {
+    executionId: NO_EXECUTION,
     handler,
     args: encoded.bytes,
     environment: { timeMs: 1_700_000_000_000, seed: new Uint8Array(16).fill(seed), caller },

@@ -232,8 +232,9 @@ export function plansOf({ handlers }: Analysis): Readonly<Record<string, Handler
 function contentOf({ limits }: ResolvedConfig, report: BuildResult): ModuleContent {
   const { handlers, wasm, rwWasm, records } = report;
   const indexes = report.indexes.map(({ name }) => name);
+  const rules = handlers.flatMap(({ name, tasks }) => (tasks === null ? [] : [[name, tasks] as const]));
   return {
-    abi: abiOf([wasm, rwWasm], indexes, hasBlobs(records)),
+    abi: abiOf([wasm, rwWasm], { indexes: indexes.length > 0, blobs: hasBlobs(records), tasks: rules.length > 0 }),
     limits,
     handlers: {
       ...Object.fromEntries(handlers.map(({ name, plan, tables }) => [name, { plan: plan.kind, tables }])),
@@ -242,6 +243,7 @@ function contentOf({ limits }: ResolvedConfig, report: BuildResult): ModuleConte
         : {}),
     },
     ...(indexes.length > 0 ? { indexes } : {}),
+    ...(rules.length > 0 ? { tasks: Object.fromEntries(rules) } : {}),
     wasm: withStoredTypes(wasm, { tables: tableTypes(report), records }),
     rwWasm,
   };
@@ -266,6 +268,9 @@ function manifestOf({ name, cache }: ResolvedConfig, report: BuildResult, conten
           result: rest.result,
           plan: plan.kind,
           readOnly: rest.readOnly,
+          ...(rest.mayEffect ? { mayEffect: true } : {}),
+          ...(rest.internal ? { internal: true } : {}),
+          ...(rest.tasks === null ? {} : { tasks: rest.tasks }),
           ...(speculative === null ? {} : { speculative: true }),
           ...(description === null ? {} : { description }),
           ...(abortCodes === null ? {} : { abortCodes }),

@@ -6,13 +6,14 @@
  * a retry after a lost answer never does anything twice, at whichever location it arrives. A handler that only reads gets no
  * key: the primary must see a call with a key, and read leases answer without the primary.
  */
-import { type HandlerManifest, hasBlobs, type Manifest, OBJECT_ID, objectMethod } from "@radical/protocol";
+import { type HandlerManifest, hasBlobs, type Manifest, OBJECT_ID, objectMethod, withRoutes } from "@radical/protocol";
 import { transform } from "./esbuild.ts";
 import { BLOB_CLIENT, BLOB_METHODS, BLOB_RECORD } from "./blob-client.ts";
 import { LIVE_CLIENT } from "./live-client.ts";
 import { descriptionOf, docComment, generateTypes, propertyName } from "./typescript-types.ts";
 
-export function generateClient(manifest: Manifest): string {
+export function generateClient(whole: Manifest): string {
+  const manifest = withRoutes(whole);
   const { text, argumentsOf, resultOf } = generateTypes(manifest, { hasValues: true });
   const handlers = Object.entries(manifest.handlers);
   const methodOf = ([name, handler]: Named, returned: string, options = "CallOptions"): string => {

@@ -15,13 +15,15 @@ import {
   type Parameter,
   type RecordType,
   type ValueType,
+  withRoutes,
 } from "@radical/protocol";
 import { descriptionOf, differingRecords, usedTypes } from "./typescript-types.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 type Direction = "arguments" | "result";
 
-export function generateOpenApi(manifest: Manifest): string {
+export function generateOpenApi(whole: Manifest): string {
+  const manifest = withRoutes(whole);
   const differing = differingRecords(manifest);
   const nameOf = (record: string, direction: Direction): string =>
     direction === "arguments" && differing.has(record) ? `${record}.Input` : record;

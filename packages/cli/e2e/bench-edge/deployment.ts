@@ -211,6 +211,8 @@ export class Probe {
       units: [{ unit, mode: "read-write", version: this.#version }],
       retained: false,
       mustNotWrite: false,
+      mayEffect: false,
+      lanes: [],
       session: null,
       deadlineMs: 10_000,
       attempt: 1,
@@ -229,6 +231,7 @@ export class Probe {
       commitId: reply.commitId,
       outcome: { kind: "result", value: Uint8Array.of(0) },
       writes: [{ unit, value }],
+      effects: [],
     });
     const { host, port } = this.#server;
     const answer = await signedRequest(`http://${host}:${port}`, this.#key, "POST", FOLLOWUP_PATH, followup);

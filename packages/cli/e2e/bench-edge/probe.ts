@@ -11,6 +11,7 @@ import {
   NO_COMMIT,
   type UnitId,
   valueToJson,
+  NO_EXECUTION,
 } from "@radical/protocol";
 import { type CompiledModule, type HandlerModule, runHandler } from "@radical/wasm-host";
 
@@ -45,7 +46,7 @@ export function createProbe({ manifest, f, rw }: ProbeParts): { fetch(request: R
     const unit = "items/own" as UnitId;
     const units = new Set([unit]);
     const absent = entryOf(NO_COMMIT, null);
-    const invocation = { handler: HANDLER, args: args.bytes, environment };
+    const invocation = { executionId: NO_EXECUTION, handler: HANDLER, args: args.bytes, environment };
     const run = runHandler(module, invocation, () => absent, { reads: units, writes: units });
     if (run.kind !== "completed" || run.outcome.kind !== "result") throw new Error(`f alone: ${run.kind}`);
     const headers = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" };

@@ -92,6 +92,8 @@ export class DataModule {
       attempt: 1,
       seen: null,
       mustNotWrite: false,
+      mayEffect: false,
+      lanes: [],
       session: null,
     };
     let reason = "";

@@ -123,8 +123,8 @@ function tooOld(): PrimaryError {
 }
 
 /** The arguments and the environment of a sampled execution. */
-export function inputsOf({ handler, args, timeMs, seed, caller }: Sample): Inputs {
-  return { handler, args: bytesOf(args), timeMs, seed: bytesOf(seed), caller };
+export function inputsOf({ execution, handler, args, timeMs, seed, caller }: Sample): Inputs {
+  return { execution, handler, args: bytesOf(args), timeMs, seed: bytesOf(seed), caller };
 }
 
 /** The values that a sampled execution ran on. */

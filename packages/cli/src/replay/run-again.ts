@@ -1,11 +1,11 @@
 /** A handler run again in this process, by the very host that locations and the primary run it in, on given values alone. */
-import { type LoggedLine, type Outcome, present, spanId, type UnitId } from "@radical/protocol";
+import { type ExecutionId, type LoggedLine, type Outcome, present, spanId, type UnitId } from "@radical/protocol";
 import { type HandlerModule, recordHandler, type RunStep, spanSnapshot } from "@radical/wasm-host";
 import { messageOf } from "@radical/app/command-error";
 import type { Recorded } from "./record-line.ts";
 import { entriesOf, type Values } from "./recorded-spans.ts";
 
-export type Inputs = Pick<Recorded, "handler" | "args" | "timeMs" | "seed" | "caller">;
+export type Inputs = Pick<Recorded, "execution" | "handler" | "args" | "timeMs" | "seed" | "caller">;
 
 export type RunAgain =
   | {
@@ -30,7 +30,7 @@ export type RunAgain =
  */
 export function runAgain(
   module: HandlerModule,
-  { handler, args, timeMs, seed, caller }: Inputs,
+  { execution, handler, args, timeMs, seed, caller }: Inputs,
   values: Values,
   recordedSites: readonly string[] = [],
   watch?: (step: RunStep) => void,
@@ -42,7 +42,14 @@ export function runAgain(
     return recordedSites[index] ?? site;
   };
   try {
-    const invocation = { handler, args, environment: { timeMs, seed, caller }, drawSite, ...(watch && { watch }) };
+    const invocation = {
+      executionId: execution as ExecutionId,
+      handler,
+      args,
+      environment: { timeMs, seed, caller },
+      drawSite,
+      ...(watch && { watch }),
+    };
     const snapshot = spanSnapshot(entriesOf(values));
     const { run, missing, missingQueries } = recordHandler(module, invocation, snapshot, { guess: false });
     if (run === null) {

@@ -56,6 +56,8 @@ function validations(count: number, operations: number, turns: number): readonly
     units,
     retained: false,
     mustNotWrite: false,
+    mayEffect: false,
+    lanes: [],
     session: null,
     deadlineMs: 10_000,
     attempt: 1,

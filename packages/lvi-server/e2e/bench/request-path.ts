@@ -147,7 +147,13 @@ class Writer {
     if (reply === null) throw new Error("no intent was made");
     const writes = this.#units.map(({ unit }) => ({ unit, value: VALUE }));
     const outcome = { kind: "result", value: VALUE } as const;
-    const followup = encodeFollowup({ executionId: request.executionId, commitId: reply, outcome, writes });
+    const followup = encodeFollowup({
+      executionId: request.executionId,
+      commitId: reply,
+      outcome,
+      writes,
+      effects: [],
+    });
     const result = decodeFollowupReply(await this.#connection.send(signedRequest(FOLLOWUP_PATH, followup)));
     if (result !== "applied") throw new Error(`the followup was ${result}`);
     const { version } = entryOf(this.#isReal ? reply : commitId(1, 1), VALUE);
@@ -187,7 +193,7 @@ export async function makeHot({ client }: StartedServer, count: number): Promise
   const executionId: ExecutionId = request.executionId;
   const outcome = { kind: "result", value: VALUE } as const;
   const writes = units.map((unit) => ({ unit, value: VALUE }));
-  await client.followup({ executionId, commitId: reply.commitId, outcome, writes });
+  await client.followup({ executionId, commitId: reply.commitId, outcome, writes, effects: [] });
   const { version } = entryOf(reply.commitId, VALUE);
   return units.map((unit) => ({ unit, mode: "read", version }));
 }

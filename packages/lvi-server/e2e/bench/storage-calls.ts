@@ -39,6 +39,7 @@ export function benchStorageCalls(_effort: Effort, progress: Progress): Promise<
             commitId: commit,
             outcome: { kind: "result", value: VALUE },
             writes,
+            effects: [],
           });
         });
         figures.push(

@@ -96,6 +96,7 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
       units: [{ unit: unitId("users", "bob"), mode: "write", version: null }],
       retained: false,
       mustNotWrite: false,
+      lanes: [],
       createdAtMs: 1_700_000_000_000,
     };
     const user = new CborWriter().map(2).text("name").text("Bob").text("balance").float(1).finish();
@@ -106,6 +107,7 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
     const resultHash = completionHash(outcome, writes);
     const completion: Completion = {
       ...invocation,
+      tasks: [],
       outcome,
       writes,
       resultHash,

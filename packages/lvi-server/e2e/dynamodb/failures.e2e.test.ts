@@ -47,6 +47,7 @@ function intentOf(number: number, epoch: number): Intent {
     units: [{ unit: X, mode: "write", version: null }],
     retained: false,
     mustNotWrite: false,
+    lanes: [],
     createdAtMs: 1_000,
   };
 }
@@ -55,7 +56,7 @@ function completionOf(intent: Intent, writes: readonly Write[]): Completion {
   const { units: _, createdAtMs: __, retained: ___, mustNotWrite: ____, ...invocation } = intent;
   const call = { key: "key", hash: "ab".repeat(32) };
   const resultHash = completionHash(OUTCOME, writes);
-  return { ...invocation, outcome: OUTCOME, writes, resultHash, doneAtMs: 2_000, call, keeps: "retained" };
+  return { ...invocation, outcome: OUTCOME, writes, resultHash, doneAtMs: 2_000, call, keeps: "retained", tasks: [] };
 }
 
 const WRITES: readonly Write[] = [

@@ -104,6 +104,7 @@ describe.skipIf(!hasDynamoDbLocal())("a server on DynamoDB", () => {
         commitId: commitOf(reply),
         outcome: { kind: "result", value: Uint8Array.of(1) },
         writes: units.map(({ unit }) => ({ unit, value: Uint8Array.of(1) })).toSorted(byUnit),
+        effects: [],
       };
       // Parts, decision, six transactions, done, parts away.
       const [, applied] = await callsOf(() => client.followup(followup));

@@ -3,6 +3,7 @@ import { DEFAULT_READ_LEASE_MS, REPLAY_WINDOW_MS } from "@radical/protocol";
 import type { Budget } from "./budgets.ts";
 import { DEFAULT_LEASE_POLICY, type LeasePolicy } from "./lease-policy.ts";
 import { REPEAT_WINDOW_MS } from "./finished-executions.ts";
+import type { TaskBounds } from "./task-table.ts";
 
 export interface CoreOptions {
   /** After `valid`, how long the followup may take before the handler is re-executed. */
@@ -48,6 +49,11 @@ export interface CoreOptions {
   readonly maxRepairBytes: number;
   /** Most items of one page of the build of an index. With an entry for each, a page is one transaction of DynamoDB. */
   readonly indexPageItems: number;
+  /** Most attempts of tasks at once, and the part of the tasks that memory has. */
+  readonly tasksAtOnce: number;
+  /** Most tasks in storage before requests that may enqueue are refused. */
+  readonly maxTasks: number;
+  readonly tasks: TaskBounds;
   /** How long done intents are kept, and modules that nobody asks for. */
   readonly retentionMs: number;
   /** How long outcomes are kept that only a location asks for: longer than any location repeats a request. */
@@ -80,6 +86,9 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   answeredIds: 300_000,
   maxRepairBytes: 4 * 1024 * 1024,
   indexPageItems: 90,
+  tasksAtOnce: 64,
+  maxTasks: 1_000_000,
+  tasks: { most: 10_000, mostBytes: 64 * 1024 * 1024, page: 1_000, inLane: 16 },
   retentionMs: 24 * 3_600_000,
   outcomeRetentionMs: REPEAT_WINDOW_MS,
   moduleRetentionMs: 7 * 24 * 3_600_000,

@@ -21,9 +21,10 @@ import type {
 import type { EndedRun, Run } from "./run.ts";
 import type { Completion, Intent, IntentRecord } from "./intent.ts";
 import type { ListeningEffect, ListeningEvent } from "./listeners.ts";
-import type { ModuleUse } from "./module-table.ts";
+import type { ModuleUse, Rules } from "./module-table.ts";
 import type { Hole, StoredRow } from "./range-table.ts";
 import type { SampleEffect, Sampling } from "./sampling.ts";
+import type { TaskAnswer, TaskCounts, TaskQuestion } from "./task-table.ts";
 import type { StoredItem } from "./version-table.ts";
 
 /** Names a request whose sender waits for a reply. */
@@ -40,7 +41,9 @@ export type Fact =
   /** A session has heard its messages up to this one. */
   | { readonly kind: "heard"; readonly session: SessionId; readonly n: number }
   /** The monotonic clock shows this time, or a later one. */
-  | { readonly kind: "passed"; readonly atMs: number };
+  | { readonly kind: "passed"; readonly atMs: number }
+  /** Storage owes this attempt of a task. */
+  | { readonly kind: "owed"; readonly task: ExecutionId; readonly attempt: number };
 
 /** An effect that has waited for nothing. */
 export const NO_FACTS: readonly Fact[] = [];
@@ -54,6 +57,8 @@ export type Event =
       readonly plans: ReadonlyMap<string, HandlerPlan>;
       /** The names of the indexes that its handlers keep; left out: none. */
       readonly indexes?: readonly string[];
+      /** The rules of its handlers' tasks; left out: none. */
+      readonly rules?: Rules;
     }
   | { readonly kind: "looked-up"; readonly operation: OperationId; readonly record: IntentRecord | null }
   | { readonly kind: "loaded"; readonly operation: OperationId; readonly items: ReadonlyMap<UnitId, StoredItem> }
@@ -63,6 +68,7 @@ export type Event =
   | { readonly kind: "too-much-to-load"; readonly operation: OperationId }
   | { readonly kind: "intent-stored"; readonly operation: OperationId; readonly result: StoreResult }
   | { readonly kind: "completed"; readonly operation: OperationId; readonly result: CompleteResult }
+  | { readonly kind: "tasks-read"; readonly operation: OperationId; readonly answer: TaskAnswer }
   /** Not held: another server leads. */
   | { readonly kind: "leadership-renewed"; readonly operation: OperationId; readonly isHeld: boolean }
   | { readonly kind: "read-leases-named"; readonly operation: OperationId; readonly isHeld: boolean }
@@ -169,15 +175,21 @@ export type Effect =
       readonly location: string;
       /** Of the run, and of its followers in their order. */
       readonly executions: readonly ExecutionId[];
+      readonly after: readonly Fact[];
     }
+  /** Read tasks, strongly consistent. */
+  | { readonly kind: "read-tasks"; readonly operation: OperationId; readonly question: TaskQuestion }
   | { readonly kind: "note"; readonly note: Note }
   /** Events that were put off: the driver hands them back at once, in this order. */
   | { readonly kind: "resume"; readonly events: readonly Event[] }
   /** This server may serve no more. */
   | { readonly kind: "halt"; readonly reason: string };
 
+/** `new`: there is no record. `attempt`: it is that of a task after so many attempts, in a lane or in none. */
+export type Expectation = "pending" | "new" | { readonly attempt: number; readonly lane: string | null };
+
 export interface ExpectedCompletion {
-  readonly expects: "pending" | "new";
+  readonly expects: Expectation;
   readonly completion: Completion;
 }
 
@@ -248,6 +260,7 @@ export interface Load {
   /** Done executions whose outcome is in memory, and requests that are remembered because they left no trace. */
   readonly finished: number;
   readonly answered: number;
+  readonly tasks: TaskCounts;
   /** Sessions of locations, and pairs of a session and a unit that it may answer for by a read lease. */
   readonly sessions: number;
   readonly leasedUnits: number;
@@ -267,6 +280,12 @@ export type NoteName =
   /** A write took its units behind an intent not applied yet. */
   | "queued_behind"
   | "near_storage"
+  /** A task is gone: its handler has ended, or has aborted with an answer. */
+  | "task_done"
+  /** An attempt has failed, and another one follows. */
+  | "task_failed"
+  /** The attempts of a task are over. */
+  | "task_dead"
   /** The run by which an execution has ended here has logged lines. */
   | "handler_log"
   | "joined"

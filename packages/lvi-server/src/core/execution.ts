@@ -22,6 +22,7 @@ import type {
   LviRequest,
   ModuleHash,
   Outcome,
+  RunEffect,
   SamplePath,
   SenderSession,
   UnitId,
@@ -29,7 +30,7 @@ import type {
 } from "@radical/protocol";
 import type { Usage } from "./budgets.ts";
 import type { Queries } from "./captured-spans.ts";
-import type { CallerId, OperationId, ReExecutionCause } from "./events.ts";
+import type { CallerId, Expectation, OperationId, ReExecutionCause } from "./events.ts";
 import type { RunResult } from "./run.ts";
 import type { Completion, Intent, Invocation } from "./intent.ts";
 import type { Page } from "./index-pages.ts";
@@ -38,6 +39,7 @@ import type { Ticket } from "./lock-table.ts";
 import { NO_REVOCATIONS } from "./read-leases.ts";
 import type { SampleEffect } from "./sampling.ts";
 import type { Revocation } from "./sessions.ts";
+import type { Task } from "./task.ts";
 
 export interface Caller {
   readonly id: CallerId;
@@ -49,6 +51,9 @@ export interface Caller {
 /** The set that a location sent, and the caller whose speculation ran under it. Only that caller may be told `valid`. */
 export interface Declared {
   readonly units: readonly AccessedUnit[];
+  /** The lanes in which it may enqueue. */
+  readonly lanes: readonly string[];
+  readonly mayEffect: boolean;
   readonly speculator: Caller;
 }
 
@@ -177,6 +182,8 @@ export interface Ending {
 export interface Ended {
   readonly outcome: Outcome;
   readonly writes: readonly Write[];
+  /** Requests for tasks. Left out: nothing. */
+  readonly effects?: readonly RunEffect[];
   /** By the run that has ended it, if it ran here. */
   readonly logged?: readonly LoggedLine[];
 }
@@ -224,7 +231,7 @@ export interface Completing {
   readonly kind: "completing";
   /** The execution as it was before: told, or run near storage. */
   readonly of: Pending | RanNearStorage;
-  readonly expects: "pending" | "new";
+  readonly expects: Expectation;
   readonly completion: Completion;
   /** Of the completion's commit id; null: an earlier server took it. */
   readonly sequence: number | null;
@@ -260,6 +267,8 @@ export interface Execution {
   callers: Caller[];
   /** The page of an index that the server turns by itself; null: a location has asked for the execution. */
   readonly turning: Turning | null;
+  /** The task of which it is an attempt; null: it is none. */
+  readonly task: Task | null;
   phase: Phase;
   /** How often it waited without asking for locks, and how often it loaded values. */
   watches: number;
@@ -281,14 +290,9 @@ export interface Turning {
   next: IndexState | null | undefined;
 }
 
-/** An execution of the server's own, which no location and no handler has a part in. */
-export function turningOf(page: Page, id: ExecutionId, ticket: Ticket, wallMs: number): Execution {
+/** The first state of each execution, of a request or of a task. */
+function begun(): Omit<Execution, "id" | "ticket" | "invocation" | "location" | "usage"> {
   return {
-    id,
-    ticket,
-    invocation: { ...NO_HANDLER, environment: { timeMs: wallMs, seed: NO_SEED, caller: null } },
-    location: BACKGROUND,
-    usage: usageOf(NO_HANDLER.args, []),
     retained: false,
     clientMayAsk: false,
     mustNotWrite: false,
@@ -296,7 +300,8 @@ export function turningOf(page: Page, id: ExecutionId, ticket: Ticket, wallMs: n
     sender: null,
     revocations: NO_REVOCATIONS,
     callers: [],
-    turning: { page, next: undefined },
+    turning: null,
+    task: null,
     phase: { kind: "arrived" },
     watches: 0,
     loads: 0,
@@ -307,35 +312,59 @@ export function turningOf(page: Page, id: ExecutionId, ticket: Ticket, wallMs: n
   };
 }
 
+/** An execution of the server's own, which no location and no handler has a part in. */
+export function turningOf(page: Page, id: ExecutionId, ticket: Ticket, wallMs: number): Execution {
+  return {
+    ...begun(),
+    id,
+    ticket,
+    invocation: { executionId: id, ...NO_HANDLER, environment: { timeMs: wallMs, seed: NO_SEED, caller: null } },
+    location: BACKGROUND,
+    usage: usageOf(NO_HANDLER.args, []),
+    turning: { page, next: undefined },
+  };
+}
+
 /** In the place of a location's name, which cannot begin like this. */
 const BACKGROUND = "~background";
+const TASKS = "~tasks";
 const NO_SEED = new Uint8Array(32);
 const NO_HANDLER = { module: "0".repeat(64) as ModuleHash, handler: BACKGROUND, args: new Uint8Array() };
+
+/** An attempt of a task. */
+export function attemptOf(task: Task, module: ModuleHash, ticket: Ticket, wallMs: number): Execution {
+  // variant: task-seed
+  const { id, handler, args, seed, caller } = task;
+  const environment = { timeMs: wallMs, seed, caller };
+  return {
+    ...begun(),
+    id,
+    ticket,
+    invocation: { executionId: id, module, handler, args, environment },
+    location: TASKS,
+    usage: usageOf(args, []),
+    task,
+  };
+}
 
 /** A new execution, known by its request alone. */
 export function requested(caller: Caller, usage: Usage, ticket: Ticket): Execution {
   const { executionId, module, handler, args, environment, location, retained, units, mustNotWrite } = caller.request;
+  const { lanes, mayEffect } = caller.request;
   return {
+    ...begun(),
     id: executionId,
     ticket,
-    invocation: { module, handler, args, environment },
+    invocation: { executionId, module, handler, args, environment },
     location,
     usage,
     retained,
     clientMayAsk: retained,
     mustNotWrite,
-    declared: units === null ? null : { units, speculator: caller },
+    declared: units === null ? null : { units, lanes, mayEffect, speculator: caller },
     sender: caller.request.session,
-    revocations: NO_REVOCATIONS,
     callers: [caller],
-    turning: null,
-    phase: { kind: "arrived" },
-    watches: 0,
-    loads: 0,
-    scanned: 0,
     giveUpAtMs: caller.deadlineMs,
-    ahead: new Set(),
-    behind: new Set(),
   };
 }
 
@@ -343,26 +372,16 @@ export function requested(caller: Caller, usage: Usage, ticket: Ticket): Executi
 export function adopted(intent: Intent, ticket: Ticket, phase: Pending | Abandoned): Execution {
   const { executionId, module, handler, args, environment, location, units, retained, mustNotWrite } = intent;
   return {
+    ...begun(),
     id: executionId,
     ticket,
-    invocation: { module, handler, args, environment },
+    invocation: { executionId, module, handler, args, environment },
     location,
     usage: usageOf(args, units),
     retained,
     clientMayAsk: retained,
     mustNotWrite,
-    declared: null,
-    sender: null,
-    revocations: NO_REVOCATIONS,
-    callers: [],
-    turning: null,
     phase,
-    watches: 0,
-    loads: 0,
-    scanned: 0,
-    giveUpAtMs: Infinity,
-    ahead: new Set(),
-    behind: new Set(),
   };
 }
 

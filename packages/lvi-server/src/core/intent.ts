@@ -10,20 +10,25 @@ import {
   type CommitId,
   type ContentHash,
   contentHash,
+  encodeEffects,
   encodeOutcome,
   type Environment,
   type ExecutionId,
   isSpan,
   type ModuleHash,
   type Outcome,
+  type RunEffect,
   type UnitId,
   type Version,
   type Write,
 } from "@radical/protocol";
 import type { CallHash } from "./call-hash.ts";
+import type { ExpectedCompletion } from "./events.ts";
+import type { Task } from "./task.ts";
 
 /** The run of a handler: the same at a location, near storage and in a re-execution. */
 export interface Invocation {
+  readonly executionId: ExecutionId;
   readonly module: ModuleHash;
   readonly handler: string;
   readonly args: Uint8Array;
@@ -39,12 +44,13 @@ export interface IntentUnit {
 }
 
 export interface Intent extends Invocation {
-  readonly executionId: ExecutionId;
   /** Names the writes in every cache that takes them. */
   readonly commitId: CommitId;
   readonly location: string;
   /** Sorted by unit. */
   readonly units: readonly IntentUnit[];
+  /** The lanes in which it may enqueue, in order. They are not locked. */
+  readonly lanes: readonly string[];
   /** Whether the client chose the id, and may ask again for as long as done intents are kept. */
   readonly retained: boolean;
   /** Whether it came as a GET: if its run near storage writes, it ends without effect. */
@@ -63,7 +69,6 @@ export type OutcomeKept =
 
 /** How an execution ended. {@link doneIntentOf} has the part that storage keeps. */
 export interface Completion extends Invocation {
-  readonly executionId: ExecutionId;
   /** Of the writes; differs from the pending intent's if the execution had to be run with other locks. */
   readonly commitId: CommitId;
   readonly location: string;
@@ -75,6 +80,10 @@ export interface Completion extends Invocation {
   readonly doneAtMs: number;
   readonly call: CallHash;
   readonly keeps: OutcomeKept;
+  /** Tasks that it has enqueued. Left out: none. */
+  readonly tasks?: readonly Task[];
+  /** Of a task: its record from then on, null: it is gone. Undefined: the execution is not a task. */
+  readonly settled?: Task | null;
 }
 
 /**
@@ -116,12 +125,28 @@ export function withoutOutcome(done: DoneIntent): DoneIntent {
 
 export type IntentRecord =
   | { readonly state: "pending"; readonly intent: Intent }
-  | { readonly state: "done"; readonly done: DoneIntent };
+  | { readonly state: "done"; readonly done: DoneIntent }
+  | { readonly state: "task"; readonly task: Task };
 
-/** Equal for two runs if and only if (but for hash collisions) they had the same outcome and the same writes. */
-export function completionHash(outcome: Outcome, writes: readonly Write[]): ContentHash {
+/**
+ * Whether the record of an execution is the one that a completion makes. If a completion meets it, an earlier attempt of that
+ * completion has been carried out. Of a task nobody but its one attempt changes the record.
+ */
+export function isRecordAfter({ expects, completion }: ExpectedCompletion, record: IntentRecord | null): boolean {
+  if (typeof expects === "object")
+    return record === null || (record.state === "task" && record.task.attempt > expects.attempt);
+  return record?.state === "done" && record.done.commitId === completion.commitId;
+}
+
+/** Equal for two runs if and only if (but for hash collisions) they had the same outcome, the same writes and the same effects. */
+export function completionHash(
+  outcome: Outcome,
+  writes: readonly Write[],
+  effects: readonly RunEffect[] = [],
+): ContentHash {
   const parts = [contentHash(encodeOutcome(outcome)) as string];
   for (const { unit, value } of writes) parts.push(unit, value === null ? "" : contentHash(value));
+  if (effects.length > 0) parts.push("effects", contentHash(encodeEffects(effects)));
   const text = parts.join("\n");
   const bytes = new Uint8Array(text.length * 2);
   for (let i = 0; i < text.length; i++) {

@@ -50,6 +50,7 @@ import {
 } from "./intent.ts";
 import type { HeldLeadership } from "./leadership.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core-options.ts";
+import type { TaskAnswer } from "./task-table.ts";
 import { LviCore, type Now, type Recovered } from "./lvi-core.ts";
 import type { StoredItem } from "./version-table.ts";
 
@@ -62,6 +63,13 @@ const PLANS = new Map([
 ] as const);
 const START_MS = 1_000_000;
 
+/** Nothing was enqueued: `simulation` has tasks. */
+const NO_TASKS: Readonly<Record<TaskAnswer["kind"], TaskAnswer>> = {
+  due: { kind: "due", tasks: [], isLast: true },
+  lane: { kind: "lane", tasks: [] },
+  heads: { kind: "heads", tasks: [], next: null },
+  count: { kind: "count", count: 0 },
+};
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array | null): string => (bytes === null ? "∅" : new TextDecoder().decode(bytes));
 /** `x`: an item. `[a,c)`: a span of rows, `[a,c+)` the one with c. `#[a,c)`: a span of kind `count`. */
@@ -226,6 +234,8 @@ class Story {
       attempt: more.attempt ?? (this.#attempts.get(name) ?? 0) + 1,
       seen: this.#seen,
       mustNotWrite: false,
+      mayEffect: false,
+      lanes: [],
       session: null,
       ...more,
     };
@@ -280,7 +290,7 @@ class Story {
     this.#tell({
       kind: "followup",
       caller,
-      followup: { executionId: idOf(name), commitId: commit, outcome, writes: run.writes },
+      followup: { executionId: idOf(name), commitId: commit, outcome, writes: run.writes, effects: [] },
     });
   }
 
@@ -460,6 +470,10 @@ class Story {
         this.observed.push(effect.note);
         continue;
       }
+      if (effect.kind === "read-tasks") {
+        this.#tell({ kind: "tasks-read", operation: effect.operation, answer: NO_TASKS[effect.question.kind] });
+        continue;
+      }
       if (effect.kind === "resume") {
         for (const late of effect.events) this.#tell(late);
         continue;
@@ -490,10 +504,13 @@ class Story {
       case "complete": {
         const ends = effect.completions.map(({ expects, completion: { executionId, commitId: commit, writes } }) => {
           const list = writes.map((write) => `${shown(write.unit)}:=${decode(write.value)}`).join(" ");
-          return `${nameOf(executionId)} ${showCommit(commit)} ${expects} ${list}`.trimEnd();
+          const found = typeof expects === "object" ? `attempt ${expects.attempt}` : expects;
+          return `${nameOf(executionId)} ${showCommit(commit)} ${found} ${list}`.trimEnd();
         });
         return `complete ${ends.join(" and ")}`;
       }
+      case "read-tasks":
+        throw new Error("it was answered");
       case "execute": {
         const runs = [effect.run, ...(effect.run.followers ?? [])].map(({ snapshot, access }) => {
           const values = [...snapshot].map(([name, { value }]) => `${shown(name)}=${showValue(name, value)}`).join(" ");

@@ -20,6 +20,7 @@ import {
   compareCommits,
   type ContentHash,
   countEntry,
+  DEFAULT_TASK_ATTEMPTS,
   directoryEntry,
   type DirectoryRow,
   type Entry,
@@ -30,6 +31,7 @@ import {
   type Followup,
   type FollowupResult,
   isSpan,
+  lanesOf,
   type LoggedLine,
   type LviAnswer,
   type LviRequest,
@@ -41,6 +43,7 @@ import {
   type Query,
   type IndexStatus,
   type RefusalCode,
+  type RunEffect,
   type Repair,
   type SamplePath,
   type SenderSession,
@@ -67,6 +70,7 @@ import {
   type CompleteResult,
   type Effect,
   type Event,
+  type Expectation,
   type Fact,
   type Load,
   type ModuleLoad,
@@ -83,6 +87,7 @@ import {
   type Abandoned,
   abandonedOf,
   adopted,
+  attemptOf,
   type Caller,
   type Capture,
   type Clearing,
@@ -123,6 +128,7 @@ import {
   type Intent,
   type IntentRecord,
   type Invocation,
+  isRecordAfter,
   type OutcomeKept,
   readsOf,
 } from "./intent.ts";
@@ -145,16 +151,19 @@ import {
   type Queries,
   withObserved,
 } from "./captured-spans.ts";
-import { ModuleTable, type ModuleUse, type Plans } from "./module-table.ts";
+import { type CurrentModule, ModuleTable, type ModuleUse, type Plans } from "./module-table.ts";
 import type { LeaseCounts, Term } from "./read-leases.ts";
 import { repairsOf } from "./repairs.ts";
 import { type Ground, type Sampled, Sampler } from "./sampling.ts";
 import type { Revocation } from "./sessions.ts";
+import { failureOf, settled, type Task, tasksOf } from "./task.ts";
+import { type Instant, type TaskAnswer, type TaskQuestion, TaskTable } from "./task-table.ts";
 import {
   arrivalOf,
   type CompletingMember,
   lastWriters,
   mayTravel,
+  mustLeaveTrace,
   type Member,
   MOST_MEMBERS,
   NO_FOLLOWERS,
@@ -180,6 +189,8 @@ export interface Recovered {
   readonly moduleUses?: ReadonlyMap<ModuleHash, number>;
   /** The names of the indexes that each module's handlers keep; those that are left out keep none. */
   readonly moduleIndexes?: ReadonlyMap<ModuleHash, readonly string[]>;
+  /** The module that was registered last, and the rules of its handlers' tasks. Left out: none. */
+  readonly current?: CurrentModule;
   /** How far each index is built, by its name. Left out: none is known. */
   readonly indexes?: ReadonlyMap<string, IndexState>;
 }
@@ -255,6 +266,8 @@ type Due =
   | { readonly kind: "clear"; readonly execution: Execution | null }
   /** The next page of an index. */
   | { readonly kind: "turn" }
+  /** Tasks may begin, or storage be asked for some. */
+  | { readonly kind: "tasks" }
   | { readonly kind: "retry"; readonly operation: OperationId; readonly effect: Effect };
 
 export class LviCore {
@@ -270,6 +283,12 @@ export class LviCore {
   #turning: Turned | null = null;
   /** Rows of the next page. */
   #pageItems: number;
+  readonly #tasks: TaskTable<Execution>;
+  readonly #taskQuestions = new Map<OperationId, TaskQuestion>();
+  /** Storage could not be asked for tasks: not before then. */
+  #asksAtMs = -Infinity;
+  /** When the clock is to come for tasks. */
+  #tasksAtMs = Infinity;
   readonly #executions = new Map<ExecutionId, Execution>();
   readonly #finished: FinishedExecutions;
   readonly #listeners: Listeners;
@@ -339,7 +358,9 @@ export class LviCore {
       policy: options.leasePolicy,
     });
     const { moduleUses = new Map(), moduleIndexes = new Map(), indexes = new Map() } = recovered;
-    this.#modules = new ModuleTable(recovered.modules, moduleUses, wallMs, moduleIndexes);
+    const { current = null } = recovered;
+    this.#modules = new ModuleTable(recovered.modules, moduleUses, wallMs, moduleIndexes, current);
+    this.#tasks = new TaskTable(options.tasks, (handler) => this.#modules.current?.rules[handler]?.limit ?? null);
     this.#indexes = new IndexTable(indexes, (tables) => this.#writersOf(tables));
     this.#indexes.name(this.#modules.indexes);
     this.#versions = new VersionTable(options.hotBytes, options.hashSeed);
@@ -353,6 +374,7 @@ export class LviCore {
     const installed = new Map<CommitId, Execution>();
     // variant: intents-adopted
     for (const { intent, first } of adoptionOrder(recovered.pending)) this.#adopt(intent, first, installed);
+    this.#deadlines.add(monotonicMs, { kind: "tasks" });
     this.#indexes.awaitAll();
     if (!this.#indexes.isEmpty) this.#deadlines.add(monotonicMs, { kind: "turn" });
   }
@@ -424,6 +446,7 @@ export class LviCore {
       hotBytes: this.#versions.bytes,
       finished: this.#finished.size,
       answered: this.#answered.size,
+      tasks: this.#tasks.counts,
       sessions: this.#listeners.sessions,
       leasedUnits: this.#listeners.leases.size,
     };
@@ -462,7 +485,7 @@ export class LviCore {
 
   /** Nothing is under way, locked or waited for. */
   get isIdle(): boolean {
-    const isUnderWay = this.#operations.size > 0 || this.#naming.isUnderWay;
+    const isUnderWay = this.#operations.size + this.#taskQuestions.size > 0 || this.#naming.isUnderWay;
     return this.#executions.size === 0 && this.#locks.isEmpty && !isUnderWay && this.isLeading;
   }
 
@@ -512,6 +535,7 @@ export class LviCore {
       }
       if (this.#replaces) this.#replaceNext();
     }
+    this.#goOnWithTasks();
     // variant: step-ends
     this.#versions.evict();
   }
@@ -523,7 +547,7 @@ export class LviCore {
       case "followup":
         return this.#followup(event.caller, event.followup);
       case "module-registered":
-        return this.#registered(event.module, event.plans, event.indexes ?? []);
+        return this.#registered(event);
       case "looked-up":
         return this.#lookedUp(event.operation, event.record);
       case "loaded":
@@ -534,6 +558,8 @@ export class LviCore {
         return this.#tooMuchToLoad(event.operation);
       case "intent-stored":
         return this.#intentStored(event.operation, event.result);
+      case "tasks-read":
+        return this.#tasksRead(event.operation, event.answer);
       case "completed":
         return this.#completed(event.operation, event.result);
       case "leadership-renewed":
@@ -592,7 +618,9 @@ export class LviCore {
   /** Pending intents are among the executions, and so is whatever runs. A module may be all that names an index in storage. */
   #namedModules(): ReadonlySet<ModuleHash> {
     const run = [...this.#executions.values()].map(({ invocation }) => invocation.module);
-    return new Set([...run, ...this.#modules.naming(this.#indexes.unstored)]);
+    const { current } = this.#modules;
+    const isNeeded = current !== null && (this.#tasks.all !== 0 || Object.keys(current.rules).length > 0);
+    return new Set([...run, ...(isNeeded ? [current.module] : []), ...this.#modules.naming(this.#indexes.unstored)]);
   }
 
   // ── The request ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -611,7 +639,9 @@ export class LviCore {
     this.#modules.use(module, this.#wallMs);
     const known = this.#executions.get(executionId);
     if (known !== undefined) {
-      if (!isSameCall(callOf(known.invocation), callOf(request))) return refuse("idempotency_key_reused", REUSED, null);
+      // A task is nobody's to join.
+      if (known.task !== null || !isSameCall(callOf(known.invocation), callOf(request)))
+        return refuse("idempotency_key_reused", REUSED, null);
       return this.#join(known, caller);
     }
     const done = this.#finished.get(executionId);
@@ -641,6 +671,10 @@ export class LviCore {
       this.#note("wrote_on_get_alarm", { id: executionId, invocation: request }, { handler, detail: message });
       return refuse("wrote_on_get", message, null);
     }
+    const tasks = this.#tasks.all;
+    // An execution that has an intent is never refused, so tasks are bounded here.
+    if (request.mayEffect && tasks !== null && tasks >= this.#options.maxTasks)
+      return refuse("busy", `${tasks} tasks wait. Try again later.`, 1_000);
     if (this.#executions.size >= this.#options.maxExecutions) {
       return refuse("busy", `${this.#executions.size} executions are under way`, 1_000);
     }
@@ -700,7 +734,8 @@ export class LviCore {
     // Departure from the paper (section 3.6), where readers hold read locks to the end of the execution. Here a read-only
     // execution takes its place in the order in the one step that validates it, and holds nothing afterwards.
     const stage: Validate = { kind: "validate", declared };
-    if (units.every(({ mode }) => mode === "read") && !retained) return this.#validate(execution, stage);
+    if (units.every(({ mode }) => mode === "read") && !retained && !declared.mayEffect)
+      return this.#validate(execution, stage);
     if (this.#lockBehind(execution, units)) {
       this.#note("queued_behind", execution);
       return this.#validate(execution, stage);
@@ -726,8 +761,8 @@ export class LviCore {
    * versions are in memory and the same. Most requests are of this kind, and the core keeps nothing of them as an
    * execution.
    */
-  #validatesAtOnce({ units, retained }: LviRequest): boolean {
-    if (units === null || retained) return false;
+  #validatesAtOnce({ units, retained, mayEffect }: LviRequest): boolean {
+    if (units === null || retained || mayEffect) return false;
     for (const accessed of units) {
       if (accessed.mode !== "read" || accessed.version === null) return false;
       if (this.#locks.isLocked(accessed.unit) && this.#toldHolder(null, accessed.unit) !== undefined) return false;
@@ -760,7 +795,7 @@ export class LviCore {
     // variant: index-told
     if (this.#lacksIndex(execution.invocation.module, all)) return this.#runInPlace(execution, "requested");
     // variant: intent-needed
-    if (execution.retained || all.some(({ mode }) => mode !== "read")) {
+    if (execution.retained || stage.declared.mayEffect || all.some(({ mode }) => mode !== "read")) {
       if (!this.#isCrowded(execution)) return this.#storeIntent(execution, stage.declared);
       this.#note("contended", execution);
       return this.#runNearStorage(execution, "stale", null);
@@ -990,11 +1025,14 @@ export class LviCore {
           version: accessed.mode === "write" ? null : accessed.version,
         }))
         .toSorted(byUnit),
+      lanes: declared.lanes,
       retained: execution.retained,
       mustNotWrite: execution.mustNotWrite,
       createdAtMs: this.#wallMs,
     };
     const operation = ++this.#names;
+    // variant: lanes-named
+    this.#tasks.names(execution, intent.lanes, commit);
     const storing: Storing = { kind: "storing", intent, sequence: this.#sequence, speculator: declared.speculator };
     execution.phase = storing;
     this.#operations.set(operation, { kind: "store", execution, storing, doubtful: false });
@@ -1009,7 +1047,8 @@ export class LviCore {
     if (result.kind === "exists") {
       const { record } = result;
       // A storage answer may have been lost: then the intent that exists is this one.
-      if (record.state === "done" || record.intent.commitId !== intent.commitId) return this.#taken(execution, record);
+      if (record.state !== "pending" || record.intent.commitId !== intent.commitId)
+        return this.#taken(execution, record);
     }
     const next: Tell = { kind: "tell", storing, operation };
     // variant: clear-before-valid
@@ -1040,6 +1079,11 @@ export class LviCore {
       for (const caller of callers) this.#replyStored(caller, record.done, NO_FACTS);
       return;
     }
+    if (record?.state === "task") {
+      const words = { kind: "refused", code: "idempotency_key_reused", message: REUSED, retryAfterMs: null } as const;
+      for (const caller of callers) this.#reply(caller, words, NO_FACTS);
+      return;
+    }
     this.#note("intent_alarm", execution, {
       detail: "the execution id has a pending intent that this server has not adopted",
     });
@@ -1056,7 +1100,11 @@ export class LviCore {
     const done = this.#finished.get(followup.executionId);
     if (execution === undefined && done !== undefined) {
       if (done.commitId === followup.commitId && done.call !== null) {
-        const hash = hashOfResult(done.call, completionHash(followup.outcome, followup.writes), this.#hasher);
+        const hash = hashOfResult(
+          done.call,
+          completionHash(followup.outcome, followup.writes, followup.effects),
+          this.#hasher,
+        );
         if (hash !== null) this.#compare(done, done.resultHash, hash);
       }
       return answer("completed_before", "followup_late");
@@ -1069,18 +1117,21 @@ export class LviCore {
     // variant: followup-late
     const completion = completes(phase);
     if (completion?.of.kind === "pending") {
-      const hash =
-        "hash" in completion ? completion.hash : completionHash(completion.ended.outcome, completion.ended.writes);
-      const about = { executionId: execution.id, ...execution.invocation };
-      this.#compare(about, hash, completionHash(followup.outcome, followup.writes));
+      const hash = "hash" in completion ? completion.hash : hashOfEnded(completion.ended);
+      const about = execution.invocation;
+      this.#compare(about, hash, hashOfEnded(followup));
       this.#note("followup_late", execution);
       completion.followups.push({ caller, result: "completed_before" });
       return;
     }
     if (phase.kind !== "pending") return answer("not_covered", "followup_not_covered");
     const writable = new Set(intent.units.filter(({ mode }) => mode !== "read").map(({ unit }) => unit));
+    // variant: followup-lanes
+    const isCovered =
+      followup.writes.every(({ unit }) => writable.has(unit)) &&
+      lanesOf(followup.effects).every((lane) => intent.lanes.includes(lane));
     // variant: followup-covered
-    if (!followup.writes.every(({ unit }) => writable.has(unit))) {
+    if (!isCovered) {
       answer("not_covered", "followup_not_covered");
       return this.#replay(execution, "followup_not_covered");
     }
@@ -1159,7 +1210,7 @@ export class LviCore {
     }
     const writes = intent.units.filter(({ mode }) => mode !== "read").map(({ unit }) => unit);
     phase.replay = "running";
-    const set = { reads: new Set(reads), writes: new Set(writes) };
+    const set = { reads: new Set(reads), writes: new Set(writes), lanes: new Set(intent.lanes) };
     this.#run(execution, snapshot, { kind: "declared", set }, phase.kills, true, NO_FOLLOWERS);
   }
 
@@ -1168,8 +1219,8 @@ export class LviCore {
     if (phase.kind !== "pending") {
       // The followup was faster.
       if (result.kind === "completed" && phase.kind === "ended" && phase.hash !== null) {
-        const hash = completionHash(result.outcome, result.writes);
-        this.#compare({ executionId: execution.id, ...execution.invocation }, phase.hash, hash);
+        const hash = hashOfEnded(result);
+        this.#compare(execution.invocation, phase.hash, hash);
       }
       return;
     }
@@ -1225,6 +1276,8 @@ export class LviCore {
     for (const { caller, followup } of early) this.#followup(caller, followup);
     this.#leaveQueue(execution);
     this.#unlock(execution);
+    // It will commit under another id.
+    this.#tasks.ended(execution, this.#instant);
     this.#runNearStorage(execution, "requested", abandoned);
   }
 
@@ -1492,10 +1545,9 @@ export class LviCore {
       case "completed": {
         const ran = { snapshot: withObserved(snapshot, result.reads), result };
         // variant: get-must-not-write
-        if (execution.mustNotWrite && result.writes.length > 0) return this.#refuseWrites(execution, near);
-        // variant: trace-needed
-        if (result.writes.length === 0 && !execution.retained && near.abandoned === null)
-          return this.#answer(execution, near, ran);
+        if (execution.mustNotWrite && result.writes.length + (result.effects ?? []).length > 0)
+          return this.#refuseWrites(execution, near);
+        if (!mustLeaveTrace(execution, result) && near.abandoned === null) return this.#answer(execution, near, ran);
         // variant: near-storage-covered
         return this.#cover(
           execution,
@@ -1517,6 +1569,7 @@ export class LviCore {
         if (near.recording && near.guessing) return this.#captureStrictly(execution, near);
         return this.#fail(execution, near, "execution_failed", result.reason);
       case "crowded-out":
+        if (execution.task !== null) return this.#fail(execution, near, "execution_failed", CROWDED_OUT);
         if (near.abandoned === null) return this.#refuseBusy(execution, CROWDED_OUT);
         // The next one is not crowded out as soon.
         near.abandoned.kills++;
@@ -1631,8 +1684,8 @@ export class LviCore {
 
   // ── Indexes ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #registered(module: ModuleHash, plans: Plans, indexes: readonly string[]): void {
-    this.#modules.register(module, plans, this.#wallMs, indexes);
+  #registered({ module, plans, indexes = [], rules }: Event & { kind: "module-registered" }): void {
+    this.#modules.register(module, plans, this.#wallMs, indexes, rules);
     this.#indexes.tryAgain(indexes);
     this.#nameIndexes();
   }
@@ -1748,6 +1801,76 @@ export class LviCore {
       // Its items may have too many bytes for one execution.
     } else this.#pageItems = Math.max(1, Math.floor(this.#pageItems / 2));
     this.#deadlines.add(this.#nowMs + pauseMs, { kind: "turn" });
+  }
+
+  // ── Tasks ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Asks storage for tasks that memory lacks, and begins those that may begin. */
+  #goOnWithTasks(): void {
+    if (this.#halted || this.#draining) return;
+    if (this.#nowMs >= this.#asksAtMs) {
+      for (const question of this.#tasks.takeQuestions(this.#instant)) {
+        const operation = ++this.#names;
+        this.#taskQuestions.set(operation, question);
+        this.#effects.push({ kind: "read-tasks", operation, question });
+      }
+    }
+    const current = this.#modules.current?.module;
+    if (current !== undefined && this.#indexes.unready(this.#modules.indexesOf(current)) === null) {
+      const plans = this.#modules.plansOf(current);
+      const canRun = (handler: string): boolean => plans?.has(handler) === true;
+      while (this.#tasks.running < this.#options.tasksAtOnce) {
+        const task = this.#tasks.next(canRun, this.#instant);
+        if (task === null) break;
+        this.#attempt(task, current);
+      }
+    }
+    const wakeAtMs = Math.max(this.#nowMs + 1, Math.min(this.#tasks.wakeAtMs(this.#nowMs), this.#questionsAtMs));
+    if (wakeAtMs >= this.#tasksAtMs || wakeAtMs === Infinity) return;
+    this.#tasksAtMs = wakeAtMs;
+    this.#deadlines.add(wakeAtMs, { kind: "tasks" });
+  }
+
+  /** When storage is asked again, after it has failed. */
+  get #questionsAtMs(): number {
+    return this.#asksAtMs > this.#nowMs ? this.#asksAtMs : Infinity;
+  }
+
+  /** Nobody has asked for it, and no budget bounds it. */
+  #attempt(task: Task, module: ModuleHash): void {
+    const execution = attemptOf(task, module, ++this.#tickets, this.#wallMs);
+    this.#executions.set(execution.id, execution);
+    this.#budgets.begin(execution.location, execution.usage, this.#nowMs);
+    this.#capture(execution, this.#nearStorage(execution, "requested", null));
+  }
+
+  #tasksRead(operation: OperationId, answer: TaskAnswer): void {
+    const question = present(this.#taskQuestions.get(operation), `storage answers question ${operation} for tasks`);
+    this.#taskQuestions.delete(operation);
+    const isComing = ({ parent, id }: Task): boolean => this.#executions.has(parent) && parent !== id;
+    this.#tasks.answered(question, answer, isComing, this.#instant);
+  }
+
+  /** The record of a task after this outcome of an attempt. */
+  #settlement({ task }: Execution, outcome: Outcome): { readonly settled?: Task | null } {
+    if (task === null) return {};
+    const attempts = this.#modules.current?.rules[task.handler]?.attempts ?? DEFAULT_TASK_ATTEMPTS;
+    return { settled: settled(task, failureOf(outcome, this.#wallMs), attempts, this.#wallMs) };
+  }
+
+  /** The tasks of a completion are durable. */
+  #tasksChanged(execution: Execution, { tasks = [], settled: next, outcome }: Completion): void {
+    for (const task of tasks) this.#tasks.added(task, this.#instant);
+    const { task } = execution;
+    if (task === null || next === undefined) return;
+    this.#tasks.settled(task.id, next, this.#instant);
+    const name = next === null ? "task_done" : next.state === "dead" ? "task_dead" : "task_failed";
+    const detail = outcome.kind === "result" ? {} : { detail: `${outcome.code}: ${outcome.message}` };
+    this.#note(name, execution, { handler: task.handler, times: task.attempt + 1, ...detail });
+  }
+
+  get #instant(): Instant {
+    return { nowMs: this.#nowMs, wallMs: this.#wallMs };
   }
 
   // ── The end of a run near storage ──────────────────────────────────────────────────────────────────────────────────
@@ -1871,7 +1994,7 @@ export class LviCore {
     }
     // variant: completion-commit-id
     const commit = { id: this.#takeCommitId(), sequence: this.#sequence };
-    const path = of.ran === null || execution.turning !== null ? null : "near-storage";
+    const path = of.ran === null || execution.turning !== null || execution.task !== null ? null : "near-storage";
     this.#completeClear([{ execution, of, commit, ended, path, followups: [] }]);
   }
 
@@ -1892,8 +2015,10 @@ export class LviCore {
 
   /** The writes, and the intent done with its outcome. */
   #completing({ execution, of, commit: { id: commit, sequence }, ended, path, followups }: Ending): CompletingMember {
-    const { outcome, writes: own, logged = NO_LINES } = ended;
-    const hash = completionHash(outcome, own);
+    const { outcome, writes: own, effects = NO_EFFECTS, logged = NO_LINES } = ended;
+    const hash = hashOfEnded(ended);
+    const tasks = tasksOf(effects, execution.invocation, commit);
+    this.#tasks.names(execution, lanesOf(effects), commit);
     const writes = withBlobNames(own, (entry) => (this.#versions.get(entry)?.value ?? null) !== null);
     const call = this.#hasher.hash(bytesOfCall(callOf(execution.invocation)));
     const completion: Completion = {
@@ -1907,13 +2032,15 @@ export class LviCore {
       doneAtMs: this.#wallMs,
       call,
       keeps: outcomeKept(execution, path),
+      tasks,
+      ...this.#settlement(execution, outcome),
     };
     // Under its locks its reads are still what it ran on.
     const written = of.kind === "near-storage" ? (of.ran?.result.writes ?? own) : own;
     // variant: sample-taken
     const sampled =
       path === null ? [] : this.#sampler.sample(execution, path, commit, groundOf(of), { outcome, writes: written });
-    const expects = intentOf(execution) === null ? "new" : "pending";
+    const expects = expectationOf(execution);
     const completing: Completing = {
       kind: "completing",
       of,
@@ -1958,15 +2085,15 @@ export class LviCore {
         "storage names a record of the commit",
       );
       // A storage answer may have been lost: then the completion that exists is this one, and with it all of the commit.
-      if (record?.state !== "done" || record.done.commitId !== found.completing.completion.commitId)
-        return this.#notApplied(members, found.execution, record);
+      if (!isRecordAfter(found.completing, record)) return this.#notApplied(members, found.execution, record);
     }
     for (const { execution, completing } of members) {
       const { sampled, completion, logged, of } = completing;
       this.#effects.push(...sampled);
       this.#tellLogged(execution, logged, of);
       this.#versions.applied(completion.commitId, completion.writes);
-      this.#finished.add(doneIntentOf(completion));
+      if (completion.settled === undefined) this.#finished.add(doneIntentOf(completion));
+      this.#tasksChanged(execution, completion);
     }
     const changed = lastWriters(members);
     const after: readonly Fact[] = [{ kind: "operation", operation }];
@@ -2017,6 +2144,10 @@ export class LviCore {
     this.#versions.ranges.release(execution);
     this.#leaveQueue(execution);
     this.#unlock(execution);
+    this.#tasks.ended(execution, this.#instant);
+    // variant: task-put-back
+    if (execution.task !== null && hash === null)
+      this.#tasks.putBack(execution.task.id, this.#nowMs + RETRY_AFTER_MS, this.#instant);
     if (execution.turning !== null) this.#turnEnded(execution, hash !== null);
     if (this.#indexes.ended(execution)) this.#deadlines.add(this.#nowMs, { kind: "turn" });
   }
@@ -2029,8 +2160,9 @@ export class LviCore {
 
   /** The handler can't be run near storage. */
   #fail(execution: Execution, near: NearStorage | null, code: RefusalCode, message: string): void {
-    if (near === null || near.abandoned === null) return this.#refuse(execution, code, message, null);
-    // An abandoned intent: nobody was told a success, so it may end as a failure, once and for all.
+    const isOwed = near !== null && (near.abandoned !== null || execution.task !== null);
+    if (!isOwed) return this.#refuse(execution, code, message, null);
+    // An abandoned intent: nobody was told a success, so it may end as a failure, once and for all. So may an attempt of a task.
     const told = code === "wrote_on_get" ? code : "execution_failed";
     const outcome: Outcome = { kind: "abort", status: ERROR_KINDS[told].status, code: told, message };
     this.#completeRan(execution, { kind: "near-storage", near, ran: null }, { outcome, writes: [] });
@@ -2266,6 +2398,9 @@ export class LviCore {
         case "turn":
           this.#turnNext();
           break;
+        case "tasks":
+          this.#tasksAtMs = Infinity;
+          break;
         case "retry":
           this.#effects.push(due.effect);
       }
@@ -2302,6 +2437,13 @@ export class LviCore {
   #storageFailed(operation: OperationId, effect: "none" | "unknown", reason: string): void {
     if (this.#naming.failed(operation, this.#nowMs))
       return this.#note("storage_failed", null, { detail: `name read leases: ${reason}` });
+    const question = this.#taskQuestions.get(operation);
+    if (question !== undefined) {
+      this.#taskQuestions.delete(operation);
+      this.#tasks.failed(question);
+      this.#asksAtMs = this.#nowMs + this.#options.retryMs;
+      return this.#note("storage_failed", null, { detail: `read tasks: ${reason}` });
+    }
     const failed = present(
       this.#operations.get(operation),
       `storage failed operation ${operation}, which is under way`,
@@ -2378,6 +2520,8 @@ export class LviCore {
     this.#budgets.begin(intent.location, execution.usage, this.#nowMs);
     if (first !== null) {
       installed.set(intent.commitId, execution);
+      // variant: adopted-lanes
+      this.#tasks.names(execution, intent.lanes, intent.commitId);
       const ahead = new Set([...first].flatMap((id) => installed.get(id) ?? []));
       // variant: adopted-locks
       if (!this.#want(execution, [GATE_SHARED, ...declaredLocks(intent.units)], { behind: ahead }))
@@ -2462,8 +2606,12 @@ export class LviCore {
     // variant: handler-run
     let run: Run = { id, invocation, snapshot, access, kills };
     if (followers.length > 0) run = { ...run, followers: followers.map((member) => this.#runOf(member)) };
-    const executions = [execution.id, ...followers.map((member) => member.execution.id)];
-    this.#effects.push({ kind: "execute", run, location, executions });
+    const all = [execution, ...followers.map((member) => member.execution)];
+    const executions = all.map((each) => each.id);
+    const after = all.flatMap(({ task }): readonly Fact[] =>
+      task === null ? NO_FACTS : [{ kind: "owed", task: task.id, attempt: task.attempt }],
+    );
+    this.#effects.push({ kind: "execute", run, location, executions, after });
   }
 
   #runOf({ execution, near, snapshot }: Member): Follower {
@@ -2626,6 +2774,18 @@ function outcomeKept({ clientMayAsk, callers, turning }: Execution, path: Sample
   return path === "followup" && callers.length === 0 ? "not" : "briefly";
 }
 
+function hashOfEnded({ outcome, writes, effects }: Ended): ContentHash {
+  return completionHash(outcome, writes, effects);
+}
+
+/** The record that the end of the execution is to find. */
+function expectationOf(execution: Execution): Expectation {
+  const { task } = execution;
+  if (task !== null) return { attempt: task.attempt, lane: task.lane };
+  return intentOf(execution) === null ? "new" : "pending";
+}
+
+const NO_EFFECTS: readonly RunEffect[] = [];
 const NO_LINES: readonly LoggedLine[] = [];
 /** Of an execution that nobody has asked for. */
 const NO_RESULT: Outcome = { kind: "result", value: new Uint8Array() };

@@ -3,10 +3,20 @@
  * after a time in which others were asked for. So an application that nobody uses for long keeps its module. A module that
  * an execution under way names is never removed, since it may have to run again.
  */
-import type { HandlerPlan, ModuleHash, SetLeft } from "@radical/protocol";
+import type { HandlerPlan, ModuleHash, SetLeft, TaskRules } from "@radical/protocol";
 import { SetsLeft } from "./sets-left.ts";
 
 export type Plans = ReadonlyMap<string, HandlerPlan>;
+
+/** The rules of tasks, by handler; a handler without has the defaults. */
+export type Rules = Readonly<Record<string, TaskRules>>;
+
+export interface CurrentModule {
+  readonly module: ModuleHash;
+  readonly rules: Rules;
+}
+
+const NO_RULES: Rules = {};
 
 /** By the wall clock, since it is compared with what earlier servers have stored. */
 export interface ModuleUse {
@@ -18,6 +28,8 @@ interface Known {
   readonly plans: Plans;
   /** Indexes that its handlers keep. */
   readonly indexes: readonly string[];
+  /** The rules of its handlers' tasks. */
+  readonly rules: Rules;
   usedAtMs: number;
   /** As storage knows it. */
   storedAtMs: number;
@@ -28,6 +40,8 @@ export class ModuleTable {
   /** Modules whose handlers ran differently twice. */
   readonly #suspects = new Set<ModuleHash>();
   readonly #setsLeft = new SetsLeft();
+  /** The one that tasks run on, and the rules of its handlers' tasks; null: none was registered yet. */
+  #current: CurrentModule | null;
   /** When a location last asked for any of them. */
   #askedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -40,12 +54,15 @@ export class ModuleTable {
     uses: ReadonlyMap<ModuleHash, number>,
     nowMs: number,
     indexes: ReadonlyMap<ModuleHash, readonly string[]> = new Map(),
+    current: CurrentModule | null = null,
   ) {
+    this.#current = current;
     for (const [module, plans] of modules) {
       const storedAtMs = uses.get(module);
       this.#modules.set(module, {
         plans,
         indexes: indexes.get(module) ?? [],
+        rules: current?.module === module ? current.rules : NO_RULES,
         usedAtMs: storedAtMs ?? nowMs,
         storedAtMs: storedAtMs ?? 0,
       });
@@ -97,9 +114,21 @@ export class ModuleTable {
     return this.#setsLeft.list;
   }
 
+  /** The module that was registered last: tasks run on it. */
+  get current(): CurrentModule | null {
+    return this.#current;
+  }
+
   /** It is in storage, used as of then. */
-  register(module: ModuleHash, plans: Plans, nowMs: number, indexes: readonly string[] = []): void {
-    this.#modules.set(module, { plans, indexes, usedAtMs: nowMs, storedAtMs: nowMs });
+  register(
+    module: ModuleHash,
+    plans: Plans,
+    nowMs: number,
+    indexes: readonly string[] = [],
+    rules: Rules = NO_RULES,
+  ): void {
+    this.#current = { module, rules };
+    this.#modules.set(module, { plans, indexes, rules, usedAtMs: nowMs, storedAtMs: nowMs });
   }
 
   use(module: ModuleHash, nowMs: number): void {
@@ -125,6 +154,11 @@ export class ModuleTable {
     return used;
   }
 
+  #lastUsed(): CurrentModule | null {
+    const [last] = [...this.#modules].toSorted(([, a], [, b]) => b.usedAtMs - a.usedAtMs);
+    return last === undefined ? null : { module: last[0], rules: last[1].rules };
+  }
+
   /** Removes those that were not used for so long when a location last asked for any, and are not named. */
   takeUnused(retentionMs: number, named: () => ReadonlySet<ModuleHash>): readonly ModuleUse[] {
     const old = [...this.#modules].filter(([, { usedAtMs }]) => usedAtMs < this.#askedAtMs - retentionMs);
@@ -138,6 +172,7 @@ export class ModuleTable {
       this.#setsLeft.forget(module);
       unused.push({ module, usedAtMs });
     }
+    if (this.#current !== null && !this.#modules.has(this.#current.module)) this.#current = this.#lastUsed();
     return unused;
   }
 }

@@ -1,5 +1,5 @@
 /** A run of a handler: the core asks the executor for it, and hears of its result. The executor decides nothing. */
-import type { Entry, LoggedLine, Outcome, Query, UnitId, Write } from "@radical/protocol";
+import type { Entry, LoggedLine, Outcome, Query, RunEffect, UnitId, Write } from "@radical/protocol";
 import type { RunId } from "./events.ts";
 import type { Invocation } from "./intent.ts";
 
@@ -7,6 +7,8 @@ import type { Invocation } from "./intent.ts";
 export interface AccessSet {
   readonly reads: ReadonlySet<UnitId>;
   readonly writes: ReadonlySet<UnitId>;
+  /** The keys of its tasks. Left out: none. */
+  readonly lanes?: ReadonlySet<string>;
 }
 
 export interface Run {
@@ -62,6 +64,8 @@ export type RunResult =
       readonly reads: readonly UnitId[];
       /** Sorted by unit; empty unless the outcome is a result. */
       readonly writes: readonly Write[];
+      /** Requests for tasks, in order; empty unless the outcome is a result. Left out: none. */
+      readonly effects?: readonly RunEffect[];
       /** The lines that the handler has logged. Left out: none. */
       readonly logged?: readonly LoggedLine[];
     }

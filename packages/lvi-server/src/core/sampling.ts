@@ -111,7 +111,7 @@ export class Sampler {
     ground: Ground,
     ended: Sample["ended"],
   ): SampleEffect {
-    const { module, handler, args, environment } = invocation;
+    const { executionId, module, handler, args, environment } = invocation;
     const entries = sampling.values ? this.#entriesOf(ground) : null;
     if (entries === null && sampling.values) return { sampling, kind: "sample-left-out" };
     // variant: sample-made
@@ -120,7 +120,7 @@ export class Sampler {
       path,
       location,
       // The invocation may be a whole request.
-      invocation: { module, handler, args, environment },
+      invocation: { executionId, module, handler, args, environment },
       commitId: ended === null || ended.writes.length === 0 ? null : commit,
       versions: entries === null ? versionsOf(ground) : new Map(mapped(entries, ({ version }) => version)),
       values: entries === null ? null : new Map(mapped(entries, ({ value }) => value)),

@@ -82,7 +82,7 @@ export function arrivalOf(
       // variant: train-values
       const snapshot = overlaid(member.snapshot, coming);
       // variant: train-trace
-      const leavesTrace = result.writes.length > 0 || member.execution.retained || coming.size > 0;
+      const leavesTrace = coming.size > 0 || mustLeaveTrace(member.execution, result);
       const commit = leavesTrace ? takeCommit() : null;
       done.push({ ...member, snapshot, ran: { snapshot, result }, commit });
       if (commit !== null) for (const { unit, value } of result.writes) coming.set(unit, entryOf(commit.id, value));
@@ -95,6 +95,15 @@ export function arrivalOf(
     isWhole = false;
   }
   return { done, left, again };
+}
+
+/** Whether the end of a run is more than an answer. */
+export function mustLeaveTrace(
+  { retained, task }: Execution,
+  { writes, effects = [] }: RunResult & { readonly kind: "completed" },
+): boolean {
+  // variant: task-trace
+  return retained || task !== null || writes.length > 0 || effects.length > 0;
 }
 
 const NOT_RUN: RunResult = { kind: "not-run" };

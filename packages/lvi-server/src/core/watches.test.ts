@@ -176,6 +176,8 @@ test.each([
         attempt: 1,
         seen: commitId(2, 0),
         mustNotWrite: true,
+        mayEffect: false,
+        lanes: [],
         session: { id: session!, heard: 0, watches },
       } as const;
       tell({ kind: "lvi-request", caller: read + 2, request });

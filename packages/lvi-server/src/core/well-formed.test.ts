@@ -41,6 +41,8 @@ function callerOf(id: string): Caller {
     attempt: 1,
     seen: null,
     mustNotWrite: false,
+    mayEffect: false,
+    lanes: [],
     session: null,
   };
   return { id: ++callers, request, receivedAtMs: 0, deadlineMs: 10_000 };
@@ -56,6 +58,7 @@ function intentOf({ id, invocation, location, retained, mustNotWrite }: Executio
     units: UNITS,
     retained,
     mustNotWrite,
+    lanes: [],
     createdAtMs: 0,
   };
 }
@@ -364,7 +367,7 @@ const BROKEN: readonly Break[] = [
     ({ other, runs, operations }) => {
       runs.splice(0);
       operations.push({ kind: "load", execution: other });
-      const declared = { units: UNITS, speculator: other.callers[0]! };
+      const declared = { units: UNITS, lanes: [], mayEffect: false, speculator: other.callers[0]! };
       other.phase = { kind: "loading", stage: { kind: "validate", declared } };
     },
   ],

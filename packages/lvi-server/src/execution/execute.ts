@@ -104,6 +104,8 @@ function outsideIsUndeclared(run: ReturnType<Host["runHandler"]>): RunResult {
       return run;
     case "undeclared":
       return { kind: "undeclared", reason: `${run.mode} of ${run.unit} is outside the set` };
+    case "undeclared-lane":
+      return { kind: "undeclared", reason: `the lane ${JSON.stringify(run.lane)} is outside the set` };
     case "missing":
       return { kind: "undeclared", reason: `${run.unit} was not captured` };
   }

@@ -1,4 +1,4 @@
-import { commitId, type Entry, entryOf, type ModuleHash, type UnitId, unitId } from "@radical/protocol";
+import { commitId, type Entry, entryOf, type ModuleHash, type UnitId, unitId, NO_EXECUTION } from "@radical/protocol";
 import { expect, test } from "vitest";
 import type { Run } from "../core/run.ts";
 import type { Invocation } from "../core/intent.ts";
@@ -6,6 +6,7 @@ import { SentExecutions } from "./sent-executions.ts";
 
 const environment = { timeMs: 0, seed: new Uint8Array(16), caller: null };
 const invoked = (): Invocation => ({
+  executionId: NO_EXECUTION,
   module: "" as ModuleHash,
   handler: "f",
   args: new Uint8Array(10),

@@ -202,6 +202,7 @@ describe("in a file", () => {
           executionId: pending,
           retained: true,
           mustNotWrite: false,
+          lanes: [],
           units: [{ unit: "users/bob" }],
           environment: { caller: "bob" },
         },
@@ -298,7 +299,8 @@ describe("in a file", () => {
         const keeps = (["not", "briefly", "retained"] as const satisfies readonly OutcomeKept[])[below(3)]!;
         const call = HASHES.hash(secret());
         const resultHash = completionHash(outcome, []);
-        const completion = { ...invocation, outcome, writes: [], resultHash, doneAtMs: createdAtMs, call, keeps };
+        const end = { outcome, writes: [], resultHash, doneAtMs: createdAtMs, call, keeps, tasks: [] };
+        const completion = { ...invocation, ...end };
         expect(await complete(storage, epoch, "pending", completion)).toEqual({ kind: "applied" });
       };
       for (let turn = 0; turn < 150; turn++) {
@@ -317,6 +319,7 @@ describe("in a file", () => {
             units: [{ unit: unitId("sessions", "S3cretWord"), mode: "write", version: null }],
             retained: true,
             mustNotWrite: false,
+            lanes: [],
             createdAtMs: turn,
           };
           pending.push(intent);

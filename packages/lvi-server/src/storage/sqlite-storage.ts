@@ -20,9 +20,10 @@ import {
   type UnitId,
   unitId,
 } from "@radical/protocol";
-import type { StoreResult } from "../core/events.ts";
+import type { Expectation, StoreResult } from "../core/events.ts";
 import { bytesOfCall, type CallHasher, hashOfResult } from "../core/call-hash.ts";
 import type { DoneIntent, Intent, IntentRecord, IntentUnit } from "../core/intent.ts";
+import type { Task, TaskPlace } from "../core/task.ts";
 import type { StoredItem } from "../core/version-table.ts";
 import type { Leadership } from "../core/leadership.ts";
 import { failpoint } from "../failpoints.ts";
@@ -32,14 +33,18 @@ import {
   type Commit,
   type CommitResult,
   type KeyRange,
+  type LaneCursor,
+  type LanePage,
   type Storage,
   StorageError,
   type StoredModule,
   type StoredUnit,
+  type TaskPage,
 } from "./storage.ts";
+import { SqliteTasks, TASKS_SCHEMA } from "./sqlite-tasks.ts";
 
 /** The version of the schema that a file has once this storage has opened it. */
-export const SCHEMA_VERSION = 7;
+export const SCHEMA_VERSION = 8;
 
 /** A scan of more rows takes enough time of one turn of the loop. */
 const ROWS_OF_TURN = 100;
@@ -53,6 +58,7 @@ const ROWS_OF_TURN = 100;
  *   done_intents      what is known of a done execution
  *   brief_outcomes    outcomes that only a location asks for
  *   outcomes          outcomes that a client asks for, as long as the done intent
+ *   tasks             what the primary owes itself (`sqlite-tasks.ts`)
  */
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT;
@@ -79,7 +85,8 @@ CREATE TABLE IF NOT EXISTS pending_intents (
   units          TEXT NOT NULL,
   retained       INTEGER NOT NULL,
   must_not_write INTEGER NOT NULL,
-  created_at_ms  INTEGER NOT NULL
+  created_at_ms  INTEGER NOT NULL,
+  lanes          TEXT
 ) STRICT;
 CREATE TABLE IF NOT EXISTS done_intents (
   execution_id TEXT PRIMARY KEY,
@@ -110,9 +117,10 @@ CREATE TABLE IF NOT EXISTS modules (
   content    BLOB NOT NULL,
   used_at_ms INTEGER,
   registered_at_ms INTEGER,
-  indexes    TEXT
+  indexes    TEXT,
+  put_at_ms  INTEGER
 ) STRICT;
-`;
+${TASKS_SCHEMA}`;
 
 /**
  * What makes of a schema the next one. Schema 4 needs the hashes of calls as well: `#split`. Those that are left out have new tables
@@ -123,6 +131,7 @@ const UPGRADES: Readonly<Record<number, string>> = {
   2: "ALTER TABLE intents ADD COLUMN caller TEXT",
   3: "ALTER TABLE modules ADD COLUMN registered_at_ms INTEGER",
   6: "ALTER TABLE modules ADD COLUMN indexes TEXT",
+  7: "ALTER TABLE modules ADD COLUMN put_at_ms INTEGER",
 };
 
 /** The last schema whose intents stand in one table. */
@@ -151,6 +160,7 @@ interface PendingRow {
   readonly retained: number;
   readonly must_not_write: number;
   readonly created_at_ms: number;
+  readonly lanes: string | null;
 }
 
 interface DoneRow {
@@ -172,12 +182,13 @@ interface ModuleRow {
   readonly used_at_ms: number | null;
   readonly registered_at_ms: number | null;
   readonly indexes: string | null;
+  readonly put_at_ms: number | null;
 }
 
 /** Of schema 4, in which pending and done intents were one table. */
 interface OldRow
   extends
-    Omit<PendingRow, "retained" | "must_not_write">,
+    Omit<PendingRow, "retained" | "must_not_write" | "lanes">,
     Omit<DoneRow, "call_key" | "call_hash" | "brief_outcome" | "result_hash"> {
   readonly state: "pending" | "done";
   readonly writes_hash: ContentHash;
@@ -201,6 +212,10 @@ export class SqliteStorage implements Storage {
   /** Acquired here; null: no leadership yet. */
   #epoch: number | null = null;
   readonly #statements = new Map<string, StatementSync>();
+  readonly #tasks = new SqliteTasks({
+    run: (sql, ...values) => this.#run(sql, ...values),
+    all: (sql, ...values) => this.#all(sql, ...values),
+  });
   #jobs: Job[] = [];
   #notice: string | null = null;
 
@@ -243,6 +258,7 @@ export class SqliteStorage implements Storage {
         for (let from = found; from < SCHEMA_VERSION; from++) this.#database.exec(UPGRADES[from] ?? "");
       }
       this.#database.exec(SCHEMA);
+      this.#addLanes();
       if (found < SCHEMA_VERSION) {
         if (found <= LAST_UNSPLIT) this.#split(hasher);
         this.#set("schema", SCHEMA_VERSION);
@@ -261,6 +277,13 @@ export class SqliteStorage implements Storage {
     if (this.#number("has_old_pages") === 1) this.#dropOldPages();
   }
 
+  /** Up to schema 7 intents name no lanes. Up to schema 4 there is no table of pending intents before this. */
+  #addLanes(): void {
+    const columns = this.#database.prepare("SELECT name FROM pragma_table_info('pending_intents')").all();
+    if (columns.some(({ name }) => name === "lanes")) return;
+    this.#database.exec("ALTER TABLE pending_intents ADD COLUMN lanes TEXT");
+  }
+
   /** A server of an older version that goes on would look for tables that are no longer there. */
   #checkUnused(schema: number): void {
     if (this.isExclusive) return;
@@ -277,7 +300,8 @@ export class SqliteStorage implements Storage {
     for (const row of this.#database.prepare("SELECT * FROM intents").iterate() as Iterable<unknown>) {
       const old = row as OldRow;
       // Whether the client chose the id was not kept: then it may have. No request said that it must not write.
-      if (old.state === "pending") this.#insertPending(intentOf({ ...old, retained: 1, must_not_write: 0 }));
+      if (old.state === "pending")
+        this.#insertPending(intentOf({ ...old, retained: 1, must_not_write: 0, lanes: null }));
       else {
         const call = hasher?.hash(bytesOfCall(old)) ?? null;
         this.#insertDone({
@@ -426,7 +450,7 @@ export class SqliteStorage implements Storage {
     return this.#enqueue((): StoreResult => {
       if (this.#number("epoch") !== epoch) return { kind: "fenced" };
       const { executionId } = intent;
-      if (this.#isDone(executionId) || !this.#insertPending(intent))
+      if (this.#isDone(executionId) || this.#tasks.find(executionId) !== null || !this.#insertPending(intent))
         return { kind: "exists", record: this.#record(executionId)! };
       return { kind: "stored" };
     });
@@ -436,11 +460,16 @@ export class SqliteStorage implements Storage {
     return this.#enqueue((): CommitResult => {
       if (this.#number("epoch") !== epoch) return { kind: "fenced" };
       for (const { id, expects } of records) {
-        const isAsExpected = this.#isPending(id) ? expects === "pending" : expects === "new" && !this.#isDone(id);
-        if (!isAsExpected) return { kind: "exists", id, record: this.#record(id) };
+        if (!this.#isAsExpected(id, expects)) return { kind: "exists", id, record: this.#record(id) };
       }
       for (const { id, expects, becomes } of records) {
         if (expects === "pending") this.#run("DELETE FROM pending_intents WHERE execution_id = ?", id);
+        if (becomes?.state === "task") {
+          if (expects === "new") this.#tasks.insert(becomes.task);
+          else this.#tasks.update(becomes.task);
+          continue;
+        }
+        if (typeof expects === "object") this.#tasks.remove(id);
         if (becomes?.state === "pending") this.#insertPending(becomes.intent);
         else if (becomes?.state === "done") this.#insertDone(becomes.done);
       }
@@ -462,6 +491,28 @@ export class SqliteStorage implements Storage {
       }
       return { kind: "applied" };
     });
+  }
+
+  #isAsExpected(id: ExecutionId, expects: Expectation): boolean {
+    if (typeof expects === "object") return this.#tasks.find(id)?.attempt === expects.attempt;
+    if (this.#isPending(id)) return expects === "pending";
+    return expects === "new" && !this.#isDone(id) && this.#tasks.find(id) === null;
+  }
+
+  dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage> {
+    return this.#enqueue(() => this.#tasks.due(after, limit));
+  }
+
+  laneTasks(lane: string, limit: number): Promise<readonly Task[]> {
+    return this.#enqueue(() => this.#tasks.inLane(lane, limit));
+  }
+
+  laneHeads(after: LaneCursor | null, limit: number): Promise<LanePage> {
+    return this.#enqueue(() => this.#tasks.laneHeads(after, limit));
+  }
+
+  countTasks(): Promise<number> {
+    return this.#enqueue(() => this.#tasks.count());
   }
 
   async collect({ doneBeforeMs, toldBeforeMs, limit }: CollectionDue): Promise<Collected> {
@@ -495,16 +546,18 @@ export class SqliteStorage implements Storage {
   }
 
   storeModule(module: StoredModule, content: Uint8Array): Promise<void> {
-    const { hash, plans, usedAtMs, registeredAtMs, indexes = [] } = module;
+    const { hash, plans, usedAtMs, registeredAtMs, indexes = [], putAtMs = null } = module;
     return this.#enqueue(() => {
       this.#run(
-        `INSERT INTO modules VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET used_at_ms = excluded.used_at_ms`,
+        `INSERT INTO modules VALUES (?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET used_at_ms = excluded.used_at_ms, put_at_ms = excluded.put_at_ms`,
         hash,
         JSON.stringify(Object.fromEntries(plans)),
         content,
         usedAtMs,
         registeredAtMs,
         indexes.length === 0 ? null : JSON.stringify(indexes),
+        putAtMs,
       );
     });
   }
@@ -524,13 +577,14 @@ export class SqliteStorage implements Storage {
 
   modules(): Promise<readonly StoredModule[]> {
     return this.#enqueue(() =>
-      this.#all<ModuleRow>("SELECT hash, plans, used_at_ms, registered_at_ms, indexes FROM modules").map(
-        ({ hash, plans, used_at_ms: usedAtMs, registered_at_ms: registeredAtMs, indexes }) => ({
+      this.#all<ModuleRow>("SELECT hash, plans, used_at_ms, registered_at_ms, indexes, put_at_ms FROM modules").map(
+        ({ hash, plans, used_at_ms: usedAtMs, registered_at_ms: registeredAtMs, indexes, put_at_ms: putAtMs }) => ({
           hash,
           plans: new Map(Object.entries(JSON.parse(plans) as Record<string, HandlerPlan>)),
           ...(indexes === null ? {} : { indexes: JSON.parse(indexes) as readonly string[] }),
           usedAtMs,
           registeredAtMs,
+          ...(putAtMs === null ? {} : { putAtMs }),
         }),
       ),
     );
@@ -615,7 +669,9 @@ export class SqliteStorage implements Storage {
        WHERE execution_id = ?`,
       id,
     );
-    return done === undefined ? null : { state: "done", done: doneOf(done) };
+    if (done !== undefined) return { state: "done", done: doneOf(done) };
+    const task = this.#tasks.find(id);
+    return task === null ? null : { state: "task", task };
   }
 
   #isPending(id: ExecutionId): boolean {
@@ -628,12 +684,12 @@ export class SqliteStorage implements Storage {
 
   /** False: there is one under its execution id. */
   #insertPending(intent: Intent): boolean {
-    const { executionId, commitId, module, handler, args, environment, location, units } = intent;
+    const { executionId, commitId, module, handler, args, environment, location, units, lanes } = intent;
     const { retained, mustNotWrite, createdAtMs } = intent;
     const inserted = this.#run(
       `INSERT INTO pending_intents (execution_id, commit_id, module, handler, args, time_ms, seed, caller, location, units,
-                                    retained, must_not_write, created_at_ms)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+                                    retained, must_not_write, created_at_ms, lanes)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
       executionId,
       commitId,
       module,
@@ -647,6 +703,7 @@ export class SqliteStorage implements Storage {
       retained ? 1 : 0,
       mustNotWrite ? 1 : 0,
       createdAtMs,
+      lanes.length === 0 ? null : JSON.stringify(lanes),
     );
     return inserted === 1;
   }
@@ -727,6 +784,7 @@ function intentOf(row: PendingRow): Intent {
     environment: { timeMs: row.time_ms, seed: row.seed, caller: row.caller },
     location: row.location,
     units: JSON.parse(row.units) as IntentUnit[],
+    lanes: row.lanes === null ? [] : (JSON.parse(row.lanes) as string[]),
     retained: row.retained === 1,
     mustNotWrite: row.must_not_write === 1,
     createdAtMs: row.created_at_ms,

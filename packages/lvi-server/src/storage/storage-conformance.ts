@@ -35,6 +35,7 @@ import {
   type Storage,
   StorageError,
 } from "./storage.ts";
+import { describeTasks } from "./task-conformance.ts";
 
 /** The part of a test runner that the suite needs. */
 export interface Runner {
@@ -133,6 +134,7 @@ function intentOf(number: number, epoch = 1): Intent {
     ],
     retained: number % 3 === 0,
     mustNotWrite: number % 2 === 0,
+    lanes: [],
     createdAtMs: 1_000 + number,
   };
 }
@@ -143,10 +145,10 @@ function completionOf(
   doneAtMs = 2_000,
   keeps: OutcomeKept = "retained",
 ): Completion {
-  const { units: _, createdAtMs: __, retained: ___, mustNotWrite: ____, ...invocation } = intent;
+  const { units: _, createdAtMs: __, retained: ___, mustNotWrite: ____, lanes: _____, ...invocation } = intent;
   const call = { key: "key", hash: intent.executionId.repeat(2) };
   const resultHash = completionHash(OUTCOME, writes);
-  return { ...invocation, outcome: OUTCOME, writes, resultHash, doneAtMs, call, keeps };
+  return { ...invocation, outcome: OUTCOME, writes, resultHash, doneAtMs, call, keeps, tasks: [] };
 }
 
 /** What was done before times, at most ten of each. */
@@ -1012,6 +1014,13 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     expect((await storage.scan(after, 10)).map(({ unit }) => unit)).toEqual([second]);
     await complete(storage, epoch, "new", completionOf(intentOf(2), [{ unit: state, value: null }]));
     expect(await unitsIn(INDEX_STATES)).toEqual([]);
+  });
+
+  describeTasks({
+    test,
+    expect,
+    takeOver,
+    completionOf: (number, writes) => completionOf(intentOf(number), writes),
   });
 
   test("everything is still there after closing and opening", async (storage, reopen) => {

@@ -11,9 +11,10 @@
  * not there, unless `recover` has seen it. Its sender must not act on the answer, which it knows from its leadership.
  */
 import type { CommitId, ExecutionId, HandlerPlan, Key, ModuleHash, UnitId, Write } from "@radical/protocol";
-import type { ExpectedCompletion, StoreResult } from "../core/events.ts";
-import { doneIntentOf, type Intent, type IntentRecord } from "../core/intent.ts";
+import type { Expectation, ExpectedCompletion, StoreResult } from "../core/events.ts";
+import { type Completion, doneIntentOf, type Intent, type IntentRecord } from "../core/intent.ts";
 import type { Leadership } from "../core/leadership.ts";
+import type { Task, TaskPlace } from "../core/task.ts";
 import type { StoredItem } from "../core/version-table.ts";
 
 export interface Storage {
@@ -60,6 +61,14 @@ export interface Storage {
    * transaction of the storage is decided in one and applied in parts; after a crash `recover` completes it.
    */
   commit(epoch: number, commit: Commit): Promise<CommitResult>;
+  /** Open tasks that are in no lane, dead ones left out, in the order of {@link TaskPlace}; of those after a place. */
+  dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage>;
+  /** The first tasks of a lane, dead ones among them. */
+  laneTasks(lane: string, limit: number): Promise<readonly Task[]>;
+  /** The first task of each lane, dead or not, in any order of lanes. */
+  laneHeads(after: LaneCursor | null, limit: number): Promise<LanePage>;
+  /** All tasks, in any order. */
+  countTasks(): Promise<number>;
   /**
    * Deletes intents that were done before one time, unless the storage expires them itself. Deletes outcomes that were kept
    * briefly, of executions done before another. Deleted data is then in none of the storage's files.
@@ -75,6 +84,21 @@ export interface Storage {
   modules(): Promise<readonly StoredModule[]>;
   moduleContent(hash: ModuleHash): Promise<Uint8Array | null>;
   close(): Promise<void>;
+}
+
+/** Tasks in their order. `isLast`: there are no others behind them. */
+export interface TaskPage {
+  readonly tasks: readonly Task[];
+  readonly isLast: boolean;
+}
+
+/** How far a walk over the lanes has come: a name that only the storage understands. */
+export type LaneCursor = string;
+
+export interface LanePage {
+  readonly heads: readonly Task[];
+  /** Null: these were the last ones. */
+  readonly next: LaneCursor | null;
 }
 
 /** Some of the keys of one table of the application. */
@@ -102,8 +126,8 @@ export interface Commit {
 
 export interface RecordChange {
   readonly id: ExecutionId;
-  /** `new`: there is no record. */
-  readonly expects: "pending" | "new";
+  /** Whether a new task is new, its parent's record says, which the same commit names before. */
+  readonly expects: Expectation;
   /** Null: it is removed. */
   readonly becomes: IntentRecord | null;
 }
@@ -124,14 +148,27 @@ export function commitOf(completions: readonly ExpectedCompletion[]): Commit {
   const records = completions.map(({ expects, completion }): RecordChange => ({
     id: completion.executionId,
     expects,
-    becomes: { state: "done", done: doneIntentOf(completion) },
+    becomes: recordAfter(completion),
   }));
+  // variant: task-inserted
+  for (const { completion } of completions) for (const task of completion.tasks ?? []) records.push(insertionOf(task));
   const all = completions.flatMap(({ completion: { writes, commitId } }) =>
     writes.map(({ unit, value }): ItemWrite => ({ unit, value, commitId })),
   );
   if (completions.length === 1) return { records, items: all };
   // variant: train-folded
   return { records, items: [...new Map(all.map((write) => [write.unit, write])).values()] };
+}
+
+/** A task leaves no record: nobody asks for its outcome. */
+function recordAfter(completion: Completion): IntentRecord | null {
+  const { settled } = completion;
+  if (settled === undefined) return { state: "done", done: doneIntentOf(completion) };
+  return settled === null ? null : { state: "task", task: settled };
+}
+
+function insertionOf(task: Task): RecordChange {
+  return { id: task.id, expects: "new", becomes: { state: "task", task } };
 }
 
 export interface CollectionDue {
@@ -155,6 +192,8 @@ export interface StoredModule {
   readonly indexes?: readonly string[];
   /** When it was last used, by the wall clock; null: not known. */
   readonly usedAtMs: number | null;
+  /** When it was last registered. Tasks run on the module that was registered last. Left out: not known. */
+  readonly putAtMs?: number;
   /** When it was first registered since it was last removed; likewise. */
   readonly registeredAtMs: number | null;
 }

@@ -4,6 +4,7 @@ import { MAX_RESULT_BYTES, MAX_VALUE_BYTES, MAX_WRITTEN_BYTES } from "../host-fu
 import { byUnit, type CommitId, type ExecutionId } from "../ids.ts";
 import { MalformedError, TooLargeError } from "../malformed-error.ts";
 import { type Outcome, readOutcome, writeOutcome } from "../outcome.ts";
+import { bytesOfEffects, readEffects, type RunEffect, writeEffects } from "../tasks.ts";
 import type { Write } from "../version.ts";
 import { FOLLOWUP, FOLLOWUP_REPLY } from "../wire-version.ts";
 import {
@@ -24,6 +25,8 @@ export interface Followup {
   readonly outcome: Outcome;
   /** Sorted by unit; empty if the outcome is an abort or a trap. */
   readonly writes: readonly Write[];
+  /** In the order in which the run asked for them; empty if the outcome is an abort or a trap. */
+  readonly effects: readonly RunEffect[];
 }
 
 export const FOLLOWUP_RESULTS = [
@@ -44,6 +47,7 @@ export function encodeFollowup(followup: Followup): Uint8Array {
   writer.text(followup.executionId).text(followup.commitId);
   writeOutcome(writer, followup.outcome);
   writeWrites(writer, followup.writes);
+  writeEffects(writer, followup.effects);
   return writer.finish();
 }
 
@@ -55,15 +59,17 @@ export function decodeFollowup(bytes: Uint8Array): Followup {
   const commitId = readCommitId(reader);
   const outcome = readOutcome(reader);
   const writes = readWrites(reader);
-  if (outcome.kind !== "result" && writes.length > 0) throw new MalformedError("writes of a failed execution");
+  const effects = length > FOLLOWUP.floor ? readEffects(reader) : [];
+  if (outcome.kind !== "result" && writes.length + effects.length > 0)
+    throw new MalformedError("writes or effects of a failed execution");
   if (outcome.kind === "result" && outcome.value.length > MAX_RESULT_BYTES)
     throw new TooLargeError(`the result is larger than ${MAX_RESULT_BYTES} bytes`);
   if (writes.some(({ value }) => value !== null && value.length > MAX_VALUE_BYTES))
     throw new TooLargeError(`a value is larger than ${MAX_VALUE_BYTES} bytes`);
-  if (writes.reduce((sum, { value }) => sum + (value?.length ?? 0), 0) > MAX_WRITTEN_BYTES)
-    throw new TooLargeError(`the values are larger than ${MAX_WRITTEN_BYTES} bytes together`);
-  closeMessage(reader, length - FOLLOWUP.sent);
-  return { executionId, commitId, outcome, writes: sorted(writes) };
+  if (writes.reduce((sum, { value }) => sum + (value?.length ?? 0), bytesOfEffects(effects)) > MAX_WRITTEN_BYTES)
+    throw new TooLargeError(`values and arguments of tasks are larger than ${MAX_WRITTEN_BYTES} bytes together`);
+  closeMessage(reader, Math.max(0, length - FOLLOWUP.sent));
+  return { executionId, commitId, outcome, writes: sorted(writes), effects };
 }
 
 /** Senders of earlier releases order units by UTF-16. The order counts where the writes of two runs are compared. */

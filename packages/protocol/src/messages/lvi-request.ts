@@ -6,6 +6,7 @@ import { CborReader, CborWriter } from "../cbor.ts";
 import { type Environment, SEED_BYTES, isCaller } from "../environment.ts";
 import { byUnit, type CommitId, type ExecutionId, type ModuleHash, type SessionId, type UnitId } from "../ids.ts";
 import { MalformedError, TooLargeError } from "../malformed-error.ts";
+import { MAX_EFFECTS, readTaskKey } from "../tasks.ts";
 import { Recent } from "../recent.ts";
 import { isSpan } from "../span.ts";
 import type { Version } from "../version.ts";
@@ -63,8 +64,15 @@ export interface LviRequest {
    * location has not heard of the server yet.
    */
   readonly seen: CommitId | null;
-  /** It came as a GET: a run that writes ends without effect, as `wrote_on_get`. */
+  /** It came as a GET: a run that writes or asks for a task ends without effect, as `wrote_on_get`. */
   readonly mustNotWrite: boolean;
+  /** The handler may ask for tasks: the execution goes the way of those that write, even if it writes nothing. */
+  readonly mayEffect: boolean;
+  /**
+   * The keys of the tasks that its set names, in order, each once. Nothing is locked for them. Its followup names no other.
+   * Empty without a set.
+   */
+  readonly lanes: readonly string[];
   /** The session of the isolate that sends; null: it has none. */
   readonly session: SenderSession | null;
 }
@@ -103,8 +111,7 @@ export function encodeLviRequest(request: LviRequest): Uint8Array {
     }
   });
   writer.boolean(request.retained).integer(request.deadlineMs);
-  // The kind of effects on external services the handler has: none yet.
-  writer.integer(0);
+  writer.integer(request.mayEffect ? 1 : 0);
   writer.integer(request.attempt);
   writeNullable(writer, request.seen, (id) => writer.text(id));
   writeNullable(writer, request.environment.caller, (caller) => writer.text(caller));
@@ -112,6 +119,8 @@ export function encodeLviRequest(request: LviRequest): Uint8Array {
     writer.array(SESSION_FIELDS).text(id).integer(heard).boolean(watches);
   });
   writer.boolean(request.mustNotWrite);
+  writer.array(request.lanes.length);
+  for (const lane of request.lanes) writer.text(lane);
   return writer.finish();
 }
 
@@ -135,12 +144,13 @@ export function decodeLviRequest(bytes: Uint8Array): LviRequest {
   if (units !== null && !areDistinct(units)) throw new MalformedError("unit listed twice");
   const retained = reader.boolean();
   const deadlineMs = reader.integerIn(0, MAX_DEADLINE_MS);
-  reader.integerIn(0, 0);
+  const mayEffect = reader.integerIn(0, 1) === 1;
   const attempt = length > REQUIRED_FIELDS ? reader.integerIn(1, Number.MAX_SAFE_INTEGER) : 1;
   const seen = length > REQUIRED_FIELDS + 1 ? readNullable(reader, () => readCommitId(reader)) : null;
   const caller = length > REQUIRED_FIELDS + 2 ? readNullable(reader, () => readCaller(reader)) : null;
   const session = length > REQUIRED_FIELDS + 3 ? readNullable(reader, () => readSenderSession(reader)) : null;
   const mustNotWrite = length > REQUIRED_FIELDS + 4 ? reader.boolean() : false;
+  const lanes = length > REQUIRED_FIELDS + 5 ? readLanes(reader) : [];
   closeMessage(reader, Math.max(0, length - FIELDS));
   const environment = { timeMs, seed, caller };
   return {
@@ -156,6 +166,8 @@ export function decodeLviRequest(bytes: Uint8Array): LviRequest {
     attempt,
     seen,
     mustNotWrite,
+    mayEffect,
+    lanes,
     session,
   };
 }
@@ -164,6 +176,18 @@ function areDistinct(units: readonly AccessedUnit[]): boolean {
   // In the order in which they are sent; earlier releases order by UTF-16.
   if (units.every((accessed, index) => index === 0 || byUnit(units[index - 1]!, accessed) < 0)) return true;
   return new Set(units.map(({ unit }) => unit)).size === units.length;
+}
+
+function readLanes(reader: CborReader): readonly string[] {
+  const count = reader.array();
+  if (count > MAX_EFFECTS) throw new TooLargeError(`${count} lanes of one execution; at most ${MAX_EFFECTS}`);
+  const lanes: string[] = [];
+  for (let left = count; left > 0; left--) {
+    const lane = readTaskKey(reader);
+    if (lanes.length > 0 && lane <= lanes.at(-1)!) throw new MalformedError("lanes are not in order");
+    lanes.push(lane);
+  }
+  return lanes;
 }
 
 function readCaller(reader: CborReader): string {

@@ -17,7 +17,18 @@ import {
 } from "../module-content.ts";
 import { decodeOutcome, encodeOutcome } from "../outcome.ts";
 import { spanId } from "../span.ts";
-import { BASE64, followup, module, outcomes, replies, request, session } from "../testing/messages.ts";
+import {
+  BASE64,
+  effects,
+  followup,
+  module,
+  outcomes,
+  replies,
+  request,
+  session,
+  taskRules,
+} from "../testing/messages.ts";
+import { type TaskRules, writeTaskRules } from "../task-rules.ts";
 import { countEntry, directoryEntry, entryOf, type Version } from "../version.ts";
 import {
   decodeFollowup,
@@ -51,6 +62,12 @@ const FIRST_REPLIES: readonly string[] = [
   "8501026e756e6b6e6f776e5f6d6f64756c656e756e6b6e6f776e206d6f64756c65f6",
 ];
 
+/** The request and the followup, as they were sent before there were tasks. */
+const REQUEST_WITHOUT_LANES =
+  "91017820303030313032303330343035303630373038303930613062306330643065306678406162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616261626162616266666f6c6c6f7741a01b0000018bcfe5687b5009090909090909090909090909090909624a5084836975736572732f616e6e02827530303030303030312d3030303030303030303030327063666461323330363032313336663935836975736572732f626f6200827530303030303030312d303030303030303030303031f6836975736572732f65766500f6826f666f6c6c6f77732f616e6e2f626f6201f519271000027530303030303030332d303030303030303030303463687573657220616e6ef6f4";
+const FOLLOWUP_WITHOUT_EFFECTS =
+  "8501782030303031303230333034303530363037303830393061306230633064306530667530303030303030332d3030303030303030303034648200446361626382826f666f6c6c6f77732f616e6e2f626f624463616263826975736572732f626f62f6";
+
 const bytesOf = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "hex"));
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
@@ -69,8 +86,10 @@ test("golden bytes of version 1", () => {
     requestThatMustNotWrite: hex(encodeLviRequest({ ...request, mustNotWrite: true })),
     requestWithSession: hex(encodeLviRequest({ ...request, session })),
     requestWithoutSet: hex(encodeLviRequest({ ...request, units: null })),
+    requestWithLanes: hex(encodeLviRequest({ ...request, mayEffect: true, lanes: ["a", "order/é"] })),
     replies: replies.map((reply) => hex(encodeLviReply(reply))),
     followup: hex(encodeFollowup(followup)),
+    followupWithEffects: hex(encodeFollowup({ ...followup, effects })),
     outcomes: outcomes.map((outcome) => hex(encodeOutcome(outcome))),
   }).toMatchSnapshot();
 });
@@ -91,6 +110,11 @@ test("a request of a sender that knew no callers has none", () => {
 test("a request of a sender that knew none that must not write may write", () => {
   expect(decodeLviRequest(bytesOf(REQUEST_THAT_MAY_WRITE))).toEqual(request);
   expect(decodeLviRequest(bytesOf(REQUEST_WITHOUT_SET_THAT_MAY_WRITE))).toEqual({ ...request, units: null });
+});
+
+test("messages of senders that knew no tasks have none", () => {
+  expect(decodeLviRequest(bytesOf(REQUEST_WITHOUT_LANES))).toEqual(request);
+  expect(decodeFollowup(bytesOf(FOLLOWUP_WITHOUT_EFFECTS))).toEqual(followup);
 });
 
 test("units in the order of UTF-16, as earlier releases send them, are taken; writes are put in order", () => {
@@ -159,10 +183,11 @@ describe("spans", () => {
 describe("the session of a request", () => {
   const sent = encodeLviRequest(request);
   const withSession = (encoded: CborWriter): Uint8Array =>
-    Uint8Array.of(...sent.slice(0, -2), ...encoded.finish(), sent.at(-1) ?? 0);
+    Uint8Array.of(...sent.slice(0, -3), ...encoded.finish(), ...sent.slice(-2));
 
   test("is null in the requests of earlier releases, which had that field reserved", () => {
-    expect(sent.slice(-2)).toEqual(Uint8Array.of(0xf6, 0xf4));
+    // In front of "must not write" and the lanes.
+    expect(sent.slice(-3)).toEqual(Uint8Array.of(0xf6, 0xf4, 0x80));
     expect(decodeLviRequest(sent).session).toBeNull();
   });
 
@@ -232,10 +257,12 @@ test("golden bytes of a module of ABI version 8: the names of its indexes, betwe
   );
   expect(hex(encodeModuleContent({ ...module, abi: 8, indexes }))).toBe(bytes);
   expect(decodeModuleContent(bytesOf(bytes))).toEqual({ ...module, abi: 8, indexes });
-  expect(leastAbi(["scan"], indexes)).toBe(8);
-  expect(leastAbi(["scan"], [])).toBe(7);
-  expect(leastAbi(["scrypt"], indexes)).toBe(9);
-  expect(leastAbi(["get"], [], true)).toBe(10);
+  expect(leastAbi(["scan"], { indexes: true })).toBe(8);
+  expect(leastAbi(["scan"])).toBe(7);
+  expect(leastAbi(["scrypt"], { indexes: true })).toBe(9);
+  expect(leastAbi(["get"], { blobs: true })).toBe(10);
+  expect(leastAbi(["get"], { tasks: true })).toBe(11);
+  expect(leastAbi(["cancel"])).toBe(11);
 });
 
 test.each([
@@ -257,6 +284,35 @@ test("a module of an ABI version before 8 has no section of indexes", () => {
   expect(() => decodeModuleContent(bytes)).toThrow(UnknownSectionError);
 });
 
+test("golden bytes of a module of ABI version 11: the rules of tasks, behind the other sections", () => {
+  const content = { ...module, abi: 11, tasks: taskRules };
+  const bytes = hex(encodeModuleContent(content));
+  expect(bytes).toMatchSnapshot();
+  expect(decodeModuleContent(bytesOf(bytes))).toEqual(content);
+});
+
+test.each([
+  ["of no handler", {}],
+  ["of a handler that is not there", { nobody: { attempts: 1 } }],
+  ["that say nothing", { a: {} }],
+  ["with a limit that says nothing", { a: { limit: { running: null, rate: null } } }],
+  ["with no attempt", { a: { attempts: 0 } }],
+])("rules of tasks %s are refused", (_what, tasks: Readonly<Record<string, TaskRules>>) => {
+  const bytes = hex(encodeModuleContent({ ...module, tasks: { a: { attempts: 7 } } }));
+  const one = hex(new CborWriter().text("tasks").finish());
+  const writer = new CborWriter().text("tasks").map(Object.keys(tasks).length);
+  for (const [name, rules] of Object.entries(tasks)) writeTaskRules(writer.text(name), rules);
+  const at = bytes.indexOf(one);
+  const wasm = bytes.indexOf(hex(new CborWriter().bytes(module.wasm).bytes(module.rwWasm).finish()));
+  const wrong = `${bytes.slice(0, at)}${hex(writer.finish())}${bytes.slice(wasm)}`;
+  expect(() => decodeModuleContent(bytesOf(wrong))).toThrow(MalformedError);
+});
+
+test("a module of an ABI version before 11 has no section of tasks", () => {
+  const bytes = encodeModuleContent({ ...module, abi: 10, tasks: taskRules });
+  expect(() => decodeModuleContent(bytes)).toThrow(UnknownSectionError);
+});
+
 test("a module states the least version of the ABI that has its imports", () => {
   expect(
     [["get", "put"], ["log", "get"], ["overflow"], ["scan", "log"], ["sha256"]].map((imports) => leastAbi(imports)),
@@ -270,11 +326,11 @@ test("a module states the least version of the ABI that has its imports", () => 
 
 test.each([
   [2, "build the handlers again"],
-  [11, "upgrade this one, the primary before its locations"],
+  [12, "upgrade this one, the primary before its locations"],
 ])("a module of ABI version %d is refused, with what to do", (abi, hint) => {
   const bytes = encodeModuleContent({ ...module, abi });
   expect(() => decodeModuleContent(bytes)).toThrow(
-    `the module has ABI version ${abi}, and this release of Radical runs 3 to 10`,
+    `the module has ABI version ${abi}, and this release of Radical runs 3 to 11`,
   );
   expect(failureOf(() => decodeModuleContent(bytes))).toMatchObject({ hint: expect.stringContaining(hint) as string });
 });

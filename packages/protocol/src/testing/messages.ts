@@ -6,6 +6,8 @@ import type { LviReply } from "../messages/lvi-reply.ts";
 import type { LviRequest, SenderSession } from "../messages/lvi-request.ts";
 import { DEFAULT_LIMITS, type ModuleContent } from "../module-content.ts";
 import type { Outcome } from "../outcome.ts";
+import type { TaskRules } from "../task-rules.ts";
+import { type RunEffect, taskIdOf } from "../tasks.ts";
 import { entryOf } from "../version.ts";
 import { ABI_VERSION } from "../wire-version.ts";
 
@@ -31,6 +33,8 @@ export const request: LviRequest = {
   attempt: 2,
   seen: commitId(3, 76),
   mustNotWrite: false,
+  mayEffect: false,
+  lanes: [],
   session: null,
 };
 
@@ -118,6 +122,33 @@ export const followup: Followup = {
     { unit: unitId("follows", "ann/bob"), value },
     { unit: unitId("users", "bob"), value: null },
   ],
+  effects: [],
+};
+
+export const effects: readonly RunEffect[] = [
+  { kind: "enqueue", callee: "remind", args: Uint8Array.of(0xa0), delayMs: 604_800_000, key: null },
+  { kind: "enqueue", callee: "Thread.reply", args: Uint8Array.of(0xa1, 0x61, 0x61, 1), delayMs: 0, key: "order/é" },
+  { kind: "cancel", task: taskIdOf(executionId, 1) },
+];
+
+export const taskRules: Readonly<Record<string, TaskRules>> = {
+  a: { attempts: 5 },
+  b: { limit: { running: 10, rate: { count: 100, perMs: 1_000 } } },
+  c: {
+    limit: { running: null, rate: { count: 1, perMs: 60_000 } },
+    schedule: {
+      kind: "cron",
+      fields: "0 3 * * *",
+      zone: "Europe/Berlin",
+      catchUp: 1,
+      overlap: "wait",
+      parameter: "tick",
+    },
+  },
+  d: {
+    limit: { running: 1, rate: null },
+    schedule: { kind: "every", everyMs: 300_000, catchUp: 0, overlap: "skip", parameter: null },
+  },
 };
 
 export const module: ModuleContent = {

@@ -18,6 +18,7 @@ import type {
   Outcome,
   UnitId,
   ListeningQuestion,
+  RunEffect,
   Version,
   Write,
 } from "@radical/protocol";
@@ -53,6 +54,8 @@ export interface CompletedSpeculation {
   readonly kind: "completed";
   readonly outcome: Outcome;
   readonly writes: readonly Write[];
+  /** The tasks that f has asked for. Left out: none. */
+  readonly effects?: readonly RunEffect[] | undefined;
   /** The lines that f has logged. Left out: none. */
   readonly logged?: readonly LoggedLine[] | undefined;
 }
@@ -61,7 +64,7 @@ export interface CompletedSpeculation {
 export type Speculation =
   | CompletedSpeculation
   /** It can't be used: an access outside the declared set, which `undeclared` tells, or the host could not run f. */
-  | { readonly kind: "stopped"; readonly reason: string; readonly undeclared: "read" | "write" | null }
+  | { readonly kind: "stopped"; readonly reason: string; readonly undeclared: "read" | "write" | "lane" | null }
   /** It can't be used: f has used up the fuel of a speculation. */
   | { readonly kind: "exhausted" };
 

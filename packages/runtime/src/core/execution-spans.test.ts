@@ -40,6 +40,7 @@ const INPUT: ExecutionInput = {
   retained: false,
   repeatKey: "",
   mustNotWrite: false,
+  mayEffect: false,
   prefersSpeculative: false,
   speculative: false,
   watches: false,

@@ -40,6 +40,7 @@ const INPUT: ExecutionInput = {
   retained: false,
   repeatKey: "execution-0123456789abcdef0123456789abcdef",
   mustNotWrite: false,
+  mayEffect: false,
   prefersSpeculative: false,
   speculative: false,
   watches: false,
@@ -242,6 +243,7 @@ describe("the common case: everything cached and current", () => {
       commitId: commit(9),
       outcome: result("done"),
       writes: [{ unit: feed, value: bytes("post") }],
+      effects: [],
     });
     expect(only(end, "put").entries).toEqual([{ unit: feed, entry: item(9, "post") }]);
   });

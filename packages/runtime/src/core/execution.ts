@@ -69,6 +69,8 @@ export interface ExecutionInput {
   readonly repeatKey: string;
   /** It came as a GET: whatever the manifest says of the handler, it has no effect. */
   readonly mustNotWrite: boolean;
+  /** The handler may ask for tasks. */
+  readonly mayEffect: boolean;
   /** The client asks to be shown a result before its confirmation. */
   readonly prefersSpeculative: boolean;
   /** The handler has the tag `@speculative`: its developer lets clients see what is not confirmed. */
@@ -357,10 +359,16 @@ export class Execution {
   #ask(found: Found, sight: Sight, atMs: number): readonly Effect[] {
     const { run, isExhausted } = found;
     const { endsAtMs, spans } = sight;
+    if (run !== null && this.#asksUndeclared(run)) {
+      const asked = this.#stopped(UNDECLARED_TASKS);
+      return [asked, ...this.#askNearStorage("undeclared", endsAtMs, atMs)];
+    }
     if (this.#records && (run !== null || isExhausted)) this.#experience.ran(this.#input.handler, isExhausted, atMs);
     const [write] = found.set.writes;
     if (this.#input.mustNotWrite && write !== undefined)
       return this.#stoppedOnGet("its read/write set has a unit that it writes", write);
+    if (this.#input.mustNotWrite && run !== null && hasWritten(run))
+      return this.#stoppedOnGet("its run has asked for a task");
     if (isExhausted) return this.#askNearStorage("long", endsAtMs, atMs);
     const set = this.#withoutUndeclared(found.set);
     const outside = run === null ? null : firstOutside(found.set, set);
@@ -387,14 +395,15 @@ export class Execution {
   }
 
   /**
-   * Whether this execution needs no confirmation of the primary: it only reads, and each unit is leased in the version that was
-   * captured. Its place in the order is this instant. A repeat of an execution under a chosen id must find the answer of the
-   * first, so it always asks.
+   * Whether this execution needs no confirmation of the primary. It only reads and asks for no task, and each unit is
+   * leased in the version that was captured. Its place in the order is this instant. A repeat of an execution under a chosen id
+   * must find the answer of the first, so it always asks.
    */
   #isLeased({ reads, writes }: AccessSet, snapshot: CapturedSnapshot, atMs: number): boolean {
-    const { module, retained, takesLeases } = this.#input;
+    const { module, retained, takesLeases, mayEffect } = this.#input;
     // variant: leased-read-only
-    if (writes.size > 0 || retained || !takesLeases || !this.#experience.speculates(module, atMs)) return false;
+    if (writes.size > 0 || mayEffect || retained || !takesLeases || !this.#experience.speculates(module, atMs))
+      return false;
     return this.#primary.leases.look(reads, snapshot, atMs);
   }
 
@@ -450,7 +459,8 @@ export class Execution {
   }
 
   #send(question: Question, atMs: number): readonly Effect[] {
-    const { executionId, module, handler, args, environment, location, retained, mustNotWrite, watches } = this.#input;
+    const { executionId, module, handler, args, environment, location, retained, watches } = this.#input;
+    const { mustNotWrite, mayEffect } = this.#input;
     const { totalMs, attemptMs } = this.#bounds;
     const server = question.search.next();
     const { leases } = this.#primary;
@@ -470,6 +480,8 @@ export class Execution {
       units: question.kind === "set" ? question.units : null,
       retained,
       mustNotWrite,
+      mayEffect,
+      lanes: question.kind === "set" ? [...(question.set.lanes ?? [])].toSorted() : [],
       deadlineMs: totalMs,
       attempt: ++this.#sendings,
       seen: this.#seen,
@@ -485,12 +497,16 @@ export class Execution {
     if (undeclared.length === 0) return set;
     const declared = (units: ReadonlySet<UnitId>): ReadonlySet<UnitId> =>
       new Set([...units].filter((unit) => !undeclared.includes(tableOf(unit))));
-    return { reads: declared(set.reads), writes: declared(set.writes) };
+    return { ...set, reads: declared(set.reads), writes: declared(set.writes) };
   }
 
   // ── 3. The join of reply and speculation ───────────────────────────────────────────────────────────────────────────
 
-  #onSpeculated(speculation: Speculation, atMs: number): readonly Effect[] {
+  #onSpeculated(ended: Speculation, atMs: number): readonly Effect[] {
+    const speculation: Speculation =
+      ended.kind === "completed" && this.#asksUndeclared(ended)
+        ? { kind: "stopped", reason: UNDECLARED_TASKS, undeclared: "write" }
+        : ended;
     const warnings = speculation.kind === "stopped" ? [this.#stopped(speculation.reason)] : [];
     const phase = this.#phase;
     if (phase.kind === "leased")
@@ -498,8 +514,8 @@ export class Execution {
     // Dropped: the primary's outcome was there first, or the execution was asked near storage.
     if (!("question" in phase) || phase.question.kind !== "set" || phase.question.run.kind !== "running")
       return warnings;
-    const ended = this.#ran(speculation, atMs);
-    if (ended !== null) return [...warnings, ...ended];
+    const forbidden = this.#ran(speculation, atMs);
+    if (forbidden !== null) return [...warnings, ...forbidden];
     this.#phase = { ...phase, question: { ...phase.question, run: speculation } };
     // A run that ends after the confirmation gives the answer itself.
     // variant: shown-unconfirmed
@@ -507,6 +523,11 @@ export class Execution {
     const shown = isOpen ? this.#show(speculation) : [];
     // variant: speculation-done
     return [...warnings, ...shown, ...this.#join(atMs)];
+  }
+
+  /** The primary would not know that the execution goes the way of those that write. */
+  #asksUndeclared({ effects }: CompletedSpeculation): boolean {
+    return !this.#input.mayEffect && effects !== undefined;
   }
 
   /** Only a result: a refusal or a fault waits until it is certain. */
@@ -588,9 +609,9 @@ export class Execution {
         // variant: speculation-exhausted
         return this.#askNearStorage("long", endsAtMs, atMs);
       case "completed": {
-        const { outcome, writes, logged } = run;
-        if (commitId === null && writes.length > 0)
-          return this.#onImpossible("it confirmed writes without an intent", question, atMs);
+        const { outcome, writes, effects = [], logged } = run;
+        if (commitId === null && writes.length + effects.length > 0)
+          return this.#onImpossible("it confirmed writes or tasks without an intent", question, atMs);
         const reason = question.doubt === null ? "valid" : "doubted";
         this.#footprint = { units: set.reads, isWhole: true, session: this.#watcher };
         const answer = this.#answer({ kind: "outcome", outcome, path: "speculative", reason, logged });
@@ -598,7 +619,7 @@ export class Execution {
         if (commitId === null) return [answer, ...put(guesses)];
         // Only now is there a commit id, so nothing speculative was ever in the cache.
         const entries = writes.map(({ unit, value }) => ({ unit, entry: entryOf(commitId, value) }));
-        const followup: Followup = { executionId: this.#input.executionId, commitId, outcome, writes };
+        const followup: Followup = { executionId: this.#input.executionId, commitId, outcome, writes, effects };
         const search = new LeaderSearch(this.#primary.leader);
         return [answer, ...this.#follow(followup, search), ...put([...entries, ...guesses])];
       }
@@ -863,6 +884,7 @@ export class Execution {
 type Of<Kind extends ExecutionEvent["kind"]> = Extract<ExecutionEvent, { kind: Kind }>;
 
 const DEFAULT_RETRY_AFTER_MS = 1_000;
+const UNDECLARED_TASKS = "it asks for tasks, and its manifest says that it asks for none";
 const TOO_LARGE = "the execution's message is larger than the primary takes";
 const TOO_LARGE_HINT = "nothing was written; send smaller arguments, or let the handler read and write fewer items";
 
@@ -999,7 +1021,7 @@ function sentOf(unit: UnitId, { units, snapshot, spans }: SetQuestion): Version 
 function hasWritten(speculation: Speculation): boolean {
   switch (speculation.kind) {
     case "completed":
-      return speculation.writes.length > 0;
+      return speculation.writes.length > 0 || speculation.effects !== undefined;
     case "stopped":
       return speculation.undeclared === "write";
     case "exhausted":

@@ -27,6 +27,7 @@ const INPUT: ExecutionInput = {
   retained: false,
   repeatKey: "execution-0123456789abcdef0123456789abcdef",
   mustNotWrite: false,
+  mayEffect: false,
   prefersSpeculative: false,
   speculative: false,
   watches: false,

@@ -19,7 +19,7 @@ import { argumentsOfQuery } from "./query.ts";
 /** Longest list of handlers in a hint. */
 const MAX_HINT_HANDLERS = 50;
 
-/** The handler that the request names. Throws `not_found`, `unknown_handler`, `invalid_argument` or `method_not_allowed`. */
+/** The handler that the request names; one with the tag `@internal` has no route. Throws `not_found`, `unknown_handler`, `invalid_argument` or `method_not_allowed`. */
 export function route(request: Request, manifest: Manifest): string {
   const { pathname } = new URL(request.url);
   if (!pathname.startsWith(API_PATH)) {
@@ -29,6 +29,8 @@ export function route(request: Request, manifest: Manifest): string {
   if (called === null) throw unreadable(pathname, manifest);
   const name = called.handler;
   const declaration = declarationOf(name, manifest);
+  if (declaration.internal === true && manifest.testHooks?.routesInternal !== true)
+    throw unknownHandler(name, manifest.handlers);
   if (request.method === "POST") return name;
   if (request.method === "GET" && declaration.readOnly) return name;
   throw new MethodNotAllowed(
@@ -66,7 +68,9 @@ export function declarationOf(name: string, { handlers }: Manifest): HandlerMani
 }
 
 function unknownHandler(name: string, handlers: Manifest["handlers"]): RadicalError {
-  const known = Object.keys(handlers).toSorted();
+  const known = Object.keys(handlers)
+    .filter((one) => handlers[one]!.internal !== true)
+    .toSorted();
   const listed = known.slice(0, MAX_HINT_HANDLERS).join(", ") + (known.length > MAX_HINT_HANDLERS ? ", …" : "");
   return new RadicalError(
     "unknown_handler",

@@ -28,6 +28,7 @@ test("requests one after the other take one connection, through a binding too", 
     commitId: "00000001-000000000001",
     outcome: { kind: "result", value: Uint8Array.of(0) },
     writes: [],
+    effects: [],
   } as unknown as Followup;
   for (let request = 0; request < 3; request++)
     expect(await primary.follow(0, followup, 1_000, null)).toEqual({ kind: "reply", reply: "applied" });

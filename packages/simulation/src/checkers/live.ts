@@ -15,6 +15,7 @@ import {
   type Query,
   splitUnit,
   type UnitId,
+  NO_EXECUTION,
 } from "@radical/protocol";
 import type { Operation } from "../history.ts";
 import type { LiveQuery } from "../live-streams.ts";
@@ -95,7 +96,13 @@ function operationOf({ name, query, shown }: Subscription, number: number, after
 /** The outcome of the query on what is in storage. */
 function outcomeNow({ query }: Subscription, { items }: Pick<ModelStorage, "items">): Outcome | null {
   const environment = { timeMs: 0, seed: new Uint8Array(16), caller: query.caller };
-  const call = { module: MODULES[0], handler: query.program, args: query.encodedArgs, environment };
+  const call = {
+    executionId: NO_EXECUTION,
+    module: MODULES[0],
+    handler: query.program,
+    args: query.encodedArgs,
+    environment,
+  };
   const itemOf = (unit: UnitId): Entry => {
     const item = items.get(unit);
     return item === undefined ? entryOf(NO_COMMIT, null) : entryOf(item.commitId, item.value);

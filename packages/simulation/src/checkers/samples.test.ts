@@ -51,6 +51,7 @@ function sample(name: string, program: ProgramName, version: Version, more: Part
     path: "valid",
     location: "location 0",
     invocation: {
+      executionId: idOf(name),
       module: MODULES[0],
       handler: program,
       args: encodeArgs({ operation: name, units: [unit("a")], amount: 0 }),

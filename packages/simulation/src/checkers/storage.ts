@@ -21,6 +21,7 @@ import {
   spanId,
   splitUnit,
   type UnitId,
+  NO_EXECUTION,
 } from "@radical/protocol";
 import type { Scanned } from "@radical/wasm-host";
 import type { Operation } from "../history.ts";
@@ -101,6 +102,7 @@ function checkRuns(
     };
     const snapshot = Object.assign(item, { scan: (query: Query) => answerOf(query, seen, item) });
     const call = {
+      executionId: NO_EXECUTION,
       module: entry?.module ?? MODULES[0],
       handler: program,
       args: encodeArgs({ operation: name, units, amount }),

@@ -9,6 +9,7 @@ import {
   type Limits,
   type ModuleContent,
   type Outcome,
+  NO_EXECUTION,
 } from "@radical/protocol";
 import { beforeAll, describe, expect, test } from "vitest";
 import { compileModule, faultOf, type HandlerModule } from "../module.ts";
@@ -21,7 +22,12 @@ const absent = (): Entry => entryOf(commitId(1, 1), null);
 function run(module: HandlerModule, handler: string, limits: Partial<Limits> = {}): CompletedRun {
   const environment = { timeMs: 0, seed: new Uint8Array(16), caller: null };
   const limited = { ...module, limits: { ...module.limits, ...limits } };
-  const ended = recordHandler(limited, { handler, args: new Uint8Array(), environment }, absent, { guess: false });
+  const ended = recordHandler(
+    limited,
+    { executionId: NO_EXECUTION, handler, args: new Uint8Array(), environment },
+    absent,
+    { guess: false },
+  );
   if (ended.run === null) throw new Error("the handler did not end");
   return ended.run;
 }

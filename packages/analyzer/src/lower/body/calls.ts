@@ -250,6 +250,8 @@ function lowerSdkCall(
     return { kind: "draw", source: "random", site, type: { kind: "number", name: "f64" }, span };
   } else if (name === "uuid") {
     return { kind: "draw", source: "uuid", site: lowering.declarations.drawSite(span), type: STRING, span };
+  } else if (name === "nameLane" && key !== undefined) {
+    return { kind: "lane", key, type: VOID, span };
   } else if (name === "abort") {
     return { kind: "abort", arguments: args, type: VOID, span };
   } else {

@@ -38,6 +38,7 @@ export function isQuiet(expression: Expression): boolean {
     case "scan":
     case "draw":
     case "abort":
+    case "lane":
       return false;
   }
 }

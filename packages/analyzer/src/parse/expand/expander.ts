@@ -41,6 +41,7 @@ import { mistakeText, type FormMistake } from "./mistakes.ts";
 import { expandMembership, mayBeMembership, typeOfMembership } from "./membership.ts";
 import { expandNullableUpdate, mayUpdateNullable, typeOfNullableUpdate } from "./nullable-updates.ts";
 import { expandNullableReceiver, mayHaveNullableReceiver, typeOfNullableReceiver } from "./nullable-receivers.ts";
+import { expandQuote, mayQuote, typeOfQuote } from "./quotes.ts";
 import { expandSearch, maySearch } from "./searches.ts";
 import {
   expandArraySpread,
@@ -208,6 +209,7 @@ export class Expander {
     if (mayFill(node)) return expandFilled(expansion, node);
     if (node instanceof as.CallExpression)
       return (
+        expandQuote(expansion, node) ??
         expandPush(expansion, node) ??
         expandNullableReceiver(expansion, node) ??
         expandLibraryCall(expansion, node) ??
@@ -268,6 +270,8 @@ export class Expander {
     if (mayBeMembership(node)) return typeOfMembership(expansion, node);
     if (mayFill(node)) return typeOfFilled(expansion, node) ?? undefined;
     if (node instanceof as.CallExpression) {
+      const quote = typeOfQuote(expansion, node);
+      if (quote !== undefined) return quote;
       if (isArrayFrom(node) && lengthIn(node) === null) return typeOfArrayFrom(expansion, node);
       if (mayHaveNullableReceiver(node)) {
         const called = typeOfNullableReceiver(expansion, node);
@@ -480,7 +484,9 @@ function mayBeForm(node: as.Expression, context: as.Type): boolean {
     return true;
   if (mayBeTested(node) || mayBeMembership(node)) return true;
   if (node instanceof as.CallExpression)
-    return [mayLoop, isArrayFrom, mayPack, maySearch, mayBeOfLibrary, mayHaveNullableReceiver].some((may) => may(node));
+    return [mayQuote, mayLoop, isArrayFrom, mayPack, maySearch, mayBeOfLibrary, mayHaveNullableReceiver].some((may) =>
+      may(node),
+    );
   if (node.kind === NodeKind.Binary)
     return withoutParentheses((node as as.BinaryExpression).left) instanceof ChainExpression;
   if (node.kind !== NodeKind.UnaryPrefix) return false;

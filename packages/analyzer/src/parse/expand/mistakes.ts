@@ -206,6 +206,31 @@ const MISTAKES = {
     message: "This value may be null, and nothing says whether JSON has null then or leaves the member out.",
     help: "Write the type of the record. `who: string | null` is null in JSON, and `who?: string` is left out: `type Card = { id: string; who?: string }; const card: Card = { id, who };`.",
   },
+  quote_not_call: {
+    code: "quoted_call",
+    message: "A task is a call of a handler, written out as the first argument of `enqueue`.",
+    help: "Write the call with its arguments: `enqueue(remind(order), { delay: 3_600_000 })`. It is made later, and nothing is called now.",
+  },
+  quote_method: {
+    code: "quoted_call",
+    message: "A task calls a handler by its name, and not a method.",
+    help: "Export a handler that calls the method, and write `enqueue(remind(order))`. With `/** @internal */` before it, no client can call it.",
+  },
+  quote_not_handler: {
+    code: "quoted_call",
+    message: "A task calls a handler, and this is not one: no file of handlers exports it.",
+    help: "Export the function from a file in `handlers/`. With `/** @internal */` before it, no client can call it. To call it now, leave out `enqueue`.",
+  },
+  quote_arguments: {
+    code: "quoted_call",
+    message: "This call has another number of arguments than the handler has parameters.",
+    help: "Write one value for each parameter, without `...`. Those at the end that have a default can be left out.",
+  },
+  quote_options: {
+    code: "quoted_call",
+    message: "The options of a task are `delay` and `key`, each written out once.",
+    help: "Write them in braces: `enqueue(remind(order), { delay: 3_600_000, key: order })`. Tags before the handler say how often it is tried: `/** @retry 5 */`.",
+  },
   unknown_form: {
     code: "type_error",
     message: "The type of this expression is not known.",

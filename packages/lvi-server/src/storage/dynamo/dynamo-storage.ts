@@ -22,6 +22,7 @@ import {
 } from "@radical/protocol";
 import type { StoreResult } from "../../core/events.ts";
 import type { Intent, IntentRecord } from "../../core/intent.ts";
+import type { Task, TaskPlace } from "../../core/task.ts";
 import type { StoredItem } from "../../core/version-table.ts";
 import type { Leadership } from "../../core/leadership.ts";
 import { failpoint } from "../../failpoints.ts";
@@ -32,11 +33,14 @@ import {
   type CommitResult,
   type ItemWrite,
   type KeyRange,
+  type LaneCursor,
+  type LanePage,
   type RecordChange,
   type Storage,
   StorageError,
   type StoredModule,
   type StoredUnit,
+  type TaskPage,
 } from "../storage.ts";
 import { nativeAttributes, number, text } from "./attributes.ts";
 import { atOnce, Dynamo, type Met } from "./dynamo.ts";
@@ -72,11 +76,13 @@ import {
   positionOf,
   restOf,
   type Stored,
+  TASK,
   withoutOutcomeOf,
 } from "./records.ts";
 import { DEFAULT_REQUEST_OPTIONS, type RequestOptions, Requests } from "./requests.ts";
 import { type Change, decodeRest, encodeRest } from "./rest.ts";
 import { storedUnit } from "./stored-unit.ts";
+import { DynamoTasks, taskKey, taskOf, taskRecord } from "./tasks.ts";
 import { ensureTables, Layout, LEADERSHIP, OPEN, type Tables, tablesOf } from "./tables.ts";
 
 export interface DynamoOptions {
@@ -111,6 +117,7 @@ export class DynamoStorage implements Storage {
   readonly #overflow: Parts;
   /** What this server's pending intents have in parts. */
   readonly #withParts = new Map<ExecutionId, Beside>();
+  readonly #tasks: DynamoTasks;
   /** Done executions whose outcome is kept briefly, and when they were done. */
   readonly #told = new Map<ExecutionId, number>();
 
@@ -125,6 +132,7 @@ export class DynamoStorage implements Storage {
     this.#retentionMs = retentionMs;
     this.#parts = new Parts(dynamo, tables.parts);
     this.#overflow = new Parts(dynamo, tables.overflow);
+    this.#tasks = new DynamoTasks(dynamo, tables, layout);
   }
 
   /** Makes the tables that are missing. Throws a StorageError that says what is in the way. */
@@ -248,7 +256,7 @@ export class DynamoStorage implements Storage {
     for (const entry of entries) {
       const id = text(entry, "id") as ExecutionId;
       const doneAtMs = doneAtMsOf(entry);
-      if (doneAtMs === null) keys.push(this.#layout.executionKey(id));
+      if (doneAtMs === null) keys.push(keyOf(entry));
       else this.#told.set(id, doneAtMs);
     }
     const found = await this.#dynamo.batchGet(this.#tables.executions, keys);
@@ -343,12 +351,12 @@ export class DynamoStorage implements Storage {
 
   /** What makes this server the owner of a record, on the condition that it is as it was found. */
   #adoption(epoch: number, served: number, record: Item): Adoption {
-    const { status, owner, executionId } = positionOf(record);
+    const { status, owner } = positionOf(record);
     if (status === "done" || owner === epoch) return { kind: "owned", record };
     if (owner > epoch) throw new StorageError("none", OVERTAKEN);
     const asFound = {
       TableName: this.#tables.executions,
-      Key: this.#layout.executionKey(executionId),
+      Key: keyOf(record),
       ConditionExpression: "#status = :status AND #owner = :owner",
       ExpressionAttributeNames: { "#status": "status", "#owner": "owner" },
     };
@@ -397,24 +405,21 @@ export class DynamoStorage implements Storage {
   async commit(epoch: number, { records, items }: Commit): Promise<CommitResult> {
     const becoming = await atOnce(records, (change) => this.#prepare(epoch, change));
     const changes: readonly Change[] = [
-      ...becoming.map((item, index) => this.#recordChange(records[index]!.id, item)),
+      ...becoming.map((item, index) => this.#recordChange(records[index]!, item)),
       ...items.map((write) => this.#itemChange(write)),
     ];
-    const conditions = records.map(({ expects }) => (expects === "new" ? ifNew(epoch) : ifOwn(epoch, PENDING)));
+    const conditions = records.map((change) => conditionOf(epoch, change));
     let actions = changes.map((change, index) => this.#action(change, conditions[index]));
     let decided: Item | null = null;
     if (!fitsTransaction(together(weightOf(actions), FENCE))) {
       const rest = encodeRest(changes.slice(1));
-      decided = decidedRecord(
-        epoch,
-        this.#layout.executionKey(records[0]!.id),
-        becoming[0]!,
-        besideOf(rest),
-        Date.now(),
-      );
+      decided = decidedRecord(epoch, this.#keyOf(records[0]!), becoming[0]!, besideOf(rest), Date.now());
       actions = [
         this.#action({ kind: "put", table: "executions", item: decided }, conditions[0]),
-        ...records.slice(1).map(({ id }, index) => this.#check(id, conditions[index + 1]!)),
+        ...records.slice(1).flatMap((change, index) => {
+          const condition = conditions[index + 1];
+          return condition === undefined ? [] : [this.#check(this.#keyOf(change), condition)];
+        }),
       ];
       if (!fitsTransaction(together(weightOf(actions), FENCE)))
         throw new StorageError(
@@ -430,7 +435,7 @@ export class DynamoStorage implements Storage {
       actions,
       subjects: [...records.map(({ id }) => id), ...items.map(({ unit }) => unit)],
       // What recovery has to find must not arrive after it has looked.
-      needsFence: records.some(({ expects, becomes }) => expects === "new" || becomes?.state === "pending"),
+      needsFence: records.some(({ expects, becomes }) => expects !== "pending" || becomes?.state === "pending"),
     });
     if (failed === "fenced") return { kind: "fenced" };
     if (failed !== null) {
@@ -452,6 +457,7 @@ export class DynamoStorage implements Storage {
       const stored = pendingRecord(this.#layout, epoch, becomes.intent);
       return this.#withBeside(id, stored, this.#parts, null);
     }
+    if (becomes.state === "task") return taskRecord(this.#layout, epoch, becomes.task);
     const expiresAtMs = becomes.done.doneAtMs + this.#retentionMs;
     return this.#withBeside(
       id,
@@ -492,9 +498,11 @@ export class DynamoStorage implements Storage {
       }
       case "partly applied": {
         if ((await this.#finish(epoch, record)) === null) return "fenced";
-        const finished = await this.#dynamo.get(this.#tables.executions, this.#layout.executionKey(executionId));
+        const finished = await this.#dynamo.get(this.#tables.executions, keyOf(record));
         return finished === null ? null : this.#known(epoch, finished);
       }
+      case "task":
+        return { state: "task", task: taskOf(record) };
       case "done": {
         const beside = overflow === null ? null : await this.#overflow.read(executionId, overflow.name, overflow.count);
         const done = doneOf(record, beside);
@@ -531,7 +539,7 @@ export class DynamoStorage implements Storage {
     const ids = changed.map(([id]) => id);
     failpoint("dynamo.decided");
 
-    const decided = this.#check(executionId, ifOwn(epoch, PARTLY_APPLIED));
+    const decided = this.#check(keyOf(record), ifOwn(epoch, PARTLY_APPLIED));
     const actions = changes.map((change) => this.#action(change));
     for (const some of inTransactions(actions, (action) => weightOf([action]), weightOf([decided]))) {
       // oxlint-disable-next-line no-await-in-loop -- they check the same item
@@ -543,7 +551,7 @@ export class DynamoStorage implements Storage {
 
     const last = { TableName: this.#tables.executions, ...ifOwn(epoch, PARTLY_APPLIED) };
     const failed = await (becomes === null
-      ? this.#dynamo.delete({ ...last, Key: this.#layout.executionKey(executionId) })
+      ? this.#dynamo.delete({ ...last, Key: keyOf(record) })
       : this.#dynamo.put({ ...last, Item: becomes }));
     if (isOvertaken(epoch, failed)) return null;
     failpoint("dynamo.done");
@@ -577,9 +585,14 @@ export class DynamoStorage implements Storage {
     return true;
   }
 
-  #recordChange(id: ExecutionId, becomes: Item | null): Change {
+  #keyOf({ id, expects, becomes }: RecordChange): Item {
+    if (becomes?.state === "task") return taskKey(this.#layout, becomes.task);
+    return typeof expects === "object" ? taskKey(this.#layout, { id, ...expects }) : this.#layout.executionKey(id);
+  }
+
+  #recordChange(change: RecordChange, becomes: Item | null): Change {
     return becomes === null
-      ? { kind: "delete", table: "executions", key: this.#layout.executionKey(id) }
+      ? { kind: "delete", table: "executions", key: this.#keyOf(change) }
       : { kind: "put", table: "executions", item: becomes };
   }
 
@@ -603,9 +616,8 @@ export class DynamoStorage implements Storage {
       : { Delete: { TableName, Key: change.key, ...conditional } };
   }
 
-  #check(id: ExecutionId, condition: Condition): TransactWriteItem {
+  #check(Key: Item, condition: Condition): TransactWriteItem {
     const TableName = this.#tables.executions;
-    const Key = this.#layout.executionKey(id);
     return { ConditionCheck: { TableName, Key, ...condition, ReturnValuesOnConditionCheckFailure: "ALL_OLD" } };
   }
 
@@ -630,6 +642,22 @@ export class DynamoStorage implements Storage {
       if (found.push(storedUnit(item)) === limit) break;
     }
     return found;
+  }
+
+  dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage> {
+    return this.#tasks.due(after, limit);
+  }
+
+  laneTasks(lane: string, limit: number): Promise<readonly Task[]> {
+    return this.#tasks.inLane(lane, limit);
+  }
+
+  laneHeads(after: LaneCursor | null, limit: number): Promise<LanePage> {
+    return this.#tasks.laneHeads(after, limit);
+  }
+
+  countTasks(): Promise<number> {
+    return this.#tasks.count();
   }
 
   /** Records expire by themselves, which may take days; outcomes that were kept briefly are taken out of them in time. */
@@ -660,13 +688,13 @@ export class DynamoStorage implements Storage {
   // ── Modules ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async storeModule(module: StoredModule, content: Uint8Array): Promise<void> {
-    const { hash, plans, usedAtMs, registeredAtMs, indexes = [] } = module;
+    const { hash, plans, usedAtMs, registeredAtMs, indexes = [], putAtMs } = module;
     await this.#overflow.put(hash, MODULE_PARTS, content, null);
     const known = registeredAtMs === null ? "" : ", registered_at_ms = if_not_exists(registered_at_ms, :registered)";
     await this.#dynamo.update({
       TableName: this.#tables.meta,
       Key: moduleKey(hash),
-      UpdateExpression: `SET plans = :plans, parts = :parts, #indexes = :indexes${usedAtMs === null ? "" : ", used_at_ms = :used"}${known}`,
+      UpdateExpression: `SET plans = :plans, parts = :parts, #indexes = :indexes${usedAtMs === null ? "" : ", used_at_ms = :used"}${known}${putAtMs === undefined ? "" : ", put_at_ms = :put"}`,
       // The name is reserved.
       ExpressionAttributeNames: { "#indexes": "indexes" },
       ExpressionAttributeValues: {
@@ -674,6 +702,7 @@ export class DynamoStorage implements Storage {
         ":parts": { N: String(countParts(content)) },
         ":indexes": { S: JSON.stringify(indexes) },
         ...(usedAtMs === null ? {} : { ":used": { N: String(usedAtMs) } }),
+        ...(putAtMs === undefined ? {} : { ":put": { N: String(putAtMs) } }),
         ...(registeredAtMs === null ? {} : { ":registered": { N: String(registeredAtMs) } }),
       },
     });
@@ -721,6 +750,7 @@ export class DynamoStorage implements Storage {
       ...indexesIn(item),
       usedAtMs: item["used_at_ms"] === undefined ? null : number(item, "used_at_ms"),
       registeredAtMs: item["registered_at_ms"] === undefined ? null : number(item, "registered_at_ms"),
+      ...(item["put_at_ms"] === undefined ? {} : { putAtMs: number(item, "put_at_ms") }),
     }));
   }
 
@@ -752,6 +782,11 @@ function indexesIn(module: Item): Pick<StoredModule, "indexes"> {
 /** The name of a module's content among the parts of its hash. */
 const MODULE_PARTS = "module";
 
+/** Of a record of an execution, or of its entry in the index. */
+function keyOf(item: Item): Item {
+  return { bucket: item["bucket"]!, id: item["id"]! };
+}
+
 function fenceKey(name: string): Record<"kind" | "name", { S: string }> {
   return { kind: { S: "fence" }, name: { S: name } };
 }
@@ -763,6 +798,17 @@ function moduleKey(hash: ModuleHash): Record<"kind" | "name", { S: string }> {
 function isOrphan(epoch: number, record: Item): boolean {
   const { status, owner } = positionOf(record);
   return status === "pending" && owner < epoch;
+}
+
+/** Undefined: a new task, whose parent has been found as expected. Its id is made of that of its parent. */
+function conditionOf(epoch: number, { expects, becomes }: RecordChange): Condition | undefined {
+  if (expects === "pending") return ifOwn(epoch, PENDING);
+  if (expects === "new") return becomes?.state === "task" ? undefined : ifNew(epoch);
+  return {
+    ConditionExpression: "#status = :task AND attempt = :attempt",
+    ExpressionAttributeNames: { "#status": "status" },
+    ExpressionAttributeValues: { ":task": { S: TASK }, ":attempt": { N: String(expects.attempt) } },
+  };
 }
 
 type Condition = Pick<

@@ -137,6 +137,21 @@ export class Dynamo {
     );
   }
 
+  /** How many items it would give. */
+  async count(input: QueryCommandInput): Promise<number> {
+    let count = 0;
+    let start: Start | null = {};
+    while (start !== null) {
+      const from: Start = start;
+      const command = new QueryCommand({ ...input, Select: "COUNT", ConsistentRead: true, ...from });
+      // oxlint-disable-next-line no-await-in-loop -- a page says where the next one begins
+      const page = await this.#requests.read((abortSignal) => this.#client.send(command, { abortSignal }));
+      count += page.Count ?? 0;
+      start = page.LastEvaluatedKey === undefined ? null : { ExclusiveStartKey: page.LastEvaluatedKey };
+    }
+    return count;
+  }
+
   /** All items of a table, one after the other, in no order; of each the attributes that are named, or all. */
   scan(table: string, attributes: readonly string[] | null): AsyncIterable<Item> {
     const projection = attributes === null ? {} : { ProjectionExpression: attributes.join(", ") };

@@ -1,9 +1,10 @@
 /**
- * The items of the table of executions. A record is in one of three states, its `status`:
+ * The items of the table of executions. A record is in one of four states, its `status`:
  *
  *   pending                    an intent: promised, not applied
  *   partly applied             decided, with more changes than one transaction takes: they are being applied from its parts
  *   done 2026-01-31T12:00:…Z   without its arguments, perhaps with its outcome, until it expires
+ *   task                       a task (`tasks.ts`)
  *
  * `owner` is the epoch of the server that stored or adopted it. What does not fit into one item stands in parts beside
  * it, of which the record has the number.
@@ -31,6 +32,7 @@ import { EXPIRY, type Layout, OPEN } from "./tables.ts";
 export const PENDING = "pending";
 export const PARTLY_APPLIED = "partly applied";
 const DONE = "done ";
+export const TASK = "task";
 
 /** For what a record gets besides when it is completed. */
 const MAX_RECORD_BYTES = MAX_ITEM_BYTES - 20_000;
@@ -52,7 +54,7 @@ export function besideOf(content: Uint8Array): Beside {
 }
 
 export interface Position {
-  readonly status: "pending" | "partly applied" | "done";
+  readonly status: "pending" | "partly applied" | "done" | "task";
   readonly executionId: ExecutionId;
   readonly owner: number;
   /** Of a pending record in the table of parts, of a done one in that of overflow. */
@@ -62,7 +64,7 @@ export interface Position {
 export function positionOf(item: Item): Position {
   const status = text(item, "status");
   return {
-    status: status === PENDING ? "pending" : status === PARTLY_APPLIED ? "partly applied" : "done",
+    status: status === PENDING || status === PARTLY_APPLIED || status === TASK ? status : "done",
     executionId: text(item, "id") as ExecutionId,
     owner: number(item, "owner"),
     overflow: item["overflow"] === undefined ? null : beside(item, "overflow"),
@@ -78,7 +80,7 @@ function besideAttributes(name: string, { name: hash, count }: Beside): Item {
 }
 
 /** All executions are of one shard of the primary. */
-const SHARD = "0";
+export const SHARD = "0";
 /** The states of the index, which sort as the range of a starting server needs them. */
 const BRIEFLY = "briefly";
 
@@ -93,7 +95,7 @@ export const LAST_OPEN = `${SHARD} ${PENDING} ~`;
 // ── Pending ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export function pendingRecord(layout: Layout, epoch: number, intent: Intent): Stored {
-  const { executionId, commitId, module, handler, args, environment, location, units } = intent;
+  const { executionId, commitId, module, handler, args, environment, location, units, lanes } = intent;
   const { retained, mustNotWrite, createdAtMs } = intent;
   const unitsText = JSON.stringify(units);
   const common: Item = {
@@ -110,6 +112,7 @@ export function pendingRecord(layout: Layout, epoch: number, intent: Intent): St
     retained: { BOOL: retained },
     must_not_write: { BOOL: mustNotWrite },
     created_at_ms: { N: String(createdAtMs) },
+    ...(lanes.length === 0 ? {} : { lanes: { S: JSON.stringify(lanes) } }),
     ...openAttribute(PENDING, createdAtMs),
   };
   const whole: Item = { ...common, ...nativeAttributes("args", args), units: { S: unitsText } };
@@ -139,6 +142,7 @@ export function intentOf(item: Item, overflow: Uint8Array | null): Intent {
     environment: { timeMs: number(item, "time_ms"), seed: bytes(item, "seed"), caller: callerOf(item) },
     location: text(item, "location"),
     units: JSON.parse(units) as IntentUnit[],
+    lanes: item["lanes"] === undefined ? [] : (JSON.parse(text(item, "lanes")) as string[]),
     retained: flag(item, "retained"),
     mustNotWrite: flag(item, "must_not_write"),
     createdAtMs: number(item, "created_at_ms"),

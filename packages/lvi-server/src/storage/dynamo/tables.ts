@@ -113,7 +113,12 @@ export class Layout {
   }
 
   executionKey(id: ExecutionId): Item {
-    return { bucket: { S: twoDigits(Number.parseInt(id.slice(-2), 16) % this.#executions) }, id: { S: id } };
+    return { bucket: { S: this.executionBucketOf(id.slice(-2)) }, id: { S: id } };
+  }
+
+  /** Of the executions whose ids end with this byte. */
+  executionBucketOf(lastByte: string): string {
+    return twoDigits(Number.parseInt(lastByte, 16) % this.#executions);
   }
 
   executionBuckets(): readonly string[] {

@@ -1,0 +1,561 @@
+/**
+ * The tasks that the server runs next. Storage has all of them; memory has those that are due first, and the first ones of each
+ * lane. So a start reads a part, however many wait.
+ *
+ * Pure: it says what to ask storage for, and which task may begin. Times are of the monotonic clock, but for `dueMs` of a task.
+ */
+import { assert, type CommitId, type ExecutionId, present, type TaskLimit } from "@radical/protocol";
+import { Deadlines } from "./deadlines.ts";
+import { compareDue, type Task, type TaskPlace } from "./task.ts";
+
+/** Something that memory lacks. */
+export type TaskQuestion =
+  | { readonly kind: "due"; readonly after: TaskPlace | null; readonly limit: number }
+  | { readonly kind: "lane"; readonly lane: string; readonly limit: number }
+  | { readonly kind: "heads"; readonly after: string | null; readonly limit: number }
+  | { readonly kind: "count" };
+
+export type TaskAnswer =
+  | { readonly kind: "due"; readonly tasks: readonly Task[]; readonly isLast: boolean }
+  | { readonly kind: "lane"; readonly tasks: readonly Task[] }
+  | { readonly kind: "heads"; readonly tasks: readonly Task[]; readonly next: string | null }
+  | { readonly kind: "count"; readonly count: number };
+
+export interface TaskBounds {
+  /** Most tasks without a lane that memory has, and most bytes of their arguments. */
+  readonly most: number;
+  readonly mostBytes: number;
+  /** Of one question. */
+  readonly page: number;
+  /** Most tasks of one lane that memory has. */
+  readonly inLane: number;
+}
+
+export interface TaskCounts {
+  /** All of them in storage; null: not counted yet. */
+  readonly all: number | null;
+  /** In memory. */
+  readonly ready: number;
+  readonly running: number;
+  readonly delayed: number;
+  readonly dead: number;
+  /** Lanes whose first task is dead, or waits for its next attempt. */
+  readonly blockedLanes: number;
+}
+
+export interface Instant {
+  readonly nowMs: number;
+  readonly wallMs: number;
+}
+
+interface Entry {
+  readonly task: Task;
+  /** When it is due, by the monotonic clock. */
+  readonly atMs: number;
+  state: "delayed" | "ready" | "running" | "dead" | "gone";
+  /** It is among the delays. */
+  isTimed: boolean;
+}
+
+interface Lane {
+  readonly name: string;
+  /** The first ones, in order. */
+  entries: Entry[];
+  /** Storage has no others. */
+  isWhole: boolean;
+  /** Those that came while storage was asked; null: it was not. */
+  coming: Task[] | null;
+}
+
+interface Pace {
+  running: number;
+  /** Those that may begin at once, as of then. */
+  tokens: number;
+  atMs: number;
+}
+
+export class TaskTable<Owner> {
+  readonly #bounds: TaskBounds;
+  readonly #limitOf: (handler: string) => TaskLimit | null;
+  readonly #entries = new Map<ExecutionId, Entry>();
+  /** Those in no lane that don't run, in the order in which they are due. */
+  readonly #window: Entry[] = [];
+  #windowBytes = 0;
+  /** One had to leave it for another: it has no room until one of them begins. */
+  #isFull = false;
+  /** Memory has all open tasks in no lane up to this place; null: all there are. */
+  #bound: TaskPlace | null = { dueMs: -1, id: "" as ExecutionId };
+  /** Those beyond the bound that came while storage was asked; null: it was not. */
+  #coming: Task[] | null = null;
+  readonly #lanes = new Map<string, Lane>();
+  /** Where the walk over all lanes goes on; null: memory knows all lanes. Undefined: it has not begun. */
+  #heads: string | null | undefined = undefined;
+  #isWalking = false;
+  /** Of each handler, those that may begin. The handler that is next stands first. */
+  readonly #ready = new Map<string, Set<Entry>>();
+  readonly #delays = new Deadlines<Entry>((entry) => entry.state !== "delayed");
+  readonly #paces = new Map<string, Pace>();
+  /** Executions that may still enqueue in a lane, under a commit id that they have taken. */
+  readonly #naming = new Map<string, Map<Owner, CommitId>>();
+  readonly #named = new Map<Owner, readonly string[]>();
+  /** Lanes that may lack their first task. */
+  readonly #wanting = new Set<Lane>();
+  /** Questions that storage has not answered, and tasks that have changed meanwhile, each with its place among all these. */
+  readonly #asked = new Map<TaskQuestion, number>();
+  readonly #changed = new Map<ExecutionId, number>();
+  #order = 0;
+  #count: number | null = null;
+  /** Since storage was asked for their number. */
+  #counted = 0;
+  #isCounting = false;
+  #running = 0;
+  #dead = 0;
+
+  constructor(bounds: TaskBounds, limitOf: (handler: string) => TaskLimit | null) {
+    this.#bounds = bounds;
+    this.#limitOf = limitOf;
+  }
+
+  get counts(): TaskCounts {
+    let ready = 0;
+    for (const entries of this.#ready.values()) ready += entries.size;
+    let blockedLanes = 0;
+    for (const { entries } of this.#lanes.values()) {
+      const first = entries[0];
+      if (first !== undefined && (first.state === "dead" || (first.state === "delayed" && first.task.failures > 0)))
+        blockedLanes++;
+    }
+    const [running, dead] = [this.#running, this.#dead];
+    const delayed = this.#entries.size - ready - running - dead;
+    return { all: this.all, ready, running, delayed, dead, blockedLanes };
+  }
+
+  /** The number of tasks; null: not known yet. */
+  get all(): number | null {
+    return this.#count === null ? null : this.#count + this.#counted;
+  }
+
+  get running(): number {
+    return this.#running;
+  }
+
+  /** When a task becomes due, or may begin by its limit. Infinity: not by itself. */
+  wakeAtMs(nowMs: number): number {
+    let atMs = this.#delays.nextMs ?? Infinity;
+    for (const handler of this.#ready.keys()) {
+      const pace = this.#paces.get(handler);
+      const limit = this.#limitOf(handler);
+      if (pace === undefined || limit === null || limit.rate === null || isFull(pace, limit)) continue;
+      const lacking = 1 - tokensOf(pace, limit.rate, nowMs);
+      if (lacking > 0) atMs = Math.min(atMs, nowMs + Math.ceil((lacking * limit.rate.perMs) / limit.rate.count));
+    }
+    return atMs;
+  }
+
+  // ── Storage ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Questions about tasks that memory lacks. */
+  takeQuestions({ wallMs }: Instant): readonly TaskQuestion[] {
+    const questions: TaskQuestion[] = [];
+    const { page, most, inLane } = this.#bounds;
+    if (this.#bound !== null && this.#coming === null) {
+      const isDue = this.#bound.dueMs <= wallMs;
+      if (!this.#isFull && this.#window.length < (isDue ? most : Math.min(page, most))) {
+        this.#coming = [];
+        questions.push({ kind: "due", after: this.#bound.dueMs < 0 ? null : this.#bound, limit: page });
+      }
+    }
+    if (this.#heads !== null && !this.#isWalking) {
+      this.#isWalking = true;
+      questions.push({ kind: "heads", after: this.#heads ?? null, limit: page });
+    }
+    if (this.#count === null && !this.#isCounting) {
+      this.#isCounting = true;
+      this.#counted = 0;
+      questions.push({ kind: "count" });
+    }
+    for (const lane of this.#wanting) {
+      if (lane.entries.length > 0 || lane.isWhole || lane.coming !== null) continue;
+      lane.coming = [];
+      questions.push({ kind: "lane", lane: lane.name, limit: inLane });
+    }
+    this.#wanting.clear();
+    for (const question of questions) this.#asked.set(question, ++this.#order);
+    return questions;
+  }
+
+  /** Whether an answer of storage is the last word on the task. */
+  #isNews(task: Task, question: TaskQuestion, isComing: (task: Task) => boolean): boolean {
+    const isOlder = (this.#changed.get(task.id) ?? 0) > (this.#asked.get(question) ?? 0);
+    // variant: task-parent
+    return !this.#entries.has(task.id) && !isOlder && !isComing(task);
+  }
+
+  /** `isComing`: whether the parent of a task has not heard yet that it is durable. Then it brings the task itself. */
+  answered(question: TaskQuestion, answer: TaskAnswer, isComing: (task: Task) => boolean, now: Instant): void {
+    this.#take(question, answer, (task) => this.#isNews(task, question, isComing), now);
+    this.#isAnswered(question);
+  }
+
+  #isAnswered(question: TaskQuestion): void {
+    this.#asked.delete(question);
+    if (this.#asked.size === 0) this.#changed.clear();
+  }
+
+  #take(question: TaskQuestion, answer: TaskAnswer, isNews: (task: Task) => boolean, now: Instant): void {
+    switch (answer.kind) {
+      case "due":
+        assert(question.kind === "due", "the answer is that to the question");
+        return this.#dueRead(question, answer, isNews, now);
+      case "lane":
+        assert(question.kind === "lane", "the answer is that to the question");
+        return this.#laneRead(question, answer.tasks, isNews, now);
+      case "heads":
+        this.#isWalking = false;
+        this.#heads = answer.next;
+        for (const task of answer.tasks) {
+          const name = present(task.lane, "the head of a lane is in one");
+          // variant: task-heads
+          if (this.#lanes.has(name)) continue;
+          const lane = this.#addLane(name, false);
+          if (isNews(task)) this.#insertInLane(lane, task, now);
+          this.#goOn(lane, now);
+        }
+        return;
+      case "count":
+        this.#count = answer.count;
+        this.#isCounting = false;
+    }
+  }
+
+  #dueRead(
+    { after }: TaskQuestion & { kind: "due" },
+    { tasks, isLast }: TaskAnswer & { kind: "due" },
+    isNews: (task: Task) => boolean,
+    now: Instant,
+  ): void {
+    const coming = present(this.#coming, "storage was asked");
+    this.#coming = null;
+    // Others have gone meanwhile, so that some are lacking between.
+    if (this.#bound === null || (after ?? FIRST).dueMs !== this.#bound.dueMs || (after ?? FIRST).id !== this.#bound.id)
+      return;
+    const last = tasks.at(-1);
+    this.#bound = isLast || last === undefined ? null : { dueMs: last.dueMs, id: last.id };
+    for (const task of coming) this.#addDue(task, now);
+    for (const task of tasks) if (isNews(task)) this.#addDue(task, now);
+  }
+
+  #laneRead(
+    { lane: name, limit }: TaskQuestion & { kind: "lane" },
+    tasks: readonly Task[],
+    isNews: (task: Task) => boolean,
+    now: Instant,
+  ): void {
+    const lane = present(this.#lanes.get(name), "a lane is there while storage is asked for it");
+    const coming = present(lane.coming, "storage was asked");
+    lane.coming = null;
+    lane.isWhole = tasks.length < limit;
+    const last = tasks.at(-1)?.place ?? "";
+    // variant: task-coming
+    for (const task of coming) if (lane.isWhole || task.place <= last) this.#insertInLane(lane, task, now);
+    for (const task of tasks) if (isNews(task)) this.#insertInLane(lane, task, now);
+    this.#goOn(lane, now);
+  }
+
+  /** Storage could not be asked: the question comes again. */
+  failed(question: TaskQuestion): void {
+    this.#isAnswered(question);
+    switch (question.kind) {
+      case "due":
+        this.#coming = null;
+        return;
+      case "heads":
+        this.#isWalking = false;
+        return;
+      case "count":
+        this.#isCounting = false;
+        return;
+      case "lane": {
+        const lane = present(this.#lanes.get(question.lane), "a lane is there while storage is asked for it");
+        lane.coming = null;
+        this.#want(lane);
+      }
+    }
+  }
+
+  // ── What becomes of tasks ──────────────────────────────────────────────────────────────────────────────────────────
+
+  /** It is durable since now. */
+  added(task: Task, now: Instant): void {
+    this.#counted++;
+    this.#add(task, now);
+  }
+
+  /** An attempt has ended, or an operator has decided. `next`: its record from now on, null: it is gone. */
+  settled(id: ExecutionId, next: Task | null, now: Instant): void {
+    // variant: task-stale
+    if (this.#asked.size > 0) this.#changed.set(id, ++this.#order);
+    if (next === null) this.#counted--;
+    const entry = this.#entries.get(id);
+    const laneName = entry?.task.lane ?? next?.lane ?? null;
+    if (entry !== undefined) this.#remove(entry);
+    const lane = laneName === null ? null : (this.#lanes.get(laneName) ?? null);
+    if (lane !== null) {
+      lane.entries = lane.entries.filter((each) => each !== entry);
+      if (entry !== undefined && next !== null) this.#insertInLane(lane, next, now);
+      return this.#goOn(lane, now);
+    }
+    if (next !== null) this.#add(next, now);
+  }
+
+  /** An attempt of it has had no effect: it is tried again from then on. */
+  putBack(id: ExecutionId, atMs: number, now: Instant): void {
+    const entry = present(this.#entries.get(id), "a task that runs is in memory");
+    const { task } = entry;
+    this.#remove(entry);
+    const again: Entry = { task, atMs: Math.max(atMs, now.nowMs), state: "delayed", isTimed: false };
+    this.#entries.set(id, again);
+    if (task.lane === null) this.#insertInWindow(again);
+    else {
+      const lane = present(this.#lanes.get(task.lane), "the lane of a task in memory is there");
+      lane.entries = lane.entries.map((each) => (each === entry ? again : each));
+    }
+    this.#delay(again);
+  }
+
+  find(id: ExecutionId): { readonly task: Task; readonly isRunning: boolean } | null {
+    const entry = this.#entries.get(id);
+    return entry === undefined ? null : { task: entry.task, isRunning: entry.state === "running" };
+  }
+
+  #add(task: Task, now: Instant): void {
+    if (this.#entries.has(task.id)) return;
+    if (task.lane === null) return this.#addDue(task, now);
+    const lane = this.#lanes.get(task.lane) ?? this.#addLane(task.lane, this.#heads === null);
+    if (lane.coming !== null) return void lane.coming.push(task);
+    const last = lane.entries.at(-1);
+    const isNext = lane.isWhole || (last !== undefined && task.place < last.task.place);
+    if (!isNext) return this.#want(lane);
+    this.#insertInLane(lane, task, now);
+    if (lane.entries.length > this.#bounds.inLane) {
+      const dropped = present(lane.entries.pop(), "the lane has entries");
+      this.#remove(dropped);
+      lane.isWhole = false;
+    }
+    this.#goOn(lane, now);
+  }
+
+  // ── Tasks in no lane ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  #addDue(task: Task, now: Instant): void {
+    if (task.state === "dead") return;
+    if (this.#bound !== null && compareDue(task, this.#bound) > 0) return void this.#coming?.push(task);
+    const entry = this.#enter(task, now);
+    this.#insertInWindow(entry);
+    if (entry.atMs <= now.nowMs) this.#makeReady(entry);
+    else this.#delay(entry);
+    const { most, mostBytes } = this.#bounds;
+    while (this.#window.length > most || (this.#windowBytes > mostBytes && this.#window.length > 1)) {
+      const evicted = present(this.#window.at(-1), "the window has entries");
+      this.#remove(evicted);
+      this.#isFull = true;
+      const last = this.#window.at(-1)?.task ?? FIRST;
+      // variant: task-bound
+      this.#bound = { dueMs: last.dueMs, id: last.id };
+    }
+  }
+
+  #insertInWindow(entry: Entry): void {
+    let [low, high] = [0, this.#window.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (compareDue(present(this.#window[middle], IN_WINDOW).task, entry.task) < 0) low = middle + 1;
+      else high = middle;
+    }
+    this.#window.splice(low, 0, entry);
+    this.#windowBytes += bytesOf(entry.task);
+  }
+
+  #leaveWindow(entry: Entry): void {
+    let [low, high] = [0, this.#window.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (compareDue(present(this.#window[middle], IN_WINDOW).task, entry.task) < 0) low = middle + 1;
+      else high = middle;
+    }
+    if (this.#window[low] !== entry) return;
+    this.#window.splice(low, 1);
+    this.#windowBytes -= bytesOf(entry.task);
+    this.#isFull = false;
+  }
+
+  // ── Lanes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #addLane(name: string, isWhole: boolean): Lane {
+    const lane: Lane = { name, entries: [], isWhole, coming: null };
+    this.#lanes.set(name, lane);
+    return lane;
+  }
+
+  #want(lane: Lane): void {
+    this.#wanting.add(lane);
+  }
+
+  #insertInLane(lane: Lane, task: Task, now: Instant): void {
+    const entry = this.#enter(task, now);
+    const at = lane.entries.findIndex((each) => each.task.place > task.place);
+    if (at < 0) lane.entries.push(entry);
+    else lane.entries.splice(at, 0, entry);
+  }
+
+  /** The first one may begin if it is due, and nobody may still come before it. */
+  #goOn(lane: Lane, now: Instant): void {
+    const [first] = lane.entries;
+    if (first === undefined) {
+      if (lane.isWhole && lane.coming === null) this.#lanes.delete(lane.name);
+      else this.#want(lane);
+      return;
+    }
+    if (first.state !== "delayed") return;
+    // variant: lane-named
+    if (this.#isNamedBefore(first)) return;
+    if (first.atMs <= now.nowMs) this.#makeReady(first);
+    else this.#delay(first);
+  }
+
+  #isNamedBefore({ task }: Entry): boolean {
+    const naming = this.#naming.get(present(task.lane, "the task is in a lane"));
+    if (naming === undefined) return false;
+    // The place of a task begins with the commit id of its parent.
+    for (const commit of naming.values()) if (task.place > `${commit}-~`) return true;
+    return false;
+  }
+
+  /** The execution may enqueue in these lanes under this commit id, and in those that it has named before. */
+  names(owner: Owner, lanes: readonly string[], commit: CommitId): void {
+    if (lanes.length === 0) return;
+    this.#named.set(owner, [...new Set([...(this.#named.get(owner) ?? []), ...lanes])]);
+    for (const name of lanes) {
+      const naming = this.#naming.get(name);
+      if (naming === undefined) this.#naming.set(name, new Map([[owner, commit]]));
+      else naming.set(owner, commit);
+    }
+  }
+
+  /** The execution enqueues no more. */
+  ended(owner: Owner, now: Instant): void {
+    const lanes = this.#named.get(owner);
+    if (lanes === undefined) return;
+    this.#named.delete(owner);
+    for (const name of lanes) {
+      this.#unname(owner, name);
+      const lane = this.#lanes.get(name);
+      if (lane !== undefined) this.#goOn(lane, now);
+    }
+  }
+
+  #unname(owner: Owner, name: string): void {
+    const naming = this.#naming.get(name);
+    naming?.delete(owner);
+    if (naming?.size === 0) this.#naming.delete(name);
+  }
+
+  // ── What begins ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The next task that may begin; null: none. It runs from then on. `canRun`: whether there is such a handler at present. */
+  next(canRun: (handler: string) => boolean, now: Instant): Task | null {
+    for (let due = this.#delays.takeDue(now.nowMs); due !== undefined; due = this.#delays.takeDue(now.nowMs)) {
+      due.isTimed = false;
+      if (due.state !== "delayed") continue;
+      if (due.task.lane === null) this.#makeReady(due);
+      else this.#goOn(present(this.#lanes.get(due.task.lane), "the lane of a task in memory is there"), now);
+    }
+    for (const [handler, entries] of this.#ready) {
+      const [entry] = entries;
+      // variant: task-limit
+      if (entry === undefined || !canRun(handler) || !this.#takeToken(handler, now.nowMs)) continue;
+      entries.delete(entry);
+      // The other handlers are next.
+      this.#ready.delete(handler);
+      if (entries.size > 0) this.#ready.set(handler, entries);
+      if (entry.task.lane === null) this.#leaveWindow(entry);
+      entry.state = "running";
+      this.#running++;
+      return entry.task;
+    }
+    return null;
+  }
+
+  #takeToken(handler: string, nowMs: number): boolean {
+    const limit = this.#limitOf(handler);
+    let pace = this.#paces.get(handler);
+    if (pace === undefined)
+      this.#paces.set(handler, (pace = { running: 0, tokens: limit?.rate?.count ?? 0, atMs: nowMs }));
+    if (limit !== null && isFull(pace, limit)) return false;
+    if (limit !== null && limit.rate !== null) {
+      const tokens = tokensOf(pace, limit.rate, nowMs);
+      if (tokens < 1) return false;
+      pace.tokens = tokens - 1;
+      pace.atMs = nowMs;
+    }
+    pace.running++;
+    return true;
+  }
+
+  #delay(entry: Entry): void {
+    if (entry.isTimed) return;
+    entry.isTimed = true;
+    this.#delays.add(entry.atMs, entry);
+  }
+
+  #makeReady(entry: Entry): void {
+    entry.state = "ready";
+    const { handler } = entry.task;
+    const ready = this.#ready.get(handler);
+    if (ready === undefined) this.#ready.set(handler, new Set([entry]));
+    else ready.add(entry);
+  }
+
+  #enter(task: Task, { nowMs, wallMs }: Instant): Entry {
+    const atMs = nowMs + Math.max(0, task.dueMs - wallMs);
+    const entry: Entry = { task, atMs, state: task.state === "dead" ? "dead" : "delayed", isTimed: false };
+    if (entry.state === "dead") this.#dead++;
+    this.#entries.set(task.id, entry);
+    return entry;
+  }
+
+  #remove(entry: Entry): void {
+    const { task, state } = entry;
+    const { handler } = task;
+    this.#entries.delete(task.id);
+    if (task.lane === null && state !== "running") this.#leaveWindow(entry);
+    if (state === "dead") this.#dead--;
+    if (state === "running") {
+      this.#running--;
+      const pace = this.#paces.get(handler);
+      if (pace !== undefined) pace.running--;
+    }
+    if (state === "ready") {
+      const ready = this.#ready.get(handler);
+      ready?.delete(entry);
+      if (ready?.size === 0) this.#ready.delete(handler);
+    }
+    entry.state = "gone";
+  }
+}
+
+const IN_WINDOW = "the place is in the window";
+const FIRST: TaskPlace = { dueMs: -1, id: "" as ExecutionId };
+
+function isFull({ running }: Pace, limit: TaskLimit): boolean {
+  return limit.running !== null && running >= limit.running;
+}
+
+function tokensOf({ tokens, atMs }: Pace, { count, perMs }: NonNullable<TaskLimit["rate"]>, nowMs: number): number {
+  return Math.min(count, tokens + ((nowMs - atMs) * count) / perMs);
+}
+
+/** Rough memory of a task. */
+function bytesOf({ args }: Task): number {
+  return 500 + args.length;
+}

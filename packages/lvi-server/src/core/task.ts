@@ -1,0 +1,157 @@
+/**
+ * Tasks: executions that the primary owes itself. The commit of its parent inserts the record of a task, and the commit of its own
+ * writes removes it. That alone makes a task happen exactly once, whatever fails in between.
+ *
+ *   delayed ── ready ── running ──┬── gone
+ *      └────────────────────────── │ ── delayed (the next attempt), or dead
+ *
+ * A task in a *lane* runs when all tasks before it in the lane are gone. Their order is that of the commits that have enqueued them.
+ */
+import {
+  CborWriter,
+  type CommitId,
+  type ContentHash,
+  contentHash,
+  type ExecutionId,
+  type ModuleHash,
+  type Outcome,
+  type RunEffect,
+  taskIdOf,
+  taskSeedOf,
+} from "@radical/protocol";
+import type { Invocation } from "./intent.ts";
+
+export interface Task {
+  readonly id: ExecutionId;
+  readonly handler: string;
+  readonly args: Uint8Array;
+  /** All attempts draw by this seed. */
+  readonly seed: Uint8Array;
+  /** Of the execution that has enqueued it. */
+  readonly caller: string | null;
+  readonly parent: ExecutionId;
+  /** The module of its parent. A task runs on the current one. */
+  readonly module: ModuleHash;
+  /** Null: it is in no lane. */
+  readonly lane: string | null;
+  /** In its lane: {@link placeOf}. */
+  readonly place: string;
+  /** The time of its parent. */
+  readonly createdAtMs: number;
+  /** By the wall clock. */
+  readonly dueMs: number;
+  /** Attempts that have ended. An operator may let the task try again, so the failures that count may be fewer. */
+  readonly attempt: number;
+  readonly failures: number;
+  readonly state: "open" | "dead";
+  /** Of the last attempt. */
+  readonly error: TaskError | null;
+}
+
+export interface TaskError {
+  readonly code: string;
+  readonly message: string;
+  readonly atMs: number;
+}
+
+/** In the order of due tasks. */
+export interface TaskPlace {
+  readonly dueMs: number;
+  readonly id: ExecutionId;
+}
+
+/** Two hexadecimal digits, by which a storage can keep the tasks of a lane together. */
+export function laneByteOf(lane: string): string {
+  return hashOf(lane).slice(0, 2);
+}
+
+/** The order of tasks in a lane, as text: that of commits, and of the effects of one execution. */
+export function placeOf(commit: CommitId, ordinal: number): string {
+  return `${commit}-${ordinal.toString(16).padStart(4, "0")}`;
+}
+
+export function compareDue(a: TaskPlace, b: TaskPlace): number {
+  if (a.dueMs !== b.dueMs) return a.dueMs - b.dueMs;
+  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+}
+
+function hashOf(text: string): ContentHash {
+  return contentHash(new CborWriter().text(text).finish());
+}
+
+// ── The end of an attempt ────────────────────────────────────────────────────────────────────────────────────────────
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 600_000;
+/** Of the words of an error, in a record. */
+const MOST_WORDS = 1_000;
+
+/** The failure of an attempt; null: the task has its answer. An abort with 4xx is an answer too. */
+export function failureOf(outcome: Outcome, nowMs: number): TaskError | null {
+  switch (outcome.kind) {
+    case "result":
+      return null;
+    case "abort":
+      // variant: task-final
+      if (outcome.status < 500) return null;
+      return errorOf(outcome, nowMs);
+    case "trap":
+      return errorOf(outcome, nowMs);
+  }
+}
+
+function errorOf({ code, message }: Pick<TaskError, "code" | "message">, atMs: number): TaskError {
+  return { code, message: message.slice(0, MOST_WORDS), atMs };
+}
+
+/** The record after an attempt; null: the task is gone. */
+export function settled(task: Task, failure: TaskError | null, attempts: number, nowMs: number): Task | null {
+  if (failure === null) return null;
+  const failures = task.failures + 1;
+  const attempt = task.attempt + 1;
+  // variant: task-attempts
+  if (failures >= attempts) return { ...task, attempt, failures, state: "dead", error: failure };
+  return { ...task, attempt, failures, dueMs: nowMs + pauseMs(task, failures), error: failure };
+}
+
+/** Twice as long each time. A part that the task's id decides keeps tasks that failed together from trying again together. */
+function pauseMs({ id }: Task, failures: number): number {
+  const longest = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
+  const part = Number.parseInt(hashOf(`${id} ${failures}`).slice(0, 8), 16) / 2 ** 32;
+  return Math.round(longest * (0.75 + part / 4));
+}
+
+// ── What a run enqueues ──────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The tasks that an execution enqueues, if it commits. */
+export function tasksOf(
+  effects: readonly RunEffect[],
+  { executionId: parent, module, environment }: Invocation,
+  commit: CommitId,
+): readonly Task[] {
+  // variant: task-caller
+  const { caller } = environment;
+  return effects.flatMap((effect, ordinal): readonly Task[] => {
+    if (effect.kind !== "enqueue") return [];
+    const { callee: handler, args, delayMs, key: lane } = effect;
+    return [
+      {
+        id: taskIdOf(parent, ordinal),
+        handler,
+        args,
+        seed: taskSeedOf(environment.seed, ordinal),
+        caller,
+        parent,
+        module,
+        lane,
+        place: placeOf(commit, ordinal),
+        createdAtMs: environment.timeMs,
+        dueMs: environment.timeMs + delayMs,
+        attempt: 0,
+        failures: 0,
+        state: "open",
+        error: null,
+      },
+    ];
+  });
+}

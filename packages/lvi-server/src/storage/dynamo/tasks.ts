@@ -1,0 +1,193 @@
+/**
+ * Tasks in the table of executions. In the index `open` their entries stand behind those that a starting server reads:
+ *
+ *   <shard> task dead <since>             in no lane, dead
+ *   <shard> task due <time> <id>          in no lane
+ *   <shard> task lane <lane> <place>      in a lane, dead or not
+ *
+ * All tasks of a lane have one bucket. So the next task of a lane is one query.
+ */
+import type { QueryCommandInput } from "@aws-sdk/client-dynamodb";
+import type { ExecutionId, ModuleHash } from "@radical/protocol";
+import { compareDue, laneByteOf, type Task, type TaskError, type TaskPlace } from "../../core/task.ts";
+import { type LaneCursor, type LanePage, type TaskPage } from "../storage.ts";
+import { bytes, flag, nativeAttributes, nativeOf, number, text } from "./attributes.ts";
+import { atOnce, type Dynamo } from "./dynamo.ts";
+import type { Item } from "./limits.ts";
+import { SHARD, TASK } from "./records.ts";
+import { type Layout, OPEN, type Tables } from "./tables.ts";
+
+const ALL = `${SHARD} task`;
+const DUE = `${ALL} due`;
+const LANE = `${ALL} lane`;
+/** After these words. The next character ends all that begins so. */
+const SPACE = " ";
+const AFTER_SPACE = "!";
+/** Ends the name of a lane. */
+const NUL = "\0";
+const AFTER_NUL = "\u0001";
+const TIME_DIGITS = 15;
+/** Larger arguments are stored as they are: as attributes they might not fit into an item. */
+const MOST_NATIVE_BYTES = 64 * 1024;
+
+export function taskKey(layout: Layout, { id, lane }: Pick<Task, "id" | "lane">): Item {
+  if (lane === null) return layout.executionKey(id);
+  return { bucket: { S: layout.executionBucketOf(laneByteOf(lane)) }, id: { S: id } };
+}
+
+export function taskRecord(layout: Layout, epoch: number, task: Task): Item {
+  const { handler, args, seed, caller, parent, module, lane, place, error } = task;
+  return {
+    ...taskKey(layout, task),
+    status: { S: TASK },
+    owner: { N: String(epoch) },
+    dead: { BOOL: task.state === "dead" },
+    handler: { S: handler },
+    ...(args.length > MOST_NATIVE_BYTES ? { args_bytes: { B: args } } : nativeAttributes("args", args)),
+    seed: { B: seed },
+    ...(caller === null ? {} : { caller: { S: caller } }),
+    parent: { S: parent },
+    module: { S: module },
+    ...(lane === null ? {} : { lane: { S: lane } }),
+    place: { S: place },
+    created_at_ms: { N: String(task.createdAtMs) },
+    due_ms: { N: String(task.dueMs) },
+    attempt: { N: String(task.attempt) },
+    failures: { N: String(task.failures) },
+    ...(error === null ? {} : { error: { S: JSON.stringify(error) } }),
+    [OPEN]: { S: openOf(task) },
+  };
+}
+
+export function taskOf(item: Item): Task {
+  const error = item["error"]?.S;
+  return {
+    id: text(item, "id") as ExecutionId,
+    handler: text(item, "handler"),
+    args: item["args_bytes"]?.B ?? nativeOf(item, "args"),
+    seed: bytes(item, "seed"),
+    caller: item["caller"]?.S ?? null,
+    parent: text(item, "parent") as ExecutionId,
+    module: text(item, "module") as ModuleHash,
+    lane: item["lane"]?.S ?? null,
+    place: text(item, "place"),
+    createdAtMs: number(item, "created_at_ms"),
+    dueMs: number(item, "due_ms"),
+    attempt: number(item, "attempt"),
+    failures: number(item, "failures"),
+    state: flag(item, "dead") ? "dead" : "open",
+    error: error === undefined ? null : (JSON.parse(error) as TaskError),
+  };
+}
+
+function openOf({ id, lane, place, dueMs, state, error }: Task): string {
+  if (lane !== null) return `${laneText(lane)}${NUL}${place}`;
+  if (state === "dead") return `${ALL} dead ${time(error?.atMs ?? dueMs)}`;
+  return dueText({ dueMs, id });
+}
+
+function dueText({ dueMs, id }: TaskPlace): string {
+  return `${DUE} ${time(dueMs)} ${id}`;
+}
+
+function time(ms: number): string {
+  return String(Math.max(0, Math.floor(ms))).padStart(TIME_DIGITS, "0");
+}
+
+/** A NUL of the name is written as two other characters. */
+function laneText(lane: string): string {
+  // oxlint-disable-next-line no-control-regex -- these are the ones to be written otherwise
+  const escaped = lane.replace(/[\0\u0001]/g, (character) => (character === "\0" ? "\u0001\u0001" : "\u0001\u0002"));
+  return `${LANE} ${escaped}`;
+}
+
+/** Lists of tasks, by the index. */
+export class DynamoTasks {
+  readonly #dynamo: Dynamo;
+  readonly #tables: Tables;
+  readonly #layout: Layout;
+
+  constructor(dynamo: Dynamo, tables: Tables, layout: Layout) {
+    this.#dynamo = dynamo;
+    this.#tables = tables;
+    this.#layout = layout;
+  }
+
+  /** Each bucket gives its part of the page. A bucket that has more bounds the page. */
+  async due(after: TaskPlace | null, limit: number): Promise<TaskPage> {
+    const buckets = this.#layout.executionBuckets();
+    const most = Math.ceil((2 * limit) / buckets.length) + 8;
+    const from = after === null ? `${DUE}${SPACE}` : `${dueText(after)}${NUL}`;
+    const parts = await atOnce(buckets, (bucket) => this.#entries(bucket, from, `${DUE}${AFTER_SPACE}`, most));
+    const bounds = parts.flatMap((part) => (part.length < most ? [] : [text(part.at(-1)!, OPEN)]));
+    const bound = bounds.toSorted()[0] ?? null;
+    const within = parts
+      .flat()
+      .filter((entry) => bound === null || text(entry, OPEN) <= bound)
+      .toSorted((a, b) => (text(a, OPEN) < text(b, OPEN) ? -1 : 1));
+    const page = within.slice(0, limit);
+    const tasks = (await this.#tasksOf(page)).filter(({ lane, state }) => lane === null && state === "open");
+    return { tasks: tasks.toSorted(compareDue), isLast: bound === null && within.length <= limit };
+  }
+
+  async inLane(lane: string, limit: number): Promise<readonly Task[]> {
+    const name = laneText(lane);
+    const bucket = this.#layout.executionBucketOf(laneByteOf(lane));
+    const entries = await this.#entries(bucket, `${name}${NUL}`, `${name}${AFTER_NUL}`, limit);
+    return (await this.#tasksOf(entries)).toSorted((a, b) => (a.place < b.place ? -1 : 1));
+  }
+
+  /** In each bucket from one lane to the next. The cursor has the place of each bucket; null: it is over. */
+  async laneHeads(after: LaneCursor | null, limit: number): Promise<LanePage> {
+    const buckets = this.#layout.executionBuckets();
+    const places =
+      after === null ? buckets.map(() => `${LANE}${SPACE}`) : (JSON.parse(after) as readonly (string | null)[]);
+    const most = Math.max(1, Math.ceil(limit / buckets.length));
+    const found: Item[] = [];
+    const next = await atOnce(buckets, async (bucket, index): Promise<string | null> => {
+      let place = places[index] ?? null;
+      for (let n = 0; n < most && place !== null; n++) {
+        // oxlint-disable-next-line no-await-in-loop -- a lane says where the next one begins
+        const [entry] = await this.#entries(bucket, place, `${LANE}${AFTER_SPACE}`, 1);
+        if (entry === undefined) return null;
+        found.push(entry);
+        const open = text(entry, OPEN);
+        place = `${open.slice(0, open.indexOf(NUL))}${AFTER_NUL}`;
+      }
+      return place;
+    });
+    const isOver = next.every((place) => place === null);
+    return { heads: await this.#tasksOf(found), next: isOver ? null : JSON.stringify(next) };
+  }
+
+  async count(): Promise<number> {
+    const buckets = this.#layout.executionBuckets();
+    const counts = await atOnce(buckets, (bucket) =>
+      this.#dynamo.count(this.#query(bucket, `${ALL}${SPACE}`, `${ALL}${AFTER_SPACE}`)),
+    );
+    return counts.reduce((sum, each) => sum + each, 0);
+  }
+
+  async #entries(bucket: string, from: string, to: string, limit: number): Promise<readonly Item[]> {
+    const entries: Item[] = [];
+    for await (const entry of this.#dynamo.pages({ ...this.#query(bucket, from, to), Limit: limit }))
+      if (entries.push(entry) === limit) break;
+    return entries;
+  }
+
+  #query(bucket: string, from: string, to: string): QueryCommandInput {
+    return {
+      TableName: this.#tables.executions,
+      IndexName: OPEN,
+      KeyConditionExpression: "#bucket = :bucket AND #open BETWEEN :from AND :to",
+      ExpressionAttributeNames: { "#bucket": "bucket", "#open": OPEN },
+      ExpressionAttributeValues: { ":bucket": { S: bucket }, ":from": { S: from }, ":to": { S: to } },
+    };
+  }
+
+  async #tasksOf(entries: readonly Item[]): Promise<readonly Task[]> {
+    const keys = entries.map((entry): Item => ({ bucket: entry["bucket"]!, id: entry["id"]! }));
+    const items = keys.length === 0 ? [] : await this.#dynamo.batchGet(this.#tables.executions, keys);
+    return items.filter((item) => item["status"]?.S === TASK).map(taskOf);
+  }
+}

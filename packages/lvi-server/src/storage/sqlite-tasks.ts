@@ -1,0 +1,169 @@
+/** Tasks in SQLite: one table, with an index for those that come by time and one for those that come by lane. */
+import type { SQLInputValue } from "node:sqlite";
+import type { ExecutionId, ModuleHash } from "@radical/protocol";
+import type { Task, TaskError, TaskPlace } from "../core/task.ts";
+import type { LaneCursor, LanePage, TaskPage } from "./storage.ts";
+
+/** The part of a database that tasks need. */
+export interface Rows {
+  /** The number of rows changed. */
+  readonly run: (sql: string, ...values: SQLInputValue[]) => number;
+  readonly all: (sql: string, ...values: SQLInputValue[]) => unknown[];
+}
+
+export const TASKS_SCHEMA = `
+CREATE TABLE IF NOT EXISTS tasks (
+  number        INTEGER PRIMARY KEY,
+  execution_id  TEXT NOT NULL UNIQUE,
+  state         TEXT NOT NULL,
+  due_ms        INTEGER NOT NULL,
+  lane          TEXT,
+  place         TEXT NOT NULL,
+  handler       TEXT NOT NULL,
+  args          BLOB NOT NULL,
+  seed          BLOB NOT NULL,
+  caller        TEXT,
+  module        TEXT NOT NULL,
+  parent        TEXT NOT NULL,
+  created_at_ms INTEGER NOT NULL,
+  attempt       INTEGER NOT NULL,
+  failures      INTEGER NOT NULL,
+  error         TEXT
+) STRICT;
+CREATE INDEX IF NOT EXISTS tasks_by_time ON tasks (due_ms, execution_id) WHERE lane IS NULL AND state = 'open';
+CREATE INDEX IF NOT EXISTS tasks_by_lane ON tasks (lane, place) WHERE lane IS NOT NULL;
+`;
+
+interface Row {
+  readonly execution_id: ExecutionId;
+  readonly state: Task["state"];
+  readonly due_ms: number;
+  readonly lane: string | null;
+  readonly place: string;
+  readonly handler: string;
+  readonly args: Uint8Array;
+  readonly seed: Uint8Array;
+  readonly caller: string | null;
+  readonly module: ModuleHash;
+  readonly parent: ExecutionId;
+  readonly created_at_ms: number;
+  readonly attempt: number;
+  readonly failures: number;
+  readonly error: string | null;
+}
+
+/** Its methods are parts of a transaction. */
+export class SqliteTasks {
+  readonly #rows: Rows;
+
+  constructor(rows: Rows) {
+    this.#rows = rows;
+  }
+
+  /** Null: there is none. */
+  find(id: ExecutionId): Task | null {
+    return this.#all("SELECT * FROM tasks WHERE execution_id = ?", id)[0] ?? null;
+  }
+
+  insert(task: Task): void {
+    this.#rows.run(
+      `INSERT INTO tasks (execution_id, state, due_ms, lane, place, handler, args, seed, caller, module, parent, created_at_ms,
+                          attempt, failures, error)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      task.id,
+      task.state,
+      task.dueMs,
+      task.lane,
+      task.place,
+      task.handler,
+      task.args,
+      task.seed,
+      task.caller,
+      task.module,
+      task.parent,
+      task.createdAtMs,
+      task.attempt,
+      task.failures,
+      errorText(task.error),
+    );
+  }
+
+  /** After an attempt: all that such a record changes. */
+  update({ id, state, dueMs, attempt, failures, error }: Task): void {
+    this.#rows.run(
+      "UPDATE tasks SET state = ?, due_ms = ?, attempt = ?, failures = ?, error = ? WHERE execution_id = ?",
+      state,
+      dueMs,
+      attempt,
+      failures,
+      errorText(error),
+      id,
+    );
+  }
+
+  remove(id: ExecutionId): void {
+    this.#rows.run("DELETE FROM tasks WHERE execution_id = ?", id);
+  }
+
+  due(after: TaskPlace | null, limit: number): TaskPage {
+    const tasks =
+      after === null
+        ? this.#all(`${DUE} ${BY_TIME}`, limit + 1)
+        : this.#all(`${DUE} AND (due_ms, execution_id) > (?, ?) ${BY_TIME}`, after.dueMs, after.id, limit + 1);
+    return { tasks: tasks.slice(0, limit), isLast: tasks.length <= limit };
+  }
+
+  inLane(lane: string, limit: number): readonly Task[] {
+    return this.#all("SELECT * FROM tasks WHERE lane = ? ORDER BY place LIMIT ?", lane, limit);
+  }
+
+  /** By name. From a lane to the next one is one look into the index, however many tasks it has. */
+  laneHeads(after: LaneCursor | null, limit: number): LanePage {
+    const heads: Task[] = [];
+    for (let last = after; heads.length < limit; last = heads.at(-1)!.lane) {
+      const [head] =
+        last === null
+          ? this.#all("SELECT * FROM tasks WHERE lane IS NOT NULL ORDER BY lane, place LIMIT 1")
+          : this.#all("SELECT * FROM tasks WHERE lane > ? ORDER BY lane, place LIMIT 1", last);
+      if (head === undefined) return { heads, next: null };
+      heads.push(head);
+    }
+    return { heads, next: heads.at(-1)?.lane ?? after };
+  }
+
+  count(): number {
+    const [row] = this.#rows.all("SELECT COUNT(*) AS count FROM tasks") as { readonly count: number }[];
+    return row?.count ?? 0;
+  }
+
+  #all(sql: string, ...values: SQLInputValue[]): Task[] {
+    return (this.#rows.all(sql, ...values) as Row[]).map(taskOf);
+  }
+}
+
+const DUE = "SELECT * FROM tasks WHERE lane IS NULL AND state = 'open'";
+const BY_TIME = "ORDER BY due_ms, execution_id LIMIT ?";
+
+function taskOf(row: Row): Task {
+  return {
+    id: row.execution_id,
+    handler: row.handler,
+    args: row.args,
+    seed: row.seed,
+    caller: row.caller,
+    parent: row.parent,
+    module: row.module,
+    lane: row.lane,
+    place: row.place,
+    createdAtMs: row.created_at_ms,
+    dueMs: row.due_ms,
+    attempt: row.attempt,
+    failures: row.failures,
+    state: row.state,
+    error: row.error === null ? null : (JSON.parse(row.error) as TaskError),
+  };
+}
+
+function errorText(error: TaskError | null): string | null {
+  return error === null ? null : JSON.stringify(error);
+}

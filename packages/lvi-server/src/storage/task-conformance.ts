@@ -1,0 +1,261 @@
+/** The duties of every implementation of the storage port about tasks: a part of `storage-conformance.ts`. */
+import { byUnit, commitId, type ExecutionId, type ModuleHash, type UnitId, unitId } from "@radical/protocol";
+import type { Completion } from "../core/intent.ts";
+import { compareDue, placeOf, settled, type Task } from "../core/task.ts";
+import { commitOf, type RecordChange, type Storage } from "./storage.ts";
+
+interface Suite {
+  readonly test: (
+    name: string,
+    run: (storage: Storage, reopen: (() => Promise<Storage>) | null) => Promise<void>,
+  ) => void;
+  readonly expect: (value: unknown) => { toEqual(expected: unknown): void; toMatchObject(expected: object): void };
+  readonly takeOver: (storage: Storage) => Promise<{ readonly epoch: number }>;
+  /** The end of an execution with this number. */
+  readonly completionOf: (number: number, writes: Completion["writes"]) => Completion;
+}
+
+const MODULE = "a".repeat(64) as ModuleHash;
+const FAILURE = { code: "down", message: "It is down", atMs: 5_000 };
+
+function taskOf(number: number, lane: string | null = null, dueMs = 1_000 + number): Task {
+  return {
+    id: (0x80000000 + number).toString(16).padEnd(32, "0") as ExecutionId,
+    handler: "mail",
+    args: Uint8Array.of(0xa1, 0x61, 0x6e, number % 24),
+    seed: new Uint8Array(16).fill(number),
+    caller: number % 2 === 0 ? null : `caller ${number}`,
+    parent: number.toString(16).padStart(32, "0") as ExecutionId,
+    module: MODULE,
+    lane,
+    place: placeOf(commitId(1, number), 0),
+    createdAtMs: 1_000,
+    dueMs,
+    attempt: 0,
+    failures: 0,
+    state: "open",
+    error: null,
+  };
+}
+
+export function describeTasks({ test, expect, takeOver, completionOf }: Suite): void {
+  const enqueue = (
+    storage: Storage,
+    epoch: number,
+    number: number,
+    tasks: readonly Task[],
+    writes: Completion["writes"] = [],
+  ) => storage.commit(epoch, commitOf([{ expects: "new", completion: { ...completionOf(number, writes), tasks } }]));
+  /** As the attempt of a task ends. */
+  const settle = (
+    storage: Storage,
+    epoch: number,
+    task: Task,
+    becomes: Task | null,
+    more: { readonly tasks?: readonly Task[]; readonly writes?: Completion["writes"] } = {},
+  ) => {
+    const { attempt, lane } = task;
+    const { tasks = [], writes = [] } = more;
+    const completion = { ...completionOf(77, writes), executionId: task.id, tasks, settled: becomes };
+    return storage.commit(epoch, commitOf([{ expects: { attempt, lane }, completion }]));
+  };
+  /** All of them: a page may have fewer than were asked for, and not be the last. */
+  const dueIn = async (storage: Storage, limit = 1_000): Promise<readonly Task[]> => {
+    const found: Task[] = [];
+    for (let isLast = false; !isLast;) {
+      // oxlint-disable-next-line no-await-in-loop -- a page says where the next one begins
+      const page = await storage.dueTasks(found.at(-1) ?? null, limit);
+      if (page.tasks.length > limit) throw new Error("a page has more than was asked for");
+      if (page.tasks.length === 0 && !page.isLast) throw new Error("a page is empty, and not the last");
+      found.push(...page.tasks);
+      ({ isLast } = page);
+    }
+    return found;
+  };
+
+  test("the tasks of an execution are there with its writes, as they were enqueued", async (storage, reopen) => {
+    const { epoch } = await takeOver(storage);
+    const tasks = [
+      taskOf(2),
+      taskOf(1),
+      { ...taskOf(3), args: new Uint8Array(380_000).fill(7), caller: "c".repeat(500) },
+    ];
+    const x = unitId("t", "x");
+    expect(await enqueue(storage, epoch, 1, tasks, [{ unit: x, value: Uint8Array.of(1) }])).toEqual({
+      kind: "applied",
+    });
+    expect(await storage.lookUp(epoch, tasks[0]!.id)).toEqual({ state: "task", task: tasks[0] });
+    expect(await storage.dueTasks(null, 10)).toEqual({ tasks: tasks.toSorted(compareDue), isLast: true });
+    expect(await storage.countTasks()).toEqual(3);
+    const opened = reopen === null ? storage : await reopen();
+    if (reopen !== null) expect((await takeOver(opened)).epoch).toEqual(epoch + 1);
+    expect(await storage.countTasks().catch(() => opened.countTasks())).toEqual(3);
+  });
+
+  test("tasks of a commit that did not happen are not there", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    await enqueue(storage, epoch, 1, []);
+    expect(await enqueue(storage, epoch, 1, [taskOf(1)])).toMatchObject({ kind: "exists" });
+    const { epoch: next } = await takeOver(storage);
+    expect(await enqueue(storage, epoch, 2, [taskOf(2)])).toEqual({ kind: "fenced" });
+    expect(await dueIn(storage)).toEqual([]);
+    expect(await enqueue(storage, next, 3, [taskOf(3)])).toEqual({ kind: "applied" });
+  });
+
+  test("a task is gone with the writes of its attempt, and what it has enqueued is there", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const [task, child] = [taskOf(1), taskOf(2)];
+    await enqueue(storage, epoch, 1, [task]);
+    const unit = unitId("t", "y");
+    const more = { tasks: [child], writes: [{ unit, value: Uint8Array.of(2) }] };
+    expect(await settle(storage, epoch, task, null, more)).toEqual({ kind: "applied" });
+    expect(await storage.lookUp(epoch, task.id)).toEqual(null);
+    expect(await dueIn(storage)).toEqual([child]);
+    // Again it finds nothing, and does nothing.
+    const again = { tasks: [taskOf(3)], writes: [{ unit, value: Uint8Array.of(3) }] };
+    expect(await settle(storage, epoch, task, null, again)).toEqual({ kind: "exists", id: task.id, record: null });
+    expect(await dueIn(storage)).toEqual([child]);
+    expect((await storage.load([unit], 100))?.get(unit)?.value).toEqual(Uint8Array.of(2));
+  });
+
+  test("a failed attempt leaves the next one, and a dead task is in no list of due ones", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const task = taskOf(1);
+    await enqueue(storage, epoch, 1, [task]);
+    const next = settled(task, FAILURE, 2, 5_000)!;
+    expect(await settle(storage, epoch, task, next)).toEqual({ kind: "applied" });
+    expect(await dueIn(storage)).toEqual([next]);
+    expect(await settle(storage, epoch, task, null)).toEqual({
+      kind: "exists",
+      id: task.id,
+      record: { state: "task", task: next },
+    });
+    const dead = settled(next, FAILURE, 2, 6_000)!;
+    expect(dead.state).toEqual("dead");
+    expect(await settle(storage, epoch, next, dead)).toEqual({ kind: "applied" });
+    expect(await dueIn(storage)).toEqual([]);
+    expect(await storage.lookUp(epoch, task.id)).toEqual({ state: "task", task: dead });
+    expect(await storage.countTasks()).toEqual(1);
+    // An operator lets it try again.
+    const open: Task = { ...dead, state: "open", failures: 0, dueMs: 7_000 };
+    expect(await settle(storage, epoch, dead, open)).toEqual({ kind: "applied" });
+    expect(await dueIn(storage)).toEqual([open]);
+  });
+
+  test("a server that was replaced settles nothing", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const task = taskOf(1);
+    await enqueue(storage, epoch, 1, [task]);
+    const { epoch: next } = await takeOver(storage);
+    expect(await settle(storage, epoch, task, null)).toEqual({ kind: "fenced" });
+    expect(await settle(storage, next, task, null)).toEqual({ kind: "applied" });
+  });
+
+  test("due tasks come in pages, in order, however they are spread", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    // Some are due at the same time, and ids differ in their last bytes.
+    const tasks = Array.from({ length: 60 }, (_, n): Task => {
+      const id =
+        `8${n.toString(16).padStart(15, "0")}${((n * 37) % 256).toString(16).padStart(16, "0")}` as ExecutionId;
+      return { ...taskOf(n + 1), id, dueMs: 1_000 + Math.floor(n / 7) * 10 };
+    });
+    for (let n = 0; n < 60; n += 20) await enqueue(storage, epoch, n + 1, tasks.slice(n, n + 20).toReversed());
+    expect(await dueIn(storage, 13)).toEqual(tasks.toSorted(compareDue));
+  });
+
+  test("a lane has its tasks in the order of their places, dead ones too, and no due list has them", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    // Names that are the beginning of others, and bytes with a meaning elsewhere.
+    const lanes = ["a", "a\0", "a\u0001", "ab", "\u{10FFFF}", "z z", ""];
+    const tasks = lanes.flatMap((lane, n) => [3, 1, 2].map((k) => taskOf(n * 10 + k, lane)));
+    await enqueue(storage, epoch, 1, tasks);
+    for (const [n, lane] of lanes.entries()) {
+      const places = (await storage.laneTasks(lane, 10)).map(({ place }) => place);
+      expect(places).toEqual([1, 2, 3].map((k) => placeOf(commitId(1, n * 10 + k), 0)));
+      expect((await storage.laneTasks(lane, 2)).length).toEqual(2);
+    }
+    expect(await dueIn(storage)).toEqual([]);
+    const heads: Task[] = [];
+    for (let cursor: string | null = null; ;) {
+      const page = await storage.laneHeads(cursor, 3);
+      heads.push(...page.heads);
+      cursor = page.next;
+      if (cursor === null) break;
+    }
+    const firsts = lanes.map((lane, n) => taskOf(n * 10 + 1, lane));
+    const byId = (a: Task, b: Task): number => (a.id < b.id ? -1 : 1);
+    expect(heads.toSorted(byId)).toEqual(firsts.toSorted(byId));
+
+    const [head] = await storage.laneTasks("a", 1);
+    const dead = settled(head!, FAILURE, 1, 5_000)!;
+    expect(await settle(storage, epoch, head!, dead)).toEqual({ kind: "applied" });
+    expect((await storage.laneTasks("a", 1))[0]).toEqual(dead);
+    expect(await settle(storage, epoch, dead, null)).toEqual({ kind: "applied" });
+    expect((await storage.laneTasks("a", 1))[0]).toEqual(taskOf(2, "a"));
+    expect(await storage.laneTasks("nothing", 10)).toEqual([]);
+  });
+
+  test("an execution enqueues more than one transaction takes, in a lane too; nothing of it is lost", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const tasks = Array.from({ length: 260 }, (_, n) => taskOf(n + 1, n % 2 === 0 ? null : "many"));
+    const writes = Array.from({ length: 20 }, (_, n) => ({ unit: unitId("t", `k${n}`), value: Uint8Array.of(n) }));
+    const sorted = writes.toSorted(byUnit);
+    expect(await enqueue(storage, epoch, 1, tasks, sorted)).toEqual({ kind: "applied" });
+    expect(await dueIn(storage)).toEqual(tasks.filter(({ lane }) => lane === null).toSorted(compareDue));
+    expect((await storage.laneTasks("many", 500)).length).toEqual(130);
+    // A task does so too: alone, and with others in one commit.
+    const [first, second] = await storage.laneTasks("many", 2);
+    const children = Array.from({ length: 150 }, (_, n) => taskOf(1_000 + n));
+    expect(await settle(storage, epoch, first!, null, { tasks: children, writes: sorted })).toEqual({
+      kind: "applied",
+    });
+    expect(await storage.countTasks()).toEqual(260 - 1 + 150);
+    expect((await storage.laneTasks("many", 1))[0]).toEqual(second);
+    const settlements = children
+      .slice(0, 30)
+      .map((task): RecordChange => ({ id: task.id, expects: { attempt: 0, lane: null }, becomes: null }));
+    const more = Array.from({ length: 90 }, (_, n) => taskOf(2_000 + n, `lane ${n}`));
+    const inserts = more.map((task): RecordChange => ({
+      id: task.id,
+      expects: "new",
+      becomes: { state: "task", task },
+    }));
+    expect(await storage.commit(epoch, { records: [...settlements, ...inserts], items: [] })).toEqual({
+      kind: "applied",
+    });
+    expect(await storage.countTasks()).toEqual(409 - 30 + 90);
+  });
+
+  test("the id of a task is taken", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const task = taskOf(1);
+    await enqueue(storage, epoch, 1, [task]);
+    const completion = { ...completionOf(2, []), executionId: task.id };
+    expect(await storage.commit(epoch, commitOf([{ expects: "new", completion }]))).toEqual({
+      kind: "exists",
+      id: task.id,
+      record: { state: "task", task },
+    });
+  });
+
+  test("an intent keeps the lanes that it names", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const { executionId, module, handler, args, environment, location } = completionOf(5, []);
+    const intent = {
+      executionId,
+      module,
+      handler,
+      args,
+      environment,
+      location,
+      commitId: commitId(epoch, 5),
+      units: [{ unit: "t/x" as UnitId, mode: "write" as const, version: null }],
+      lanes: ["a", "b/ü"],
+      retained: false,
+      mustNotWrite: false,
+      createdAtMs: 1,
+    };
+    await storage.storeIntent(epoch, intent);
+    expect(await storage.lookUp(epoch, executionId)).toEqual({ state: "pending", intent });
+  });
+}

@@ -1,0 +1,710 @@
+/**
+ * Histories of tasks. Handlers enqueue others, at locations and near storage, in lanes and with delays. Attempts fail. Storage answers
+ * in any order, or not at all. Servers are killed anywhere. Their successors lead while operations of the dead ones still arrive. The real core and its real driver run over the storage of the simulation.
+ *
+ * The checks know nothing of the core: they look at what storage has applied, what workers were given, and what handlers did.
+ */
+import {
+  type Answer,
+  DEFAULT_CORE_OPTIONS,
+  Driver,
+  type Effect,
+  type EndedRun,
+  type Event,
+  LviCore,
+  type NoteName,
+  type Now,
+  type Run,
+  type RunAccess,
+  type RunResult,
+  type StoragePort,
+  type Task,
+} from "@radical/lvi-server/core";
+import { Random } from "@radical/history";
+import {
+  type AccessedUnit,
+  type CommitId,
+  contentHash,
+  DEFAULT_TASK_ATTEMPTS,
+  type Entry,
+  entryOf,
+  type ExecutionId,
+  lanesOf,
+  type LviReply,
+  type LviRequest,
+  type ModuleHash,
+  NO_COMMIT,
+  type Outcome,
+  present,
+  type RunEffect,
+  taskIdOf,
+  taskSeedOf,
+  type UnitId,
+  unitId,
+  type Write,
+} from "@radical/protocol";
+import { ModelStorage, rowsIn } from "./model-storage.ts";
+
+const MODULES = ["a", "b"].map((letter) => letter.repeat(64) as ModuleHash);
+/** `plain` enqueues with f^rw, `free` in record mode, `near` near storage only. They are one program. */
+const PLANS = new Map([
+  ["plain", "sliced"],
+  ["free", "recorded"],
+  ["near", "near-storage"],
+  ["late", "sliced"],
+] as const);
+const LOCATIONS = ["va", "jp"];
+const LIMITED_AT_ONCE = 1;
+const ATTEMPTS = 3;
+const HASHER = {
+  hash: (bytes: Uint8Array) => ({ key: "simulation", hash: contentHash(bytes) }),
+  hashWith: (key: string, bytes: Uint8Array) => ({ key, hash: contentHash(bytes) }),
+};
+
+/** The program of all handlers: a call says what it does. */
+interface Call {
+  readonly name: string;
+  readonly handler: "plain" | "free" | "near" | "late";
+  /** The item that it writes, with its own name; null: it only reads. */
+  readonly writes: string | null;
+  readonly children: readonly { readonly call: Call; readonly delayMs: number; readonly lane: string | null }[];
+  /** Its outcome, if it does not come to its end: an answer, or a failure of so many attempts. */
+  readonly aborts: boolean;
+  readonly fails: number;
+}
+
+interface Sent {
+  readonly request: LviRequest;
+  readonly call: Call;
+  readonly view: ReadonlyMap<UnitId, Entry>;
+}
+
+interface TaskHistory {
+  readonly problems: readonly string[];
+  readonly answered: number;
+  /** Tasks that were enqueued, and attempts of them. */
+  readonly tasks: number;
+  readonly attempts: number;
+  readonly dead: number;
+  readonly kills: number;
+}
+
+export function simulateTasks({ seed }: { readonly seed: number }): TaskHistory {
+  const world = new World(seed);
+  const problems = world.run();
+  return { problems, ...world.counts };
+}
+
+class World {
+  readonly counts = { answered: 0, tasks: 0, attempts: 0, dead: 0, kills: 0 };
+  readonly #random: Random;
+  readonly #storage = new ModelStorage(true);
+  readonly #problems: string[] = [];
+  /** Events that may happen next, in any order, and those that take long. */
+  readonly #next: (() => void)[] = [];
+  readonly #slow: (() => void)[] = [];
+  readonly #sent = new Map<ExecutionId, Sent>();
+  /** Parents by the id of their execution: those that were sent, and tasks. */
+  readonly #parents = new Map<
+    ExecutionId,
+    { readonly call: Call; readonly caller: string | null; readonly seed: Uint8Array }
+  >();
+  /** Tasks whose attempt runs in the present life, and how often one has begun. */
+  readonly #running = new Set<ExecutionId>();
+  readonly #begun = new Map<ExecutionId, number>();
+  readonly #told: {
+    readonly id: ExecutionId;
+    readonly lanes: readonly string[];
+    readonly at: number;
+    readonly sentAt: number;
+  }[] = [];
+  readonly #options: typeof DEFAULT_CORE_OPTIONS;
+  readonly #failure: number;
+  #changes = 0;
+  #core!: LviCore;
+  #driver!: Driver;
+  #life = 0;
+  #wakeAtMs = Infinity;
+  #seen: CommitId | null = null;
+  #nowMs = 1_000;
+  #wallMs = 1_700_000_000_000;
+  #position = 0;
+  #names = 0;
+  #left: number;
+  #isQuiet = false;
+  #hasSpoilt = false;
+
+  constructor(seed: number) {
+    this.#random = new Random(seed);
+    const random = this.#random;
+    this.#left = random.between(5, 40);
+    this.#failure = random.pick([0, 0.03, 0.1]);
+    this.#options = {
+      ...DEFAULT_CORE_OPTIONS,
+      readLeaseMs: 0,
+      followupTimeoutMs: 50,
+      maxClockSkewMs: Infinity,
+      hotBytes: 4_000,
+      tasksAtOnce: random.pick([1, 3, 64]),
+      // Small, so that memory has a part of them.
+      tasks: {
+        most: random.pick([2, 4, 1_000]),
+        mostBytes: random.pick([1_500, 1_000_000]),
+        page: random.pick([1, 2, 1_000]),
+        inLane: random.pick([1, 2, 16]),
+      },
+      maxTasks: random.pick([5, 1_000_000, 1_000_000]),
+    };
+  }
+
+  run(): readonly string[] {
+    this.#start();
+    const random = this.#random;
+    for (let steps = 0; steps < 60_000 && this.#problems.length === 0; steps++) {
+      if (this.#slow.length > 0 && (this.#next.length === 0 || random.chance(0.03)))
+        this.#next.push(...this.#slow.splice(random.below(this.#slow.length), 1));
+      const isBusy = this.#next.length > 0;
+      this.#isQuiet = this.#left === 0;
+      if (this.#left > 0 && random.chance(isBusy ? 0.06 : 0.5)) this.#send();
+      else if (!this.#isQuiet && random.chance(0.004)) this.#kill();
+      else if (!this.#isQuiet && random.chance(0.002)) this.#wallMs += random.between(-50_000, 50_000);
+      else if (!this.#isQuiet && random.chance(0.003)) this.#register(random.pick(MODULES));
+      else if (isBusy) this.#next.splice(random.below(this.#next.length), 1)[0]!();
+      else if (this.#isOver()) return this.#end();
+      else if (!this.#wake() && this.#left === 0) return [`nothing happens any more: ${this.#words()}`];
+      if (isBusy && random.chance(0.1)) this.#pass(random.below(300));
+      this.#check();
+    }
+    return this.#problems.length > 0 ? this.#problems : [`it does not end: ${this.#words()}`];
+  }
+
+  #words(): string {
+    const left = Array.from(this.#storage.intents.values()).flatMap((record) =>
+      record.state === "task" && !this.#isStuck(record.task) ? [record.task] : [],
+    );
+    const told = left.map(({ id, lane, place, state, dueMs, attempt }) => [
+      id,
+      lane,
+      place,
+      state,
+      dueMs - this.#wallMs,
+      attempt,
+    ]);
+    return JSON.stringify([this.#core.load, told]);
+  }
+
+  // ── The server ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #start(): void {
+    const storage = this.#storage;
+    const { epoch } = present(storage.acquireLeadership(storage.leadership, 0, 0), "nobody else leads");
+    const pending = present(storage.recover(epoch), "nobody else leads");
+    const rules = { late: { attempts: ATTEMPTS, limit: { running: LIMITED_AT_ONCE, rate: null } } };
+    const recovered = {
+      epoch,
+      pending,
+      leadership: null,
+      modules: new Map(MODULES.map((module) => [module, PLANS])),
+      current: { module: MODULES[0]!, rules },
+    };
+    const core = new LviCore(this.#options, recovered, this.#now, HASHER);
+    this.#core = core;
+    this.#running.clear();
+    this.#wakeAtMs = Infinity;
+    const life = this.#life;
+    this.#driver = new Driver({
+      core: {
+        step: (now, event) => this.#observed(life, core, now, event),
+        get wakeAtMs() {
+          return core.wakeAtMs;
+        },
+        isClear: true,
+      },
+      epoch,
+      ports: {
+        now: () => this.#now,
+        wakeAt: (atMs) => void (this.#wakeAtMs = atMs),
+        act: (act) => act(),
+        storage: this.#ports(),
+        execute: (run, location, ended) => this.#execute(run, location, ended),
+        observer: {
+          replied: () => {},
+          followed: () => {},
+          noted: ({ name }) => {
+            // A followup that is not what its execution does looks like a run that differs.
+            if (ALARMS.has(name) && !(name === "determinism_alarm" && this.#hasSpoilt))
+              this.#problems.push(`there was a ${name}`);
+            if (name === "task_dead") this.counts.dead++;
+          },
+          updated: () => {},
+          sampled: () => {},
+          collected: () => {},
+          moduleRemoved: () => {},
+          collectFailed: () => {},
+        },
+        halted: (halt) => {
+          if (halt.kind === "broken") throw halt.error;
+          throw new Error(`the server has halted: ${halt.reason}`);
+        },
+      },
+    });
+  }
+
+  /** It may be killed before each effect. */
+  *#observed(life: number, core: LviCore, now: Now, event: Event): Generator<Effect> {
+    const effects = core.step(now, event);
+    core.assertWellFormed();
+    for (const effect of effects) {
+      if (!this.#isQuiet && this.#random.chance(0.0008)) this.#kill();
+      if (life !== this.#life) return;
+      if (effect.kind === "complete") for (const { completion } of effect.completions) this.#storage.expect(completion);
+      yield effect;
+    }
+  }
+
+  /** Operations that were sent to storage may still arrive there. */
+  #kill(): void {
+    this.counts.kills++;
+    this.#life++;
+    this.#driver.close();
+    this.#start();
+  }
+
+  #register(module: ModuleHash): void {
+    const rules = { late: { attempts: ATTEMPTS, limit: { running: LIMITED_AT_ONCE, rate: null } } };
+    this.#driver.tell({ kind: "module-registered", module, plans: PLANS, rules });
+  }
+
+  get #now(): Now {
+    return { monotonicMs: this.#nowMs, wallMs: this.#wallMs };
+  }
+
+  #pass(ms: number): void {
+    this.#nowMs += ms;
+    this.#wallMs += ms;
+    if (this.#nowMs < this.#wakeAtMs) return;
+    this.#wakeAtMs = Infinity;
+    this.#driver.wake();
+  }
+
+  #wake(): boolean {
+    if (this.#wakeAtMs === Infinity) return false;
+    this.#pass(Math.max(0, this.#wakeAtMs - this.#nowMs));
+    return true;
+  }
+
+  /** Something that this life of the server is told later. */
+  #later(act: () => void, into = this.#next): void {
+    const life = this.#life;
+    into.push(() => {
+      if (life === this.#life) act();
+    });
+  }
+
+  #ask<T>(act: () => T, { succeeded, failed }: Answer<T>): void {
+    const random = this.#random;
+    const fails = !this.#isQuiet && random.chance(this.#failure);
+    if (fails && random.chance(0.4)) return this.#later(() => failed(random.pick(["none", "unknown"]), "simulated"));
+    const life = this.#life;
+    const into = random.chance(0.15) ? this.#slow : this.#next;
+    into.push(() => {
+      const value = act();
+      if (life !== this.#life) return;
+      this.#later(
+        () => (fails ? failed("unknown", "simulated") : succeeded(value)),
+        random.chance(0.1) ? this.#slow : this.#next,
+      );
+    });
+  }
+
+  #ports(): StoragePort {
+    const storage = this.#storage;
+    const ask = <T>(act: () => T, answer: Answer<T>): void => this.#ask(act, answer);
+    return {
+      lookUp: (_epoch, id, answer) => ask(() => storage.lookUp(id), answer),
+      load: (units, _most, answer) => ask(() => storage.load(units), answer),
+      scan: (range, limit, answer) => ask(() => rowsIn(storage.items, range, limit), answer),
+      storeIntent: (epoch, intent, answer) => ask(() => storage.storeIntent(epoch, intent), answer),
+      commit: (epoch, commit, answer) => ask(() => storage.commit(epoch, commit), answer),
+      renewLeadership: (epoch, termMs, answer) => ask(() => storage.renewLeadership(epoch, termMs), answer),
+      nameReadLeases: (epoch, ms, answer) => ask(() => storage.nameReadLeases(epoch, ms), answer),
+      useModule: (module, usedAtMs, answer) => ask(() => storage.useModule(module, usedAtMs), answer),
+      removeModule: (epoch, module, usedAtMs, answer) =>
+        ask(() => storage.removeModule(epoch, module, usedAtMs), answer),
+      dueTasks: (after, limit, answer) => ask(() => storage.dueTasks(after, limit), answer),
+      laneTasks: (lane, limit, answer) => ask(() => storage.laneTasks(lane, limit), answer),
+      laneHeads: (after, limit, answer) => ask(() => storage.laneHeads(after, limit), answer),
+      countTasks: (answer) => ask(() => storage.countTasks(), answer),
+      collect: (due, answer) => ask(() => storage.collect(due), answer),
+    };
+  }
+
+  // ── Handlers ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #execute(run: Run, location: string, ended: (ended: EndedRun) => void): void {
+    const members = [run, ...(run.followers ?? [])];
+    const ids = members.map(({ invocation }) => invocation.executionId);
+    if (location === "~tasks" || ids.some((id) => this.#storage.intents.get(id)?.state === "task"))
+      for (const { invocation } of members) this.#begins(invocation);
+    this.#later(
+      () => {
+        for (const id of ids) this.#running.delete(id);
+        const results = this.#ran(members);
+        ended({ ...results[0]!, followers: results.slice(1) });
+      },
+      this.#random.chance(0.2) ? this.#slow : this.#next,
+    );
+  }
+
+  /** An attempt leaves the server: storage must owe it, and nothing else of the task or its lane may be on its way. */
+  #begins({ executionId: id, environment }: Run["invocation"]): void {
+    const record = this.#storage.intents.get(id);
+    if (record?.state !== "task") {
+      if (!this.#parents.has(id) || this.#isTask(id))
+        this.#problems.push(`task ${id} runs, and storage does not have it`);
+      return;
+    }
+    const { task } = record;
+    this.counts.attempts++;
+    if (task.state === "dead") this.#problems.push(`task ${id} runs, and is dead`);
+    if (this.#running.has(id)) this.#problems.push(`two attempts of task ${id} run at once`);
+    if (task.lane !== null) {
+      const [first] = this.#storage.laneTasks(task.lane, 1);
+      if (first?.id !== id) this.#problems.push(`task ${id} runs, and is not the first of its lane`);
+    }
+    const { caller, seed } = present(this.#parents.get(task.parent), "a task has a parent");
+    const { ordinal } = present(this.#ordinals.get(id), "a task has a place among the effects of its parent");
+    if (environment.caller !== caller)
+      this.#problems.push(`task ${id} runs for ${environment.caller}, not for ${caller}`);
+    if (String(environment.seed) !== String(taskSeedOf(seed, ordinal)))
+      this.#problems.push(`task ${id} draws as another`);
+    this.#running.add(id);
+    this.#begun.set(id, (this.#begun.get(id) ?? 0) + 1);
+    const late = [...this.#running].filter((each) => this.#calls.get(each)?.handler === "late");
+    if (late.length > LIMITED_AT_ONCE) this.#problems.push(`${late.length} tasks run of a handler with a limit`);
+  }
+
+  readonly #calls = new Map<ExecutionId, Call>();
+  readonly #ordinals = new Map<ExecutionId, { readonly ordinal: number }>();
+
+  #isTask(id: ExecutionId): boolean {
+    return this.#calls.has(id);
+  }
+
+  #ran(
+    members: readonly Pick<Run, "invocation" | "snapshot" | "access">[],
+  ): readonly { readonly result: RunResult; readonly tookMs: number }[] {
+    const coming = new Map<UnitId, Entry>();
+    const results: { readonly result: RunResult; readonly tookMs: number }[] = [];
+    for (const { invocation, snapshot, access } of members) {
+      const view = new Map(snapshot);
+      for (const [unit, entry] of coming) if (view.has(unit)) view.set(unit, entry);
+      const isKilled = !this.#isQuiet && this.#random.chance(0.02);
+      const result: RunResult = isKilled
+        ? { kind: this.#random.chance(0.5) ? "crowded-out" : "killed", reason: "simulated" }
+        : within(access, this.#handle(callIn(invocation.args), view, invocation));
+      if (isKilled) return [...results.map(() => NOT_RUN), { result, tookMs: 0 }];
+      results.push({ result, tookMs: 0 });
+      if (result.kind !== "completed") return results;
+      for (const { unit, value } of result.writes) coming.set(unit, entryOf(NO_COMMIT, value));
+    }
+    return results;
+  }
+
+  /** It reads its item and, if it writes, puts its name behind what is there. */
+  #handle(
+    call: Call,
+    view: ReadonlyMap<UnitId, Entry>,
+    { executionId: id }: { readonly executionId: ExecutionId },
+  ): RunResult {
+    const unit = unitId("log", call.writes ?? "read");
+    const before = view.get(unit);
+    if (before === undefined) return { kind: "missing", units: [unit] };
+    const done = (outcome: Outcome, writes: readonly Write[], effects: readonly RunEffect[]): RunResult => ({
+      kind: "completed",
+      outcome,
+      reads: [unit],
+      writes,
+      effects,
+    });
+    if (call.aborts) return done({ kind: "abort", status: 409, code: "no", message: call.name }, [], []);
+    const record = this.#storage.intents.get(id);
+    if (record?.state === "task" && record.task.attempt < call.fails) {
+      return record.task.attempt % 2 === 0
+        ? done({ kind: "abort", status: 503, code: "down", message: call.name }, [], [])
+        : done({ kind: "trap", code: "unreachable", message: call.name }, [], []);
+    }
+    const text = before.value === null ? "" : new TextDecoder().decode(before.value);
+    const value = new TextEncoder().encode(`${text} ${call.name}`);
+    const writes = call.writes === null ? [] : [{ unit, value }];
+    return done({ kind: "result", value: new Uint8Array() }, writes, effectsOf(call));
+  }
+
+  // ── Locations ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #call(depth: number): Call {
+    const random = this.#random;
+    const number = depth === 0 ? random.between(0, 3) : depth === 1 && random.chance(0.3) ? 1 : 0;
+    const children = Array.from({ length: number }, () => ({
+      call: this.#call(depth + 1),
+      delayMs: random.pick([0, 0, 0, 10, 500, 86_400_000]),
+      lane: random.pick([null, null, "one", "two"]),
+    }));
+    const isTask = depth > 0;
+    return {
+      name: `c${++this.#names}.`,
+      handler: random.pick(
+        isTask ? (["plain", "free", "near", "late"] as const) : (["plain", "plain", "free", "near"] as const),
+      ),
+      writes: random.chance(0.7) ? random.pick(["x", "y", "z"]) : null,
+      children,
+      aborts: random.chance(0.08),
+      fails: isTask ? random.pick([0, 0, 0, 0, 1, 2, 50]) : 0,
+    };
+  }
+
+  #send(): void {
+    this.#left--;
+    const random = this.#random;
+    const call = this.#call(0);
+    const id = (++this.#names).toString(16).padStart(32, "0") as ExecutionId;
+    const view = new Map<UnitId, Entry>();
+    const ran = (): RunResult => this.#handle(call, view, { executionId: id });
+    const first = ran();
+    if (first.kind === "missing") {
+      // A cache may be behind.
+      const isCold = random.chance(0.2);
+      for (const unit of first.units) view.set(unit, isCold ? entryOf(NO_COMMIT, null) : this.#stored(unit));
+    }
+    const result = ran();
+    if (result.kind !== "completed") throw new Error("it has what it reads");
+    const isNear = call.handler === "near" || random.chance(0.2);
+    const written = new Set(result.writes.map(({ unit }) => unit));
+    const units = result.reads.map((unit): AccessedUnit => {
+      const version = present(view.get(unit), "it was read").version;
+      return { unit, mode: written.has(unit) ? "read-write" : "read", version };
+    });
+    const request: LviRequest = {
+      executionId: id,
+      module: MODULES[0]!,
+      handler: call.handler,
+      args: argsOf(call),
+      environment: { timeMs: this.#wallMs, seed: random.bytes(16), caller: random.pick([null, "ann", "bob"]) },
+      location: random.pick(LOCATIONS),
+      units: isNear ? null : units,
+      retained: random.chance(0.3),
+      mustNotWrite: false,
+      mayEffect: call.children.length > 0 || random.chance(0.5),
+      lanes: isNear ? [] : lanesOf(effectsOf(call)),
+      session: null,
+      deadlineMs: 60_000,
+      attempt: 1,
+      seen: this.#seen,
+    };
+    const sent: Sent = { request, call, view };
+    this.#sent.set(id, sent);
+    this.#knows(id, call, request.environment.caller, request.environment.seed);
+    this.#ask1(sent, ++this.#position);
+  }
+
+  /** The tasks that an execution enqueues, if it commits. */
+  #knows(id: ExecutionId, call: Call, caller: string | null, seed: Uint8Array): void {
+    this.#parents.set(id, { call, caller, seed });
+    for (const [ordinal, { call: child }] of call.children.entries()) {
+      const task = taskIdOf(id, ordinal);
+      this.#calls.set(task, child);
+      this.#ordinals.set(task, { ordinal });
+      this.#knows(task, child, caller, taskSeedOf(seed, ordinal));
+    }
+  }
+
+  #stored(unit: UnitId): Entry {
+    const item = this.#storage.items.get(unit);
+    return item === undefined ? entryOf(NO_COMMIT, null) : entryOf(item.commitId, item.value);
+  }
+
+  #ask1(sent: Sent, sentAt: number): void {
+    const life = this.#life;
+    this.#driver.request(sent.request, {
+      answered: (reply) => this.#later(() => this.#replied(sent, reply, sentAt)),
+      failed: () => {
+        if (life === this.#life) return;
+      },
+    });
+  }
+
+  #replied(sent: Sent, reply: LviReply, sentAt: number): void {
+    this.#seen = reply.asOf;
+    const { request, call, view } = sent;
+    if (reply.kind === "refused") {
+      if (reply.code !== "in_doubt") return;
+      const again = { ...sent, request: { ...request, attempt: request.attempt + 1, seen: reply.asOf } };
+      return this.#later(() => this.#ask1(again, sentAt));
+    }
+    this.counts.answered++;
+    const isResult = reply.kind === "valid" ? !call.aborts : reply.outcome.kind === "result";
+    if (isResult)
+      this.#told.push({ id: request.executionId, lanes: lanesOf(effectsOf(call)), at: ++this.#position, sentAt });
+    if (reply.kind !== "valid" || reply.commitId === null) return;
+    const ran = this.#handle(call, view, request);
+    if (ran.kind !== "completed") throw new Error("a location runs on what it has captured");
+    const { outcome, writes } = ran;
+    // Now and then a location is not ours.
+    const isSpoilt = this.#random.chance(0.03) && outcome.kind === "result";
+    this.#hasSpoilt ||= isSpoilt;
+    const stray: RunEffect = { kind: "enqueue", callee: "plain", args: argsOf(call), delayMs: 0, key: "stray" };
+    const effects = isSpoilt ? [...effectsOf(call), stray] : (ran.effects ?? []);
+    const followup = { executionId: request.executionId, commitId: reply.commitId, outcome, writes, effects };
+    const send = (): void => this.#driver.followup(followup, { answered: () => {}, failed: () => {} });
+    if (this.#random.chance(0.7)) this.#later(send, this.#random.chance(0.3) ? this.#slow : this.#next);
+  }
+
+  // ── What must be true ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Each change of a task's record, as it is made. */
+  #check(): void {
+    const { taskChanges } = this.#storage;
+    for (; this.#changes < taskChanges.length; this.#changes++) {
+      const { id, before, after } = taskChanges[this.#changes]!;
+      if (before === null && after !== null) this.#inserted(id, after);
+      if (before !== null && after === null && before.lane !== null) {
+        const last = this.#lastOf.get(before.lane) ?? "";
+        if (before.place < last) this.#problems.push(`task ${id} is later than others of its lane`);
+        this.#lastOf.set(before.lane, before.place);
+      }
+      if (after?.state === "dead" && this.#calls.get(id)?.aborts === true)
+        this.#problems.push(`task ${id} is dead, and its handler has answered`);
+      if (before !== null && before.attempt === after?.attempt)
+        this.#problems.push(`task ${id} has changed without an attempt`);
+      if (after !== null && after.error !== null && after.state === "open" && after.failures >= this.#attemptsOf(after))
+        this.#problems.push(`task ${id} goes on after ${after.failures} failures`);
+    }
+  }
+
+  /** The place of the task that was the last to go, by lane. */
+  readonly #lastOf = new Map<string, string>();
+  readonly #insertions = new Set<ExecutionId>();
+
+  #inserted(id: ExecutionId, task: Task): void {
+    if (this.#insertions.has(id)) this.#problems.push(`task ${id} was enqueued twice`);
+    this.#insertions.add(id);
+    this.counts.tasks++;
+    const known = this.#calls.get(id);
+    if (known === undefined) this.#problems.push(`task ${id} was enqueued by nobody`);
+    else if (known.handler !== task.handler || callIn(task.args).name !== known.name)
+      this.#problems.push(`task ${id} is another call than was enqueued`);
+  }
+
+  #attemptsOf({ handler }: Task): number {
+    return handler === "late" ? ATTEMPTS : DEFAULT_TASK_ATTEMPTS;
+  }
+
+  #isOver(): boolean {
+    if (this.#left > 0 || this.#core.load.executions > 0) return false;
+    return [...this.#storage.intents.values()].every(
+      (record) => record.state === "done" || (record.state === "task" && this.#isStuck(record.task)),
+    );
+  }
+
+  /** It is dead, or stands behind a dead one. */
+  #isStuck(task: Task): boolean {
+    return task.state === "dead" || (task.lane !== null && this.#storage.laneTasks(task.lane, 1)[0]?.state === "dead");
+  }
+
+  #end(): readonly string[] {
+    this.#check();
+    const { applied, intents, items, taskChanges } = this.#storage;
+    const texts = [...items.values()].map(({ value }) => new TextDecoder().decode(value)).join(" ");
+    const timesDone = (call: Call): number => texts.split(call.name).length - 1;
+    // Each execution that has come to its end has enqueued all of its tasks, and no other has enqueued any.
+    const ended = new Set(
+      applied.filter(({ outcome }) => outcome.kind === "result").map(({ executionId }) => executionId),
+    );
+    for (const { id, before, after } of taskChanges)
+      if (before !== null && after === null && !this.#calls.get(id)!.aborts) ended.add(id);
+    for (const [id, { call }] of this.#parents) {
+      for (const ordinal of call.children.keys()) {
+        const isThere = this.#insertions.has(taskIdOf(id, ordinal));
+        if (isThere !== ended.has(id))
+          this.#problems.push(
+            `task ${ordinal} of ${id} was ${isThere ? "enqueued, and" : "lost:"} its parent has ${ended.has(id) ? "" : "not "}come to its end`,
+          );
+      }
+      const isTask = this.#isTask(id);
+      if (call.writes !== null && (isTask || ended.has(id)) && timesDone(call) !== (ended.has(id) ? 1 : 0))
+        this.#problems.push(`${call.name} of ${id} was done ${timesDone(call)} times`);
+    }
+    for (const record of intents.values()) {
+      if (record.state !== "task" || record.task.state !== "dead") continue;
+      const { id, failures, handler } = record.task;
+      if (failures !== this.#attemptsOf(record.task) && failures < this.#attemptsOf(record.task))
+        this.#problems.push(`task ${id} of ${handler} is dead after ${failures} failures`);
+    }
+    for (const { id } of this.#told)
+      if (!ended.has(id) && leavesTrace(this.#parents.get(id)!.call))
+        this.#problems.push(`${id} was answered, and has not happened`);
+    this.#checkLanes(taskChanges.flatMap(({ before, after }) => (before === null && after !== null ? [after] : [])));
+    return this.#problems;
+  }
+
+  /** Of two executions of which one was answered before the other was asked for, the tasks stand in that order. */
+  #checkLanes(tasks: readonly Task[]): void {
+    for (const first of this.#told)
+      for (const second of this.#told) {
+        if (first.at >= second.sentAt) continue;
+        for (const lane of first.lanes.filter((name) => second.lanes.includes(name))) {
+          const places = (id: ExecutionId): string[] =>
+            tasks.filter((task) => task.parent === id && task.lane === lane).map(({ place }) => place);
+          const last = places(first.id).toSorted().at(-1) ?? "";
+          const next = places(second.id).toSorted()[0] ?? "~";
+          if (last > next)
+            this.#problems.push(`in lane ${lane} tasks of ${second.id} stand before those of ${first.id}`);
+        }
+      }
+  }
+}
+
+const ALARMS: ReadonlySet<NoteName> = new Set(["determinism_alarm", "intent_alarm"]);
+const NOT_RUN: { readonly result: RunResult; readonly tookMs: number } = { result: { kind: "not-run" }, tookMs: 0 };
+
+/** Its end is more than an answer. */
+function leavesTrace({ writes, children }: Call): boolean {
+  return writes !== null || children.length > 0;
+}
+
+function effectsOf({ children }: Call): readonly RunEffect[] {
+  return children.map(({ call, delayMs, lane }): RunEffect => ({
+    kind: "enqueue",
+    callee: call.handler,
+    args: argsOf(call),
+    delayMs,
+    key: lane,
+  }));
+}
+
+function argsOf(call: Call): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(call));
+}
+
+function callIn(args: Uint8Array): Call {
+  return JSON.parse(new TextDecoder().decode(args)) as Call;
+}
+
+/** As a handler with f^rw says: it lacks values, or locks of what it writes; and a set bounds what it does. */
+function within(access: RunAccess, result: RunResult): RunResult {
+  if (access.kind === "record") return result;
+  if (access.kind === "declared") {
+    if (result.kind !== "completed") return { kind: "undeclared", reason: "it lacks a value" };
+    const { lanes = new Set(), writes } = access.set;
+    const isWithin =
+      result.writes.every(({ unit }) => writes.has(unit)) &&
+      lanesOf(result.effects ?? []).every((lane) => lanes.has(lane));
+    return isWithin ? result : { kind: "undeclared", reason: "outside the set" };
+  }
+  if (result.kind === "missing") return { kind: "needs", set: { reads: new Set(result.units), writes: new Set() } };
+  if (result.kind !== "completed") return result;
+  const writes = new Set(result.writes.map(({ unit }) => unit));
+  const { writable } = access;
+  if (writable === null || [...writes].every((unit) => writable.has(unit))) return result;
+  return { kind: "needs", set: { reads: new Set(result.reads), writes } };
+}

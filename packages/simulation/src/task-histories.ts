@@ -652,7 +652,7 @@ class World {
     if (this.#running.has(id)) this.#problems.push(`task ${id} is taken back while it runs`);
   }
 
-  /** What a commit takes back is gone then, if it can't have begun. */
+  /** After a commit the tasks are gone that it takes back, if they can't have begun. */
   #committed({ records }: Commit): void {
     const storage = this.#storage;
     for (const { id, expects, becomes } of records) {

@@ -69,7 +69,7 @@ export class Cancellations {
     return null;
   }
 }
-/** The tasks of others. Of those that it has enqueued itself, the ones that it has cancelled are left out (`tasksOf`). */
+/** The tasks of others that an execution cancels. Its own ones that it has cancelled are not enqueued at all (`tasksOf`). */
 function cancelledBy(execution: ExecutionId, { effects }: Ended): readonly ExecutionId[] {
   if (effects === undefined) return NONE;
   const ids = new Set<ExecutionId>();

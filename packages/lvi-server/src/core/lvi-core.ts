@@ -303,11 +303,9 @@ export class LviCore {
   readonly #operations = new Map<OperationId, Operation>();
   readonly #runs = new Map<RunId, RunUnderWay>();
   readonly #deadlines = new Deadlines<Due>((due) => "execution" in due && due.execution?.phase.kind === "ended");
-  /**
-   * Executions that wait for read leases to end, or to know of tasks that they cancel; and whether something has happened in this
-   * step that they may wait for.
-   */
+  /** Executions that wait for read leases to end, or to know the tasks that they cancel. */
   readonly #clearing = new Set<Execution>();
+  /** Something has happened in this step that one of those may wait for. */
   #mayBeClear = false;
   /** The end of an earlier server's read leases. */
   readonly #inherited: readonly (Fact & { kind: "passed" })[];
@@ -2243,10 +2241,7 @@ export class LviCore {
     return true;
   }
 
-  /**
-   * Waits until the execution is clear, at the latest when the last of the leases is over, and until it is known what becomes of the
-   * tasks that it cancels.
-   */
+  /** Waits until the execution is clear, at the latest when the last lease is over, and knows the tasks that it cancels. */
   #clear(execution: Execution, next: Clearing["next"]): void {
     execution.phase = { kind: "clearing", next, sinceMs: this.#nowMs };
     this.#clearing.add(execution);

@@ -1,7 +1,6 @@
 /**
  * Tasks that somebody has to know by their ids: an execution that cancels one, or an operator. Memory has a part of the tasks, so
- * storage is asked for the others. What is known of a task stays true as long as somebody wants it, since each change of it
- * passes here.
+ * storage is asked for the others. Each change of a task passes here, so the answer stays true as long as somebody wants it.
  */
 import type { ExecutionId } from "@radical/protocol";
 import type { Task } from "./task.ts";

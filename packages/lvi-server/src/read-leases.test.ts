@@ -117,8 +117,8 @@ class World {
                 commitId: version.commitId,
               })),
             ),
-          dueTasks: (_after, _limit, { succeeded }) => succeeded({ tasks: [], isLast: true }),
-          laneTasks: (_lane, _limit, { succeeded }) => succeeded([]),
+          dueTasks: (_after, _limit, { succeeded }) => succeeded({ tasks: [], upTo: null }),
+          laneTasks: (_lane, _limit, { succeeded }) => succeeded({ tasks: [], upTo: null }),
           laneHeads: (_after, _limit, { succeeded }) => succeeded({ heads: [], next: null }),
           countTasks: ({ succeeded }) => succeeded(0),
           storeIntent: (_epoch, intent, { succeeded }) =>

@@ -156,7 +156,7 @@ import type { LeaseCounts, Term } from "./read-leases.ts";
 import { repairsOf } from "./repairs.ts";
 import { type Ground, type Sampled, Sampler } from "./sampling.ts";
 import type { Revocation } from "./sessions.ts";
-import { failureOf, settled, type Task, tasksOf } from "./task.ts";
+import { failureOf, isPlaceOf, settled, type Task, tasksOf } from "./task.ts";
 import { type Instant, type TaskAnswer, type TaskQuestion, TaskTable } from "./task-table.ts";
 import {
   arrivalOf,
@@ -1815,6 +1815,7 @@ export class LviCore {
         this.#effects.push({ kind: "read-tasks", operation, question });
       }
     }
+    this.#tasks.pass(this.#instant);
     const current = this.#modules.current?.module;
     if (current !== undefined && this.#indexes.unready(this.#modules.indexesOf(current)) === null) {
       const plans = this.#modules.plansOf(current);
@@ -1847,8 +1848,21 @@ export class LviCore {
   #tasksRead(operation: OperationId, answer: TaskAnswer): void {
     const question = present(this.#taskQuestions.get(operation), `storage answers question ${operation} for tasks`);
     this.#taskQuestions.delete(operation);
-    const isComing = ({ parent, id }: Task): boolean => this.#executions.has(parent) && parent !== id;
-    this.#tasks.answered(question, answer, isComing, this.#instant);
+    const inserts = ({ parent, place }: Task): boolean => {
+      const phase = this.#executions.get(parent)?.phase;
+      // A repeat of an execution that is done is under way too, and brings nothing.
+      // variant: task-coming-now
+      return phase?.kind === "completing" && isPlaceOf(place, phase.completion.commitId);
+    };
+    const changesTheNumber = answer.kind === "count" && this.#changesTasks;
+    this.#tasks.answered(question, answer, { inserts, changesTheNumber }, this.#instant);
+  }
+
+  /** Whether a commit is under way that inserts tasks, or settles one. */
+  get #changesTasks(): boolean {
+    return [...this.#executions.values()].some(
+      ({ phase, task }) => phase.kind === "completing" && (task !== null || (phase.completion.tasks ?? []).length > 0),
+    );
   }
 
   /** The record of a task after this outcome of an attempt. */
@@ -2003,6 +2017,10 @@ export class LviCore {
    * unless an earlier server has told it.
    */
   #completeClear(members: readonly Ending[]): void {
+    // Their commit ids are taken, and others may have later ones while these wait.
+    // variant: lanes-named-clear
+    for (const { execution, ended, commit } of members)
+      this.#tasks.names(execution, lanesOf(ended.effects ?? NO_EFFECTS), commit.id);
     if (members.every((ending) => this.#mayComplete(ending)))
       return this.#commit(members.map((each) => this.#completing(each)));
     for (const ending of members) this.#clear(ending.execution, { kind: "complete", ending, members });
@@ -2018,7 +2036,6 @@ export class LviCore {
     const { outcome, writes: own, effects = NO_EFFECTS, logged = NO_LINES } = ended;
     const hash = hashOfEnded(ended);
     const tasks = tasksOf(effects, execution.invocation, commit);
-    this.#tasks.names(execution, lanesOf(effects), commit);
     const writes = withBlobNames(own, (entry) => (this.#versions.get(entry)?.value ?? null) !== null);
     const call = this.#hasher.hash(bytesOfCall(callOf(execution.invocation)));
     const completion: Completion = {

@@ -22,7 +22,7 @@ import {
 } from "@radical/protocol";
 import type { StoreResult } from "../../core/events.ts";
 import type { Intent, IntentRecord } from "../../core/intent.ts";
-import type { Task, TaskPlace } from "../../core/task.ts";
+import type { TaskPlace } from "../../core/task.ts";
 import type { StoredItem } from "../../core/version-table.ts";
 import type { Leadership } from "../../core/leadership.ts";
 import { failpoint } from "../../failpoints.ts";
@@ -644,11 +644,11 @@ export class DynamoStorage implements Storage {
     return found;
   }
 
-  dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage> {
+  dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage<TaskPlace>> {
     return this.#tasks.due(after, limit);
   }
 
-  laneTasks(lane: string, limit: number): Promise<readonly Task[]> {
+  laneTasks(lane: string, limit: number): Promise<TaskPage<string>> {
     return this.#tasks.inLane(lane, limit);
   }
 

@@ -273,6 +273,22 @@ describe("tags", () => {
   });
 });
 
+test("a function that only asks for a task counts like one that accesses an item", () => {
+  const text = `import { enqueue } from "@radical/sdk";
+    export function later(text: string): void {}
+    let count: i32 = 3;
+    class Base {
+      constructor(text: string) {}
+      step(): i32 { enqueue(later(""), { key: count.toString() }); return 0; }
+    }
+    class Derived extends Base {}
+    function base(text: string): Base { return new Derived(text); }
+    export function h(a: string): void { const found: Base = base(a); found.step(); }`;
+  const shop = build({ "handlers/h.ts": text });
+  const derived = deriveAccessSet(moduleOf(shop), invocation(shop, "h", { a: "" }), snapshotOf(new Map()));
+  expect(derived).toMatchObject({ kind: "derived", set: { lanes: new Set(["3"]) } });
+});
+
 const HEAD = `import { Table, enqueue } from "@radical/sdk";
   const log = new Table<string>("log");
   export function note(text: string, times: i32 = 1): void { log.put(text, text); }

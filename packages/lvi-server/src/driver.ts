@@ -38,7 +38,7 @@ import type { ListenerId } from "./core/listeners.ts";
 import type { Hole } from "./core/range-table.ts";
 import type { Now } from "./core/lvi-core.ts";
 import type { Sample, Sampling } from "./core/sampling.ts";
-import type { Task } from "./core/task.ts";
+import type { Task, TaskPlace } from "./core/task.ts";
 import type { TaskAnswer, TaskQuestion } from "./core/task-table.ts";
 import type { StoredItem } from "./core/version-table.ts";
 import { Facts } from "./facts.ts";
@@ -456,11 +456,11 @@ export class Driver {
     const { kind } = question;
     switch (kind) {
       case "due": {
-        const answered = (page: TaskPage): Event => read({ kind, ...page });
+        const answered = (page: TaskPage<TaskPlace>): Event => read({ kind, ...page });
         return storage.dueTasks(question.after, question.limit, this.#operating(operation, answered));
       }
       case "lane": {
-        const answered = (tasks: readonly Task[]): Event => read({ kind, tasks });
+        const answered = (page: TaskPage<string>): Event => read({ kind, ...page });
         return storage.laneTasks(question.lane, question.limit, this.#operating(operation, answered));
       }
       case "heads": {

@@ -327,7 +327,8 @@ export function turningOf(page: Page, id: ExecutionId, ticket: Ticket, wallMs: n
 
 /** In the place of a location's name, which cannot begin like this. */
 const BACKGROUND = "~background";
-const TASKS = "~tasks";
+/** Likewise, of tasks. */
+export const TASKS = "~tasks";
 const NO_SEED = new Uint8Array(32);
 const NO_HANDLER = { module: "0".repeat(64) as ModuleHash, handler: BACKGROUND, args: new Uint8Array() };
 

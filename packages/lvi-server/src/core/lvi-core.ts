@@ -157,7 +157,7 @@ import type { LeaseCounts, Term } from "./read-leases.ts";
 import { repairsOf } from "./repairs.ts";
 import { type Ground, type Sampled, Sampler } from "./sampling.ts";
 import type { Revocation } from "./sessions.ts";
-import { failureOf, settled, type Task, tasksOf } from "./task.ts";
+import { failureOf, isPlaceOf, settled, type Task, tasksOf } from "./task.ts";
 import { type Instant, type TaskAnswer, type TaskQuestion, TaskTable } from "./task-table.ts";
 import {
   arrivalOf,
@@ -1816,6 +1816,7 @@ export class LviCore {
     if (mayAsk) for (const question of this.#tasks.takeLookups()) this.#askForTasks(question);
     if (this.#draining) return this.#wakeForTasks(this.#questionsAtMs);
     if (mayAsk) for (const question of this.#tasks.takeQuestions(this.#instant)) this.#askForTasks(question);
+    this.#tasks.pass(this.#instant);
     const current = this.#modules.current?.module;
     if (current !== undefined && this.#indexes.unready(this.#modules.indexesOf(current)) === null) {
       const plans = this.#modules.plansOf(current);
@@ -1858,9 +1859,24 @@ export class LviCore {
   #tasksRead(operation: OperationId, answer: TaskAnswer): void {
     const question = present(this.#taskQuestions.get(operation), `storage answers question ${operation} for tasks`);
     this.#taskQuestions.delete(operation);
-    const isComing = ({ parent, id }: Task): boolean => this.#executions.has(parent) && parent !== id;
-    this.#tasks.answered(question, answer, isComing, this.#instant);
+    const inserts = ({ parent, place }: Task): boolean => {
+      const phase = this.#executions.get(parent)?.phase;
+      // A repeat of an execution that is done is under way too, and brings nothing.
+      // variant: task-coming-now
+      return phase?.kind === "completing" && isPlaceOf(place, phase.completion.commitId);
+    };
+    const changesTheNumber = answer.kind === "count" && this.#changesTasks;
+    this.#tasks.answered(question, answer, { inserts, changesTheNumber }, this.#instant);
     if (question.kind === "task") this.#mayBeClear = this.#clearing.size > 0;
+  }
+
+  /** Whether a commit is under way that inserts tasks, or settles some. */
+  get #changesTasks(): boolean {
+    return [...this.#executions.values()].some(
+      ({ phase, task }) =>
+        phase.kind === "completing" &&
+        (task !== null || [...(phase.completion.tasks ?? []), ...(phase.completion.cancelled ?? [])].length > 0),
+    );
   }
 
   /** The record of a task after this outcome of an attempt. */
@@ -2019,9 +2035,9 @@ export class LviCore {
    * unless an earlier server has told it.
    */
   #completeClear(members: readonly Ending[]): void {
-    // Others may take later commit ids while these wait.
-    // variant: lanes-while-clearing
-    for (const { execution, commit, ended } of members)
+    // Their commit ids are taken, and others may have later ones while these wait.
+    // variant: lanes-named-clear
+    for (const { execution, ended, commit } of members)
       this.#tasks.names(execution, lanesOf(ended.effects ?? NO_EFFECTS), commit.id);
     if (members.every((ending) => this.#mayComplete(ending)))
       return this.#commit(members.map((each) => this.#completing(each)));

@@ -1,4 +1,5 @@
 /** The ports of the engine with failpoints before and after their calls; they are put in between only if one is armed. */
+import { SCHEDULE_STATES, tableOf } from "@radical/protocol";
 import type { Run } from "./core/run.ts";
 import type { Executor } from "./execution/worker-pool.ts";
 import { armed, type Failpoint, failpoint } from "./failpoints.ts";
@@ -30,6 +31,8 @@ export function storageWithFailpoints(storage: Storage): Storage {
       between("storage.intent-unsent", "storage.intent-stored", () => storage.storeIntent(epoch, intent)),
     commit: (epoch, commit) => {
       const apply = () => storage.commit(epoch, commit);
+      if (commit.items.some(({ unit }) => tableOf(unit) === SCHEDULE_STATES))
+        return between("storage.schedule-unsent", "storage.schedule-stored", apply);
       if (commit.records.length > 1) return between("storage.train-unsent", "storage.train-stored", apply);
       return commit.records[0]?.expects === "pending"
         ? between("storage.completion-unsent", "storage.completed", apply)

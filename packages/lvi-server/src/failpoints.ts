@@ -26,6 +26,8 @@ export const FAILPOINTS = {
   "storage.execution-stored": "the writes of a near-storage execution are applied; the core has not heard it",
   "storage.train-unsent": "the writes of a train are about to be applied",
   "storage.train-stored": "the writes of a train are applied; the core has not heard it",
+  "storage.schedule-unsent": "a tick of a schedule is about to become a task",
+  "storage.schedule-stored": "the task of a tick is durable, and the schedule is behind it; the core has not heard it",
   "storage.leadership-renewal-unsent": "the leadership is about to be renewed",
   "storage.leadership-renewed": "the leadership is renewed; the core has not heard it",
   "storage.read-leases-unnamed": "the leadership is about to name the time of read leases, before the first of them",

@@ -110,6 +110,8 @@ export class TaskTable<Owner> {
   #isCounting = false;
   #running = 0;
   #dead = 0;
+  /** Of which somebody wants to know whether they are open. */
+  readonly #watched = new Set<ExecutionId>();
 
   constructor(bounds: TaskBounds, limitOf: (handler: string) => TaskLimit | null) {
     this.#bounds = bounds;
@@ -285,6 +287,16 @@ export class TaskTable<Owner> {
 
   // ── What becomes of tasks ──────────────────────────────────────────────────────────────────────────────────────────
 
+  /** The task is open as of now, whether memory has it or not. */
+  watch(id: ExecutionId): void {
+    this.#watched.add(id);
+  }
+
+  /** Whether a task that was watched is neither done nor dead. */
+  isOpen(id: ExecutionId): boolean {
+    return this.#watched.has(id);
+  }
+
   /** It is durable since now. */
   added(task: Task, now: Instant): void {
     this.#counted++;
@@ -296,6 +308,7 @@ export class TaskTable<Owner> {
     // variant: task-stale
     if (this.#asked.size > 0) this.#changed.set(id, ++this.#order);
     if (next === null) this.#counted--;
+    if (next === null || next.state === "dead") this.#watched.delete(id);
     const entry = this.#entries.get(id);
     const laneName = entry?.task.lane ?? next?.lane ?? null;
     if (entry !== undefined) this.#remove(entry);

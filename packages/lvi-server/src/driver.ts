@@ -19,6 +19,8 @@ import {
   type LviReply,
   type LviRequest,
   RadicalError,
+  type ScheduleAnswer,
+  type ScheduleQuestion,
   type UnitId,
 } from "@radical/protocol";
 import { toBase64 } from "./base64.ts";
@@ -227,6 +229,13 @@ export class Driver {
     this.#step({ kind: "heard", caller, session, n, served });
   }
 
+  /** Null: no handler of the current module has such a schedule. */
+  askSchedule({ handler, action }: ScheduleQuestion, asker: Asker<ScheduleAnswer | null>): void {
+    if (this.#ended !== null) return asker.failed(this.#ended.later);
+    const caller = this.#wait(asker);
+    this.#step({ kind: "schedule-asked", caller, handler, action });
+  }
+
   /** An event whose sender waits for no answer. */
   tell(event: Event & { kind: "module-registered" | "sampling" | "collect" | "drain" }): void {
     this.#step(event);
@@ -408,7 +417,9 @@ export class Driver {
         return this.#tell(effect.listeners, effect.line);
       case "heard-reply":
         return this.#answer(effect.caller, effect.reply, NO_FACTS);
-      case "heard-refused": {
+      case "schedule-reply":
+        return this.#answer(effect.caller, effect.answer, effect.after);
+      case "not-leading": {
         const waiter = this.#waiters.get(effect.caller);
         this.#waiters.delete(effect.caller);
         return waiter?.failed(new RadicalError("not_leading", RUN_OUT, NEXT));

@@ -1,4 +1,5 @@
 /** The ports of the engine with failpoints before and after their calls; they are put in between only if one is armed. */
+import { SCHEDULE_STATES, tableOf } from "@radical/protocol";
 import { TASKS } from "./core/execution.ts";
 import type { EndedRun, Run } from "./core/run.ts";
 import type { Executor } from "./execution/worker-pool.ts";
@@ -70,7 +71,9 @@ export function executorWithFailpoints(executor: Executor): Executor {
 }
 
 /** Of the end of an execution, or of several. Its tasks are further records of the commit. */
-function aroundCommit({ records }: Commit): readonly [Failpoint, Failpoint] {
+function aroundCommit({ records, items }: Commit): readonly [Failpoint, Failpoint] {
+  if (items.some(({ unit }) => tableOf(unit) === SCHEDULE_STATES))
+    return ["storage.schedule-unsent", "storage.schedule-stored"];
   const ends = records.filter(({ expects, becomes }) => expects !== "new" || becomes?.state !== "task");
   const [first] = ends;
   if (first === undefined || ends.length > 1) return ["storage.train-unsent", "storage.train-stored"];

@@ -41,6 +41,8 @@ export const FAILPOINTS = {
   "storage.lanes-unread": "storage is about to be asked for lanes",
   "storage.lanes-read": "storage has given the first tasks of lanes; the core has not heard it",
   "storage.tasks-counted": "storage has given the number of tasks; the core has not heard it",
+  "storage.schedule-unsent": "a tick of a schedule is about to become a task",
+  "storage.schedule-stored": "the task of a tick is durable, and the schedule is behind it; the core has not heard it",
   "storage.leadership-renewal-unsent": "the leadership is about to be renewed",
   "storage.leadership-renewed": "the leadership is renewed; the core has not heard it",
   "storage.read-leases-unnamed": "the leadership is about to name the time of read leases, before the first of them",

@@ -520,7 +520,8 @@ class Story {
         return `run ${runs.join(" and ")}`;
       }
       case "name-read-leases":
-      case "heard-refused":
+      case "not-leading":
+      case "schedule-reply":
         throw new Error(`${effect.kind} has no part in a story`);
       case "renew-leadership":
         return "renew";

@@ -2,7 +2,7 @@
 import type { Run } from "./core/run.ts";
 import type { Executor } from "./execution/worker-pool.ts";
 import { armed, type Failpoint, failpoint } from "./failpoints.ts";
-import type { Storage } from "./storage/storage.ts";
+import type { Commit, Storage } from "./storage/storage.ts";
 
 export function storageWithFailpoints(storage: Storage): Storage {
   if (armed === null) return storage;
@@ -30,6 +30,7 @@ export function storageWithFailpoints(storage: Storage): Storage {
       between("storage.intent-unsent", "storage.intent-stored", () => storage.storeIntent(epoch, intent)),
     commit: (epoch, commit) => {
       const apply = () => storage.commit(epoch, commit);
+      if (isMark(commit)) return between("storage.mark-unsent", "storage.marked", apply);
       if (commit.records.length > 1) return between("storage.train-unsent", "storage.train-stored", apply);
       return commit.records[0]?.expects === "pending"
         ? between("storage.completion-unsent", "storage.completed", apply)
@@ -62,6 +63,12 @@ export function executorWithFailpoints(executor: Executor): Executor {
         : between("run.near-storage-unsent", "run.near-storage-ended", () => executor.execute(run, location)),
     close: () => executor.close(),
   };
+}
+
+/** Only the mark of a call leaves the attempt of a task as it is. */
+function isMark({ records: [change] }: Commit): boolean {
+  const { expects, becomes = null } = change ?? {};
+  return typeof expects === "object" && becomes?.state === "task" && becomes.task.attempt === expects.attempt;
 }
 
 /** Only a re-execution runs on the set that a location declared. */

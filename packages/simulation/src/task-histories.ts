@@ -44,6 +44,7 @@ import {
   type Write,
 } from "@radical/protocol";
 import { ModelStorage, rowsIn } from "./model-storage.ts";
+import { noServices } from "./server.ts";
 
 const MODULES = ["a", "b"].map((letter) => letter.repeat(64) as ModuleHash);
 /** `plain` enqueues with f^rw, `free` in record mode, `near` near storage only. They are one program. */
@@ -227,6 +228,7 @@ class World {
         act: (act) => act(),
         storage: this.#ports(),
         execute: (run, location, ended) => this.#execute(run, location, ended),
+        callService: noServices,
         observer: {
           replied: () => {},
           followed: () => {},

@@ -19,7 +19,7 @@ import {
   UNKNOWN,
 } from "@radical/protocol";
 import { Breaker, type BreakerOptions } from "./breaker.ts";
-import type { CompleteResult, Effect, NoteName, Note, OperationId } from "./events.ts";
+import type { CompleteResult, Effect, Fact, NoteName, Note, OperationId } from "./events.ts";
 import type { Instant } from "./task-table.ts";
 import { errorOf, settled, type Task, type TaskError } from "./task.ts";
 
@@ -122,7 +122,6 @@ export class Services {
   mayCall(service: string, nowMs: number): boolean {
     if (!this.#options.isReachable || this.#ground.rulesOf(service) === null) return false;
     const known = this.#services.get(service);
-    // variant: breaker-asked
     return known === undefined || (known.calling < this.#options.atOnce && known.breaker.mayCall(nowMs));
   }
 
@@ -140,6 +139,7 @@ export class Services {
     const service = this.#service(task.handler);
     service.calling++;
     this.#calling++;
+    // variant: service-first
     const isFirst = task.sentAtMs === null;
     const call: Call = { task, rules, isProbe: service.breaker.began(), isFirst, change: null };
     if (isFirst) return this.#mark(call, now);
@@ -175,19 +175,22 @@ export class Services {
     this.#calls.set(id, call);
     const { id: task, handler: service, args, attempt } = call.task;
     const sentAtMs = present(call.task.sentAtMs, "a task is marked before its service is called");
+    // variant: service-key
+    const key = serviceKeyOf(task);
+    // variant: service-facts
+    const after: readonly Fact[] = [
+      { kind: "owed", task, attempt },
+      { kind: "marked", task, sentAtMs },
+    ];
     this.#ground.emit({
       kind: "call-service",
       call: id,
       task,
       service,
-      // variant: service-key
-      key: serviceKeyOf(task),
+      key,
       args,
       timeoutMs: this.#options.timeoutMs,
-      after: [
-        { kind: "owed", task, attempt },
-        { kind: "marked", task, sentAtMs },
-      ],
+      after,
     });
   }
 
@@ -211,15 +214,16 @@ export class Services {
     }
     switch (answer.kind) {
       case "value":
-      // variant: service-refused
       case "refused":
+        // variant: service-refused
         return this.#change(call, "settle", null);
       case "not-called":
+        // variant: service-not-called
         return this.#change(call, "settle", this.#putOff(call, errorIn(answer, now.wallMs), now));
       case "failed":
       case "lost":
+        // variant: service-once-lost
         if (rules.once && answer.kind === "lost") return this.#unknown(call, wordsOfOnce(task), now);
-        // variant: service-once-failed
         return this.#change(call, "settle", this.#afterFailure(call, errorIn(answer, now.wallMs), rules.once, now));
     }
   }
@@ -230,6 +234,7 @@ export class Services {
 
   /** Nothing was done: no failure of the task, and the key is as new as before. The breaker says when it is tried again. */
   #putOff({ task, isFirst }: Call, error: TaskError, { wallMs }: Instant): Task {
+    // variant: service-put-off
     const sentAtMs = isFirst ? null : task.sentAtMs;
     return { ...task, sentAtMs, attempt: task.attempt + 1, dueMs: wallMs, error };
   }
@@ -275,11 +280,10 @@ export class Services {
 
   /** The change can be made again whatever became of it: it is conditional, and its answer is known. */
   failed(operation: OperationId): void {
-    const { change } = present(
-      this.#changes.get(operation),
-      `storage fails operation ${operation}, which is under way`,
-    );
-    this.#ground.retry(operation, present(change, "storage was asked for the change").effect);
+    const call = present(this.#changes.get(operation), `storage fails operation ${operation}, which is under way`);
+    const { effect } = present(call.change, "storage was asked for the change");
+    // variant: service-answer-kept
+    this.#ground.retry(operation, effect);
   }
 
   #end(call: Call, next: Task | null): void {

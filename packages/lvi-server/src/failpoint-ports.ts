@@ -31,7 +31,9 @@ export function storageWithFailpoints(storage: Storage): Storage {
     storeIntent: (epoch, intent) =>
       between("storage.intent-unsent", "storage.intent-stored", () => storage.storeIntent(epoch, intent)),
     commit: (epoch, commit) => {
-      const [before, after] = aroundCommit(commit);
+      const [before, after] = isMark(commit)
+        ? (["storage.mark-unsent", "storage.marked"] as const)
+        : aroundCommit(commit);
       return between(before, after, () => storage.commit(epoch, commit));
     },
     dueTasks: (after, limit) =>
@@ -94,6 +96,12 @@ async function reExecuted(execute: () => Promise<EndedRun>): Promise<EndedRun> {
   const { result } = ended;
   if (result.kind === "completed" && (result.effects ?? []).length > 0) failpoint("run.enqueuing-re-executed");
   return ended;
+}
+
+/** Only the mark of a call leaves the attempt of a task as it is. */
+function isMark({ records: [change] }: Commit): boolean {
+  const { expects, becomes = null } = change ?? {};
+  return typeof expects === "object" && becomes?.state === "task" && becomes.task.attempt === expects.attempt;
 }
 
 /** Only a re-execution runs on the set that a location declared. */

@@ -54,6 +54,12 @@ export const FAILPOINTS = {
   "storage.module-removal-unsent": "a module that nobody asks for is about to be removed",
   "storage.module-removed": "a module that nobody asks for is removed",
 
+  "storage.mark-unsent": "the mark that a service is called for a task is about to be stored",
+  "storage.marked": "the mark that a service is called for a task is durable; the core has not heard it",
+
+  "service.call-unsent": "a service is about to be called",
+  "service.called": "a service has answered; the core has not heard it",
+
   "start.leadership-acquired": "the server leads with a new epoch, and has read no pending intent",
   "start.recovered": "the pending intents are this server's; nothing holds their locks yet",
   "start.listening": "requests are taken, and nobody was told where",

@@ -50,6 +50,7 @@ import {
 } from "@radical/protocol";
 import { checkLanes, type Enqueuer } from "./checkers/lanes.ts";
 import { ModelStorage, rowsIn } from "./model-storage.ts";
+import { noServices } from "./server.ts";
 
 const MODULES = ["a", "b"].map((letter) => letter.repeat(64) as ModuleHash);
 /** `plain` enqueues with f^rw, `free` in record mode, `near` near storage only. They are one program. */
@@ -267,6 +268,7 @@ class World {
         act: (act) => act(),
         storage: this.#ports(life),
         execute: (run, location, ended) => this.#execute(life, run, location, ended),
+        callService: noServices,
         observer: {
           replied: () => {},
           followed: () => {},

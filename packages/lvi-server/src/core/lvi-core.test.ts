@@ -522,6 +522,8 @@ class Story {
       case "name-read-leases":
       case "not-leading":
       case "schedule-reply":
+      case "change-task":
+      case "call-service":
         throw new Error(`${effect.kind} has no part in a story`);
       case "renew-leadership":
         return "renew";

@@ -536,6 +536,7 @@ class World {
   #replied(sent: Sent, reply: LviReply, sentAt: number): void {
     this.#seen = reply.asOf;
     const { request, call, view } = sent;
+    if (reply.kind === "working") throw new Error("there are no workflows here");
     if (reply.kind === "refused") {
       if (reply.code !== "in_doubt") return;
       const again = { ...sent, request: { ...request, attempt: request.attempt + 1, seen: reply.asOf } };

@@ -195,6 +195,7 @@ export const PLAN_WORDS: Readonly<Record<HandlerPlan, string>> = {
   recorded: "record mode",
   given: "given",
   "near-storage": "near storage",
+  workflow: "workflow",
 };
 
 /** `; record mode: a, b; near storage: c`: the handlers whose set is neither sliced nor given. */

@@ -292,7 +292,7 @@ export class Execution {
     if (this.#phase.kind !== "new") throw this.#unexpected(event);
     const { atMs } = event;
     const endsAtMs = atMs + this.#bounds.totalMs;
-    if (this.#plan === "near-storage") return this.#askNearStorage("plan", endsAtMs, atMs);
+    if (this.#plan === "near-storage" || this.#plan === "workflow") return this.#askNearStorage("plan", endsAtMs, atMs);
     if (this.#experience.isLong(this.#input.handler, atMs)) return this.#askNearStorage("long", endsAtMs, atMs);
     const seen = { snapshot: new Map(), spans: new Map(), fetched: new Set<UnitId>(), scans: new Set<UnitId>() };
     return [this.#find({ endsAtMs, ...seen, losesScans: false, fetchRounds: 0, recordRuns: 0 })];
@@ -584,6 +584,12 @@ export class Execution {
         ];
       case "refused":
         return this.#onRefused(question, reply.code, reply.message, reply.retryAfterMs, atMs);
+      case "working": {
+        if (this.#plan !== "workflow" || reply.workflow !== this.#input.executionId)
+          return this.#onImpossible("it works at what is not this workflow", question, atMs);
+        const { kind, workflow, state, retryAfterMs } = reply;
+        return [this.#answer({ kind, workflow, state, retryAfterMs })];
+      }
     }
   }
 
@@ -777,6 +783,8 @@ export class Execution {
         return [this.#fail("execution_failed", message, "nothing was written; see the log of the primary")];
       case "wrote_on_get":
         return this.#wroteOnGet("the primary has refused it");
+      case "unknown_workflow":
+        return this.#onImpossible("it does not know the workflow that it is asked to start", question, atMs);
       case "clock_skew":
         return [warn("primary_rejected", message), this.#answer(this.#notTaken())];
     }
@@ -924,7 +932,7 @@ function guess(set: AccessSet, { fetched, spans }: Sight, snapshot: Map<UnitId, 
 }
 
 function verdictOn(shown: Uint8Array, answer: Answer): Verdict {
-  if (answer.kind === "failed" || answer.outcome.kind !== "result") return "failed";
+  if (answer.kind !== "outcome" || answer.outcome.kind !== "result") return "failed";
   const { value } = answer.outcome;
   // variant: verdict-compared
   const isSame = value.length === shown.length && value.every((byte, at) => byte === shown[at]);

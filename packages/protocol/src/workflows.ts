@@ -15,7 +15,7 @@ import type { ExecutionId } from "./ids.ts";
 import { MalformedError, TooLargeError } from "./malformed-error.ts";
 import type { LoggedLine } from "./logged-line.ts";
 import type { Outcome, TrapCode } from "./outcome.ts";
-import { encodeEffects, madeId, madeSeed, MAX_CALLEE_LENGTH, MAX_TASK_DELAY_MS, type RunEffect } from "./tasks.ts";
+import { encodeEffects, idWithin, madeSeed, MAX_CALLEE_LENGTH, MAX_TASK_DELAY_MS, type RunEffect } from "./tasks.ts";
 
 /** A request of a run. Its number is its place among all commands of the run, from 0. */
 export type WorkflowCommand =
@@ -204,9 +204,12 @@ export interface WorkflowRound {
   readonly round: number;
 }
 
-/** The execution id of a step, an undo, or a task that the workflow enqueues. */
+/** The execution id of a step, an undo, or a task that the workflow enqueues: as a task's, it names the workflow (`isTaskOf`). */
 export function stepIdOf({ workflow, round }: WorkflowRound, command: number): ExecutionId {
-  return madeId(new CborWriter().array(4).text("step").text(workflow).integer(round).integer(command).finish());
+  return idWithin(
+    workflow,
+    new CborWriter().array(4).text("step").text(workflow).integer(round).integer(command).finish(),
+  );
 }
 
 /** The seed of the execution that a command asks for; see `taskSeedOf`. */

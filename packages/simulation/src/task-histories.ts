@@ -6,6 +6,7 @@
  */
 import {
   type Answer,
+  type Commit,
   DEFAULT_CORE_OPTIONS,
   Driver,
   type Effect,
@@ -68,6 +69,9 @@ interface Call {
   /** The item that it writes, with its own name; null: it only reads. */
   readonly writes: string | null;
   readonly children: readonly { readonly call: Call; readonly delayMs: number; readonly lane: string | null }[];
+  /** The tasks of others that it takes back, and those of its own, by their places. */
+  readonly cancels: readonly ExecutionId[];
+  readonly cancelsOwn: readonly number[];
   /** Its outcome, if it does not come to its end: an answer, or a failure of so many attempts. */
   readonly aborts: boolean;
   readonly fails: number;
@@ -86,6 +90,8 @@ interface TaskHistory {
   readonly tasks: number;
   readonly attempts: number;
   readonly dead: number;
+  /** Tasks that were taken back. */
+  readonly cancelled: number;
   readonly kills: number;
 }
 
@@ -96,7 +102,7 @@ export function simulateTasks({ seed }: { readonly seed: number }): TaskHistory 
 }
 
 class World {
-  readonly counts = { answered: 0, tasks: 0, attempts: 0, dead: 0, kills: 0 };
+  readonly counts = { answered: 0, tasks: 0, attempts: 0, dead: 0, cancelled: 0, kills: 0 };
   readonly #random: Random;
   readonly #storage = new ModelStorage(true);
   readonly #problems: string[] = [];
@@ -115,9 +121,13 @@ class World {
   readonly #told: {
     readonly id: ExecutionId;
     readonly lanes: readonly string[];
+    /** Its tasks, and theirs. */
+    readonly of: readonly ExecutionId[];
     readonly at: number;
     readonly sentAt: number;
   }[] = [];
+  /** When each execution was asked for. */
+  readonly #sentAt = new Map<ExecutionId, number>();
   readonly #options: typeof DEFAULT_CORE_OPTIONS;
   readonly #failure: number;
   #changes = 0;
@@ -257,10 +267,26 @@ class World {
     for (const effect of effects) {
       if (!this.#isQuiet && this.#random.chance(0.0008)) this.#kill();
       if (life !== this.#life) return;
-      if (effect.kind === "complete") for (const { completion } of effect.completions) this.#storage.expect(completion);
+      if (effect.kind === "complete") this.#completes(effect);
       yield effect;
     }
   }
+
+  #completes({ operation, completions }: Effect & { kind: "complete" }): void {
+    for (const { completion } of completions) {
+      this.#storage.expect(completion);
+      const { executionId: id, outcome } = completion;
+      if (outcome.kind !== "result" || this.#mustGo.get(id)?.operation === `${this.#life} ${operation}`) continue;
+      const tasks = (this.#parents.get(id)?.call.cancels ?? []).filter((each) => {
+        const task = this.#storage.findTask(each);
+        return task !== null && !this.#mayHaveBegun(task);
+      });
+      this.#mustGo.set(id, { operation: `${this.#life} ${operation}`, tasks });
+    }
+  }
+
+  /** By execution, the tasks that its end takes back for sure. */
+  readonly #mustGo = new Map<ExecutionId, { readonly operation: string; readonly tasks: readonly ExecutionId[] }>();
 
   /** Operations that were sent to storage may still arrive there. */
   #kill(): void {
@@ -325,7 +351,12 @@ class World {
       load: (units, _most, answer) => ask(() => storage.load(units), answer),
       scan: (range, limit, answer) => ask(() => rowsIn(storage.items, range, limit), answer),
       storeIntent: (epoch, intent, answer) => ask(() => storage.storeIntent(epoch, intent), answer),
-      commit: (epoch, commit, answer) => ask(() => storage.commit(epoch, commit), answer),
+      commit: (epoch, commit, answer) =>
+        ask(() => {
+          const result = storage.commit(epoch, commit);
+          if (result.kind === "applied") this.#committed(commit);
+          return result;
+        }, answer),
       renewLeadership: (epoch, termMs, answer) => ask(() => storage.renewLeadership(epoch, termMs), answer),
       nameReadLeases: (epoch, ms, answer) => ask(() => storage.nameReadLeases(epoch, ms), answer),
       useModule: (module, usedAtMs, answer) => ask(() => storage.useModule(module, usedAtMs), answer),
@@ -335,6 +366,7 @@ class World {
       laneTasks: (lane, limit, answer) => ask(() => storage.laneTasks(lane, limit), answer),
       laneHeads: (after, limit, answer) => ask(() => storage.laneHeads(after, limit), answer),
       countTasks: (answer) => ask(() => storage.countTasks(), answer),
+      findTask: (id, answer) => ask(() => storage.findTask(id), answer),
       collect: (due, answer) => ask(() => storage.collect(due), answer),
     };
   }
@@ -437,7 +469,7 @@ class World {
     const text = before.value === null ? "" : new TextDecoder().decode(before.value);
     const value = new TextEncoder().encode(`${text} ${call.name}`);
     const writes = call.writes === null ? [] : [{ unit, value }];
-    return done({ kind: "result", value: new Uint8Array() }, writes, effectsOf(call));
+    return done({ kind: "result", value: new Uint8Array() }, writes, effectsOf(call, id));
   }
 
   // ── Locations ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -458,9 +490,22 @@ class World {
       ),
       writes: random.chance(0.7) ? random.pick(["x", "y", "z"]) : null,
       children,
+      cancels: this.#toCancel(isTask),
+      cancelsOwn: [...children.keys()].filter(() => random.chance(0.1)),
       aborts: random.chance(0.08),
       fails: isTask ? random.pick([0, 0, 0, 0, 1, 2, 50]) : 0,
     };
+  }
+
+  /** A request names tasks of executions that were answered; a task may name any. */
+  #toCancel(isTask: boolean): readonly ExecutionId[] {
+    const random = this.#random;
+    if (this.#told.length === 0 || !random.chance(isTask ? 0.05 : 0.3)) return [];
+    // Often the last one: its followup may be on its way.
+    const { id, of } = random.pick(random.chance(0.5) ? this.#told.slice(-1) : this.#told);
+    const known = isTask ? [...this.#calls.keys()] : of;
+    const some = known.filter(() => random.chance(isTask ? 0.1 : 0.6));
+    return [...some, ...(random.chance(0.1) ? [id] : [])];
   }
 
   #send(): void {
@@ -494,8 +539,8 @@ class World {
       units: isNear ? null : units,
       retained: random.chance(0.3),
       mustNotWrite: false,
-      mayEffect: call.children.length > 0 || random.chance(0.5),
-      lanes: isNear ? [] : lanesOf(effectsOf(call)),
+      mayEffect: call.children.length + call.cancels.length > 0 || random.chance(0.5),
+      lanes: isNear ? [] : lanesOf(effectsOf(call, id)),
       session: null,
       deadlineMs: 60_000,
       attempt: 1,
@@ -504,7 +549,16 @@ class World {
     const sent: Sent = { request, call, view };
     this.#sent.set(id, sent);
     this.#knows(id, call, request.environment.caller, request.environment.seed);
-    this.#ask1(sent, ++this.#position);
+    this.#sentAt.set(id, ++this.#position);
+    this.#ask1(sent, this.#position);
+  }
+
+  *#familyOf(id: ExecutionId, { children }: Call): Generator<ExecutionId> {
+    for (const [ordinal, { call }] of children.entries()) {
+      const task = taskIdOf(id, ordinal);
+      yield task;
+      yield* this.#familyOf(task, call);
+    }
   }
 
   /** The tasks that an execution enqueues, if it commits. */
@@ -512,6 +566,7 @@ class World {
     this.#parents.set(id, { call, caller, seed });
     for (const [ordinal, { call: child }] of call.children.entries()) {
       const task = taskIdOf(id, ordinal);
+      this.#parentOf.set(task, id);
       this.#calls.set(task, child);
       this.#ordinals.set(task, { ordinal });
       this.#knows(task, child, caller, taskSeedOf(seed, ordinal));
@@ -545,7 +600,13 @@ class World {
     this.counts.answered++;
     const isResult = reply.kind === "valid" ? !call.aborts : reply.outcome.kind === "result";
     if (isResult)
-      this.#told.push({ id: request.executionId, lanes: lanesOf(effectsOf(call)), at: ++this.#position, sentAt });
+      this.#told.push({
+        id: request.executionId,
+        lanes: lanesOf(effectsOf(call, request.executionId)),
+        of: [...this.#familyOf(request.executionId, call)],
+        at: ++this.#position,
+        sentAt,
+      });
     if (reply.kind !== "valid" || reply.commitId === null) return;
     const ran = this.#handle(call, view, request);
     if (ran.kind !== "completed") throw new Error("a location runs on what it has captured");
@@ -554,7 +615,7 @@ class World {
     const isSpoilt = this.#random.chance(0.03) && outcome.kind === "result";
     this.#hasSpoilt ||= isSpoilt;
     const stray: RunEffect = { kind: "enqueue", callee: "plain", args: argsOf(call), delayMs: 0, key: "stray" };
-    const effects = isSpoilt ? [...effectsOf(call), stray] : (ran.effects ?? []);
+    const effects = isSpoilt ? [...effectsOf(call, request.executionId), stray] : (ran.effects ?? []);
     const followup = { executionId: request.executionId, commitId: reply.commitId, outcome, writes, effects };
     const send = (): void => this.#driver.followup(followup, { answered: () => {}, failed: () => {} });
     if (this.#random.chance(0.7)) this.#later(send, this.#random.chance(0.3) ? this.#slow : this.#next);
@@ -566,7 +627,11 @@ class World {
   #check(): void {
     const { taskChanges } = this.#storage;
     for (; this.#changes < taskChanges.length; this.#changes++) {
-      const { id, before, after } = taskChanges[this.#changes]!;
+      const { id, before, after, isCancelled } = taskChanges[this.#changes]!;
+      if (isCancelled) {
+        this.#cancelled(id, before);
+        continue;
+      }
       if (before === null && after !== null) this.#inserted(id, after);
       if (before !== null && after === null && before.lane !== null) {
         const last = this.#lastOf.get(before.lane) ?? "";
@@ -581,6 +646,46 @@ class World {
         this.#problems.push(`task ${id} goes on after ${after.failures} failures`);
     }
   }
+
+  #cancelled(id: ExecutionId, before: Task | null): void {
+    this.counts.cancelled++;
+    if (before === null) this.#problems.push(`task ${id} is taken back, and storage does not have it`);
+    if (this.#running.has(id)) this.#problems.push(`task ${id} is taken back while it runs`);
+  }
+
+  /** After a commit the tasks are gone that it takes back, if they can't have begun. */
+  #committed({ records }: Commit): void {
+    const storage = this.#storage;
+    for (const { id, expects, becomes } of records) {
+      const call = this.#parents.get(id)?.call;
+      if (call === undefined || (typeof expects === "object" && expects.attempt === null)) continue;
+      const isTask = this.#isTask(id);
+      const hasEnded = isTask
+        ? becomes === null && !call.aborts
+        : becomes?.state === "done" &&
+          storage.applied.findLast((each) => each.executionId === id)?.outcome.kind === "result";
+      if (!hasEnded) continue;
+      for (const cancelled of call.cancels) if (storage.findTask(cancelled) === null) this.#checkNotYet(id, cancelled);
+      for (const cancelled of this.#mustGo.get(id)?.tasks ?? [])
+        if (storage.findTask(cancelled) !== null)
+          this.#problems.push(`${id} has taken task ${cancelled} back, and it is still there`);
+    }
+  }
+
+  #mayHaveBegun({ id, state, dueMs, lane }: Task): boolean {
+    const isFirst = lane === null || this.#storage.laneTasks(lane, 1)[0]?.id === id;
+    return state === "open" && isFirst && dueMs < this.#wallMs + 3_600_000;
+  }
+
+  /** The parent of a task may not enqueue it later, if it was answered before somebody asked to take the task back. */
+  #checkNotYet(canceller: ExecutionId, task: ExecutionId): void {
+    const parent = this.#told.find(({ id, of }) => id === this.#parentOf.get(task) && of.includes(task));
+    if (parent === undefined || parent.at > (this.#sentAt.get(canceller) ?? 0)) return;
+    const isEnded = this.#storage.intents.get(parent.id)?.state === "done";
+    if (!isEnded) this.#problems.push(`${canceller} has taken task ${task} back before its parent had enqueued it`);
+  }
+
+  readonly #parentOf = new Map<ExecutionId, ExecutionId>();
 
   /** The place of the task that was the last to go, by lane. */
   readonly #lastOf = new Map<string, string>();
@@ -621,12 +726,14 @@ class World {
     const ended = new Set(
       applied.filter(({ outcome }) => outcome.kind === "result").map(({ executionId }) => executionId),
     );
-    for (const { id, before, after } of taskChanges)
-      if (before !== null && after === null && !this.#calls.get(id)!.aborts) ended.add(id);
+    for (const { id, before, after, isCancelled } of taskChanges)
+      if (before !== null && after === null && !isCancelled && !this.#calls.get(id)!.aborts) ended.add(id);
+    for (const id of this.#storage.lostAttempts)
+      this.#problems.push(`an attempt of task ${id}, which was taken back, has ended`);
     for (const [id, { call }] of this.#parents) {
       for (const ordinal of call.children.keys()) {
         const isThere = this.#insertions.has(taskIdOf(id, ordinal));
-        if (isThere !== ended.has(id))
+        if (isThere !== (ended.has(id) && !call.cancelsOwn.includes(ordinal)))
           this.#problems.push(
             `task ${ordinal} of ${id} was ${isThere ? "enqueued, and" : "lost:"} its parent has ${ended.has(id) ? "" : "not "}come to its end`,
           );
@@ -669,18 +776,20 @@ const ALARMS: ReadonlySet<NoteName> = new Set(["determinism_alarm", "intent_alar
 const NOT_RUN: { readonly result: RunResult; readonly tookMs: number } = { result: { kind: "not-run" }, tookMs: 0 };
 
 /** Its end is more than an answer. */
-function leavesTrace({ writes, children }: Call): boolean {
-  return writes !== null || children.length > 0;
+function leavesTrace({ writes, children, cancels }: Call): boolean {
+  return writes !== null || children.length + cancels.length > 0;
 }
 
-function effectsOf({ children }: Call): readonly RunEffect[] {
-  return children.map(({ call, delayMs, lane }): RunEffect => ({
+function effectsOf({ children, cancels, cancelsOwn }: Call, id: ExecutionId): readonly RunEffect[] {
+  const enqueued = children.map(({ call, delayMs, lane }): RunEffect => ({
     kind: "enqueue",
     callee: call.handler,
     args: argsOf(call),
     delayMs,
     key: lane,
   }));
+  const cancelled = [...cancelsOwn.map((ordinal) => taskIdOf(id, ordinal)), ...cancels];
+  return [...enqueued, ...cancelled.map((task): RunEffect => ({ kind: "cancel", task }))];
 }
 
 function argsOf(call: Call): Uint8Array {

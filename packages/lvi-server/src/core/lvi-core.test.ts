@@ -69,6 +69,7 @@ const NO_TASKS: Readonly<Record<TaskAnswer["kind"], TaskAnswer>> = {
   lane: { kind: "lane", tasks: [] },
   heads: { kind: "heads", tasks: [], next: null },
   count: { kind: "count", count: 0 },
+  task: { kind: "task", task: null },
 };
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array | null): string => (bytes === null ? "∅" : new TextDecoder().decode(bytes));

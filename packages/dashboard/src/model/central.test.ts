@@ -19,6 +19,15 @@ test("nothing is said of a place whose way nobody knows", () => {
   expect(soonerUs(asked(100_000, 2_000), null)).toBeNull();
 });
 
+test("until a call has shown the way, the distance of the place counts", () => {
+  const central = new Central((place) => (place === "JP" ? 146_000 : null));
+  const call = asked(150_000, 2_000, { fuel: 20_000_000 });
+  expect(central.of(call)).toMatchObject({ roundTripUs: 146_000, runUs: 1_000 });
+  expect(central.of({ ...call, life: { ...call.life, place: "VA" } })).toBeNull();
+  central.learn(asked(150_000, 2_000));
+  expect(central.of(call)).toMatchObject({ roundTripUs: 148_000 });
+});
+
 test("central is the shortest way that was seen, the run, and the rest at the primary", () => {
   const central = new Central();
   central.learn(asked(150_000, 2_000));

@@ -22,7 +22,11 @@ export interface Reckoned {
   readonly totalUs: number;
 }
 
+/** The distance of a place to the primary before a call has shown it, in microseconds; null: not known. */
+export type Distances = (place: string) => number | null;
+
 export class Central {
+  readonly #distances: Distances;
   /** By place: of the last calls, what the way took. */
   readonly #ways = new Map<string, number[]>();
   /** By handler: runs at the primary. */
@@ -32,6 +36,10 @@ export class Central {
   readonly #central = new Map<string, number[]>();
   /** Executions at the primary that have written, and those that have not: all but run and locks. */
   readonly #rests = { wrote: [] as number[], read: [] as number[] };
+
+  constructor(distances: Distances = () => null) {
+    this.#distances = distances;
+  }
 
   learn({ life, primary }: Call): void {
     if (life.fuel !== null) keep(this.#fuels, life.handler, life.fuel);
@@ -50,9 +58,8 @@ export class Central {
 
   /** Null: the way of the place is not known yet. */
   of({ life, primary }: Call): Reckoned | null {
-    const ways = this.#ways.get(life.place);
-    if (ways === undefined || life.code !== null) return null;
-    const roundTripUs = Math.min(...ways);
+    const roundTripUs = this.roundTripOf(life.place);
+    if (roundTripUs === null || life.code !== null) return null;
     const runUs = this.#runUs(life, primary);
     const hasWritten = (primary?.commit ?? life.commit) !== null;
     const restUs = median(hasWritten ? this.#rests.wrote : this.#rests.read) ?? REST_US;
@@ -75,15 +82,15 @@ export class Central {
 
   /** As calls of the same handler beside the primary have taken, and the way of the place; null: there were none. */
   measuredUs({ life }: Call): number | null {
-    const ways = this.#ways.get(life.place);
+    const roundTripUs = this.roundTripOf(life.place);
     const usual = median(this.#central.get(life.handler) ?? []);
-    return ways === undefined || usual === null ? null : Math.min(...ways) + usual;
+    return roundTripUs === null || usual === null ? null : roundTripUs + usual;
   }
 
-  /** The round trip to the primary, as the last calls of the place have shown it; null: there were none. */
+  /** The round trip to the primary, as the last calls of the place have shown it, else as the distance is known; null: nobody knows. */
   roundTripOf(place: string): number | null {
     const ways = this.#ways.get(place);
-    return ways === undefined ? null : Math.min(...ways);
+    return ways === undefined ? this.#distances(place) : Math.min(...ways);
   }
 }
 

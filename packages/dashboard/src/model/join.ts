@@ -24,22 +24,33 @@ export class Joined {
     this.#most = most;
   }
 
-  add(life: Life): void {
+  /** The call that the life belongs to, as it is known now; null: its location has not told it yet. */
+  add(life: Life): Call | null {
+    const call = this.#join(life);
+    trim(this.#calls, this.#most);
+    trim(this.#primaries, this.#most);
+    trim(this.#waiting, this.#most);
+    return call;
+  }
+
+  #join(life: Life): Call | null {
     const key = `${life.execution}/${life.place}/${life.attempt}`;
     if (life.side === "location") {
       const id = ++this.#ids;
       const primary = life.attempt === 0 ? null : taken(this.#primaries, key);
-      this.#calls.set(id, { id, life, primary });
       if (primary === null && life.attempt > 0) put(this.#waiting, key, id);
-    } else {
-      const id = taken(this.#waiting, key);
-      const call = id === null ? undefined : this.#calls.get(id);
-      if (call === undefined) put(this.#primaries, key, life);
-      else this.#calls.set(call.id, { ...call, primary: life });
+      return this.#keep({ id, life, primary });
     }
-    trim(this.#calls, this.#most);
-    trim(this.#primaries, this.#most);
-    trim(this.#waiting, this.#most);
+    const id = taken(this.#waiting, key);
+    const call = id === null ? undefined : this.#calls.get(id);
+    if (call !== undefined) return this.#keep({ ...call, primary: life });
+    put(this.#primaries, key, life);
+    return null;
+  }
+
+  #keep(call: Call): Call {
+    this.#calls.set(call.id, call);
+    return call;
   }
 
   get(id: number): Call | undefined {

@@ -5,7 +5,7 @@ import type { Call } from "../model/join.ts";
 import { placeName } from "../model/places.ts";
 import { type Bar, type RoundTrip, roundTripOf, spansOf, waitOf } from "../model/spans.ts";
 import { ms, shortUnit } from "../model/words.ts";
-import { central } from "../store.ts";
+import { central, state } from "../store.ts";
 
 const AT_PRIMARY: Readonly<Record<string, string>> = {
   "look-up": "look up",
@@ -180,11 +180,7 @@ export function Waterfall({ call }: { readonly call: Call }) {
             ms(spansOf(life, "send").reduce((sum, [, , tookUs]) => sum + tookUs, 0)),
             spans(["send"]).map((each) => line(each, "s-there")),
           )}
-          <p class="note muted">
-            {life.code === null
-              ? "The primary’s half is told when the followup is applied."
-              : "The primary has told nothing of it."}
-          </p>
+          <p class="note muted">{missingHalf(call)}</p>
         </>
       )}
       {row("The same caller", "", null, "grp")}
@@ -205,6 +201,16 @@ export function Waterfall({ call }: { readonly call: Call }) {
         row("ideal, not consistent", ms(ideal), bar({ startUs: 0, tookUs: ideal }, "f-soft", 15), "sum")}
     </div>
   );
+}
+
+/** Why the primary's half is not here. */
+function missingHalf({ life }: Call): string {
+  const { source, livesLeftOut = 0 } = state.value ?? {};
+  if (life.code !== null) return "The primary has told nothing of it.";
+  const every = source?.kind === "deployment" ? source.every : 1;
+  if (every > 1) return `The primary tells one of ${every} executions, and has not told this one.`;
+  const left = livesLeftOut > 0 ? ` It may be among the ${livesLeftOut.toLocaleString("en")} that were left out.` : "";
+  return `The primary’s half is told when the followup is applied.${left}`;
 }
 
 /** What the primary did before its answer, from the start of the call. */

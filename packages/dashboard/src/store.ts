@@ -8,7 +8,7 @@ import {
   type UnitId,
 } from "@radical/protocol";
 import { api, token } from "./api.ts";
-import type { Call } from "./model/join.ts";
+import { type Call, unitsOf } from "./model/join.ts";
 import { placeName } from "./model/places.ts";
 import { Reckoner } from "./model/reckoner.ts";
 import { join, type StreamMessage } from "./stream.worker.ts";
@@ -57,14 +57,15 @@ export const shown = computed(() => {
   return words.length === 0 ? calls.value : calls.value.filter((call) => words.every((word) => fits(call, word)));
 });
 
-function fits({ life, primary }: Call, word: string): boolean {
+function fits(call: Call, word: string): boolean {
+  const { life, primary } = call;
   const [field, value = ""] = word.split(":");
   const like = (text: string, part: string): boolean =>
     text.toLowerCase().includes(part.toLowerCase().replaceAll("*", ""));
   if (field === "handler" && word.includes(":")) return like(life.handler, value);
   if (field === "location" && word.includes(":")) return like(`${life.place} ${placeName(life.place)}`, value);
   const all = [life.handler, life.place, life.path, life.reason, life.code, life.execution, primary?.because?.unit];
-  return [...all, ...life.units.map(([unit]) => unit)].some((text) => typeof text === "string" && like(text, word));
+  return [...all, ...unitsOf(call).map(([unit]) => unit)].some((text) => typeof text === "string" && like(text, word));
 }
 
 /** The one that is looked at: the latest one until somebody chooses. */

@@ -116,6 +116,8 @@ export interface DashboardHandler {
   readonly slice: string | null;
   /** The lines of the file from the declaration to its end; null: they can't be read. */
   readonly source: string | null;
+  /** Lines of the source that the derived function keeps, from 0 for that of the declaration. */
+  readonly keptLines: readonly number[];
 }
 
 export interface DashboardPattern {

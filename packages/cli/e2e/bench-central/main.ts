@@ -37,7 +37,7 @@ const options = commandLine({
   words:
     "Compares the time that the dashboard reckons for central with the measured one, for each handler of the evaluation.",
   options: {
-    part: { kind: "operands", of: ["social", "hotel", "forum"], words: "the applications" },
+    part: { kind: "operands", of: ["social", "hotel", "forum", "images", "board"], words: "the applications" },
     rounds: { kind: "number", default: 30, least: 1, words: "calls of each handler, at the location and at central" },
     location: { kind: "text", placeholder: "name", default: "JP", words: "of the paper" },
     json: { kind: "flag", words: "print the rows as JSON" },

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { AccessPattern } from "@radical/analyzer";
+import type { AccessPattern, HandlerReport } from "@radical/analyzer";
 import {
   API_PATH,
   callPath,
@@ -209,6 +209,7 @@ export class Dashboard {
       reason: report?.plan.kind === "recorded" ? report.plan.reason.message : null,
       slice: report?.rwSource ?? null,
       source: await declarationIn(join(this.#ports.root, file), line),
+      keptLines: report?.rwSource == null ? [] : keptLines(report),
     };
   }
 
@@ -275,6 +276,12 @@ async function declarationIn(file: string, line: number): Promise<string | null>
   const indent = /^\s*/.exec(lines[0] ?? "")?.[0] ?? "";
   const end = lines.findIndex((candidate, at) => at > 0 && candidate.startsWith(`${indent}}`));
   return lines.slice(0, end < 0 ? 1 : end + 1).join("\n");
+}
+
+/** Of its own file: what it calls is kept elsewhere. */
+function keptLines({ file, line, reads, writes, explanations }: HandlerReport): readonly number[] {
+  const kept = [...reads, ...writes, ...explanations].filter(({ span }) => span.file === file);
+  return [...new Set(kept.map(({ span }) => span.line - line))].filter((at) => at >= 0).toSorted((a, b) => a - b);
 }
 
 /** Each once; dependent if one of its accesses is. */

@@ -12,6 +12,12 @@ export interface Call {
   readonly primary: Life | null;
 }
 
+/** The items and ranges that the call has touched. Where it ran at the primary, that knows: the location may have guessed. */
+export function unitsOf({ life, primary }: Call): Life["units"] {
+  const isAway = life.path === "near-storage" || life.units.length === 0;
+  return isAway && primary !== null && primary.units.length > 0 ? primary.units : life.units;
+}
+
 export class Joined {
   readonly #most: number;
   readonly #calls = new Map<number, Call>();

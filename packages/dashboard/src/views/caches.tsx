@@ -63,7 +63,7 @@ interface Versions {
 function Held({ units, places, chosen }: Versions & { readonly chosen: UnitId | null }) {
   const look = useLook(units.map(({ unit }) => unit));
   return (
-    <section class="card" aria-label="Items at every location">
+    <section class="card held" aria-label="Items at every location">
       <div class="hd wrap">
         <h2>Items at every location</h2>
         <span class="muted">those of the last calls, as the caches have them now</span>

@@ -110,7 +110,7 @@ export function Contention() {
             </div>
           )}
           {one.last.length > 0 && (
-            <>
+            <div>
               <h3>The last waits, as the primary tells</h3>
               <table class="history">
                 <tbody>
@@ -126,7 +126,7 @@ export function Contention() {
                   ))}
                 </tbody>
               </table>
-            </>
+            </div>
           )}
         </section>
       </div>
@@ -212,7 +212,7 @@ function Queue({ unit }: { readonly unit: UnitId }) {
                 class="f-there"
               />
               {behind !== null && (
-                <text x={x(startUs + waitedUs + heldUs)} dx="8" y="18">
+                <text class="m-hide" x={x(startUs + waitedUs + heldUs)} dx="8" y="18">
                   for {behind.slice(0, 7)}
                 </text>
               )}

@@ -277,7 +277,7 @@ function Conflict() {
 
 function History({ writers }: { readonly writers: readonly Call[] }) {
   return (
-    <>
+    <div>
       <h3>Written by</h3>
       {writers.length > 0 && (
         <table class="history" aria-label="Executions that have written the item">
@@ -308,7 +308,7 @@ function History({ writers }: { readonly writers: readonly Call[] }) {
         {writers.length === MOST_WRITERS ? "Earlier ones are not shown." : "Before that: not recorded."} These are
         requests that the page has. Changes by <code>radical data</code> and by this page are not among them.
       </p>
-    </>
+    </div>
   );
 }
 

@@ -2,6 +2,7 @@
 import { computed, signal } from "@preact/signals";
 import type { DashboardHandler, DashboardPattern, LifeUnit } from "@radical/protocol";
 import { median } from "../model/central.ts";
+import { unitsOf } from "../model/join.ts";
 import { resolve } from "../model/patterns.ts";
 import { clock, commitWords, counted, isHere, ms, pathWords, unitText } from "../model/words.ts";
 import { app, calls, selected, view } from "../store.ts";
@@ -43,7 +44,7 @@ export function Handlers() {
               <tr>
                 <th>handler</th>
                 <th>set</th>
-                <th class="right">calls</th>
+                <th class="right m-hide">calls</th>
                 <th class="right">ran here</th>
                 <th class="right">median</th>
               </tr>
@@ -71,7 +72,7 @@ export function Handlers() {
                     <td>
                       <span class={`tag ${plan === "near-storage" ? "t" : "h"}`}>{PLANS[plan]}</span>
                     </td>
-                    <td class="num right">{own.length}</td>
+                    <td class="num right m-hide">{own.length}</td>
                     <td class="num right">
                       {own.length === 0 ? "–" : `${Math.round((own.filter(isHere).length / own.length) * 100)} %`}
                     </td>
@@ -89,7 +90,7 @@ export function Handlers() {
 }
 
 function One({ handler }: { readonly handler: DashboardHandler }) {
-  const { name, plan, reason, givenBy, speculative, source, slice, file, line, description } = handler;
+  const { name, plan, reason, givenBy, speculative, source, keptLines, slice, file, line, description } = handler;
   return (
     <section class="card" aria-label={`Handler ${name}`}>
       <div class="hd">
@@ -133,8 +134,10 @@ function One({ handler }: { readonly handler: DashboardHandler }) {
         {source !== null && (
           <div>
             <h3>The handler</h3>
-            <Code text={source} kept={slice === null ? null : keptLines(source, slice)} label={`Source of ${name}`} />
-            {slice !== null && <p class="muted note">Marked lines stand in the derived function too.</p>}
+            <Code text={source} kept={new Set(keptLines)} label={`Source of ${name}`} />
+            {slice !== null && (
+              <p class="muted note">The derived function keeps the marked lines, or a part of them.</p>
+            )}
           </div>
         )}
         {slice !== null && (
@@ -157,7 +160,7 @@ const MOST_SHOWN = 6;
 function Keys({ handler: { name, reads, writes, plan } }: { readonly handler: DashboardHandler }) {
   const own = calls.value.filter(({ life }) => life.handler === name && life.path !== null).slice(0, MOST_CALLS);
   const call = own.find(({ id }) => id === resolvedFor.value) ?? own[0] ?? null;
-  const units = call === null ? [] : call.life.units.length > 0 ? call.life.units : (call.primary?.units ?? []);
+  const units = call === null ? [] : unitsOf(call);
   const leftOut = call === null ? 0 : Math.max(call.life.unitsLeftOut, call.primary?.unitsLeftOut ?? 0);
   return (
     <div class="stack tight">
@@ -167,7 +170,7 @@ function Keys({ handler: { name, reads, writes, plan } }: { readonly handler: Da
           <span class="muted">no call yet: call it, and its items stand here</span>
         ) : (
           <select
-            class="field short mono"
+            class="field mono calls"
             aria-label="The call whose items are shown"
             value={String(call.id)}
             onChange={({ currentTarget }) => (resolvedFor.value = Number(currentTarget.value))}
@@ -303,12 +306,4 @@ function Cost({ handler: { plan, steps } }: { readonly handler: DashboardHandler
     case "near-storage":
       return <>The handler runs when the request has come to the primary. It takes {about(steps.handler)}.</>;
   }
-}
-
-/** Lines that the slice has too, whatever their indentation. */
-function keptLines(source: string, slice: string): ReadonlySet<number> {
-  const known = new Set(slice.split("\n").map((text) => text.trim()));
-  return new Set(
-    source.split("\n").flatMap((text, at) => (text.trim().length > 3 && known.has(text.trim()) ? [at] : [])),
-  );
 }

@@ -2,7 +2,7 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { soonerUs } from "../model/central.ts";
-import type { Call } from "../model/join.ts";
+import { type Call, unitsOf } from "../model/join.ts";
 import { clock, commitWords, ms, pathWords, sentenceOf, shortUnit, unitText } from "../model/words.ts";
 import { placeName } from "../model/places.ts";
 import { again, repeatable } from "./again.ts";
@@ -135,7 +135,7 @@ function Row({ call, isChosen }: { readonly call: Call; readonly isChosen: boole
   const { life } = call;
   const { shape, side, words } = pathWords(call);
   const sooner = soonerUs(call, central.value.of(call));
-  const [unit] = life.units.length > 0 ? life.units : (call.primary?.units ?? []);
+  const [unit] = unitsOf(call);
   return (
     <div
       class="req"
@@ -173,7 +173,8 @@ function Detail() {
   const { life, primary } = call;
   const { side, words } = pathWords(call);
   const sooner = soonerUs(call, central.value.of(call));
-  const units = life.units.length > 0 ? life.units : (primary?.units ?? []);
+  const units = unitsOf(call);
+  const leftOut = units === life.units ? life.unitsLeftOut : (primary?.unitsLeftOut ?? 0);
   const reads = units.filter(([, mode]) => mode !== "write");
   const writes = units.filter(([, mode]) => mode !== "read");
   const applied = primary?.spans.find(([name]) => name === "apply");
@@ -215,7 +216,7 @@ function Detail() {
         <Waterfall call={call} />
         <dl class="kv">
           <dt>Read</dt>
-          <dd>{reads.length === 0 ? "nothing" : <Units units={reads} leftOut={life.unitsLeftOut} />}</dd>
+          <dd>{reads.length === 0 ? "nothing" : <Units units={reads} leftOut={leftOut} />}</dd>
           <dt>Wrote</dt>
           <dd>
             {commit === null && writes.length === 0 ? (

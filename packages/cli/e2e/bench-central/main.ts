@@ -78,6 +78,8 @@ async function copied({ root, config }: Project, { app, module, benchmark }: Bui
   const folder = await mkdtemp(join(tmpdir(), "radical-central-"));
   await cp(root, folder, {
     recursive: true,
+    // Templates share files by links.
+    dereference: true,
     filter: (path) => !/node_modules|\.radical|\.ndjson$/.test(path.slice(root.length)),
   });
   await symlink(join(root, "node_modules"), join(folder, "node_modules"));

@@ -72,7 +72,7 @@ export interface Edge {
    * CommandError for a Worker that can't be started; the build before it then serves on.
    */
   reload(files: WorkerFiles): Promise<void>;
-  /** What the cache of a location has of these items. A look counts as no use of them. A text says why it can't be looked at. */
+  /** Looks for these items in the cache of a location. A look counts as no use of them. A text says why that is not possible. */
   heldItems(location: string, units: readonly UnitId[]): Promise<readonly HeldItem[] | string>;
   /** Empties all that these locations remember. */
   wipeCaches(locations: readonly string[]): Promise<void>;

@@ -130,7 +130,7 @@ export interface DashboardPattern {
 /** How the derived function comes to say more than the handler touches. */
 export interface DashboardTransformation {
   readonly kind: string;
-  /** What it does, and why. */
+  /** Says what the transformation does, and why. */
   readonly words: string;
   /** `src/handlers.ts:12`. */
   readonly place: string;
@@ -194,7 +194,7 @@ export type DataChanged =
   /** Somebody has written since: the item as it is now; null: it is absent. */
   | { readonly kind: "conflict"; readonly value: string | null; readonly commit: CommitId | null };
 
-/** Of which items the caches of all locations are looked at. A look counts as no use of them. */
+/** Names the items that are looked for in the caches of all locations. A look counts as no use of them. */
 export interface CachedQuestion {
   readonly units: readonly UnitId[];
 }
@@ -222,7 +222,7 @@ export interface ShownVersion {
   readonly writtenAtMs: number | null;
 }
 
-/** What the cache of a location has of an item. */
+/** An item as the cache of a location has it. */
 export interface HeldItem {
   readonly unit: UnitId;
   /** In the memory of the isolate, or in the cache behind it only. */

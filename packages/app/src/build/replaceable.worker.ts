@@ -89,7 +89,7 @@ function tellingFaults<Handlers extends object>(handlers: Handlers): Handlers {
 
 /** What is made of a module, until there is another one. */
 class Replaceable<Made> {
-  /** What the requests of the current module share; null: none has come yet. */
+  /** Shared by the requests of the current module; null: none has come yet. */
   #isolate: Isolate | null = null;
   readonly #make: (parts: WorkerParts) => Made;
   #made: Made;

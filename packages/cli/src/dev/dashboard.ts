@@ -209,7 +209,7 @@ export class Dashboard {
       reason: report?.plan.kind === "recorded" ? report.plan.reason.message : null,
       slice: report?.rwSource ?? null,
       source: await declarationIn(join(this.#ports.root, file), line),
-      keptLines: report?.rwSource == null ? [] : keptLines(report),
+      keptLines: report === null || report.rwSource === null ? [] : keptLines(report),
     };
   }
 
@@ -278,7 +278,7 @@ async function declarationIn(file: string, line: number): Promise<string | null>
   return lines.slice(0, end < 0 ? 1 : end + 1).join("\n");
 }
 
-/** Of its own file: what it calls is kept elsewhere. */
+/** The kept lines of the handler's own file. Functions that it calls may stand in others. */
 function keptLines({ file, line, reads, writes, explanations }: HandlerReport): readonly number[] {
   const kept = [...reads, ...writes, ...explanations].filter(({ span }) => span.file === file);
   return [...new Set(kept.map(({ span }) => span.line - line))].filter((at) => at >= 0).toSorted((a, b) => a - b);

@@ -25,7 +25,7 @@ export interface FollowedPrimary {
   readonly onState?: (isConnected: boolean) => void;
 }
 
-/** Who is told lives, and how many were left out before the next one. */
+/** It is told lives, and how many were left out before the next one. */
 export interface LivesTaker {
   add(life: Life): void;
   leaveOut(count: number): void;
@@ -46,13 +46,16 @@ function isLeftOut(line: unknown): line is LifeLine & { readonly kind: "left-out
   return kind === "left-out" && Number.isSafeInteger(count);
 }
 
-/** Samples with the values that executions read. Resolves when the signal ends it. */
+/** In a second. A sample with ten items costs the primary half as much as a read of these; people look at one at a time. */
+const MOST_SAMPLES = 100;
+
+/** Samples with the values that executions read, at most 100 in a second. Resolves when the signal ends it. */
 export function followSamples(
   primary: FollowedPrimary,
   { every, redact }: Pick<SampleQuestion, "every" | "redact">,
   onLine: (line: SampleLine) => void,
 ): Promise<void> {
-  const question: SampleQuestion = { every, handlers: [], values: true, redact };
+  const question: SampleQuestion = { every, handlers: [], values: true, redact, perSecond: MOST_SAMPLES };
   return follow(primary, SAMPLES_PATH, question, (line) => onLine(line as SampleLine));
 }
 

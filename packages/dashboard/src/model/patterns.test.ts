@@ -13,6 +13,13 @@ test("each item stands at the pattern that says most of its key", () => {
   expect(names(others)).toEqual(["likes/7"]);
 });
 
+test("of two that say as much, the one stands whose values come from an item that the call has read", () => {
+  const keys = ["likes/{id}/{name of sessions/nobody}", "likes/{id}/{name of sessions/{caller}}"];
+  const units = ["sessions/5c6c62", "likes/7/ada"].map((name) => unit(name));
+  const { patterns } = resolve(["sessions/nobody", "sessions/{caller}", ...keys], units);
+  expect(patterns.map(({ units: own }) => names(own))).toEqual([[], ["sessions/5c6c62"], [], ["likes/7/ada"]]);
+});
+
 test("text around values counts, whatever it is", () => {
   const { patterns, others } = resolve(
     ["nights/{id of hotels/{each hotels of areas/{= a * 2}}}@{= day}", "sets/{{{x}}}", "fronts/front"],

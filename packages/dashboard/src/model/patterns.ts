@@ -17,14 +17,32 @@ export interface Resolved {
 }
 
 export function resolve(patterns: readonly string[], units: readonly LifeUnit[]): Resolved {
-  const shapes = patterns.map((pattern) => ({ pattern, shape: shapeOf(pattern), units: [] as LifeUnit[] }));
+  const touches = ({ shape }: { readonly shape: Shape }): boolean => units.some(([unit]) => fits(shape, unit));
+  const known = patterns.map((pattern) => ({
+    pattern,
+    shape: shapeOf(pattern),
+    // A value comes from an item that the call has read. Its location may not have told all of them.
+    sources: sourcesOf(pattern).filter((source) => touches({ shape: shapeOf(source) })).length,
+    units: [] as LifeUnit[],
+  }));
   const others: LifeUnit[] = [];
   for (const unit of units) {
-    const fitting = shapes.filter(({ shape }) => fits(shape, unit[0]));
-    const best = fitting.toSorted((a, b) => b.shape.said - a.shape.said)[0];
+    const [best] = known
+      .filter(({ shape }) => fits(shape, unit[0]))
+      .toSorted((a, b) => b.shape.said - a.shape.said || b.sources - a.sources);
     (best?.units ?? others).push(unit);
   }
-  return { patterns: shapes.map(({ pattern, units: found }) => ({ pattern, units: found })), others };
+  return { patterns: known.map(({ pattern, units: found }) => ({ pattern, units: found })), others };
+}
+
+/** The items from which the values of a pattern are taken, as patterns: `sessions/{caller}` of `likes/{name of sessions/{caller}}`. */
+function sourcesOf(pattern: string): readonly string[] {
+  return bracesOf(pattern).flatMap((value) => {
+    const at = value.indexOf(" of ");
+    const source = at < 0 || value.startsWith("= ") ? "" : value.slice(at + 4);
+    // A recursion names itself.
+    return /^[^\s/{]+\/./.test(source) && !source.includes("…") ? [source] : [];
+  });
 }
 
 interface Shape {
@@ -72,23 +90,34 @@ function fits({ table, isRange, key }: Shape, unit: string): boolean {
 
 /** Text, and null for each value in braces. A doubled brace is one of the text. */
 function partsOf(text: string): readonly (string | null)[] {
-  const parts: (string | null)[] = [];
+  return read(text).flatMap(({ literal, value }) => (value === null ? [literal] : [literal, null]));
+}
+
+/** The values in braces. */
+function bracesOf(text: string): readonly string[] {
+  return read(text).flatMap(({ value }) => value ?? []);
+}
+
+/** Pieces of text, each with the value in braces behind it; null: the text ends. */
+function read(text: string): readonly { readonly literal: string; readonly value: string | null }[] {
+  const pieces: { literal: string; value: string | null }[] = [];
   let depth = 0;
   let literal = "";
+  let from = 0;
   for (let at = 0; at < text.length; at++) {
     const [one = "", next] = text.slice(at, at + 2);
-    const isDoubled = depth === 0 && (one === "{" || one === "}") && one === next;
-    if (isDoubled) {
+    if (depth === 0 && (one === "{" || one === "}") && one === next) {
       literal += one;
       at++;
     } else if (one === "{") {
-      if (depth++ === 0) {
-        parts.push(literal, null);
+      if (depth++ === 0) from = at + 1;
+    } else if (one === "}") {
+      if (--depth === 0) {
+        pieces.push({ literal, value: text.slice(from, at) });
         literal = "";
       }
-    } else if (one === "}") depth--;
-    else if (depth === 0) literal += one;
+    } else if (depth === 0) literal += one;
   }
-  parts.push(literal);
-  return parts;
+  pieces.push({ literal, value: null });
+  return pieces;
 }

@@ -305,8 +305,12 @@ function History({ writers }: { readonly writers: readonly Call[] }) {
         </table>
       )}
       <p class="muted note">
-        {writers.length === MOST_WRITERS ? "Earlier ones are not shown." : "Before that: not recorded."} These are
-        requests that the page has. Changes by <code>radical data</code> and by this page are not among them.
+        {writers.length === 0
+          ? "No request that the page has wrote it. "
+          : writers.length === MOST_WRITERS
+            ? "Earlier ones are not shown. "
+            : "Before that: not recorded. "}
+        Changes by <code>radical data</code> and by this page are not among the requests.
       </p>
     </div>
   );

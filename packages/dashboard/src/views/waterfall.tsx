@@ -84,13 +84,13 @@ export function Waterfall({ call }: { readonly call: Call }) {
         <span class="lab" />
         <svg aria-hidden="true">
           {ticks
-            .filter((tick) => Math.abs(tick - life.tookUs) / fullUs > 0.09)
+            .filter((tick) => !isHidden(tick / fullUs, life.tookUs / fullUs))
             .map((tick) => (
               <text key={tick} x={x(tick)} y="18" text-anchor={tick === 0 ? "start" : "middle"}>
                 {tick / 1_000}
               </text>
             ))}
-          <text x={x(life.tookUs)} y="18" text-anchor={life.tookUs / fullUs > 0.85 ? "end" : "middle"} class="t-good">
+          <text x={x(life.tookUs)} y="18" text-anchor={endsAt(life.tookUs / fullUs) ? "end" : "middle"} class="t-good">
             answered
           </text>
         </svg>
@@ -201,6 +201,17 @@ export function Waterfall({ call }: { readonly call: Call }) {
         row("ideal, not consistent", ms(ideal), bar({ startUs: 0, tookUs: ideal }, "f-soft", 15), "sum")}
     </div>
   );
+}
+
+/** Whether the word at the answer ends there, since there is no room behind it. Places are shares of the axis. */
+function endsAt(answered: number): boolean {
+  return answered > 0.85;
+}
+
+/** Whether the number of a tick would stand where the word at the answer does. */
+function isHidden(tick: number, answered: number): boolean {
+  const [before, after] = endsAt(answered) ? [0.24, 0.04] : [0.14, 0.14];
+  return tick > answered - before && tick < answered + after;
 }
 
 /** Why the primary's half is not here. */

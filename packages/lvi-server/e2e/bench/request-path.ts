@@ -335,7 +335,7 @@ function followLives({ client }: StartedServer): Promise<() => Promise<void>> {
 }
 
 function followSamples({ client }: StartedServer): Promise<() => Promise<void>> {
-  const question: SampleQuestion = { every: 1, handlers: [], values: true, redact: [] };
+  const question: SampleQuestion = { every: 1, handlers: [], values: true, redact: [], perSecond: 100 };
   return readFrom(client, SAMPLES_PATH, question);
 }
 

@@ -1,11 +1,11 @@
 /**
- * What the cache of a location has of some items, for people who look at it. A look is not a use: it changes no order of use, fills
- * no memory, and counts for no lease.
+ * A look into the cache of a location, for people. A look is not a use: it changes no order of use, fills no memory, and counts
+ * for no lease.
  */
 import type { Entry, HeldItem, UnitId } from "@radical/protocol";
 import type { Isolate } from "../isolate.ts";
 
-/** Those of the items of which something is held. What the cache behind the memory can't give now is left out. */
+/** Those of the items that are held. The ones that the cache behind the memory can't give now are left out. */
 export async function heldItems(
   { cache, core, place }: Isolate,
   units: readonly UnitId[],

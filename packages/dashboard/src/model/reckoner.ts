@@ -25,10 +25,9 @@ export class Reckoner {
   /** Halves may come in any order. A call is learned from once, when it is whole. */
   add(life: Life): void {
     const call = this.#joined.add(life);
-    if (call === null) return;
-    if (this.#isCentral(call.life.place)) {
-      if (life.side === "location") this.central.learnCentral(call);
-    } else if (call.primary !== null || call.life.attempt === 0) this.central.learn(call);
+    if (call === null || (call.primary === null && call.life.attempt > 0)) return;
+    if (this.#isCentral(call.life.place)) this.central.learnCentral(call);
+    else this.central.learn(call);
   }
 
   /** The latest first. */

@@ -34,6 +34,7 @@ export function bindRadical({
   log = consoleLog,
   pace,
   onLeased,
+  onIsolate,
   isReplaced = () => false,
 }: WorkerParts): <Bindings = Env>(options?: RadicalOptions<Bindings>) => Radical<Bindings> {
   const module: HandlerModule = { hash: manifest.module, f, rw, limits: manifest.limits, pace };
@@ -46,7 +47,10 @@ export function bindRadical({
       (bindings as Env).RADICAL_LOOPBACK_ORIGINS === "1" ? besideDev : named;
 
     const openFor = (bindings: Bindings, request: Request | null): Isolate => {
-      isolate ??= openIsolate(manifest, bindings as Env);
+      if (isolate === null) {
+        isolate = openIsolate(manifest, bindings as Env);
+        onIsolate?.(isolate);
+      }
       if (isolate.settings.location === null && request?.cf?.colo !== undefined)
         isolate.place = placeOf(request.cf as Partial<Whereabouts>);
       return isolate;

@@ -28,6 +28,7 @@ export {
   type KeyRange,
   type LaneCursor,
   type LanePage,
+  type RecordChange,
   type StoredUnit,
   type TaskPage,
 } from "./storage/storage.ts";

@@ -38,7 +38,7 @@ import type { ListenerId } from "./core/listeners.ts";
 import type { Hole } from "./core/range-table.ts";
 import type { Now } from "./core/lvi-core.ts";
 import type { Sample, Sampling } from "./core/sampling.ts";
-import type { TaskPlace } from "./core/task.ts";
+import type { Task, TaskPlace } from "./core/task.ts";
 import type { TaskAnswer, TaskQuestion } from "./core/task-table.ts";
 import type { StoredItem } from "./core/version-table.ts";
 import { Facts } from "./facts.ts";
@@ -87,6 +87,7 @@ type StorageOperation =
   | "laneTasks"
   | "laneHeads"
   | "countTasks"
+  | "findTask"
   | "collect";
 
 /** The operations of storage that effects ask for, by callbacks. */
@@ -436,8 +437,9 @@ export class Driver {
   #done(operation: OperationId, completions: readonly ExpectedCompletion[]): void {
     this.#facts.succeeded(operation);
     for (const { completion } of completions) {
-      const { tasks = [], settled, executionId } = completion;
+      const { tasks = [], cancelled = [], settled, executionId } = completion;
       for (const task of tasks) this.#facts.owes(task.id, task.attempt);
+      for (const { id } of cancelled) this.#facts.owesNoMore(id);
       if (settled === null) this.#facts.owesNoMore(executionId);
       else if (settled !== undefined) this.#facts.owes(settled.id, settled.attempt);
     }
@@ -446,7 +448,9 @@ export class Driver {
   #readTasks(operation: OperationId, question: TaskQuestion): void {
     const { storage } = this.#ports;
     const read = (answer: TaskAnswer): Event => {
-      if ("tasks" in answer) for (const { id, attempt } of answer.tasks) this.#facts.owes(id, attempt);
+      const found =
+        "tasks" in answer ? answer.tasks : answer.kind === "task" && answer.task !== null ? [answer.task] : [];
+      for (const { id, attempt } of found) this.#facts.owes(id, attempt);
       return { kind: "tasks-read", operation, answer };
     };
     const { kind } = question;
@@ -463,6 +467,11 @@ export class Driver {
         const answered = ({ heads, next }: LanePage): Event => read({ kind, tasks: heads, next });
         return storage.laneHeads(question.after, question.limit, this.#operating(operation, answered));
       }
+      case "task":
+        return storage.findTask(
+          question.id,
+          this.#operating(operation, (task: Task | null) => read({ kind, task })),
+        );
       case "count":
         return storage.countTasks(this.#operating(operation, (count: number) => read({ kind, count })));
     }

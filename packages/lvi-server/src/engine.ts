@@ -348,6 +348,7 @@ export class Engine {
       laneTasks: (lane, limit, answer) => settle(storage.laneTasks(lane, limit), answer),
       laneHeads: (after, limit, answer) => settle(storage.laneHeads(after, limit), answer),
       countTasks: (answer) => settle(storage.countTasks(), answer),
+      findTask: (id, answer) => settle(storage.findTask(id), answer),
       collect: (due, answer) => settle(storage.collect(due), answer),
     };
   }

@@ -191,6 +191,7 @@ export class Metrics {
       case "task_done":
       case "task_failed":
       case "task_dead":
+      case "task_cancelled":
       case "train":
       case "train_left":
       case "contention_round":

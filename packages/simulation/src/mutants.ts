@@ -1166,12 +1166,6 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [expression("task-page", `upTo`, `tasks.at(-1) ?? null`)],
   },
   {
-    name: "an execution names its lanes only when it is clear",
-    within: 600,
-    isOfTasks: true,
-    edits: [value("lanes-named-clear", `this.#isClear(members[0].execution) ? $ : []`)],
-  },
-  {
     name: "the number of tasks is never counted again",
     within: 150,
     isOfTasks: true,
@@ -1236,5 +1230,65 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       expression("followup-lanes", `lanesOf(followup.effects).every((lane) => intent.lanes.includes(lane))`, `true`),
     ],
+  },
+  {
+    name: "a task that is taken back stays in storage",
+    within: 25,
+    isOfTasks: true,
+    edits: [remove("cancel-committed")],
+  },
+  {
+    name: "a task is taken back while it runs",
+    within: 25,
+    isOfTasks: true,
+    edits: [condition("cancel-running", `found?.state === "held"`)],
+  },
+  {
+    name: "a task is taken back before its parent has enqueued it",
+    within: 25,
+    isOfTasks: true,
+    edits: [value("cancel-parent", `null`)],
+  },
+  {
+    name: "a task is enqueued that its own execution has taken back",
+    within: 25,
+    isOfTasks: true,
+    edits: [remove("cancel-own")],
+  },
+  {
+    name: "a task begins while the commit that takes it back is on its way",
+    within: 25,
+    isOfTasks: true,
+    edits: [remove("cancel-hold")],
+  },
+  {
+    name: "a task that was not taken back after all never begins",
+    within: 600,
+    isOfTasks: true,
+    edits: [remove("cancel-let-go")],
+  },
+  {
+    name: "a canceller counts on another one whose commit may fail",
+    within: 600,
+    isOfTasks: true,
+    edits: [condition("cancel-held", `false`)],
+  },
+  {
+    name: "an old answer about a task counts that has changed since",
+    within: 2_500,
+    isOfTasks: true,
+    edits: [condition("lookup-stale", `lookup === undefined`)],
+  },
+  {
+    name: "a task that is taken back while storage is asked for others comes back",
+    within: 600,
+    isOfTasks: true,
+    edits: [remove("task-coming-changed")],
+  },
+  {
+    name: "an execution that waits with a commit id names no lanes",
+    within: 150,
+    isOfTasks: true,
+    edits: [remove("lanes-while-clearing")],
   },
 ];

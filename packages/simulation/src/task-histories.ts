@@ -10,6 +10,7 @@
  */
 import {
   type Answer,
+  type Commit,
   DEFAULT_CORE_OPTIONS,
   Driver,
   type Effect,
@@ -73,6 +74,9 @@ interface Call {
   /** The item that it writes, with its own name; null: it only reads. */
   readonly writes: string | null;
   readonly children: readonly { readonly call: Call; readonly delayMs: number; readonly lane: string | null }[];
+  /** The tasks of others that it takes back, and those of its own, by their places. */
+  readonly cancels: readonly ExecutionId[];
+  readonly cancelsOwn: readonly number[];
   /** Its outcome, if it does not come to its end: an answer, or a failure of so many attempts. */
   readonly aborts: boolean;
   readonly fails: number;
@@ -84,6 +88,13 @@ interface Sent {
   readonly view: ReadonlyMap<UnitId, Entry>;
 }
 
+interface Told {
+  readonly id: ExecutionId;
+  /** Its tasks, and theirs. */
+  readonly of: readonly ExecutionId[];
+  readonly at: number;
+}
+
 interface TaskHistory {
   readonly problems: readonly string[];
   readonly answered: number;
@@ -91,6 +102,8 @@ interface TaskHistory {
   readonly tasks: number;
   readonly attempts: number;
   readonly dead: number;
+  /** Tasks that were taken back. */
+  readonly cancelled: number;
   readonly kills: number;
   /** Servers whose successor led while they went on. */
   readonly takeovers: number;
@@ -112,7 +125,17 @@ export function simulateTasks({
 }
 
 class World {
-  readonly counts = { answered: 0, tasks: 0, attempts: 0, dead: 0, kills: 0, takeovers: 0, repeats: 0, effects: 0 };
+  readonly counts = {
+    answered: 0,
+    tasks: 0,
+    attempts: 0,
+    dead: 0,
+    cancelled: 0,
+    kills: 0,
+    takeovers: 0,
+    repeats: 0,
+    effects: 0,
+  };
   readonly #killAt: number | null;
   readonly #random: Random;
   readonly #storage = new ModelStorage(true);
@@ -131,7 +154,7 @@ class World {
   readonly #begun = new Map<ExecutionId, number>();
   /** When each execution was asked for, and when its result was told first, in one order. */
   readonly #asked = new Map<ExecutionId, number>();
-  readonly #told = new Map<ExecutionId, number>();
+  readonly #told = new Map<ExecutionId, Told>();
   /** Requests without an answer. */
   readonly #open = new Map<ExecutionId, Sent>();
   /** By how much the wall clock was set back. */
@@ -285,10 +308,26 @@ class World {
       if (mayEnd && this.#random.chance(0.0008)) this.#kill();
       else if (mayEnd && this.#random.chance(0.0004)) this.#takeOver();
       if (!this.#isGoingOn(life)) return;
-      if (effect.kind === "complete") for (const { completion } of effect.completions) this.#storage.expect(completion);
+      if (effect.kind === "complete") this.#completes(effect);
       yield effect;
     }
   }
+
+  #completes({ operation, completions }: Effect & { kind: "complete" }): void {
+    for (const { completion } of completions) {
+      this.#storage.expect(completion);
+      const { executionId: id, outcome } = completion;
+      if (outcome.kind !== "result" || this.#mustGo.get(id)?.operation === `${this.#life} ${operation}`) continue;
+      const tasks = (this.#parents.get(id)?.call.cancels ?? []).filter((each) => {
+        const task = this.#storage.findTask(each);
+        return task !== null && !this.#mayHaveBegun(task);
+      });
+      this.#mustGo.set(id, { operation: `${this.#life} ${operation}`, tasks });
+    }
+  }
+
+  /** By execution, the tasks that its end takes back for sure. */
+  readonly #mustGo = new Map<ExecutionId, { readonly operation: string; readonly tasks: readonly ExecutionId[] }>();
 
   /** Operations that were sent to storage may still arrive there. */
   #kill(): void {
@@ -412,7 +451,12 @@ class World {
       load: (units, _most, answer) => ask(() => storage.load(units), answer),
       scan: (range, limit, answer) => ask(() => rowsIn(storage.items, range, limit), answer),
       storeIntent: (epoch, intent, answer) => ask(() => storage.storeIntent(epoch, intent), answer),
-      commit: (epoch, commit, answer) => ask(() => storage.commit(epoch, commit), answer),
+      commit: (epoch, commit, answer) =>
+        ask(() => {
+          const result = storage.commit(epoch, commit);
+          if (result.kind === "applied") this.#committed(commit);
+          return result;
+        }, answer),
       renewLeadership: (epoch, termMs, answer) => ask(() => storage.renewLeadership(epoch, termMs), answer),
       nameReadLeases: (epoch, ms, answer) => ask(() => storage.nameReadLeases(epoch, ms), answer),
       useModule: (module, usedAtMs, answer) => ask(() => storage.useModule(module, usedAtMs), answer),
@@ -427,6 +471,7 @@ class World {
         ),
       laneHeads: (after, limit, answer) => ask(() => storage.laneHeads(after, limit), answer),
       countTasks: (answer) => ask(() => storage.countTasks(), answer),
+      findTask: (id, answer) => ask(() => storage.findTask(id), answer),
       collect: (due, answer) => ask(() => storage.collect(due), answer),
     };
   }
@@ -532,7 +577,7 @@ class World {
     const text = before.value === null ? "" : new TextDecoder().decode(before.value);
     const value = new TextEncoder().encode(`${text} ${call.name}`);
     const writes = call.writes === null ? [] : [{ unit, value }];
-    return done({ kind: "result", value: new Uint8Array() }, writes, effectsOf(call));
+    return done({ kind: "result", value: new Uint8Array() }, writes, effectsOf(call, id));
   }
 
   // ── Locations ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -553,9 +598,22 @@ class World {
       ),
       writes: random.chance(0.7) ? random.pick(["x", "y", "z"]) : null,
       children,
+      cancels: this.#toCancel(isTask),
+      cancelsOwn: [...children.keys()].filter(() => random.chance(0.1)),
       aborts: random.chance(0.08),
       fails: isTask ? random.pick([0, 0, 0, 0, 1, 2, 50]) : 0,
     };
+  }
+
+  /** A request names tasks of executions that were answered; a task may name any. */
+  #toCancel(isTask: boolean): readonly ExecutionId[] {
+    const random = this.#random;
+    if (this.#told.size === 0 || !random.chance(isTask ? 0.05 : 0.3)) return [];
+    // Often the last one: its followup may be on its way.
+    const { id, of } = random.pick([...this.#told.values()].slice(random.chance(0.5) ? -1 : 0));
+    const known = isTask ? [...this.#calls.keys()] : of;
+    const some = known.filter(() => random.chance(isTask ? 0.1 : 0.6));
+    return [...some, ...(random.chance(0.1) ? [id] : [])];
   }
 
   #send(): void {
@@ -589,8 +647,8 @@ class World {
       units: isNear ? null : units,
       retained: random.chance(0.3),
       mustNotWrite: false,
-      mayEffect: call.children.length > 0 || random.chance(0.5),
-      lanes: isNear ? [] : lanesOf(effectsOf(call)),
+      mayEffect: call.children.length + call.cancels.length > 0 || random.chance(0.5),
+      lanes: isNear ? [] : lanesOf(effectsOf(call, id)),
       session: null,
       deadlineMs: 60_000,
       attempt: 1,
@@ -603,11 +661,20 @@ class World {
     this.#ask1(sent);
   }
 
+  *#familyOf(id: ExecutionId, { children }: Call): Generator<ExecutionId> {
+    for (const [ordinal, { call }] of children.entries()) {
+      const task = taskIdOf(id, ordinal);
+      yield task;
+      yield* this.#familyOf(task, call);
+    }
+  }
+
   /** The tasks that an execution enqueues, if it commits. */
   #knows(id: ExecutionId, call: Call, caller: string | null, seed: Uint8Array): void {
     this.#parents.set(id, { call, caller, seed });
     for (const [ordinal, { call: child }] of call.children.entries()) {
       const task = taskIdOf(id, ordinal);
+      this.#parentOf.set(task, id);
       this.#calls.set(task, child);
       this.#ordinals.set(task, { ordinal });
       this.#knows(task, child, caller, taskSeedOf(seed, ordinal));
@@ -638,7 +705,9 @@ class World {
     }
     this.counts.answered++;
     const isResult = reply.kind === "valid" ? !call.aborts : reply.outcome.kind === "result";
-    if (isResult && !this.#told.has(request.executionId)) this.#told.set(request.executionId, ++this.#position);
+    const { executionId: told } = request;
+    if (isResult && !this.#told.has(told))
+      this.#told.set(told, { id: told, of: [...this.#familyOf(told, call)], at: ++this.#position });
     if (reply.kind !== "valid" || reply.commitId === null) return;
     const ran = this.#handle(call, view, request);
     if (ran.kind !== "completed") throw new Error("a location runs on what it has captured");
@@ -647,7 +716,7 @@ class World {
     const isSpoilt = this.#random.chance(0.03) && outcome.kind === "result";
     this.#hasSpoilt ||= isSpoilt;
     const stray: RunEffect = { kind: "enqueue", callee: "plain", args: argsOf(call), delayMs: 0, key: "stray" };
-    const effects = isSpoilt ? [...effectsOf(call), stray] : (ran.effects ?? []);
+    const effects = isSpoilt ? [...effectsOf(call, request.executionId), stray] : (ran.effects ?? []);
     const followup = { executionId: request.executionId, commitId: reply.commitId, outcome, writes, effects };
     const send = (): void => this.#driver.followup(followup, { answered: () => {}, failed: () => {} });
     if (this.#random.chance(0.7)) this.#later(send, this.#random.chance(0.3) ? this.#slow : this.#next);
@@ -659,7 +728,11 @@ class World {
   #check(): void {
     const { taskChanges } = this.#storage;
     for (; this.#changes < taskChanges.length; this.#changes++) {
-      const { id, before, after } = taskChanges[this.#changes]!;
+      const { id, before, after, isCancelled } = taskChanges[this.#changes]!;
+      if (isCancelled) {
+        this.#cancelled(id, before);
+        continue;
+      }
       if (before === null && after !== null) this.#inserted(id, after);
       if (after?.state === "dead" && this.#calls.get(id)?.aborts === true)
         this.#problems.push(`task ${id} is dead, and its handler has answered`);
@@ -669,6 +742,47 @@ class World {
         this.#problems.push(`task ${id} goes on after ${after.failures} failures`);
     }
   }
+
+  #cancelled(id: ExecutionId, before: Task | null): void {
+    this.counts.cancelled++;
+    if (before === null) this.#problems.push(`task ${id} is taken back, and storage does not have it`);
+    if (this.#running.has(id)) this.#problems.push(`task ${id} is taken back while it runs`);
+  }
+
+  /** After a commit the tasks are gone that it takes back, if they can't have begun. */
+  #committed({ records }: Commit): void {
+    const storage = this.#storage;
+    for (const { id, expects, becomes } of records) {
+      const call = this.#parents.get(id)?.call;
+      if (call === undefined || (typeof expects === "object" && expects.attempt === null)) continue;
+      const isTask = this.#isTask(id);
+      const hasEnded = isTask
+        ? becomes === null && !call.aborts
+        : becomes?.state === "done" &&
+          storage.applied.findLast((each) => each.executionId === id)?.outcome.kind === "result";
+      if (!hasEnded) continue;
+      for (const cancelled of call.cancels) if (storage.findTask(cancelled) === null) this.#checkNotYet(id, cancelled);
+      for (const cancelled of this.#mustGo.get(id)?.tasks ?? [])
+        if (storage.findTask(cancelled) !== null)
+          this.#problems.push(`${id} has taken task ${cancelled} back, and it is still there`);
+    }
+  }
+
+  #mayHaveBegun({ id, state, dueMs, lane }: Task): boolean {
+    const isFirst = lane === null || this.#storage.laneTasks(lane, 1).tasks[0]?.id === id;
+    return state === "open" && isFirst && dueMs < this.#wallMs + this.#setBackMs + 3_600_000;
+  }
+
+  /** The parent of a task may not enqueue it later, if it was answered before somebody asked to take the task back. */
+  #checkNotYet(canceller: ExecutionId, task: ExecutionId): void {
+    const id = this.#parentOf.get(task);
+    const parent = id === undefined ? undefined : this.#told.get(id);
+    if (parent === undefined || parent.at > (this.#asked.get(canceller) ?? 0)) return;
+    const isEnded = this.#storage.intents.get(parent.id)?.state === "done";
+    if (!isEnded) this.#problems.push(`${canceller} has taken task ${task} back before its parent had enqueued it`);
+  }
+
+  readonly #parentOf = new Map<ExecutionId, ExecutionId>();
 
   readonly #insertions = new Set<ExecutionId>();
 
@@ -709,12 +823,14 @@ class World {
     const ended = new Set(
       applied.filter(({ outcome }) => outcome.kind === "result").map(({ executionId }) => executionId),
     );
-    for (const { id, before, after } of taskChanges)
-      if (before !== null && after === null && !this.#calls.get(id)!.aborts) ended.add(id);
+    for (const { id, before, after, isCancelled } of taskChanges)
+      if (before !== null && after === null && !isCancelled && !this.#calls.get(id)!.aborts) ended.add(id);
+    for (const id of this.#storage.lostAttempts)
+      this.#problems.push(`an attempt of task ${id}, which was taken back, has ended`);
     for (const [id, { call }] of this.#parents) {
       for (const ordinal of call.children.keys()) {
         const isThere = this.#insertions.has(taskIdOf(id, ordinal));
-        if (isThere !== ended.has(id))
+        if (isThere !== (ended.has(id) && !call.cancelsOwn.includes(ordinal)))
           this.#problems.push(
             `task ${ordinal} of ${id} was ${isThere ? "enqueued, and" : "lost:"} its parent has ${ended.has(id) ? "" : "not "}come to its end`,
           );
@@ -738,12 +854,17 @@ class World {
 
   #lanes(ended: ReadonlySet<ExecutionId>): readonly string[] {
     const { items, taskChanges } = this.#storage;
+    // Those that were taken back have left their places.
+    const cancelled = new Set(taskChanges.flatMap(({ id, isCancelled }) => (isCancelled ? [id] : [])));
     const enqueuers = Array.from(this.#parents, ([id, { call }]): Enqueuer => {
       const lanes = new Map<string, ExecutionId[]>();
-      for (const [ordinal, { lane }] of call.children.entries())
-        if (lane !== null) lanes.set(lane, [...(lanes.get(lane) ?? []), taskIdOf(id, ordinal)]);
+      for (const [ordinal, { lane }] of call.children.entries()) {
+        const task = taskIdOf(id, ordinal);
+        const isThere = this.#insertions.has(task) && !cancelled.has(task);
+        if (lane !== null && isThere) lanes.set(lane, [...(lanes.get(lane) ?? []), task]);
+      }
       // A task begins and ends when it likes.
-      return { id, lanes, askedAt: this.#asked.get(id) ?? 0, answeredAt: this.#told.get(id) ?? Infinity };
+      return { id, lanes, askedAt: this.#asked.get(id) ?? 0, answeredAt: this.#told.get(id)?.at ?? Infinity };
     }).filter(({ id }) => ended.has(id));
     const idOf = new Map(Array.from(this.#parents, ([id, { call }]) => [call.name, id]));
     const writers = Array.from(items.values(), ({ value }) =>
@@ -761,18 +882,20 @@ const ALARMS: ReadonlySet<NoteName> = new Set(["determinism_alarm", "intent_alar
 const NOT_RUN: { readonly result: RunResult; readonly tookMs: number } = { result: { kind: "not-run" }, tookMs: 0 };
 
 /** Its end is more than an answer. */
-function leavesTrace({ writes, children }: Call): boolean {
-  return writes !== null || children.length > 0;
+function leavesTrace({ writes, children, cancels }: Call): boolean {
+  return writes !== null || children.length + cancels.length > 0;
 }
 
-function effectsOf({ children }: Call): readonly RunEffect[] {
-  return children.map(({ call, delayMs, lane }): RunEffect => ({
+function effectsOf({ children, cancels, cancelsOwn }: Call, id: ExecutionId): readonly RunEffect[] {
+  const enqueued = children.map(({ call, delayMs, lane }): RunEffect => ({
     kind: "enqueue",
     callee: call.handler,
     args: argsOf(call),
     delayMs,
     key: lane,
   }));
+  const cancelled = [...cancelsOwn.map((ordinal) => taskIdOf(id, ordinal)), ...cancels];
+  return [...enqueued, ...cancelled.map((task): RunEffect => ({ kind: "cancel", task }))];
 }
 
 function argsOf(call: Call): Uint8Array {

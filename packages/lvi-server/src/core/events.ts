@@ -230,6 +230,8 @@ export type ReExecutionCause =
   | "asked_again"
   | "followup_lost"
   | "followup_not_covered"
+  /** Somebody cancels a task that it may have enqueued. */
+  | "cancelled"
   /** An earlier re-execution was killed, or what it reads could not be loaded. */
   | "tried_again";
 
@@ -286,6 +288,8 @@ export type NoteName =
   | "task_failed"
   /** The attempts of a task are over. */
   | "task_dead"
+  /** The canceller of a task is durable. */
+  | "task_cancelled"
   /** The run by which an execution has ended here has logged lines. */
   | "handler_log"
   | "joined"

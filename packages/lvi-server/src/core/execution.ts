@@ -141,7 +141,7 @@ export interface Storing {
   readonly speculator: Caller;
 }
 
-/** Some sessions may still answer by read leases on what it writes. */
+/** Some sessions may still answer by read leases on what it writes, or more is to be known of tasks that it cancels. */
 export interface Clearing {
   readonly kind: "clearing";
   readonly next: Tell | Complete;

@@ -62,6 +62,7 @@ import { adoptionOrder } from "./adoption.ts";
 import { AnsweredRequests } from "./answered-requests.ts";
 import { withBlobNames } from "./blob-names.ts";
 import { Budgets } from "./budgets.ts";
+import { Cancellations } from "./cancellations.ts";
 import { bytesOfCall, type CallHasher, callOf, hashOfResult, isHashedCall, isSameCall } from "./call-hash.ts";
 import type { CoreOptions } from "./core-options.ts";
 import { Deadlines } from "./deadlines.ts";
@@ -285,6 +286,7 @@ export class LviCore {
   #pageItems: number;
   readonly #tasks: TaskTable<Execution>;
   readonly #taskQuestions = new Map<OperationId, TaskQuestion>();
+  readonly #cancellations: Cancellations;
   /** Storage could not be asked for tasks: not before then. */
   #asksAtMs = -Infinity;
   /** When the clock is to come for tasks. */
@@ -301,8 +303,9 @@ export class LviCore {
   readonly #operations = new Map<OperationId, Operation>();
   readonly #runs = new Map<RunId, RunUnderWay>();
   readonly #deadlines = new Deadlines<Due>((due) => "execution" in due && due.execution?.phase.kind === "ended");
-  /** Executions that wait for read leases to end, and whether one of those has ended in this step. */
+  /** Executions that wait for read leases to end, or to know the tasks that they cancel. */
   readonly #clearing = new Set<Execution>();
+  /** Something has happened in this step that one of those may wait for. */
   #mayBeClear = false;
   /** The end of an earlier server's read leases. */
   readonly #inherited: readonly (Fact & { kind: "passed" })[];
@@ -361,6 +364,7 @@ export class LviCore {
     const { current = null } = recovered;
     this.#modules = new ModuleTable(recovered.modules, moduleUses, wallMs, moduleIndexes, current);
     this.#tasks = new TaskTable(options.tasks, (handler) => this.#modules.current?.rules[handler]?.limit ?? null);
+    this.#cancellations = new Cancellations(this.#tasks, this.#executions);
     this.#indexes = new IndexTable(indexes, (tables) => this.#writersOf(tables));
     this.#indexes.name(this.#modules.indexes);
     this.#versions = new VersionTable(options.hotBytes, options.hashSeed);
@@ -524,8 +528,8 @@ export class LviCore {
 
   #act(event: Event): void {
     this.#handle(event);
-    if (this.#mayBeClear) this.#goOnClear();
-    while (this.#ready.length > 0 || this.#due.length > 0 || this.#replaces) {
+    while (this.#mayBeClear || this.#ready.length > 0 || this.#due.length > 0 || this.#replaces) {
+      if (this.#mayBeClear) this.#goOnClear();
       for (let next = this.#due.shift(); next !== undefined; next = this.#due.shift()) this.#goOn(next);
       const next = this.#ready.shift();
       const phase = next?.phase;
@@ -1807,14 +1811,11 @@ export class LviCore {
 
   /** Asks storage for tasks that memory lacks, and begins those that may begin. */
   #goOnWithTasks(): void {
-    if (this.#halted || this.#draining) return;
-    if (this.#nowMs >= this.#asksAtMs) {
-      for (const question of this.#tasks.takeQuestions(this.#instant)) {
-        const operation = ++this.#names;
-        this.#taskQuestions.set(operation, question);
-        this.#effects.push({ kind: "read-tasks", operation, question });
-      }
-    }
+    if (this.#halted) return;
+    const mayAsk = this.#nowMs >= this.#asksAtMs;
+    if (mayAsk) for (const question of this.#tasks.takeLookups()) this.#askForTasks(question);
+    if (this.#draining) return this.#wakeForTasks(this.#questionsAtMs);
+    if (mayAsk) for (const question of this.#tasks.takeQuestions(this.#instant)) this.#askForTasks(question);
     this.#tasks.pass(this.#instant);
     const current = this.#modules.current?.module;
     if (current !== undefined && this.#indexes.unready(this.#modules.indexesOf(current)) === null) {
@@ -1826,7 +1827,17 @@ export class LviCore {
         this.#attempt(task, current);
       }
     }
-    const wakeAtMs = Math.max(this.#nowMs + 1, Math.min(this.#tasks.wakeAtMs(this.#nowMs), this.#questionsAtMs));
+    this.#wakeForTasks(Math.min(this.#tasks.wakeAtMs(this.#nowMs), this.#questionsAtMs));
+  }
+
+  #askForTasks(question: TaskQuestion): void {
+    const operation = ++this.#names;
+    this.#taskQuestions.set(operation, question);
+    this.#effects.push({ kind: "read-tasks", operation, question });
+  }
+
+  #wakeForTasks(atMs: number): void {
+    const wakeAtMs = Math.max(this.#nowMs + 1, atMs);
     if (wakeAtMs >= this.#tasksAtMs || wakeAtMs === Infinity) return;
     this.#tasksAtMs = wakeAtMs;
     this.#deadlines.add(wakeAtMs, { kind: "tasks" });
@@ -1856,13 +1867,16 @@ export class LviCore {
     };
     const changesTheNumber = answer.kind === "count" && this.#changesTasks;
     this.#tasks.answered(question, answer, { inserts, changesTheNumber }, this.#instant);
+    if (question.kind === "task") this.#mayBeClear = this.#clearing.size > 0;
   }
 
-  /** Whether a commit is under way that inserts tasks, or settles one. */
+  /** Whether a commit is under way that inserts or removes tasks. */
   get #changesTasks(): boolean {
-    return [...this.#executions.values()].some(
-      ({ phase, task }) => phase.kind === "completing" && (task !== null || (phase.completion.tasks ?? []).length > 0),
-    );
+    return [...this.#executions.values()].some(({ phase, task }) => {
+      if (phase.kind !== "completing") return false;
+      const { tasks = [], cancelled = [] } = phase.completion;
+      return task !== null || tasks.length + cancelled.length > 0;
+    });
   }
 
   /** The record of a task after this outcome of an attempt. */
@@ -1873,11 +1887,15 @@ export class LviCore {
   }
 
   /** The tasks of a completion are durable. */
-  #tasksChanged(execution: Execution, { tasks = [], settled: next, outcome }: Completion): void {
+  #tasksChanged(execution: Execution, { tasks = [], cancelled = [], settled: next, outcome }: Completion): void {
     for (const task of tasks) this.#tasks.added(task, this.#instant);
+    for (const task of cancelled) {
+      this.#tasks.settled(task, null, this.#instant);
+      this.#note("task_cancelled", { id: task.id }, { handler: task.handler });
+    }
     const { task } = execution;
     if (task === null || next === undefined) return;
-    this.#tasks.settled(task.id, next, this.#instant);
+    this.#tasks.settled(task, next, this.#instant);
     const name = next === null ? "task_done" : next.state === "dead" ? "task_dead" : "task_failed";
     const detail = outcome.kind === "result" ? {} : { detail: `${outcome.code}: ${outcome.message}` };
     this.#note(name, execution, { handler: task.handler, times: task.attempt + 1, ...detail });
@@ -2017,9 +2035,9 @@ export class LviCore {
    * unless an earlier server has told it.
    */
   #completeClear(members: readonly Ending[]): void {
-    // Their commit ids are taken, and others may have later ones while these wait.
-    // variant: lanes-named-clear
-    for (const { execution, ended, commit } of members)
+    // Others may take later commit ids while these wait.
+    // variant: lanes-while-clearing
+    for (const { execution, commit, ended } of members)
       this.#tasks.names(execution, lanesOf(ended.effects ?? NO_EFFECTS), commit.id);
     if (members.every((ending) => this.#mayComplete(ending)))
       return this.#commit(members.map((each) => this.#completing(each)));
@@ -2027,15 +2045,22 @@ export class LviCore {
   }
 
   // variant: clear-before-complete
-  #mayComplete({ execution, ended }: Ending): boolean {
-    return ended.writes.length === 0 || this.#isClear(execution);
+  #mayComplete(ending: Ending): boolean {
+    const { execution, ended } = ending;
+    if (ended.writes.length > 0 && !this.#isClear(execution)) return false;
+    const awaited = this.#cancellations.awaits(ending);
+    for (const before of awaited ?? []) this.#replay(before, "cancelled");
+    return awaited === null;
   }
 
   /** The writes, and the intent done with its outcome. */
-  #completing({ execution, of, commit: { id: commit, sequence }, ended, path, followups }: Ending): CompletingMember {
+  #completing(ending: Ending): CompletingMember {
+    const { execution, of, commit: taken, ended, path, followups } = ending;
+    const { id: commit, sequence } = taken;
     const { outcome, writes: own, effects = NO_EFFECTS, logged = NO_LINES } = ended;
     const hash = hashOfEnded(ended);
     const tasks = tasksOf(effects, execution.invocation, commit);
+    const cancelled = this.#cancellations.take(ending);
     const writes = withBlobNames(own, (entry) => (this.#versions.get(entry)?.value ?? null) !== null);
     const call = this.#hasher.hash(bytesOfCall(callOf(execution.invocation)));
     const completion: Completion = {
@@ -2050,6 +2075,7 @@ export class LviCore {
       call,
       keeps: outcomeKept(execution, path),
       tasks,
+      cancelled,
       ...this.#settlement(execution, outcome),
     };
     // Under its locks its reads are still what it ran on.
@@ -2141,13 +2167,19 @@ export class LviCore {
     const waits: Again[] = [];
     for (const { execution, completing } of members) {
       const { of, completion } = completing;
-      this.#versions.applyFailed(completion.writes);
+      this.#notStored(completion);
       if (execution === taken) continue;
       assert(of.kind === "near-storage", "a member of a train has run near storage");
       waits.push(this.#letGo({ execution, near: of.near }));
     }
     this.#taken(taken, record);
     for (const wait of waits) this.#waitAgain(wait);
+  }
+
+  #notStored({ writes, cancelled = [] }: Completion): void {
+    this.#versions.applyFailed(writes);
+    // variant: cancel-let-go
+    for (const { id } of cancelled) this.#tasks.letGo(id, this.#instant);
   }
 
   /** `hash`: of the completion by which it ends; null: by none that this server knows. */
@@ -2162,6 +2194,8 @@ export class LviCore {
     this.#leaveQueue(execution);
     this.#unlock(execution);
     this.#tasks.ended(execution, this.#instant);
+    // Others may wait for its tasks, or for those that it has cancelled.
+    if (this.#clearing.size > 0) this.#mayBeClear = true;
     // variant: task-put-back
     if (execution.task !== null && hash === null)
       this.#tasks.putBack(execution.task.id, this.#nowMs + RETRY_AFTER_MS, this.#instant);
@@ -2223,7 +2257,7 @@ export class LviCore {
     return true;
   }
 
-  /** Waits until the execution is clear, at the latest when the last of the leases is over. */
+  /** Waits until the execution is clear, at the latest when the last lease is over, and knows the tasks that it cancels. */
   #clear(execution: Execution, next: Clearing["next"]): void {
     execution.phase = { kind: "clearing", next, sinceMs: this.#nowMs };
     this.#clearing.add(execution);
@@ -2498,7 +2532,7 @@ export class LviCore {
         if (failed.doubtful || failed.effect.completions.some(({ expects }) => expects === "pending"))
           return again(failed.effect);
         this.#operations.delete(operation);
-        for (const { completing } of failed.members) this.#versions.applyFailed(completing.completion.writes);
+        for (const { completing } of failed.members) this.#notStored(completing.completion);
         for (const member of failed.members) this.#refuseBusy(member.execution, "storage can't be written");
         return;
     }

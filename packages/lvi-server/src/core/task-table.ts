@@ -7,12 +7,14 @@
 import { assert, type CommitId, type ExecutionId, present, type TaskLimit } from "@radical/protocol";
 import { Deadlines } from "./deadlines.ts";
 import { compareDue, type Task, type TaskPlace } from "./task.ts";
+import { TaskLookups } from "./task-lookups.ts";
 
 /** Something that memory lacks. */
 export type TaskQuestion =
   | { readonly kind: "due"; readonly after: TaskPlace | null; readonly limit: number }
   | { readonly kind: "lane"; readonly lane: string; readonly limit: number }
   | { readonly kind: "heads"; readonly after: string | null; readonly limit: number }
+  | { readonly kind: "task"; readonly id: ExecutionId }
   | { readonly kind: "count" };
 
 export type TaskAnswer =
@@ -20,6 +22,8 @@ export type TaskAnswer =
   | { readonly kind: "due"; readonly tasks: readonly Task[]; readonly upTo: TaskPlace | null }
   | { readonly kind: "lane"; readonly tasks: readonly Task[]; readonly upTo: string | null }
   | { readonly kind: "heads"; readonly tasks: readonly Task[]; readonly next: string | null }
+  /** Null: there is none. */
+  | { readonly kind: "task"; readonly task: Task | null }
   | { readonly kind: "count"; readonly count: number };
 
 /** Commits that storage has been asked for, and whose answers have not been heard. */
@@ -61,7 +65,8 @@ interface Entry {
   readonly task: Task;
   /** When it is due, by the monotonic clock. */
   readonly atMs: number;
-  state: "delayed" | "ready" | "running" | "dead" | "gone";
+  /** `held`: somebody else is changing its record. */
+  state: "delayed" | "ready" | "running" | "dead" | "held" | "gone";
   /** It is among the delays. */
   isTimed: boolean;
 }
@@ -126,6 +131,10 @@ export class TaskTable<Owner> {
   #countPauseMs = FIRST_COUNT_PAUSE_MS;
   #running = 0;
   #dead = 0;
+  /** Tasks whose record somebody else is changing, as they were. Not all of them have an entry. */
+  readonly #held = new Map<ExecutionId, Task>();
+  /** Tasks that are wanted by their ids. */
+  readonly lookups = new TaskLookups<Owner>();
 
   constructor(bounds: TaskBounds, limitOf: (handler: string) => TaskLimit | null) {
     this.#bounds = bounds;
@@ -204,6 +213,11 @@ export class TaskTable<Owner> {
     return questions;
   }
 
+  /** Those about tasks that are wanted by their ids. */
+  takeLookups(): readonly TaskQuestion[] {
+    return this.lookups.takeQuestions().map((id) => ({ kind: "task", id }));
+  }
+
   /** Whether an answer of storage is the last word on the task. */
   #isNews(task: Task, question: TaskQuestion, underWay: UnderWay): boolean {
     const isOlder = (this.#changed.get(task.id) ?? 0) > (this.#asked.get(question) ?? 0);
@@ -212,6 +226,11 @@ export class TaskTable<Owner> {
   }
 
   answered(question: TaskQuestion, answer: TaskAnswer, underWay: UnderWay, now: Instant): void {
+    if (question.kind === "task") {
+      assert(answer.kind === "task", "the answer is that to the question");
+      const { task } = answer;
+      return this.lookups.answered(question.id, task, task !== null && underWay.inserts(task));
+    }
     this.#take(question, answer, underWay, now);
     this.#isAnswered(question);
   }
@@ -251,6 +270,9 @@ export class TaskTable<Owner> {
         this.#count = answer.count;
         this.#isCounting = false;
         this.#countAgain(!underWay.changesTheNumber && this.#countChanges === 0, now);
+        return;
+      case "task":
+        throw new Error("Broken invariant: lookups are answered elsewhere");
     }
   }
 
@@ -297,6 +319,7 @@ export class TaskTable<Owner> {
 
   /** Storage could not be asked: the question comes again. */
   failed(question: TaskQuestion): void {
+    if (question.kind === "task") return this.lookups.failed(question.id);
     this.#isAnswered(question);
     switch (question.kind) {
       case "due":
@@ -322,11 +345,12 @@ export class TaskTable<Owner> {
   added(task: Task, now: Instant): void {
     this.#counted++;
     this.#countChanges++;
+    this.lookups.changed(task.id, task);
     this.#add(task, now);
   }
 
-  /** An attempt has ended, or an operator has decided. `next`: its record from now on, null: it is gone. */
-  settled(id: ExecutionId, next: Task | null, now: Instant): void {
+  /** An attempt has ended, or somebody else has decided. `next`: its record from now on, null: it is gone. */
+  settled({ id, lane: laneName }: Pick<Task, "id" | "lane">, next: Task | null, now: Instant): void {
     // variant: task-stale
     if (this.#asked.size > 0) {
       this.#changed.delete(id);
@@ -336,36 +360,70 @@ export class TaskTable<Owner> {
       this.#counted--;
       this.#countChanges++;
     }
+    this.lookups.changed(id, next);
+    this.#held.delete(id);
     const entry = this.#entries.get(id);
-    const laneName = entry?.task.lane ?? next?.lane ?? null;
     if (entry !== undefined) this.#remove(entry);
     const lane = laneName === null ? null : (this.#lanes.get(laneName) ?? null);
+    // variant: task-coming-changed
+    for (const coming of [this.#coming, lane?.coming ?? null]) dropFrom(coming, id);
     if (lane !== null) {
       lane.entries = lane.entries.filter((each) => each !== entry);
-      if (entry !== undefined && next !== null) this.#insertInLane(lane, next, now);
+      if (next !== null) {
+        if (entry !== undefined) this.#insertInLane(lane, next, now);
+        // The answer that is on its way may be older.
+        else lane.coming?.push(next);
+      }
       return this.#goOn(lane, now);
     }
     if (next !== null) this.#add(next, now);
   }
 
+  /** Somebody else changes its record from now on: no attempt of it begins until that is settled, or let go. */
+  hold(task: Task): void {
+    this.#held.set(task.id, task);
+    const entry = this.#entries.get(task.id);
+    if (entry === undefined) return;
+    assert(entry.state !== "running", "nobody changes the record of a task that runs");
+    this.#leaveState(entry);
+    entry.state = "held";
+  }
+
+  /** Its record was not changed. */
+  letGo(id: ExecutionId, now: Instant): void {
+    const task = present(this.#held.get(id), "a task that is let go was held");
+    this.#held.delete(id);
+    const entry = this.#entries.get(id);
+    if (entry === undefined) this.#add(task, now);
+    else this.#renew(entry, entry.atMs, now);
+  }
+
   /** An attempt of it has had no effect: it is tried again from then on. */
   putBack(id: ExecutionId, atMs: number, now: Instant): void {
-    const entry = present(this.#entries.get(id), "a task that runs is in memory");
+    this.#renew(present(this.#entries.get(id), "a task that runs is in memory"), Math.max(atMs, now.nowMs), now);
+  }
+
+  /** It waits again in its place. */
+  #renew(entry: Entry, atMs: number, now: Instant): void {
     const { task } = entry;
     this.#remove(entry);
-    const again: Entry = { task, atMs: Math.max(atMs, now.nowMs), state: "delayed", isTimed: false };
-    this.#entries.set(id, again);
+    const again: Entry = { ...this.#enter(task, now), atMs };
+    this.#entries.set(task.id, again);
     if (task.lane === null) this.#insertInWindow(again);
     else {
       const lane = present(this.#lanes.get(task.lane), "the lane of a task in memory is there");
       lane.entries = lane.entries.map((each) => (each === entry ? again : each));
     }
-    this.#delay(again);
+    if (again.state === "delayed") this.#delay(again);
   }
 
-  find(id: ExecutionId): { readonly task: Task; readonly isRunning: boolean } | null {
+  /** `held`: somebody else is changing its record. Null: memory does not have it. */
+  find(id: ExecutionId): { readonly task: Task; readonly state: "waits" | "running" | "held" } | null {
+    const held = this.#held.get(id);
+    if (held !== undefined) return { task: held, state: "held" };
     const entry = this.#entries.get(id);
-    return entry === undefined ? null : { task: entry.task, isRunning: entry.state === "running" };
+    if (entry === undefined) return null;
+    return { task: entry.task, state: entry.state === "running" ? "running" : "waits" };
   }
 
   #add(task: Task, now: Instant): void {
@@ -392,8 +450,10 @@ export class TaskTable<Owner> {
     if (this.#bound !== null && compareDue(task, this.#bound) > 0) return void this.#coming?.push(task);
     const entry = this.#enter(task, now);
     this.#insertInWindow(entry);
-    if (entry.atMs <= now.nowMs) this.#makeReady(entry);
-    else this.#delay(entry);
+    if (entry.state === "delayed") {
+      if (entry.atMs <= now.nowMs) this.#makeReady(entry);
+      else this.#delay(entry);
+    }
     const { most, mostBytes } = this.#bounds;
     while (this.#window.length > most || (this.#windowBytes > mostBytes && this.#window.length > 1)) {
       const evicted = present(this.#window.at(-1), "the window has entries");
@@ -482,8 +542,9 @@ export class TaskTable<Owner> {
     }
   }
 
-  /** The execution enqueues no more. */
+  /** The execution enqueues and cancels no more. */
   ended(owner: Owner, now: Instant): void {
+    this.lookups.ended(owner);
     const lanes = this.#named.get(owner);
     if (lanes === undefined) return;
     this.#named.delete(owner);
@@ -562,17 +623,24 @@ export class TaskTable<Owner> {
 
   #enter(task: Task, { nowMs, wallMs }: Instant): Entry {
     const atMs = nowMs + Math.max(0, task.dueMs - wallMs);
-    const entry: Entry = { task, atMs, state: task.state === "dead" ? "dead" : "delayed", isTimed: false };
-    if (entry.state === "dead") this.#dead++;
+    const state = this.#held.has(task.id) ? "held" : task.state === "dead" ? "dead" : "delayed";
+    const entry: Entry = { task, atMs, state, isTimed: false };
+    if (state === "dead") this.#dead++;
     this.#entries.set(task.id, entry);
     return entry;
   }
 
   #remove(entry: Entry): void {
     const { task, state } = entry;
-    const { handler } = task;
     this.#entries.delete(task.id);
     if (task.lane === null && state !== "running") this.#leaveWindow(entry);
+    this.#leaveState(entry);
+    entry.state = "gone";
+  }
+
+  #leaveState(entry: Entry): void {
+    const { task, state } = entry;
+    const { handler } = task;
     if (state === "dead") this.#dead--;
     if (state === "running") {
       this.#running--;
@@ -584,8 +652,12 @@ export class TaskTable<Owner> {
       ready?.delete(entry);
       if (ready?.size === 0) this.#ready.delete(handler);
     }
-    entry.state = "gone";
   }
+}
+
+function dropFrom(coming: Task[] | null, id: ExecutionId): void {
+  const at = coming?.findIndex((task) => task.id === id) ?? -1;
+  if (at >= 0) coming?.splice(at, 1);
 }
 
 const IN_WINDOW = "the place is in the window";

@@ -128,7 +128,7 @@ function pauseMs({ id }: Task, failures: number): number {
 
 // ── What a run enqueues ──────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The tasks that an execution enqueues, if it commits. */
+/** The tasks that an execution enqueues, if it commits, without those that it has cancelled after that. */
 export function tasksOf(
   effects: readonly RunEffect[],
   { executionId: parent, module, environment }: Invocation,
@@ -136,27 +136,32 @@ export function tasksOf(
 ): readonly Task[] {
   // variant: task-caller
   const { caller } = environment;
-  return effects.flatMap((effect, ordinal): readonly Task[] => {
-    if (effect.kind !== "enqueue") return [];
+  const tasks = new Map<ExecutionId, Task>();
+  for (const [ordinal, effect] of effects.entries()) {
+    if (effect.kind === "cancel") {
+      // variant: cancel-own
+      tasks.delete(effect.task);
+      continue;
+    }
     const { callee: handler, args, delayMs, key: lane } = effect;
-    return [
-      {
-        id: taskIdOf(parent, ordinal),
-        handler,
-        args,
-        seed: taskSeedOf(environment.seed, ordinal),
-        caller,
-        parent,
-        module,
-        lane,
-        place: placeOf(commit, ordinal),
-        createdAtMs: environment.timeMs,
-        dueMs: environment.timeMs + delayMs,
-        attempt: 0,
-        failures: 0,
-        state: "open",
-        error: null,
-      },
-    ];
-  });
+    const id = taskIdOf(parent, ordinal);
+    tasks.set(id, {
+      id,
+      handler,
+      args,
+      seed: taskSeedOf(environment.seed, ordinal),
+      caller,
+      parent,
+      module,
+      lane,
+      place: placeOf(commit, ordinal),
+      createdAtMs: environment.timeMs,
+      dueMs: environment.timeMs + delayMs,
+      attempt: 0,
+      failures: 0,
+      state: "open",
+      error: null,
+    });
+  }
+  return [...tasks.values()];
 }

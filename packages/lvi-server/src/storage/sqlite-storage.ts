@@ -20,10 +20,10 @@ import {
   type UnitId,
   unitId,
 } from "@radical/protocol";
-import type { Expectation, StoreResult } from "../core/events.ts";
+import type { StoreResult } from "../core/events.ts";
 import { bytesOfCall, type CallHasher, hashOfResult } from "../core/call-hash.ts";
 import type { DoneIntent, Intent, IntentRecord, IntentUnit } from "../core/intent.ts";
-import type { TaskPlace } from "../core/task.ts";
+import type { Task, TaskPlace } from "../core/task.ts";
 import type { StoredItem } from "../core/version-table.ts";
 import type { Leadership } from "../core/leadership.ts";
 import { failpoint } from "../failpoints.ts";
@@ -35,6 +35,7 @@ import {
   type KeyRange,
   type LaneCursor,
   type LanePage,
+  type RecordChange,
   type Storage,
   StorageError,
   type StoredModule,
@@ -497,8 +498,9 @@ export class SqliteStorage implements Storage {
     });
   }
 
-  #isAsExpected(id: ExecutionId, expects: Expectation): boolean {
-    if (typeof expects === "object") return this.#tasks.find(id)?.attempt === expects.attempt;
+  #isAsExpected(id: ExecutionId, expects: RecordChange["expects"]): boolean {
+    if (typeof expects === "object")
+      return expects.attempt === null || this.#tasks.find(id)?.attempt === expects.attempt;
     if (this.#isPending(id)) return expects === "pending";
     return expects === "new" && !this.#isDone(id) && this.#tasks.find(id) === null;
   }
@@ -517,6 +519,10 @@ export class SqliteStorage implements Storage {
 
   countTasks(): Promise<number> {
     return this.#enqueue(() => this.#tasks.count());
+  }
+
+  findTask(id: ExecutionId): Promise<Task | null> {
+    return this.#enqueue(() => this.#tasks.find(id));
   }
 
   async collect({ doneBeforeMs, toldBeforeMs, limit }: CollectionDue): Promise<Collected> {

@@ -67,8 +67,9 @@ export interface Storage {
   laneTasks(lane: string, limit: number): Promise<TaskPage<string>>;
   /** The first task of each lane, dead or not, in any order of lanes. */
   laneHeads(after: LaneCursor | null, limit: number): Promise<LanePage>;
-  /** All tasks, in any order. */
   countTasks(): Promise<number>;
+  /** The task with this id, in whatever lane; strongly consistent. Null: there is none. */
+  findTask(id: ExecutionId): Promise<Task | null>;
   /**
    * Deletes intents that were done before one time, unless the storage expires them itself. Deletes outcomes that were kept
    * briefly, of executions done before another. Deleted data is then in none of the storage's files.
@@ -130,9 +131,18 @@ export interface Commit {
 export interface RecordChange {
   readonly id: ExecutionId;
   /** Whether a new task is new, its parent's record says, which the same commit names before. */
-  readonly expects: Expectation;
+  readonly expects: Expectation | CancelledTask;
   /** Null: it is removed. */
   readonly becomes: IntentRecord | null;
+}
+
+/**
+ * The record of a task that is cancelled, whatever its attempts. The server knows it, and the record of the canceller decides, which
+ * the same commit names before.
+ */
+export interface CancelledTask {
+  readonly attempt: null;
+  readonly lane: string | null;
 }
 
 export interface ItemWrite extends Write {
@@ -155,6 +165,10 @@ export function commitOf(completions: readonly ExpectedCompletion[]): Commit {
   }));
   // variant: task-inserted
   for (const { completion } of completions) for (const task of completion.tasks ?? []) records.push(insertionOf(task));
+  // variant: cancel-committed
+  for (const { completion } of completions)
+    for (const { id, lane } of completion.cancelled ?? [])
+      records.push({ id, expects: { attempt: null, lane }, becomes: null });
   const all = completions.flatMap(({ completion: { writes, commitId } }) =>
     writes.map(({ unit, value }): ItemWrite => ({ unit, value, commitId })),
   );

@@ -234,6 +234,48 @@ export function describeTasks({ test, expect, takeOver, completionOf }: Suite): 
     expect(await storage.countTasks()).toEqual(409 - 30 + 90);
   });
 
+  test("the canceller of tasks takes them away with its writes, in lanes too, also more than one transaction takes", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const tasks = Array.from({ length: 130 }, (_, n) => taskOf(n + 1, n % 3 === 0 ? "lane" : null));
+    await enqueue(storage, epoch, 1, tasks);
+    const [first, second, third] = [tasks[0]!, tasks[1]!, tasks[2]!];
+    const dead = settled(second, FAILURE, 1, 5_000)!;
+    await settle(storage, epoch, second, dead);
+    const cancel = (number: number, cancelled: readonly Task[], writes: Completion["writes"] = []) =>
+      storage.commit(epoch, commitOf([{ expects: "new", completion: { ...completionOf(number, writes), cancelled } }]));
+    const unit = unitId("t", "z");
+    const write = { unit, value: Uint8Array.of(4) };
+    expect(await cancel(2, [first, dead], [write])).toEqual({ kind: "applied" });
+    expect(await storage.findTask(first.id)).toEqual(null);
+    expect(await storage.findTask(dead.id)).toEqual(null);
+    expect(await storage.findTask(third.id)).toEqual(third);
+    expect((await storage.laneTasks("lane", 1)).tasks[0]).toEqual(tasks[3]);
+    expect((await storage.load([unit], 100))?.get(unit)?.value).toEqual(Uint8Array.of(4));
+    // Nothing of it happens twice, or if its canceller has ended before.
+    expect(await cancel(2, [third])).toMatchObject({ kind: "exists" });
+    expect(await storage.findTask(third.id)).toEqual(third);
+    expect(await cancel(3, [first])).toEqual({ kind: "applied" });
+    expect(await storage.countTasks()).toEqual(128);
+    expect(await cancel(4, tasks.slice(2), [write])).toEqual({ kind: "applied" });
+    expect(await storage.countTasks()).toEqual(0);
+    // A server that was replaced cancels nothing.
+    const last = taskOf(500, "lane");
+    await enqueue(storage, epoch, 5, [last]);
+    await takeOver(storage);
+    expect(await cancel(6, [last])).toEqual({ kind: "fenced" });
+    expect(await storage.findTask(last.id)).toEqual(last);
+  });
+
+  test("a task is found by its id, whatever its lane", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const tasks = [taskOf(1), taskOf(2, "a"), taskOf(3, "b/ü")];
+    await enqueue(storage, epoch, 1, tasks);
+    for (const task of tasks) expect(await storage.findTask(task.id)).toEqual(task);
+    expect(await storage.findTask(taskOf(4).id)).toEqual(null);
+    // An execution is not a task.
+    expect(await storage.findTask(completionOf(1, []).executionId)).toEqual(null);
+  });
+
   test("the id of a task is taken", async (storage) => {
     const { epoch } = await takeOver(storage);
     const task = taskOf(1);

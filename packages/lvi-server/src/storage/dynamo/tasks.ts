@@ -195,6 +195,14 @@ export class DynamoTasks {
     }
   }
 
+  /** The bucket of a task follows from its lane, which only its record names: all buckets are asked at once. */
+  async find(id: ExecutionId): Promise<Task | null> {
+    const keys = this.#layout.executionBuckets().map((bucket): Item => ({ bucket: { S: bucket }, id: { S: id } }));
+    const items = await this.#dynamo.batchGet(this.#tables.executions, keys);
+    const found = items.find((item) => item["status"]?.S === TASK);
+    return found === undefined ? null : taskOf(found);
+  }
+
   async count(): Promise<number> {
     const buckets = this.#layout.executionBuckets();
     const counts = await atOnce(buckets, (bucket) =>

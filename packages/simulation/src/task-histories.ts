@@ -98,6 +98,8 @@ interface Told {
 interface TaskHistory {
   readonly problems: readonly string[];
   readonly answered: number;
+  /** Executions that storage has, and changes of tasks' records. */
+  readonly applied: number;
   /** Tasks that were enqueued, and attempts of them. */
   readonly tasks: number;
   readonly attempts: number;
@@ -121,7 +123,7 @@ export function simulateTasks({
 }): TaskHistory {
   const world = new World(seed, killAt);
   const problems = world.run();
-  return { problems, ...world.counts };
+  return { problems, applied: world.applied, ...world.counts };
 }
 
 class World {
@@ -197,6 +199,10 @@ class World {
       },
       maxTasks: random.pick([5, 1_000_000, 1_000_000]),
     };
+  }
+
+  get applied(): number {
+    return this.#storage.applied.length + this.#storage.taskChanges.length;
   }
 
   run(): readonly string[] {

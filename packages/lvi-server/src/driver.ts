@@ -19,6 +19,8 @@ import {
   type LviReply,
   type LviRequest,
   RadicalError,
+  type ScheduleAnswer,
+  type ScheduleQuestion,
   type UnitId,
 } from "@radical/protocol";
 import { toBase64 } from "./base64.ts";
@@ -38,6 +40,7 @@ import type { ListenerId } from "./core/listeners.ts";
 import type { Hole } from "./core/range-table.ts";
 import type { Now } from "./core/lvi-core.ts";
 import type { Sample, Sampling } from "./core/sampling.ts";
+import { type CallAnswer, taskAfter } from "./core/services.ts";
 import type { Task, TaskPlace } from "./core/task.ts";
 import type { TaskAnswer, TaskQuestion } from "./core/task-table.ts";
 import type { StoredItem } from "./core/version-table.ts";
@@ -45,6 +48,7 @@ import { Facts } from "./facts.ts";
 import {
   type Collected,
   commitOf,
+  commitOfChange,
   type CommitResult,
   type KeyRange,
   type LanePage,
@@ -123,6 +127,9 @@ export type Halt =
   /** An invariant is broken: what is durable is right, what is in memory may not be. */
   | { readonly kind: "broken"; readonly error: unknown };
 
+/** The call of a service. */
+export type OutgoingCall = Pick<Effect & { kind: "call-service" }, "task" | "service" | "key" | "args" | "timeoutMs">;
+
 export interface Ports {
   readonly now: () => Now;
   /** {@link Driver.wake} is to be called at that time of the monotonic clock, or soon after, in place of what was asked before. */
@@ -132,6 +139,8 @@ export interface Ports {
   readonly storage: StoragePort;
   /** Runs of several locations take turns. */
   readonly execute: (run: Run, location: string, ended: (ended: EndedRun) => void) => void;
+  /** Calls a service of the application's Worker, once. */
+  readonly callService: (call: OutgoingCall, ended: (answer: CallAnswer) => void) => void;
   readonly observer: Observer;
   /** Null, or left out: nobody wants lives. */
   readonly lives?: () => LifeObserver | null;
@@ -225,6 +234,13 @@ export class Driver {
     const caller = this.#wait(asker);
     this.#facts.heard(session, n);
     this.#step({ kind: "heard", caller, session, n, served });
+  }
+
+  /** Null: no handler of the current module has such a schedule. */
+  askSchedule({ handler, action }: ScheduleQuestion, asker: Asker<ScheduleAnswer | null>): void {
+    if (this.#ended !== null) return asker.failed(this.#ended.later);
+    const caller = this.#wait(asker);
+    this.#step({ kind: "schedule-asked", caller, handler, action });
   }
 
   /** An event whose sender waits for no answer. */
@@ -397,6 +413,19 @@ export class Driver {
           this.#step({ kind: "executed", run: run.id, ...ended });
         });
       }
+      case "change-task": {
+        const { operation, change } = effect;
+        const changed = (result: CommitResult): Event => {
+          if (result.kind !== "fenced") this.#changed(change.id, taskAfter(change, result));
+          return { kind: "task-changed", operation, result };
+        };
+        return storage.commit(epoch, commitOfChange(change), this.#operating(operation, changed));
+      }
+      case "call-service": {
+        this.#facts.require(effect.after, this.#nowMs);
+        const { call } = effect;
+        return this.#ports.callService(effect, (answer) => this.#step({ kind: "called", call, answer }));
+      }
       case "note":
         return observer.noted(effect.note);
       case "sampled":
@@ -408,7 +437,9 @@ export class Driver {
         return this.#tell(effect.listeners, effect.line);
       case "heard-reply":
         return this.#answer(effect.caller, effect.reply, NO_FACTS);
-      case "heard-refused": {
+      case "schedule-reply":
+        return this.#answer(effect.caller, effect.answer, effect.after);
+      case "not-leading": {
         const waiter = this.#waiters.get(effect.caller);
         this.#waiters.delete(effect.caller);
         return waiter?.failed(new RadicalError("not_leading", RUN_OUT, NEXT));
@@ -438,11 +469,16 @@ export class Driver {
     this.#facts.succeeded(operation);
     for (const { completion } of completions) {
       const { tasks = [], cancelled = [], settled, executionId } = completion;
-      for (const task of tasks) this.#facts.owes(task.id, task.attempt);
+      for (const task of tasks) this.#facts.owes(task);
       for (const { id } of cancelled) this.#facts.owesNoMore(id);
       if (settled === null) this.#facts.owesNoMore(executionId);
-      else if (settled !== undefined) this.#facts.owes(settled.id, settled.attempt);
+      else if (settled !== undefined) this.#facts.owes(settled);
     }
+  }
+
+  #changed(id: ExecutionId, task: Task | null): void {
+    if (task === null) this.#facts.owesNoMore(id);
+    else this.#facts.owes(task);
   }
 
   #readTasks(operation: OperationId, question: TaskQuestion): void {
@@ -450,7 +486,7 @@ export class Driver {
     const read = (answer: TaskAnswer): Event => {
       const found =
         "tasks" in answer ? answer.tasks : answer.kind === "task" && answer.task !== null ? [answer.task] : [];
-      for (const { id, attempt } of found) this.#facts.owes(id, attempt);
+      for (const task of found) this.#facts.owes(task);
       return { kind: "tasks-read", operation, answer };
     };
     const { kind } = question;

@@ -1,4 +1,5 @@
 /** The ports of the engine with failpoints before and after their calls; they are put in between only if one is armed. */
+import { SCHEDULE_STATES, tableOf } from "@radical/protocol";
 import { TASKS } from "./core/execution.ts";
 import type { EndedRun, Run } from "./core/run.ts";
 import type { Executor } from "./execution/worker-pool.ts";
@@ -30,7 +31,9 @@ export function storageWithFailpoints(storage: Storage): Storage {
     storeIntent: (epoch, intent) =>
       between("storage.intent-unsent", "storage.intent-stored", () => storage.storeIntent(epoch, intent)),
     commit: (epoch, commit) => {
-      const [before, after] = aroundCommit(commit);
+      const [before, after] = isMark(commit)
+        ? (["storage.mark-unsent", "storage.marked"] as const)
+        : aroundCommit(commit);
       return between(before, after, () => storage.commit(epoch, commit));
     },
     dueTasks: (after, limit) =>
@@ -70,7 +73,9 @@ export function executorWithFailpoints(executor: Executor): Executor {
 }
 
 /** Of the end of an execution, or of several. The tasks that it enqueues and takes back are further records of the commit. */
-function aroundCommit({ records }: Commit): readonly [Failpoint, Failpoint] {
+function aroundCommit({ records, items }: Commit): readonly [Failpoint, Failpoint] {
+  if (items.some(({ unit }) => tableOf(unit) === SCHEDULE_STATES))
+    return ["storage.schedule-unsent", "storage.schedule-stored"];
   const ends = records.filter(
     ({ expects, becomes }) =>
       (expects !== "new" || becomes?.state !== "task") && (typeof expects !== "object" || expects.attempt !== null),
@@ -96,6 +101,12 @@ async function reExecuted(execute: () => Promise<EndedRun>): Promise<EndedRun> {
   const { result } = ended;
   if (result.kind === "completed" && (result.effects ?? []).length > 0) failpoint("run.enqueuing-re-executed");
   return ended;
+}
+
+/** Only the mark of a call leaves the attempt of a task as it is. */
+function isMark({ records: [change] }: Commit): boolean {
+  const { expects, becomes = null } = change ?? {};
+  return typeof expects === "object" && becomes?.state === "task" && becomes.task.attempt === expects.attempt;
 }
 
 /** Only a re-execution runs on the set that a location declared. */

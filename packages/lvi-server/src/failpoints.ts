@@ -44,6 +44,8 @@ export const FAILPOINTS = {
   "storage.lanes-read": "storage has given the first tasks of lanes; the core has not heard it",
   "storage.task-found": "storage has said whether there is a task that is to be taken back; the core has not heard it",
   "storage.tasks-counted": "storage has given the number of tasks; the core has not heard it",
+  "storage.schedule-unsent": "a tick of a schedule is about to become a task",
+  "storage.schedule-stored": "the task of a tick is durable, and the schedule is behind it; the core has not heard it",
   "storage.leadership-renewal-unsent": "the leadership is about to be renewed",
   "storage.leadership-renewed": "the leadership is renewed; the core has not heard it",
   "storage.read-leases-unnamed": "the leadership is about to name the time of read leases, before the first of them",
@@ -54,6 +56,12 @@ export const FAILPOINTS = {
   "storage.module-stored": "a module is durable; the core has not heard it",
   "storage.module-removal-unsent": "a module that nobody asks for is about to be removed",
   "storage.module-removed": "a module that nobody asks for is removed",
+
+  "storage.mark-unsent": "the mark that a service is called for a task is about to be stored",
+  "storage.marked": "the mark that a service is called for a task is durable; the core has not heard it",
+
+  "service.call-unsent": "a service is about to be called",
+  "service.called": "a service has answered; the core has not heard it",
 
   "start.leadership-acquired": "the server leads with a new epoch, and has read no pending intent",
   "start.recovered": "the pending intents are this server's; nothing holds their locks yet",

@@ -50,6 +50,7 @@ import {
 } from "@radical/protocol";
 import { checkLanes, type Enqueuer } from "./checkers/lanes.ts";
 import { ModelStorage, rowsIn } from "./model-storage.ts";
+import { noServices } from "./server.ts";
 
 const MODULES = ["a", "b"].map((letter) => letter.repeat(64) as ModuleHash);
 /** `plain` enqueues with f^rw, `free` in record mode, `near` near storage only. They are one program. */
@@ -86,13 +87,6 @@ interface Sent {
   readonly request: LviRequest;
   readonly call: Call;
   readonly view: ReadonlyMap<UnitId, Entry>;
-}
-
-interface Told {
-  readonly id: ExecutionId;
-  /** Its tasks, and theirs. */
-  readonly of: readonly ExecutionId[];
-  readonly at: number;
 }
 
 interface TaskHistory {
@@ -156,7 +150,7 @@ class World {
   readonly #begun = new Map<ExecutionId, number>();
   /** When each execution was asked for, and when its result was told first, in one order. */
   readonly #asked = new Map<ExecutionId, number>();
-  readonly #told = new Map<ExecutionId, Told>();
+  readonly #told = new Map<ExecutionId, number>();
   /** Requests without an answer. */
   readonly #open = new Map<ExecutionId, Sent>();
   /** By how much the wall clock was set back. */
@@ -280,6 +274,7 @@ class World {
         act: (act) => act(),
         storage: this.#ports(life),
         execute: (run, location, ended) => this.#execute(life, run, location, ended),
+        callService: noServices,
         observer: {
           replied: () => {},
           followed: () => {},
@@ -614,10 +609,12 @@ class World {
   /** A request names tasks of executions that were answered; a task may name any. */
   #toCancel(isTask: boolean): readonly ExecutionId[] {
     const random = this.#random;
-    if (this.#told.size === 0 || !random.chance(isTask ? 0.05 : 0.3)) return [];
+    const told = [...this.#told.keys()];
+    if (told.length === 0 || !random.chance(isTask ? 0.05 : 0.3)) return [];
     // Often the last one: its followup may be on its way.
-    const { id, of } = random.pick([...this.#told.values()].slice(random.chance(0.5) ? -1 : 0));
-    const known = isTask ? [...this.#calls.keys()] : of;
+    const id = random.pick(random.chance(0.5) ? told.slice(-1) : told);
+    const sent = present(this.#sent.get(id), "what was told was asked for");
+    const known = isTask ? [...this.#calls.keys()] : [...this.#familyOf(id, sent.call)];
     const some = known.filter(() => random.chance(isTask ? 0.1 : 0.6));
     return [...some, ...(random.chance(0.1) ? [id] : [])];
   }
@@ -704,6 +701,7 @@ class World {
     this.#open.delete(sent.request.executionId);
     this.#seen = reply.asOf;
     const { request, call, view } = sent;
+    if (reply.kind === "working") throw new Error("there are no workflows here");
     if (reply.kind === "refused") {
       if (reply.code !== "in_doubt") return;
       const again = { ...sent, request: { ...request, attempt: request.attempt + 1, seen: reply.asOf } };
@@ -711,9 +709,7 @@ class World {
     }
     this.counts.answered++;
     const isResult = reply.kind === "valid" ? !call.aborts : reply.outcome.kind === "result";
-    const { executionId: told } = request;
-    if (isResult && !this.#told.has(told))
-      this.#told.set(told, { id: told, of: [...this.#familyOf(told, call)], at: ++this.#position });
+    if (isResult && !this.#told.has(request.executionId)) this.#told.set(request.executionId, ++this.#position);
     if (reply.kind !== "valid" || reply.commitId === null) return;
     const ran = this.#handle(call, view, request);
     if (ran.kind !== "completed") throw new Error("a location runs on what it has captured");
@@ -781,10 +777,10 @@ class World {
 
   /** The parent of a task may not enqueue it later, if it was answered before somebody asked to take the task back. */
   #checkNotYet(canceller: ExecutionId, task: ExecutionId): void {
-    const id = this.#parentOf.get(task);
-    const parent = id === undefined ? undefined : this.#told.get(id);
-    if (parent === undefined || parent.at > (this.#asked.get(canceller) ?? 0)) return;
-    const isEnded = this.#storage.intents.get(parent.id)?.state === "done";
+    const parent = this.#parentOf.get(task);
+    const toldAt = parent === undefined ? undefined : this.#told.get(parent);
+    if (parent === undefined || toldAt === undefined || toldAt > (this.#asked.get(canceller) ?? 0)) return;
+    const isEnded = this.#storage.intents.get(parent)?.state === "done";
     if (!isEnded) this.#problems.push(`${canceller} has taken task ${task} back before its parent had enqueued it`);
   }
 
@@ -860,17 +856,17 @@ class World {
 
   #lanes(ended: ReadonlySet<ExecutionId>): readonly string[] {
     const { items, taskChanges } = this.#storage;
-    // Those that were taken back have left their places.
-    const cancelled = new Set(taskChanges.flatMap(({ id, isCancelled }) => (isCancelled ? [id] : [])));
+    // Those that were taken back went before their turn.
+    const takenBack = new Set(taskChanges.flatMap(({ id, isCancelled }) => (isCancelled ? [id] : [])));
     const enqueuers = Array.from(this.#parents, ([id, { call }]): Enqueuer => {
       const lanes = new Map<string, ExecutionId[]>();
       for (const [ordinal, { lane }] of call.children.entries()) {
         const task = taskIdOf(id, ordinal);
-        const isThere = this.#insertions.has(task) && !cancelled.has(task);
-        if (lane !== null && isThere) lanes.set(lane, [...(lanes.get(lane) ?? []), task]);
+        if (lane === null || call.cancelsOwn.includes(ordinal) || takenBack.has(task)) continue;
+        lanes.set(lane, [...(lanes.get(lane) ?? []), task]);
       }
       // A task begins and ends when it likes.
-      return { id, lanes, askedAt: this.#asked.get(id) ?? 0, answeredAt: this.#told.get(id)?.at ?? Infinity };
+      return { id, lanes, askedAt: this.#asked.get(id) ?? 0, answeredAt: this.#told.get(id) ?? Infinity };
     }).filter(({ id }) => ended.has(id));
     const idOf = new Map(Array.from(this.#parents, ([id, { call }]) => [call.name, id]));
     const writers = Array.from(items.values(), ({ value }) =>

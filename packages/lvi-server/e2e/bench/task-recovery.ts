@@ -149,6 +149,7 @@ function taskOf(n: number, dueMs: number): Task {
     place: placeOf(commitId(1, n + 1), 0),
     createdAtMs: dueMs - 1_000,
     dueMs,
+    sentAtMs: null,
     attempt: 0,
     failures: 0,
     state: "open",

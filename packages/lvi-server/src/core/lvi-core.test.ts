@@ -68,8 +68,8 @@ const NO_TASKS: Readonly<Record<TaskAnswer["kind"], TaskAnswer>> = {
   due: { kind: "due", tasks: [], upTo: null },
   lane: { kind: "lane", tasks: [], upTo: null },
   heads: { kind: "heads", tasks: [], next: null },
-  task: { kind: "task", task: null },
   count: { kind: "count", count: 0 },
+  task: { kind: "task", task: null },
 };
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array | null): string => (bytes === null ? "∅" : new TextDecoder().decode(bytes));
@@ -520,7 +520,10 @@ class Story {
         return `run ${runs.join(" and ")}`;
       }
       case "name-read-leases":
-      case "heard-refused":
+      case "not-leading":
+      case "schedule-reply":
+      case "change-task":
+      case "call-service":
         throw new Error(`${effect.kind} has no part in a story`);
       case "renew-leadership":
         return "renew";
@@ -575,6 +578,8 @@ function showReply(reply: LviReply): string {
       return `valid ${reply.commitId === null ? "without intent" : showCommit(reply.commitId)}`;
     case "refused":
       return `refused ${reply.code}`;
+    case "working":
+      return `working ${reply.state}`;
     case "executed": {
       const outcome = reply.outcome.kind === "result" ? decode(reply.outcome.value) : reply.outcome.code;
       const repairs = reply.repairs.map(

@@ -135,6 +135,8 @@ export class TaskTable<Owner> {
   readonly #held = new Map<ExecutionId, Task>();
   /** Tasks that are wanted by their ids. */
   readonly lookups = new TaskLookups<Owner>();
+  /** Of which somebody wants to know whether they are open. */
+  readonly #watched = new Set<ExecutionId>();
 
   constructor(bounds: TaskBounds, limitOf: (handler: string) => TaskLimit | null) {
     this.#bounds = bounds;
@@ -341,6 +343,16 @@ export class TaskTable<Owner> {
 
   // ── What becomes of tasks ──────────────────────────────────────────────────────────────────────────────────────────
 
+  /** The task is open as of now, whether memory has it or not. */
+  watch(id: ExecutionId): void {
+    this.#watched.add(id);
+  }
+
+  /** Whether a task that was watched is neither done nor dead. */
+  isOpen(id: ExecutionId): boolean {
+    return this.#watched.has(id);
+  }
+
   /** It is durable since now. */
   added(task: Task, now: Instant): void {
     this.#counted++;
@@ -360,6 +372,7 @@ export class TaskTable<Owner> {
       this.#counted--;
       this.#countChanges++;
     }
+    if (next === null || next.state === "dead") this.#watched.delete(id);
     this.lookups.changed(id, next);
     this.#held.delete(id);
     const entry = this.#entries.get(id);

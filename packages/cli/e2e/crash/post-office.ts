@@ -1,6 +1,6 @@
 /**
- * Clients of the post office, whose letters are delivered by tasks, and what must be true of the letters: each is delivered once,
- * those of one box in the order in which they were sent, and a task dies exactly if there is nobody.
+ * Clients of the post office, whose letters are delivered by tasks. Each letter must be delivered once, and those of one box in the
+ * order in which they were sent. A task dies exactly if there is nobody.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -66,7 +66,7 @@ export class PostOffice {
     this.#scattered.clear();
   }
 
-  /** What each client does again and again. */
+  /** The calls that each client makes again and again. */
   get clients(): readonly (() => Promise<void>)[] {
     return [...SENDERS.map((name) => () => this.#send(name)), () => this.#scatterOrForward()];
   }

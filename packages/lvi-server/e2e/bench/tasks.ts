@@ -1,6 +1,6 @@
 /**
- * Tasks: what enqueueing costs its caller, how fast empty tasks are carried out and what that leaves to requests, and what a
- * server reads that starts on many of them. Those that are compared take turns; of each turn it is the ratio that counts.
+ * Tasks: the costs of enqueueing for its caller, the rate of empty tasks and the times of requests meanwhile, and the reads of a
+ * server that starts on many tasks. Those that are compared take turns.
  */
 import { randomBytes } from "node:crypto";
 import path from "node:path";

@@ -36,7 +36,7 @@ export interface Directions {
   readonly speculative: ReadonlyMap<string, Span>;
   /** By handler. */
   readonly refused: ReadonlyMap<string, ReadonlySet<TransformationKind>>;
-  /** The rules of tasks, by the handlers that state some. */
+  /** The rules of tasks, by the handlers and services that state some. */
   readonly tasks: ReadonlyMap<string, TaskRules>;
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -80,6 +80,17 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
       if (tag.kind === "wrapping") {
         if (!isFunction(program, tagged))
           diagnostics.push(misplaced(tag, `stands before ${tagged.name}, which is not a function`));
+        continue;
+      }
+      if (tag.kind === "service") continue;
+      const service = schema.services.find(
+        ({ declaration: { name } }) =>
+          name.range.source.normalizedPath === tagged.file && name.range.start === tagged.span.start,
+      );
+      if (service !== undefined && (tag.kind === "retry" || tag.kind === "limit")) {
+        const rules = withRule(tasks.get(service.name) ?? {}, tag, service);
+        if ("code" in rules) diagnostics.push(rules);
+        else tasks.set(service.name, rules);
         continue;
       }
       const handler = handlerAt(tagged);
@@ -136,11 +147,11 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
 function withRule(
   rules: TaskRules,
   tag: Extract<Tag, { kind: "retry" | "limit" | "cron" | "every" }>,
-  { name }: HandlerSchema,
+  { name }: Pick<HandlerSchema, "name">,
 ): TaskRules | Diagnostic {
   const twice = (): Diagnostic =>
     diagnostic("misplaced_tag", {
-      message: `The handler ${name} has two tags that say the same of its tasks.`,
+      message: `Two tags of ${name} say the same of its tasks.`,
       primary: tag.span,
       help: "Keep one of them.",
     });

@@ -21,6 +21,7 @@ const WARNINGS: Readonly<Record<LocationWarning["event"], true>> = {
   blobs_open: true,
   blobs_not_collected: true,
   internal_error: true,
+  service_failed: true,
 };
 
 /** The line as the runtime writes it; null: it is another one. */

@@ -1,12 +1,12 @@
 /**
- * Quoted calls: `enqueue(remind(order), { delay, key })` calls nothing. The arguments are evaluated under the types of the handler's
- * parameters, then the options, in the order in which they stand. The call is then put together from these values, by functions
+ * Quoted calls: `enqueue(remind(order), { delay, key })` calls nothing. It names a handler or a service. The arguments are evaluated
+ * under the types of its parameters, then the options, in the order in which they stand. The call is then put together from these values, by functions
  * of the SDK that run no code of the developer's.
  */
 import { as, ElementKind, ReportMode } from "../assemblyscript.ts";
 import { withoutParentheses } from "../children.ts";
 import { BlockExpression, ResolvedTypeNode } from "../forms-nodes.ts";
-import { exportedHandler } from "../handlers.ts";
+import { calleeOf } from "../handlers.ts";
 import { sdkCall } from "../sdk-functions.ts";
 import type { Expansion } from "./expander.ts";
 import { again, constant, hasSpread, hidden, integer, nothing, run, textLiteral } from "./syntax.ts";
@@ -84,7 +84,7 @@ function handlerIn(expansion: Expansion, call: as.CallExpression): Quoted | null
   }
   const isFunction = element.kind === ElementKind.FunctionPrototype;
   if (!isFunction && callee instanceof as.PropertyAccessExpression) return expansion.tell("quote_method", callee.range);
-  const handler = isFunction ? exportedHandler(program, element) : null;
+  const handler = isFunction ? calleeOf(program, element) : null;
   if (handler === null)
     return expansion.tell(
       isFunction && callee instanceof as.PropertyAccessExpression ? "quote_method" : "quote_not_handler",

@@ -19,6 +19,8 @@ import {
   type LviReply,
   type LviRequest,
   RadicalError,
+  type ScheduleAnswer,
+  type ScheduleQuestion,
   type UnitId,
 } from "@radical/protocol";
 import { toBase64 } from "./base64.ts";
@@ -39,7 +41,7 @@ import type { Hole } from "./core/range-table.ts";
 import type { Now } from "./core/lvi-core.ts";
 import type { Sample, Sampling } from "./core/sampling.ts";
 import { type CallAnswer, taskAfter } from "./core/services.ts";
-import type { Task } from "./core/task.ts";
+import type { Task, TaskPlace } from "./core/task.ts";
 import type { TaskAnswer, TaskQuestion } from "./core/task-table.ts";
 import type { StoredItem } from "./core/version-table.ts";
 import { Facts } from "./facts.ts";
@@ -89,6 +91,7 @@ type StorageOperation =
   | "laneTasks"
   | "laneHeads"
   | "countTasks"
+  | "findTask"
   | "collect";
 
 /** The operations of storage that effects ask for, by callbacks. */
@@ -231,6 +234,13 @@ export class Driver {
     const caller = this.#wait(asker);
     this.#facts.heard(session, n);
     this.#step({ kind: "heard", caller, session, n, served });
+  }
+
+  /** Null: no handler of the current module has such a schedule. */
+  askSchedule({ handler, action }: ScheduleQuestion, asker: Asker<ScheduleAnswer | null>): void {
+    if (this.#ended !== null) return asker.failed(this.#ended.later);
+    const caller = this.#wait(asker);
+    this.#step({ kind: "schedule-asked", caller, handler, action });
   }
 
   /** An event whose sender waits for no answer. */
@@ -427,7 +437,9 @@ export class Driver {
         return this.#tell(effect.listeners, effect.line);
       case "heard-reply":
         return this.#answer(effect.caller, effect.reply, NO_FACTS);
-      case "heard-refused": {
+      case "schedule-reply":
+        return this.#answer(effect.caller, effect.answer, effect.after);
+      case "not-leading": {
         const waiter = this.#waiters.get(effect.caller);
         this.#waiters.delete(effect.caller);
         return waiter?.failed(new RadicalError("not_leading", RUN_OUT, NEXT));
@@ -456,8 +468,9 @@ export class Driver {
   #done(operation: OperationId, completions: readonly ExpectedCompletion[]): void {
     this.#facts.succeeded(operation);
     for (const { completion } of completions) {
-      const { tasks = [], settled, executionId } = completion;
+      const { tasks = [], cancelled = [], settled, executionId } = completion;
       for (const task of tasks) this.#facts.owes(task);
+      for (const { id } of cancelled) this.#facts.owesNoMore(id);
       if (settled === null) this.#facts.owesNoMore(executionId);
       else if (settled !== undefined) this.#facts.owes(settled);
     }
@@ -471,23 +484,30 @@ export class Driver {
   #readTasks(operation: OperationId, question: TaskQuestion): void {
     const { storage } = this.#ports;
     const read = (answer: TaskAnswer): Event => {
-      if ("tasks" in answer) for (const task of answer.tasks) this.#facts.owes(task);
+      const found =
+        "tasks" in answer ? answer.tasks : answer.kind === "task" && answer.task !== null ? [answer.task] : [];
+      for (const task of found) this.#facts.owes(task);
       return { kind: "tasks-read", operation, answer };
     };
     const { kind } = question;
     switch (kind) {
       case "due": {
-        const answered = (page: TaskPage): Event => read({ kind, ...page });
+        const answered = (page: TaskPage<TaskPlace>): Event => read({ kind, ...page });
         return storage.dueTasks(question.after, question.limit, this.#operating(operation, answered));
       }
       case "lane": {
-        const answered = (tasks: readonly Task[]): Event => read({ kind, tasks });
+        const answered = (page: TaskPage<string>): Event => read({ kind, ...page });
         return storage.laneTasks(question.lane, question.limit, this.#operating(operation, answered));
       }
       case "heads": {
         const answered = ({ heads, next }: LanePage): Event => read({ kind, tasks: heads, next });
         return storage.laneHeads(question.after, question.limit, this.#operating(operation, answered));
       }
+      case "task":
+        return storage.findTask(
+          question.id,
+          this.#operating(operation, (task: Task | null) => read({ kind, task })),
+        );
       case "count":
         return storage.countTasks(this.#operating(operation, (count: number) => read({ kind, count })));
     }

@@ -634,6 +634,7 @@ export class Server {
       laneTasks: (lane, limit, { succeeded }) => succeeded(storage.laneTasks(lane, limit)),
       laneHeads: (after, limit, { succeeded }) => succeeded(storage.laneHeads(after, limit)),
       countTasks: ({ succeeded }) => succeeded(storage.countTasks()),
+      findTask: (id, { succeeded }) => succeeded(storage.findTask(id)),
       collect: (due, answer) => ask(() => storage.collect(due), answer),
     };
   }

@@ -142,7 +142,7 @@ class World {
       readLeaseMs: 0,
       maxClockSkewMs: Infinity,
       tasksAtOnce: random.pick([1, 64]),
-      services: { ...DEFAULT_CORE_OPTIONS.services, isReachable: true, atOnce: random.pick([1, 3, 32]) },
+      services: { ...DEFAULT_CORE_OPTIONS.services, atOnce: random.pick([1, 3, 32]) },
     };
   }
 
@@ -311,6 +311,7 @@ class World {
       laneTasks: (lane, limit, answer) => ask(() => storage.laneTasks(lane, limit), answer),
       laneHeads: (after, limit, answer) => ask(() => storage.laneHeads(after, limit), answer),
       countTasks: (answer) => ask(() => storage.countTasks(), answer),
+      findTask: (id, answer) => ask(() => storage.findTask(id), answer),
       collect: (due, answer) => ask(() => storage.collect(due), answer),
     };
   }
@@ -466,7 +467,9 @@ class World {
 
   /** It is dead, or stands behind a dead one. */
   #isStuck(task: Task): boolean {
-    return task.state === "dead" || (task.lane !== null && this.#storage.laneTasks(task.lane, 1)[0]?.state === "dead");
+    return (
+      task.state === "dead" || (task.lane !== null && this.#storage.laneTasks(task.lane, 1).tasks[0]?.state === "dead")
+    );
   }
 
   #end(): readonly string[] {

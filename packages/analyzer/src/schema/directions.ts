@@ -2,7 +2,7 @@
  * Decisions of the developer about handlers, by tags: near storage, results before their confirmation, transformations
  * refused, a read/write-set function of their own (a *given set*).
  */
-import type { TaskRules } from "@radical/protocol";
+import type { Schedule, TaskRules } from "@radical/protocol";
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import { closest } from "../diagnostics/closest.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
@@ -88,7 +88,7 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
           name.range.source.normalizedPath === tagged.file && name.range.start === tagged.span.start,
       );
       if (service !== undefined && (tag.kind === "retry" || tag.kind === "limit")) {
-        const rules = withRule(tasks.get(service.name) ?? {}, tag, service);
+        const rules = withBound(tasks.get(service.name) ?? {}, tag, service.name);
         if ("code" in rules) diagnostics.push(rules);
         else tasks.set(service.name, rules);
         continue;
@@ -147,27 +147,60 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
 function withRule(
   rules: TaskRules,
   tag: Extract<Tag, { kind: "retry" | "limit" | "cron" | "every" }>,
-  { name }: Pick<HandlerSchema, "name">,
+  handler: HandlerSchema,
 ): TaskRules | Diagnostic {
-  const twice = (): Diagnostic =>
-    diagnostic("misplaced_tag", {
-      message: `Two tags of ${name} say the same of its tasks.`,
-      primary: tag.span,
-      help: "Keep one of them.",
-    });
   switch (tag.kind) {
     case "retry":
-      return rules.attempts === undefined ? { ...rules, attempts: tag.attempts } : twice();
     case "limit":
-      return rules.limit === undefined ? { ...rules, limit: tag.limit } : twice();
+      return withBound(rules, tag, handler.name);
     case "cron":
-    case "every":
-      return diagnostic("misplaced_tag", {
-        message: `The handler ${name} has a schedule, and the primary does not call handlers by a schedule yet.`,
-        primary: tag.span,
-        help: "Remove the tag. A cron trigger of your Worker can call the handler: see how-to/schedule.",
-      });
+    case "every": {
+      if (rules.schedule !== undefined) return twice(handler.name, tag);
+      const parameter = tickParameter(handler);
+      if (typeof parameter === "object" && parameter !== null) return parameter;
+      const schedule: Schedule = { ...tag.schedule, parameter };
+      return { ...rules, schedule };
+    }
   }
+}
+
+/** The same for the tags that services have too. */
+function withBound(
+  rules: TaskRules,
+  tag: Extract<Tag, { kind: "retry" | "limit" }>,
+  name: string,
+): TaskRules | Diagnostic {
+  if (tag.kind === "retry")
+    return rules.attempts === undefined ? { ...rules, attempts: tag.attempts } : twice(name, tag);
+  return rules.limit === undefined ? { ...rules, limit: tag.limit } : twice(name, tag);
+}
+
+function twice(name: string, { span }: Tag): Diagnostic {
+  return diagnostic("misplaced_tag", {
+    message: `Two tags of ${name} say the same of its tasks.`,
+    primary: span,
+    help: "Keep one of them.",
+  });
+}
+
+/** The parameter that is given the time of a tick; null: the handler has none. Or the mistake in its signature. */
+function tickParameter({ name, parameters, declaration, calledAs }: HandlerSchema): string | null | Diagnostic {
+  const [first, second] = parameters;
+  const wrong = (primary: as.Range, message: string): Diagnostic =>
+    diagnostic("schedule_signature", {
+      message,
+      primary: spanOfRange(primary),
+      help: `Write a function of the file: \`export function ${calledAs === null ? name : "nightly"}(tick: i64): void\`. The parameter, the time of the tick in milliseconds, may be left out.`,
+    });
+  if (calledAs !== null)
+    return wrong(declaration.name.range, `The method ${name} has a schedule, and a tick names no object.`);
+  if (first === undefined) return null;
+  const at = (index: number): as.Range => declaration.signature.parameters[index]?.range ?? declaration.name.range;
+  if (first.resolved.kind !== TypeKind.I64)
+    return wrong(at(0), `The handler ${name} has a schedule, and its parameter ${first.name} is not an \`i64\`.`);
+  if (second !== undefined)
+    return wrong(at(1), `The handler ${name} has a schedule, and a tick gives it one argument at most.`);
+  return first.name;
 }
 
 /** Whether a function is declared where the tags say that one is. */

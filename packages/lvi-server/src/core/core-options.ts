@@ -92,7 +92,6 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   maxTasks: 1_000_000,
   tasks: { most: 10_000, mostBytes: 64 * 1024 * 1024, page: 1_000, inLane: 16 },
   services: {
-    isReachable: false,
     timeoutMs: 30_000,
     atOnce: 32,
     opensAfter: 5,

@@ -15,6 +15,7 @@ import type {
   LviReply,
   LviRequest,
   ModuleHash,
+  ScheduleAnswer,
   SessionId,
   UnitId,
 } from "@radical/protocol";
@@ -24,6 +25,7 @@ import type { ListeningEffect, ListeningEvent } from "./listeners.ts";
 import type { ModuleUse, Rules, ServiceTable } from "./module-table.ts";
 import type { Hole, StoredRow } from "./range-table.ts";
 import type { SampleEffect, Sampling } from "./sampling.ts";
+import type { ScheduleAsk } from "./schedules.ts";
 import type { CallAnswer, CallId, TaskChange } from "./services.ts";
 import type { TaskAnswer, TaskCounts, TaskQuestion } from "./task-table.ts";
 import type { StoredItem } from "./version-table.ts";
@@ -74,6 +76,7 @@ export type Event =
   | { readonly kind: "intent-stored"; readonly operation: OperationId; readonly result: StoreResult }
   | { readonly kind: "completed"; readonly operation: OperationId; readonly result: CompleteResult }
   | { readonly kind: "tasks-read"; readonly operation: OperationId; readonly answer: TaskAnswer }
+  | ({ readonly kind: "schedule-asked" } & ScheduleAsk)
   | { readonly kind: "task-changed"; readonly operation: OperationId; readonly result: CompleteResult }
   | { readonly kind: "called"; readonly call: CallId; readonly answer: CallAnswer }
   /** Not held: another server leads. */
@@ -186,6 +189,13 @@ export type Effect =
     }
   /** Read tasks, strongly consistent. */
   | { readonly kind: "read-tasks"; readonly operation: OperationId; readonly question: TaskQuestion }
+  /** Null: there is no such schedule. */
+  | {
+      readonly kind: "schedule-reply";
+      readonly caller: CallerId;
+      readonly answer: ScheduleAnswer | null;
+      readonly after: readonly Fact[];
+    }
   /** Change the record of a task, if it is as expected. */
   | { readonly kind: "change-task"; readonly operation: OperationId; readonly change: TaskChange }
   /** Call a service of the application's Worker, under the key of the task. */
@@ -254,6 +264,8 @@ export type ReExecutionCause =
   | "asked_again"
   | "followup_lost"
   | "followup_not_covered"
+  /** Somebody cancels a task that it may have enqueued. */
+  | "cancelled"
   /** An earlier re-execution was killed, or what it reads could not be loaded. */
   | "tried_again";
 
@@ -310,6 +322,12 @@ export type NoteName =
   | "task_failed"
   /** The attempts of a task are over. */
   | "task_dead"
+  /** The canceller of a task is durable. */
+  | "task_cancelled"
+  /** Ticks of a schedule have become tasks. */
+  | "ticks_made"
+  /** Ticks of a schedule were left out, since it was too late for them or another one was running. */
+  | "ticks_missed"
   | "service_called"
   /** A service has refused: its task is gone. */
   | "service_refused"

@@ -72,6 +72,11 @@ export function placeOf(commit: CommitId, ordinal: number): string {
   return `${commit}-${ordinal.toString(16).padStart(4, "0")}`;
 }
 
+/** Whether a task with this place was enqueued under the commit id. */
+export function isPlaceOf(place: string, commit: CommitId): boolean {
+  return place.startsWith(commit);
+}
+
 export function compareDue(a: TaskPlace, b: TaskPlace): number {
   if (a.dueMs !== b.dueMs) return a.dueMs - b.dueMs;
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
@@ -125,7 +130,7 @@ function pauseMs({ id }: Task, failures: number): number {
 
 // ── What a run enqueues ──────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The tasks that an execution enqueues, if it commits. */
+/** The tasks that an execution enqueues, if it commits, without those that it has cancelled after that. */
 export function tasksOf(
   effects: readonly RunEffect[],
   { executionId: parent, module, environment }: Invocation,
@@ -133,28 +138,33 @@ export function tasksOf(
 ): readonly Task[] {
   // variant: task-caller
   const { caller } = environment;
-  return effects.flatMap((effect, ordinal): readonly Task[] => {
-    if (effect.kind !== "enqueue") return [];
+  const tasks = new Map<ExecutionId, Task>();
+  for (const [ordinal, effect] of effects.entries()) {
+    if (effect.kind === "cancel") {
+      // variant: cancel-own
+      tasks.delete(effect.task);
+      continue;
+    }
     const { callee: handler, args, delayMs, key: lane } = effect;
-    return [
-      {
-        id: taskIdOf(parent, ordinal),
-        handler,
-        args,
-        seed: taskSeedOf(environment.seed, ordinal),
-        caller,
-        parent,
-        module,
-        lane,
-        place: placeOf(commit, ordinal),
-        createdAtMs: environment.timeMs,
-        dueMs: environment.timeMs + delayMs,
-        attempt: 0,
-        failures: 0,
-        sentAtMs: null,
-        state: "open",
-        error: null,
-      },
-    ];
-  });
+    const id = taskIdOf(parent, ordinal);
+    tasks.set(id, {
+      id,
+      handler,
+      args,
+      seed: taskSeedOf(environment.seed, ordinal),
+      caller,
+      parent,
+      module,
+      lane,
+      place: placeOf(commit, ordinal),
+      createdAtMs: environment.timeMs,
+      dueMs: environment.timeMs + delayMs,
+      attempt: 0,
+      failures: 0,
+      sentAtMs: null,
+      state: "open",
+      error: null,
+    });
+  }
+  return [...tasks.values()];
 }

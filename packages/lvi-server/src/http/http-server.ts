@@ -31,6 +31,10 @@ import {
   MODULES_PATH,
   RadicalError,
   SAMPLES_PATH,
+  type ScheduleAnswer,
+  type ScheduleList,
+  type ScheduleQuestion,
+  SCHEDULES_PATH,
   type ServerStatus,
   STATUS_PATH,
   TooLargeError,
@@ -43,7 +47,7 @@ import type { Engine } from "../engine.ts";
 import { armed, type Failpoint, failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
-import { livesAnswer, logAnswer, samplesAnswer } from "./administration.ts";
+import { livesAnswer, logAnswer, readScheduleQuestion, samplesAnswer } from "./administration.ts";
 import { readAlarm } from "./alarms.ts";
 import { type Claim, claimOf, verify } from "./authentication.ts";
 import type { KeyRing } from "./keys.ts";
@@ -85,7 +89,13 @@ export interface Serving {
   readonly moduleRetentionMs: number;
   readonly hasModule: (hash: ModuleHash) => boolean;
   /** Checks a module, makes it durable and known. Throws a RadicalError. */
-  readonly registerModule: (hash: ModuleHash, content: ModuleContent, bytes: Uint8Array) => Promise<void>;
+  readonly registerModule: (
+    hash: ModuleHash,
+    content: ModuleContent,
+    bytes: Uint8Array,
+    /** Origin of the application's Worker; null: it was not told. */
+    worker: string | null,
+  ) => Promise<void>;
 }
 
 /** Largest bodies, in bytes. The followup of an execution at all its limits fits. */
@@ -250,13 +260,15 @@ type Route =
         | "status"
         | "modules"
         | "indexes"
+        | "schedules"
         | "contention"
         | "log"
         | "samples"
         | "lives"
         | "none";
     }
-  | { readonly kind: "module" | "module-content"; readonly hash: ModuleHash };
+  | { readonly kind: "module"; readonly hash: ModuleHash; readonly worker: string | null }
+  | { readonly kind: "module-content"; readonly hash: ModuleHash };
 
 const ASK_PROCESS: ReadonlySet<Route["kind"]> = new Set(["status", "log"]);
 
@@ -284,6 +296,8 @@ function routeOf(path: string): Route {
       return { kind: "modules" };
     case INDEXES_PATH:
       return { kind: "indexes" };
+    case SCHEDULES_PATH:
+      return { kind: "schedules" };
     case CONTENTION_PATH:
       return { kind: "contention" };
     case LOG_PATH:
@@ -294,9 +308,16 @@ function routeOf(path: string): Route {
       return { kind: "lives" };
   }
   const name = path.startsWith(MODULES_PATH) ? path.slice(MODULES_PATH.length) : "";
-  if (isModuleHash(name)) return { kind: "module", hash: name };
+  const [module = "", query = ""] = name.split("?", 2);
+  if (isModuleHash(module)) return { kind: "module", hash: module, worker: workerIn(query) };
   const hash = name.endsWith(CONTENT_SUFFIX) ? name.slice(0, -CONTENT_SUFFIX.length) : "";
   return isModuleHash(hash) ? { kind: "module-content", hash } : { kind: "none" };
+}
+
+/** The origin that a registration names; null: none, or it is not one. */
+function workerIn(query: string): string | null {
+  const url = URL.parse(new URLSearchParams(query).get("worker") ?? "");
+  return url !== null && /^https?:$/.test(url.protocol) ? url.origin : null;
 }
 
 /** Throws a RadicalError, or has the exchange answered. */
@@ -364,7 +385,7 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
         const { hasModule, registerModule } = serving(options);
         if (method === "PUT") {
           failpoint("http.module-received");
-          registerModule(route.hash, decodeModuleContent(body), body).then(() => {
+          registerModule(route.hash, decodeModuleContent(body), body, route.worker).then(() => {
             failpoint("http.module-registered");
             answer({ status: 204 });
           }, fail);
@@ -398,6 +419,18 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
       return receive(options, exchange, MAX_QUESTION_BYTES, () => {
         const { indexes } = serving(options).engine;
         answer(json(200, { indexes } satisfies IndexList));
+      });
+    case "schedules":
+      expectMethod(method, "GET", "POST");
+      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
+        const { engine } = serving(options);
+        if (method === "GET") return answer(json(200, engine.schedules satisfies ScheduleList));
+        const question = readScheduleQuestion(jsonOf(body));
+        const answered = (given: ScheduleAnswer | null): void => {
+          if (given === null) return fail(noSchedule(question));
+          answer(json(200, given));
+        };
+        return engine.askSchedule(question, { answered: guarded(answered, fail), failed: fail });
       });
     case "contention":
       expectMethod(method, "GET");
@@ -445,6 +478,11 @@ function guarded<T>(use: (value: T) => void, fail: (error: unknown) => void): (v
 function notRegistered(hash: ModuleHash): RadicalError {
   const hint = "register it: radical build, then PUT it here";
   return new RadicalError("not_found", `module ${hash} is not registered`, hint);
+}
+
+function noSchedule({ handler }: ScheduleQuestion): RadicalError {
+  const hint = "radical schedules lists those of the module that was registered last";
+  return new RadicalError("not_found", `the handler ${handler} has no schedule`, hint);
 }
 
 function statusOf({ state: stateOf, now }: HttpOptions): ServerStatus {

@@ -17,6 +17,7 @@ import {
   unitId,
   type Write,
 } from "@radical/protocol";
+import type { Expectation } from "../core/events.ts";
 import {
   type Completion,
   completionHash,
@@ -162,7 +163,7 @@ const due = (doneBeforeMs: number, toldBeforeMs = 0, limit = 10): CollectionDue 
 export function complete(
   storage: Pick<Storage, "commit">,
   epoch: number,
-  expects: RecordChange["expects"],
+  expects: Expectation,
   completion: Completion,
 ): Promise<CommitResult> {
   return storage.commit(epoch, commitOf([{ expects, completion }]));
@@ -720,7 +721,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   const together = (
     ends: readonly {
       readonly number: number;
-      readonly expects?: RecordChange["expects"];
+      readonly expects?: Expectation;
       readonly writes: readonly Write[];
     }[],
   ): { readonly commit: Commit; readonly completions: readonly Completion[] } => {
@@ -764,7 +765,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     const { epoch } = await takeOver(storage);
     for (const number of [1, 2]) await storage.storeIntent(epoch, intentOf(number));
     await complete(storage, epoch, "pending", completionOf(intentOf(2), []));
-    const ends = (second: RecordChange["expects"], third: RecordChange["expects"], writes: readonly Write[]): Commit =>
+    const ends = (second: Expectation, third: Expectation, writes: readonly Write[]): Commit =>
       together([
         { number: 1, expects: "pending", writes },
         { number: 2, expects: second, writes: [] },
@@ -968,6 +969,10 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     expect(await storage.modules()).toEqual([{ ...module, usedAtMs: 2_000 }]);
     await storage.useModule(MODULE, 3_000);
     expect(await storage.modules()).toEqual([{ ...module, usedAtMs: 3_000 }]);
+    const workerUrl = "https://shop.example";
+    await storage.storeModule({ ...module, usedAtMs: 3_000, workerUrl }, content);
+    await storage.storeModule({ ...module, usedAtMs: 3_000 }, content);
+    expect(await storage.modules()).toEqual([{ ...module, usedAtMs: 3_000, workerUrl }]);
     expect(isSame((await storage.moduleContent(MODULE))!, content)).toEqual(true);
     expect(await storage.moduleContent("b".repeat(64) as ModuleHash)).toEqual(null);
   });

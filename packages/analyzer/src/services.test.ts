@@ -82,7 +82,13 @@ describe("a service", () => {
     expect(args.kind).toBe("encoded");
     expect(run.effects).toMatchObject([
       { kind: "enqueue", callee: "sendMail", key: "ann", delayMs: 0 },
-      { kind: "enqueue", callee: "charge", args: args.kind === "encoded" ? args.bytes : null, delayMs: 5, key: null },
+      {
+        kind: "enqueue",
+        callee: "charge",
+        args: args.kind === "encoded" ? args.bytes : new Uint8Array(),
+        delayMs: 5,
+        key: null,
+      },
     ] satisfies Partial<RunEffect>[]);
   });
 

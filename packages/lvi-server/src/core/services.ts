@@ -30,6 +30,14 @@ export interface ServiceOptions extends BreakerOptions {
   readonly atOnce: number;
 }
 
+export const DEFAULT_SERVICE_OPTIONS: ServiceOptions = {
+  timeoutMs: 30_000,
+  atOnce: 32,
+  opensAfter: 5,
+  firstPauseMs: 1_000,
+  longestPauseMs: 60_000,
+};
+
 /** Names a call of a service. */
 export type CallId = number;
 

@@ -142,7 +142,7 @@ class World {
       readLeaseMs: 0,
       maxClockSkewMs: Infinity,
       tasksAtOnce: random.pick([1, 64]),
-      services: { ...DEFAULT_CORE_OPTIONS.services, isReachable: true, atOnce: random.pick([1, 3, 32]) },
+      services: { ...DEFAULT_CORE_OPTIONS.services, atOnce: random.pick([1, 3, 32]) },
     };
   }
 

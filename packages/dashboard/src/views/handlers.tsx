@@ -307,5 +307,7 @@ function Cost({ handler: { plan, steps } }: { readonly handler: DashboardHandler
       return <>The request leaves when the handler has run, which takes {about(steps.handler)}.</>;
     case "near-storage":
       return <>The handler runs when the request has come to the primary. It takes {about(steps.handler)}.</>;
+    case "workflow":
+      return <>The primary runs it again after each wait, on what its steps have come to.</>;
   }
 }

@@ -1,4 +1,4 @@
-/** What the reader has done with the things on the page, which the answers for everybody do not tell. */
+/** The reader's own doings with the things on the page, which the answers for everybody do not tell. */
 import { forgetIfOver, me } from "./account.ts";
 import { report } from "./actions.ts";
 

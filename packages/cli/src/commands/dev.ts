@@ -160,7 +160,7 @@ async function dev(options: DevOptions): Promise<void> {
   process.exit(EXIT_OK);
 }
 
-/** What building has left takes 20 MB, and V8 would keep it until somebody builds again. */
+/** A build leaves 20 MB of garbage, and V8 would keep it until the next one. */
 function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();

@@ -1174,6 +1174,18 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [remove("lanes-named-clear")],
   },
   {
+    name: "a task begins before it is due",
+    within: 25,
+    isOfTasks: true,
+    edits: [value("task-due", `nowMs`)],
+  },
+  {
+    name: "a dead task is tried again by the next server",
+    within: 150,
+    isOfTasks: true,
+    edits: [expression("task-dead", `task.state === "dead"`, `false`)],
+  },
+  {
     name: "the number of tasks is never counted again",
     within: 150,
     isOfTasks: true,

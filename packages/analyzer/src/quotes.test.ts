@@ -310,7 +310,7 @@ describe("tags", () => {
   test.each([
     ["export function h(tick: i32): void {}", "tick: i32", "is not an `i64`"],
     ["export function h(tick: string): void {}", "tick: string", "is not an `i64`"],
-    ["export function h(tick: i64, more: string = \"\"): void {}", 'more: string = ""', "one argument at most"],
+    ['export function h(tick: i64, more: string = ""): void {}', 'more: string = ""', "one argument at most"],
   ])("a tick can't call %s", (declared, at, words) => {
     const text = `/** @every 5m */\n${declared}\n`;
     const refused = buildWith({ ...buildInput({ "handlers/h.ts": text }), optimize: false }, slicer);
@@ -347,6 +347,22 @@ describe("tags", () => {
     const fixed = text.slice(0, span.start) + put + text.slice(span.end);
     expect(build({ "handlers/h.ts": fixed }).handlers[0]!.tasks).toMatchObject({ schedule: { kind: "cron" } });
   });
+});
+
+test("a function that only asks for a task counts like one that accesses an item", () => {
+  const text = `import { enqueue } from "@radical/sdk";
+    export function later(text: string): void {}
+    let count: i32 = 3;
+    class Base {
+      constructor(text: string) {}
+      step(): i32 { enqueue(later(""), { key: count.toString() }); return 0; }
+    }
+    class Derived extends Base {}
+    function base(text: string): Base { return new Derived(text); }
+    export function h(a: string): void { const found: Base = base(a); found.step(); }`;
+  const shop = build({ "handlers/h.ts": text });
+  const derived = deriveAccessSet(moduleOf(shop), invocation(shop, "h", { a: "" }), snapshotOf(new Map()));
+  expect(derived).toMatchObject({ kind: "derived", set: { lanes: new Set(["3"]) } });
 });
 
 const HEAD = `import { Table, enqueue } from "@radical/sdk";

@@ -16,10 +16,11 @@ export {
 export { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 export { type LockWait, LviCore, type Now, type Recovered } from "./core/lvi-core.ts";
 export { latestTickIds, scheduleStates } from "./core/schedule-state.ts";
+export type { CallAnswer } from "./core/services.ts";
 export { compareDue, type Task, type TaskPlace } from "./core/task.ts";
 export { nextCron } from "./cron.ts";
 export { execute, executeTrain, type Host } from "./execution/execute.ts";
-export { type Answer, Driver, type Halt, type Observer, type StoragePort } from "./driver.ts";
+export { type Answer, Driver, type Halt, type Observer, type OutgoingCall, type StoragePort } from "./driver.ts";
 export type { Sample, Sampling } from "./core/sampling.ts";
 export {
   type Collected,
@@ -30,6 +31,7 @@ export {
   type KeyRange,
   type LaneCursor,
   type LanePage,
+  type RecordChange,
   type StoredUnit,
   type TaskPage,
 } from "./storage/storage.ts";

@@ -44,7 +44,9 @@ test("at Lord Howe the clock is put forward by half an hour, from 2:00 to 2:30",
     ticks(fields, LORD_HOWE, "2026-10-03T15:05:00Z", "2026-10-03T16:05:00Z");
   expect(night("15 2 * * *")).toEqual(["10-03T15:30"]);
   expect(night("45 2 * * *")).toEqual(["10-03T15:45"]);
-  expect(night("*/10 * * * *")).toEqual(["15:10", "15:20", "15:30", "15:40", "15:50", "16:00"].map((t) => `10-03T${t}`));
+  expect(night("*/10 * * * *")).toEqual(
+    ["15:10", "15:20", "15:30", "15:40", "15:50", "16:00"].map((t) => `10-03T${t}`),
+  );
 });
 
 test("at Lord Howe the clock is put back by half an hour, from 2:00 to 1:30", () => {

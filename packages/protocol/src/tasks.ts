@@ -60,10 +60,25 @@ export function bytesOfEffects(effects: readonly RunEffect[]): number {
 
 /**
  * The execution id of a task: the same for a followup and for each re-execution. Its first bit is set, as in the ids that are
- * made from keys. So no client can take it by an `Idempotency-Key`.
+ * made from keys. So no client can take it by an `Idempotency-Key`. Its first half names the parent: {@link isTaskOf}.
  */
 export function taskIdOf(parent: ExecutionId, ordinal: number): ExecutionId {
-  return idOf(new CborWriter().array(3).text("task").text(parent).integer(ordinal).finish());
+  const half = contentHash(new CborWriter().array(3).text("task").text(parent).integer(ordinal).finish());
+  return `${parentHalfOf(parent)}${half}` as ExecutionId;
+}
+
+/** Whether the execution may have asked for the task. */
+export function isTaskOf(parent: ExecutionId, task: ExecutionId): boolean {
+  return task.startsWith(parentHalfOf(parent));
+}
+
+/** Whether the id may be that of a task. */
+export function isTaskId(id: ExecutionId): boolean {
+  return Number.parseInt(id[0]!, 16) >= 8;
+}
+
+function parentHalfOf(parent: ExecutionId): string {
+  return withFirstBit(contentHash(new CborWriter().array(2).text("task").text(parent).finish()));
 }
 
 /** The execution id of a tick of a schedule: the call of a handler for this time. */
@@ -81,8 +96,11 @@ export function taskSeedOf(parentSeed: Uint8Array, ordinal: number): Uint8Array 
 }
 
 function idOf(bytes: Uint8Array): ExecutionId {
-  const hex = hash128(bytes);
-  return `${(Number.parseInt(hex[0]!, 16) | 8).toString(16)}${hex.slice(1)}` as ExecutionId;
+  return withFirstBit(hash128(bytes)) as ExecutionId;
+}
+
+function withFirstBit(hex: string): string {
+  return `${(Number.parseInt(hex[0]!, 16) | 8).toString(16)}${hex.slice(1)}`;
 }
 
 /** No client chooses any part of what is hashed, so the hash need not withstand anybody. */

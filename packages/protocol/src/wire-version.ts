@@ -34,6 +34,10 @@ export const FOLLOWUP: Form = { floor: 4, sent: 5 };
 /** By the number of their fields. */
 export const FOLLOWUP_REPLY: Form = { floor: 1, sent: 1 };
 
+/** By the number of their fields. The primary sends the call, and the application's Worker the answer. */
+export const SERVICE_CALL: Form = { floor: 6, sent: 6 };
+export const SERVICE_ANSWER: Form = { floor: 4, sent: 4 };
+
 /** A line of an answer to a location that listens, by the number of fields of an entry. JSON, without the framing. */
 export const HINT: Form = { floor: 4, sent: 4 };
 
@@ -71,6 +75,8 @@ export const HISTORY: Readonly<Record<string, Readonly<Record<number, string>>>>
     5: "effects: without them there are none",
   },
   FOLLOWUP_REPLY: { 1: "result" },
+  SERVICE_CALL: { 6: "service, task, key, nonce, longest time, arguments" },
+  SERVICE_ANSWER: { 4: "kind, result or null, code, message" },
   HINT: {
     4: "a list of entries: unit, commit id, hash, value in base 64. Another kind of line begins with its name",
   },
@@ -84,6 +90,6 @@ export const HISTORY: Readonly<Record<string, Readonly<Record<number, string>>>>
     8: "the section indexes: the indexes that the handlers keep",
     9: "the host functions sha256 and scrypt",
     10: "the hidden tables of blobs, and entries for the items that name them",
-    11: "the host functions enqueue, cancel and touch_lane, and the section tasks",
+    11: "the host functions enqueue, cancel and touch_lane, and the sections services and tasks",
   },
 };

@@ -375,7 +375,7 @@ interface TaskOptions {
  */
 export declare function enqueue<R>(call: R, options?: TaskOptions): string;
 
-/** Gives up the task with this id, with this execution's writes, unless it has begun. */
+/** Gives up the task with this id, with the writes of this execution. If the task runs at that moment, or is done, nothing happens. */
 export declare function cancel(id: string): void;
 
 /**

@@ -34,6 +34,7 @@ import {
   tickIdOf,
 } from "@radical/protocol";
 import { ModelStorage, rowsIn } from "./model-storage.ts";
+import { noServices } from "./server.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -252,10 +253,7 @@ class World {
     const { epoch } = present(storage.acquireLeadership(storage.leadership, 0, 0), "nobody else asks");
     const pending = present(storage.recover(epoch), "nobody else asks");
     const states = scheduleStates(rowsIn(storage.items, { table: SCHEDULE_STATES, from: null, to: null }, Infinity));
-    const open = latestTickIds(states).filter((id) => {
-      const record = storage.lookUp(id);
-      return record?.state === "task" && record.task.state === "open";
-    });
+    const open = latestTickIds(states).filter((id) => storage.findTask(id)?.state === "open");
     const recovered = {
       epoch,
       pending,
@@ -291,6 +289,7 @@ class World {
         act: (act) => act(),
         storage: this.#ports(server),
         execute: (run, _location, ended) => this.#execute(server, run, ended),
+        callService: noServices,
         observer: {
           replied: () => {},
           followed: () => {},
@@ -346,6 +345,7 @@ class World {
       laneTasks: (lane, limit, answer) => ask(() => storage.laneTasks(lane, limit), answer),
       laneHeads: (after, limit, answer) => ask(() => storage.laneHeads(after, limit), answer),
       countTasks: (answer) => ask(() => storage.countTasks(), answer),
+      findTask: (id, answer) => ask(() => storage.findTask(id), answer),
       collect: (due, answer) => ask(() => storage.collect(due), answer),
     };
   }

@@ -116,7 +116,12 @@ function tagsIn(comment: string, offset: number, file: SourceFile, diagnostics: 
       diagnostics.push(
         SCHEDULES.has(match[1]!)
           ? diagnostic("invalid_schedule", { message: tag, primary: span, help: SCHEDULED })
-          : diagnostic("unknown_tag", { message: tag, primary: span, help: ACCEPTED, fix: fixOf(match[1]!, span, file) }),
+          : diagnostic("unknown_tag", {
+              message: tag,
+              primary: span,
+              help: ACCEPTED,
+              fix: fixOf(match[1]!, span, file),
+            }),
       );
   }
   return found;

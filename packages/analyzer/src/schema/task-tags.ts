@@ -21,7 +21,11 @@ import {
 } from "@radical/protocol";
 
 /** A schedule as its tag says it. */
-export type WrittenSchedule = Schedule extends infer One ? (One extends Schedule ? Omit<One, "parameter"> : never) : never;
+export type WrittenSchedule = Schedule extends infer One
+  ? One extends Schedule
+    ? Omit<One, "parameter">
+    : never
+  : never;
 
 /** The tries that `@retry` allows, or the mistake in it. */
 export function readRetry(words: readonly string[]): number | string {

@@ -142,7 +142,7 @@ export interface Storing {
   readonly speculator: Caller;
 }
 
-/** Some sessions may still answer by read leases on what it writes. */
+/** Some sessions may still answer by read leases on what it writes, or more is to be known of tasks that it cancels. */
 export interface Clearing {
   readonly kind: "clearing";
   readonly next: Tell | Complete;
@@ -351,7 +351,8 @@ export function schedulingOf(
 
 /** In the place of a location's name, which cannot begin like this. */
 const BACKGROUND = "~background";
-const TASKS = "~tasks";
+/** Likewise, of tasks. */
+export const TASKS = "~tasks";
 const NO_SEED = new Uint8Array(32);
 const NO_HANDLER = { module: "0".repeat(64) as ModuleHash, handler: BACKGROUND, args: new Uint8Array() };
 

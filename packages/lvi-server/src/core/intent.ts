@@ -82,6 +82,8 @@ export interface Completion extends Invocation {
   readonly keeps: OutcomeKept;
   /** Tasks that it has enqueued. Left out: none. */
   readonly tasks?: readonly Task[];
+  /** Tasks that it takes back, as their records are. Left out: none. */
+  readonly cancelled?: readonly Task[];
   /** Of a task: its record from then on, null: it is gone. Undefined: the execution is not a task. */
   readonly settled?: Task | null;
 }

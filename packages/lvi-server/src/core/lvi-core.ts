@@ -48,6 +48,7 @@ import {
   type SamplePath,
   type ScheduleStatus,
   type SenderSession,
+  type ServicesStatus,
   type ReadLeaseStatus,
   type SetLeft,
   sameVersion,
@@ -65,6 +66,7 @@ import { adoptionOrder } from "./adoption.ts";
 import { AnsweredRequests } from "./answered-requests.ts";
 import { withBlobNames } from "./blob-names.ts";
 import { Budgets } from "./budgets.ts";
+import { Cancellations } from "./cancellations.ts";
 import { bytesOfCall, type CallHasher, callOf, hashOfResult, isHashedCall, isSameCall } from "./call-hash.ts";
 import type { CoreOptions } from "./core-options.ts";
 import { Deadlines } from "./deadlines.ts";
@@ -162,8 +164,9 @@ import { repairsOf } from "./repairs.ts";
 import { type Ground, type Sampled, Sampler } from "./sampling.ts";
 import { type ScheduleState, encodeScheduleState, scheduleUnit } from "./schedule-state.ts";
 import { type ScheduleAsk, type ScheduleChange, Schedules } from "./schedules.ts";
+import { Services } from "./services.ts";
 import type { Revocation } from "./sessions.ts";
-import { failureOf, settled, type Task, tasksOf } from "./task.ts";
+import { failureOf, isPlaceOf, settled, type Task, tasksOf } from "./task.ts";
 import { type Instant, type TaskAnswer, type TaskQuestion, TaskTable } from "./task-table.ts";
 import { type NextCron, tickTasks } from "./ticks.ts";
 import {
@@ -298,11 +301,13 @@ export class LviCore {
   #pageItems: number;
   readonly #tasks: TaskTable<Execution>;
   readonly #taskQuestions = new Map<OperationId, TaskQuestion>();
+  readonly #cancellations: Cancellations;
   /** Storage could not be asked for tasks: not before then. */
   #asksAtMs = -Infinity;
   readonly #schedules: Schedules;
   /** When the clock is to come for tasks. */
   #tasksAtMs = Infinity;
+  readonly #services: Services;
   readonly #executions = new Map<ExecutionId, Execution>();
   readonly #finished: FinishedExecutions;
   readonly #listeners: Listeners;
@@ -315,8 +320,9 @@ export class LviCore {
   readonly #operations = new Map<OperationId, Operation>();
   readonly #runs = new Map<RunId, RunUnderWay>();
   readonly #deadlines = new Deadlines<Due>((due) => "execution" in due && due.execution?.phase.kind === "ended");
-  /** Executions that wait for read leases to end, and whether one of those has ended in this step. */
+  /** Executions that wait for read leases to end, or to know the tasks that they cancel. */
   readonly #clearing = new Set<Execution>();
+  /** Something has happened in this step that one of those may wait for. */
   #mayBeClear = false;
   /** The end of an earlier server's read leases. */
   readonly #inherited: readonly (Fact & { kind: "passed" })[];
@@ -382,9 +388,22 @@ export class LviCore {
     const { current = null } = recovered;
     this.#modules = new ModuleTable(recovered.modules, moduleUses, wallMs, moduleIndexes, current);
     this.#tasks = new TaskTable(options.tasks, (handler) => this.#modules.current?.rules[handler]?.limit ?? null);
+    this.#cancellations = new Cancellations(this.#tasks, this.#executions);
     const { states, open = [] } = recovered.schedules ?? {};
     for (const task of open) this.#tasks.watch(task);
     this.#schedules = new Schedules(states ?? new Map(), nextCron, (task) => this.#tasks.isOpen(task));
+    this.#services = new Services(options.services, {
+      nextName: () => ++this.#names,
+      emit: (effect) => void this.#effects.push(effect),
+      retry: (operation, effect) =>
+        this.#deadlines.add(this.#nowMs + options.retryMs, { kind: "retry", operation, effect }),
+      rulesOf: (service) => this.#modules.current?.services?.[service] ?? null,
+      attemptsOf: (service) => this.#modules.current?.rules[service]?.attempts ?? DEFAULT_TASK_ATTEMPTS,
+      settled: (task, next) =>
+        this.#taskSettled({ id: task.id, invocation: { module: task.module } }, task, next, next?.error ?? null),
+      note: (name, { id, module }, more) => this.#note(name, { id, invocation: { module } }, more),
+      replaced: () => this.#halt(TAKEN_OVER),
+    });
     this.#indexes = new IndexTable(indexes, (tables) => this.#writersOf(tables));
     this.#indexes.name(this.#modules.indexes);
     this.#versions = new VersionTable(options.hotBytes, options.hashSeed);
@@ -481,6 +500,12 @@ export class LviCore {
     };
   }
 
+  /** The services that were called, and whether the current module has some. */
+  get services(): Omit<ServicesStatus, "worker"> {
+    const { services = {} } = this.#modules.current ?? {};
+    return { areNeeded: Object.keys(services).length > 0, services: this.#services.statuses };
+  }
+
   /** Of read leases, since the server has started. */
   get leaseCounts(): LeaseCounts {
     return this.#listeners.leases.counts;
@@ -514,7 +539,8 @@ export class LviCore {
 
   /** Nothing is under way, locked or waited for. */
   get isIdle(): boolean {
-    const isUnderWay = this.#operations.size + this.#taskQuestions.size > 0 || this.#naming.isUnderWay;
+    const operations = this.#operations.size + this.#taskQuestions.size + this.#services.calling;
+    const isUnderWay = operations > 0 || this.#naming.isUnderWay;
     return this.#executions.size === 0 && this.#locks.isEmpty && !isUnderWay && this.isLeading;
   }
 
@@ -553,8 +579,8 @@ export class LviCore {
 
   #act(event: Event): void {
     this.#handle(event);
-    if (this.#mayBeClear) this.#goOnClear();
-    while (this.#ready.length > 0 || this.#due.length > 0 || this.#replaces) {
+    while (this.#mayBeClear || this.#ready.length > 0 || this.#due.length > 0 || this.#replaces) {
+      if (this.#mayBeClear) this.#goOnClear();
       for (let next = this.#due.shift(); next !== undefined; next = this.#due.shift()) this.#goOn(next);
       const next = this.#ready.shift();
       const phase = next?.phase;
@@ -592,6 +618,10 @@ export class LviCore {
         return this.#tasksRead(event.operation, event.answer);
       case "schedule-asked":
         return this.#scheduleAsked(event);
+      case "task-changed":
+        return this.#services.changed(event.operation, event.result, this.#instant);
+      case "called":
+        return this.#services.answered(event.call, event.answer, this.#instant);
       case "completed":
         return this.#completed(event.operation, event.result);
       case "leadership-renewed":
@@ -1716,8 +1746,8 @@ export class LviCore {
 
   // ── Indexes ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #registered({ module, plans, indexes = [], rules }: Event & { kind: "module-registered" }): void {
-    this.#modules.register(module, plans, this.#wallMs, indexes, rules);
+  #registered({ module, plans, indexes = [], rules, services }: Event & { kind: "module-registered" }): void {
+    this.#modules.register(module, plans, this.#wallMs, indexes, rules, services);
     this.#indexes.tryAgain(indexes);
     this.#nameIndexes();
   }
@@ -1839,26 +1869,37 @@ export class LviCore {
 
   /** Asks storage for tasks that memory lacks, and begins those that may begin. */
   #goOnWithTasks(): void {
-    if (this.#halted || this.#draining) return;
-    if (this.#nowMs >= this.#asksAtMs) {
-      for (const question of this.#tasks.takeQuestions(this.#instant)) {
-        const operation = ++this.#names;
-        this.#taskQuestions.set(operation, question);
-        this.#effects.push({ kind: "read-tasks", operation, question });
-      }
-    }
+    if (this.#halted) return;
+    const mayAsk = this.#nowMs >= this.#asksAtMs;
+    if (mayAsk) for (const question of this.#tasks.takeLookups()) this.#askForTasks(question);
+    if (this.#draining) return this.#wakeForTasks(this.#questionsAtMs);
+    if (mayAsk) for (const question of this.#tasks.takeQuestions(this.#instant)) this.#askForTasks(question);
+    this.#tasks.pass(this.#instant);
     const current = this.#modules.current?.module;
     if (current !== undefined && this.#indexes.unready(this.#modules.indexesOf(current)) === null) {
       const plans = this.#modules.plansOf(current);
-      const canRun = (handler: string): boolean => plans?.has(handler) === true;
-      while (this.#tasks.running < this.#options.tasksAtOnce) {
+      const canRun = (callee: string): boolean =>
+        plans?.has(callee) === true || this.#services.mayCall(callee, this.#nowMs);
+      // Calls of services wait for others, and take nobody's turn.
+      while (this.#tasks.running - this.#services.calling < this.#options.tasksAtOnce) {
         const task = this.#tasks.next(canRun, this.#instant);
         if (task === null) break;
-        this.#attempt(task, current);
+        if (plans?.has(task.handler) === true) this.#attempt(task, current);
+        else this.#services.begin(task, this.#instant);
       }
     }
-    const nextMs = Math.min(this.#tasks.wakeAtMs(this.#nowMs), this.#questionsAtMs, this.#schedules.wakeAtMs);
-    const wakeAtMs = Math.max(this.#nowMs + 1, nextMs);
+    const dueMs = Math.min(this.#tasks.wakeAtMs(this.#nowMs), this.#services.wakeAtMs(this.#nowMs));
+    this.#wakeForTasks(Math.min(dueMs, this.#questionsAtMs, this.#schedules.wakeAtMs));
+  }
+
+  #askForTasks(question: TaskQuestion): void {
+    const operation = ++this.#names;
+    this.#taskQuestions.set(operation, question);
+    this.#effects.push({ kind: "read-tasks", operation, question });
+  }
+
+  #wakeForTasks(atMs: number): void {
+    const wakeAtMs = Math.max(this.#nowMs + 1, atMs);
     if (wakeAtMs >= this.#tasksAtMs || wakeAtMs === Infinity) return;
     this.#tasksAtMs = wakeAtMs;
     this.#deadlines.add(wakeAtMs, { kind: "tasks" });
@@ -1880,8 +1921,24 @@ export class LviCore {
   #tasksRead(operation: OperationId, answer: TaskAnswer): void {
     const question = present(this.#taskQuestions.get(operation), `storage answers question ${operation} for tasks`);
     this.#taskQuestions.delete(operation);
-    const isComing = ({ parent, id }: Task): boolean => this.#executions.has(parent) && parent !== id;
-    this.#tasks.answered(question, answer, isComing, this.#instant);
+    const inserts = ({ parent, place }: Task): boolean => {
+      const phase = this.#executions.get(parent)?.phase;
+      // A repeat of an execution that is done is under way too, and brings nothing.
+      // variant: task-coming-now
+      return phase?.kind === "completing" && isPlaceOf(place, phase.completion.commitId);
+    };
+    const changesTheNumber = answer.kind === "count" && this.#changesTasks;
+    this.#tasks.answered(question, answer, { inserts, changesTheNumber }, this.#instant);
+    if (question.kind === "task") this.#mayBeClear = this.#clearing.size > 0;
+  }
+
+  /** Whether a commit is under way that inserts tasks, or settles some. */
+  get #changesTasks(): boolean {
+    return [...this.#executions.values()].some(
+      ({ phase, task }) =>
+        phase.kind === "completing" &&
+        (task !== null || [...(phase.completion.tasks ?? []), ...(phase.completion.cancelled ?? [])].length > 0),
+    );
   }
 
   /** The record of a task after this outcome of an attempt. */
@@ -1892,14 +1949,28 @@ export class LviCore {
   }
 
   /** The tasks of a completion are durable. */
-  #tasksChanged(execution: Execution, { tasks = [], settled: next, outcome }: Completion): void {
+  #tasksChanged(execution: Execution, { tasks = [], cancelled = [], settled: next, outcome }: Completion): void {
     for (const task of tasks) this.#tasks.added(task, this.#instant);
+    for (const task of cancelled) {
+      this.#tasks.settled(task, null, this.#instant);
+      this.#note("task_cancelled", { id: task.id }, { handler: task.handler });
+    }
     const { task } = execution;
     if (task === null || next === undefined) return;
-    this.#tasks.settled(task.id, next, this.#instant);
+    this.#taskSettled(execution, task, next, outcome.kind === "result" ? null : outcome);
+  }
+
+  /** An attempt has ended. `words`: of its outcome. */
+  #taskSettled(
+    about: { readonly id: ExecutionId; readonly invocation: { readonly module: ModuleHash } },
+    task: Task,
+    next: Task | null,
+    words: { readonly code: string; readonly message: string } | null,
+  ): void {
+    this.#tasks.settled(task, next, this.#instant);
     const name = next === null ? "task_done" : next.state === "dead" ? "task_dead" : "task_failed";
-    const detail = outcome.kind === "result" ? {} : { detail: `${outcome.code}: ${outcome.message}` };
-    this.#note(name, execution, { handler: task.handler, times: task.attempt + 1, ...detail });
+    const detail = words === null ? {} : { detail: `${words.code}: ${words.message}` };
+    this.#note(name, about, { handler: task.handler, times: task.attempt + 1, ...detail });
   }
 
   get #instant(): Instant {
@@ -2085,26 +2156,34 @@ export class LviCore {
    * unless an earlier server has told it.
    */
   #completeClear(members: readonly Ending[]): void {
+    // Their commit ids are taken, and others may have later ones while these wait.
+    // variant: lanes-named-clear
+    for (const { execution, ended, commit } of members)
+      this.#tasks.names(execution, lanesOf(ended.effects ?? NO_EFFECTS), commit.id);
     if (members.every((ending) => this.#mayComplete(ending)))
       return this.#commit(members.map((each) => this.#completing(each)));
     for (const ending of members) this.#clear(ending.execution, { kind: "complete", ending, members });
   }
 
   // variant: clear-before-complete
-  #mayComplete({ execution, ended }: Ending): boolean {
-    return ended.writes.length === 0 || this.#isClear(execution);
+  #mayComplete(ending: Ending): boolean {
+    const { execution, ended } = ending;
+    if (ended.writes.length > 0 && !this.#isClear(execution)) return false;
+    const awaited = this.#cancellations.awaits(ending);
+    for (const before of awaited ?? []) this.#replay(before, "cancelled");
+    return awaited === null;
   }
 
   /** The writes, and the intent done with its outcome. */
-  #completing({ execution, of, commit: { id: commit, sequence }, ended, path, followups }: Ending): CompletingMember {
+  #completing(ending: Ending): CompletingMember {
+    const { execution, of, commit: taken, ended, path, followups } = ending;
+    const { id: commit, sequence } = taken;
     const { outcome, writes: own, effects = NO_EFFECTS, logged = NO_LINES } = ended;
     const hash = hashOfEnded(ended);
     const { invocation, schedule } = execution;
     const tasks =
-      schedule === null
-        ? tasksOf(effects, invocation, commit)
-        : tickTasks(schedule, invocation, commit, this.#hasher);
-    this.#tasks.names(execution, lanesOf(effects), commit);
+      schedule === null ? tasksOf(effects, invocation, commit) : tickTasks(schedule, invocation, commit, this.#hasher);
+    const cancelled = this.#cancellations.take(ending);
     const writes = withBlobNames(own, (entry) => (this.#versions.get(entry)?.value ?? null) !== null);
     const call = this.#hasher.hash(bytesOfCall(callOf(execution.invocation)));
     const completion: Completion = {
@@ -2119,6 +2198,7 @@ export class LviCore {
       call,
       keeps: outcomeKept(execution, path),
       tasks,
+      cancelled,
       ...this.#settlement(execution, outcome),
     };
     // Under its locks its reads are still what it ran on.
@@ -2211,13 +2291,19 @@ export class LviCore {
     const waits: Again[] = [];
     for (const { execution, completing } of members) {
       const { of, completion } = completing;
-      this.#versions.applyFailed(completion.writes);
+      this.#notStored(completion);
       if (execution === taken) continue;
       assert(of.kind === "near-storage", "a member of a train has run near storage");
       waits.push(this.#letGo({ execution, near: of.near }));
     }
     this.#taken(taken, record);
     for (const wait of waits) this.#waitAgain(wait);
+  }
+
+  #notStored({ writes, cancelled = [] }: Completion): void {
+    this.#versions.applyFailed(writes);
+    // variant: cancel-let-go
+    for (const { id } of cancelled) this.#tasks.letGo(id, this.#instant);
   }
 
   /** `hash`: of the completion by which it ends; null: by none that this server knows. */
@@ -2232,6 +2318,8 @@ export class LviCore {
     this.#leaveQueue(execution);
     this.#unlock(execution);
     this.#tasks.ended(execution, this.#instant);
+    // Others may wait for its tasks, or for those that it has cancelled.
+    if (this.#clearing.size > 0) this.#mayBeClear = true;
     // variant: task-put-back
     if (execution.task !== null && hash === null)
       this.#tasks.putBack(execution.task.id, this.#nowMs + RETRY_AFTER_MS, this.#instant);
@@ -2294,7 +2382,7 @@ export class LviCore {
     return true;
   }
 
-  /** Waits until the execution is clear, at the latest when the last of the leases is over. */
+  /** Waits until the execution is clear, at the latest when the last lease is over, and knows the tasks that it cancels. */
   #clear(execution: Execution, next: Clearing["next"]): void {
     execution.phase = { kind: "clearing", next, sinceMs: this.#nowMs };
     this.#clearing.add(execution);
@@ -2532,6 +2620,10 @@ export class LviCore {
       this.#asksAtMs = this.#nowMs + this.#options.retryMs;
       return this.#note("storage_failed", null, { detail: `read tasks: ${reason}` });
     }
+    if (this.#services.isChange(operation)) {
+      this.#services.failed(operation);
+      return this.#note("storage_failed", null, { detail: `change a task: ${reason}` });
+    }
     const failed = present(
       this.#operations.get(operation),
       `storage failed operation ${operation}, which is under way`,
@@ -2569,7 +2661,7 @@ export class LviCore {
         if (failed.doubtful || failed.effect.completions.some(({ expects }) => expects === "pending"))
           return again(failed.effect);
         this.#operations.delete(operation);
-        for (const { completing } of failed.members) this.#versions.applyFailed(completing.completion.writes);
+        for (const { completing } of failed.members) this.#notStored(completing.completion);
         for (const member of failed.members) this.#refuseBusy(member.execution, "storage can't be written");
         return;
     }

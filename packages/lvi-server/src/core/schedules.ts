@@ -66,11 +66,7 @@ export class Schedules {
   #lookAtMs = Infinity;
 
   /** `isOpen`: whether the task of a tick is neither done nor dead. */
-  constructor(
-    states: ReadonlyMap<string, ScheduleState>,
-    nextCron: NextCron,
-    isOpen: (task: ExecutionId) => boolean,
-  ) {
+  constructor(states: ReadonlyMap<string, ScheduleState>, nextCron: NextCron, isOpen: (task: ExecutionId) => boolean) {
     this.#nextCron = nextCron;
     this.#isOpen = isOpen;
     for (const [handler, state] of states) this.#add(handler).state = state;

@@ -20,7 +20,7 @@ import {
   type UnitId,
   unitId,
 } from "@radical/protocol";
-import type { Expectation, StoreResult } from "../core/events.ts";
+import type { StoreResult } from "../core/events.ts";
 import { bytesOfCall, type CallHasher, hashOfResult } from "../core/call-hash.ts";
 import type { DoneIntent, Intent, IntentRecord, IntentUnit } from "../core/intent.ts";
 import type { Task, TaskPlace } from "../core/task.ts";
@@ -35,6 +35,7 @@ import {
   type KeyRange,
   type LaneCursor,
   type LanePage,
+  type RecordChange,
   type Storage,
   StorageError,
   type StoredModule,
@@ -467,9 +468,13 @@ export class SqliteStorage implements Storage {
         if (becomes?.state === "task") {
           if (expects === "new") this.#tasks.insert(becomes.task);
           else this.#tasks.update(becomes.task);
+          if (expects === "new" && items.length > 0) failpoint("sqlite.half-enqueued");
           continue;
         }
-        if (typeof expects === "object") this.#tasks.remove(id);
+        if (typeof expects === "object") {
+          this.#tasks.remove(id);
+          if (items.length > 0) failpoint("sqlite.half-settled");
+        }
         if (becomes?.state === "pending") this.#insertPending(becomes.intent);
         else if (becomes?.state === "done") this.#insertDone(becomes.done);
       }
@@ -493,17 +498,18 @@ export class SqliteStorage implements Storage {
     });
   }
 
-  #isAsExpected(id: ExecutionId, expects: Expectation): boolean {
-    if (typeof expects === "object") return this.#tasks.find(id)?.attempt === expects.attempt;
+  #isAsExpected(id: ExecutionId, expects: RecordChange["expects"]): boolean {
+    if (typeof expects === "object")
+      return expects.attempt === null || this.#tasks.find(id)?.attempt === expects.attempt;
     if (this.#isPending(id)) return expects === "pending";
     return expects === "new" && !this.#isDone(id) && this.#tasks.find(id) === null;
   }
 
-  dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage> {
+  dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage<TaskPlace>> {
     return this.#enqueue(() => this.#tasks.due(after, limit));
   }
 
-  laneTasks(lane: string, limit: number): Promise<readonly Task[]> {
+  laneTasks(lane: string, limit: number): Promise<TaskPage<string>> {
     return this.#enqueue(() => this.#tasks.inLane(lane, limit));
   }
 
@@ -513,6 +519,10 @@ export class SqliteStorage implements Storage {
 
   countTasks(): Promise<number> {
     return this.#enqueue(() => this.#tasks.count());
+  }
+
+  findTask(id: ExecutionId): Promise<Task | null> {
+    return this.#enqueue(() => this.#tasks.find(id));
   }
 
   async collect({ doneBeforeMs, toldBeforeMs, limit }: CollectionDue): Promise<Collected> {

@@ -587,7 +587,9 @@ export class DynamoStorage implements Storage {
 
   #keyOf({ id, expects, becomes }: RecordChange): Item {
     if (becomes?.state === "task") return taskKey(this.#layout, becomes.task);
-    return typeof expects === "object" ? taskKey(this.#layout, { id, ...expects }) : this.#layout.executionKey(id);
+    return typeof expects === "object"
+      ? taskKey(this.#layout, { id, lane: expects.lane })
+      : this.#layout.executionKey(id);
   }
 
   #recordChange(change: RecordChange, becomes: Item | null): Change {
@@ -644,11 +646,11 @@ export class DynamoStorage implements Storage {
     return found;
   }
 
-  dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage> {
+  dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage<TaskPlace>> {
     return this.#tasks.due(after, limit);
   }
 
-  laneTasks(lane: string, limit: number): Promise<readonly Task[]> {
+  laneTasks(lane: string, limit: number): Promise<TaskPage<string>> {
     return this.#tasks.inLane(lane, limit);
   }
 
@@ -658,6 +660,10 @@ export class DynamoStorage implements Storage {
 
   countTasks(): Promise<number> {
     return this.#tasks.count();
+  }
+
+  findTask(id: ExecutionId): Promise<Task | null> {
+    return this.#tasks.find(id);
   }
 
   /** Records expire by themselves, which may take days; outcomes that were kept briefly are taken out of them in time. */
@@ -800,10 +806,14 @@ function isOrphan(epoch: number, record: Item): boolean {
   return status === "pending" && owner < epoch;
 }
 
-/** Undefined: a new task, whose parent has been found as expected. Its id is made of that of its parent. */
+/**
+ * Undefined: a task that is new or is cancelled, whose parent or canceller has been found as expected. The id of a new one is made of
+ * that of its parent, and this server alone changes the one that is cancelled.
+ */
 function conditionOf(epoch: number, { expects, becomes }: RecordChange): Condition | undefined {
   if (expects === "pending") return ifOwn(epoch, PENDING);
   if (expects === "new") return becomes?.state === "task" ? undefined : ifNew(epoch);
+  if (expects.attempt === null) return undefined;
   return {
     ConditionExpression: "#status = :task AND attempt = :attempt",
     ExpressionAttributeNames: { "#status": "status" },

@@ -3,13 +3,7 @@ import { randomInt } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
-import {
-  decodeModuleContent,
-  INDEX_STATES,
-  plansOf,
-  SCHEDULE_STATES,
-  type UnitId,
-} from "@radical/protocol";
+import { decodeModuleContent, INDEX_STATES, plansOf, SCHEDULE_STATES, type UnitId } from "@radical/protocol";
 import type { Budget } from "./core/budgets.ts";
 import { type Intent, itemsReadBy } from "./core/intent.ts";
 import type { Leadership } from "./core/leadership.ts";

@@ -19,6 +19,8 @@ import {
   type LviReply,
   type LviRequest,
   RadicalError,
+  type ScheduleAnswer,
+  type ScheduleQuestion,
   type UnitId,
 } from "@radical/protocol";
 import { toBase64 } from "./base64.ts";
@@ -38,7 +40,7 @@ import type { ListenerId } from "./core/listeners.ts";
 import type { Hole } from "./core/range-table.ts";
 import type { Now } from "./core/lvi-core.ts";
 import type { Sample, Sampling } from "./core/sampling.ts";
-import type { Task } from "./core/task.ts";
+import type { Task, TaskPlace } from "./core/task.ts";
 import type { TaskAnswer, TaskQuestion } from "./core/task-table.ts";
 import type { StoredItem } from "./core/version-table.ts";
 import { Facts } from "./facts.ts";
@@ -227,6 +229,13 @@ export class Driver {
     this.#step({ kind: "heard", caller, session, n, served });
   }
 
+  /** Null: no handler of the current module has such a schedule. */
+  askSchedule({ handler, action }: ScheduleQuestion, asker: Asker<ScheduleAnswer | null>): void {
+    if (this.#ended !== null) return asker.failed(this.#ended.later);
+    const caller = this.#wait(asker);
+    this.#step({ kind: "schedule-asked", caller, handler, action });
+  }
+
   /** An event whose sender waits for no answer. */
   tell(event: Event & { kind: "module-registered" | "sampling" | "collect" | "drain" }): void {
     this.#step(event);
@@ -408,7 +417,9 @@ export class Driver {
         return this.#tell(effect.listeners, effect.line);
       case "heard-reply":
         return this.#answer(effect.caller, effect.reply, NO_FACTS);
-      case "heard-refused": {
+      case "schedule-reply":
+        return this.#answer(effect.caller, effect.answer, effect.after);
+      case "not-leading": {
         const waiter = this.#waiters.get(effect.caller);
         this.#waiters.delete(effect.caller);
         return waiter?.failed(new RadicalError("not_leading", RUN_OUT, NEXT));
@@ -456,11 +467,11 @@ export class Driver {
     const { kind } = question;
     switch (kind) {
       case "due": {
-        const answered = (page: TaskPage): Event => read({ kind, ...page });
+        const answered = (page: TaskPage<TaskPlace>): Event => read({ kind, ...page });
         return storage.dueTasks(question.after, question.limit, this.#operating(operation, answered));
       }
       case "lane": {
-        const answered = (tasks: readonly Task[]): Event => read({ kind, tasks });
+        const answered = (page: TaskPage<string>): Event => read({ kind, ...page });
         return storage.laneTasks(question.lane, question.limit, this.#operating(operation, answered));
       }
       case "heads": {

@@ -16,6 +16,9 @@ import {
   type LviRequest,
   type ModuleHash,
   type ReadLeaseStatus,
+  type ScheduleAnswer,
+  type ScheduleList,
+  type ScheduleQuestion,
   type SetLeft,
 } from "@radical/protocol";
 import { ContentionTally } from "./contention.ts";
@@ -165,6 +168,16 @@ export class Engine {
 
   get indexes(): readonly IndexStatus[] {
     return this.#options.core.indexes;
+  }
+
+  get schedules(): ScheduleList {
+    const { wallMs: timeMs } = this.#options.now();
+    return { schedules: this.#options.core.schedules(timeMs), timeMs };
+  }
+
+  /** See {@link Driver.askSchedule}. */
+  askSchedule(question: ScheduleQuestion, asker: Asker<ScheduleAnswer | null>): void {
+    this.#driver.askSchedule(question, asker);
   }
 
   get setsLeft(): readonly SetLeft[] {

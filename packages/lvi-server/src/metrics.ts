@@ -54,6 +54,10 @@ export class Metrics {
   );
   readonly #nearStorage = this.#counter("radical_near_storage_executions_total", "Executions that ran near storage.");
   readonly #alarms = this.#counter("radical_alarms_total", "What must never happen, and has.");
+  readonly #ticks = this.#counter(
+    "radical_schedule_ticks_total",
+    "Ticks of schedules, by handler and what has become of them: a task, or nothing since they were missed.",
+  );
   readonly #setsLeft = this.#counter(
     "radical_sets_left_total",
     "Executions that have left the read/write set of their handler.",
@@ -141,7 +145,7 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
-  note({ name, cause, units, waitedMs, module, handler }: Note): void {
+  note({ name, cause, units, waitedMs, module, handler, times }: Note): void {
     switch (name) {
       case "determinism_alarm":
       case "lost_write_alarm":
@@ -153,6 +157,11 @@ export class Metrics {
       case "set_left":
         // Builds and handlers are registered, so there are few.
         this.#setsLeft.child({ module: module ?? "", handler: handler ?? "" }).count++;
+        return;
+      case "ticks_made":
+      case "ticks_missed":
+        this.#ticks.child({ handler: handler ?? "", result: name === "ticks_made" ? "made" : "missed" }).count +=
+          times ?? 0;
         return;
       case "stale":
         for (const unit of units ?? []) this.#stale.child({ table: this.#tableOf(unit) }).count++;

@@ -34,6 +34,8 @@ export function describeEvent(event: Event): string {
       return `hears that ${event.location} listens, listener ${event.listener}${event.session === undefined ? "" : `, session ${event.session ?? "none"}, heard ${event.heard}`}`;
     case "heard":
       return `gets message ${event.caller}: session ${event.session} has heard ${event.n}`;
+    case "schedule-asked":
+      return `is to ${event.action} the schedule of ${event.handler}`;
     case "stopped-listening":
       return `hears that listener ${event.listener} has gone`;
     case "clock":
@@ -68,6 +70,8 @@ export function describeEffect(effect: Effect): string {
     }
     case "followup-reply":
       return `answers followup ${effect.caller}: ${effect.result}${effect.after.map((fact) => `, ${describeFact(fact)}`).join("")}`;
+    case "schedule-reply":
+      return `answers operator ${effect.caller}`;
     case "look-up":
       return `asks storage for ${shortId(effect.executionId)}, operation ${effect.operation}`;
     case "load":
@@ -112,7 +116,7 @@ export function describeEffect(effect: Effect): string {
       const what = reply.kind === "lapsed" ? "lapsed" : `renewed for ${reply.untilMs - reply.nowMs} ms`;
       return `answers message ${effect.caller}: ${what}`;
     }
-    case "heard-refused":
+    case "not-leading":
       return `refuses message ${effect.caller}`;
     case "session-over":
       return `forgets session ${effect.session}`;

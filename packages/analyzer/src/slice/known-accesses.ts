@@ -7,6 +7,9 @@
  * are lost on the way are found among the calls that the compiler resolved, in all code that the function may reach. Only
  * the table of such an access is known, if the call names it.
  */
+import type { TaskRules } from "@radical/protocol";
+import { diagnostic } from "../diagnostics/catalogue.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { AccessPattern, FrontEnd } from "../front.ts";
 import { CostModel } from "../infer/cost.ts";
 import { PointsTo } from "../infer/points-to.ts";
@@ -179,6 +182,37 @@ export function handlersWithTasks(
   if (compiler === null) return new Set();
   const front = { program, facts: compiler.facts };
   return new Set(handlers.filter(({ instance }) => new Reached(front, instance).asksForTasks).map(({ name }) => name));
+}
+
+const CALLER = `${SDK_LIBRARY}/index/caller`;
+
+/** Warns of `caller()!` in code that a handler with a schedule may reach: a tick has no caller. */
+export function ticksWithCaller(
+  { program, compiler }: CompiledProgram<FactsCompiler>,
+  { handlers }: Pick<Schema, "handlers">,
+  rules: ReadonlyMap<string, TaskRules>,
+): readonly Diagnostic[] {
+  if (compiler === null || !program.instancesByName.has(CALLER)) return [];
+  const front = { program, facts: compiler.facts };
+  const found = new Map<as.CallExpression, Diagnostic>();
+  for (const { name, instance } of handlers) {
+    if (rules.get(name)?.schedule === undefined) continue;
+    for (const { called, node } of new Reached(front, instance).sdkCalls()) {
+      if (called.internalName !== CALLER || node.kind !== NodeKind.Call) continue;
+      const call = node as as.CallExpression;
+      const { source, end } = call.range;
+      if (found.has(call) || !/^\s*!(?!=)/.test(source.text.slice(end))) continue;
+      found.set(
+        call,
+        diagnostic("schedule_caller", {
+          message: `The handler ${name} has a schedule, and \`caller()\` is null in the call of a tick, so that \`!\` ends it.`,
+          primary: spanOf(call),
+          help: "Test the caller: `const who = caller(); if (who == null) { … }`. Or give the schedule a handler of its own.",
+        }),
+      );
+    }
+  }
+  return [...found.values()];
 }
 
 /** The functions that one may reach, or that run before it: more rather than fewer. */

@@ -15,6 +15,7 @@ import type {
   LviReply,
   LviRequest,
   ModuleHash,
+  ScheduleAnswer,
   SessionId,
   UnitId,
 } from "@radical/protocol";
@@ -24,6 +25,7 @@ import type { ListeningEffect, ListeningEvent } from "./listeners.ts";
 import type { ModuleUse, Rules } from "./module-table.ts";
 import type { Hole, StoredRow } from "./range-table.ts";
 import type { SampleEffect, Sampling } from "./sampling.ts";
+import type { ScheduleAsk } from "./schedules.ts";
 import type { TaskAnswer, TaskCounts, TaskQuestion } from "./task-table.ts";
 import type { StoredItem } from "./version-table.ts";
 
@@ -69,6 +71,7 @@ export type Event =
   | { readonly kind: "intent-stored"; readonly operation: OperationId; readonly result: StoreResult }
   | { readonly kind: "completed"; readonly operation: OperationId; readonly result: CompleteResult }
   | { readonly kind: "tasks-read"; readonly operation: OperationId; readonly answer: TaskAnswer }
+  | ({ readonly kind: "schedule-asked" } & ScheduleAsk)
   /** Not held: another server leads. */
   | { readonly kind: "leadership-renewed"; readonly operation: OperationId; readonly isHeld: boolean }
   | { readonly kind: "read-leases-named"; readonly operation: OperationId; readonly isHeld: boolean }
@@ -179,6 +182,13 @@ export type Effect =
     }
   /** Read tasks, strongly consistent. */
   | { readonly kind: "read-tasks"; readonly operation: OperationId; readonly question: TaskQuestion }
+  /** Null: there is no such schedule. */
+  | {
+      readonly kind: "schedule-reply";
+      readonly caller: CallerId;
+      readonly answer: ScheduleAnswer | null;
+      readonly after: readonly Fact[];
+    }
   | { readonly kind: "note"; readonly note: Note }
   /** Events that were put off: the driver hands them back at once, in this order. */
   | { readonly kind: "resume"; readonly events: readonly Event[] }
@@ -290,6 +300,10 @@ export type NoteName =
   | "task_dead"
   /** The canceller of a task is durable. */
   | "task_cancelled"
+  /** Ticks of a schedule have become tasks. */
+  | "ticks_made"
+  /** Ticks of a schedule were left out, since it was too late for them or another one was running. */
+  | "ticks_missed"
   /** The run by which an execution has ended here has logged lines. */
   | "handler_log"
   | "joined"

@@ -46,6 +46,7 @@ import {
   type RunEffect,
   type Repair,
   type SamplePath,
+  type ScheduleStatus,
   type SenderSession,
   type ReadLeaseStatus,
   type SetLeft,
@@ -53,6 +54,8 @@ import {
   spanId,
   spanOf,
   tableOf,
+  taskIdOf,
+  tickIdOf,
   type UnitId,
   unitId,
   type Version,
@@ -100,6 +103,7 @@ import {
   type Ending,
   type Execution,
   intentOf,
+  isOwn,
   isTold,
   type NearStorage,
   type Pending,
@@ -112,6 +116,7 @@ import {
   type Stage,
   type Storing,
   type Tell,
+  schedulingOf,
   turningOf,
   type Turning,
   usageOf,
@@ -156,9 +161,12 @@ import { type CurrentModule, ModuleTable, type ModuleUse, type Plans } from "./m
 import type { LeaseCounts, Term } from "./read-leases.ts";
 import { repairsOf } from "./repairs.ts";
 import { type Ground, type Sampled, Sampler } from "./sampling.ts";
+import { type ScheduleState, encodeScheduleState, scheduleUnit } from "./schedule-state.ts";
+import { type ScheduleAsk, type ScheduleChange, Schedules } from "./schedules.ts";
 import type { Revocation } from "./sessions.ts";
-import { failureOf, settled, type Task, tasksOf } from "./task.ts";
+import { failureOf, isPlaceOf, settled, type Task, tasksOf } from "./task.ts";
 import { type Instant, type TaskAnswer, type TaskQuestion, TaskTable } from "./task-table.ts";
+import { type NextCron, tickTasks } from "./ticks.ts";
 import {
   arrivalOf,
   type CompletingMember,
@@ -194,6 +202,11 @@ export interface Recovered {
   readonly current?: CurrentModule;
   /** How far each index is built, by its name. Left out: none is known. */
   readonly indexes?: ReadonlyMap<string, IndexState>;
+  /** How far each schedule has come, by its handler, and the tasks of latest ticks that are open. Left out: none is known. */
+  readonly schedules?: {
+    readonly states: ReadonlyMap<string, ScheduleState>;
+    readonly open: readonly ExecutionId[];
+  };
 }
 
 export interface Now {
@@ -289,6 +302,7 @@ export class LviCore {
   readonly #cancellations: Cancellations;
   /** Storage could not be asked for tasks: not before then. */
   #asksAtMs = -Infinity;
+  readonly #schedules: Schedules;
   /** When the clock is to come for tasks. */
   #tasksAtMs = Infinity;
   readonly #executions = new Map<ExecutionId, Execution>();
@@ -329,7 +343,14 @@ export class LviCore {
   #halted = false;
   readonly #sampler: Sampler;
 
-  constructor(options: CoreOptions, recovered: Recovered, { monotonicMs, wallMs }: Now, hasher: CallHasher) {
+  /** `nextCron` left out: no schedule is one of fields. */
+  constructor(
+    options: CoreOptions,
+    recovered: Recovered,
+    { monotonicMs, wallMs }: Now,
+    hasher: CallHasher,
+    nextCron: NextCron = () => null,
+  ) {
     this.#options = options;
     this.#pageItems = options.indexPageItems;
     this.#hasher = hasher;
@@ -365,6 +386,9 @@ export class LviCore {
     this.#modules = new ModuleTable(recovered.modules, moduleUses, wallMs, moduleIndexes, current);
     this.#tasks = new TaskTable(options.tasks, (handler) => this.#modules.current?.rules[handler]?.limit ?? null);
     this.#cancellations = new Cancellations(this.#tasks, this.#executions);
+    const { states, open = [] } = recovered.schedules ?? {};
+    for (const task of open) this.#tasks.watch(task);
+    this.#schedules = new Schedules(states ?? new Map(), nextCron, (task) => this.#tasks.isOpen(task));
     this.#indexes = new IndexTable(indexes, (tables) => this.#writersOf(tables));
     this.#indexes.name(this.#modules.indexes);
     this.#versions = new VersionTable(options.hotBytes, options.hashSeed);
@@ -393,6 +417,11 @@ export class LviCore {
   }
 
   /** Handlers whose runs have left their read/write set here. */
+  /** The schedules of the current module, and how far they have come. */
+  schedules(wallMs: number): readonly ScheduleStatus[] {
+    return this.#schedules.list(wallMs);
+  }
+
   get setsLeft(): readonly SetLeft[] {
     return this.#modules.setsLeft;
   }
@@ -406,7 +435,7 @@ export class LviCore {
   get moduleLoads(): ReadonlyMap<ModuleHash, ModuleLoad> {
     const loads = new Map<ModuleHash, ModuleLoad>();
     for (const execution of this.#executions.values()) {
-      if (execution.turning !== null) continue;
+      if (execution.turning !== null || execution.schedule !== null) continue;
       const { module } = execution.invocation;
       const { executions, pending } = loads.get(module) ?? { executions: 0, pending: 0 };
       loads.set(module, { executions: executions + 1, pending: pending + (intentOf(execution) === null ? 0 : 1) });
@@ -539,6 +568,7 @@ export class LviCore {
       }
       if (this.#replaces) this.#replaceNext();
     }
+    this.#goOnWithSchedules();
     this.#goOnWithTasks();
     // variant: step-ends
     this.#versions.evict();
@@ -564,6 +594,8 @@ export class LviCore {
         return this.#intentStored(event.operation, event.result);
       case "tasks-read":
         return this.#tasksRead(event.operation, event.answer);
+      case "schedule-asked":
+        return this.#scheduleAsked(event);
       case "completed":
         return this.#completed(event.operation, event.result);
       case "leadership-renewed":
@@ -1816,6 +1848,7 @@ export class LviCore {
     if (mayAsk) for (const question of this.#tasks.takeLookups()) this.#askForTasks(question);
     if (this.#draining) return this.#wakeForTasks(this.#questionsAtMs);
     if (mayAsk) for (const question of this.#tasks.takeQuestions(this.#instant)) this.#askForTasks(question);
+    this.#tasks.pass(this.#instant);
     const current = this.#modules.current?.module;
     if (current !== undefined && this.#indexes.unready(this.#modules.indexesOf(current)) === null) {
       const plans = this.#modules.plansOf(current);
@@ -1826,7 +1859,8 @@ export class LviCore {
         this.#attempt(task, current);
       }
     }
-    this.#wakeForTasks(Math.min(this.#tasks.wakeAtMs(this.#nowMs), this.#questionsAtMs));
+    const nextMs = Math.min(this.#tasks.wakeAtMs(this.#nowMs), this.#questionsAtMs, this.#schedules.wakeAtMs);
+    this.#wakeForTasks(nextMs);
   }
 
   #askForTasks(question: TaskQuestion): void {
@@ -1858,9 +1892,24 @@ export class LviCore {
   #tasksRead(operation: OperationId, answer: TaskAnswer): void {
     const question = present(this.#taskQuestions.get(operation), `storage answers question ${operation} for tasks`);
     this.#taskQuestions.delete(operation);
-    const isComing = ({ parent, id }: Task): boolean => this.#executions.has(parent) && parent !== id;
-    this.#tasks.answered(question, answer, isComing, this.#instant);
+    const inserts = ({ parent, place }: Task): boolean => {
+      const phase = this.#executions.get(parent)?.phase;
+      // A repeat of an execution that is done is under way too, and brings nothing.
+      // variant: task-coming-now
+      return phase?.kind === "completing" && isPlaceOf(place, phase.completion.commitId);
+    };
+    const changesTheNumber = answer.kind === "count" && this.#changesTasks;
+    this.#tasks.answered(question, answer, { inserts, changesTheNumber }, this.#instant);
     if (question.kind === "task") this.#mayBeClear = this.#clearing.size > 0;
+  }
+
+  /** Whether a commit is under way that inserts tasks, or settles some. */
+  get #changesTasks(): boolean {
+    return [...this.#executions.values()].some(
+      ({ phase, task }) =>
+        phase.kind === "completing" &&
+        (task !== null || [...(phase.completion.tasks ?? []), ...(phase.completion.cancelled ?? [])].length > 0),
+    );
   }
 
   /** The record of a task after this outcome of an attempt. */
@@ -1887,6 +1936,55 @@ export class LviCore {
 
   get #instant(): Instant {
     return { nowMs: this.#nowMs, wallMs: this.#wallMs };
+  }
+
+  // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Commits the changes of schedules that are due. */
+  #goOnWithSchedules(): void {
+    const { current } = this.#modules;
+    if (this.#halted || current === null) return;
+    this.#schedules.name(current.rules);
+    const mayTick = !this.#draining && (this.#tasks.all ?? 0) < this.#options.maxTasks;
+    for (;;) {
+      const change = this.#schedules.take(this.#instant, mayTick);
+      if (change === null) return;
+      this.#changeSchedule(change, current.module);
+    }
+  }
+
+  /** As the run of a handler that has written the state: it goes on and commits as such a run does. */
+  #changeSchedule(change: ScheduleChange, module: ModuleHash): void {
+    const id = `${hex(this.#epoch, 8)}${hex(++this.#names, 24)}` as ExecutionId;
+    const execution = schedulingOf(change, module, id, ++this.#tickets, this.#wallMs);
+    this.#executions.set(id, execution);
+    this.#budgets.begin(execution.location, execution.usage, this.#nowMs);
+    const writes = [{ unit: scheduleUnit(change.handler), value: encodeScheduleState(change.becomes) }];
+    const near = this.#nearStorage(execution, "requested", null);
+    this.#ran(execution, near, new Map(), { kind: "completed", outcome: NO_RESULT, reads: [], writes });
+  }
+
+  #scheduleAsked(ask: ScheduleAsk): void {
+    if (this.#schedules.ask(ask)) return;
+    this.#effects.push({ kind: "schedule-reply", caller: ask.caller, answer: null, after: NO_FACTS });
+  }
+
+  #scheduleChanged(change: ScheduleChange, isStored: boolean): void {
+    const { handler, ticks, missed } = change;
+    if (isStored) {
+      for (const tickMs of ticks) this.#tasks.watch(tickIdOf(handler, tickMs));
+      if (ticks.length > 0) this.#note("ticks_made", null, { handler, times: ticks.length });
+      if (missed > 0) this.#note("ticks_missed", null, { handler, times: missed });
+    }
+    this.#schedules.ended(change, isStored, this.#nowMs + this.#options.retryMs);
+  }
+
+  /** The operator's wish is durable. */
+  #tellChanged({ id, schedule }: Execution, after: readonly Fact[]): void {
+    if (schedule === null || schedule.ask === null) return;
+    const { action, caller } = schedule.ask;
+    const answer = { task: action === "run" ? taskIdOf(id, 0) : null };
+    this.#effects.push({ kind: "schedule-reply", caller, answer, after });
   }
 
   // ── The end of a run near storage ──────────────────────────────────────────────────────────────────────────────────
@@ -2010,7 +2108,7 @@ export class LviCore {
     }
     // variant: completion-commit-id
     const commit = { id: this.#takeCommitId(), sequence: this.#sequence };
-    const path = of.ran === null || execution.turning !== null || execution.task !== null ? null : "near-storage";
+    const path = of.ran === null || isOwn(execution) ? null : "near-storage";
     this.#completeClear([{ execution, of, commit, ended, path, followups: [] }]);
   }
 
@@ -2019,9 +2117,9 @@ export class LviCore {
    * unless an earlier server has told it.
    */
   #completeClear(members: readonly Ending[]): void {
-    // Others may take later commit ids while these wait.
-    // variant: lanes-while-clearing
-    for (const { execution, commit, ended } of members)
+    // Their commit ids are taken, and others may have later ones while these wait.
+    // variant: lanes-named-clear
+    for (const { execution, ended, commit } of members)
       this.#tasks.names(execution, lanesOf(ended.effects ?? NO_EFFECTS), commit.id);
     if (members.every((ending) => this.#mayComplete(ending)))
       return this.#commit(members.map((each) => this.#completing(each)));
@@ -2043,7 +2141,9 @@ export class LviCore {
     const { id: commit, sequence } = taken;
     const { outcome, writes: own, effects = NO_EFFECTS, logged = NO_LINES } = ended;
     const hash = hashOfEnded(ended);
-    const tasks = tasksOf(effects, execution.invocation, commit);
+    const { invocation, schedule } = execution;
+    const tasks =
+      schedule === null ? tasksOf(effects, invocation, commit) : tickTasks(schedule, invocation, commit, this.#hasher);
     const cancelled = this.#cancellations.take(ending);
     const writes = withBlobNames(own, (entry) => (this.#versions.get(entry)?.value ?? null) !== null);
     const call = this.#hasher.hash(bytesOfCall(callOf(execution.invocation)));
@@ -2129,6 +2229,7 @@ export class LviCore {
       const repairs = this.#repairs(execution, of, completion.writes, changed);
       const { callers } = execution;
       this.#end(execution, hash);
+      this.#tellChanged(execution, after);
       callers.forEach((caller, index) => {
         const cause = causeFor(of, execution, caller, index);
         const times = this.#times(caller.receivedAtMs);
@@ -2184,6 +2285,7 @@ export class LviCore {
     if (execution.task !== null && hash === null)
       this.#tasks.putBack(execution.task.id, this.#nowMs + RETRY_AFTER_MS, this.#instant);
     if (execution.turning !== null) this.#turnEnded(execution, hash !== null);
+    if (execution.schedule !== null) this.#scheduleChanged(execution.schedule, hash !== null);
     if (this.#indexes.ended(execution)) this.#deadlines.add(this.#nowMs, { kind: "turn" });
   }
 
@@ -2590,7 +2692,10 @@ export class LviCore {
         return true;
       case "heard":
         // It is sent again each second, for as long as storage does not answer.
-        this.#effects.push({ kind: "heard-refused", caller: event.caller });
+        this.#effects.push({ kind: "not-leading", caller: event.caller });
+        return true;
+      case "schedule-asked":
+        this.#effects.push({ kind: "not-leading", caller: event.caller });
         return true;
       case "clock":
         return true;
@@ -2803,9 +2908,10 @@ function wroteOnGet(handler: string, how: string): string {
  * How long the outcome of an ending execution is kept. A location that has sent the followup has the answer and has told
  * it, so it asks no more. A location that has asked again meanwhile has given that answer up.
  */
-function outcomeKept({ clientMayAsk, callers, turning }: Execution, path: SamplePath | null): OutcomeKept {
+function outcomeKept(execution: Execution, path: SamplePath | null): OutcomeKept {
+  const { clientMayAsk, callers } = execution;
   if (clientMayAsk) return "retained";
-  if (turning !== null) return "not";
+  if (isOwn(execution)) return "not";
   return path === "followup" && callers.length === 0 ? "not" : "briefly";
 }
 

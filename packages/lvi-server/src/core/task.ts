@@ -70,6 +70,11 @@ export function placeOf(commit: CommitId, ordinal: number): string {
   return `${commit}-${ordinal.toString(16).padStart(4, "0")}`;
 }
 
+/** Whether a task with this place was enqueued under the commit id. */
+export function isPlaceOf(place: string, commit: CommitId): boolean {
+  return place.startsWith(commit);
+}
+
 export function compareDue(a: TaskPlace, b: TaskPlace): number {
   if (a.dueMs !== b.dueMs) return a.dueMs - b.dueMs;
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;

@@ -1,5 +1,6 @@
 /** What a module must be to be registered: what its hash says, complete, and within the memory that it names. */
 import { type ModuleContent, type ModuleHash, RadicalError } from "@radical/protocol";
+import { isCron } from "../cron.ts";
 import { BinaryReader, compileModule, faultOf, type HandlerModule, Section, sectionsOf } from "@radical/wasm-host";
 
 /** Most memory of one handler, in pages of 64 KiB: each worker thread may have to hold as much. */
@@ -24,9 +25,17 @@ export function checkModule(hash: ModuleHash, content: ModuleContent): void {
       "register a module under its own hash",
     );
   }
-  const fault = faultOf(module, content) ?? faultOfMemory(content);
+  const fault = faultOf(module, content) ?? faultOfMemory(content) ?? faultOfSchedules(content);
   if (fault !== null)
     throw new RadicalError("malformed_message", `the module can't be run: ${fault}`, "build it again");
+}
+
+/** A zone that was known where the module was built may be unknown here. */
+function faultOfSchedules({ tasks = {} }: ModuleContent): string | null {
+  for (const [handler, { schedule }] of Object.entries(tasks))
+    if (schedule?.kind === "cron" && !isCron(schedule.fields, schedule.zone))
+      return `this server does not know the times of the schedule of ${handler}: ${schedule.fields} ${schedule.zone}`;
+  return null;
 }
 
 /** The engine holds a program to the maximum that it declares, so it must declare one. */

@@ -105,16 +105,17 @@ export class SqliteTasks {
     this.#rows.run("DELETE FROM tasks WHERE execution_id = ?", id);
   }
 
-  due(after: TaskPlace | null, limit: number): TaskPage {
+  due(after: TaskPlace | null, limit: number): TaskPage<TaskPlace> {
     const tasks =
       after === null
         ? this.#all(`${DUE} ${BY_TIME}`, limit + 1)
         : this.#all(`${DUE} AND (due_ms, execution_id) > (?, ?) ${BY_TIME}`, after.dueMs, after.id, limit + 1);
-    return { tasks: tasks.slice(0, limit), isLast: tasks.length <= limit };
+    return pageOf(tasks, limit, ({ dueMs, id }) => ({ dueMs, id }));
   }
 
-  inLane(lane: string, limit: number): readonly Task[] {
-    return this.#all("SELECT * FROM tasks WHERE lane = ? ORDER BY place LIMIT ?", lane, limit);
+  inLane(lane: string, limit: number): TaskPage<string> {
+    const tasks = this.#all("SELECT * FROM tasks WHERE lane = ? ORDER BY place LIMIT ?", lane, limit + 1);
+    return pageOf(tasks, limit, ({ place }) => place);
   }
 
   /** By name. From a lane to the next one is one look into the index, however many tasks it has. */
@@ -139,6 +140,12 @@ export class SqliteTasks {
   #all(sql: string, ...values: SQLInputValue[]): Task[] {
     return (this.#rows.all(sql, ...values) as Row[]).map(taskOf);
   }
+}
+
+/** `found`: one more than are wanted, if there are so many. */
+function pageOf<Place>(found: readonly Task[], limit: number, placeOf: (task: Task) => Place): TaskPage<Place> {
+  const tasks = found.slice(0, limit);
+  return { tasks, upTo: found.length > limit ? placeOf(tasks[limit - 1]!) : null };
 }
 
 const DUE = "SELECT * FROM tasks WHERE lane IS NULL AND state = 'open'";

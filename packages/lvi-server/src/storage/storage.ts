@@ -62,9 +62,9 @@ export interface Storage {
    */
   commit(epoch: number, commit: Commit): Promise<CommitResult>;
   /** Open tasks that are in no lane, dead ones left out, in the order of {@link TaskPlace}; of those after a place. */
-  dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage>;
-  /** The first tasks of a lane, dead ones among them. */
-  laneTasks(lane: string, limit: number): Promise<readonly Task[]>;
+  dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage<TaskPlace>>;
+  /** The first tasks of a lane, dead ones among them, in the order of their places. */
+  laneTasks(lane: string, limit: number): Promise<TaskPage<string>>;
   /** The first task of each lane, dead or not, in any order of lanes. */
   laneHeads(after: LaneCursor | null, limit: number): Promise<LanePage>;
   countTasks(): Promise<number>;
@@ -87,10 +87,13 @@ export interface Storage {
   close(): Promise<void>;
 }
 
-/** Tasks in their order. `isLast`: there are no others behind them. */
-export interface TaskPage {
+/**
+ * Tasks in their order. A task that changes while storage looks may be left out, or be here as it was or is.
+ */
+export interface TaskPage<Place> {
   readonly tasks: readonly Task[];
-  readonly isLast: boolean;
+  /** All others up to there are here; null: there are none behind. */
+  readonly upTo: Place | null;
 }
 
 /** How far a walk over the lanes has come: a name that only the storage understands. */

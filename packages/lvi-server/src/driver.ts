@@ -40,6 +40,7 @@ import type { ListenerId } from "./core/listeners.ts";
 import type { Hole } from "./core/range-table.ts";
 import type { Now } from "./core/lvi-core.ts";
 import type { Sample, Sampling } from "./core/sampling.ts";
+import { type CallAnswer, taskAfter } from "./core/services.ts";
 import type { Task, TaskPlace } from "./core/task.ts";
 import type { TaskAnswer, TaskQuestion } from "./core/task-table.ts";
 import type { StoredItem } from "./core/version-table.ts";
@@ -47,6 +48,7 @@ import { Facts } from "./facts.ts";
 import {
   type Collected,
   commitOf,
+  commitOfChange,
   type CommitResult,
   type KeyRange,
   type LanePage,
@@ -103,7 +105,7 @@ export interface Observer {
   /** So many units were sent to a listener, or left out. */
   readonly updated: (isSent: boolean, units: number) => void;
   /** By which rule; null: one that had to be left out. */
-  readonly sampled: (sampling: Sampling, sample: Sample | null) => void;
+  readonly sampled: (sampling: Sampling, sample: Sample | null, leftOut: number) => void;
   readonly collected: (collected: Collected) => void;
   readonly moduleRemoved: (module: string, usedAtMs: number) => void;
   readonly collectFailed: (reason: string) => void;
@@ -125,6 +127,9 @@ export type Halt =
   /** An invariant is broken: what is durable is right, what is in memory may not be. */
   | { readonly kind: "broken"; readonly error: unknown };
 
+/** The call of a service. */
+export type OutgoingCall = Pick<Effect & { kind: "call-service" }, "task" | "service" | "key" | "args" | "timeoutMs">;
+
 export interface Ports {
   readonly now: () => Now;
   /** {@link Driver.wake} is to be called at that time of the monotonic clock, or soon after, in place of what was asked before. */
@@ -134,6 +139,8 @@ export interface Ports {
   readonly storage: StoragePort;
   /** Runs of several locations take turns. */
   readonly execute: (run: Run, location: string, ended: (ended: EndedRun) => void) => void;
+  /** Calls a service of the application's Worker, once. */
+  readonly callService: (call: OutgoingCall, ended: (answer: CallAnswer) => void) => void;
   readonly observer: Observer;
   /** Null, or left out: nobody wants lives. */
   readonly lives?: () => LifeObserver | null;
@@ -406,12 +413,25 @@ export class Driver {
           this.#step({ kind: "executed", run: run.id, ...ended });
         });
       }
+      case "change-task": {
+        const { operation, change } = effect;
+        const changed = (result: CommitResult): Event => {
+          if (result.kind !== "fenced") this.#changed(change.id, taskAfter(change, result));
+          return { kind: "task-changed", operation, result };
+        };
+        return storage.commit(epoch, commitOfChange(change), this.#operating(operation, changed));
+      }
+      case "call-service": {
+        this.#facts.require(effect.after, this.#nowMs);
+        const { call } = effect;
+        return this.#ports.callService(effect, (answer) => this.#step({ kind: "called", call, answer }));
+      }
       case "note":
         return observer.noted(effect.note);
       case "sampled":
-        return observer.sampled(effect.sampling, effect.sample);
+        return observer.sampled(effect.sampling, effect.sample, 0);
       case "sample-left-out":
-        return observer.sampled(effect.sampling, null);
+        return observer.sampled(effect.sampling, null, effect.count);
       case "tell":
         if (effect.after !== undefined) this.#facts.require(effect.after, this.#nowMs);
         return this.#tell(effect.listeners, effect.line);
@@ -449,11 +469,16 @@ export class Driver {
     this.#facts.succeeded(operation);
     for (const { completion } of completions) {
       const { tasks = [], cancelled = [], settled, executionId } = completion;
-      for (const task of tasks) this.#facts.owes(task.id, task.attempt);
+      for (const task of tasks) this.#facts.owes(task);
       for (const { id } of cancelled) this.#facts.owesNoMore(id);
       if (settled === null) this.#facts.owesNoMore(executionId);
-      else if (settled !== undefined) this.#facts.owes(settled.id, settled.attempt);
+      else if (settled !== undefined) this.#facts.owes(settled);
     }
+  }
+
+  #changed(id: ExecutionId, task: Task | null): void {
+    if (task === null) this.#facts.owesNoMore(id);
+    else this.#facts.owes(task);
   }
 
   #readTasks(operation: OperationId, question: TaskQuestion): void {
@@ -461,7 +486,7 @@ export class Driver {
     const read = (answer: TaskAnswer): Event => {
       const found =
         "tasks" in answer ? answer.tasks : answer.kind === "task" && answer.task !== null ? [answer.task] : [];
-      for (const { id, attempt } of found) this.#facts.owes(id, attempt);
+      for (const task of found) this.#facts.owes(task);
       return { kind: "tasks-read", operation, answer };
     };
     const { kind } = question;

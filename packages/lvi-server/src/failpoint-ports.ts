@@ -31,7 +31,9 @@ export function storageWithFailpoints(storage: Storage): Storage {
     storeIntent: (epoch, intent) =>
       between("storage.intent-unsent", "storage.intent-stored", () => storage.storeIntent(epoch, intent)),
     commit: (epoch, commit) => {
-      const [before, after] = aroundCommit(commit);
+      const [before, after] = isMark(commit)
+        ? (["storage.mark-unsent", "storage.marked"] as const)
+        : aroundCommit(commit);
       return between(before, after, () => storage.commit(epoch, commit));
     },
     dueTasks: (after, limit) =>
@@ -41,7 +43,7 @@ export function storageWithFailpoints(storage: Storage): Storage {
     laneHeads: (after, limit) =>
       between("storage.lanes-unread", "storage.lanes-read", () => storage.laneHeads(after, limit)),
     countTasks: () => between(null, "storage.tasks-counted", () => storage.countTasks()),
-    findTask: (id) => storage.findTask(id),
+    findTask: (id) => between(null, "storage.task-found", () => storage.findTask(id)),
     collect: (due) => between("storage.collection-unsent", "storage.collected", () => storage.collect(due)),
     storeModule: (module, content) =>
       between("storage.module-unsent", "storage.module-stored", () => storage.storeModule(module, content)),
@@ -70,11 +72,14 @@ export function executorWithFailpoints(executor: Executor): Executor {
   };
 }
 
-/** Of the end of an execution, or of several. Its tasks are further records of the commit. */
+/** Of the end of an execution, or of several. The tasks that it enqueues and takes back are further records of the commit. */
 function aroundCommit({ records, items }: Commit): readonly [Failpoint, Failpoint] {
   if (items.some(({ unit }) => tableOf(unit) === SCHEDULE_STATES))
     return ["storage.schedule-unsent", "storage.schedule-stored"];
-  const ends = records.filter(({ expects, becomes }) => expects !== "new" || becomes?.state !== "task");
+  const ends = records.filter(
+    ({ expects, becomes }) =>
+      (expects !== "new" || becomes?.state !== "task") && (typeof expects !== "object" || expects.attempt !== null),
+  );
   const [first] = ends;
   if (first === undefined || ends.length > 1) return ["storage.train-unsent", "storage.train-stored"];
   const { expects, becomes } = first;
@@ -83,6 +88,8 @@ function aroundCommit({ records, items }: Commit): readonly [Failpoint, Failpoin
     return becomes.task.state === "dead"
       ? ["storage.death-unsent", "storage.death-stored"]
       : ["storage.next-attempt-unsent", "storage.next-attempt-stored"];
+  if (records.some((each) => each !== first && each.becomes === null))
+    return ["storage.cancellation-unsent", "storage.cancelled"];
   if (records.length > 1) return ["storage.enqueue-unsent", "storage.enqueued"];
   return expects === "pending"
     ? ["storage.completion-unsent", "storage.completed"]
@@ -94,6 +101,12 @@ async function reExecuted(execute: () => Promise<EndedRun>): Promise<EndedRun> {
   const { result } = ended;
   if (result.kind === "completed" && (result.effects ?? []).length > 0) failpoint("run.enqueuing-re-executed");
   return ended;
+}
+
+/** Only the mark of a call leaves the attempt of a task as it is. */
+function isMark({ records: [change] }: Commit): boolean {
+  const { expects, becomes = null } = change ?? {};
+  return typeof expects === "object" && becomes?.state === "task" && becomes.task.attempt === expects.attempt;
 }
 
 /** Only a re-execution runs on the set that a location declared. */

@@ -28,6 +28,8 @@ export const FAILPOINTS = {
   "storage.train-stored": "the writes of a train are applied; the core has not heard it",
   "storage.enqueue-unsent": "an execution and its tasks are about to be committed",
   "storage.enqueued": "an execution is committed with its tasks; the core has not heard it",
+  "storage.cancellation-unsent": "an execution that takes tasks back is about to be committed",
+  "storage.cancelled": "an execution is committed with the tasks gone that it takes back; the core has not heard it",
   "storage.settlement-unsent": "a task is about to be removed with the writes of its attempt",
   "storage.settled": "a task is gone with the writes of its attempt; the core has not heard it",
   "storage.next-attempt-unsent": "the record of a task whose attempt has failed is about to be stored",
@@ -40,6 +42,7 @@ export const FAILPOINTS = {
   "storage.lane-read": "storage has given the next tasks of a lane; the core has not heard it",
   "storage.lanes-unread": "storage is about to be asked for lanes",
   "storage.lanes-read": "storage has given the first tasks of lanes; the core has not heard it",
+  "storage.task-found": "storage has said whether there is a task that is to be taken back; the core has not heard it",
   "storage.tasks-counted": "storage has given the number of tasks; the core has not heard it",
   "storage.schedule-unsent": "a tick of a schedule is about to become a task",
   "storage.schedule-stored": "the task of a tick is durable, and the schedule is behind it; the core has not heard it",
@@ -53,6 +56,12 @@ export const FAILPOINTS = {
   "storage.module-stored": "a module is durable; the core has not heard it",
   "storage.module-removal-unsent": "a module that nobody asks for is about to be removed",
   "storage.module-removed": "a module that nobody asks for is removed",
+
+  "storage.mark-unsent": "the mark that a service is called for a task is about to be stored",
+  "storage.marked": "the mark that a service is called for a task is durable; the core has not heard it",
+
+  "service.call-unsent": "a service is about to be called",
+  "service.called": "a service has answered; the core has not heard it",
 
   "start.leadership-acquired": "the server leads with a new epoch, and has read no pending intent",
   "start.recovered": "the pending intents are this server's; nothing holds their locks yet",

@@ -62,6 +62,10 @@ export class Metrics {
     "radical_sets_left_total",
     "Executions that have left the read/write set of their handler.",
   );
+  readonly #serviceCalls = this.#counter(
+    "radical_service_calls_total",
+    "Calls of services by their answer: value, refused, failed, not-called, lost.",
+  );
   readonly #events = this.#counter("radical_events_total", "Other things that have happened to executions.");
   readonly #waits = this.#histogram("radical_lock_wait_seconds", "Waits for units that others held.");
   readonly #clearWaits = this.#histogram("radical_clear_wait_seconds", "Waits of writers for read leases to end.");
@@ -145,7 +149,7 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
-  note({ name, cause, units, waitedMs, module, handler, times }: Note): void {
+  note({ name, cause, units, waitedMs, module, handler, times, answer }: Note): void {
     switch (name) {
       case "determinism_alarm":
       case "lost_write_alarm":
@@ -178,6 +182,10 @@ export class Metrics {
       case "cleared":
         this.#clearWaits.child({}).observe((waitedMs ?? 0) / 1_000);
         return;
+      case "service_called":
+        // Modules name the services, so there are few.
+        this.#serviceCalls.child({ service: handler ?? "", answer: answer ?? "" }).count++;
+        return;
       // The log has the lines.
       case "handler_log":
       case "valid":
@@ -206,6 +214,10 @@ export class Metrics {
       case "contention_round":
       case "gate":
       case "index_turned":
+      case "service_refused":
+      case "service_unknown":
+      case "service_down":
+      case "service_up":
         this.#events.child({ event: name }).count++;
         return;
       // Dashboards know the label by its first name.

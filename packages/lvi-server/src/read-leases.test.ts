@@ -139,6 +139,7 @@ class World {
           collect: unused,
         },
         execute: (_run, _location, ended) => this.#runs.push(ended),
+        callService: unused,
         observer: {
           replied: unused,
           followed: unused,

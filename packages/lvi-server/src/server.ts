@@ -32,6 +32,7 @@ import type { KeyRing } from "./http/keys.ts";
 import { acquireLeadership, holding, PROCESS_CLOCK } from "./leadership.ts";
 import type { Log } from "./log.ts";
 import { Metrics } from "./metrics.ts";
+import { ServiceCaller } from "./service-caller.ts";
 import { observedStorage } from "./storage/observed-storage.ts";
 import { SqliteStorage } from "./storage/sqlite-storage.ts";
 import type { Storage, StoredModule } from "./storage/storage.ts";
@@ -59,6 +60,8 @@ export interface ServerOptions {
   readonly leaseMs?: number;
   /** Where locations reach this server: standbys tell it to whoever asks them. */
   readonly advertise?: string;
+  /** Origin of the application's Worker, which has its services. Left out: tasks of services wait. */
+  readonly workerUrl?: string;
   readonly core?: Partial<Omit<CoreOptions, "location">>;
   /** What one location may use at once, and in the long run of the workers' time. */
   readonly location?: Partial<Pick<Budget, "executions" | "units" | "bytes">> & { readonly workersPercent?: number };
@@ -187,8 +190,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const workers = options.workers ?? Math.max(MIN_WORKERS, availableParallelism() - 1);
     const { workersPercent = DEFAULT_WORKERS_PERCENT, ...counted } = options.location ?? {};
     const location = { ...DEFAULT_CORE_OPTIONS.location, ...counted, workers: (workers * workersPercent) / 100 };
+    const { workerUrl = null } = options;
+    const services = { ...(options.core?.services ?? DEFAULT_CORE_OPTIONS.services), isReachable: workerUrl !== null };
     const core = new LviCore(
-      { ...DEFAULT_CORE_OPTIONS, hashSeed: randomInt(2 ** 32), ...options.core, location },
+      { ...DEFAULT_CORE_OPTIONS, hashSeed: randomInt(2 ** 32), ...options.core, location, services },
       recovered,
       coreNow(),
       keys.callHashes,
@@ -212,6 +217,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       epoch,
       storage,
       executor,
+      worker: workerUrl === null ? null : { origin: workerUrl, caller: new ServiceCaller(workerUrl, keys, now) },
       log,
       metrics,
       now: coreNow,
@@ -227,11 +233,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         checkModule(hash, content);
         const plans = new Map(Object.entries(plansOf(content)));
         const atMs = now();
-        const { indexes: named = [], tasks: rules = {} } = content;
+        const { indexes: named = [], tasks: rules = {}, services: declared = {} } = content;
         // Also if the clock was set back.
         putAtMs = Math.max(putAtMs + 1, atMs);
         const module = { hash, plans, indexes: named, usedAtMs: atMs, registeredAtMs: atMs, putAtMs };
-        await engine.registerModule(module, bytes, rules);
+        await engine.registerModule(module, bytes, { rules, services: declared });
+        if (workerUrl === null && Object.keys(declared).length > 0)
+          log.warn("worker_url_missing", { module: hash, reason: WORKER_URL_MISSING });
         log.info("module_registered", { module: hash, handlers: plans.size });
       },
     };
@@ -274,6 +282,9 @@ function listen(http: Server, port: number, host: string): Promise<void> {
   });
 }
 
+const WORKER_URL_MISSING =
+  "the module has services, and this server does not know where to call them, so their tasks wait: set --worker-url";
+
 /** Indexes whose states a starting server reads. */
 const MOST_INDEXES = 100_000;
 
@@ -313,7 +324,8 @@ async function currentModule(
   const last = put.toSorted((a, b) => (b.putAtMs ?? 0) - (a.putAtMs ?? 0))[0];
   const content = last === undefined ? null : await storage.moduleContent(last.hash);
   if (last === undefined || content === null) return {};
-  return { current: { module: last.hash, rules: decodeModuleContent(content).tasks ?? {} } };
+  const { tasks: rules = {}, services = {} } = decodeModuleContent(content);
+  return { current: { module: last.hash, rules, services } };
 }
 
 /**

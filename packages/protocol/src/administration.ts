@@ -50,6 +50,30 @@ export interface ServerStatus {
   readonly setsLeft?: readonly SetLeft[] | null;
   /** Since this server has the leadership; null unless it serves. An older server does not say. */
   readonly readLeases?: ReadLeaseStatus | null;
+  /** The calls of services; null unless it serves. An older server does not say. */
+  readonly services?: ServicesStatus | null;
+}
+
+export interface ServicesStatus {
+  /** Where the server calls the application's Worker; null: it was not told. */
+  readonly worker: string | null;
+  /** Whether the current module has services. */
+  readonly areNeeded: boolean;
+  /** Those that were called since the server has the leadership. */
+  readonly services: readonly ServiceStatus[];
+}
+
+/** A service, as far as calls depend on it. */
+export interface ServiceStatus {
+  readonly name: string;
+  /** `open`: calls fail, so nothing is called for a pause. `probing`: one call finds out whether they succeed again. */
+  readonly breaker: "closed" | "open" | "probing";
+  /** Calls that have failed in a row. */
+  readonly failures: number;
+  /** Calls that are under way. */
+  readonly calling: number;
+  /** Of the last call, if that failed. */
+  readonly error: { readonly code: string; readonly message: string; readonly atMs: number } | null;
 }
 
 export interface ReadLeaseStatus {
@@ -235,6 +259,8 @@ export interface SampleQuestion {
   readonly values: boolean;
   /** The parts that the server makes unreadable before it reports an execution; an empty list: none. */
   readonly redact: RedactionQuestion;
+  /** Most samples of a second; null or left out: any number. An older server has no bound. */
+  readonly perSecond?: number | null;
 }
 
 /** How an execution came to its end. */

@@ -9,6 +9,7 @@
  *
  * `docs/internals/protocol.md` has the words.
  */
+import { UNKNOWN } from "./services.ts";
 import { CborReader, CborWriter } from "./cbor.ts";
 import { type ContentHash, contentHash, isContentHash } from "./content-hash.ts";
 import type { ExecutionId } from "./ids.ts";
@@ -106,7 +107,7 @@ export const MAX_COMMANDS = 100_000;
 /** Longest time of a sleep and of a wait for a signal. */
 export const MAX_WAIT_MS = MAX_TASK_DELAY_MS;
 /** A failure of a step that nobody can tell anything of, as its workflow sees it. */
-export const UNKNOWN = { status: 504, code: "unknown" } as const;
+export const UNKNOWN_STEP = { status: 504, code: UNKNOWN } as const;
 /** The outcome of a workflow that was cancelled. */
 export const CANCELLED = { status: 409, code: "cancelled", message: "The workflow was cancelled." } as const;
 

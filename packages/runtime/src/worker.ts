@@ -18,37 +18,39 @@ import { argumentsOf, declarationOf, readArguments, route } from "./http/call.ts
 import { Cors } from "./http/cors.ts";
 import { EVENT_STREAM_HEADERS, wantsEvents } from "./http/event-stream.ts";
 import { healthOf } from "./health.ts";
-import { toResponse } from "./http/reply.ts";
+import { replyOfError, toResponse } from "./http/reply.ts";
 import { DEFAULT_WORKFLOW_WAIT_MS, MAX_WORKFLOW_WAIT_MS, waitMsOf, workflowRequest } from "./http/workflow-request.ts";
 import { prefersSpeculative, SpeculativeReply } from "./http/speculative-reply.ts";
 import { type Isolate, openIsolate } from "./isolate.ts";
 import type { Stream } from "./live-stream.ts";
 import { consoleLog, type Log } from "./log.ts";
 import { withMetrics } from "./metrics.ts";
-import type { Env, Settings } from "./settings.ts";
+import type { ServiceFault } from "./services/perform.ts";
+import { checkServices, registeredServices, registerServices, type Services } from "./services/registered.ts";
+import { answerService, isServicePath, Nonces } from "./services/service-requests.ts";
+import { type Env, readSettings, type Settings } from "./settings.ts";
 import { askWorkflow } from "./workflow-question.ts";
 
 /** A module as the Worker of an application's own gets it: `createRadical` of `radical:worker`. */
-export function bindRadical({
-  manifest,
-  f,
-  rw,
-  log = consoleLog,
-  pace,
-  onLeased,
-  isReplaced = () => false,
-}: WorkerParts): <Bindings = Env>(options?: RadicalOptions<Bindings>) => Radical<Bindings> {
+export function bindRadical(
+  parts: WorkerParts,
+): <Bindings = Env>(options?: RadicalOptions<Bindings>) => Radical<Bindings> {
+  const { manifest, f, rw, log = consoleLog, pace, onLeased, onIsolate, isReplaced = () => false } = parts;
   const module: HandlerModule = { hash: manifest.module, f, rw, limits: manifest.limits, pace };
   let isolate: Isolate | null = null;
 
-  return <Bindings>({ authenticate, cors: corsOptions, blobs }: RadicalOptions<Bindings> = {}) => {
+  return <Bindings>({ authenticate, cors: corsOptions, blobs, services }: RadicalOptions<Bindings> = {}) => {
+    if (services !== undefined) registerServices(manifest, services as Services);
     const named = new Cors(corsOptions ?? null);
     const besideDev = new Cors(corsOptions ?? null, true);
     const corsOf = (bindings: Bindings): Cors =>
       (bindings as Env).RADICAL_LOOPBACK_ORIGINS === "1" ? besideDev : named;
 
     const openFor = (bindings: Bindings, request: Request | null): Isolate => {
-      isolate ??= openIsolate(manifest, bindings as Env);
+      if (isolate === null) {
+        isolate = openIsolate(manifest, bindings as Env);
+        onIsolate?.(isolate);
+      }
       if (isolate.settings.location === null && request?.cf?.colo !== undefined)
         isolate.place = placeOf(request.cf as Partial<Whereabouts>);
       return isolate;
@@ -183,6 +185,8 @@ export function bindRadical({
     };
 
     const fetch: Radical<Bindings>["fetch"] = async (request, env, context) => {
+      const called = serviceOf(request, env, context, parts);
+      if (called !== null) return called;
       const cors = corsOf(env);
       if (cors.isPreflight(request)) return cors.preflight(request);
       if (isBlobPath(request.url) && hasBlobs(manifest.records)) return putOrGetBlob(env, context, request);
@@ -264,9 +268,11 @@ export function entryOf(entry: unknown, parts: WorkerParts): unknown {
       "the Worker's entry must export by default a createRadical(), or an object with the method fetch",
     );
   }
+  checkServices(manifest);
   const own = entry as Partial<RadicalWorker> & Readonly<Record<string, unknown>>;
   const fetch: RadicalWorker["fetch"] = (request, env, context) => {
-    const answering = healthOf(request, env, manifest) ?? own.fetch?.(request, env, context);
+    const answering =
+      healthOf(request, env, manifest) ?? serviceOf(request, env, context, parts) ?? own.fetch?.(request, env, context);
     return answering ?? Promise.resolve(new Response(null, { status: 404 }));
   };
   const others = OTHER_EVENTS.flatMap((name) => {
@@ -306,6 +312,36 @@ function notAllowed(isUnset: boolean): RadicalError {
       ? "give createRadical the option blobs: { authorize }, in src/worker.ts"
       : "sign in, or see who may put blobs",
   );
+}
+
+const NONCES = new Nonces();
+
+/** Null: the request is another one. */
+function serviceOf(
+  request: Request,
+  env: unknown,
+  context: Context,
+  { manifest, log = consoleLog }: WorkerParts,
+): Promise<Response> | null {
+  if (manifest.services === undefined || !isServicePath(request.url)) return null;
+  let settings: Settings;
+  try {
+    settings = readSettings(env as Env);
+  } catch (error) {
+    return Promise.resolve(toResponse(replyOfError(error), {}));
+  }
+  const { key, location } = settings;
+  const told = (service: string, { code, message, stack }: ServiceFault): void =>
+    log({
+      level: "warn",
+      event: "service_failed",
+      location: location ?? placeOf((request.cf ?? {}) as Partial<Whereabouts>).location,
+      handler: service,
+      execution: null,
+      message: stack ?? `${code}: ${message}`,
+    });
+  const services = registeredServices();
+  return answerService(request, env, context, { manifest, services, key, nonces: NONCES, now: Date.now, told });
 }
 
 /** The events for which the platform calls a Worker, besides requests. */

@@ -17,7 +17,10 @@ export function describeEvent(event: Event): string {
       return `has run ${event.run}: ${event.result.kind}`;
     case "storage-failed":
       return `hears of operation ${event.operation}: failed, effect ${event.effect}`;
+    case "called":
+      return `hears of call ${event.call}: ${event.answer.kind}`;
     case "intent-stored":
+    case "task-changed":
     case "completed":
       return `hears of operation ${event.operation}: ${event.result.kind}`;
     case "too-much-to-load":
@@ -128,6 +131,10 @@ export function describeEffect(effect: Effect): string {
       return `goes on with what was put off: ${effect.events.length}`;
     case "halt":
       return `halts: ${effect.reason}`;
+    case "change-task":
+      return `changes task ${shortId(effect.change.id)}, operation ${effect.operation}`;
+    case "call-service":
+      return `calls ${effect.service} for task ${shortId(effect.task)}, call ${effect.call}`;
     case "collect":
     case "sampled":
     case "sample-left-out":
@@ -145,6 +152,8 @@ function describeFact(fact: Fact): string {
       return `${fact.atMs} having passed`;
     case "owed":
       return `task ${shortId(fact.task)} being owed`;
+    case "marked":
+      return `task ${shortId(fact.task)} being marked`;
   }
 }
 

@@ -50,6 +50,7 @@ import {
 } from "@radical/protocol";
 import { checkLanes, type Enqueuer } from "./checkers/lanes.ts";
 import { ModelStorage, rowsIn } from "./model-storage.ts";
+import { noServices } from "./server.ts";
 
 const MODULES = ["a", "b"].map((letter) => letter.repeat(64) as ModuleHash);
 /** `plain` enqueues with f^rw, `free` in record mode, `near` near storage only. They are one program. */
@@ -91,6 +92,8 @@ interface Sent {
 interface TaskHistory {
   readonly problems: readonly string[];
   readonly answered: number;
+  /** Executions that storage has, and changes of tasks' records. */
+  readonly applied: number;
   /** Tasks that were enqueued, and attempts of them. */
   readonly tasks: number;
   readonly attempts: number;
@@ -114,7 +117,7 @@ export function simulateTasks({
 }): TaskHistory {
   const world = new World(seed, killAt);
   const problems = world.run();
-  return { problems, ...world.counts };
+  return { problems, applied: world.applied, ...world.counts };
 }
 
 class World {
@@ -192,6 +195,10 @@ class World {
     };
   }
 
+  get applied(): number {
+    return this.#storage.applied.length + this.#storage.taskChanges.length;
+  }
+
   run(): readonly string[] {
     this.#start();
     const random = this.#random;
@@ -267,6 +274,7 @@ class World {
         act: (act) => act(),
         storage: this.#ports(life),
         execute: (run, location, ended) => this.#execute(life, run, location, ended),
+        callService: noServices,
         observer: {
           replied: () => {},
           followed: () => {},
@@ -764,7 +772,7 @@ class World {
 
   #mayHaveBegun({ id, state, dueMs, lane }: Task): boolean {
     const isFirst = lane === null || this.#storage.laneTasks(lane, 1).tasks[0]?.id === id;
-    return state === "open" && isFirst && dueMs < this.#wallMs + 3_600_000;
+    return state === "open" && isFirst && dueMs < this.#wallMs + this.#setBackMs + 3_600_000;
   }
 
   /** The parent of a task may not enqueue it later, if it was answered before somebody asked to take the task back. */

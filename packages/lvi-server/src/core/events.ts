@@ -22,10 +22,11 @@ import type {
 import type { EndedRun, Run } from "./run.ts";
 import type { Completion, Intent, IntentRecord } from "./intent.ts";
 import type { ListeningEffect, ListeningEvent } from "./listeners.ts";
-import type { ModuleUse, Rules } from "./module-table.ts";
+import type { ModuleUse, Rules, ServiceTable } from "./module-table.ts";
 import type { Hole, StoredRow } from "./range-table.ts";
 import type { SampleEffect, Sampling } from "./sampling.ts";
 import type { ScheduleAsk } from "./schedules.ts";
+import type { CallAnswer, CallId, TaskChange } from "./services.ts";
 import type { TaskAnswer, TaskCounts, TaskQuestion } from "./task-table.ts";
 import type { StoredItem } from "./version-table.ts";
 
@@ -45,7 +46,9 @@ export type Fact =
   /** The monotonic clock shows this time, or a later one. */
   | { readonly kind: "passed"; readonly atMs: number }
   /** Storage owes this attempt of a task. */
-  | { readonly kind: "owed"; readonly task: ExecutionId; readonly attempt: number };
+  | { readonly kind: "owed"; readonly task: ExecutionId; readonly attempt: number }
+  /** Storage has the mark that the service of a task is called, as of that time. */
+  | { readonly kind: "marked"; readonly task: ExecutionId; readonly sentAtMs: number };
 
 /** An effect that has waited for nothing. */
 export const NO_FACTS: readonly Fact[] = [];
@@ -61,6 +64,8 @@ export type Event =
       readonly indexes?: readonly string[];
       /** The rules of its handlers' tasks; left out: none. */
       readonly rules?: Rules;
+      /** Its services; left out: none. */
+      readonly services?: ServiceTable;
     }
   | { readonly kind: "looked-up"; readonly operation: OperationId; readonly record: IntentRecord | null }
   | { readonly kind: "loaded"; readonly operation: OperationId; readonly items: ReadonlyMap<UnitId, StoredItem> }
@@ -72,6 +77,8 @@ export type Event =
   | { readonly kind: "completed"; readonly operation: OperationId; readonly result: CompleteResult }
   | { readonly kind: "tasks-read"; readonly operation: OperationId; readonly answer: TaskAnswer }
   | ({ readonly kind: "schedule-asked" } & ScheduleAsk)
+  | { readonly kind: "task-changed"; readonly operation: OperationId; readonly result: CompleteResult }
+  | { readonly kind: "called"; readonly call: CallId; readonly answer: CallAnswer }
   /** Not held: another server leads. */
   | { readonly kind: "leadership-renewed"; readonly operation: OperationId; readonly isHeld: boolean }
   | { readonly kind: "read-leases-named"; readonly operation: OperationId; readonly isHeld: boolean }
@@ -189,6 +196,21 @@ export type Effect =
       readonly answer: ScheduleAnswer | null;
       readonly after: readonly Fact[];
     }
+  /** Change the record of a task, if it is as expected. */
+  | { readonly kind: "change-task"; readonly operation: OperationId; readonly change: TaskChange }
+  /** Call a service of the application's Worker, under the key of the task. */
+  | {
+      readonly kind: "call-service";
+      readonly call: CallId;
+      readonly task: ExecutionId;
+      readonly service: string;
+      /** The same for all attempts of the task, on each server. */
+      readonly key: string;
+      /** Encoded. */
+      readonly args: Uint8Array;
+      readonly timeoutMs: number;
+      readonly after: readonly Fact[];
+    }
   | { readonly kind: "note"; readonly note: Note }
   /** Events that were put off: the driver hands them back at once, in this order. */
   | { readonly kind: "resume"; readonly events: readonly Event[] }
@@ -227,6 +249,8 @@ export interface Note {
   /** Lines of the handler, and the run that has logged them. The location may have told of those of a re-execution before. */
   readonly logged?: readonly LoggedLine[];
   readonly path?: "near-storage" | "re-execution";
+  /** Of the call of a service. */
+  readonly answer?: CallAnswer["kind"];
   /** How often it has happened to this handler of this module. */
   readonly times?: number;
 }
@@ -304,6 +328,14 @@ export type NoteName =
   | "ticks_made"
   /** Ticks of a schedule were left out, since it was too late for them or another one was running. */
   | "ticks_missed"
+  | "service_called"
+  /** A service has refused: its task is gone. */
+  | "service_refused"
+  /** Nobody knows whether the service has acted for a task, and it is not called again. */
+  | "service_unknown"
+  /** Calls of a service fail, so its breaker is open; and closed again. */
+  | "service_down"
+  | "service_up"
   /** The run by which an execution has ended here has logged lines. */
   | "handler_log"
   | "joined"

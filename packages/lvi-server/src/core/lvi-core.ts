@@ -48,6 +48,7 @@ import {
   type SamplePath,
   type ScheduleStatus,
   type SenderSession,
+  type ServicesStatus,
   type ReadLeaseStatus,
   type SetLeft,
   sameVersion,
@@ -163,6 +164,7 @@ import { repairsOf } from "./repairs.ts";
 import { type Ground, type Sampled, Sampler } from "./sampling.ts";
 import { type ScheduleState, encodeScheduleState, scheduleUnit } from "./schedule-state.ts";
 import { type ScheduleAsk, type ScheduleChange, Schedules } from "./schedules.ts";
+import { Services } from "./services.ts";
 import type { Revocation } from "./sessions.ts";
 import { failureOf, isPlaceOf, settled, type Task, tasksOf } from "./task.ts";
 import { type Instant, type TaskAnswer, type TaskQuestion, TaskTable } from "./task-table.ts";
@@ -305,6 +307,7 @@ export class LviCore {
   readonly #schedules: Schedules;
   /** When the clock is to come for tasks. */
   #tasksAtMs = Infinity;
+  readonly #services: Services;
   readonly #executions = new Map<ExecutionId, Execution>();
   readonly #finished: FinishedExecutions;
   readonly #listeners: Listeners;
@@ -389,11 +392,23 @@ export class LviCore {
     const { states, open = [] } = recovered.schedules ?? {};
     for (const task of open) this.#tasks.watch(task);
     this.#schedules = new Schedules(states ?? new Map(), nextCron, (task) => this.#tasks.isOpen(task));
+    this.#services = new Services(options.services, {
+      nextName: () => ++this.#names,
+      emit: (effect) => void this.#effects.push(effect),
+      retry: (operation, effect) =>
+        this.#deadlines.add(this.#nowMs + options.retryMs, { kind: "retry", operation, effect }),
+      rulesOf: (service) => this.#modules.current?.services?.[service] ?? null,
+      attemptsOf: (service) => this.#modules.current?.rules[service]?.attempts ?? DEFAULT_TASK_ATTEMPTS,
+      settled: (task, next) =>
+        this.#taskSettled({ id: task.id, invocation: { module: task.module } }, task, next, next?.error ?? null),
+      note: (name, { id, module }, more) => this.#note(name, { id, invocation: { module } }, more),
+      replaced: () => this.#halt(TAKEN_OVER),
+    });
     this.#indexes = new IndexTable(indexes, (tables) => this.#writersOf(tables));
     this.#indexes.name(this.#modules.indexes);
     this.#versions = new VersionTable(options.hotBytes, options.hashSeed);
     for (const [unit, item] of recovered.items ?? []) this.#versions.found(unit, item);
-    this.#sampler = new Sampler(this.#versions);
+    this.#sampler = new Sampler(this.#versions, () => this.#nowMs);
     this.#budgets = new Budgets(options.location);
     this.#finished = new FinishedExecutions(options.finishedBytes, options.forgottenIds, wallMs);
     this.#since = this.#latest;
@@ -485,6 +500,12 @@ export class LviCore {
     };
   }
 
+  /** The services that were called, and whether the current module has some. */
+  get services(): Omit<ServicesStatus, "worker"> {
+    const { services = {} } = this.#modules.current ?? {};
+    return { areNeeded: Object.keys(services).length > 0, services: this.#services.statuses };
+  }
+
   /** Of read leases, since the server has started. */
   get leaseCounts(): LeaseCounts {
     return this.#listeners.leases.counts;
@@ -518,7 +539,8 @@ export class LviCore {
 
   /** Nothing is under way, locked or waited for. */
   get isIdle(): boolean {
-    const isUnderWay = this.#operations.size + this.#taskQuestions.size > 0 || this.#naming.isUnderWay;
+    const operations = this.#operations.size + this.#taskQuestions.size + this.#services.calling;
+    const isUnderWay = operations > 0 || this.#naming.isUnderWay;
     return this.#executions.size === 0 && this.#locks.isEmpty && !isUnderWay && this.isLeading;
   }
 
@@ -596,6 +618,10 @@ export class LviCore {
         return this.#tasksRead(event.operation, event.answer);
       case "schedule-asked":
         return this.#scheduleAsked(event);
+      case "task-changed":
+        return this.#services.changed(event.operation, event.result, this.#instant);
+      case "called":
+        return this.#services.answered(event.call, event.answer, this.#instant);
       case "completed":
         return this.#completed(event.operation, event.result);
       case "leadership-renewed":
@@ -1720,8 +1746,8 @@ export class LviCore {
 
   // ── Indexes ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #registered({ module, plans, indexes = [], rules }: Event & { kind: "module-registered" }): void {
-    this.#modules.register(module, plans, this.#wallMs, indexes, rules);
+  #registered({ module, plans, indexes = [], rules, services }: Event & { kind: "module-registered" }): void {
+    this.#modules.register(module, plans, this.#wallMs, indexes, rules, services);
     this.#indexes.tryAgain(indexes);
     this.#nameIndexes();
   }
@@ -1852,15 +1878,18 @@ export class LviCore {
     const current = this.#modules.current?.module;
     if (current !== undefined && this.#indexes.unready(this.#modules.indexesOf(current)) === null) {
       const plans = this.#modules.plansOf(current);
-      const canRun = (handler: string): boolean => plans?.has(handler) === true;
-      while (this.#tasks.running < this.#options.tasksAtOnce) {
+      const canRun = (callee: string): boolean =>
+        plans?.has(callee) === true || this.#services.mayCall(callee, this.#nowMs);
+      // Calls of services wait for others, and take nobody's turn.
+      while (this.#tasks.running - this.#services.calling < this.#options.tasksAtOnce) {
         const task = this.#tasks.next(canRun, this.#instant);
         if (task === null) break;
-        this.#attempt(task, current);
+        if (plans?.has(task.handler) === true) this.#attempt(task, current);
+        else this.#services.begin(task, this.#instant);
       }
     }
-    const nextMs = Math.min(this.#tasks.wakeAtMs(this.#nowMs), this.#questionsAtMs, this.#schedules.wakeAtMs);
-    this.#wakeForTasks(nextMs);
+    const dueMs = Math.min(this.#tasks.wakeAtMs(this.#nowMs), this.#services.wakeAtMs(this.#nowMs));
+    this.#wakeForTasks(Math.min(dueMs, this.#questionsAtMs, this.#schedules.wakeAtMs));
   }
 
   #askForTasks(question: TaskQuestion): void {
@@ -1928,10 +1957,20 @@ export class LviCore {
     }
     const { task } = execution;
     if (task === null || next === undefined) return;
+    this.#taskSettled(execution, task, next, outcome.kind === "result" ? null : outcome);
+  }
+
+  /** An attempt has ended. `words`: of its outcome. */
+  #taskSettled(
+    about: { readonly id: ExecutionId; readonly invocation: { readonly module: ModuleHash } },
+    task: Task,
+    next: Task | null,
+    words: { readonly code: string; readonly message: string } | null,
+  ): void {
     this.#tasks.settled(task, next, this.#instant);
     const name = next === null ? "task_done" : next.state === "dead" ? "task_dead" : "task_failed";
-    const detail = outcome.kind === "result" ? {} : { detail: `${outcome.code}: ${outcome.message}` };
-    this.#note(name, execution, { handler: task.handler, times: task.attempt + 1, ...detail });
+    const detail = words === null ? {} : { detail: `${words.code}: ${words.message}` };
+    this.#note(name, about, { handler: task.handler, times: task.attempt + 1, ...detail });
   }
 
   get #instant(): Instant {
@@ -2580,6 +2619,10 @@ export class LviCore {
       this.#tasks.failed(question);
       this.#asksAtMs = this.#nowMs + this.#options.retryMs;
       return this.#note("storage_failed", null, { detail: `read tasks: ${reason}` });
+    }
+    if (this.#services.isChange(operation)) {
+      this.#services.failed(operation);
+      return this.#note("storage_failed", null, { detail: `change a task: ${reason}` });
     }
     const failed = present(
       this.#operations.get(operation),

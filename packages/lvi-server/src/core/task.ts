@@ -43,6 +43,8 @@ export interface Task {
   /** Attempts that have ended. An operator may let the task try again, so the failures that count may be fewer. */
   readonly attempt: number;
   readonly failures: number;
+  /** When its service was about to be called for the first time, by the wall clock. Null: it was not, or its callee is a handler. */
+  readonly sentAtMs: number | null;
   readonly state: "open" | "dead";
   /** Of the last attempt. */
   readonly error: TaskError | null;
@@ -105,7 +107,7 @@ export function failureOf(outcome: Outcome, nowMs: number): TaskError | null {
   }
 }
 
-function errorOf({ code, message }: Pick<TaskError, "code" | "message">, atMs: number): TaskError {
+export function errorOf({ code, message }: Pick<TaskError, "code" | "message">, atMs: number): TaskError {
   return { code, message: message.slice(0, MOST_WORDS), atMs };
 }
 
@@ -160,6 +162,7 @@ export function tasksOf(
       dueMs: environment.timeMs + delayMs,
       attempt: 0,
       failures: 0,
+      sentAtMs: null,
       state: "open",
       error: null,
     });

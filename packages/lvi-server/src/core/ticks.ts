@@ -74,6 +74,7 @@ export function tickTasks(
     dueMs: tickMs,
     attempt: 0,
     failures: 0,
+    sentAtMs: null,
     state: "open",
     error: null,
   });

@@ -482,10 +482,11 @@ function statusOf({ state: stateOf, now }: HttpOptions): ServerStatus {
       overdue: null,
       setsLeft: null,
       readLeases: null,
+      services: null,
     };
-  const { load, setsLeft, readLeases } = state.engine;
+  const { load, setsLeft, readLeases, services } = state.engine;
   const { pending, overdue } = load;
-  return { state: state.kind, epoch: state.epoch, timeMs: now(), pending, overdue, setsLeft, readLeases };
+  return { state: state.kind, epoch: state.epoch, timeMs: now(), pending, overdue, setsLeft, readLeases, services };
 }
 
 /** Ready: the server leads and has recovered. */

@@ -14,6 +14,7 @@ import type { CommitId, ExecutionId, HandlerPlan, Key, ModuleHash, UnitId, Write
 import type { Expectation, ExpectedCompletion, StoreResult } from "../core/events.ts";
 import { type Completion, doneIntentOf, type Intent, type IntentRecord } from "../core/intent.ts";
 import type { Leadership } from "../core/leadership.ts";
+import type { TaskChange } from "../core/services.ts";
 import type { Task, TaskPlace } from "../core/task.ts";
 import type { StoredItem } from "../core/version-table.ts";
 
@@ -175,6 +176,11 @@ export function commitOf(completions: readonly ExpectedCompletion[]): Commit {
   if (completions.length === 1) return { records, items: all };
   // variant: train-folded
   return { records, items: [...new Map(all.map((write) => [write.unit, write])).values()] };
+}
+
+/** The record of a task alone. */
+export function commitOfChange({ id, expects, becomes }: TaskChange): Commit {
+  return { records: [{ id, expects, becomes: becomes === null ? null : { state: "task", task: becomes } }], items: [] };
 }
 
 /** A task leaves no record: nobody asks for its outcome. */

@@ -2,7 +2,7 @@
 import { byUnit, commitId, type ExecutionId, type ModuleHash, type UnitId, unitId } from "@radical/protocol";
 import type { Completion } from "../core/intent.ts";
 import { compareDue, placeOf, settled, type Task, type TaskPlace } from "../core/task.ts";
-import { commitOf, type RecordChange, type Storage, type TaskPage } from "./storage.ts";
+import { commitOf, commitOfChange, type RecordChange, type Storage, type TaskPage } from "./storage.ts";
 
 interface Suite {
   readonly test: (
@@ -33,6 +33,7 @@ function taskOf(number: number, lane: string | null = null, dueMs = 1_000 + numb
     dueMs,
     attempt: 0,
     failures: 0,
+    sentAtMs: null,
     state: "open",
     error: null,
   };
@@ -116,6 +117,37 @@ export function describeTasks({ test, expect, takeOver, completionOf }: Suite): 
     expect(await settle(storage, epoch, task, null, again)).toEqual({ kind: "exists", id: task.id, record: null });
     expect(await dueIn(storage)).toEqual([child]);
     expect((await storage.load([unit], 100))?.get(unit)?.value).toEqual(Uint8Array.of(2));
+  });
+
+  test("the mark that its service is called stays, until a record says otherwise", async (storage, reopen) => {
+    const { epoch } = await takeOver(storage);
+    const [task, inLane] = [taskOf(1), taskOf(2, "lane")];
+    await enqueue(storage, epoch, 1, [task, inLane]);
+    let opened = storage;
+    const change = (of: number, one: Task, becomes: Task | null) => {
+      const { id, attempt, lane } = one;
+      return opened.commit(of, commitOfChange({ id, expects: { attempt, lane }, becomes }));
+    };
+    const [marked, markedInLane] = [
+      { ...task, sentAtMs: 4_000 },
+      { ...inLane, sentAtMs: 4_001 },
+    ];
+    expect(await change(epoch, task, marked)).toEqual({ kind: "applied" });
+    // Its answer may have been lost: the same again finds the same.
+    expect(await change(epoch, task, marked)).toEqual({ kind: "applied" });
+    expect(await change(epoch, inLane, markedInLane)).toEqual({ kind: "applied" });
+    expect(await dueIn(storage)).toEqual([marked]);
+    expect((await storage.laneTasks("lane", 10)).tasks).toEqual([markedInLane]);
+    const next = settled(marked, FAILURE, 2, 5_000)!;
+    expect(next.sentAtMs).toEqual(4_000);
+    expect(await change(epoch, marked, next)).toEqual({ kind: "applied" });
+    expect(await change(epoch, marked, { ...marked, sentAtMs: 9_000 })).toMatchObject({ kind: "exists" });
+    if (reopen !== null) opened = await reopen();
+    const { epoch: second } = await takeOver(opened);
+    expect(await change(epoch, next, { ...next, sentAtMs: 9_000 })).toEqual({ kind: "fenced" });
+    expect(await opened.lookUp(second, task.id)).toEqual({ state: "task", task: next });
+    expect(await change(second, next, { ...next, attempt: 2, sentAtMs: null })).toEqual({ kind: "applied" });
+    expect(await opened.lookUp(second, task.id)).toMatchObject({ task: { sentAtMs: null } });
   });
 
   test("a failed attempt leaves the next one, and a dead task is in no list of due ones", async (storage) => {

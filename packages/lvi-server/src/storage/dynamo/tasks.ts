@@ -57,6 +57,7 @@ export function taskRecord(layout: Layout, epoch: number, task: Task): Item {
     due_ms: { N: String(task.dueMs) },
     attempt: { N: String(task.attempt) },
     failures: { N: String(task.failures) },
+    ...(task.sentAtMs === null ? {} : { sent_at_ms: { N: String(task.sentAtMs) } }),
     ...(error === null ? {} : { error: { S: JSON.stringify(error) } }),
     [OPEN]: { S: openOf(task) },
   };
@@ -78,6 +79,7 @@ export function taskOf(item: Item): Task {
     dueMs: number(item, "due_ms"),
     attempt: number(item, "attempt"),
     failures: number(item, "failures"),
+    sentAtMs: item["sent_at_ms"] === undefined ? null : number(item, "sent_at_ms"),
     state: flag(item, "dead") ? "dead" : "open",
     error: error === undefined ? null : (JSON.parse(error) as TaskError),
   };

@@ -149,10 +149,9 @@ export class DevDeployment {
     local.onStop(() => removeRunning(local.folder));
     const services = await this.#openServices();
     await local.startServer({
-      args: ["--worker-url", services.url],
       nodeOptions: SMALL_HEAP,
       // A thread takes 15 MB, and a developer calls seldom. A central server that calls are compared with has all cores.
-      ...(this.#options.central === true ? {} : { args: ["--workers", "1"] }),
+      args: ["--worker-url", services.url, ...(this.#reckoner === null ? ["--workers", "1"] : [])],
       followupTimeoutMs: followupTimeoutMs ?? null,
       readLeaseMs,
       onStarted: async ({ address, pid, restarted }) => {

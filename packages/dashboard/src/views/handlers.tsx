@@ -308,6 +308,6 @@ function Cost({ handler: { plan, steps } }: { readonly handler: DashboardHandler
     case "near-storage":
       return <>The handler runs when the request has come to the primary. It takes {about(steps.handler)}.</>;
     case "workflow":
-      return <>The primary runs it again after each wait, on what its steps have come to.</>;
+      return <>The workflow begins when the request has come to the primary. Its steps are executions of their own.</>;
   }
 }

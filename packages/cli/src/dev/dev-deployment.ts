@@ -139,6 +139,8 @@ export class DevDeployment {
     local.onStop(() => removeRunning(local.folder));
     await local.startServer({
       nodeOptions: SMALL_HEAP,
+      // A thread takes 15 MB, and a developer calls seldom. A central server that calls are compared with has all cores.
+      ...(this.#central === null ? { args: ["--workers", "1"] } : {}),
       followupTimeoutMs: followupTimeoutMs ?? null,
       readLeaseMs,
       onStarted: async ({ address, pid, restarted }) => {
@@ -449,7 +451,6 @@ const FOLLOW_AGAIN_MS = 200;
 
 /** One developer's requests leave little garbage: space for more would only be kept. */
 const SMALL_HEAP = ["--max-semi-space-size=1"];
-
 /** In the state folder, as wrangler lays its own out: `wrangler d1 … --local --persist-to .radical/edge` finds the same databases. */
 const STORAGE = ["edge", "v3"];
 

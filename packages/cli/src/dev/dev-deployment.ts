@@ -140,7 +140,7 @@ export class DevDeployment {
     await local.startServer({
       nodeOptions: SMALL_HEAP,
       // A thread takes 15 MB, and a developer calls seldom. A central server that calls are compared with has all cores.
-      ...(this.#options.central === true ? {} : { args: ["--workers", "1"] }),
+      ...(this.#reckoner === null ? { args: ["--workers", "1"] } : {}),
       followupTimeoutMs: followupTimeoutMs ?? null,
       readLeaseMs,
       onStarted: async ({ address, pid, restarted }) => {

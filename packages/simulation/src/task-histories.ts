@@ -695,6 +695,7 @@ class World {
     this.#open.delete(sent.request.executionId);
     this.#seen = reply.asOf;
     const { request, call, view } = sent;
+    if (reply.kind === "working") throw new Error("there are no workflows here");
     if (reply.kind === "refused") {
       if (reply.code !== "in_doubt") return;
       const again = { ...sent, request: { ...request, attempt: request.attempt + 1, seen: reply.asOf } };

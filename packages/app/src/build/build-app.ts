@@ -203,6 +203,7 @@ export const PLAN_WORDS: Readonly<Record<HandlerPlan, string>> = {
   recorded: "record mode",
   given: "given",
   "near-storage": "near storage",
+  workflow: "workflow",
 };
 
 /** `; record mode: a, b; near storage: c`: the handlers whose set is neither sliced nor given. */
@@ -249,7 +250,7 @@ function contentOf({ limits }: ResolvedConfig, report: BuildResult): ModuleConte
       indexes: indexes.length > 0,
       blobs: hasBlobs(records),
       services: services.length > 0,
-      tasks: rules.length > 0,
+      tasks: rules.length > 0 || handlers.some(({ plan }) => plan.kind === "workflow"),
     }),
     limits,
     handlers: {

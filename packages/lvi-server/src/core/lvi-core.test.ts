@@ -578,6 +578,8 @@ function showReply(reply: LviReply): string {
       return `valid ${reply.commitId === null ? "without intent" : showCommit(reply.commitId)}`;
     case "refused":
       return `refused ${reply.code}`;
+    case "working":
+      return `working ${reply.state}`;
     case "executed": {
       const outcome = reply.outcome.kind === "result" ? decode(reply.outcome.value) : reply.outcome.code;
       const repairs = reply.repairs.map(

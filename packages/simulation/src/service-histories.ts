@@ -47,7 +47,7 @@ const HASHER = {
   hashWith: (key: string, bytes: Uint8Array) => ({ key, hash: contentHash(bytes) }),
 };
 
-/** What the bank does with an order, and the post office with a mail. */
+/** A payment or a mail, and how its service deals with it. */
 interface Order {
   readonly name: string;
   readonly service: keyof typeof SERVICES;

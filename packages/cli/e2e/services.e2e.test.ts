@@ -23,7 +23,7 @@ interface Asked {
   readonly to: string;
 }
 
-/** A bank that knows keys. What it does depends on the card. */
+/** A bank that knows keys. The card decides how it answers. */
 class Bank {
   /** Done charges, by key. */
   readonly charges = new Map<string, { readonly order: string; readonly cents: number }>();

@@ -229,7 +229,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         const workerUrl = worker === null ? {} : { workerUrl: worker };
         const module = { hash, plans, indexes: named, usedAtMs: atMs, registeredAtMs: atMs, putAtMs, ...workerUrl };
         await engine.registerModule(module, bytes, { rules, services: declared });
-        // What an operator has configured counts.
+        // An operator's configuration counts more.
         if (worker !== null && options.workerUrl === undefined) engine.callServicesAt(worker);
         if (engine.services.worker === null && Object.keys(declared).length > 0)
           log.warn("worker_url_missing", { module: hash, reason: WORKER_URL_MISSING });

@@ -230,7 +230,7 @@ function withRule(
   }
 }
 
-/** The same for the tags that services have too. */
+/** The rules with what a tag adds that services have too, or the mistake in it. */
 function withBound(
   rules: TaskRules,
   tag: Extract<Tag, { kind: "retry" | "limit" }>,

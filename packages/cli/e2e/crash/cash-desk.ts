@@ -98,7 +98,7 @@ export class CashDesk {
     this.#call = call;
   }
 
-  /** What each client does again and again. */
+  /** Each client pays again and again. */
   async pay(): Promise<void> {
     await sleep(PAUSE_MS);
     const order = `${this.#random.below(REFUSED) === 0 ? "refused" : "order"}-${randomUUID()}`;

@@ -67,7 +67,7 @@ test("a thrown call is not made, and a lost one is", async () => {
   expect(calls).toBe(0);
   await front!.close();
   await opened({ charge: { ...NO_SERVICE_FAULTS, lost: 1, slowMs: 1 } });
-  await expect(called()).rejects.toThrow();
+  await expect(called()).rejects.toThrow("fetch failed");
   expect(calls).toBe(1);
 });
 

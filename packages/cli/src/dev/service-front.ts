@@ -48,14 +48,14 @@ export async function startServiceFront(options: ServiceFrontOptions): Promise<S
     const respond = async (): Promise<void> => {
       const body = await bodyOf(request);
       if (slowMs > 0) await pause(slowMs);
-      if (Math.random() < thrown) return void send(response, orderedFailure(options.key, request, name));
+      if (Math.random() < thrown) return send(response, orderedFailure(options.key, request, name));
       const answer = await answerOf(options, nonces, entry, request, body);
       if (Math.random() < lost) return void response.destroy();
       send(response, answer);
     };
     respond().catch((error: unknown) => {
       options.told(name, messageOf(error));
-      // What became of the call is not known.
+      // Nobody knows whether the service has acted.
       response.destroy();
     });
   });

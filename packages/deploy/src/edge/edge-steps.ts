@@ -256,9 +256,9 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
       const { indexes = [] } = app.content;
       const ask = () => indexStatuses(admin);
       const isAgain = indexes.length > 0 && areStopped(indexes, await ask());
-      const [worker = null] = hasServices ? await calledOrigins() : [];
+      const [calledAt = null] = hasServices ? await calledOrigins() : [];
       if (isAgain || hasServices || !(await hasModule(admin, module)))
-        await registerModule(admin, module, app.content, worker);
+        await registerModule(admin, module, app.content, calledAt);
       const { onProgress, signal } = context;
       await untilIndexesBuilt({
         indexes,

@@ -85,7 +85,7 @@ interface Call {
   readonly isProbe: boolean;
   /** Nothing was ever sent for the task before this attempt. */
   readonly isFirst: boolean;
-  /** What storage is asked for. */
+  /** Storage is asked for it. Null: it is asked for nothing. */
   change: { readonly kind: "mark" | "settle"; readonly effect: Effect & { kind: "change-task" } } | null;
 }
 

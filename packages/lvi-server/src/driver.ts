@@ -19,6 +19,8 @@ import {
   type LviReply,
   type LviRequest,
   RadicalError,
+  type TaskOrder,
+  type TaskOrderAnswer,
   type UnitId,
 } from "@radical/protocol";
 import { toBase64 } from "./base64.ts";
@@ -45,6 +47,7 @@ import { Facts } from "./facts.ts";
 import {
   type Collected,
   commitOf,
+  commitOfChanges,
   type CommitResult,
   type KeyRange,
   type LanePage,
@@ -227,6 +230,13 @@ export class Driver {
     this.#step({ kind: "heard", caller, session, n, served });
   }
 
+  /** An operator's order about tasks. It is answered when what it changes is durable. */
+  orderTasks(order: TaskOrder, asker: Asker<TaskOrderAnswer>): void {
+    if (this.#ended !== null) return asker.failed(this.#ended.later);
+    const caller = this.#wait(asker);
+    this.#step({ kind: "task-order", caller, order });
+  }
+
   /** An event whose sender waits for no answer. */
   tell(event: Event & { kind: "module-registered" | "sampling" | "collect" | "drain" }): void {
     this.#step(event);
@@ -369,6 +379,10 @@ export class Driver {
       }
       case "read-tasks":
         return this.#readTasks(effect.operation, effect.question);
+      case "change-tasks":
+        return this.#changeTasks(effect);
+      case "task-order-reply":
+        return this.#answer(effect.caller, effect.answer, effect.after);
       case "renew-leadership": {
         const { operation, termMs } = effect;
         const renewed = (isHeld: boolean): Event => ({ kind: "leadership-renewed", operation, isHeld });
@@ -408,7 +422,7 @@ export class Driver {
         return this.#tell(effect.listeners, effect.line);
       case "heard-reply":
         return this.#answer(effect.caller, effect.reply, NO_FACTS);
-      case "heard-refused": {
+      case "not-leading": {
         const waiter = this.#waiters.get(effect.caller);
         this.#waiters.delete(effect.caller);
         return waiter?.failed(new RadicalError("not_leading", RUN_OUT, NEXT));
@@ -475,6 +489,21 @@ export class Driver {
       case "count":
         return storage.countTasks(this.#operating(operation, (count: number) => read({ kind, count })));
     }
+  }
+
+  #changeTasks({ operation, changes, after }: Effect & { kind: "change-tasks" }): void {
+    this.#facts.require(after, this.#nowMs);
+    const changed = (result: CommitResult): Event => {
+      if (result.kind !== "fenced") {
+        this.#facts.succeeded(operation);
+        for (const { before, after: next } of changes) {
+          if (next === null) this.#facts.owesNoMore(before.id);
+          else this.#facts.owes(next.id, next.attempt);
+        }
+      }
+      return { kind: "tasks-changed", operation, result };
+    };
+    this.#ports.storage.commit(this.#epoch, commitOfChanges(changes), this.#operating(operation, changed));
   }
 
   /** Tells, when it is called, that this part of the way has ended; undefined: nobody wants to know. */

@@ -17,6 +17,10 @@ import {
   type ModuleHash,
   type ReadLeaseStatus,
   type SetLeft,
+  type TaskList,
+  type TaskListQuestion,
+  type TaskOrder,
+  type TaskOrderAnswer,
 } from "@radical/protocol";
 import { ContentionTally } from "./contention.ts";
 import type { Load, Note, NoteName } from "./core/events.ts";
@@ -39,6 +43,7 @@ import { Lives, type LifeTaker } from "./lives.ts";
 import type { Metrics } from "./metrics.ts";
 import { RequestTimes } from "./request-times.ts";
 import { type Storage, StorageError, type StoredModule } from "./storage/storage.ts";
+import { listTasks } from "./task-list.ts";
 
 export interface EngineOptions {
   readonly core: LviCore;
@@ -215,6 +220,17 @@ export class Engine {
   close(): void {
     this.#driver.close();
     this.#stop();
+  }
+
+  // ── Tasks ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  listTasks(question: TaskListQuestion): Promise<TaskList> {
+    const { storage, core } = this.#options;
+    return this.#asking(() => listTasks(storage, core, question));
+  }
+
+  orderTasks(order: TaskOrder, asker: Asker<TaskOrderAnswer>): void {
+    this.#driver.orderTasks(order, asker);
   }
 
   // ── Modules ────────────────────────────────────────────────────────────────────────────────────────────────────────

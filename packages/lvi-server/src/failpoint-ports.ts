@@ -39,6 +39,7 @@ export function storageWithFailpoints(storage: Storage): Storage {
     laneTasks: (lane, limit) => storage.laneTasks(lane, limit),
     laneHeads: (after, limit) => storage.laneHeads(after, limit),
     countTasks: () => storage.countTasks(),
+    listTasks: (selection, after, limit) => storage.listTasks(selection, after, limit),
     findTask: (id) => storage.findTask(id),
     collect: (due) => between("storage.collection-unsent", "storage.collected", () => storage.collect(due)),
     storeModule: (module, content) =>

@@ -30,6 +30,7 @@ export { checkRedaction, redact, type RedactionQuestion, type RedactionSecrets }
 export * from "./signature.ts";
 export * from "./span.ts";
 export * from "./stored-types.ts";
+export * from "./task-administration.ts";
 export * from "./task-rules.ts";
 export * from "./tasks.ts";
 export * from "./terminal-text.ts";

@@ -18,6 +18,7 @@ export function describeEvent(event: Event): string {
     case "storage-failed":
       return `hears of operation ${event.operation}: failed, effect ${event.effect}`;
     case "intent-stored":
+    case "tasks-changed":
     case "completed":
       return `hears of operation ${event.operation}: ${event.result.kind}`;
     case "too-much-to-load":
@@ -25,6 +26,8 @@ export function describeEvent(event: Event): string {
     case "loaded":
     case "looked-up":
       return `hears of operation ${event.operation}: ${event.kind}`;
+    case "task-order":
+      return `gets order ${event.caller}: ${event.order.action} ${event.order.ids.map(shortId).join(" ")}`;
     case "tasks-read":
       return `hears of operation ${event.operation}: ${event.answer.kind}`;
     case "read-leases-named":
@@ -72,6 +75,10 @@ export function describeEffect(effect: Effect): string {
       return `asks storage for ${effect.units.join(" ")}, operation ${effect.operation}`;
     case "read-tasks":
       return `asks storage for tasks: ${effect.question.kind}, operation ${effect.operation}`;
+    case "change-tasks":
+      return `changes tasks ${effect.changes.map(({ before }) => shortId(before.id)).join(" ")}, operation ${effect.operation}`;
+    case "task-order-reply":
+      return `answers order ${effect.caller}: ${effect.answer.results.map(({ outcome }) => outcome).join(" ")}`;
     case "scan": {
       const { hole, limit, operation } = effect;
       const way = hole.isReversed ? ", from the end" : "";
@@ -110,7 +117,7 @@ export function describeEffect(effect: Effect): string {
       const what = reply.kind === "lapsed" ? "lapsed" : `renewed for ${reply.untilMs - reply.nowMs} ms`;
       return `answers message ${effect.caller}: ${what}`;
     }
-    case "heard-refused":
+    case "not-leading":
       return `refuses message ${effect.caller}`;
     case "session-over":
       return `forgets session ${effect.session}`;

@@ -1257,9 +1257,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "an old answer about a task counts that has changed since",
-    within: 2_500,
+    within: 600,
     isOfTasks: true,
-    edits: [condition("lookup-stale", `lookup === undefined`)],
+    edits: [condition("lookup-stale", `!isComing`)],
   },
   {
     name: "a task that is taken back while storage is asked for others comes back",
@@ -1272,5 +1272,11 @@ export const MUTANTS: readonly Mutant[] = [
     within: 150,
     isOfTasks: true,
     edits: [remove("lanes-while-clearing")],
+  },
+  {
+    name: "an order does not wait for a commit that takes the task back",
+    within: 600,
+    isOfTasks: true,
+    edits: [expression("order-held", `known?.state === "held"`, `false`)],
   },
 ];

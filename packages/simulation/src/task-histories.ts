@@ -38,6 +38,7 @@ import {
   type Outcome,
   present,
   type RunEffect,
+  TASK_ACTIONS,
   taskIdOf,
   taskSeedOf,
   type UnitId,
@@ -92,6 +93,8 @@ interface TaskHistory {
   readonly dead: number;
   /** Tasks that were taken back. */
   readonly cancelled: number;
+  /** Tasks that an operator has changed. */
+  readonly ordered: number;
   readonly kills: number;
 }
 
@@ -102,7 +105,7 @@ export function simulateTasks({ seed }: { readonly seed: number }): TaskHistory 
 }
 
 class World {
-  readonly counts = { answered: 0, tasks: 0, attempts: 0, dead: 0, cancelled: 0, kills: 0 };
+  readonly counts = { answered: 0, tasks: 0, attempts: 0, dead: 0, cancelled: 0, ordered: 0, kills: 0 };
   readonly #random: Random;
   readonly #storage = new ModelStorage(true);
   readonly #problems: string[] = [];
@@ -178,6 +181,7 @@ class World {
       if (this.#left > 0 && random.chance(isBusy ? 0.06 : 0.5)) this.#send();
       else if (!this.#isQuiet && random.chance(0.004)) this.#kill();
       else if (!this.#isQuiet && random.chance(0.002)) this.#wallMs += random.between(-50_000, 50_000);
+      else if (!this.#isQuiet && random.chance(0.01)) this.#order();
       else if (!this.#isQuiet && random.chance(0.003)) this.#register(random.pick(MODULES));
       else if (isBusy) this.#next.splice(random.below(this.#next.length), 1)[0]!();
       else if (this.#isOver()) return this.#end();
@@ -240,7 +244,8 @@ class World {
         observer: {
           replied: () => {},
           followed: () => {},
-          noted: ({ name }) => {
+          noted: ({ name, executionId }) => {
+            if (executionId !== undefined && ENDS.has(name)) this.#settling.delete(executionId);
             // A followup that is not what its execution does looks like a run that differs.
             if (ALARMS.has(name) && !(name === "determinism_alarm" && this.#hasSpoilt))
               this.#problems.push(`there was a ${name}`);
@@ -268,6 +273,11 @@ class World {
       if (!this.#isQuiet && this.#random.chance(0.0008)) this.#kill();
       if (life !== this.#life) return;
       if (effect.kind === "complete") this.#completes(effect);
+      if (effect.kind === "change-tasks")
+        this.#ordered = new Map([
+          ...this.#ordered,
+          ...effect.changes.map((change) => [change.before.id, change.after] as const),
+        ]);
       yield effect;
     }
   }
@@ -275,15 +285,19 @@ class World {
   #completes({ operation, completions }: Effect & { kind: "complete" }): void {
     for (const { completion } of completions) {
       this.#storage.expect(completion);
-      const { executionId: id, outcome } = completion;
+      const { executionId: id, outcome, settled } = completion;
+      if (settled !== undefined) this.#settling.add(id);
       if (outcome.kind !== "result" || this.#mustGo.get(id)?.operation === `${this.#life} ${operation}`) continue;
       const tasks = (this.#parents.get(id)?.call.cancels ?? []).filter((each) => {
         const task = this.#storage.findTask(each);
-        return task !== null && !this.#mayHaveBegun(task);
+        return task !== null && !this.#settling.has(each) && !this.#mayHaveBegun(task);
       });
       this.#mustGo.set(id, { operation: `${this.#life} ${operation}`, tasks });
     }
   }
+
+  /** Tasks of which an attempt has ended; the server may not have heard that it is in storage. */
+  readonly #settling = new Set<ExecutionId>();
 
   /** By execution, the tasks that its end takes back for sure. */
   readonly #mustGo = new Map<ExecutionId, { readonly operation: string; readonly tasks: readonly ExecutionId[] }>();
@@ -291,6 +305,8 @@ class World {
   /** Operations that were sent to storage may still arrive there. */
   #kill(): void {
     this.counts.kills++;
+    this.#ordered.clear();
+    this.#settling.clear();
     this.#life++;
     this.#driver.close();
     this.#start();
@@ -299,6 +315,36 @@ class World {
   #register(module: ModuleHash): void {
     const rules = { late: { attempts: ATTEMPTS, limit: { running: LIMITED_AT_ONCE, rate: null } } };
     this.#driver.tell({ kind: "module-registered", module, plans: PLANS, rules });
+  }
+
+  /** As an operator does. */
+  #order(): void {
+    const random = this.#random;
+    const tasks = [...this.#storage.intents.values()].flatMap((record) =>
+      record.state === "task" ? [record.task] : [],
+    );
+    const dead = tasks.filter(({ state }) => state === "dead");
+    const ids = (random.chance(0.7) ? dead : tasks).map(({ id }) => id).filter(() => random.chance(0.5));
+    if (random.chance(0.1)) ids.push(...[...this.#calls.keys()].slice(-1));
+    if (ids.length === 0) return;
+    const order = { action: random.pick(TASK_ACTIONS), ids: [...new Set(ids)] };
+    const states = new Map(tasks.map(({ id, state }) => [id, state]));
+    const life = this.#life;
+    this.#driver.orderTasks(order, {
+      answered: ({ results }) => {
+        for (const { id, outcome } of results) {
+          if (outcome === "done") this.counts.ordered++;
+          if (
+            outcome === "not-dead" &&
+            states.get(id) === "dead" &&
+            life === this.#life &&
+            this.#storage.findTask(id)?.state === "dead"
+          )
+            this.#problems.push(`task ${id} is dead, and can't be discarded`);
+        }
+      },
+      failed: () => {},
+    });
   }
 
   get #now(): Now {
@@ -631,6 +677,12 @@ class World {
         this.#cancelled(id, before);
         continue;
       }
+      if (before !== null && this.#ordered.has(id) && this.#ordered.get(id) === after) {
+        this.#ordered.delete(id);
+        if (after === null) this.#removed.add(id);
+        this.#changedByOrder(id, before);
+        continue;
+      }
       if (before === null && after !== null) this.#inserted(id, after);
       if (before !== null && after === null && before.lane !== null) {
         const last = this.#lastOf.get(before.lane) ?? "";
@@ -684,11 +736,22 @@ class World {
     if (!isEnded) this.#problems.push(`${canceller} has taken task ${task} back before its parent had enqueued it`);
   }
 
+  /** The changes that operators have ordered, as they are to be. */
+  #ordered = new Map<ExecutionId, Task | null>();
+
+  #changedByOrder(id: ExecutionId, before: Task): void {
+    if (this.#running.has(id)) this.#problems.push(`task ${id} is changed by an order while it runs`);
+    if (before.lane !== null && before.place < (this.#lastOf.get(before.lane) ?? ""))
+      this.#problems.push(`task ${id} has stayed behind in its lane`);
+  }
+
   readonly #parentOf = new Map<ExecutionId, ExecutionId>();
 
   /** The place of the task that was the last to go, by lane. */
   readonly #lastOf = new Map<string, string>();
   readonly #insertions = new Set<ExecutionId>();
+  /** Tasks that an operator has removed. */
+  readonly #removed = new Set<ExecutionId>();
 
   #inserted(id: ExecutionId, task: Task): void {
     if (this.#insertions.has(id)) this.#problems.push(`task ${id} was enqueued twice`);
@@ -726,7 +789,8 @@ class World {
       applied.filter(({ outcome }) => outcome.kind === "result").map(({ executionId }) => executionId),
     );
     for (const { id, before, after, isCancelled } of taskChanges)
-      if (before !== null && after === null && !isCancelled && !this.#calls.get(id)!.aborts) ended.add(id);
+      if (before !== null && after === null && !isCancelled && !this.#removed.has(id) && !this.#calls.get(id)!.aborts)
+        ended.add(id);
     for (const id of this.#storage.lostAttempts)
       this.#problems.push(`an attempt of task ${id}, which was taken back, has ended`);
     for (const [id, { call }] of this.#parents) {
@@ -771,6 +835,7 @@ class World {
   }
 }
 
+const ENDS: ReadonlySet<NoteName> = new Set(["task_done", "task_failed", "task_dead"]);
 const ALARMS: ReadonlySet<NoteName> = new Set(["determinism_alarm", "intent_alarm"]);
 const NOT_RUN: { readonly result: RunResult; readonly tookMs: number } = { result: { kind: "not-run" }, tookMs: 0 };
 

@@ -17,6 +17,8 @@ import type {
   ModuleHash,
   SessionId,
   UnitId,
+  TaskOrder,
+  TaskOrderAnswer,
 } from "@radical/protocol";
 import type { EndedRun, Run } from "./run.ts";
 import type { Completion, Intent, IntentRecord } from "./intent.ts";
@@ -24,6 +26,7 @@ import type { ListeningEffect, ListeningEvent } from "./listeners.ts";
 import type { ModuleUse, Rules } from "./module-table.ts";
 import type { Hole, StoredRow } from "./range-table.ts";
 import type { SampleEffect, Sampling } from "./sampling.ts";
+import type { Task } from "./task.ts";
 import type { TaskAnswer, TaskCounts, TaskQuestion } from "./task-table.ts";
 import type { StoredItem } from "./version-table.ts";
 
@@ -69,6 +72,8 @@ export type Event =
   | { readonly kind: "intent-stored"; readonly operation: OperationId; readonly result: StoreResult }
   | { readonly kind: "completed"; readonly operation: OperationId; readonly result: CompleteResult }
   | { readonly kind: "tasks-read"; readonly operation: OperationId; readonly answer: TaskAnswer }
+  | { readonly kind: "task-order"; readonly caller: CallerId; readonly order: TaskOrder }
+  | { readonly kind: "tasks-changed"; readonly operation: OperationId; readonly result: CompleteResult }
   /** Not held: another server leads. */
   | { readonly kind: "leadership-renewed"; readonly operation: OperationId; readonly isHeld: boolean }
   | { readonly kind: "read-leases-named"; readonly operation: OperationId; readonly isHeld: boolean }
@@ -179,6 +184,21 @@ export type Effect =
     }
   /** Read tasks, strongly consistent. */
   | { readonly kind: "read-tasks"; readonly operation: OperationId; readonly question: TaskQuestion }
+  /** As an operator has ordered. */
+  | {
+      readonly kind: "change-tasks";
+      readonly operation: OperationId;
+      readonly changes: readonly TaskChange[];
+      readonly after: readonly Fact[];
+    }
+  | {
+      readonly kind: "task-order-reply";
+      readonly caller: CallerId;
+      readonly answer: TaskOrderAnswer;
+      readonly after: readonly Fact[];
+    }
+  /** The leadership has run out: the sender is to ask again. */
+  | { readonly kind: "not-leading"; readonly caller: CallerId }
   | { readonly kind: "note"; readonly note: Note }
   /** Events that were put off: the driver hands them back at once, in this order. */
   | { readonly kind: "resume"; readonly events: readonly Event[] }
@@ -187,6 +207,12 @@ export type Effect =
 
 /** `new`: there is no record. `attempt`: it is that of a task after so many attempts, in a lane or in none. */
 export type Expectation = "pending" | "new" | { readonly attempt: number; readonly lane: string | null };
+
+/** Of the record of a task; null: it goes. */
+export interface TaskChange {
+  readonly before: Task;
+  readonly after: Task | null;
+}
 
 export interface ExpectedCompletion {
   readonly expects: Expectation;
@@ -290,6 +316,8 @@ export type NoteName =
   | "task_dead"
   /** The canceller of a task is durable. */
   | "task_cancelled"
+  /** An operator has changed or removed it. */
+  | "task_ordered"
   /** The run by which an execution has ended here has logged lines. */
   | "handler_log"
   | "joined"

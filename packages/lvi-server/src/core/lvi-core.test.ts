@@ -68,6 +68,7 @@ const NO_TASKS: Readonly<Record<TaskAnswer["kind"], TaskAnswer>> = {
   due: { kind: "due", tasks: [], isLast: true },
   lane: { kind: "lane", tasks: [] },
   heads: { kind: "heads", tasks: [], next: null },
+  task: { kind: "task", task: null },
   count: { kind: "count", count: 0 },
 };
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -519,7 +520,9 @@ class Story {
         return `run ${runs.join(" and ")}`;
       }
       case "name-read-leases":
-      case "heard-refused":
+      case "change-tasks":
+      case "task-order-reply":
+      case "not-leading":
         throw new Error(`${effect.kind} has no part in a story`);
       case "renew-leadership":
         return "renew";

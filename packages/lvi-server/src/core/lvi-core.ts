@@ -49,6 +49,7 @@ import {
   type SenderSession,
   type ReadLeaseStatus,
   type SetLeft,
+  type TaskState,
   sameVersion,
   spanId,
   spanOf,
@@ -158,6 +159,7 @@ import { repairsOf } from "./repairs.ts";
 import { type Ground, type Sampled, Sampler } from "./sampling.ts";
 import type { Revocation } from "./sessions.ts";
 import { failureOf, settled, type Task, tasksOf } from "./task.ts";
+import { type OrderUnderWay, TaskOrders } from "./task-orders.ts";
 import { type Instant, type TaskAnswer, type TaskQuestion, TaskTable } from "./task-table.ts";
 import {
   arrivalOf,
@@ -287,6 +289,9 @@ export class LviCore {
   readonly #tasks: TaskTable<Execution>;
   readonly #taskQuestions = new Map<OperationId, TaskQuestion>();
   readonly #cancellations: Cancellations;
+  readonly #orders: TaskOrders<Execution>;
+  /** Orders whose changes are on their way to storage. */
+  readonly #ordered = new Map<OperationId, { readonly order: OrderUnderWay; readonly effect: Effect }>();
   /** Storage could not be asked for tasks: not before then. */
   #asksAtMs = -Infinity;
   /** When the clock is to come for tasks. */
@@ -365,6 +370,7 @@ export class LviCore {
     this.#modules = new ModuleTable(recovered.modules, moduleUses, wallMs, moduleIndexes, current);
     this.#tasks = new TaskTable(options.tasks, (handler) => this.#modules.current?.rules[handler]?.limit ?? null);
     this.#cancellations = new Cancellations(this.#tasks, this.#executions);
+    this.#orders = new TaskOrders(this.#tasks, (task) => this.#isDead(task));
     this.#indexes = new IndexTable(indexes, (tables) => this.#writersOf(tables));
     this.#indexes.name(this.#modules.indexes);
     this.#versions = new VersionTable(options.hotBytes, options.hashSeed);
@@ -424,6 +430,22 @@ export class LviCore {
   /** The number of isolates of locations that listen. */
   get listeners(): number {
     return this.#listeners.size;
+  }
+
+  /** The state of a task that storage has, as an operator sees it. */
+  taskStateOf(task: Task): TaskState {
+    return this.#isDead(task) ? "dead" : this.#tasks.stateOf(task, this.#instant);
+  }
+
+  /** Whether the current module has the handler of a task. Before there is a module, nobody knows. */
+  canRun(handler: string): boolean {
+    const { current } = this.#modules;
+    return current === null || this.#modules.planOf(current.module, handler) !== undefined;
+  }
+
+  /** After how many failures a task of the handler is dead. */
+  taskAttemptsOf(handler: string): number {
+    return this.#modules.current?.rules[handler]?.attempts ?? DEFAULT_TASK_ATTEMPTS;
   }
 
   /** Goes through all that is under way. */
@@ -489,7 +511,8 @@ export class LviCore {
 
   /** Nothing is under way, locked or waited for. */
   get isIdle(): boolean {
-    const isUnderWay = this.#operations.size + this.#taskQuestions.size > 0 || this.#naming.isUnderWay;
+    const operations = this.#operations.size + this.#taskQuestions.size + this.#ordered.size;
+    const isUnderWay = operations > 0 || this.#naming.isUnderWay;
     return this.#executions.size === 0 && this.#locks.isEmpty && !isUnderWay && this.isLeading;
   }
 
@@ -564,6 +587,10 @@ export class LviCore {
         return this.#intentStored(event.operation, event.result);
       case "tasks-read":
         return this.#tasksRead(event.operation, event.answer);
+      case "task-order":
+        return this.#orders.add(event.caller, event.order);
+      case "tasks-changed":
+        return this.#orderDone(event.operation, event.result);
       case "completed":
         return this.#completed(event.operation, event.result);
       case "leadership-renewed":
@@ -1812,16 +1839,15 @@ export class LviCore {
   /** Asks storage for tasks that memory lacks, and begins those that may begin. */
   #goOnWithTasks(): void {
     if (this.#halted) return;
+    for (const order of this.#orders.takeReady(this.#instant)) this.#carryOut(order);
     const mayAsk = this.#nowMs >= this.#asksAtMs;
     if (mayAsk) for (const question of this.#tasks.takeLookups()) this.#askForTasks(question);
     if (this.#draining) return this.#wakeForTasks(this.#questionsAtMs);
     if (mayAsk) for (const question of this.#tasks.takeQuestions(this.#instant)) this.#askForTasks(question);
     const current = this.#modules.current?.module;
     if (current !== undefined && this.#indexes.unready(this.#modules.indexesOf(current)) === null) {
-      const plans = this.#modules.plansOf(current);
-      const canRun = (handler: string): boolean => plans?.has(handler) === true;
       while (this.#tasks.running < this.#options.tasksAtOnce) {
-        const task = this.#tasks.next(canRun, this.#instant);
+        const task = this.#tasks.next((handler) => this.canRun(handler), this.#instant);
         if (task === null) break;
         this.#attempt(task, current);
       }
@@ -1863,11 +1889,45 @@ export class LviCore {
     if (question.kind === "task") this.#mayBeClear = this.#clearing.size > 0;
   }
 
+  #carryOut(order: OrderUnderWay): void {
+    const { changes } = order;
+    if (changes.length === 0) return this.#answerOrder(order, NO_FACTS);
+    const operation = ++this.#names;
+    const after = changes.map(({ before }): Fact => ({ kind: "owed", task: before.id, attempt: before.attempt }));
+    const effect: Effect = { kind: "change-tasks", operation, changes, after };
+    this.#ordered.set(operation, { order, effect });
+    this.#effects.push(effect);
+  }
+
+  #orderDone(operation: OperationId, result: CompleteResult): void {
+    const { order } = present(this.#ordered.get(operation), `storage answers order ${operation}`);
+    this.#ordered.delete(operation);
+    if (result.kind === "fenced") return this.#halt(TAKEN_OVER);
+    // Nobody else changes these records: if one is gone, an earlier attempt of this change has removed it, and all others.
+    if (result.kind === "exists") assert(result.record === null, "a task that an order changes is as it was");
+    for (const { before, after } of order.changes) {
+      this.#tasks.settled(before, after, this.#instant);
+      this.#note("task_ordered", { id: before.id }, { handler: before.handler, detail: order.order.action });
+    }
+    this.#answerOrder(order, [{ kind: "operation", operation }]);
+    this.#mayBeClear = this.#clearing.size > 0;
+  }
+
+  #answerOrder({ caller, order, left }: OrderUnderWay, after: readonly Fact[]): void {
+    const results = order.ids.map((id) => ({ id, outcome: left.get(id) ?? "done" }) as const);
+    this.#effects.push({ kind: "task-order-reply", caller, answer: { results }, after });
+  }
+
+  /** Its attempts are over, or there is no handler to run it. */
+  #isDead({ state, handler }: Task): boolean {
+    return state === "dead" || !this.canRun(handler);
+  }
+
   /** The record of a task after this outcome of an attempt. */
   #settlement({ task }: Execution, outcome: Outcome): { readonly settled?: Task | null } {
     if (task === null) return {};
-    const attempts = this.#modules.current?.rules[task.handler]?.attempts ?? DEFAULT_TASK_ATTEMPTS;
-    return { settled: settled(task, failureOf(outcome, this.#wallMs), attempts, this.#wallMs) };
+    const failure = failureOf(outcome, this.#wallMs);
+    return { settled: settled(task, failure, this.taskAttemptsOf(task.handler), this.#wallMs) };
   }
 
   /** The tasks of a completion are durable. */
@@ -2094,6 +2154,9 @@ export class LviCore {
     // variant: complete-when-clear
     for (const { execution, completing } of members)
       if (completing.completion.writes.length > 0) after.push(...this.#clearFacts(execution));
+    for (const { completing } of members)
+      for (const { id, attempt } of completing.completion.cancelled ?? [])
+        after.push({ kind: "owed", task: id, attempt });
     const completions = members.map(({ completing: { expects, completion } }) => ({ expects, completion }));
     const effect = { kind: "complete", operation, completions, after } as const;
     const { execution } = first;
@@ -2472,6 +2535,11 @@ export class LviCore {
   #storageFailed(operation: OperationId, effect: "none" | "unknown", reason: string): void {
     if (this.#naming.failed(operation, this.#nowMs))
       return this.#note("storage_failed", null, { detail: `name read leases: ${reason}` });
+    const ordered = this.#ordered.get(operation);
+    if (ordered !== undefined) {
+      this.#deadlines.add(this.#nowMs + this.#options.retryMs, { kind: "retry", operation, effect: ordered.effect });
+      return this.#note("storage_failed", null, { detail: `change tasks: ${reason}` });
+    }
     const question = this.#taskQuestions.get(operation);
     if (question !== undefined) {
       this.#taskQuestions.delete(operation);
@@ -2589,8 +2657,9 @@ export class LviCore {
         this.#effects.push({ kind: "followup-reply", caller: event.caller, result: "unknown_intent", after: NO_FACTS });
         return true;
       case "heard":
-        // It is sent again each second, for as long as storage does not answer.
-        this.#effects.push({ kind: "heard-refused", caller: event.caller });
+      case "task-order":
+        // What was heard is sent again each second, for as long as storage does not answer.
+        this.#effects.push({ kind: "not-leading", caller: event.caller });
         return true;
       case "clock":
         return true;

@@ -1,16 +1,16 @@
 /**
  * Tasks in the table of executions. In the index `open` their entries stand behind those that a starting server reads:
  *
- *   <shard> task dead <since>             in no lane, dead
+ *   <shard> task dead <since> <id>        in no lane, dead
  *   <shard> task due <time> <id>          in no lane
  *   <shard> task lane <lane> <place>      in a lane, dead or not
  *
  * All tasks of a lane have one bucket. So the next task of a lane is one query.
  */
 import type { QueryCommandInput } from "@aws-sdk/client-dynamodb";
-import type { ExecutionId, ModuleHash } from "@radical/protocol";
+import { type ExecutionId, MalformedError, type ModuleHash } from "@radical/protocol";
 import { compareDue, laneByteOf, type Task, type TaskError, type TaskPlace } from "../../core/task.ts";
-import { type LaneCursor, type LanePage, type TaskPage } from "../storage.ts";
+import type { LaneCursor, LanePage, TaskListCursor, TaskListPage, TaskPage, TaskSelection } from "../storage.ts";
 import { bytes, flag, nativeAttributes, nativeOf, number, text } from "./attributes.ts";
 import { atOnce, type Dynamo } from "./dynamo.ts";
 import type { Item } from "./limits.ts";
@@ -18,6 +18,7 @@ import { SHARD, TASK } from "./records.ts";
 import { type Layout, OPEN, type Tables } from "./tables.ts";
 
 const ALL = `${SHARD} task`;
+const DEAD = `${ALL} dead`;
 const DUE = `${ALL} due`;
 const LANE = `${ALL} lane`;
 /** After these words. The next character ends all that begins so. */
@@ -82,7 +83,7 @@ export function taskOf(item: Item): Task {
 
 function openOf({ id, lane, place, dueMs, state, error }: Task): string {
   if (lane !== null) return `${laneText(lane)}${NUL}${place}`;
-  if (state === "dead") return `${ALL} dead ${time(error?.atMs ?? dueMs)}`;
+  if (state === "dead") return `${DEAD} ${time(error?.atMs ?? dueMs)} ${id}`;
   return dueText({ dueMs, id });
 }
 
@@ -99,6 +100,27 @@ function laneText(lane: string): string {
   // oxlint-disable-next-line no-control-regex -- these are the ones to be written otherwise
   const escaped = lane.replace(/[\0\u0001]/g, (character) => (character === "\0" ? "\u0001\u0001" : "\u0001\u0002"));
   return `${LANE} ${escaped}`;
+}
+
+/** A part of the index in one bucket; the end is not in it. */
+interface Range {
+  readonly bucket: string;
+  readonly first: string;
+  readonly end: string;
+}
+
+/** The parts of the index that may have tasks in this state. */
+function partsWith(state: Task["state"] | undefined): readonly Omit<Range, "bucket">[] {
+  const words = state === undefined ? [ALL] : [state === "dead" ? DEAD : DUE, LANE];
+  return words.map((each) => ({ first: `${each}${SPACE}`, end: `${each}${AFTER_SPACE}` }));
+}
+
+function placeIn(cursor: TaskListCursor): readonly [range: number, from: string | null] {
+  try {
+    return JSON.parse(cursor) as [number, string | null];
+  } catch {
+    throw new MalformedError("after is no place in a list of tasks");
+  }
 }
 
 /** Lists of tasks, by the index. */
@@ -131,9 +153,8 @@ export class DynamoTasks {
   }
 
   async inLane(lane: string, limit: number): Promise<readonly Task[]> {
-    const name = laneText(lane);
-    const bucket = this.#layout.executionBucketOf(laneByteOf(lane));
-    const entries = await this.#entries(bucket, `${name}${NUL}`, `${name}${AFTER_NUL}`, limit);
+    const { bucket, first, end } = this.#rangeOf(lane);
+    const entries = await this.#entries(bucket, first, end, limit);
     return (await this.#tasksOf(entries)).toSorted((a, b) => (a.place < b.place ? -1 : 1));
   }
 
@@ -166,6 +187,34 @@ export class DynamoTasks {
     const items = await this.#dynamo.batchGet(this.#tables.executions, keys);
     const found = items.find((item) => item["status"]?.S === TASK);
     return found === undefined ? null : taskOf(found);
+  }
+
+  /** Bucket after bucket, and in each one the parts of the index that may have such tasks. */
+  async list({ state, lane }: TaskSelection, after: TaskListCursor | null, limit: number): Promise<TaskListPage> {
+    const ranges =
+      lane === undefined
+        ? this.#layout.executionBuckets().flatMap((bucket) => partsWith(state).map((part) => ({ bucket, ...part })))
+        : [this.#rangeOf(lane)];
+    let [index, from] = after === null ? [0, null] : placeIn(after);
+    const entries: Item[] = [];
+    while (index < ranges.length && entries.length < limit) {
+      const { bucket, first, end } = ranges[index]!;
+      const most = limit - entries.length;
+      // oxlint-disable-next-line no-await-in-loop -- a page is full, or the next part follows
+      const found = await this.#entries(bucket, from ?? first, end, most);
+      entries.push(...found);
+      const last = found.length < most ? undefined : found.at(-1);
+      if (last === undefined) index++;
+      from = last === undefined ? null : `${text(last, OPEN)}${NUL}`;
+    }
+    const tasks = (await this.#tasksOf(entries)).filter((task) => state === undefined || task.state === state);
+    return { tasks, next: index < ranges.length ? JSON.stringify([index, from]) : null };
+  }
+
+  #rangeOf(lane: string): Range {
+    const name = laneText(lane);
+    const bucket = this.#layout.executionBucketOf(laneByteOf(lane));
+    return { bucket, first: `${name}${NUL}`, end: `${name}${AFTER_NUL}` };
   }
 
   async count(): Promise<number> {

@@ -386,7 +386,7 @@ export class TaskTable<Owner> {
       if (next !== null) {
         if (entry !== undefined) this.#insertInLane(lane, next, now);
         // The answer that is on its way may be older.
-        else lane.coming?.push(next);
+        else putInto(lane.coming, next);
       }
       return this.#goOn(lane, now);
     }
@@ -453,7 +453,7 @@ export class TaskTable<Owner> {
     if (this.#entries.has(task.id)) return;
     if (task.lane === null) return this.#addDue(task, now);
     const lane = this.#lanes.get(task.lane) ?? this.#addLane(task.lane, this.#heads === null);
-    if (lane.coming !== null) return void lane.coming.push(task);
+    if (lane.coming !== null) return putInto(lane.coming, task);
     const last = lane.entries.at(-1);
     const isNext = lane.isWhole || (last !== undefined && task.place < last.task.place);
     if (!isNext) return this.#want(lane);
@@ -470,7 +470,7 @@ export class TaskTable<Owner> {
 
   #addDue(task: Task, now: Instant): void {
     if (task.state === "dead") return;
-    if (this.#bound !== null && compareDue(task, this.#bound) > 0) return void this.#coming?.push(task);
+    if (this.#bound !== null && compareDue(task, this.#bound) > 0) return putInto(this.#coming, task);
     const entry = this.#enter(task, now);
     this.#insertInWindow(entry);
     if (entry.state === "delayed") {
@@ -678,6 +678,12 @@ export class TaskTable<Owner> {
       if (ready?.size === 0) this.#ready.delete(handler);
     }
   }
+}
+
+/** Once, as it is now: a task that was held comes a second time. */
+function putInto(coming: Task[] | null, task: Task): void {
+  dropFrom(coming, task.id);
+  coming?.push(task);
 }
 
 function dropFrom(coming: Task[] | null, id: ExecutionId): void {

@@ -1,11 +1,13 @@
 export {
   type AdminAddress,
+  askSchedule,
   hasModule,
   indexStatuses,
   moduleContent,
   pendingIntents,
   registerModule,
   registeredModules,
+  schedulesOf,
 } from "./admin-requests.ts";
 export { PrimaryError, askPrimary, linesOf } from "./ask-primary.ts";
 export { type PrimaryAddress, serverName, shortName } from "./primary-address.ts";

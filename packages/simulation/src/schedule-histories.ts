@@ -236,12 +236,12 @@ class World {
 
   #ask(action: ScheduleAction): void {
     const { driver } = present(this.#servers.at(-1), "a server leads");
-    const askedAtMs = this.#wallMs;
-    if (action === "resume") this.#isPaused = false;
+    if (action === "resume") {
+      if (this.#isPaused) this.#since.set("paused", Math.max(this.#since.get("paused") ?? 0, this.#wallMs));
+      this.#isPaused = false;
+    }
     const answered = (): void => {
       if (action === "pause") this.#isPaused = true;
-      if (action === "resume")
-        this.#since.set("paused", Math.max(this.#since.get("paused") ?? 0, Math.min(askedAtMs, this.#wallMs)));
     };
     driver.askSchedule({ handler: "paused", action }, { answered, failed: () => {} });
   }

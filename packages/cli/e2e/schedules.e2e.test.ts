@@ -105,7 +105,7 @@ test("schedules are listed, and fired by hand", async () => {
   const called = logged("yearly");
   expect(await cli("run", "yearly")).toMatch(/^yearly is called, as task [89a-f][0-9a-f]{31}\.\n$/);
   expect(await called).toBe("yearly true true");
-  // It was no tick.
+  // A call by hand is not a tick.
   expect((await listed()).schedules[1]).toMatchObject({ lastMs: null, nextMs });
 });
 

@@ -8,6 +8,7 @@ export {
   registerModule,
   registeredModules,
   schedulesOf,
+  servicesOf,
 } from "./admin-requests.ts";
 export { PrimaryError, askPrimary, linesOf } from "./ask-primary.ts";
 export { type PrimaryAddress, serverName, shortName } from "./primary-address.ts";

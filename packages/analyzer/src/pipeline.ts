@@ -28,10 +28,11 @@ import { analysisOf, type Analysis } from "./report.ts";
 import { abortCodesOf } from "./schema/abort-codes.ts";
 import { isSetFunction, readDirections, type Directions } from "./schema/directions.ts";
 import { extractSchema, rootsOf, type Schema } from "./schema/schema.ts";
-import { readTags, wrappingFunctions } from "./schema/tags.ts";
+import { readTags, taggedServices, wrappingFunctions } from "./schema/tags.ts";
 import { handlersWithTasks, ticksWithCaller } from "./slice/known-accesses.ts";
 import { directedAccesses } from "./slice/directed-accesses.ts";
 import { verdictsOf } from "./slice/verdicts.ts";
+import { checkWorkflows } from "./slice/workflow-uses.ts";
 
 const SHARED_TREES = new SyntaxTrees();
 
@@ -42,12 +43,13 @@ export function buildWith(
 ): BuildResult {
   const { sources, handlerFiles } = input;
   const fallback = startOf(input);
-  const request = requestOf(input, trees);
+  const tags = readTags(sources); // schema
+  const services = taggedServices(tags);
+  const request = { ...requestOf(input, trees), services };
 
-  const { tooDeep, mistakes } = checkSources(sources, handlerFiles, trees); // check
+  const { tooDeep, mistakes } = checkSources(sources, handlerFiles, trees, services); // check
   if (tooDeep) return failedWith(mistakes);
   const loaded = loadProgram({ ...request, shadowStack: false, allMistakes: true }); // parse
-  const tags = readTags(sources); // schema
   const wrapping = wrappingFunctions(tags);
   const wraps = { overflow: "wraps", wrapping } as const;
   // Handlers may have results whose types the compiler finds.
@@ -55,8 +57,9 @@ export function buildWith(
   const schema = extractSchema(loaded.program, handlerFiles, {
     uniqueNames: true,
     isSetFunction: (declaration) => isSetFunction(tags, declaration),
+    services,
   });
-  const directions = readDirections(loaded.program, schema, tags);
+  const directions = readDirections(loaded.program, schema, tags, input.workflows);
   if (started.compiler !== null) started.compiler.roots = rootsOf(schema);
   const resolved = started.compile(); // parse
   resolved.module?.drop();
@@ -71,6 +74,8 @@ export function buildWith(
     places,
   );
   if (hasErrors(found)) return failedWith(found);
+  const misused = checkWorkflows(resolved, schema, directions); // slice
+  if (misused.length > 0) return failedWith([...found, ...misused]);
 
   const derived = verdictsOf(slicer, resolved, frontEnd(input, schema, directions), schema); // lower, infer, slice, emit
   const accesses = directedAccesses(resolved, request, sources, schema, directions); // slice
@@ -88,7 +93,7 @@ export function buildWith(
     const wasm = table === undefined ? NOTHING.wasm : compileRewriting(schema, table, { ...known, ...checked }); // codegen, modules
     return { ...NOTHING, ...analysis, wasm };
   }
-  const f = compileHandlers(schema, { ...known, ...checked }, fallback); // codegen, modules
+  const f = compileHandlers(schema, directions, { ...known, ...checked }, fallback); // codegen, modules
   if (hasErrors(f.diagnostics)) return failedWith([...told, ...f.diagnostics]);
   const rw = compileReadWriteSets(derived, [...directions.given.values()], schema, known, fallback); // codegen, modules
   const all = [...told, ...f.diagnostics, ...rw.diagnostics];
@@ -122,6 +127,8 @@ export interface BuildInput {
    * the application as a whole.
    */
   readonly modules?: boolean;
+  /** Whether handlers may be workflows. Default: if the primary runs them. */
+  readonly workflows?: boolean;
   /**
    * The name of a table. With it, the build has no module of handlers, but the program that stores the items of this table anew.
    * It is empty if no table has the name.
@@ -184,6 +191,7 @@ const NOTHING: BuildResult = {
   ok: false,
   diagnostics: [],
   handlers: [],
+  services: [],
   tables: [],
   indexes: [],
   records: {},
@@ -196,14 +204,14 @@ const NOTHING: BuildResult = {
 function frontEnd(
   { sources, explain = false, emitIr = false }: BuildInput,
   schema: Schema,
-  { given, nearStorage, refused: transformations }: Directions,
+  { given, nearStorage, workflows, refused: transformations }: Directions,
 ): Omit<FrontEnd, "program" | "facts"> {
   return {
     sources,
     explain,
     emitIr,
     handlers: schema.handlers
-      .filter(({ name }) => !given.has(name) && !nearStorage.has(name))
+      .filter(({ name }) => !given.has(name) && !nearStorage.has(name) && !workflows.has(name))
       .map(({ name, declaredIn, declaration }) => ({
         name,
         file: declaredIn,

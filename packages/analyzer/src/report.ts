@@ -7,6 +7,7 @@ import {
   type NamedTypes,
   type Parameter,
   type RecordTypes,
+  type ServiceRules,
   type TaskRules,
   type ValueType,
 } from "@radical/protocol";
@@ -16,7 +17,7 @@ import { spanOfRange } from "./parse/span.ts";
 import { handlersWithBlobs } from "./schema/blobs.ts";
 import type { Directions } from "./schema/directions.ts";
 import { documentationOf } from "./schema/documentation.ts";
-import { recordTypes, type HandlerSchema, type Schema } from "./schema/schema.ts";
+import { recordTypes, type HandlerSchema, type Schema, type ServiceSchema } from "./schema/schema.ts";
 import type { KnownByHandler } from "./slice/directed-accesses.ts";
 import { NOT_KNOWN, type KnownAccesses } from "./slice/known-accesses.ts";
 
@@ -28,7 +29,9 @@ export type PlanReport =
   /** The developer wrote its read/write-set function. */
   | { readonly kind: "given"; readonly function: { readonly name: string; readonly span: Span } }
   /** The developer chose it, here. */
-  | { readonly kind: "near-storage"; readonly span: Span };
+  | { readonly kind: "near-storage"; readonly span: Span }
+  /** It has the tag `@workflow`, here. */
+  | { readonly kind: "workflow"; readonly span: Span };
 
 export interface HandlerReport {
   readonly name: string;
@@ -67,6 +70,19 @@ export interface HandlerReport {
   readonly products: readonly PhaseProduct[];
 }
 
+export interface ServiceReport extends ServiceRules {
+  readonly name: string;
+  readonly file: string;
+  readonly line: number;
+  readonly parameters: readonly Parameter[];
+  /** Null: the service returns nothing. */
+  readonly result: ValueType | null;
+  /** The rules that its tags state for its tasks; null: none. */
+  readonly tasks: TaskRules | null;
+  /** The words of its doc comment; null: there are none. */
+  readonly description: string | null;
+}
+
 export interface TableReport {
   readonly name: string;
   readonly type: ValueType;
@@ -82,6 +98,8 @@ export interface Analysis {
   readonly diagnostics: readonly Diagnostic[];
   /** Sorted by name. */
   readonly handlers: readonly HandlerReport[];
+  /** Sorted by name. */
+  readonly services: readonly ServiceReport[];
   readonly tables: readonly TableReport[];
   /** Sorted by name. */
   readonly indexes: readonly IndexDeclaration[];
@@ -114,12 +132,14 @@ export function analysisOf(
           directions,
           derived.get(handler.name),
           known.get(handler.name),
-          aborts.get(handler.name) ?? null,
-          asking.has(handler.name),
+          // A workflow may fail as any of its steps.
+          directions.workflows.has(handler.name) ? null : (aborts.get(handler.name) ?? null),
+          asking.has(handler.name) || directions.workflows.has(handler.name),
         ),
-        withBlobs.has(handler.name),
+        withBlobs.has(handler.name) && !directions.workflows.has(handler.name),
       ),
     ),
+    services: schema.services.map((service) => serviceReport(service, directions)),
     tables: schema.tables.map(({ name, type, declaration }) => ({
       name,
       type,
@@ -160,16 +180,7 @@ function report(
     file: span.file,
     line: span.line,
     span,
-    parameters: handler.parameters.map(({ name, type, optional, absent }) => {
-      const description = documentation.parameters.get(name);
-      return {
-        name,
-        type,
-        optional,
-        ...(absent === true ? { absent } : {}),
-        ...(description === undefined ? {} : { description }),
-      };
-    }),
+    parameters: parametersOf(handler, documentation),
     result: handler.resultType,
     speculative: directions.speculative.get(handler.name) ?? null,
     description: documentation.description,
@@ -182,9 +193,35 @@ function report(
   };
 }
 
+function parametersOf(
+  { parameters }: Pick<HandlerSchema, "parameters">,
+  documentation: ReturnType<typeof documentationOf>,
+): readonly Parameter[] {
+  return parameters.map(({ name, type, optional, absent }) => {
+    const description = documentation.parameters.get(name);
+    return {
+      name,
+      type,
+      optional,
+      ...(absent === true ? { absent } : {}),
+      ...(description === undefined ? {} : { description }),
+    };
+  });
+}
+
+function serviceReport(service: ServiceSchema, { tasks }: Directions): ServiceReport {
+  const { name, declaration, resultType: result, rules } = service;
+  const { range } = declaration.name;
+  const { file, line, start } = spanOfRange(range);
+  const documentation = documentationOf(range.source.text, start);
+  const parameters = parametersOf(service, documentation);
+  const { description } = documentation;
+  return { name, file, line, parameters, result, ...rules, tasks: tasks.get(name) ?? null, description };
+}
+
 function planOf(
   { name }: HandlerSchema,
-  { given, nearStorage }: Directions,
+  { given, nearStorage, workflows }: Directions,
   derived: Derived | undefined,
   known = NOT_KNOWN,
 ): Omit<
@@ -213,6 +250,20 @@ function planOf(
   if (chosen !== undefined) {
     const plan = { kind: "near-storage", span: chosen } as const;
     return { ...nothing, ...patterns, plan, steps: { handler: knownSteps, readWriteSet: null } };
+  }
+  const workflow = workflows.get(name);
+  if (workflow !== undefined) {
+    const tables = { reads: [], writes: [] };
+    const steps = { handler: null, readWriteSet: null };
+    return {
+      ...nothing,
+      readOnly: false,
+      reads: [],
+      writes: [],
+      tables,
+      plan: { kind: "workflow", span: workflow },
+      steps,
+    };
   }
   if (derived === undefined) throw new Error(`${name} has no plan`);
   const { readOnly, reads, writes, tables, steps, products } = derived;

@@ -52,7 +52,7 @@ export interface ServerOptions {
   readonly leaseMs?: number;
   /** Where locations reach this server: standbys tell it to whoever asks them. */
   readonly advertise?: string;
-  /** Origin of the application's Worker, which has its services. Left out: tasks of services wait. */
+  /** Origin of the application's Worker, which has its services. Left out: the one that a module was registered with. */
   readonly workerUrl?: string;
   readonly core?: Partial<Omit<CoreOptions, "location">>;
   /** What one location may use at once, and in the long run of the workers' time. */
@@ -182,10 +182,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const workers = options.workers ?? Math.max(MIN_WORKERS, availableParallelism() - 1);
     const { workersPercent = DEFAULT_WORKERS_PERCENT, ...counted } = options.location ?? {};
     const location = { ...DEFAULT_CORE_OPTIONS.location, ...counted, workers: (workers * workersPercent) / 100 };
-    const { workerUrl = null } = options;
-    const services = { ...(options.core?.services ?? DEFAULT_CORE_OPTIONS.services), isReachable: workerUrl !== null };
     const core = new LviCore(
-      { ...DEFAULT_CORE_OPTIONS, hashSeed: randomInt(2 ** 32), ...options.core, location, services },
+      { ...DEFAULT_CORE_OPTIONS, hashSeed: randomInt(2 ** 32), ...options.core, location },
       recovered,
       coreNow(),
       keys.callHashes,
@@ -209,7 +207,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       epoch,
       storage,
       executor,
-      worker: workerUrl === null ? null : { origin: workerUrl, caller: new ServiceCaller(workerUrl, keys, now) },
+      services: new ServiceCaller(options.workerUrl ?? lastWorker(known), keys, now),
       log,
       metrics,
       now: coreNow,
@@ -221,16 +219,19 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       epoch,
       moduleRetentionMs: options.core?.moduleRetentionMs ?? DEFAULT_CORE_OPTIONS.moduleRetentionMs,
       hasModule: (hash) => engine.hasModule(hash),
-      registerModule: async (hash, content, bytes) => {
+      registerModule: async (hash, content, bytes, worker) => {
         checkModule(hash, content);
         const plans = new Map(Object.entries(plansOf(content)));
         const atMs = now();
         const { indexes: named = [], tasks: rules = {}, services: declared = {} } = content;
         // Also if the clock was set back.
         putAtMs = Math.max(putAtMs + 1, atMs);
-        const module = { hash, plans, indexes: named, usedAtMs: atMs, registeredAtMs: atMs, putAtMs };
+        const workerUrl = worker === null ? {} : { workerUrl: worker };
+        const module = { hash, plans, indexes: named, usedAtMs: atMs, registeredAtMs: atMs, putAtMs, ...workerUrl };
         await engine.registerModule(module, bytes, { rules, services: declared });
-        if (workerUrl === null && Object.keys(declared).length > 0)
+        // An operator's configuration counts more.
+        if (worker !== null && options.workerUrl === undefined) engine.callServicesAt(worker);
+        if (engine.services.worker === null && Object.keys(declared).length > 0)
           log.warn("worker_url_missing", { module: hash, reason: WORKER_URL_MISSING });
         log.info("module_registered", { module: hash, handlers: plans.size });
       },
@@ -293,6 +294,12 @@ async function schedulesIn(storage: Storage): Promise<NonNullable<Recovered["sch
 /** How much is read for all pending intents together. */
 const MOST_UNITS = 100_000;
 const MOST_BYTES = 64 * 1024 * 1024;
+
+/** Where the application's Worker was when a module was last registered with it; null: nobody has said. */
+function lastWorker(known: readonly StoredModule[]): string | null {
+  const told = known.filter(({ workerUrl }) => workerUrl !== undefined);
+  return told.toSorted((a, b) => (b.putAtMs ?? 0) - (a.putAtMs ?? 0))[0]?.workerUrl ?? null;
+}
 
 /** The one that was registered last. Its content has the rules of its tasks. */
 async function currentModule(

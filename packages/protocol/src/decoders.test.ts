@@ -19,6 +19,8 @@ import {
   encodeLine,
 } from "./messages/listening.ts";
 import { decodeLviReply, encodeLviReply } from "./messages/lvi-reply.ts";
+import { decodeWorkflowQuestion, encodeWorkflowQuestion } from "./messages/workflow-question.ts";
+import { decodeArrival, decodeEntry, encodeArrival, encodeEntry } from "./workflows.ts";
 import { decodeLviRequest, encodeLviRequest } from "./messages/lvi-request.ts";
 import {
   decodeServiceAnswer,
@@ -32,6 +34,7 @@ import { decodeEffects, encodeEffects } from "./tasks.ts";
 import {
   BASE64,
   effects,
+  entries,
   followup,
   heard,
   heardReplies,
@@ -39,6 +42,7 @@ import {
   lines,
   module,
   outcomes,
+  questions,
   replies,
   request,
   serviceAnswers,
@@ -83,6 +87,23 @@ const DECODERS: readonly Decoder[] = [
     name: "LVI reply",
     golden: replies.map((reply) => encodeLviReply(reply)),
     again: (bytes) => encodeLviReply(decodeLviReply(bytes)),
+  },
+  {
+    name: "workflow question",
+    golden: questions.map((question) => encodeWorkflowQuestion(question)),
+    again: (bytes) => encodeWorkflowQuestion(decodeWorkflowQuestion(bytes)),
+  },
+  {
+    name: "entry of a journal",
+    golden: entries.map((entry) => encodeEntry(entry)),
+    again: (bytes) => encodeEntry(decodeEntry(bytes)),
+    canonical: true,
+  },
+  {
+    name: "arrival",
+    golden: entries.flatMap(({ arrivals }) => arrivals.map((arrival) => encodeArrival(arrival))),
+    again: (bytes) => encodeArrival(decodeArrival(bytes)),
+    canonical: true,
   },
   {
     name: "followup",

@@ -17,8 +17,9 @@ import { ABI_VERSION, OLDEST_ABI_VERSION } from "./wire-version.ts";
  * - `recorded`: by running f itself at the location, on the snapshot, while the host records what it touches.
  * - `given`: by a function that the developer wrote, compiled as its f^rw.
  * - `near-storage`: not at all. The primary runs f.
+ * - `workflow`: it has none. The primary keeps its journal, and runs it (`workflows.ts`).
  */
-export const HANDLER_PLANS = ["sliced", "recorded", "given", "near-storage"] as const;
+export const HANDLER_PLANS = ["sliced", "recorded", "given", "near-storage", "workflow"] as const;
 export type HandlerPlan = (typeof HANDLER_PLANS)[number];
 
 /** Whether a handler of that plan has a function in the program of read/write-set functions. */
@@ -79,7 +80,7 @@ const INDEXES_SINCE = 8;
 /** A primary knows the tables of blobs, and keeps their entries, from this version of the ABI on. */
 const BLOBS_SINCE = 10;
 
-/** A module may have the sections `services` and `tasks` from this version of the ABI on. */
+/** A module may have the sections `services` and `tasks`, and workflows, from this version of the ABI on. */
 const TASKS_SINCE = 11;
 
 /** The tables that a handler can read and write, by name, in the order of their keys; a run may touch fewer. */
@@ -130,7 +131,7 @@ export interface ModuleNeeds {
   readonly blobs?: boolean;
   /** It has services. */
   readonly services?: boolean;
-  /** It states rules of tasks. */
+  /** It states rules of tasks, or has workflows. */
   readonly tasks?: boolean;
 }
 
@@ -223,7 +224,7 @@ function readSections(reader: CborReader, abi: number): Described {
   const more: { -readonly [Name in "indexes" | "services" | "tasks"]?: NonNullable<ModuleContent[Name]> } = {};
   for (let left = count; left > 0; left--) {
     const name = nextName(reader, names, "section");
-    if (name === "handlers") handlers = readHandlers(reader);
+    if (name === "handlers") handlers = readHandlers(reader, abi);
     else if (name === "indexes" && abi >= INDEXES_SINCE) more.indexes = readIndexes(reader);
     else if (name === "limits") limits = readLimits(reader, reader.array(), 5);
     else if (name === "services" && abi >= TASKS_SINCE) more.services = readRules(reader, name, readServiceRules);
@@ -264,13 +265,13 @@ function readIndexes(reader: CborReader): readonly string[] {
   return names;
 }
 
-function readHandlers(reader: CborReader): Described["handlers"] {
+function readHandlers(reader: CborReader, abi: number): Described["handlers"] {
   const names: string[] = [];
   const handlers: [name: string, handler: HandlerContent][] = [];
   for (let left = reader.map(); left > 0; left--) {
     const name = nextName(reader, names, "handler");
     if (reader.array() !== 3) throw new MalformedError(`handler ${name} is malformed`);
-    const plan = readPlan(reader);
+    const plan = readPlan(reader, abi);
     const [reads, writes] = [readNames(reader), readNames(reader)];
     if ((reads === null) !== (writes === null)) throw new MalformedError(`handler ${name} names half of its tables`);
     handlers.push([name, { plan, tables: reads === null || writes === null ? null : { reads, writes } }]);
@@ -300,10 +301,11 @@ function nextName(reader: CborReader, before: string[], noun: string): string {
   return name;
 }
 
-function readPlan(reader: CborReader): HandlerPlan {
+function readPlan(reader: CborReader, abi: number): HandlerPlan {
   const words = reader.text();
   const plan = HANDLER_PLANS.find((candidate) => candidate === words);
-  if (plan === undefined) throw new MalformedError(`unknown plan ${words}`);
+  if (plan === undefined || (plan === "workflow" && abi < TASKS_SINCE))
+    throw new MalformedError(`unknown plan ${words}`);
   return plan;
 }
 
@@ -342,7 +344,7 @@ function readFields(reader: CborReader, abi: number): Described {
   const handlers: [name: string, handler: HandlerContent][] = [];
   for (let left = reader.map(); left > 0; left--) {
     const name = nextName(reader, names, "handler");
-    handlers.push([name, { plan: readPlan(reader), tables: null }]);
+    handlers.push([name, { plan: readPlan(reader, abi), tables: null }]);
   }
   return { limits, handlers: Object.fromEntries(handlers) };
 }

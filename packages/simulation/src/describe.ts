@@ -67,6 +67,8 @@ export function describeEffect(effect: Effect): string {
         }
         case "refused":
           return `${what}, ${reply.code}`;
+        case "working":
+          return `${what}, ${reply.state}${after}`;
       }
     }
     case "followup-reply":
@@ -204,7 +206,12 @@ export function describeLocationEffect(effect: LocationEffect): string {
       return "shows the result before its confirmation";
     case "answer": {
       const { answer, verdict } = effect;
-      const how = answer.kind === "outcome" ? `${answer.path} ${answer.reason}` : answer.code;
+      const how =
+        answer.kind === "outcome"
+          ? `${answer.path} ${answer.reason}`
+          : answer.kind === "failed"
+            ? answer.code
+            : answer.state;
       return `answers: ${how}${verdict === undefined ? "" : `, ${verdict}`}`;
     }
     case "fetch":

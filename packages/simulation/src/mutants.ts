@@ -1170,10 +1170,22 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [expression("task-page", `upTo`, `tasks.at(-1) ?? null`)],
   },
   {
-    name: "an execution names its lanes only when it is clear",
-    within: 600,
+    name: "an execution that waits with a commit id names no lanes",
+    within: 250,
     isOfTasks: true,
-    edits: [value("lanes-named-clear", `this.#isClear(members[0].execution) ? $ : []`)],
+    edits: [remove("lanes-named-clear")],
+  },
+  {
+    name: "a task begins before it is due",
+    within: 25,
+    isOfTasks: true,
+    edits: [value("task-due", `nowMs`)],
+  },
+  {
+    name: "a dead task is tried again by the next server",
+    within: 150,
+    isOfTasks: true,
+    edits: [expression("task-dead", `task.state === "dead"`, `false`)],
   },
   {
     name: "the number of tasks is never counted again",

@@ -9,7 +9,9 @@ import { ENVIRONMENT_HELP, LOG_HELP, REGULAR_EXPRESSION } from "../diagnostics/w
 import { type as, CommonFlags, ElementKind } from "../parse/assemblyscript.ts";
 import { type CallSite, type CompiledProgram, type RadicalCompiler, SDK_LIBRARY } from "../parse/compile.ts";
 import { isDevelopers } from "../parse/graft.ts";
+import { isService } from "../parse/handlers.ts";
 import { indexClass, writtenIndexes, type IndexClass } from "../parse/indexes.ts";
+import { SIGNAL, signalsIn } from "../parse/signals.ts";
 import { spanOfRange, textOf } from "../parse/span.ts";
 import { tableClass, type TableClass } from "../parse/table-classes.ts";
 import type { TableSchema } from "../schema/schema.ts";
@@ -177,6 +179,14 @@ function checkImports(program: as.Program, compiler: RadicalCompiler, fallback: 
   for (const [module, elements] of program.moduleImports) {
     for (const [name, element] of elements) {
       if (isHostFunction(module, name, kind)) continue;
+      const service = element.kind === ElementKind.Function ? (element as as.Function).prototype : null;
+      if (service !== null && isService(program, service)) {
+        const at = spanOfRange(service.declaration.name.range);
+        found.push(
+          diagnostic("unquoted_service", { ...unquoted(service.name), primary: originOf(element, compiler) ?? at }),
+        );
+        continue;
+      }
       const full = `${module}.${name}`;
       const refusal = IMPORTS.find(([prefix]) => full.startsWith(prefix))?.[1] ?? {
         code: "host_import",
@@ -191,6 +201,13 @@ function checkImports(program: as.Program, compiler: RadicalCompiler, fallback: 
     }
   }
   return found;
+}
+
+function unquoted(name: string): Pick<Diagnostic, "message" | "help"> {
+  return {
+    message: `A handler can't call the service ${name}, because a handler may run more than once, and at several places.`,
+    help: `Let a task call it after the transaction: \`enqueue(${name}(…))\`.`,
+  };
 }
 
 function isHostFunction(module: string, name: string, kind: ProgramKind): boolean {
@@ -251,11 +268,13 @@ function checkCalls(
   }
   for (const site of compiler.otherThrows) refuse(THROWN, site);
   const declared = new Set<as.Node>(
-    [...tables, ...writtenIndexes(program)].map(({ declaration }) => declaration.initializer!),
+    [...tables, ...writtenIndexes(program), ...signalsIn(program)].map(({ declaration }) => declaration.initializer!),
   );
   for (const [called, sites] of compiler.calls) {
     const owner = classOf(called);
-    const made = called.is(CommonFlags.Constructor) ? (tableClass(owner) ?? indexClass(owner)) : null;
+    const made = called.is(CommonFlags.Constructor)
+      ? (tableClass(owner) ?? indexClass(owner) ?? signalClass(owner))
+      : null;
     const refusal =
       kind === "handlers" && isSetMethod(called)
         ? GIVEN_SET_ONLY
@@ -286,10 +305,14 @@ function classOf({ parent }: as.Function): string {
   return parent.kind === ElementKind.Class ? (parent as as.Class).prototype.internalName : "";
 }
 
-function notConstant(made: TableClass | IndexClass): Refusal {
+function signalClass(owner: string): "Signal" | null {
+  return owner === SIGNAL ? "Signal" : null;
+}
+
+function notConstant(made: TableClass | IndexClass | "Signal"): Refusal {
   const [noun, example] = DECLARED[made];
   return {
-    code: "table_not_constant",
+    code: made === "Signal" ? "invalid_signal" : "table_not_constant",
     message: `This ${noun} is not a constant at the top of a file with a literal name, so the build does not know it.`,
     help: `Declare it outside of functions: \`${example};\`.`,
   };
@@ -299,10 +322,11 @@ const TABLE = ["table", 'const users = new Table<User>("users")'] as const;
 const INDEX = ["index", 'const byAuthor = new Index<Post>(posts, "author, at")'] as const;
 
 /** The noun for each class, and a declaration. */
-const DECLARED: Readonly<Record<TableClass | IndexClass, readonly [noun: string, example: string]>> = {
+const DECLARED: Readonly<Record<TableClass | IndexClass | "Signal", readonly [noun: string, example: string]>> = {
   Table: TABLE,
   Objects: TABLE,
   Counter: ["counter", 'const seats = new Counter("seats")'],
+  Signal: ["signal", 'const approved = new Signal<string>("approved")'],
   Index: INDEX,
   Unique: INDEX,
 };

@@ -20,6 +20,7 @@ export const CATALOGUE = {
   // The application as a whole
   no_handlers: INVALID,
   duplicate_handler: INVALID,
+  service_declaration: INVALID,
   invalid_handler_name: INVALID,
   reserved_name: INVALID,
   import_not_found: INVALID,
@@ -57,6 +58,7 @@ export const CATALOGUE = {
   thrown_value: REFUSED,
   blob_made: REFUSED,
   quoted_call: REFUSED,
+  unquoted_service: REFUSED,
   computed_name: REFUSED,
   private_name: REFUSED,
   dynamic_import: REFUSED,
@@ -115,6 +117,12 @@ export const CATALOGUE = {
   nested_record: REFUSED,
   private_field: REFUSED,
   infinite_record: INVALID,
+
+  // Workflows
+  invalid_signal: INVALID,
+  table_in_workflow: INVALID,
+  workflow_only: INVALID,
+  workflow_called: INVALID,
 
   // Stores and changes of handlers
   /** A change of a record that no put stores. */

@@ -145,6 +145,7 @@ export function tasksOf(
       tasks.delete(effect.task);
       continue;
     }
+    if (effect.kind !== "enqueue") continue;
     const { callee: handler, args, delayMs, key: lane } = effect;
     const id = taskIdOf(parent, ordinal);
     tasks.set(id, {

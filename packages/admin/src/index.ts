@@ -1,11 +1,13 @@
 export {
   type AdminAddress,
+  askSchedule,
   hasModule,
   indexStatuses,
   moduleContent,
   pendingIntents,
   registerModule,
   registeredModules,
+  schedulesOf,
   servicesOf,
 } from "./admin-requests.ts";
 export { PrimaryError, askPrimary, linesOf } from "./ask-primary.ts";

@@ -136,7 +136,7 @@ export class TaskTable<Owner> {
   readonly #held = new Map<ExecutionId, Task>();
   /** Tasks that are wanted by their ids. */
   readonly lookups = new TaskLookups<Owner | CallerId>();
-  /** Of which somebody wants to know whether they are open. */
+  /** Tasks that are neither done nor dead, of those that were watched. */
   readonly #watched = new Set<ExecutionId>();
 
   constructor(bounds: TaskBounds, limitOf: (handler: string) => TaskLimit | null) {

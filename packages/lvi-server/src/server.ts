@@ -3,15 +3,7 @@ import { randomInt } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
-import {
-  decodeModuleContent,
-  type ExecutionId,
-  INDEX_STATES,
-  plansOf,
-  SCHEDULE_STATES,
-  tickIdOf,
-  type UnitId,
-} from "@radical/protocol";
+import { decodeModuleContent, INDEX_STATES, plansOf, SCHEDULE_STATES, type UnitId } from "@radical/protocol";
 import type { Budget } from "./core/budgets.ts";
 import { type Intent, itemsReadBy } from "./core/intent.ts";
 import type { Leadership } from "./core/leadership.ts";
@@ -19,7 +11,7 @@ import { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 import { indexStates } from "./core/index-state.ts";
 import type { CurrentModule } from "./core/module-table.ts";
 import { LviCore, type Now, type Recovered } from "./core/lvi-core.ts";
-import { type ScheduleState, scheduleStates } from "./core/schedule-state.ts";
+import { latestTickIds, scheduleStates } from "./core/schedule-state.ts";
 import type { StoredItem } from "./core/version-table.ts";
 import { nextCron } from "./cron.ts";
 import { Engine, type OnHalt } from "./engine.ts";
@@ -164,7 +156,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       // Nobody writes meanwhile.
       const states = await storage.scan({ table: INDEX_STATES, from: null, to: null }, MOST_INDEXES);
       const current = await currentModule(storage, known);
-      const schedules = await schedulesIn(storage, epoch);
+      const schedules = await schedulesIn(storage);
       return { pending, items: await itemsRead(storage, pending), indexes: indexStates(states), current, schedules };
     });
     const { pending, items, indexes, current, schedules } = found;
@@ -293,23 +285,10 @@ const MOST_INDEXES = 100_000;
 const MOST_SCHEDULES = 100_000;
 
 /** How far schedules have come, and which of their latest ticks are not done. Nobody writes meanwhile. */
-async function schedulesIn(storage: Storage, epoch: number): Promise<NonNullable<Recovered["schedules"]>> {
+async function schedulesIn(storage: Storage): Promise<NonNullable<Recovered["schedules"]>> {
   const states = scheduleStates(await storage.scan({ table: SCHEDULE_STATES, from: null, to: null }, MOST_SCHEDULES));
-  const latest = Array.from(states, async ([handler, state]) => openTick(storage, epoch, handler, state));
-  return { states, open: (await Promise.all(latest)).filter((id) => id !== null) };
-}
-
-/** The task of the latest tick, if it is open. */
-async function openTick(
-  storage: Storage,
-  epoch: number,
-  handler: string,
-  { firedMs }: ScheduleState,
-): Promise<ExecutionId | null> {
-  if (firedMs === null) return null;
-  const id = tickIdOf(handler, firedMs);
-  const record = await storage.lookUp(epoch, id);
-  return record?.state === "task" && record.task.state === "open" ? id : null;
+  const tasks = await Promise.all(latestTickIds(states).map((id) => storage.findTask(id)));
+  return { states, open: tasks.flatMap((task) => (task?.state === "open" ? [task.id] : [])) };
 }
 
 /** How much is read for all pending intents together. */

@@ -92,6 +92,8 @@ interface Sent {
 interface TaskHistory {
   readonly problems: readonly string[];
   readonly answered: number;
+  /** Executions that storage has, and changes of tasks' records. */
+  readonly applied: number;
   /** Tasks that were enqueued, and attempts of them. */
   readonly tasks: number;
   readonly attempts: number;
@@ -115,7 +117,7 @@ export function simulateTasks({
 }): TaskHistory {
   const world = new World(seed, killAt);
   const problems = world.run();
-  return { problems, ...world.counts };
+  return { problems, applied: world.applied, ...world.counts };
 }
 
 class World {
@@ -193,6 +195,10 @@ class World {
     };
   }
 
+  get applied(): number {
+    return this.#storage.applied.length + this.#storage.taskChanges.length;
+  }
+
   run(): readonly string[] {
     this.#start();
     const random = this.#random;
@@ -204,7 +210,7 @@ class World {
       if (this.#left > 0 && random.chance(isBusy ? 0.06 : 0.5)) this.#send();
       else if (!this.#isQuiet && this.#killAt === null && random.chance(0.004)) this.#kill();
       else if (!this.#isQuiet && random.chance(0.002)) this.#setClock();
-      else if (!this.#isQuiet && random.chance(0.003)) this.#repeat();
+      else if (!this.#isQuiet && random.chance(0.004)) this.#repeat();
       else if (!this.#isQuiet && random.chance(0.003)) this.#register(random.pick(MODULES));
       else if (isBusy) this.#next.splice(random.below(this.#next.length), 1)[0]!();
       else if (this.#isOver()) return this.#end();
@@ -766,7 +772,7 @@ class World {
 
   #mayHaveBegun({ id, state, dueMs, lane }: Task): boolean {
     const isFirst = lane === null || this.#storage.laneTasks(lane, 1).tasks[0]?.id === id;
-    return state === "open" && isFirst && dueMs < this.#wallMs + 3_600_000;
+    return state === "open" && isFirst && dueMs < this.#wallMs + this.#setBackMs + 3_600_000;
   }
 
   /** The parent of a task may not enqueue it later, if it was answered before somebody asked to take the task back. */

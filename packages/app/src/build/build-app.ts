@@ -245,13 +245,10 @@ function contentOf({ limits }: ResolvedConfig, report: BuildResult): ModuleConte
     tasks === null ? [] : [[name, tasks] as const],
   );
   const called = services.map(({ name, keyWindowMs, once }) => [name, { keyWindowMs, once }] as const);
+  const tasks = rules.length > 0 || handlers.some(({ plan }) => plan.kind === "workflow");
+  const needs = { indexes: indexes.length > 0, blobs: hasBlobs(records), services: services.length > 0, tasks };
   return {
-    abi: abiOf([wasm, rwWasm], {
-      indexes: indexes.length > 0,
-      blobs: hasBlobs(records),
-      services: services.length > 0,
-      tasks: rules.length > 0 || handlers.some(({ plan }) => plan.kind === "workflow"),
-    }),
+    abi: abiOf([wasm, rwWasm], needs),
     limits,
     handlers: {
       ...Object.fromEntries(handlers.map(({ name, plan, tables }) => [name, { plan: plan.kind, tables }])),

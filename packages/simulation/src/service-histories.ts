@@ -157,8 +157,7 @@ class World {
       this.#isQuiet ||= this.#left === 0 && random.chance(0.002);
       if (this.#isQuiet) this.#isDown = false;
       if (this.#left > 0 && random.chance(isBusy ? 0.05 : 0.4)) this.#send();
-      else if (!this.#isQuiet && random.chance(0.01)) this.#kill();
-      else if (!this.#isQuiet && random.chance(0.011)) this.#isDown = !this.#isDown;
+      else if (!this.#isQuiet && random.chance(0.02)) this.#fault();
       else if (!this.#isQuiet && random.chance(0.006)) this.#pass(random.below(90) * 60_000);
       else if (isBusy) this.#next.splice(random.below(this.#next.length), 1)[0]!();
       else if (this.#isOver()) return this.#end();
@@ -246,6 +245,11 @@ class World {
       if (effect.kind === "complete") for (const { completion } of effect.completions) this.#storage.expect(completion);
       yield effect;
     }
+  }
+
+  #fault(): void {
+    if (this.#random.chance(0.5)) this.#kill();
+    else this.#isDown = !this.#isDown;
   }
 
   /** Operations and calls that were sent may still arrive. */

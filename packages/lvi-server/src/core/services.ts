@@ -18,7 +18,7 @@ import {
   type ServiceStatus,
   UNKNOWN,
 } from "@radical/protocol";
-import { Breaker, type BreakerOptions } from "./breaker.ts";
+import { Breaker, type BreakerOptions, type Probe } from "./breaker.ts";
 import type { CompleteResult, Effect, Fact, NoteName, Note, OperationId } from "./events.ts";
 import type { Instant } from "./task-table.ts";
 import { errorOf, settled, type Task, type TaskError } from "./task.ts";
@@ -82,7 +82,7 @@ export interface ServiceGround {
 interface Call {
   task: Task;
   readonly rules: ServiceRules;
-  readonly isProbe: boolean;
+  readonly probe: Probe;
   /** Nothing was ever sent for the task before this attempt. */
   readonly isFirst: boolean;
   /** Storage is asked for it. Null: it is asked for nothing. */
@@ -147,11 +147,11 @@ export class Services {
     this.#calling++;
     // variant: service-first
     const isFirst = task.sentAtMs === null;
-    const call: Call = { task, rules, isProbe: service.breaker.began(), isFirst, change: null };
+    const call: Call = { task, rules, probe: service.breaker.began(), isFirst, change: null };
     if (isFirst) return this.#mark(call, now);
     const why = this.#mayNotRepeat(call, now);
     if (why === null) return this.#send(call);
-    service.breaker.gaveUp(call.isProbe);
+    service.breaker.gaveUp(call.probe);
     this.#unknown(call, why, now);
   }
 
@@ -230,7 +230,7 @@ export class Services {
       return;
     }
     service.error = error;
-    if (service.breaker.failed(call.isProbe, answer.kind === "not-called", nowMs))
+    if (service.breaker.failed(call.probe, answer.kind === "not-called", nowMs))
       this.#note("service_down", call, detail);
   }
 
@@ -276,7 +276,7 @@ export class Services {
     if (kind === "settle") return this.#end(call, task);
     if (result.kind === "exists") {
       // Somebody else has settled the task, and nothing was sent for it.
-      this.#service(call.task.handler).breaker.gaveUp(call.isProbe);
+      this.#service(call.task.handler).breaker.gaveUp(call.probe);
       return this.#end(call, task);
     }
     // Storage has taken long: the mark is of this time, as nothing was sent.

@@ -1,7 +1,7 @@
 /**
- * Quoted calls: `enqueue(remind(order), { delay, key })` calls nothing. It names a handler or a service. The arguments are evaluated
- * under the types of its parameters, then the options, in the order in which they stand. The call is then put together from these
- * values, by functions of the SDK that run no code of the developer's. So are the steps of workflows: `run(hold(order))`.
+ * Quoted calls: `enqueue(remind(order), { delay, key })` calls nothing. The arguments are evaluated under the types of the parameters,
+ * then the options, in the order in which they stand. The call is then put together from these values, by functions of the SDK that
+ * run no code of the developer's. So are the steps of workflows: `run(hold(order))`. A task calls a handler or a service.
  */
 import { as, ElementKind, ReportMode } from "../assemblyscript.ts";
 import { withoutParentheses } from "../children.ts";

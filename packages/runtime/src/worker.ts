@@ -176,7 +176,7 @@ export function bindRadical(
         cors.check(request);
         const caller = await callerOf(authenticate, request, bindings);
         const question = { ...of, caller, waitMs: waitMsOf(request) ?? 0 };
-        told = await one.ask(askWorkflow(primary, core.primary, question, traceOf(request)));
+        told = await one.ask(of.workflow, askWorkflow(primary, core.primary, question, traceOf(request)));
       } catch (error) {
         told = one.fail(error);
       }

@@ -409,6 +409,20 @@ describe("the tag", () => {
     ]);
   });
 
+  test("is refused with all that belongs to workflows", () => {
+    const text = `import { Signal } from "@radical/sdk";
+      const said = new Signal<string>("said");
+      export function h(id: string): void { said.send(id, "a"); }`;
+    expect(errorsOf(text, {}, false)).toMatchObject([{ code: "invalid_signal", primary: { line: 2 } }]);
+    expect(errorsOf(text)).toEqual([]);
+    const plain = `import { run, sleep } from "@radical/sdk";
+      /** @internal */ export function note(text: string): void {}`;
+    for (const call of ['run(note("a"))', "sleep(5)"])
+      expect(errorsOf(`${plain}\nexport function h(): void { ${call}; }`, {}, false)).toMatchObject([
+        { code: "workflow_only" },
+      ]);
+  });
+
   test.each([
     ["@nearstorage", "nearstorage"],
     ["@speculative", "speculative"],

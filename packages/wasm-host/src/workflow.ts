@@ -145,7 +145,6 @@ class Replay implements WorkflowCalls<Stop> {
     } else {
       const expected = entry.commands[number - this.#first] ?? null;
       const found = traceOf(command);
-      // variant: command-compared
       if (expected === null || !sameTrace(expected, found))
         run.stop({ kind: "differs", command: number, expected, found, place });
     }
@@ -174,7 +173,6 @@ class Replay implements WorkflowCalls<Stop> {
   /** The run stops, unless it has stopped here before and goes on. */
   #stopAt(wait: Wait, run: Execution<Stop>): void {
     const entry = this.#entry;
-    // variant: cancel-seen
     if (this.#isCancelled) run.stop(this.early() ?? { kind: "cancelled" });
     if (entry === undefined) return run.stop({ kind: "waiting", wait });
     const missing = entry.commands[this.#next - this.#first];

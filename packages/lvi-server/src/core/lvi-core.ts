@@ -390,6 +390,7 @@ export class LviCore {
     this.#tasks = new TaskTable(options.tasks, (handler) => this.#modules.current?.rules[handler]?.limit ?? null);
     this.#cancellations = new Cancellations(this.#tasks, this.#executions);
     const { states, open = [] } = recovered.schedules ?? {};
+    // variant: schedule-open
     for (const task of open) this.#tasks.watch(task);
     this.#schedules = new Schedules(states ?? new Map(), nextCron, (task) => this.#tasks.isOpen(task));
     this.#services = new Services(options.services, {
@@ -1998,6 +1999,7 @@ export class LviCore {
     const execution = schedulingOf(change, module, id, ++this.#tickets, this.#wallMs);
     this.#executions.set(id, execution);
     this.#budgets.begin(execution.location, execution.usage, this.#nowMs);
+    // variant: schedule-stored
     const writes = [{ unit: scheduleUnit(change.handler), value: encodeScheduleState(change.becomes) }];
     const near = this.#nearStorage(execution, "requested", null);
     this.#ran(execution, near, new Map(), { kind: "completed", outcome: NO_RESULT, reads: [], writes });

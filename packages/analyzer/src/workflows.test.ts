@@ -1,6 +1,6 @@
 /** Workflows, from the source to runs on journals, and the mistakes that the build refuses. */
 import { readFileSync } from "node:fs";
-import { encodeArguments, type ExecutionId, type Settled, stepIdOf } from "@radical/protocol";
+import { CborWriter, encodeArguments, type ExecutionId, type Settled, stepIdOf } from "@radical/protocol";
 import { describe, expect, test } from "vitest";
 import { buildWith, type BuildResult } from "./pipeline.ts";
 import { slicer } from "./slicer.ts";
@@ -212,6 +212,42 @@ describe("a workflow", () => {
     expect(engine.answer(id)).toMatchObject({ status: 409, code: "cancelled" });
     expect(engine.calls).toEqual(["hold", "release"]);
   });
+});
+
+test("a step calls a service by its name, and takes its result, a record too", () => {
+  const built = build({
+    "services.ts": `
+      export class Receipt { id: string = ""; cents: i64 = 0; }
+      /** @service */
+      export declare function charge(order: string, cents: i64): Receipt;
+      /** @service */
+      export declare function mail(to: string): void;
+    `,
+    "handlers/pay.ts": `
+      import { abort, run, start } from "@radical/sdk";
+      import { charge, mail } from "../services";
+      /** @workflow */
+      export function pay(order: string): string {
+        const receipt = run(charge(order, 500));
+        const sent = start(mail("ann")).error();
+        return receipt.id + " " + receipt.cents.toString() + " " + (sent == null ? "sent" : sent.code);
+      }
+    `,
+  });
+  const receipt = new CborWriter().map(2).text("id").text("r1").text("cents").integer(500).finish();
+  const engine = new WorkflowEngine(
+    built,
+    new Map<string, Settled>([
+      ["charge", { kind: "value", value: receipt }],
+      ["mail", { kind: "unknown", message: "the line was cut" }],
+    ]),
+  );
+  const id = engine.start("pay", { order: "o1" });
+  expect(engine.answer(id)).toBe("r1 500 unknown");
+  expect(engine.journal(id).flatMap(({ commands }) => commands.map(({ kind, name }) => `${kind} ${name}`))).toEqual([
+    "start charge",
+    "start mail",
+  ]);
 });
 
 test("the report of a workflow, and of handlers that send", () => {

@@ -20,8 +20,9 @@ import {
   type WorkflowCommand,
   type WorkflowRun,
 } from "@radical/protocol";
-import { Execution, type Invocation, type Items, type WorkflowCalls } from "./execution.ts";
+import { Execution, type Invocation, type Items } from "./execution.ts";
 import type { HandlerModule } from "./module.ts";
+import type { WorkflowCalls } from "./requests.ts";
 
 /** A run of a workflow. `executionId` is the id of the workflow, and `environment.seed` the seed with which it was started. */
 export interface WorkflowInvocation extends Invocation {

@@ -1,11 +1,11 @@
 /** Workflows, from the source to runs on journals, and the mistakes that the build refuses. */
 import { readFileSync } from "node:fs";
-import { CborWriter, encodeArguments, type ExecutionId, type Settled, stepIdOf } from "@radical/protocol";
+import { CborWriter, encodeArguments, type Settled } from "@radical/protocol";
 import { describe, expect, test } from "vitest";
 import { buildWith, type BuildResult } from "./pipeline.ts";
 import { slicer } from "./slicer.ts";
 import { buildInput } from "./testing/library.ts";
-import { encodedText, WorkflowEngine } from "./testing/workflow-engine.ts";
+import { WorkflowEngine } from "./testing/workflow-engine.ts";
 
 function build(files: Readonly<Record<string, string>>): BuildResult {
   const built = buildWith({ ...buildInput(files), optimize: false }, slicer);
@@ -484,9 +484,4 @@ describe("the tag", () => {
       { code: "misplaced_tag", message: expect.stringContaining("Thread.create") as string },
     ]);
   });
-});
-
-test("the id of a step is not that of its workflow", () => {
-  expect(stepIdOf({ workflow: "0".repeat(32) as ExecutionId, round: 0 }, 0)).not.toBe("0".repeat(32));
-  expect(encodedText("a")).toHaveLength(2);
 });

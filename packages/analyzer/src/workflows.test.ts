@@ -214,6 +214,44 @@ describe("a workflow", () => {
   });
 });
 
+describe("steps stand in everyday forms", () => {
+  const FORMS: readonly (readonly [type: string, body: string, answer: unknown])[] = [
+    ["i32[]", 'return all(["a", "bb"].map((seat) => start(hold(seat))));', [1, 2]],
+    ["i32[]", 'return all([start(hold("a")), start(hold("bbb"))]);', [1, 3]],
+    ["i32", 'return run(twice(run(hold("abc"))));', 6],
+    ["i32", "return run(sums(4))[0].n;", 4],
+    ["void", "for (let i = 0; i < 3; i++) run(nothing(i)); all([start(nothing(1))]);", null],
+    [
+      "i32",
+      'const first = any([start(hold("abc")), start(hold("a"))]); return first.error() == null ? first.get() : -1;',
+      3,
+    ],
+    ["i32", 'return part("abcd").get() + start(hold("x")).get();', 5],
+    ["string", 'return `${run(hold("abc"))} of ${run(hold("a"))}`;', "3 of 1"],
+    ["f64", "done.send(workflowId(), 1.5); return done.wait(5) ?? 0;", 1.5],
+    ["i32", 'let sum = 0; ["a", "b"].forEach((seat) => { sum += run(hold(seat)); }); return sum;', 2],
+    ["i32", 'const step = start(hold("abc")); return step.error()?.status ?? step.get();', 3],
+  ];
+  const built = build({
+    "handlers/forms.ts": `
+      import { all, any, Future, run, Signal, start, workflowId } from "@radical/sdk";
+      export class Sum { n: i32 = 0; }
+      const done = new Signal<f64>("done");
+      /** @internal */ export function hold(seat: string): i32 { return seat.length; }
+      /** @internal */ export function twice(n: i32): i32 { return 2 * n; }
+      /** @internal */ export function sums(n: i32): Sum[] { return [{ n }]; }
+      /** @internal */ export function nothing(n: i32): void {}
+      function part(seat: string): Future<i32> { return start(hold(seat)); }
+      ${FORMS.map(([type, body], at) => `/** @workflow */ export function w${at}(): ${type} { ${body} }`).join("\n")}
+    `,
+  });
+
+  test.each(FORMS.map(([, body, answer], at) => [body, `w${at}`, answer] as const))("%s", (_body, name, answer) => {
+    const engine = new WorkflowEngine(built);
+    expect(engine.answer(engine.start(name, {}))).toEqual(answer);
+  });
+});
+
 test("a step calls a service by its name, and takes its result, a record too", () => {
   const built = build({
     "services.ts": `

@@ -209,6 +209,7 @@ export class Metrics {
       case "task_failed":
       case "task_dead":
       case "task_cancelled":
+      case "task_ordered":
       case "train":
       case "train_left":
       case "contention_round":

@@ -29,9 +29,10 @@ import { abortCodesOf } from "./schema/abort-codes.ts";
 import { isSetFunction, readDirections, type Directions } from "./schema/directions.ts";
 import { extractSchema, rootsOf, type Schema } from "./schema/schema.ts";
 import { readTags, wrappingFunctions } from "./schema/tags.ts";
-import { handlersWithTasks } from "./slice/known-accesses.ts";
+import { handlersWithTasks, ticksWithCaller } from "./slice/known-accesses.ts";
 import { directedAccesses } from "./slice/directed-accesses.ts";
 import { verdictsOf } from "./slice/verdicts.ts";
+import { checkWorkflows } from "./slice/workflow-uses.ts";
 
 const SHARED_TREES = new SyntaxTrees();
 
@@ -56,27 +57,30 @@ export function buildWith(
     uniqueNames: true,
     isSetFunction: (declaration) => isSetFunction(tags, declaration),
   });
-  const directions = readDirections(loaded.program, schema, tags);
+  const directions = readDirections(loaded.program, schema, tags, input.workflows);
   if (started.compiler !== null) started.compiler.roots = rootsOf(schema);
   const resolved = started.compile(); // parse
   resolved.module?.drop();
   const uses = checkUses(resolved, [...schema.tables, ...schema.brokenTables], fallback); // check
   const indexes = checkIndexes(resolved, schema.indexes); // check
   const texts = checkTexts(resolved); // check
-  const told = fromProgram(resolved, fallback);
-  const compiled = [...told, ...schema.diagnostics, ...directions.diagnostics, ...noHandlers(schema, fallback)];
+  const messages = fromProgram(resolved, fallback);
+  const compiled = [...messages, ...schema.diagnostics, ...directions.diagnostics, ...noHandlers(schema, fallback)];
   const places = { sources: loaded.program.sources, fallback };
   const found = withoutConsequences(
     { checked: mistakes, compiled, used: [...uses, ...indexes, ...texts.found] },
     places,
   );
   if (hasErrors(found)) return failedWith(found);
+  const misused = checkWorkflows(resolved, schema, directions); // slice
+  if (misused.length > 0) return failedWith([...found, ...misused]);
 
   const derived = verdictsOf(slicer, resolved, frontEnd(input, schema, directions), schema); // lower, infer, slice, emit
   const accesses = directedAccesses(resolved, request, sources, schema, directions); // slice
   const aborts = abortCodesOf(resolved, schema); // schema
   const asking = handlersWithTasks(resolved, schema); // slice
-  const analysis = analysisOf(found, schema, directions, derived, accesses, aborts, asking);
+  const told = [...found, ...ticksWithCaller(resolved, schema, directions.tasks)]; // slice
+  const analysis = analysisOf(told, schema, directions, derived, accesses, aborts, asking);
   onAnalyzed?.(analysis);
   if (input.modules === false) return { ...NOTHING, ...analysis };
 
@@ -87,10 +91,10 @@ export function buildWith(
     const wasm = table === undefined ? NOTHING.wasm : compileRewriting(schema, table, { ...known, ...checked }); // codegen, modules
     return { ...NOTHING, ...analysis, wasm };
   }
-  const f = compileHandlers(schema, { ...known, ...checked }, fallback); // codegen, modules
-  if (hasErrors(f.diagnostics)) return failedWith([...found, ...f.diagnostics]);
+  const f = compileHandlers(schema, directions, { ...known, ...checked }, fallback); // codegen, modules
+  if (hasErrors(f.diagnostics)) return failedWith([...told, ...f.diagnostics]);
   const rw = compileReadWriteSets(derived, [...directions.given.values()], schema, known, fallback); // codegen, modules
-  const all = [...found, ...f.diagnostics, ...rw.diagnostics];
+  const all = [...told, ...f.diagnostics, ...rw.diagnostics];
   if (hasErrors(all)) return failedWith(all);
   return {
     ...analysisOf(all, schema, directions, rw.derived, accesses, aborts, asking),
@@ -121,6 +125,8 @@ export interface BuildInput {
    * the application as a whole.
    */
   readonly modules?: boolean;
+  /** Whether handlers may be workflows. Default: if the primary runs them. */
+  readonly workflows?: boolean;
   /**
    * The name of a table. With it, the build has no module of handlers, but the program that stores the items of this table anew.
    * It is empty if no table has the name.
@@ -195,14 +201,14 @@ const NOTHING: BuildResult = {
 function frontEnd(
   { sources, explain = false, emitIr = false }: BuildInput,
   schema: Schema,
-  { given, nearStorage, refused: transformations }: Directions,
+  { given, nearStorage, workflows, refused: transformations }: Directions,
 ): Omit<FrontEnd, "program" | "facts"> {
   return {
     sources,
     explain,
     emitIr,
     handlers: schema.handlers
-      .filter(({ name }) => !given.has(name) && !nearStorage.has(name))
+      .filter(({ name }) => !given.has(name) && !nearStorage.has(name) && !workflows.has(name))
       .map(({ name, declaredIn, declaration }) => ({
         name,
         file: declaredIn,

@@ -20,6 +20,7 @@ import { replayCommand } from "./commands/replay.ts";
 import { rollbackCommand } from "./commands/rollback.ts";
 import { secretsCommand } from "./commands/secrets.ts";
 import { tailCommand } from "./commands/tail.ts";
+import { tasksCommand } from "./commands/tasks.ts";
 
 /** The table of the command; its version is that of the package. */
 export function radicalProgram(): Program {
@@ -47,6 +48,7 @@ export function radicalProgram(): Program {
       recordCommand,
       replayCommand,
       tailCommand,
+      tasksCommand,
       dashboardCommand,
       lspCommand,
       completionCommand(radicalProgram),

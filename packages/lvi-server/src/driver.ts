@@ -21,6 +21,8 @@ import {
   RadicalError,
   type TaskOrder,
   type TaskOrderAnswer,
+  type ScheduleAnswer,
+  type ScheduleQuestion,
   type UnitId,
 } from "@radical/protocol";
 import { toBase64 } from "./base64.ts";
@@ -40,7 +42,8 @@ import type { ListenerId } from "./core/listeners.ts";
 import type { Hole } from "./core/range-table.ts";
 import type { Now } from "./core/lvi-core.ts";
 import type { Sample, Sampling } from "./core/sampling.ts";
-import type { Task } from "./core/task.ts";
+import { type CallAnswer, taskAfter } from "./core/services.ts";
+import type { Task, TaskPlace } from "./core/task.ts";
 import type { TaskAnswer, TaskQuestion } from "./core/task-table.ts";
 import type { StoredItem } from "./core/version-table.ts";
 import { Facts } from "./facts.ts";
@@ -126,6 +129,9 @@ export type Halt =
   /** An invariant is broken: what is durable is right, what is in memory may not be. */
   | { readonly kind: "broken"; readonly error: unknown };
 
+/** The call of a service. */
+export type OutgoingCall = Pick<Effect & { kind: "call-service" }, "task" | "service" | "key" | "args" | "timeoutMs">;
+
 export interface Ports {
   readonly now: () => Now;
   /** {@link Driver.wake} is to be called at that time of the monotonic clock, or soon after, in place of what was asked before. */
@@ -135,6 +141,8 @@ export interface Ports {
   readonly storage: StoragePort;
   /** Runs of several locations take turns. */
   readonly execute: (run: Run, location: string, ended: (ended: EndedRun) => void) => void;
+  /** Calls a service of the application's Worker, once. */
+  readonly callService: (call: OutgoingCall, ended: (answer: CallAnswer) => void) => void;
   readonly observer: Observer;
   /** Null, or left out: nobody wants lives. */
   readonly lives?: () => LifeObserver | null;
@@ -235,6 +243,13 @@ export class Driver {
     if (this.#ended !== null) return asker.failed(this.#ended.later);
     const caller = this.#wait(asker);
     this.#step({ kind: "task-order", caller, order });
+  }
+
+  /** Null: no handler of the current module has such a schedule. */
+  askSchedule({ handler, action }: ScheduleQuestion, asker: Asker<ScheduleAnswer | null>): void {
+    if (this.#ended !== null) return asker.failed(this.#ended.later);
+    const caller = this.#wait(asker);
+    this.#step({ kind: "schedule-asked", caller, handler, action });
   }
 
   /** An event whose sender waits for no answer. */
@@ -379,8 +394,8 @@ export class Driver {
       }
       case "read-tasks":
         return this.#readTasks(effect.operation, effect.question);
-      case "change-tasks":
-        return this.#changeTasks(effect);
+      case "carry-out-order":
+        return this.#carryOut(effect);
       case "task-order-reply":
         return this.#answer(effect.caller, effect.answer, effect.after);
       case "renew-leadership": {
@@ -411,6 +426,19 @@ export class Driver {
           this.#step({ kind: "executed", run: run.id, ...ended });
         });
       }
+      case "change-task": {
+        const { operation, change } = effect;
+        const changed = (result: CommitResult): Event => {
+          if (result.kind !== "fenced") this.#changed(change.id, taskAfter(change, result));
+          return { kind: "task-changed", operation, result };
+        };
+        return storage.commit(epoch, commitOfChanges([change]), this.#operating(operation, changed));
+      }
+      case "call-service": {
+        this.#facts.require(effect.after, this.#nowMs);
+        const { call } = effect;
+        return this.#ports.callService(effect, (answer) => this.#step({ kind: "called", call, answer }));
+      }
       case "note":
         return observer.noted(effect.note);
       case "sampled":
@@ -422,6 +450,8 @@ export class Driver {
         return this.#tell(effect.listeners, effect.line);
       case "heard-reply":
         return this.#answer(effect.caller, effect.reply, NO_FACTS);
+      case "schedule-reply":
+        return this.#answer(effect.caller, effect.answer, effect.after);
       case "not-leading": {
         const waiter = this.#waiters.get(effect.caller);
         this.#waiters.delete(effect.caller);
@@ -452,11 +482,16 @@ export class Driver {
     this.#facts.succeeded(operation);
     for (const { completion } of completions) {
       const { tasks = [], cancelled = [], settled, executionId } = completion;
-      for (const task of tasks) this.#facts.owes(task.id, task.attempt);
+      for (const task of tasks) this.#facts.owes(task);
       for (const { id } of cancelled) this.#facts.owesNoMore(id);
       if (settled === null) this.#facts.owesNoMore(executionId);
-      else if (settled !== undefined) this.#facts.owes(settled.id, settled.attempt);
+      else if (settled !== undefined) this.#facts.owes(settled);
     }
+  }
+
+  #changed(id: ExecutionId, task: Task | null): void {
+    if (task === null) this.#facts.owesNoMore(id);
+    else this.#facts.owes(task);
   }
 
   #readTasks(operation: OperationId, question: TaskQuestion): void {
@@ -464,17 +499,17 @@ export class Driver {
     const read = (answer: TaskAnswer): Event => {
       const found =
         "tasks" in answer ? answer.tasks : answer.kind === "task" && answer.task !== null ? [answer.task] : [];
-      for (const { id, attempt } of found) this.#facts.owes(id, attempt);
+      for (const task of found) this.#facts.owes(task);
       return { kind: "tasks-read", operation, answer };
     };
     const { kind } = question;
     switch (kind) {
       case "due": {
-        const answered = (page: TaskPage): Event => read({ kind, ...page });
+        const answered = (page: TaskPage<TaskPlace>): Event => read({ kind, ...page });
         return storage.dueTasks(question.after, question.limit, this.#operating(operation, answered));
       }
       case "lane": {
-        const answered = (tasks: readonly Task[]): Event => read({ kind, tasks });
+        const answered = (page: TaskPage<string>): Event => read({ kind, ...page });
         return storage.laneTasks(question.lane, question.limit, this.#operating(operation, answered));
       }
       case "heads": {
@@ -491,19 +526,16 @@ export class Driver {
     }
   }
 
-  #changeTasks({ operation, changes, after }: Effect & { kind: "change-tasks" }): void {
+  #carryOut({ operation, changes, after }: Effect & { kind: "carry-out-order" }): void {
     this.#facts.require(after, this.#nowMs);
-    const changed = (result: CommitResult): Event => {
+    const carriedOut = (result: CommitResult): Event => {
       if (result.kind !== "fenced") {
         this.#facts.succeeded(operation);
-        for (const { before, after: next } of changes) {
-          if (next === null) this.#facts.owesNoMore(before.id);
-          else this.#facts.owes(next.id, next.attempt);
-        }
+        for (const { id, becomes } of changes) this.#changed(id, becomes);
       }
-      return { kind: "tasks-changed", operation, result };
+      return { kind: "order-carried-out", operation, result };
     };
-    this.#ports.storage.commit(this.#epoch, commitOfChanges(changes), this.#operating(operation, changed));
+    this.#ports.storage.commit(this.#epoch, commitOfChanges(changes), this.#operating(operation, carriedOut));
   }
 
   /** Tells, when it is called, that this part of the way has ended; undefined: nobody wants to know. */

@@ -1,8 +1,10 @@
 /** The ports of the engine with failpoints before and after their calls; they are put in between only if one is armed. */
-import type { Run } from "./core/run.ts";
+import { SCHEDULE_STATES, tableOf } from "@radical/protocol";
+import { TASKS } from "./core/execution.ts";
+import type { EndedRun, Run } from "./core/run.ts";
 import type { Executor } from "./execution/worker-pool.ts";
 import { armed, type Failpoint, failpoint } from "./failpoints.ts";
-import type { Storage } from "./storage/storage.ts";
+import type { Commit, Storage } from "./storage/storage.ts";
 
 export function storageWithFailpoints(storage: Storage): Storage {
   if (armed === null) return storage;
@@ -29,16 +31,18 @@ export function storageWithFailpoints(storage: Storage): Storage {
     storeIntent: (epoch, intent) =>
       between("storage.intent-unsent", "storage.intent-stored", () => storage.storeIntent(epoch, intent)),
     commit: (epoch, commit) => {
-      const apply = () => storage.commit(epoch, commit);
-      if (commit.records.length > 1) return between("storage.train-unsent", "storage.train-stored", apply);
-      return commit.records[0]?.expects === "pending"
-        ? between("storage.completion-unsent", "storage.completed", apply)
-        : between("storage.execution-unsent", "storage.execution-stored", apply);
+      const [before, after] = isMark(commit)
+        ? (["storage.mark-unsent", "storage.marked"] as const)
+        : aroundCommit(commit);
+      return between(before, after, () => storage.commit(epoch, commit));
     },
-    dueTasks: (after, limit) => storage.dueTasks(after, limit),
-    laneTasks: (lane, limit) => storage.laneTasks(lane, limit),
-    laneHeads: (after, limit) => storage.laneHeads(after, limit),
-    countTasks: () => storage.countTasks(),
+    dueTasks: (after, limit) =>
+      between("storage.due-tasks-unread", "storage.due-tasks-read", () => storage.dueTasks(after, limit)),
+    laneTasks: (lane, limit) =>
+      between("storage.lane-unread", "storage.lane-read", () => storage.laneTasks(lane, limit)),
+    laneHeads: (after, limit) =>
+      between("storage.lanes-unread", "storage.lanes-read", () => storage.laneHeads(after, limit)),
+    countTasks: () => between(null, "storage.tasks-counted", () => storage.countTasks()),
     listTasks: (selection, after, limit) => storage.listTasks(selection, after, limit),
     findTask: (id) => storage.findTask(id),
     collect: (due) => between("storage.collection-unsent", "storage.collected", () => storage.collect(due)),
@@ -58,12 +62,47 @@ export function storageWithFailpoints(storage: Storage): Storage {
 export function executorWithFailpoints(executor: Executor): Executor {
   if (armed === null) return executor;
   return {
-    execute: (run, location) =>
-      isReExecution(run)
-        ? between("run.re-execution-unsent", "run.re-executed", () => executor.execute(run, location))
-        : between("run.near-storage-unsent", "run.near-storage-ended", () => executor.execute(run, location)),
+    execute: (run, location) => {
+      const execute = () => executor.execute(run, location);
+      if (isReExecution(run)) return between("run.re-execution-unsent", "run.re-executed", () => reExecuted(execute));
+      return location === TASKS
+        ? between("run.task-unsent", "run.task-ended", execute)
+        : between("run.near-storage-unsent", "run.near-storage-ended", execute);
+    },
     close: () => executor.close(),
   };
+}
+
+/** Of the end of an execution, or of several. Its tasks are further records of the commit. */
+function aroundCommit({ records, items }: Commit): readonly [Failpoint, Failpoint] {
+  if (items.some(({ unit }) => tableOf(unit) === SCHEDULE_STATES))
+    return ["storage.schedule-unsent", "storage.schedule-stored"];
+  const ends = records.filter(({ expects, becomes }) => expects !== "new" || becomes?.state !== "task");
+  const [first] = ends;
+  if (first === undefined || ends.length > 1) return ["storage.train-unsent", "storage.train-stored"];
+  const { expects, becomes } = first;
+  if (becomes === null) return ["storage.settlement-unsent", "storage.settled"];
+  if (becomes.state === "task")
+    return becomes.task.state === "dead"
+      ? ["storage.death-unsent", "storage.death-stored"]
+      : ["storage.next-attempt-unsent", "storage.next-attempt-stored"];
+  if (records.length > 1) return ["storage.enqueue-unsent", "storage.enqueued"];
+  return expects === "pending"
+    ? ["storage.completion-unsent", "storage.completed"]
+    : ["storage.execution-unsent", "storage.execution-stored"];
+}
+
+async function reExecuted(execute: () => Promise<EndedRun>): Promise<EndedRun> {
+  const ended = await execute();
+  const { result } = ended;
+  if (result.kind === "completed" && (result.effects ?? []).length > 0) failpoint("run.enqueuing-re-executed");
+  return ended;
+}
+
+/** Only the mark of a call leaves the attempt of a task as it is. */
+function isMark({ records: [change] }: Commit): boolean {
+  const { expects, becomes = null } = change ?? {};
+  return typeof expects === "object" && becomes?.state === "task" && becomes.task.attempt === expects.attempt;
 }
 
 /** Only a re-execution runs on the set that a location declared. */

@@ -19,13 +19,22 @@ import {
   encodeLine,
 } from "./messages/listening.ts";
 import { decodeLviReply, encodeLviReply } from "./messages/lvi-reply.ts";
+import { decodeWorkflowQuestion, encodeWorkflowQuestion } from "./messages/workflow-question.ts";
+import { decodeArrival, decodeEntry, encodeArrival, encodeEntry } from "./workflows.ts";
 import { decodeLviRequest, encodeLviRequest } from "./messages/lvi-request.ts";
+import {
+  decodeServiceAnswer,
+  decodeServiceCall,
+  encodeServiceAnswer,
+  encodeServiceCall,
+} from "./messages/service-call.ts";
 import { decodeModuleContent, encodeModuleContent } from "./module-content.ts";
 import { decodeOutcome, encodeOutcome } from "./outcome.ts";
 import { decodeEffects, encodeEffects } from "./tasks.ts";
 import {
   BASE64,
   effects,
+  entries,
   followup,
   heard,
   heardReplies,
@@ -33,8 +42,12 @@ import {
   lines,
   module,
   outcomes,
+  questions,
   replies,
   request,
+  serviceAnswers,
+  serviceCall,
+  serviceRules,
   session,
   taskRules,
 } from "./testing/messages.ts";
@@ -76,6 +89,23 @@ const DECODERS: readonly Decoder[] = [
     again: (bytes) => encodeLviReply(decodeLviReply(bytes)),
   },
   {
+    name: "workflow question",
+    golden: questions.map((question) => encodeWorkflowQuestion(question)),
+    again: (bytes) => encodeWorkflowQuestion(decodeWorkflowQuestion(bytes)),
+  },
+  {
+    name: "entry of a journal",
+    golden: entries.map((entry) => encodeEntry(entry)),
+    again: (bytes) => encodeEntry(decodeEntry(bytes)),
+    canonical: true,
+  },
+  {
+    name: "arrival",
+    golden: entries.flatMap(({ arrivals }) => arrivals.map((arrival) => encodeArrival(arrival))),
+    again: (bytes) => encodeArrival(decodeArrival(bytes)),
+    canonical: true,
+  },
+  {
     name: "followup",
     golden: [encodeFollowup(followup), encodeFollowup({ ...followup, effects })],
     again: (bytes) => encodeFollowup(decodeFollowup(bytes)),
@@ -110,9 +140,23 @@ const DECODERS: readonly Decoder[] = [
   },
   {
     name: "module",
-    golden: [encodeModuleContent(module), encodeModuleContent({ ...module, tasks: taskRules })],
+    golden: [
+      encodeModuleContent(module),
+      encodeModuleContent({ ...module, tasks: taskRules }),
+      encodeModuleContent({ ...module, services: serviceRules }),
+    ],
     again: (bytes) => encodeModuleContent(decodeModuleContent(bytes)),
     canonical: true,
+  },
+  {
+    name: "call of a service",
+    golden: [encodeServiceCall(serviceCall)],
+    again: (bytes) => encodeServiceCall(decodeServiceCall(bytes)),
+  },
+  {
+    name: "answer of a service",
+    golden: serviceAnswers.map((answer) => encodeServiceAnswer(answer)),
+    again: (bytes) => encodeServiceAnswer(decodeServiceAnswer(bytes)),
   },
   {
     name: "effects",

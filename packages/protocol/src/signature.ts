@@ -29,4 +29,5 @@ export function signedHead(method: string, path: string, timeMs: number): string
 /** Paths of the LVI server. */
 export const LVI_PATH = "/v1/lvi";
 export const FOLLOWUP_PATH = "/v1/followup";
+export const WORKFLOW_PATH = "/v1/workflow";
 export const MODULES_PATH = "/v1/modules/";

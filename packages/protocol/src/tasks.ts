@@ -24,8 +24,20 @@ export type RunEffect =
       /** Names the task's lane: those of one lane run one by one, in the order of the transactions. Null: it has none. */
       readonly key: string | null;
     }
-  /** A task is to be given up, unless it has begun or is done: then, and if there is no such task, nothing happens. */
-  | { readonly kind: "cancel"; readonly task: ExecutionId };
+  /**
+   * A task is to be given up, unless it has begun or is done: then, and if there is no such task, nothing happens. A workflow is
+   * asked to end, as a client may ask.
+   */
+  | { readonly kind: "cancel"; readonly task: ExecutionId }
+  /** A value for a workflow that waits for it now or later. If there is no such workflow, or not any more, nothing happens. */
+  | {
+      readonly kind: "send";
+      readonly workflow: ExecutionId;
+      /** Of the signal. */
+      readonly name: string;
+      /** Encoded. */
+      readonly value: Uint8Array;
+    };
 
 /** Most effects of one execution. */
 export const MAX_EFFECTS = 1_000;
@@ -33,7 +45,7 @@ export const MAX_EFFECTS = 1_000;
 export const MAX_TASK_ARGUMENT_BYTES = MAX_VALUE_BYTES;
 /** Longest delay of a task: ten years. */
 export const MAX_TASK_DELAY_MS = 3_660 * 86_400_000;
-const MAX_CALLEE_LENGTH = 256;
+export const MAX_CALLEE_LENGTH = 256;
 
 /** Tries of a task, the first one included, before it is dead; unless its handler has the tag `@retry`. */
 export const DEFAULT_TASK_ATTEMPTS = 12;
@@ -45,15 +57,33 @@ export function isTaskKey(text: string): boolean {
   return isKey(text);
 }
 
+const SIGNAL_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
+
+/** Whether the text can name a signal. */
+export function isSignalName(text: string): boolean {
+  return SIGNAL_NAME.test(text);
+}
+
 /** The lanes that effects name, in the order of their keys, each once. */
 export function lanesOf(effects: readonly RunEffect[]): readonly string[] {
   const lanes = effects.flatMap((effect) => (effect.kind === "enqueue" && effect.key !== null ? [effect.key] : []));
   return [...new Set(lanes)].toSorted();
 }
 
-/** Bytes of the arguments of all tasks. */
+/** Bytes of the arguments of all tasks, and of the values of all signals. */
 export function bytesOfEffects(effects: readonly RunEffect[]): number {
-  return effects.reduce((sum, effect) => sum + (effect.kind === "enqueue" ? effect.args.length : 0), 0);
+  return effects.reduce((sum, effect) => sum + bytesOf(effect), 0);
+}
+
+function bytesOf(effect: RunEffect): number {
+  switch (effect.kind) {
+    case "enqueue":
+      return effect.args.length;
+    case "send":
+      return effect.value.length;
+    case "cancel":
+      return 0;
+  }
 }
 
 // ── Ids ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -63,8 +93,12 @@ export function bytesOfEffects(effects: readonly RunEffect[]): number {
  * made from keys. So no client can take it by an `Idempotency-Key`. Its first half names the parent: {@link isTaskOf}.
  */
 export function taskIdOf(parent: ExecutionId, ordinal: number): ExecutionId {
-  const half = contentHash(new CborWriter().array(3).text("task").text(parent).integer(ordinal).finish());
-  return `${parentHalfOf(parent)}${half}` as ExecutionId;
+  return idWithin(parent, new CborWriter().array(3).text("task").text(parent).integer(ordinal).finish());
+}
+
+/** The id that bytes make of an execution that another one asks for. */
+export function idWithin(parent: ExecutionId, bytes: Uint8Array): ExecutionId {
+  return `${parentHalfOf(parent)}${contentHash(bytes)}` as ExecutionId;
 }
 
 /** Whether the execution may have asked for the task. */
@@ -83,7 +117,7 @@ function parentHalfOf(parent: ExecutionId): string {
 
 /** The execution id of a tick of a schedule: the call of a handler for this time. */
 export function tickIdOf(handler: string, tickMs: number): ExecutionId {
-  return idOf(new CborWriter().array(3).text("tick").text(handler).integer(tickMs).finish());
+  return madeId(new CborWriter().array(3).text("tick").text(handler).integer(tickMs).finish());
 }
 
 /**
@@ -91,11 +125,16 @@ export function tickIdOf(handler: string, tickMs: number): ExecutionId {
  * secrets, and its id is not one.
  */
 export function taskSeedOf(parentSeed: Uint8Array, ordinal: number): Uint8Array {
-  const hex = hash128(new CborWriter().array(3).text("seed").bytes(parentSeed).integer(ordinal).finish());
+  return madeSeed(new CborWriter().array(3).text("seed").bytes(parentSeed).integer(ordinal).finish());
+}
+
+export function madeSeed(bytes: Uint8Array): Uint8Array {
+  const hex = hash128(bytes);
   return Uint8Array.from({ length: SEED_BYTES }, (_, at) => Number.parseInt(hex.slice(2 * at, 2 * at + 2), 16));
 }
 
-function idOf(bytes: Uint8Array): ExecutionId {
+/** The id of an execution that nobody sends. No client can take it. */
+function madeId(bytes: Uint8Array): ExecutionId {
   return withFirstBit(hash128(bytes)) as ExecutionId;
 }
 
@@ -113,6 +152,8 @@ function hash128(bytes: Uint8Array): string {
 
 const ENQUEUE = 0;
 const CANCEL = 1;
+const SEND = 2;
+const FIELDS = [5, 2, 4];
 
 export function writeEffects(writer: CborWriter, effects: readonly RunEffect[]): void {
   writer.array(effects.length);
@@ -125,6 +166,9 @@ export function writeEffects(writer: CborWriter, effects: readonly RunEffect[]):
         break;
       case "cancel":
         writer.array(2).integer(CANCEL).text(effect.task);
+        break;
+      case "send":
+        writer.array(4).integer(SEND).text(effect.workflow).text(effect.name).bytes(effect.value);
     }
   }
 }
@@ -140,12 +184,17 @@ export function readEffects(reader: CborReader): readonly RunEffect[] {
 
 function readEffect(reader: CborReader): RunEffect {
   const length = reader.array();
-  const kind = reader.integerIn(ENQUEUE, CANCEL);
-  if (length !== (kind === ENQUEUE ? 5 : 2)) throw new MalformedError("malformed effect");
-  if (kind === CANCEL) {
-    const task = reader.text();
-    if (!isExecutionId(task)) throw new MalformedError("malformed id of a task");
-    return { kind: "cancel", task };
+  const kind = reader.integerIn(ENQUEUE, SEND);
+  if (length !== FIELDS[kind]) throw new MalformedError("malformed effect");
+  if (kind === CANCEL) return { kind: "cancel", task: readTaskId(reader) };
+  if (kind === SEND) {
+    const workflow = readTaskId(reader);
+    const name = reader.text();
+    if (!isSignalName(name)) throw new MalformedError("malformed name of a signal");
+    const value = reader.copiedBytes();
+    if (value.length > MAX_VALUE_BYTES)
+      throw new TooLargeError(`the value of a signal has ${value.length} bytes; at most ${MAX_VALUE_BYTES}`);
+    return { kind: "send", workflow, name, value };
   }
   const callee = reader.text();
   if (callee === "" || callee.length > MAX_CALLEE_LENGTH) throw new MalformedError("malformed handler of a task");
@@ -155,6 +204,12 @@ function readEffect(reader: CborReader): RunEffect {
   const delayMs = reader.integerIn(0, MAX_TASK_DELAY_MS);
   const key = reader.nullIfNext() ? null : readTaskKey(reader);
   return { kind: "enqueue", callee, args, delayMs, key };
+}
+
+function readTaskId(reader: CborReader): ExecutionId {
+  const id = reader.text();
+  if (!isExecutionId(id)) throw new MalformedError("malformed id of a task");
+  return id;
 }
 
 export function readTaskKey(reader: CborReader): string {

@@ -23,7 +23,7 @@ interface Form {
 }
 
 /** By the number of their fields, the protocol version not counted. */
-export const LVI_REQUEST: Form = { floor: 11, sent: 17 };
+export const LVI_REQUEST: Form = { floor: 11, sent: 18 };
 
 /** By the number of fields that come after those of its kind. */
 export const LVI_REPLY_TAIL: Form = { floor: 0, sent: 1 };
@@ -33,6 +33,12 @@ export const FOLLOWUP: Form = { floor: 4, sent: 5 };
 
 /** By the number of their fields. */
 export const FOLLOWUP_REPLY: Form = { floor: 1, sent: 1 };
+
+/** By the number of their fields. The primary sends the call, and the application's Worker the answer. */
+export const SERVICE_CALL: Form = { floor: 6, sent: 6 };
+export const SERVICE_ANSWER: Form = { floor: 4, sent: 4 };
+/** By the number of their fields. */
+export const WORKFLOW_QUESTION: Form = { floor: 6, sent: 6 };
 
 /** A line of an answer to a location that listens, by the number of fields of an entry. JSON, without the framing. */
 export const HINT: Form = { floor: 4, sent: 4 };
@@ -61,6 +67,7 @@ export const HISTORY: Readonly<Record<string, Readonly<Record<number, string>>>>
     14: "caller: without it there is none",
     16: "session (null, reserved, in earlier releases) and must not write: without it the execution may write",
     17: "lanes: without them the execution names none. From here on effects may be 1",
+    18: "how long the answer may wait for the end of a workflow: without it no time",
   },
   LVI_REPLY_TAIL: {
     0: "valid, executed, refused",
@@ -71,6 +78,11 @@ export const HISTORY: Readonly<Record<string, Readonly<Record<number, string>>>>
     5: "effects: without them there are none",
   },
   FOLLOWUP_REPLY: { 1: "result" },
+  SERVICE_CALL: { 6: "service, task, key, nonce, longest time, arguments" },
+  SERVICE_ANSWER: { 4: "kind, result or null, code, message" },
+  WORKFLOW_QUESTION: {
+    6: "workflow, handler, caller, whether it is to be cancelled, how long the answer may wait, seen",
+  },
   HINT: {
     4: "a list of entries: unit, commit id, hash, value in base 64. Another kind of line begins with its name",
   },
@@ -84,6 +96,6 @@ export const HISTORY: Readonly<Record<string, Readonly<Record<number, string>>>>
     8: "the section indexes: the indexes that the handlers keep",
     9: "the host functions sha256 and scrypt",
     10: "the hidden tables of blobs, and entries for the items that name them",
-    11: "the host functions enqueue, cancel and touch_lane, and the section tasks",
+    11: "the host functions of tasks and workflows, the sections services and tasks, and the plan workflow",
   },
 };

@@ -590,7 +590,7 @@ test("whatever the caches hold, a program that runs again and again is soon conf
       for (let time = 0; time < 8; time++) {
         const told = await truthAnd(last, primary, location);
         expectTruth(told);
-        paths.push(told.answer.kind === "outcome" ? told.answer.path : told.answer.code);
+        paths.push(told.answer.kind === "outcome" ? told.answer.path : told.answer.kind);
       }
       // Each piece of wrong rows costs one validation.
       expect(paths.slice(6)).toEqual(["speculative", "speculative"]);

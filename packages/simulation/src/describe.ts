@@ -17,8 +17,11 @@ export function describeEvent(event: Event): string {
       return `has run ${event.run}: ${event.result.kind}`;
     case "storage-failed":
       return `hears of operation ${event.operation}: failed, effect ${event.effect}`;
+    case "called":
+      return `hears of call ${event.call}: ${event.answer.kind}`;
     case "intent-stored":
-    case "tasks-changed":
+    case "order-carried-out":
+    case "task-changed":
     case "completed":
       return `hears of operation ${event.operation}: ${event.result.kind}`;
     case "too-much-to-load":
@@ -37,6 +40,8 @@ export function describeEvent(event: Event): string {
       return `hears that ${event.location} listens, listener ${event.listener}${event.session === undefined ? "" : `, session ${event.session ?? "none"}, heard ${event.heard}`}`;
     case "heard":
       return `gets message ${event.caller}: session ${event.session} has heard ${event.n}`;
+    case "schedule-asked":
+      return `is to ${event.action} the schedule of ${event.handler}`;
     case "stopped-listening":
       return `hears that listener ${event.listener} has gone`;
     case "clock":
@@ -65,18 +70,22 @@ export function describeEffect(effect: Effect): string {
         }
         case "refused":
           return `${what}, ${reply.code}`;
+        case "working":
+          return `${what}, ${reply.state}${after}`;
       }
     }
     case "followup-reply":
       return `answers followup ${effect.caller}: ${effect.result}${effect.after.map((fact) => `, ${describeFact(fact)}`).join("")}`;
+    case "schedule-reply":
+      return `answers operator ${effect.caller}`;
     case "look-up":
       return `asks storage for ${shortId(effect.executionId)}, operation ${effect.operation}`;
     case "load":
       return `asks storage for ${effect.units.join(" ")}, operation ${effect.operation}`;
     case "read-tasks":
       return `asks storage for tasks: ${effect.question.kind}, operation ${effect.operation}`;
-    case "change-tasks":
-      return `changes tasks ${effect.changes.map(({ before }) => shortId(before.id)).join(" ")}, operation ${effect.operation}`;
+    case "carry-out-order":
+      return `changes tasks ${effect.changes.map(({ id }) => shortId(id)).join(" ")}, operation ${effect.operation}`;
     case "task-order-reply":
       return `answers order ${effect.caller}: ${effect.answer.results.map(({ outcome }) => outcome).join(" ")}`;
     case "scan": {
@@ -129,6 +138,10 @@ export function describeEffect(effect: Effect): string {
       return `goes on with what was put off: ${effect.events.length}`;
     case "halt":
       return `halts: ${effect.reason}`;
+    case "change-task":
+      return `changes task ${shortId(effect.change.id)}, operation ${effect.operation}`;
+    case "call-service":
+      return `calls ${effect.service} for task ${shortId(effect.task)}, call ${effect.call}`;
     case "collect":
     case "sampled":
     case "sample-left-out":
@@ -146,6 +159,8 @@ function describeFact(fact: Fact): string {
       return `${fact.atMs} having passed`;
     case "owed":
       return `task ${shortId(fact.task)} being owed`;
+    case "marked":
+      return `task ${shortId(fact.task)} being marked`;
   }
 }
 
@@ -198,7 +213,12 @@ export function describeLocationEffect(effect: LocationEffect): string {
       return "shows the result before its confirmation";
     case "answer": {
       const { answer, verdict } = effect;
-      const how = answer.kind === "outcome" ? `${answer.path} ${answer.reason}` : answer.code;
+      const how =
+        answer.kind === "outcome"
+          ? `${answer.path} ${answer.reason}`
+          : answer.kind === "failed"
+            ? answer.code
+            : answer.state;
       return `answers: ${how}${verdict === undefined ? "" : `, ${verdict}`}`;
     }
     case "fetch":

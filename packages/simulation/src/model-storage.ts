@@ -88,6 +88,11 @@ function isAsExpected(record: IntentRecord | undefined, expects: RecordChange["e
   return expects.attempt === null || (record?.state === "task" && record.task.attempt === expects.attempt);
 }
 
+function pageOf<Place>(all: readonly Task[], limit: number, placeOf: (task: Task) => Place): TaskPage<Place> {
+  const tasks = all.slice(0, limit);
+  return { tasks, upTo: all.length > limit ? placeOf(tasks[limit - 1]!) : null };
+}
+
 export class ModelStorage {
   leadership: Leadership = { epoch: 0, beat: 0, termMs: 0, readLeaseMs: 0 };
   /** The epoch that has read the pending intents. */
@@ -227,23 +232,31 @@ export class ModelStorage {
     return Array.from(this.intents.values()).flatMap((record) => (record.state === "task" ? [record.task] : []));
   }
 
-  dueTasks(after: TaskPlace | null, limit: number): TaskPage {
+  dueTasks(after: TaskPlace | null, limit: number): TaskPage<TaskPlace> {
     const due = this.#tasks
       .filter((task) => task.lane === null && task.state === "open" && (after === null || compareDue(task, after) > 0))
       .toSorted(compareDue);
-    return { tasks: due.slice(0, limit), isLast: due.length <= limit };
+    return pageOf(due, limit, ({ dueMs, id }) => ({ dueMs, id }));
   }
 
-  laneTasks(lane: string, limit: number): readonly Task[] {
-    const inLane = this.#tasks.filter((task) => task.lane === lane);
-    return inLane.toSorted((a, b) => (a.place < b.place ? -1 : 1)).slice(0, limit);
+  laneTasks(lane: string, limit: number): TaskPage<string> {
+    const inLane = this.#tasks.filter((task) => task.lane === lane).toSorted((a, b) => (a.place < b.place ? -1 : 1));
+    return pageOf(inLane, limit, ({ place }) => place);
+  }
+
+  /** Of these tasks what there is of them now: a storage may look for places first, and for the tasks a little later. */
+  asTheyAre(tasks: readonly Task[]): readonly Task[] {
+    return tasks.flatMap(({ id }) => {
+      const record = this.intents.get(id);
+      return record?.state === "task" ? [record.task] : [];
+    });
   }
 
   laneHeads(after: LaneCursor | null, limit: number): LanePage {
     const lanes = [...new Set(this.#tasks.flatMap(({ lane }) => (lane === null ? [] : [lane])))].toSorted();
     const left = lanes.filter((lane) => after === null || lane > after);
     const some = left.slice(0, limit);
-    const heads = some.flatMap((lane) => this.laneTasks(lane, 1));
+    const heads = some.flatMap((lane) => this.laneTasks(lane, 1).tasks);
     return { heads, next: left.length > some.length ? (some.at(-1) ?? null) : null };
   }
 

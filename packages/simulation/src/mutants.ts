@@ -26,6 +26,8 @@ export interface Mutant extends Variant {
   readonly isOfIndexes?: true;
   /** Its histories are those of tasks: `task-histories.ts`. */
   readonly isOfTasks?: true;
+  /** Its histories are those of services: `service-histories.ts`. */
+  readonly isOfServices?: true;
 }
 
 const SAME_COMMIT = `((_unit, a, b) => a.hash === null || b.hash === null ? a.hash === b.hash : a.commitId === b.commitId)`;
@@ -1145,17 +1147,41 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a task is read from storage before its parent has heard of its commit",
     within: 150,
     isOfTasks: true,
-    edits: [expression("task-parent", `!isComing(task)`, `true`)],
+    edits: [expression("task-parent", `!underWay.inserts(task)`, `true`)],
   },
   {
     name: "an old answer of storage brings a task back that is gone",
-    within: 600,
+    within: 1_000,
     isOfTasks: true,
     edits: [remove("task-stale")],
   },
   {
-    name: "a task that comes while storage is asked for its lane is lost",
+    name: "a task is taken for one that is coming while a repeat of its parent is under way",
+    within: 600,
+    isOfTasks: true,
+    edits: [returns("task-coming-now", `phase !== undefined`)],
+  },
+  {
+    name: "a page of due tasks ends with its last task, wherever that stands by now",
+    within: 2_500,
+    isOfTasks: true,
+    edits: [expression("task-page", `upTo`, `tasks.at(-1) ?? null`)],
+  },
+  {
+    name: "an execution names its lanes only when it is clear",
+    within: 600,
+    isOfTasks: true,
+    edits: [value("lanes-named-clear", `this.#isClear(members[0].execution) ? $ : []`)],
+  },
+  {
+    name: "the number of tasks is never counted again",
     within: 150,
+    isOfTasks: true,
+    edits: [value("task-count", `Infinity`)],
+  },
+  {
+    name: "a task that comes while storage is asked for its lane is lost",
+    within: 600,
     isOfTasks: true,
     edits: [remove("task-coming")],
   },
@@ -1268,10 +1294,79 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [remove("task-coming-changed")],
   },
   {
-    name: "an execution that waits with a commit id names no lanes",
-    within: 150,
-    isOfTasks: true,
-    edits: [remove("lanes-while-clearing")],
+    name: "each attempt calls a service under a key of its own",
+    within: 25,
+    isOfServices: true,
+    edits: [expression("service-key", `serviceKeyOf(task)`, "`${task} ${attempt}`")],
+  },
+  {
+    name: "a service is called before its mark is durable",
+    within: 25,
+    isOfServices: true,
+    edits: [value("service-facts", `[]`), after("service-marked", `call.task = marked; return this.#send(call);`)],
+  },
+  {
+    name: "a service is called after the window of its key",
+    within: 25,
+    isOfServices: true,
+    edits: [returns("service-window", `null`)],
+  },
+  {
+    name: "a service that knows no keys is called twice",
+    within: 25,
+    isOfServices: true,
+    edits: [condition("service-once", `false`), expression("service-once-lost", `rules.once`, `false`)],
+  },
+  {
+    name: "a service that has refused is called again",
+    within: 25,
+    isOfServices: true,
+    edits: [
+      replace(
+        "service-refused",
+        `return this.#change(call, "settle", error && this.#afterFailure(call, error, false, now));`,
+      ),
+    ],
+  },
+  {
+    name: "each attempt marks the task anew",
+    within: 25,
+    isOfServices: true,
+    edits: [value("service-first", `true`)],
+  },
+  {
+    name: "a call that was not made uses an attempt",
+    within: 25,
+    isOfServices: true,
+    edits: [
+      replace(
+        "service-not-called",
+        `return this.#change(call, "settle", this.#afterFailure(call, errorIn(answer, now.wallMs), false, now));`,
+      ),
+    ],
+  },
+  {
+    name: "a call that was not made takes the mark of an earlier one away",
+    within: 100,
+    isOfServices: true,
+    edits: [value("service-put-off", `null`)],
+  },
+  {
+    name: "a service is called again when its answer could not be stored",
+    within: 100,
+    isOfServices: true,
+    edits: [
+      replace(
+        "service-answer-kept",
+        `if (call.change.kind === "mark") $ else { this.#changes.delete(operation); this.#send(call); }`,
+      ),
+    ],
+  },
+  {
+    name: "all calls behind an open breaker are probes",
+    within: 100,
+    isOfServices: true,
+    edits: [returns("breaker-probe", `this.#state !== "open" || nowMs >= this.#openUntilMs`)],
   },
   {
     name: "an order does not wait for a commit that takes the task back",

@@ -284,6 +284,7 @@ export class Server {
           act: (act) => this.#inThisLife(act)(),
           storage: this.#storage(),
           execute: (run, _location, ended) => this.#run(run, ended),
+          callService: noServices,
           observer: this.#observer(),
           halted: (halt) => this.#halted(halt),
         },
@@ -780,4 +781,9 @@ export class Server {
     const { trace } = this.#options;
     if (trace.lines !== null) trace.write(`server ${this.index} ${text()}`);
   }
+}
+
+/** Services have histories of their own: `service-histories.ts`. */
+export function noServices(): never {
+  throw new Error("the modules of these histories have no services");
 }

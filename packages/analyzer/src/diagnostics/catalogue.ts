@@ -116,6 +116,12 @@ export const CATALOGUE = {
   private_field: REFUSED,
   infinite_record: INVALID,
 
+  // Workflows
+  invalid_signal: INVALID,
+  table_in_workflow: INVALID,
+  workflow_only: INVALID,
+  workflow_called: INVALID,
+
   // Stores and changes of handlers
   /** A change of a record that no put stores. */
   unsaved_change: { severity: "warning", class: "invalid" },
@@ -123,6 +129,11 @@ export const CATALOGUE = {
   // Tags in doc comments of handlers
   unknown_tag: INVALID,
   misplaced_tag: INVALID,
+  invalid_schedule: INVALID,
+  schedule_comment: INVALID,
+  schedule_signature: INVALID,
+  /** A tick has no caller. */
+  schedule_caller: { severity: "warning", class: "invalid" },
   unknown_given_handler: INVALID,
   duplicate_given_set: INVALID,
   given_set_signature: INVALID,

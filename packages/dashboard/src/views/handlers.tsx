@@ -14,6 +14,7 @@ const PLANS: Readonly<Record<DashboardHandler["plan"], string>> = {
   recorded: "recorded",
   given: "given by you",
   "near-storage": "at the primary",
+  workflow: "workflow",
 };
 
 const SENTENCES: Readonly<Record<DashboardHandler["plan"], string>> = {
@@ -22,6 +23,7 @@ const SENTENCES: Readonly<Record<DashboardHandler["plan"], string>> = {
   recorded: "No function could be derived. A location runs the handler itself to find its set, and sends that.",
   given: "You have written the function that says what the handler reads and writes.",
   "near-storage": "You have chosen that the handler runs at the primary only.",
+  workflow: "A workflow: it touches no items itself, and its steps are executions of their own.",
 };
 
 const current = computed(() => {

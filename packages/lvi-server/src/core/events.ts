@@ -15,6 +15,7 @@ import type {
   LviReply,
   LviRequest,
   ModuleHash,
+  ScheduleAnswer,
   SessionId,
   UnitId,
   TaskOrder,
@@ -23,10 +24,11 @@ import type {
 import type { EndedRun, Run } from "./run.ts";
 import type { Completion, Intent, IntentRecord } from "./intent.ts";
 import type { ListeningEffect, ListeningEvent } from "./listeners.ts";
-import type { ModuleUse, Rules } from "./module-table.ts";
+import type { ModuleUse, Rules, ServiceTable } from "./module-table.ts";
 import type { Hole, StoredRow } from "./range-table.ts";
 import type { SampleEffect, Sampling } from "./sampling.ts";
-import type { Task } from "./task.ts";
+import type { ScheduleAsk } from "./schedules.ts";
+import type { CallAnswer, CallId, TaskChange } from "./services.ts";
 import type { TaskAnswer, TaskCounts, TaskQuestion } from "./task-table.ts";
 import type { StoredItem } from "./version-table.ts";
 
@@ -46,7 +48,9 @@ export type Fact =
   /** The monotonic clock shows this time, or a later one. */
   | { readonly kind: "passed"; readonly atMs: number }
   /** Storage owes this attempt of a task. */
-  | { readonly kind: "owed"; readonly task: ExecutionId; readonly attempt: number };
+  | { readonly kind: "owed"; readonly task: ExecutionId; readonly attempt: number }
+  /** Storage has the mark that the service of a task is called, as of that time. */
+  | { readonly kind: "marked"; readonly task: ExecutionId; readonly sentAtMs: number };
 
 /** An effect that has waited for nothing. */
 export const NO_FACTS: readonly Fact[] = [];
@@ -62,6 +66,8 @@ export type Event =
       readonly indexes?: readonly string[];
       /** The rules of its handlers' tasks; left out: none. */
       readonly rules?: Rules;
+      /** Its services; left out: none. */
+      readonly services?: ServiceTable;
     }
   | { readonly kind: "looked-up"; readonly operation: OperationId; readonly record: IntentRecord | null }
   | { readonly kind: "loaded"; readonly operation: OperationId; readonly items: ReadonlyMap<UnitId, StoredItem> }
@@ -73,7 +79,10 @@ export type Event =
   | { readonly kind: "completed"; readonly operation: OperationId; readonly result: CompleteResult }
   | { readonly kind: "tasks-read"; readonly operation: OperationId; readonly answer: TaskAnswer }
   | { readonly kind: "task-order"; readonly caller: CallerId; readonly order: TaskOrder }
-  | { readonly kind: "tasks-changed"; readonly operation: OperationId; readonly result: CompleteResult }
+  | { readonly kind: "order-carried-out"; readonly operation: OperationId; readonly result: CompleteResult }
+  | ({ readonly kind: "schedule-asked" } & ScheduleAsk)
+  | { readonly kind: "task-changed"; readonly operation: OperationId; readonly result: CompleteResult }
+  | { readonly kind: "called"; readonly call: CallId; readonly answer: CallAnswer }
   /** Not held: another server leads. */
   | { readonly kind: "leadership-renewed"; readonly operation: OperationId; readonly isHeld: boolean }
   | { readonly kind: "read-leases-named"; readonly operation: OperationId; readonly isHeld: boolean }
@@ -186,7 +195,7 @@ export type Effect =
   | { readonly kind: "read-tasks"; readonly operation: OperationId; readonly question: TaskQuestion }
   /** As an operator has ordered. */
   | {
-      readonly kind: "change-tasks";
+      readonly kind: "carry-out-order";
       readonly operation: OperationId;
       readonly changes: readonly TaskChange[];
       readonly after: readonly Fact[];
@@ -197,8 +206,28 @@ export type Effect =
       readonly answer: TaskOrderAnswer;
       readonly after: readonly Fact[];
     }
-  /** The leadership has run out: the sender is to ask again. */
-  | { readonly kind: "not-leading"; readonly caller: CallerId }
+  /** Null: there is no such schedule. */
+  | {
+      readonly kind: "schedule-reply";
+      readonly caller: CallerId;
+      readonly answer: ScheduleAnswer | null;
+      readonly after: readonly Fact[];
+    }
+  /** Change the record of a task, if it is as expected. */
+  | { readonly kind: "change-task"; readonly operation: OperationId; readonly change: TaskChange }
+  /** Call a service of the application's Worker, under the key of the task. */
+  | {
+      readonly kind: "call-service";
+      readonly call: CallId;
+      readonly task: ExecutionId;
+      readonly service: string;
+      /** The same for all attempts of the task, on each server. */
+      readonly key: string;
+      /** Encoded. */
+      readonly args: Uint8Array;
+      readonly timeoutMs: number;
+      readonly after: readonly Fact[];
+    }
   | { readonly kind: "note"; readonly note: Note }
   /** Events that were put off: the driver hands them back at once, in this order. */
   | { readonly kind: "resume"; readonly events: readonly Event[] }
@@ -207,12 +236,6 @@ export type Effect =
 
 /** `new`: there is no record. `attempt`: it is that of a task after so many attempts, in a lane or in none. */
 export type Expectation = "pending" | "new" | { readonly attempt: number; readonly lane: string | null };
-
-/** Of the record of a task; null: it goes. */
-export interface TaskChange {
-  readonly before: Task;
-  readonly after: Task | null;
-}
 
 export interface ExpectedCompletion {
   readonly expects: Expectation;
@@ -243,6 +266,8 @@ export interface Note {
   /** Lines of the handler, and the run that has logged them. The location may have told of those of a re-execution before. */
   readonly logged?: readonly LoggedLine[];
   readonly path?: "near-storage" | "re-execution";
+  /** Of the call of a service. */
+  readonly answer?: CallAnswer["kind"];
   /** How often it has happened to this handler of this module. */
   readonly times?: number;
 }
@@ -318,6 +343,18 @@ export type NoteName =
   | "task_cancelled"
   /** An operator has changed or removed it. */
   | "task_ordered"
+  /** Ticks of a schedule have become tasks. */
+  | "ticks_made"
+  /** Ticks of a schedule were left out, since it was too late for them or another one was running. */
+  | "ticks_missed"
+  | "service_called"
+  /** A service has refused: its task is gone. */
+  | "service_refused"
+  /** Nobody knows whether the service has acted for a task, and it is not called again. */
+  | "service_unknown"
+  /** Calls of a service fail, so its breaker is open; and closed again. */
+  | "service_down"
+  | "service_up"
   /** The run by which an execution has ended here has logged lines. */
   | "handler_log"
   | "joined"

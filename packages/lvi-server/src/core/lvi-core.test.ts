@@ -65,11 +65,12 @@ const START_MS = 1_000_000;
 
 /** Nothing was enqueued: `simulation` has tasks. */
 const NO_TASKS: Readonly<Record<TaskAnswer["kind"], TaskAnswer>> = {
-  due: { kind: "due", tasks: [], isLast: true },
-  lane: { kind: "lane", tasks: [] },
+  due: { kind: "due", tasks: [], upTo: null },
+  lane: { kind: "lane", tasks: [], upTo: null },
   heads: { kind: "heads", tasks: [], next: null },
   task: { kind: "task", task: null },
   count: { kind: "count", count: 0 },
+  task: { kind: "task", task: null },
 };
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array | null): string => (bytes === null ? "∅" : new TextDecoder().decode(bytes));
@@ -520,9 +521,12 @@ class Story {
         return `run ${runs.join(" and ")}`;
       }
       case "name-read-leases":
-      case "change-tasks":
+      case "carry-out-order":
       case "task-order-reply":
       case "not-leading":
+      case "schedule-reply":
+      case "change-task":
+      case "call-service":
         throw new Error(`${effect.kind} has no part in a story`);
       case "renew-leadership":
         return "renew";
@@ -577,6 +581,8 @@ function showReply(reply: LviReply): string {
       return `valid ${reply.commitId === null ? "without intent" : showCommit(reply.commitId)}`;
     case "refused":
       return `refused ${reply.code}`;
+    case "working":
+      return `working ${reply.state}`;
     case "executed": {
       const outcome = reply.outcome.kind === "result" ? decode(reply.outcome.value) : reply.outcome.code;
       const repairs = reply.repairs.map(

@@ -46,7 +46,9 @@ import {
   type RunEffect,
   type Repair,
   type SamplePath,
+  type ScheduleStatus,
   type SenderSession,
+  type ServicesStatus,
   type ReadLeaseStatus,
   type SetLeft,
   type TaskState,
@@ -54,6 +56,8 @@ import {
   spanId,
   spanOf,
   tableOf,
+  taskIdOf,
+  tickIdOf,
   type UnitId,
   unitId,
   type Version,
@@ -101,6 +105,7 @@ import {
   type Ending,
   type Execution,
   intentOf,
+  isOwn,
   isTold,
   type NearStorage,
   type Pending,
@@ -113,6 +118,7 @@ import {
   type Stage,
   type Storing,
   type Tell,
+  schedulingOf,
   turningOf,
   type Turning,
   usageOf,
@@ -157,10 +163,14 @@ import { type CurrentModule, ModuleTable, type ModuleUse, type Plans } from "./m
 import type { LeaseCounts, Term } from "./read-leases.ts";
 import { repairsOf } from "./repairs.ts";
 import { type Ground, type Sampled, Sampler } from "./sampling.ts";
+import { type ScheduleState, encodeScheduleState, scheduleUnit } from "./schedule-state.ts";
+import { type ScheduleAsk, type ScheduleChange, Schedules } from "./schedules.ts";
+import { Services } from "./services.ts";
 import type { Revocation } from "./sessions.ts";
-import { failureOf, settled, type Task, tasksOf } from "./task.ts";
+import { failureOf, isPlaceOf, settled, type Task, tasksOf } from "./task.ts";
 import { type OrderUnderWay, TaskOrders } from "./task-orders.ts";
 import { type Instant, type TaskAnswer, type TaskQuestion, TaskTable } from "./task-table.ts";
+import { type NextCron, tickTasks } from "./ticks.ts";
 import {
   arrivalOf,
   type CompletingMember,
@@ -196,6 +206,11 @@ export interface Recovered {
   readonly current?: CurrentModule;
   /** How far each index is built, by its name. Left out: none is known. */
   readonly indexes?: ReadonlyMap<string, IndexState>;
+  /** How far each schedule has come, by its handler, and the tasks of latest ticks that are open. Left out: none is known. */
+  readonly schedules?: {
+    readonly states: ReadonlyMap<string, ScheduleState>;
+    readonly open: readonly ExecutionId[];
+  };
 }
 
 export interface Now {
@@ -294,8 +309,10 @@ export class LviCore {
   readonly #ordered = new Map<OperationId, { readonly order: OrderUnderWay; readonly effect: Effect }>();
   /** Storage could not be asked for tasks: not before then. */
   #asksAtMs = -Infinity;
+  readonly #schedules: Schedules;
   /** When the clock is to come for tasks. */
   #tasksAtMs = Infinity;
+  readonly #services: Services;
   readonly #executions = new Map<ExecutionId, Execution>();
   readonly #finished: FinishedExecutions;
   readonly #listeners: Listeners;
@@ -334,7 +351,14 @@ export class LviCore {
   #halted = false;
   readonly #sampler: Sampler;
 
-  constructor(options: CoreOptions, recovered: Recovered, { monotonicMs, wallMs }: Now, hasher: CallHasher) {
+  /** `nextCron` left out: no schedule is one of fields. */
+  constructor(
+    options: CoreOptions,
+    recovered: Recovered,
+    { monotonicMs, wallMs }: Now,
+    hasher: CallHasher,
+    nextCron: NextCron = () => null,
+  ) {
     this.#options = options;
     this.#pageItems = options.indexPageItems;
     this.#hasher = hasher;
@@ -371,6 +395,21 @@ export class LviCore {
     this.#tasks = new TaskTable(options.tasks, (handler) => this.#modules.current?.rules[handler]?.limit ?? null);
     this.#cancellations = new Cancellations(this.#tasks, this.#executions);
     this.#orders = new TaskOrders(this.#tasks, (task) => this.#isDead(task));
+    const { states, open = [] } = recovered.schedules ?? {};
+    for (const task of open) this.#tasks.watch(task);
+    this.#schedules = new Schedules(states ?? new Map(), nextCron, (task) => this.#tasks.isOpen(task));
+    this.#services = new Services(options.services, {
+      nextName: () => ++this.#names,
+      emit: (effect) => void this.#effects.push(effect),
+      retry: (operation, effect) =>
+        this.#deadlines.add(this.#nowMs + options.retryMs, { kind: "retry", operation, effect }),
+      rulesOf: (service) => this.#modules.current?.services?.[service] ?? null,
+      attemptsOf: (service) => this.#modules.current?.rules[service]?.attempts ?? DEFAULT_TASK_ATTEMPTS,
+      settled: (task, next) =>
+        this.#taskSettled({ id: task.id, invocation: { module: task.module } }, task, next, next?.error ?? null),
+      note: (name, { id, module }, more) => this.#note(name, { id, invocation: { module } }, more),
+      replaced: () => this.#halt(TAKEN_OVER),
+    });
     this.#indexes = new IndexTable(indexes, (tables) => this.#writersOf(tables));
     this.#indexes.name(this.#modules.indexes);
     this.#versions = new VersionTable(options.hotBytes, options.hashSeed);
@@ -399,6 +438,11 @@ export class LviCore {
   }
 
   /** Handlers whose runs have left their read/write set here. */
+  /** The schedules of the current module, and how far they have come. */
+  schedules(wallMs: number): readonly ScheduleStatus[] {
+    return this.#schedules.list(wallMs);
+  }
+
   get setsLeft(): readonly SetLeft[] {
     return this.#modules.setsLeft;
   }
@@ -412,7 +456,7 @@ export class LviCore {
   get moduleLoads(): ReadonlyMap<ModuleHash, ModuleLoad> {
     const loads = new Map<ModuleHash, ModuleLoad>();
     for (const execution of this.#executions.values()) {
-      if (execution.turning !== null) continue;
+      if (execution.turning !== null || execution.schedule !== null) continue;
       const { module } = execution.invocation;
       const { executions, pending } = loads.get(module) ?? { executions: 0, pending: 0 };
       loads.set(module, { executions: executions + 1, pending: pending + (intentOf(execution) === null ? 0 : 1) });
@@ -437,10 +481,11 @@ export class LviCore {
     return this.#isDead(task) ? "dead" : this.#tasks.stateOf(task, this.#instant);
   }
 
-  /** Whether the current module has the handler of a task. Before there is a module, nobody knows. */
-  canRun(handler: string): boolean {
+  /** Whether the current module has the handler, or the service, of a task. Before there is a module, nobody knows. */
+  canRun(callee: string): boolean {
     const { current } = this.#modules;
-    return current === null || this.#modules.planOf(current.module, handler) !== undefined;
+    if (current === null) return true;
+    return this.#modules.planOf(current.module, callee) !== undefined || current.services?.[callee] !== undefined;
   }
 
   /** After how many failures a task of the handler is dead. */
@@ -478,6 +523,12 @@ export class LviCore {
     };
   }
 
+  /** The services that were called, and whether the current module has some. */
+  get services(): Omit<ServicesStatus, "worker"> {
+    const { services = {} } = this.#modules.current ?? {};
+    return { areNeeded: Object.keys(services).length > 0, services: this.#services.statuses };
+  }
+
   /** Of read leases, since the server has started. */
   get leaseCounts(): LeaseCounts {
     return this.#listeners.leases.counts;
@@ -511,7 +562,8 @@ export class LviCore {
 
   /** Nothing is under way, locked or waited for. */
   get isIdle(): boolean {
-    const operations = this.#operations.size + this.#taskQuestions.size + this.#ordered.size;
+    const underWay = this.#taskQuestions.size + this.#ordered.size + this.#services.calling;
+    const operations = this.#operations.size + underWay;
     const isUnderWay = operations > 0 || this.#naming.isUnderWay;
     return this.#executions.size === 0 && this.#locks.isEmpty && !isUnderWay && this.isLeading;
   }
@@ -562,6 +614,7 @@ export class LviCore {
       }
       if (this.#replaces) this.#replaceNext();
     }
+    this.#goOnWithSchedules();
     this.#goOnWithTasks();
     // variant: step-ends
     this.#versions.evict();
@@ -589,8 +642,14 @@ export class LviCore {
         return this.#tasksRead(event.operation, event.answer);
       case "task-order":
         return this.#orders.add(event.caller, event.order);
-      case "tasks-changed":
+      case "order-carried-out":
         return this.#orderDone(event.operation, event.result);
+      case "schedule-asked":
+        return this.#scheduleAsked(event);
+      case "task-changed":
+        return this.#services.changed(event.operation, event.result, this.#instant);
+      case "called":
+        return this.#services.answered(event.call, event.answer, this.#instant);
       case "completed":
         return this.#completed(event.operation, event.result);
       case "leadership-renewed":
@@ -1715,8 +1774,8 @@ export class LviCore {
 
   // ── Indexes ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #registered({ module, plans, indexes = [], rules }: Event & { kind: "module-registered" }): void {
-    this.#modules.register(module, plans, this.#wallMs, indexes, rules);
+  #registered({ module, plans, indexes = [], rules, services }: Event & { kind: "module-registered" }): void {
+    this.#modules.register(module, plans, this.#wallMs, indexes, rules, services);
     this.#indexes.tryAgain(indexes);
     this.#nameIndexes();
   }
@@ -1844,15 +1903,22 @@ export class LviCore {
     if (mayAsk) for (const question of this.#tasks.takeLookups()) this.#askForTasks(question);
     if (this.#draining) return this.#wakeForTasks(this.#questionsAtMs);
     if (mayAsk) for (const question of this.#tasks.takeQuestions(this.#instant)) this.#askForTasks(question);
+    this.#tasks.pass(this.#instant);
     const current = this.#modules.current?.module;
     if (current !== undefined && this.#indexes.unready(this.#modules.indexesOf(current)) === null) {
-      while (this.#tasks.running < this.#options.tasksAtOnce) {
-        const task = this.#tasks.next((handler) => this.canRun(handler), this.#instant);
+      const plans = this.#modules.plansOf(current);
+      const mayBegin = (callee: string): boolean =>
+        plans?.has(callee) === true || this.#services.mayCall(callee, this.#nowMs);
+      // Calls of services wait for others, and take nobody's turn.
+      while (this.#tasks.running - this.#services.calling < this.#options.tasksAtOnce) {
+        const task = this.#tasks.next(mayBegin, this.#instant);
         if (task === null) break;
-        this.#attempt(task, current);
+        if (plans?.has(task.handler) === true) this.#attempt(task, current);
+        else this.#services.begin(task, this.#instant);
       }
     }
-    this.#wakeForTasks(Math.min(this.#tasks.wakeAtMs(this.#nowMs), this.#questionsAtMs));
+    const dueMs = Math.min(this.#tasks.wakeAtMs(this.#nowMs), this.#services.wakeAtMs(this.#nowMs));
+    this.#wakeForTasks(Math.min(dueMs, this.#questionsAtMs, this.#schedules.wakeAtMs));
   }
 
   #askForTasks(question: TaskQuestion): void {
@@ -1884,8 +1950,14 @@ export class LviCore {
   #tasksRead(operation: OperationId, answer: TaskAnswer): void {
     const question = present(this.#taskQuestions.get(operation), `storage answers question ${operation} for tasks`);
     this.#taskQuestions.delete(operation);
-    const isComing = ({ parent, id }: Task): boolean => this.#executions.has(parent) && parent !== id;
-    this.#tasks.answered(question, answer, isComing, this.#instant);
+    const inserts = ({ parent, place }: Task): boolean => {
+      const phase = this.#executions.get(parent)?.phase;
+      // A repeat of an execution that is done is under way too, and brings nothing.
+      // variant: task-coming-now
+      return phase?.kind === "completing" && isPlaceOf(place, phase.completion.commitId);
+    };
+    const changesTheNumber = answer.kind === "count" && this.#changesTasks;
+    this.#tasks.answered(question, answer, { inserts, changesTheNumber }, this.#instant);
     if (question.kind === "task") this.#mayBeClear = this.#clearing.size > 0;
   }
 
@@ -1894,7 +1966,15 @@ export class LviCore {
     if (changes.length === 0) return this.#answerOrder(order, NO_FACTS);
     const operation = ++this.#names;
     const after = changes.map(({ before }): Fact => ({ kind: "owed", task: before.id, attempt: before.attempt }));
-    const effect: Effect = { kind: "change-tasks", operation, changes, after };
+    const effect: Effect = {
+      kind: "carry-out-order",
+      operation,
+      changes: changes.map(({ before, after: becomes }) => {
+        const { id, attempt, lane } = before;
+        return { id, expects: { attempt, lane }, becomes };
+      }),
+      after,
+    };
     this.#ordered.set(operation, { order, effect });
     this.#effects.push(effect);
   }
@@ -1923,6 +2003,15 @@ export class LviCore {
     return state === "dead" || !this.canRun(handler);
   }
 
+  /** Whether a commit is under way that inserts tasks, or settles some. */
+  get #changesTasks(): boolean {
+    return [...this.#executions.values()].some(
+      ({ phase, task }) =>
+        phase.kind === "completing" &&
+        (task !== null || [...(phase.completion.tasks ?? []), ...(phase.completion.cancelled ?? [])].length > 0),
+    );
+  }
+
   /** The record of a task after this outcome of an attempt. */
   #settlement({ task }: Execution, outcome: Outcome): { readonly settled?: Task | null } {
     if (task === null) return {};
@@ -1939,14 +2028,73 @@ export class LviCore {
     }
     const { task } = execution;
     if (task === null || next === undefined) return;
+    this.#taskSettled(execution, task, next, outcome.kind === "result" ? null : outcome);
+  }
+
+  /** An attempt has ended. `words`: of its outcome. */
+  #taskSettled(
+    about: { readonly id: ExecutionId; readonly invocation: { readonly module: ModuleHash } },
+    task: Task,
+    next: Task | null,
+    words: { readonly code: string; readonly message: string } | null,
+  ): void {
     this.#tasks.settled(task, next, this.#instant);
     const name = next === null ? "task_done" : next.state === "dead" ? "task_dead" : "task_failed";
-    const detail = outcome.kind === "result" ? {} : { detail: `${outcome.code}: ${outcome.message}` };
-    this.#note(name, execution, { handler: task.handler, times: task.attempt + 1, ...detail });
+    const detail = words === null ? {} : { detail: `${words.code}: ${words.message}` };
+    this.#note(name, about, { handler: task.handler, times: task.attempt + 1, ...detail });
   }
 
   get #instant(): Instant {
     return { nowMs: this.#nowMs, wallMs: this.#wallMs };
+  }
+
+  // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Commits the changes of schedules that are due. */
+  #goOnWithSchedules(): void {
+    const { current } = this.#modules;
+    if (this.#halted || current === null) return;
+    this.#schedules.name(current.rules);
+    const mayTick = !this.#draining && (this.#tasks.all ?? 0) < this.#options.maxTasks;
+    for (;;) {
+      const change = this.#schedules.take(this.#instant, mayTick);
+      if (change === null) return;
+      this.#changeSchedule(change, current.module);
+    }
+  }
+
+  /** As the run of a handler that has written the state: it goes on and commits as such a run does. */
+  #changeSchedule(change: ScheduleChange, module: ModuleHash): void {
+    const id = `${hex(this.#epoch, 8)}${hex(++this.#names, 24)}` as ExecutionId;
+    const execution = schedulingOf(change, module, id, ++this.#tickets, this.#wallMs);
+    this.#executions.set(id, execution);
+    this.#budgets.begin(execution.location, execution.usage, this.#nowMs);
+    const writes = [{ unit: scheduleUnit(change.handler), value: encodeScheduleState(change.becomes) }];
+    const near = this.#nearStorage(execution, "requested", null);
+    this.#ran(execution, near, new Map(), { kind: "completed", outcome: NO_RESULT, reads: [], writes });
+  }
+
+  #scheduleAsked(ask: ScheduleAsk): void {
+    if (this.#schedules.ask(ask)) return;
+    this.#effects.push({ kind: "schedule-reply", caller: ask.caller, answer: null, after: NO_FACTS });
+  }
+
+  #scheduleChanged(change: ScheduleChange, isStored: boolean): void {
+    const { handler, ticks, missed } = change;
+    if (isStored) {
+      for (const tickMs of ticks) this.#tasks.watch(tickIdOf(handler, tickMs));
+      if (ticks.length > 0) this.#note("ticks_made", null, { handler, times: ticks.length });
+      if (missed > 0) this.#note("ticks_missed", null, { handler, times: missed });
+    }
+    this.#schedules.ended(change, isStored, this.#nowMs + this.#options.retryMs);
+  }
+
+  /** The operator's wish is durable. */
+  #tellChanged({ id, schedule }: Execution, after: readonly Fact[]): void {
+    if (schedule === null || schedule.ask === null) return;
+    const { action, caller } = schedule.ask;
+    const answer = { task: action === "run" ? taskIdOf(id, 0) : null };
+    this.#effects.push({ kind: "schedule-reply", caller, answer, after });
   }
 
   // ── The end of a run near storage ──────────────────────────────────────────────────────────────────────────────────
@@ -2070,7 +2218,7 @@ export class LviCore {
     }
     // variant: completion-commit-id
     const commit = { id: this.#takeCommitId(), sequence: this.#sequence };
-    const path = of.ran === null || execution.turning !== null || execution.task !== null ? null : "near-storage";
+    const path = of.ran === null || isOwn(execution) ? null : "near-storage";
     this.#completeClear([{ execution, of, commit, ended, path, followups: [] }]);
   }
 
@@ -2079,9 +2227,9 @@ export class LviCore {
    * unless an earlier server has told it.
    */
   #completeClear(members: readonly Ending[]): void {
-    // Others may take later commit ids while these wait.
-    // variant: lanes-while-clearing
-    for (const { execution, commit, ended } of members)
+    // Their commit ids are taken, and others may have later ones while these wait.
+    // variant: lanes-named-clear
+    for (const { execution, ended, commit } of members)
       this.#tasks.names(execution, lanesOf(ended.effects ?? NO_EFFECTS), commit.id);
     if (members.every((ending) => this.#mayComplete(ending)))
       return this.#commit(members.map((each) => this.#completing(each)));
@@ -2103,7 +2251,9 @@ export class LviCore {
     const { id: commit, sequence } = taken;
     const { outcome, writes: own, effects = NO_EFFECTS, logged = NO_LINES } = ended;
     const hash = hashOfEnded(ended);
-    const tasks = tasksOf(effects, execution.invocation, commit);
+    const { invocation, schedule } = execution;
+    const tasks =
+      schedule === null ? tasksOf(effects, invocation, commit) : tickTasks(schedule, invocation, commit, this.#hasher);
     const cancelled = this.#cancellations.take(ending);
     const writes = withBlobNames(own, (entry) => (this.#versions.get(entry)?.value ?? null) !== null);
     const call = this.#hasher.hash(bytesOfCall(callOf(execution.invocation)));
@@ -2192,6 +2342,7 @@ export class LviCore {
       const repairs = this.#repairs(execution, of, completion.writes, changed);
       const { callers } = execution;
       this.#end(execution, hash);
+      this.#tellChanged(execution, after);
       callers.forEach((caller, index) => {
         const cause = causeFor(of, execution, caller, index);
         const times = this.#times(caller.receivedAtMs);
@@ -2247,6 +2398,7 @@ export class LviCore {
     if (execution.task !== null && hash === null)
       this.#tasks.putBack(execution.task.id, this.#nowMs + RETRY_AFTER_MS, this.#instant);
     if (execution.turning !== null) this.#turnEnded(execution, hash !== null);
+    if (execution.schedule !== null) this.#scheduleChanged(execution.schedule, hash !== null);
     if (this.#indexes.ended(execution)) this.#deadlines.add(this.#nowMs, { kind: "turn" });
   }
 
@@ -2547,6 +2699,10 @@ export class LviCore {
       this.#asksAtMs = this.#nowMs + this.#options.retryMs;
       return this.#note("storage_failed", null, { detail: `read tasks: ${reason}` });
     }
+    if (this.#services.isChange(operation)) {
+      this.#services.failed(operation);
+      return this.#note("storage_failed", null, { detail: `change a task: ${reason}` });
+    }
     const failed = present(
       this.#operations.get(operation),
       `storage failed operation ${operation}, which is under way`,
@@ -2658,6 +2814,7 @@ export class LviCore {
         return true;
       case "heard":
       case "task-order":
+      case "schedule-asked":
         // What was heard is sent again each second, for as long as storage does not answer.
         this.#effects.push({ kind: "not-leading", caller: event.caller });
         return true;
@@ -2872,9 +3029,10 @@ function wroteOnGet(handler: string, how: string): string {
  * How long the outcome of an ending execution is kept. A location that has sent the followup has the answer and has told
  * it, so it asks no more. A location that has asked again meanwhile has given that answer up.
  */
-function outcomeKept({ clientMayAsk, callers, turning }: Execution, path: SamplePath | null): OutcomeKept {
+function outcomeKept(execution: Execution, path: SamplePath | null): OutcomeKept {
+  const { clientMayAsk, callers } = execution;
   if (clientMayAsk) return "retained";
-  if (turning !== null) return "not";
+  if (isOwn(execution)) return "not";
   return path === "followup" && callers.length === 0 ? "not" : "briefly";
 }
 

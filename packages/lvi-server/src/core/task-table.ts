@@ -19,12 +19,21 @@ export type TaskQuestion =
   | { readonly kind: "count" };
 
 export type TaskAnswer =
-  | { readonly kind: "due"; readonly tasks: readonly Task[]; readonly isLast: boolean }
-  | { readonly kind: "lane"; readonly tasks: readonly Task[] }
+  /** It has the tasks up to a place; null: all of them. */
+  | { readonly kind: "due"; readonly tasks: readonly Task[]; readonly upTo: TaskPlace | null }
+  | { readonly kind: "lane"; readonly tasks: readonly Task[]; readonly upTo: string | null }
   | { readonly kind: "heads"; readonly tasks: readonly Task[]; readonly next: string | null }
   /** Null: there is none. */
   | { readonly kind: "task"; readonly task: Task | null }
   | { readonly kind: "count"; readonly count: number };
+
+/** Commits that storage has been asked for, and whose answers have not been heard. */
+export interface UnderWay {
+  /** The commit that inserts the task. It brings the task itself, once it is known to be durable. */
+  readonly inserts: (task: Task) => boolean;
+  /** One that inserts or removes any. */
+  readonly changesTheNumber: boolean;
+}
 
 export interface TaskBounds {
   /** Most tasks without a lane that memory has, and most bytes of their arguments. */
@@ -80,6 +89,9 @@ interface Pace {
   atMs: number;
 }
 
+const FIRST_COUNT_PAUSE_MS = 1_000;
+const LONGEST_COUNT_PAUSE_MS = 600_000;
+
 export class TaskTable<Owner> {
   readonly #bounds: TaskBounds;
   readonly #limitOf: (handler: string) => TaskLimit | null;
@@ -111,15 +123,21 @@ export class TaskTable<Owner> {
   readonly #changed = new Map<ExecutionId, number>();
   #order = 0;
   #count: number | null = null;
-  /** Since storage was asked for their number. */
+  /** How it has changed since storage was asked for it, and how often. */
   #counted = 0;
+  #countChanges = 0;
   #isCounting = false;
+  /** When storage is asked for the number, by the monotonic clock, and the pause before it is asked again. Infinity: the number is right. */
+  #countAtMs = -Infinity;
+  #countPauseMs = FIRST_COUNT_PAUSE_MS;
   #running = 0;
   #dead = 0;
   /** Tasks whose record somebody else is changing, as they were. Not all of them have an entry. */
   readonly #held = new Map<ExecutionId, Task>();
   /** Tasks that are wanted by their ids. */
   readonly lookups = new TaskLookups<Owner | CallerId>();
+  /** Of which somebody wants to know whether they are open. */
+  readonly #watched = new Set<ExecutionId>();
 
   constructor(bounds: TaskBounds, limitOf: (handler: string) => TaskLimit | null) {
     this.#bounds = bounds;
@@ -142,7 +160,8 @@ export class TaskTable<Owner> {
 
   /** The number of tasks; null: not known yet. */
   get all(): number | null {
-    return this.#count === null ? null : this.#count + this.#counted;
+    // Of two changes at once only the second one may have been counted.
+    return this.#count === null ? null : Math.max(0, this.#count + this.#counted);
   }
 
   get running(): number {
@@ -152,6 +171,7 @@ export class TaskTable<Owner> {
   /** When a task becomes due, or may begin by its limit. Infinity: not by itself. */
   wakeAtMs(nowMs: number): number {
     let atMs = this.#delays.nextMs ?? Infinity;
+    if (this.#countAtMs > nowMs) atMs = Math.min(atMs, this.#countAtMs);
     for (const handler of this.#ready.keys()) {
       const pace = this.#paces.get(handler);
       const limit = this.#limitOf(handler);
@@ -165,7 +185,7 @@ export class TaskTable<Owner> {
   // ── Storage ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Questions about tasks that memory lacks. */
-  takeQuestions({ wallMs }: Instant): readonly TaskQuestion[] {
+  takeQuestions({ nowMs, wallMs }: Instant): readonly TaskQuestion[] {
     const questions: TaskQuestion[] = [];
     const { page, most, inLane } = this.#bounds;
     if (this.#bound !== null && this.#coming === null) {
@@ -179,8 +199,10 @@ export class TaskTable<Owner> {
       this.#isWalking = true;
       questions.push({ kind: "heads", after: this.#heads ?? null, limit: page });
     }
-    if (this.#count === null && !this.#isCounting) {
+    if (nowMs >= this.#countAtMs && !this.#isCounting) {
       this.#isCounting = true;
+      this.#countChanges = 0;
+      if (this.#count !== null) this.#count += this.#counted;
       this.#counted = 0;
       questions.push({ kind: "count" });
     }
@@ -200,36 +222,41 @@ export class TaskTable<Owner> {
   }
 
   /** Whether an answer of storage is the last word on the task. */
-  #isNews(task: Task, question: TaskQuestion, isComing: (task: Task) => boolean): boolean {
+  #isNews(task: Task, question: TaskQuestion, underWay: UnderWay): boolean {
     const isOlder = (this.#changed.get(task.id) ?? 0) > (this.#asked.get(question) ?? 0);
     // variant: task-parent
-    return !this.#entries.has(task.id) && !isOlder && !isComing(task);
+    return !this.#entries.has(task.id) && !isOlder && !underWay.inserts(task);
   }
 
-  /** `isComing`: whether the parent of a task has not heard yet that it is durable. Then it brings the task itself. */
-  answered(question: TaskQuestion, answer: TaskAnswer, isComing: (task: Task) => boolean, now: Instant): void {
+  answered(question: TaskQuestion, answer: TaskAnswer, underWay: UnderWay, now: Instant): void {
     if (question.kind === "task") {
       assert(answer.kind === "task", "the answer is that to the question");
       const { task } = answer;
-      return this.lookups.answered(question, task, task !== null && isComing(task));
+      return this.lookups.answered(question, task, task !== null && underWay.inserts(task));
     }
-    this.#take(question, answer, (task) => this.#isNews(task, question, isComing), now);
+    this.#take(question, answer, underWay, now);
     this.#isAnswered(question);
   }
 
   #isAnswered(question: TaskQuestion): void {
     this.#asked.delete(question);
-    if (this.#asked.size === 0) this.#changed.clear();
+    // Both are in order: only questions before a change can be answered without it.
+    const [oldest = Infinity] = this.#asked.values();
+    for (const [id, order] of this.#changed) {
+      if (order > oldest) break;
+      this.#changed.delete(id);
+    }
   }
 
-  #take(question: TaskQuestion, answer: TaskAnswer, isNews: (task: Task) => boolean, now: Instant): void {
+  #take(question: TaskQuestion, answer: TaskAnswer, underWay: UnderWay, now: Instant): void {
+    const isNews = (task: Task): boolean => this.#isNews(task, question, underWay);
     switch (answer.kind) {
       case "due":
         assert(question.kind === "due", "the answer is that to the question");
         return this.#dueRead(question, answer, isNews, now);
       case "lane":
         assert(question.kind === "lane", "the answer is that to the question");
-        return this.#laneRead(question, answer.tasks, isNews, now);
+        return this.#laneRead(question, answer, isNews, now);
       case "heads":
         this.#isWalking = false;
         this.#heads = answer.next;
@@ -245,15 +272,23 @@ export class TaskTable<Owner> {
       case "count":
         this.#count = answer.count;
         this.#isCounting = false;
+        this.#countAgain(!underWay.changesTheNumber && this.#countChanges === 0, now);
         return;
       case "task":
         throw new Error("Broken invariant: lookups are answered elsewhere");
     }
   }
 
+  /** Changes that were under way may be among those that storage has counted, or not. */
+  #countAgain(isRight: boolean, { nowMs }: Instant): void {
+    // variant: task-count
+    this.#countAtMs = isRight ? Infinity : nowMs + this.#countPauseMs;
+    this.#countPauseMs = Math.min(2 * this.#countPauseMs, LONGEST_COUNT_PAUSE_MS);
+  }
+
   #dueRead(
     { after }: TaskQuestion & { kind: "due" },
-    { tasks, isLast }: TaskAnswer & { kind: "due" },
+    { tasks, upTo }: TaskAnswer & { kind: "due" },
     isNews: (task: Task) => boolean,
     now: Instant,
   ): void {
@@ -262,25 +297,25 @@ export class TaskTable<Owner> {
     // Others have gone meanwhile, so that some are lacking between.
     if (this.#bound === null || (after ?? FIRST).dueMs !== this.#bound.dueMs || (after ?? FIRST).id !== this.#bound.id)
       return;
-    const last = tasks.at(-1);
-    this.#bound = isLast || last === undefined ? null : { dueMs: last.dueMs, id: last.id };
+    // Not the place of the last task: one that has changed since storage looked may be left out, or stand elsewhere.
+    // variant: task-page
+    this.#bound = upTo;
     for (const task of coming) this.#addDue(task, now);
     for (const task of tasks) if (isNews(task)) this.#addDue(task, now);
   }
 
   #laneRead(
-    { lane: name, limit }: TaskQuestion & { kind: "lane" },
-    tasks: readonly Task[],
+    { lane: name }: TaskQuestion & { kind: "lane" },
+    { tasks, upTo }: TaskAnswer & { kind: "lane" },
     isNews: (task: Task) => boolean,
     now: Instant,
   ): void {
     const lane = present(this.#lanes.get(name), "a lane is there while storage is asked for it");
     const coming = present(lane.coming, "storage was asked");
     lane.coming = null;
-    lane.isWhole = tasks.length < limit;
-    const last = tasks.at(-1)?.place ?? "";
+    lane.isWhole = upTo === null;
     // variant: task-coming
-    for (const task of coming) if (lane.isWhole || task.place <= last) this.#insertInLane(lane, task, now);
+    for (const task of coming) if (upTo === null || task.place <= upTo) this.#insertInLane(lane, task, now);
     for (const task of tasks) if (isNews(task)) this.#insertInLane(lane, task, now);
     this.#goOn(lane, now);
   }
@@ -309,9 +344,20 @@ export class TaskTable<Owner> {
 
   // ── What becomes of tasks ──────────────────────────────────────────────────────────────────────────────────────────
 
+  /** The task is open as of now, whether memory has it or not. */
+  watch(id: ExecutionId): void {
+    this.#watched.add(id);
+  }
+
+  /** Whether a task that was watched is neither done nor dead. */
+  isOpen(id: ExecutionId): boolean {
+    return this.#watched.has(id);
+  }
+
   /** It is durable since now. */
   added(task: Task, now: Instant): void {
     this.#counted++;
+    this.#countChanges++;
     this.lookups.changed(task.id, task);
     this.#add(task, now);
   }
@@ -319,8 +365,15 @@ export class TaskTable<Owner> {
   /** An attempt has ended, or somebody else has decided. `next`: its record from now on, null: it is gone. */
   settled({ id, lane: laneName }: Pick<Task, "id" | "lane">, next: Task | null, now: Instant): void {
     // variant: task-stale
-    if (this.#asked.size > 0) this.#changed.set(id, ++this.#order);
-    if (next === null) this.#counted--;
+    if (this.#asked.size > 0) {
+      this.#changed.delete(id);
+      this.#changed.set(id, ++this.#order);
+    }
+    if (next === null) {
+      this.#counted--;
+      this.#countChanges++;
+    }
+    if (next === null || next.state === "dead") this.#watched.delete(id);
     this.lookups.changed(id, next);
     this.#held.delete(id);
     const entry = this.#entries.get(id);
@@ -533,14 +586,18 @@ export class TaskTable<Owner> {
 
   // ── What begins ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The next task that may begin; null: none. It runs from then on. `canRun`: whether there is such a handler at present. */
-  next(canRun: (handler: string) => boolean, now: Instant): Task | null {
+  /** Tasks become due. */
+  pass(now: Instant): void {
     for (let due = this.#delays.takeDue(now.nowMs); due !== undefined; due = this.#delays.takeDue(now.nowMs)) {
       due.isTimed = false;
       if (due.state !== "delayed") continue;
       if (due.task.lane === null) this.#makeReady(due);
       else this.#goOn(present(this.#lanes.get(due.task.lane), "the lane of a task in memory is there"), now);
     }
+  }
+
+  /** The next task that may begin; null: none. It runs from then on. `canRun`: whether there is such a handler at present. */
+  next(canRun: (handler: string) => boolean, now: Instant): Task | null {
     for (const [handler, entries] of this.#ready) {
       const [entry] = entries;
       // variant: task-limit

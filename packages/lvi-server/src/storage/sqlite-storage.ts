@@ -471,9 +471,13 @@ export class SqliteStorage implements Storage {
         if (becomes?.state === "task") {
           if (expects === "new") this.#tasks.insert(becomes.task);
           else this.#tasks.update(becomes.task);
+          if (expects === "new" && items.length > 0) failpoint("sqlite.half-enqueued");
           continue;
         }
-        if (typeof expects === "object") this.#tasks.remove(id);
+        if (typeof expects === "object") {
+          this.#tasks.remove(id);
+          if (items.length > 0) failpoint("sqlite.half-settled");
+        }
         if (becomes?.state === "pending") this.#insertPending(becomes.intent);
         else if (becomes?.state === "done") this.#insertDone(becomes.done);
       }
@@ -504,11 +508,11 @@ export class SqliteStorage implements Storage {
     return expects === "new" && !this.#isDone(id) && this.#tasks.find(id) === null;
   }
 
-  dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage> {
+  dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage<TaskPlace>> {
     return this.#enqueue(() => this.#tasks.due(after, limit));
   }
 
-  laneTasks(lane: string, limit: number): Promise<readonly Task[]> {
+  laneTasks(lane: string, limit: number): Promise<TaskPage<string>> {
     return this.#enqueue(() => this.#tasks.inLane(lane, limit));
   }
 

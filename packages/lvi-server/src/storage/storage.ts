@@ -11,9 +11,10 @@
  * not there, unless `recover` has seen it. Its sender must not act on the answer, which it knows from its leadership.
  */
 import type { CommitId, ExecutionId, HandlerPlan, Key, ModuleHash, UnitId, Write } from "@radical/protocol";
-import type { Expectation, ExpectedCompletion, StoreResult, TaskChange } from "../core/events.ts";
+import type { Expectation, ExpectedCompletion, StoreResult } from "../core/events.ts";
 import { type Completion, doneIntentOf, type Intent, type IntentRecord } from "../core/intent.ts";
 import type { Leadership } from "../core/leadership.ts";
+import type { TaskChange } from "../core/services.ts";
 import type { Task, TaskPlace } from "../core/task.ts";
 import type { StoredItem } from "../core/version-table.ts";
 
@@ -62,9 +63,9 @@ export interface Storage {
    */
   commit(epoch: number, commit: Commit): Promise<CommitResult>;
   /** Open tasks that are in no lane, dead ones left out, in the order of {@link TaskPlace}; of those after a place. */
-  dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage>;
-  /** The first tasks of a lane, dead ones among them. */
-  laneTasks(lane: string, limit: number): Promise<readonly Task[]>;
+  dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage<TaskPlace>>;
+  /** The first tasks of a lane, dead ones among them, in the order of their places. */
+  laneTasks(lane: string, limit: number): Promise<TaskPage<string>>;
   /** The first task of each lane, dead or not, in any order of lanes. */
   laneHeads(after: LaneCursor | null, limit: number): Promise<LanePage>;
   countTasks(): Promise<number>;
@@ -92,10 +93,13 @@ export interface Storage {
   close(): Promise<void>;
 }
 
-/** Tasks in their order. `isLast`: there are no others behind them. */
-export interface TaskPage {
+/**
+ * Tasks in their order. A task that changes while storage looks may be left out, or be here as it was or is.
+ */
+export interface TaskPage<Place> {
   readonly tasks: readonly Task[];
-  readonly isLast: boolean;
+  /** All others up to there are here; null: there are none behind. */
+  readonly upTo: Place | null;
 }
 
 /** How far a walk over the lanes has come: a name that only the storage understands. */
@@ -194,12 +198,12 @@ export function commitOf(completions: readonly ExpectedCompletion[]): Commit {
   return { records, items: [...new Map(all.map((write) => [write.unit, write])).values()] };
 }
 
-/** The changes of tasks that an operator has ordered. */
+/** Records of tasks alone. */
 export function commitOfChanges(changes: readonly TaskChange[]): Commit {
-  const records = changes.map(({ before: { id, attempt, lane }, after }): RecordChange => ({
+  const records = changes.map(({ id, expects, becomes }): RecordChange => ({
     id,
-    expects: { attempt, lane },
-    becomes: after === null ? null : { state: "task", task: after },
+    expects,
+    becomes: becomes === null ? null : { state: "task", task: becomes },
   }));
   return { records, items: [] };
 }

@@ -1,6 +1,7 @@
 /** Fields that several messages share, checked as they are read. */
 import type { CborReader, CborWriter } from "../cbor.ts";
 import { isContentHash } from "../content-hash.ts";
+import { isCaller } from "../environment.ts";
 import {
   type CommitId,
   type ExecutionId,
@@ -52,6 +53,13 @@ const ITEM_IDS = new RecentTexts("item", isItemId);
 const COMMIT_IDS = new RecentTexts("commit id", isCommitId);
 const SESSION_IDS = new RecentTexts("session", isSessionId);
 const CONTENT_HASHES = new RecentTexts("content hash", isContentHash);
+
+/** On whose behalf a sender asks. */
+export function readCaller(reader: CborReader): string {
+  const text = reader.text();
+  if (!isCaller(text)) throw new MalformedError("malformed caller");
+  return text;
+}
 
 /** A name that a sender chooses. */
 export function readName(reader: CborReader, what: string, maxLength: number): string {

@@ -1,6 +1,6 @@
 /** The answer to an LVI request. */
 import { CborReader, CborWriter } from "../cbor.ts";
-import type { CommitId } from "../ids.ts";
+import type { CommitId, ExecutionId } from "../ids.ts";
 import { MalformedError } from "../malformed-error.ts";
 import { type Outcome, readOutcome, writeOutcome } from "../outcome.ts";
 import type { Repair } from "../version.ts";
@@ -9,6 +9,7 @@ import {
   closeMessage,
   openMessage,
   readCommitId,
+  readExecutionId,
   readMessageHead,
   readNullable,
   readRepairs,
@@ -51,7 +52,30 @@ export type LviAnswer =
       readonly code: RefusalCode;
       readonly message: string;
       readonly retryAfterMs: number | null;
+    }
+  /** The execution is a workflow that has not ended. Nothing is lost if nobody asks again. */
+  | {
+      readonly kind: "working";
+      readonly workflow: ExecutionId;
+      readonly state: WorkflowState;
+      /** When to ask again. */
+      readonly retryAfterMs: number;
     };
+
+/** The states of a workflow that has not ended, as its caller is told them. */
+export const WORKFLOW_STATES = [
+  /** It runs, or its steps do. */
+  "running",
+  /** It waits for time or for a signal. */
+  "waiting",
+  /** It is asked to end, and has not seen it yet. */
+  "cancelling",
+  /** It has failed, and what it had done is being undone. */
+  "undoing",
+  /** It can't go on until somebody sees to it. */
+  "stuck",
+] as const;
+export type WorkflowState = (typeof WORKFLOW_STATES)[number];
 
 export const EXECUTED_CAUSES = [
   /** Validation failed, or so many waited for the units that the server ran the handler at once. */
@@ -85,12 +109,15 @@ export const REFUSAL_CODES = [
   "answer_not_kept",
   /** The execution id was used before, and the server can't tell whether for the same call. */
   "idempotency_key_unverified",
+  /** There is no such workflow, or it is somebody else's. */
+  "unknown_workflow",
 ] as const;
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
 const VALID = 0;
 const EXECUTED = 1;
 const REFUSED = 2;
+const WORKING = 3;
 
 export function encodeLviReply(reply: LviReply): Uint8Array {
   const writer = new CborWriter();
@@ -112,6 +139,11 @@ export function encodeLviReply(reply: LviReply): Uint8Array {
       openMessage(writer, 4 + LVI_REPLY_TAIL.sent);
       writer.integer(REFUSED).text(reply.code).text(reply.message);
       writeNullable(writer, reply.retryAfterMs, (ms) => writer.integer(ms));
+      break;
+    case "working":
+      openMessage(writer, 4 + LVI_REPLY_TAIL.sent);
+      writer.integer(WORKING).text(reply.workflow).integer(WORKFLOW_STATES.indexOf(reply.state));
+      writer.integer(reply.retryAfterMs);
   }
   writeNullable(writer, reply.asOf, (id) => writer.text(id));
   return writer.finish();
@@ -121,7 +153,7 @@ export function encodeLviReply(reply: LviReply): Uint8Array {
 export function decodeLviReply(bytes: Uint8Array): LviReply {
   const reader = new CborReader(bytes);
   const length = readMessageHead(reader, 4);
-  switch (reader.integerIn(VALID, REFUSED)) {
+  switch (reader.integerIn(VALID, WORKING)) {
     case VALID: {
       const commitId = readNullable(reader, () => readCommitId(reader));
       const times = readTimes(reader);
@@ -134,6 +166,12 @@ export function decodeLviReply(bytes: Uint8Array): LviReply {
       const repairs = readRepairs(reader);
       const times = readTimes(reader);
       return { kind: "executed", cause, outcome, repairs, times, asOf: readAsOf(reader, length - 6) };
+    }
+    case WORKING: {
+      const workflow = readExecutionId(reader);
+      const state = WORKFLOW_STATES[reader.integerIn(0, WORKFLOW_STATES.length - 1)]!;
+      const retryAfterMs = reader.integerIn(0, Number.MAX_SAFE_INTEGER);
+      return { kind: "working", workflow, state, retryAfterMs, asOf: readAsOf(reader, length - 4) };
     }
     default: {
       const text = reader.text();

@@ -3,7 +3,7 @@
  * intent. Sent again under the same execution id it asks for the outcome of the first.
  */
 import { CborReader, CborWriter } from "../cbor.ts";
-import { type Environment, SEED_BYTES, isCaller } from "../environment.ts";
+import { type Environment, SEED_BYTES } from "../environment.ts";
 import { byUnit, type CommitId, type ExecutionId, type ModuleHash, type SessionId, type UnitId } from "../ids.ts";
 import { MalformedError, TooLargeError } from "../malformed-error.ts";
 import { MAX_EFFECTS, readTaskKey } from "../tasks.ts";
@@ -14,6 +14,7 @@ import { LVI_REQUEST } from "../wire-version.ts";
 import {
   closeMessage,
   openMessage,
+  readCaller,
   readCommitId,
   readExecutionId,
   readUnits,
@@ -75,6 +76,11 @@ export interface LviRequest {
   readonly lanes: readonly string[];
   /** The session of the isolate that sends; null: it has none. */
   readonly session: SenderSession | null;
+  /**
+   * Of a workflow: how long the answer may wait for its end. Then, or as soon as the workflow is durable if it is 0, the answer is
+   * `working`. Left out: 0, as of every other handler.
+   */
+  readonly waitMs?: number;
 }
 
 /** An LVI request brings this of its sender's session. */
@@ -89,10 +95,11 @@ export interface SenderSession {
 const MODES = ["read", "write", "read-write"] as const;
 const { floor: REQUIRED_FIELDS, sent: FIELDS } = LVI_REQUEST;
 const SESSION_FIELDS = 3;
-const MAX_DEADLINE_MS = 600_000;
+/** Longest deadline, and longest time for which an answer may wait. */
+export const MAX_DEADLINE_MS = 600_000;
 /** Most bytes of encoded arguments, and the longest name of a handler or of a location. */
 export const MAX_ARGUMENT_BYTES = 8 * 1024 * 1024;
-const MAX_NAME_LENGTH = 256;
+export const MAX_NAME_LENGTH = 256;
 
 export function encodeLviRequest(request: LviRequest): Uint8Array {
   const writer = new CborWriter();
@@ -121,6 +128,7 @@ export function encodeLviRequest(request: LviRequest): Uint8Array {
   writer.boolean(request.mustNotWrite);
   writer.array(request.lanes.length);
   for (const lane of request.lanes) writer.text(lane);
+  writer.integer(request.waitMs ?? 0);
   return writer.finish();
 }
 
@@ -151,6 +159,7 @@ export function decodeLviRequest(bytes: Uint8Array): LviRequest {
   const session = length > REQUIRED_FIELDS + 3 ? readNullable(reader, () => readSenderSession(reader)) : null;
   const mustNotWrite = length > REQUIRED_FIELDS + 4 ? reader.boolean() : false;
   const lanes = length > REQUIRED_FIELDS + 5 ? readLanes(reader) : [];
+  const waitMs = length > REQUIRED_FIELDS + 6 ? reader.integerIn(0, MAX_DEADLINE_MS) : 0;
   closeMessage(reader, Math.max(0, length - FIELDS));
   const environment = { timeMs, seed, caller };
   return {
@@ -169,6 +178,7 @@ export function decodeLviRequest(bytes: Uint8Array): LviRequest {
     mayEffect,
     lanes,
     session,
+    ...(waitMs > 0 ? { waitMs } : {}),
   };
 }
 
@@ -188,12 +198,6 @@ function readLanes(reader: CborReader): readonly string[] {
     lanes.push(lane);
   }
   return lanes;
-}
-
-function readCaller(reader: CborReader): string {
-  const text = reader.text();
-  if (!isCaller(text)) throw new MalformedError("malformed caller");
-  return text;
 }
 
 function readSenderSession(reader: CborReader): SenderSession {

@@ -23,6 +23,7 @@ import {
   followup,
   module,
   outcomes,
+  questions,
   replies,
   request,
   session,
@@ -39,6 +40,7 @@ import {
 } from "./followup.ts";
 import { decodeLine, encodeLine, type Line } from "./listening.ts";
 import { decodeLviReply, encodeLviReply, type LviReply } from "./lvi-reply.ts";
+import { decodeWorkflowQuestion, encodeWorkflowQuestion } from "./workflow-question.ts";
 import { type AccessedUnit, decodeLviRequest, encodeLviRequest } from "./lvi-request.ts";
 
 /** The request of `testing/messages.ts`, as it was sent before there were callers. */
@@ -86,10 +88,12 @@ test("golden bytes of version 1", () => {
     requestThatMustNotWrite: hex(encodeLviRequest({ ...request, mustNotWrite: true })),
     requestWithSession: hex(encodeLviRequest({ ...request, session })),
     requestWithoutSet: hex(encodeLviRequest({ ...request, units: null })),
+    requestThatWaits: hex(encodeLviRequest({ ...request, waitMs: 10_000 })),
     requestWithLanes: hex(encodeLviRequest({ ...request, mayEffect: true, lanes: ["a", "order/é"] })),
     replies: replies.map((reply) => hex(encodeLviReply(reply))),
     followup: hex(encodeFollowup(followup)),
     followupWithEffects: hex(encodeFollowup({ ...followup, effects })),
+    questions: questions.map((question) => hex(encodeWorkflowQuestion(question))),
     outcomes: outcomes.map((outcome) => hex(encodeOutcome(outcome))),
   }).toMatchSnapshot();
 });
@@ -98,7 +102,7 @@ test("messages of senders that knew neither attempts nor commit ids as a clock",
   const environment = { ...request.environment, caller: null };
   expect(decodeLviRequest(bytesOf(FIRST_REQUEST))).toEqual({ ...request, environment, attempt: 1, seen: null });
   expect(FIRST_REPLIES.map((text) => decodeLviReply(bytesOf(text)))).toEqual(
-    replies.map((reply) => ({ ...reply, asOf: null })),
+    replies.filter(({ kind }) => kind !== "working").map((reply) => ({ ...reply, asOf: null })),
   );
 });
 
@@ -110,6 +114,15 @@ test("a request of a sender that knew no callers has none", () => {
 test("a request of a sender that knew none that must not write may write", () => {
   expect(decodeLviRequest(bytesOf(REQUEST_THAT_MAY_WRITE))).toEqual(request);
   expect(decodeLviRequest(bytesOf(REQUEST_WITHOUT_SET_THAT_MAY_WRITE))).toEqual({ ...request, units: null });
+});
+
+test("a request of a sender that knew no workflows does not wait", () => {
+  expect(decodeLviRequest(bytesOf(REQUEST_WITHOUT_LANES)).waitMs).toBeUndefined();
+  expect(decodeLviRequest(encodeLviRequest({ ...request, waitMs: 5 }))).toEqual({ ...request, waitMs: 5 });
+});
+
+test("questions come out of their bytes as they went in", () => {
+  expect(questions.map((question) => decodeWorkflowQuestion(encodeWorkflowQuestion(question)))).toEqual(questions);
 });
 
 test("messages of senders that knew no tasks have none", () => {
@@ -183,11 +196,11 @@ describe("spans", () => {
 describe("the session of a request", () => {
   const sent = encodeLviRequest(request);
   const withSession = (encoded: CborWriter): Uint8Array =>
-    Uint8Array.of(...sent.slice(0, -3), ...encoded.finish(), ...sent.slice(-2));
+    Uint8Array.of(...sent.slice(0, -4), ...encoded.finish(), ...sent.slice(-3));
 
   test("is null in the requests of earlier releases, which had that field reserved", () => {
-    // In front of "must not write" and the lanes.
-    expect(sent.slice(-3)).toEqual(Uint8Array.of(0xf6, 0xf4, 0x80));
+    // In front of "must not write", the lanes and the time of waiting.
+    expect(sent.slice(-4)).toEqual(Uint8Array.of(0xf6, 0xf4, 0x80, 0x00));
     expect(decodeLviRequest(sent).session).toBeNull();
   });
 

@@ -4,12 +4,16 @@ import type { Followup } from "../messages/followup.ts";
 import type { Base64, Heard, HeardReply, Line } from "../messages/listening.ts";
 import type { LviReply } from "../messages/lvi-reply.ts";
 import type { LviRequest, SenderSession } from "../messages/lvi-request.ts";
+import type { ServiceAnswer, ServiceCall } from "../messages/service-call.ts";
+import type { WorkflowQuestion } from "../messages/workflow-question.ts";
 import { DEFAULT_LIMITS, type ModuleContent } from "../module-content.ts";
 import type { Outcome } from "../outcome.ts";
+import { DEFAULT_KEY_WINDOW_MS, serviceKeyOf, type ServiceRules } from "../services.ts";
 import type { TaskRules } from "../task-rules.ts";
 import { type RunEffect, taskIdOf } from "../tasks.ts";
 import { entryOf } from "../version.ts";
 import { ABI_VERSION } from "../wire-version.ts";
+import { type JournalEntry, traceOf } from "../workflows.ts";
 
 const executionId = "000102030405060708090a0b0c0d0e0f" as ExecutionId;
 const value = Uint8Array.of(0x63, 0x61, 0x62, 0x63);
@@ -112,6 +116,12 @@ export const replies: readonly LviReply[] = [
   },
   { kind: "refused", code: "busy", message: "too many requests wait", retryAfterMs: 50, asOf: commitId(3, 77) },
   { kind: "refused", code: "unknown_module", message: "unknown module", retryAfterMs: null, asOf: commitId(3, 77) },
+  { kind: "working", workflow: executionId, state: "waiting", retryAfterMs: 5_000, asOf: commitId(3, 77) },
+];
+
+export const questions: readonly WorkflowQuestion[] = [
+  { workflow: executionId, handler: "buy", caller: "user ann", cancels: false, waitMs: 10_000, seen: commitId(3, 76) },
+  { workflow: executionId, handler: "buy", caller: null, cancels: true, waitMs: 0, seen: null },
 ];
 
 export const followup: Followup = {
@@ -129,6 +139,39 @@ export const effects: readonly RunEffect[] = [
   { kind: "enqueue", callee: "remind", args: Uint8Array.of(0xa0), delayMs: 604_800_000, key: null },
   { kind: "enqueue", callee: "Thread.reply", args: Uint8Array.of(0xa1, 0x61, 0x61, 1), delayMs: 0, key: "order/é" },
   { kind: "cancel", task: taskIdOf(executionId, 1) },
+  { kind: "send", workflow: executionId, name: "approved", value },
+];
+
+/** Of a journal. */
+export const entries: readonly JournalEntry[] = [
+  {
+    timeMs: 1_700_000_000_000,
+    arrivals: [],
+    commands: [
+      traceOf({ kind: "start", callee: "hold", args: Uint8Array.of(0xa0) }),
+      traceOf({ kind: "undo", callee: "release", args: Uint8Array.of(0xa0) }),
+      traceOf(effects[3]!),
+    ],
+    wait: { mode: "all", commands: [0], untilMs: null },
+  },
+  {
+    timeMs: 1_700_000_000_250,
+    arrivals: [{ kind: "settled", command: 0, settled: { kind: "value", value } }],
+    commands: [traceOf({ kind: "signal", name: "approved", ms: 172_800_000 })],
+    wait: { mode: "any", commands: [3], untilMs: 1_700_172_800_250 },
+  },
+  {
+    timeMs: 1_700_172_800_251,
+    arrivals: [
+      { kind: "settled", command: 3, settled: { kind: "timer" } },
+      { kind: "settled", command: 4, settled: { kind: "failed", status: 402, code: "declined", message: "no money" } },
+      { kind: "settled", command: 5, settled: { kind: "unknown", message: "the connection broke" } },
+      { kind: "settled", command: 6, settled: { kind: "signal", value } },
+      { kind: "cancelled" },
+    ],
+    commands: [],
+    wait: null,
+  },
 ];
 
 export const taskRules: Readonly<Record<string, TaskRules>> = {
@@ -149,6 +192,27 @@ export const taskRules: Readonly<Record<string, TaskRules>> = {
     limit: { running: 1, rate: null },
     schedule: { kind: "every", everyMs: 300_000, catchUp: 0, overlap: "skip", parameter: null },
   },
+};
+
+export const serviceCall: ServiceCall = {
+  service: "charge",
+  task: taskIdOf(executionId, 0),
+  key: serviceKeyOf(taskIdOf(executionId, 0)),
+  nonce: Uint8Array.from({ length: 16 }, (_, at) => at),
+  timeoutMs: 30_000,
+  args: Uint8Array.of(0xa0),
+};
+
+export const serviceAnswers: readonly ServiceAnswer[] = [
+  { kind: "value", bytes: value },
+  { kind: "refused", code: "declined", message: "the card is blocked" },
+  { kind: "failed", code: "Error", message: "the bank is down" },
+  { kind: "not-called", code: "unknown_service", message: "there is no service charge" },
+];
+
+export const serviceRules: Readonly<Record<string, ServiceRules>> = {
+  charge: { keyWindowMs: DEFAULT_KEY_WINDOW_MS, once: false },
+  mail: { keyWindowMs: 1_500_000, once: true },
 };
 
 export const module: ModuleContent = {

@@ -6,6 +6,7 @@
 import type {
   Entry,
   ErrorCode,
+  ExecutionId,
   Followup,
   FollowupResult,
   Heard,
@@ -20,6 +21,7 @@ import type {
   ListeningQuestion,
   RunEffect,
   Version,
+  WorkflowState,
   Write,
 } from "@radical/protocol";
 import type { AccessSet } from "@radical/wasm-host";
@@ -229,6 +231,14 @@ export type Answer =
       /** Its units with the values that it has read, and perhaps others. The primary knows nothing of this execution. */
       readonly reads: ReadonlySet<UnitId>;
       readonly snapshot: CapturedSnapshot;
+    }
+  /** A workflow that has not ended within the time for which its client waits. */
+  | {
+      readonly kind: "working";
+      readonly workflow: ExecutionId;
+      readonly state: WorkflowState;
+      /** When to ask for it. */
+      readonly retryAfterMs: number;
     }
   | {
       readonly kind: "failed";

@@ -23,6 +23,7 @@ export function replyOf(answer: Answer): Reply {
     const { code, message, hint } = answer;
     return { status: ERROR_KINDS[code].status, body: errorBody(code, message, hint), headers, code, path: null };
   }
+  if (answer.kind === "working") return workingReply(answer);
   const { outcome, path, reason } = answer;
   const headers = { "x-radical-path": path, "x-radical-reason": reason };
   switch (outcome.kind) {
@@ -41,6 +42,12 @@ export function replyOf(answer: Answer): Reply {
       return { status: ERROR_KINDS.handler_trapped.status, body, headers, code: "handler_trapped", path };
     }
   }
+}
+
+/** A workflow goes on. The exchange knows its path. */
+function workingReply({ workflow, state, retryAfterMs }: Extract<Answer, { kind: "working" }>): Reply {
+  const headers = { "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1_000))) };
+  return { status: 202, body: JSON.stringify({ workflow, state }), headers, code: null, path: "near-storage" };
 }
 
 /** An error before or outside an execution. */

@@ -649,11 +649,11 @@ export class DynamoStorage implements Storage {
     return found;
   }
 
-  dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage> {
+  dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage<TaskPlace>> {
     return this.#tasks.due(after, limit);
   }
 
-  laneTasks(lane: string, limit: number): Promise<readonly Task[]> {
+  laneTasks(lane: string, limit: number): Promise<TaskPage<string>> {
     return this.#tasks.inLane(lane, limit);
   }
 

@@ -44,7 +44,7 @@ export function storageWithFailpoints(storage: Storage): Storage {
       between("storage.lanes-unread", "storage.lanes-read", () => storage.laneHeads(after, limit)),
     countTasks: () => between(null, "storage.tasks-counted", () => storage.countTasks()),
     listTasks: (selection, after, limit) => storage.listTasks(selection, after, limit),
-    findTask: (id) => storage.findTask(id),
+    findTask: (id) => between(null, "storage.task-found", () => storage.findTask(id)),
     collect: (due) => between("storage.collection-unsent", "storage.collected", () => storage.collect(due)),
     storeModule: (module, content) =>
       between("storage.module-unsent", "storage.module-stored", () => storage.storeModule(module, content)),
@@ -73,11 +73,14 @@ export function executorWithFailpoints(executor: Executor): Executor {
   };
 }
 
-/** Of the end of an execution, or of several. Its tasks are further records of the commit. */
+/** Of the end of an execution, or of several. The tasks that it enqueues and takes back are further records of the commit. */
 function aroundCommit({ records, items }: Commit): readonly [Failpoint, Failpoint] {
   if (items.some(({ unit }) => tableOf(unit) === SCHEDULE_STATES))
     return ["storage.schedule-unsent", "storage.schedule-stored"];
-  const ends = records.filter(({ expects, becomes }) => expects !== "new" || becomes?.state !== "task");
+  const ends = records.filter(
+    ({ expects, becomes }) =>
+      (expects !== "new" || becomes?.state !== "task") && (typeof expects !== "object" || expects.attempt !== null),
+  );
   const [first] = ends;
   if (first === undefined || ends.length > 1) return ["storage.train-unsent", "storage.train-stored"];
   const { expects, becomes } = first;
@@ -86,6 +89,8 @@ function aroundCommit({ records, items }: Commit): readonly [Failpoint, Failpoin
     return becomes.task.state === "dead"
       ? ["storage.death-unsent", "storage.death-stored"]
       : ["storage.next-attempt-unsent", "storage.next-attempt-stored"];
+  if (records.some((each) => each !== first && each.becomes === null))
+    return ["storage.cancellation-unsent", "storage.cancelled"];
   if (records.length > 1) return ["storage.enqueue-unsent", "storage.enqueued"];
   return expects === "pending"
     ? ["storage.completion-unsent", "storage.completed"]

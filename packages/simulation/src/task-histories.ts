@@ -93,6 +93,8 @@ interface Sent {
 interface TaskHistory {
   readonly problems: readonly string[];
   readonly answered: number;
+  /** Executions that storage has, and changes of tasks' records. */
+  readonly applied: number;
   /** Tasks that were enqueued, and attempts of them. */
   readonly tasks: number;
   readonly attempts: number;
@@ -118,7 +120,7 @@ export function simulateTasks({
 }): TaskHistory {
   const world = new World(seed, killAt);
   const problems = world.run();
-  return { problems, ...world.counts };
+  return { problems, applied: world.applied, ...world.counts };
 }
 
 class World {
@@ -197,6 +199,10 @@ class World {
     };
   }
 
+  get applied(): number {
+    return this.#storage.applied.length + this.#storage.taskChanges.length;
+  }
+
   run(): readonly string[] {
     this.#start();
     const random = this.#random;
@@ -209,7 +215,7 @@ class World {
       else if (!this.#isQuiet && this.#killAt === null && random.chance(0.004)) this.#kill();
       else if (!this.#isQuiet && random.chance(0.002)) this.#setClock();
       else if (!this.#isQuiet && this.#killAt === null && random.chance(0.01)) this.#order();
-      else if (!this.#isQuiet && random.chance(0.003)) this.#repeat();
+      else if (!this.#isQuiet && random.chance(0.004)) this.#repeat();
       else if (!this.#isQuiet && random.chance(0.003)) this.#register(random.pick(MODULES));
       else if (isBusy) this.#next.splice(random.below(this.#next.length), 1)[0]!();
       else if (this.#isOver()) return this.#end();

@@ -396,6 +396,7 @@ export class LviCore {
     this.#cancellations = new Cancellations(this.#tasks, this.#executions);
     this.#orders = new TaskOrders(this.#tasks, (task) => this.#isDead(task));
     const { states, open = [] } = recovered.schedules ?? {};
+    // variant: schedule-open
     for (const task of open) this.#tasks.watch(task);
     this.#schedules = new Schedules(states ?? new Map(), nextCron, (task) => this.#tasks.isOpen(task));
     this.#services = new Services(options.services, {
@@ -414,7 +415,7 @@ export class LviCore {
     this.#indexes.name(this.#modules.indexes);
     this.#versions = new VersionTable(options.hotBytes, options.hashSeed);
     for (const [unit, item] of recovered.items ?? []) this.#versions.found(unit, item);
-    this.#sampler = new Sampler(this.#versions);
+    this.#sampler = new Sampler(this.#versions, () => this.#nowMs);
     this.#budgets = new Budgets(options.location);
     this.#finished = new FinishedExecutions(options.finishedBytes, options.forgottenIds, wallMs);
     this.#since = this.#latest;
@@ -2069,6 +2070,7 @@ export class LviCore {
     const execution = schedulingOf(change, module, id, ++this.#tickets, this.#wallMs);
     this.#executions.set(id, execution);
     this.#budgets.begin(execution.location, execution.usage, this.#nowMs);
+    // variant: schedule-stored
     const writes = [{ unit: scheduleUnit(change.handler), value: encodeScheduleState(change.becomes) }];
     const near = this.#nearStorage(execution, "requested", null);
     this.#ran(execution, near, new Map(), { kind: "completed", outcome: NO_RESULT, reads: [], writes });

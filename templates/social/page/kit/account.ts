@@ -19,9 +19,11 @@ export function me(): string | null {
   return localStorage.getItem(NAME);
 }
 
-/** Called with an error of a call: a session that is over is nobody's. */
-export function forgetIfOver(error: unknown): void {
-  if ((error as { readonly code?: string }).code === "not_logged_in") remember(null);
+/** Called with an error of a call: a session that is over is nobody's. Whether it was. */
+export function forgetIfOver(error: unknown): boolean {
+  const isOver = (error as { readonly code?: string }).code === "not_logged_in";
+  if (isOver) remember(null);
+  return isOver;
 }
 
 function remember(name: string | null): void {
@@ -185,9 +187,8 @@ export async function seedLogins(
     return h(
       "p",
       { className: "begin" },
-      "Nobody is here yet. Fill the storage by ",
-      h("code", {}, "npx radical data seed"),
-      ", and reload this page.",
+      // One child: others would stand in places of their own.
+      h("span", {}, "Nobody is here yet. Run ", h("code", {}, "npx radical data seed"), ", and reload this page."),
     );
   return h(
     "div",

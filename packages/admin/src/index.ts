@@ -6,6 +6,7 @@ export {
   pendingIntents,
   registerModule,
   registeredModules,
+  waitingTasks,
   servicesOf,
 } from "./admin-requests.ts";
 export { PrimaryError, askPrimary, linesOf } from "./ask-primary.ts";

@@ -47,6 +47,8 @@ export interface TaskList {
   readonly tasks: readonly ListedTask[];
   /** Where the next question begins; null: there are no more. */
   readonly next: string | null;
+  /** The number of all tasks, whatever was asked for; null: the server has not counted them yet. */
+  readonly all: number | null;
 }
 
 /** Times are by the wall clock of the server, in milliseconds since the epoch. */

@@ -68,7 +68,6 @@ const NO_TASKS: Readonly<Record<TaskAnswer["kind"], TaskAnswer>> = {
   due: { kind: "due", tasks: [], upTo: null },
   lane: { kind: "lane", tasks: [], upTo: null },
   heads: { kind: "heads", tasks: [], next: null },
-  task: { kind: "task", task: null },
   count: { kind: "count", count: 0 },
   task: { kind: "task", task: null },
 };

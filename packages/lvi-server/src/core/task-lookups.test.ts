@@ -18,6 +18,7 @@ const TASK: Task = {
   dueMs: 0,
   attempt: 0,
   failures: 0,
+  sentAtMs: null,
   state: "open",
   error: null,
 };

@@ -32,7 +32,13 @@ export const tasksCommand: Program = {
         name: "list",
         words: "print tasks, one a line",
         options: {
-          state: { kind: "choice", of: TASK_STATES, words: "only tasks in this state" },
+          state: {
+            kind: "choice",
+            of: TASK_STATES,
+            default: null,
+            placeholder: "state",
+            words: "only tasks in this state",
+          },
           handler: { kind: "text", placeholder: "name", words: "only tasks of this handler" },
           key: { kind: "text", placeholder: "key", words: "only tasks with this key, in their order" },
           limit: { kind: "number", default: 50, least: 1, most: 100_000, unit: "tasks", words: "at most so many" },

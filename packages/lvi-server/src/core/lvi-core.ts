@@ -518,7 +518,7 @@ export class LviCore {
       hotBytes: this.#versions.bytes,
       finished: this.#finished.size,
       answered: this.#answered.size,
-      tasks: this.#tasks.counts,
+      tasks: this.#tasks.countsAt(this.#nowMs),
       sessions: this.#listeners.sessions,
       leasedUnits: this.#listeners.leases.size,
     };

@@ -1383,6 +1383,12 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [returns("breaker-probe", `this.#state !== "open" || nowMs >= this.#openUntilMs`)],
   },
   {
+    name: "an order does not wait for a commit that takes the task back",
+    within: 600,
+    isOfTasks: true,
+    edits: [expression("order-held", `known?.state === "held"`, `false`)],
+  },
+  {
     name: "a tick becomes a task, and its schedule moves in another transaction",
     within: 25,
     isOfSchedules: true,
@@ -1453,11 +1459,5 @@ export const MUTANTS: readonly Mutant[] = [
     within: 25,
     isOfSchedules: true,
     edits: [expression("schedule-resumes", `Math.max(state.lastMs, wallMs)`, `state.lastMs`)],
-  },
-  {
-    name: "an order does not wait for a commit that takes the task back",
-    within: 600,
-    isOfTasks: true,
-    edits: [expression("order-held", `known?.state === "held"`, `false`)],
   },
 ];

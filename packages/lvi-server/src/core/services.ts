@@ -48,7 +48,7 @@ export type CallAnswer =
   | { readonly kind: "lost"; readonly message: string };
 
 /** A record of a task that changes outside of any execution. */
-export interface CallChange {
+export interface TaskChange {
   readonly id: ExecutionId;
   readonly expects: { readonly attempt: number; readonly lane: string | null };
   /** Null: it is removed. */
@@ -57,7 +57,7 @@ export interface CallChange {
 
 /** The record of a task as storage has it after a change; null: there is none. Somebody else may have changed it before. */
 export function taskAfter(
-  { becomes }: CallChange,
+  { becomes }: TaskChange,
   result: Exclude<CompleteResult, { readonly kind: "fenced" }>,
 ): Task | null {
   if (result.kind === "applied") return becomes;

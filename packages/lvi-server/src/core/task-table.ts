@@ -55,6 +55,8 @@ export interface TaskCounts {
   readonly dead: number;
   /** Lanes whose first task is dead, or waits for its next attempt. */
   readonly blockedLanes: number;
+  /** For so long the oldest one has been ready; 0: none is. */
+  readonly oldestReadyMs: number;
 }
 
 export interface Instant {
@@ -144,9 +146,12 @@ export class TaskTable<Owner> {
     this.#limitOf = limitOf;
   }
 
-  get counts(): TaskCounts {
-    let ready = 0;
-    for (const entries of this.#ready.values()) ready += entries.size;
+  countsAt(nowMs: number): TaskCounts {
+    let [ready, oldestReadyMs] = [0, 0];
+    for (const entries of this.#ready.values()) {
+      ready += entries.size;
+      for (const { atMs } of entries) oldestReadyMs = Math.max(oldestReadyMs, nowMs - atMs);
+    }
     let blockedLanes = 0;
     for (const { entries } of this.#lanes.values()) {
       const first = entries[0];
@@ -155,7 +160,7 @@ export class TaskTable<Owner> {
     }
     const [running, dead] = [this.#running, this.#dead];
     const delayed = this.#entries.size - ready - running - dead;
-    return { all: this.all, ready, running, delayed, dead, blockedLanes };
+    return { all: this.all, ready, running, delayed, dead, blockedLanes, oldestReadyMs };
   }
 
   /** The number of tasks; null: not known yet. */

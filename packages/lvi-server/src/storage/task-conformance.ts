@@ -14,7 +14,7 @@ import { encodeScheduleState, scheduleStates, type ScheduleState, scheduleUnit }
 import { compareDue, placeOf, settled, type Task, type TaskPlace } from "../core/task.ts";
 import {
   commitOf,
-  commitOfChange,
+  commitOfChanges,
   type RecordChange,
   type Storage,
   type TaskListPage,
@@ -144,7 +144,7 @@ export function describeTasks({ test, expect, takeOver, completionOf }: Suite): 
     let opened = storage;
     const change = (of: number, one: Task, becomes: Task | null) => {
       const { id, attempt, lane } = one;
-      return opened.commit(of, commitOfChange({ id, expects: { attempt, lane }, becomes }));
+      return opened.commit(of, commitOfChanges([{ id, expects: { attempt, lane }, becomes }]));
     };
     const [marked, markedInLane] = [
       { ...task, sentAtMs: 4_000 },

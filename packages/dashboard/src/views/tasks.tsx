@@ -336,8 +336,8 @@ function One() {
       <dl class="kv">
         <dt>Attempts</dt>
         <dd>
-          {task.attempts === 0 ? "none yet" : `${task.attempts} without effect`}
-          {`, ${task.failures} of ${counted(task.mostFailures, "failure")} that make it dead`}
+          {task.attempts === 0 ? "none yet" : `${task.attempts} without effect`}; failures that count: {task.failures}{" "}
+          of {task.mostFailures}
         </dd>
         <dt>Asked for</dt>
         <dd>

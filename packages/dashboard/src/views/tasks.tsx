@@ -1,11 +1,10 @@
-/** Tasks: what the primary owes itself, by handler and lane; orders to a task; schedules with their next ticks. */
+/** Tasks: the calls that the primary owes itself, by handler and lane, and orders to one of them. Schedules stand below. */
 import { signal, useSignal } from "@preact/signals";
 import {
   type DashboardTask,
   type ExecutionId,
   type ScheduleAction,
   type ScheduleList,
-  type ScheduleStatus,
   TASK_STATES,
   type TaskAction,
   type TaskState,
@@ -18,13 +17,13 @@ import {
   fromNow,
   isFinal,
   OUTCOME_WORDS,
-  scheduleWords,
   STATE_WORDS,
   stateCounts,
   taskGroups,
 } from "../model/tasks.ts";
 import { counted } from "../model/words.ts";
 import { calls, isDeployment, isPaused, selected, view } from "../store.ts";
+import { Schedules } from "./schedules.tsx";
 
 const TICK_MS = 2_000;
 const MOST_GROUPS = 100;
@@ -96,6 +95,13 @@ function order(action: TaskAction, { id, handler }: DashboardTask): Promise<void
   });
 }
 
+function changeSchedule(handler: string, action: ScheduleAction): Promise<void> {
+  return attempt(async () => {
+    await api.changeSchedule({ handler, action });
+    return { run: `${handler} is called.`, pause: `${handler} is paused.`, resume: `${handler} goes on.` }[action];
+  });
+}
+
 const DONE_WORDS: Readonly<Record<TaskAction, string>> = {
   retry: "begins at once",
   run: "begins at once",
@@ -118,7 +124,7 @@ export function Tasks() {
       <p class={`status ${problem.value === "" ? "soft" : "fail"}`} role="status">
         {problem.value === "" ? done.value : problem.value}
       </p>
-      <Schedules />
+      {schedules.value !== null && <Schedules known={schedules.value} onChange={changeSchedule} />}
     </>
   );
 }
@@ -420,89 +426,5 @@ function Orders({ task }: { readonly task: DashboardTask }) {
         );
       })}
     </dl>
-  );
-}
-
-function Schedules() {
-  const known = schedules.value;
-  if (known === null) return null;
-  return (
-    <section class="card" aria-label="Schedules">
-      <div class="hd wrap">
-        <h2>Schedules</h2>
-        <span class="muted">handlers that the primary calls by time</span>
-      </div>
-      {known.schedules.length === 0 ? (
-        <p class="pad soft">
-          No handler has a schedule. <code>@every 5m</code> or <code>@cron 0 6 * * *</code> in its comment gives it one.
-        </p>
-      ) : (
-        <div class="scroll">
-          <table>
-            <thead>
-              <tr>
-                <th>handler</th>
-                <th>schedule</th>
-                <th class="m-hide">last tick</th>
-                <th>next tick</th>
-                {!isDeployment.value && <th class="right">do</th>}
-              </tr>
-            </thead>
-            <tbody>
-              {known.schedules.map((schedule) => (
-                <Schedule key={schedule.handler} schedule={schedule} timeMs={known.timeMs} />
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-    </section>
-  );
-}
-
-function Schedule({ schedule, timeMs }: { readonly schedule: ScheduleStatus; readonly timeMs: number }) {
-  const { handler, lastMs, nextMs, isPaused: isStill, isOpen } = schedule;
-  const change = (action: ScheduleAction): Promise<void> =>
-    attempt(async () => {
-      await api.changeSchedule({ handler, action });
-      return { run: `${handler} is called.`, pause: `${handler} is paused.`, resume: `${handler} goes on.` }[action];
-    });
-  return (
-    <tr>
-      <td class="mono">{handler}</td>
-      <td>
-        <code>{scheduleWords(schedule)}</code>
-      </td>
-      <td class="num m-hide">
-        {lastMs === null ? <span class="muted">none yet</span> : fromNow(lastMs, timeMs)}{" "}
-        {isOpen && <span class="tag t">not done yet</span>}
-      </td>
-      <td class="num">
-        {isStill ? (
-          <span class="tag">paused</span>
-        ) : nextMs === null ? (
-          <span class="muted">none</span>
-        ) : (
-          <span title={new Date(nextMs).toLocaleString()}>{fromNow(nextMs, timeMs)}</span>
-        )}
-      </td>
-      {!isDeployment.value && (
-        <td class="right">
-          <span class="row end">
-            <button type="button" class="btn" aria-label={`Run ${handler} now`} onClick={() => void change("run")}>
-              Run now
-            </button>
-            <button
-              type="button"
-              class="btn"
-              aria-label={isStill ? `Resume ${handler}` : `Pause ${handler}`}
-              onClick={() => void change(isStill ? "resume" : "pause")}
-            >
-              {isStill ? "Resume" : "Pause"}
-            </button>
-          </span>
-        </td>
-      )}
-    </tr>
   );
 }

@@ -44,17 +44,21 @@ const problem = signal("");
 const done = signal("");
 
 async function load(): Promise<void> {
+  // A primary of a release without schedules has none.
+  const loading = api.schedules().then(
+    (known) => (schedules.value = known),
+    () => (schedules.value = null),
+  );
   try {
-    // A primary of a release without schedules has none.
-    const [listed, scheduled] = await Promise.all([api.tasks({ task: null }), api.schedules().catch(() => null)]);
+    const listed = await api.tasks({ task: null });
     tasks.value = listed.tasks;
     isMore.value = listed.isMore;
-    schedules.value = scheduled;
     now.value = Date.now();
     if (chosen.value !== null) await loadDetail(chosen.value);
   } catch (error) {
     problem.value = wordsOf(error);
   }
+  await loading;
 }
 
 async function loadDetail(task: ExecutionId): Promise<void> {

@@ -38,7 +38,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await page?.context().close();
-  expect(faults).toEqual([]);
+  if (faults.length > 0) throw new Error(faults.join("\n"));
 });
 
 const open = (): Promise<void> => page.click('.rail button:has-text("Tasks")');

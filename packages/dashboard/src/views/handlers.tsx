@@ -305,8 +305,6 @@ function Cost({ handler: { plan, steps } }: { readonly handler: DashboardHandler
       return <>The request leaves after {about(steps.readWriteSet)}.</>;
     case "recorded":
       return <>The request leaves when the handler has run, which takes {about(steps.handler)}.</>;
-    case "workflow":
-      return null;
     case "near-storage":
       return <>The handler runs when the request has come to the primary. It takes {about(steps.handler)}.</>;
     case "workflow":

@@ -113,7 +113,7 @@ test("a schedule shows its next tick, is paused, goes on, and runs now", async (
   await schedule.locator('.tag:text-is("paused")').waitFor();
   await page.click('button[aria-label="Resume tidy"]');
   await page.waitForSelector('button[aria-label="Pause tidy"]');
-  await page.click('button[aria-label="Run tidy now"]');
+  await page.click('button[aria-label="Run now: tidy"]');
   await page.waitForSelector('[role="status"]:has-text("tidy is called.")');
   await expect.poll(() => app.result("noteOf", { who: "tidied" }), { timeout: 100_000 }).toBe("once");
 });

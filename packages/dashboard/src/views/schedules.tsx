@@ -74,7 +74,7 @@ function Schedule({
             <button
               type="button"
               class="btn"
-              aria-label={`Run ${handler} now`}
+              aria-label={`Run now: ${handler}`}
               onClick={() => void onChange(handler, "run")}
             >
               Run now

@@ -80,6 +80,7 @@ export const OUTCOME_WORDS: Readonly<Record<TaskOrderOutcome, string>> = {
   running: "An attempt of it is under way, so nothing was changed.",
   "not-dead": "It is not dead, so it was not discarded.",
   "not-failed": "No attempt of it has failed, so there is nothing to retry.",
+  "may-have-acted": "Nobody knows whether its service has acted for it, so it was not called again.",
 };
 
 /** `every 5 min`, or the fields of a cron with their zone. */

@@ -39,6 +39,8 @@ const group = signal<{ readonly handler: string; readonly lane: string | null } 
 const chosen = signal<ExecutionId | null>(null);
 /** The chosen task with its arguments; null: it is gone, or not known yet. */
 const detail = signal<DashboardTask | null>(null);
+/** The task whose service may have acted for it, as an order has told. */
+const mayHaveActed = signal<ExecutionId | null>(null);
 const now = signal(Date.now());
 const problem = signal("");
 const done = signal("");
@@ -82,6 +84,7 @@ async function attempt(work: () => Promise<string>): Promise<void> {
 }
 
 function choose(task: DashboardTask): void {
+  mayHaveActed.value = null;
   chosen.value = task.id;
   detail.value = task;
   problem.value = "";
@@ -89,10 +92,12 @@ function choose(task: DashboardTask): void {
   void loadDetail(task.id).catch(() => undefined);
 }
 
-function order(action: TaskAction, { id, handler }: DashboardTask): Promise<void> {
+/** `callAgain`: also a service that may have acted already. */
+function order(action: TaskAction, { id, handler }: DashboardTask, callAgain = false): Promise<void> {
   return attempt(async () => {
-    const { results } = await api.orderTasks({ action, ids: [id] });
+    const { results } = await api.orderTasks({ action, ids: [id], callAgain });
     const outcome = results[0]?.outcome ?? "unknown";
+    mayHaveActed.value = outcome === "may-have-acted" ? id : null;
     return outcome === "done"
       ? `${ACTION_WORDS[action].name}: the task of ${handler} ${DONE_WORDS[action]}.`
       : OUTCOME_WORDS[outcome];
@@ -397,6 +402,22 @@ function Orders({ task }: { readonly task: DashboardTask }) {
   const actions = actionsOf(task);
   if (actions.length === 0) return <p class="muted note">While an attempt is under way there is nothing to order.</p>;
   const isAsked = asked.value !== null && actions.includes(asked.value);
+  if (mayHaveActed.value === task.id)
+    return (
+      <div class="advice warn">
+        <p class="soft">
+          The answer of its service was lost. Look there whether it has acted: another call may have its effect twice.
+        </p>
+        <div class="row">
+          <button type="button" class="btn danger" onClick={() => void order("retry", task, true)}>
+            Call it again
+          </button>
+          <button type="button" class="btn" onClick={() => (mayHaveActed.value = null)}>
+            Leave it
+          </button>
+        </div>
+      </div>
+    );
   return (
     <dl class="orders">
       {actions.map((action, at) => {

@@ -16,7 +16,7 @@ interface OrderedChange {
 export interface OrderUnderWay {
   readonly caller: CallerId;
   readonly order: TaskOrder;
-  /** What is known of the tasks that stay as they are. */
+  /** Tasks that stay as they are, and why. */
   readonly left: ReadonlyMap<ExecutionId, TaskOrderOutcome>;
   readonly changes: readonly OrderedChange[];
 }

@@ -74,6 +74,7 @@ const ALARMS: ReadonlySet<NoteName> = new Set([
   "intent_alarm",
   "overdue_intent_alarm",
   "wrote_on_get_alarm",
+  "task_dead",
 ]);
 const WARNINGS: ReadonlySet<NoteName> = new Set([
   "storage_failed",

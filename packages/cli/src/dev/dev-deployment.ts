@@ -151,7 +151,8 @@ export class DevDeployment {
     await local.startServer({
       nodeOptions: SMALL_HEAP,
       // A thread takes 15 MB, and a developer calls seldom. A central server that calls are compared with has all cores.
-      args: ["--worker-url", services.url, ...(this.#reckoner === null ? ["--workers", "1"] : [])],
+      args: this.#reckoner === null ? ["--workers", "1"] : [],
+      environment: { RADICAL_WORKER_URL: services.url },
       followupTimeoutMs: followupTimeoutMs ?? null,
       readLeaseMs,
       onStarted: async ({ address, pid, restarted }) => {

@@ -28,8 +28,7 @@ import type { ModuleUse, Rules, ServiceTable } from "./module-table.ts";
 import type { Hole, StoredRow } from "./range-table.ts";
 import type { SampleEffect, Sampling } from "./sampling.ts";
 import type { ScheduleAsk } from "./schedules.ts";
-import type { CallAnswer, CallChange, CallId } from "./services.ts";
-import type { Task } from "./task.ts";
+import type { CallAnswer, CallId, TaskChange } from "./services.ts";
 import type { TaskAnswer, TaskCounts, TaskQuestion } from "./task-table.ts";
 import type { StoredItem } from "./version-table.ts";
 
@@ -79,11 +78,11 @@ export type Event =
   | { readonly kind: "intent-stored"; readonly operation: OperationId; readonly result: StoreResult }
   | { readonly kind: "completed"; readonly operation: OperationId; readonly result: CompleteResult }
   | { readonly kind: "tasks-read"; readonly operation: OperationId; readonly answer: TaskAnswer }
+  | { readonly kind: "task-order"; readonly caller: CallerId; readonly order: TaskOrder }
+  | { readonly kind: "order-carried-out"; readonly operation: OperationId; readonly result: CompleteResult }
   | ({ readonly kind: "schedule-asked" } & ScheduleAsk)
   | { readonly kind: "task-changed"; readonly operation: OperationId; readonly result: CompleteResult }
   | { readonly kind: "called"; readonly call: CallId; readonly answer: CallAnswer }
-  | { readonly kind: "task-order"; readonly caller: CallerId; readonly order: TaskOrder }
-  | { readonly kind: "tasks-changed"; readonly operation: OperationId; readonly result: CompleteResult }
   /** Not held: another server leads. */
   | { readonly kind: "leadership-renewed"; readonly operation: OperationId; readonly isHeld: boolean }
   | { readonly kind: "read-leases-named"; readonly operation: OperationId; readonly isHeld: boolean }
@@ -194,6 +193,19 @@ export type Effect =
     }
   /** Read tasks, strongly consistent. */
   | { readonly kind: "read-tasks"; readonly operation: OperationId; readonly question: TaskQuestion }
+  /** As an operator has ordered. */
+  | {
+      readonly kind: "carry-out-order";
+      readonly operation: OperationId;
+      readonly changes: readonly TaskChange[];
+      readonly after: readonly Fact[];
+    }
+  | {
+      readonly kind: "task-order-reply";
+      readonly caller: CallerId;
+      readonly answer: TaskOrderAnswer;
+      readonly after: readonly Fact[];
+    }
   /** Null: there is no such schedule. */
   | {
       readonly kind: "schedule-reply";
@@ -202,7 +214,7 @@ export type Effect =
       readonly after: readonly Fact[];
     }
   /** Change the record of a task, if it is as expected. */
-  | { readonly kind: "change-task"; readonly operation: OperationId; readonly change: CallChange }
+  | { readonly kind: "change-task"; readonly operation: OperationId; readonly change: TaskChange }
   /** Call a service of the application's Worker, under the key of the task. */
   | {
       readonly kind: "call-service";
@@ -216,21 +228,6 @@ export type Effect =
       readonly timeoutMs: number;
       readonly after: readonly Fact[];
     }
-  /** As an operator has ordered. */
-  | {
-      readonly kind: "change-tasks";
-      readonly operation: OperationId;
-      readonly changes: readonly TaskChange[];
-      readonly after: readonly Fact[];
-    }
-  | {
-      readonly kind: "task-order-reply";
-      readonly caller: CallerId;
-      readonly answer: TaskOrderAnswer;
-      readonly after: readonly Fact[];
-    }
-  /** The leadership has run out: the sender is to ask again. */
-  | { readonly kind: "not-leading"; readonly caller: CallerId }
   | { readonly kind: "note"; readonly note: Note }
   /** Events that were put off: the driver hands them back at once, in this order. */
   | { readonly kind: "resume"; readonly events: readonly Event[] }
@@ -239,12 +236,6 @@ export type Effect =
 
 /** `new`: there is no record. `attempt`: it is that of a task after so many attempts, in a lane or in none. */
 export type Expectation = "pending" | "new" | { readonly attempt: number; readonly lane: string | null };
-
-/** Of the record of a task; null: it goes. */
-export interface TaskChange {
-  readonly before: Task;
-  readonly after: Task | null;
-}
 
 export interface ExpectedCompletion {
   readonly expects: Expectation;
@@ -350,6 +341,8 @@ export type NoteName =
   | "task_dead"
   /** The canceller of a task is durable. */
   | "task_cancelled"
+  /** An operator has changed or removed it. */
+  | "task_ordered"
   /** Ticks of a schedule have become tasks. */
   | "ticks_made"
   /** Ticks of a schedule were left out, since it was too late for them or another one was running. */
@@ -362,8 +355,6 @@ export type NoteName =
   /** Calls of a service fail, so its breaker is open; and closed again. */
   | "service_down"
   | "service_up"
-  /** An operator has changed or removed it. */
-  | "task_ordered"
   /** The run by which an execution has ended here has logged lines. */
   | "handler_log"
   | "joined"

@@ -11,10 +11,10 @@
  * not there, unless `recover` has seen it. Its sender must not act on the answer, which it knows from its leadership.
  */
 import type { CommitId, ExecutionId, HandlerPlan, Key, ModuleHash, UnitId, Write } from "@radical/protocol";
-import type { Expectation, ExpectedCompletion, StoreResult, TaskChange } from "../core/events.ts";
+import type { Expectation, ExpectedCompletion, StoreResult } from "../core/events.ts";
 import { type Completion, doneIntentOf, type Intent, type IntentRecord } from "../core/intent.ts";
 import type { Leadership } from "../core/leadership.ts";
-import type { CallChange } from "../core/services.ts";
+import type { TaskChange } from "../core/services.ts";
 import type { Task, TaskPlace } from "../core/task.ts";
 import type { StoredItem } from "../core/version-table.ts";
 
@@ -198,17 +198,12 @@ export function commitOf(completions: readonly ExpectedCompletion[]): Commit {
   return { records, items: [...new Map(all.map((write) => [write.unit, write])).values()] };
 }
 
-/** The record of a task alone. */
-export function commitOfChange({ id, expects, becomes }: CallChange): Commit {
-  return { records: [{ id, expects, becomes: becomes === null ? null : { state: "task", task: becomes } }], items: [] };
-}
-
-/** The changes of tasks that an operator has ordered. */
+/** Records of tasks alone. */
 export function commitOfChanges(changes: readonly TaskChange[]): Commit {
-  const records = changes.map(({ before: { id, attempt, lane }, after }): RecordChange => ({
+  const records = changes.map(({ id, expects, becomes }): RecordChange => ({
     id,
-    expects: { attempt, lane },
-    becomes: after === null ? null : { state: "task", task: after },
+    expects,
+    becomes: becomes === null ? null : { state: "task", task: becomes },
   }));
   return { records, items: [] };
 }

@@ -9,6 +9,10 @@ import {
   type ModuleHash,
   type ModuleList,
   encodeModuleContent,
+  type ScheduleAnswer,
+  type ScheduleList,
+  type ScheduleQuestion,
+  SCHEDULES_PATH,
   type ServerStatus,
   type ServicesStatus,
   STATUS_PATH,
@@ -18,6 +22,7 @@ import {
 } from "@radical/protocol";
 import type { DeploymentKey } from "./deployment-key.ts";
 import { askPrimary, PrimaryError } from "./ask-primary.ts";
+import type { PrimaryAddress } from "./primary-address.ts";
 import { readModule } from "./module-store.ts";
 
 export interface AdminAddress {
@@ -62,6 +67,16 @@ export async function registeredModules(address: AdminAddress): Promise<ModuleLi
 /** How far the indexes are built that modules of the server name. */
 export async function indexStatuses(address: AdminAddress): Promise<readonly IndexStatus[]> {
   return ((await (await askLeader(address, "GET", INDEXES_PATH)).json()) as IndexList).indexes;
+}
+
+/** The schedules of handlers, of the server that leads. */
+export async function schedulesOf(address: PrimaryAddress): Promise<ScheduleList> {
+  return (await (await askPrimary(address, "GET", SCHEDULES_PATH)).json()) as ScheduleList;
+}
+
+/** Resolves when it is durable. */
+export async function askSchedule(address: PrimaryAddress, question: ScheduleQuestion): Promise<ScheduleAnswer> {
+  return (await (await askPrimary(address, "POST", SCHEDULES_PATH, question)).json()) as ScheduleAnswer;
 }
 
 /** Null: the server does not have it. Throws a CommandError for one of a release that this one does not run. */

@@ -1,11 +1,13 @@
 export {
   type AdminAddress,
+  askSchedule,
   hasModule,
   indexStatuses,
   moduleContent,
   pendingIntents,
   registerModule,
   registeredModules,
+  schedulesOf,
   waitingTasks,
   servicesOf,
 } from "./admin-requests.ts";

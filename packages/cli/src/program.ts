@@ -17,6 +17,7 @@ import { primaryCommand } from "./commands/primary.ts";
 import { recordCommand } from "./commands/record.ts";
 import { replayCommand } from "./commands/replay.ts";
 import { rollbackCommand } from "./commands/rollback.ts";
+import { schedulesCommand } from "./commands/schedules.ts";
 import { secretsCommand } from "./commands/secrets.ts";
 import { tailCommand } from "./commands/tail.ts";
 import { tasksCommand } from "./commands/tasks.ts";
@@ -40,6 +41,7 @@ export function radicalProgram(): Program {
       rollbackCommand,
       destroyCommand,
       secretsCommand,
+      schedulesCommand,
       primaryCommand,
       doctorCommand,
       recordCommand,

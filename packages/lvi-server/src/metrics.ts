@@ -247,6 +247,9 @@ export class Metrics {
       case "refused":
         this.#replies.child({ kind: "refused", reason: reply.code }).count++;
         return;
+      case "working":
+        this.#replies.child({ kind: "working", reason: reply.state }).count++;
+        return;
     }
   }
 

@@ -1338,7 +1338,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       replace(
         "service-refused",
-        `return this.#change(call, "settle", error && this.#afterFailure(call, error, false, now));`,
+        `return this.#change(call, "settle", answer.kind === "value" ? null : this.#afterFailure(call, errorIn(answer, now.wallMs), false, now));`,
       ),
     ],
   },
@@ -1355,7 +1355,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       replace(
         "service-not-called",
-        `return this.#change(call, "settle", this.#afterFailure(call, errorIn(answer, now.wallMs), false, now));`,
+        `return this.#change(call, "settle", this.#afterFailure(call, error, false, now));`,
       ),
     ],
   },

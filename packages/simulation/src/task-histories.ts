@@ -11,6 +11,7 @@
 import {
   type Answer,
   type Commit,
+  type CommitResult,
   DEFAULT_CORE_OPTIONS,
   Driver,
   type Effect,
@@ -260,6 +261,7 @@ class World {
     const core = new LviCore(this.#options, recovered, this.#now, HASHER);
     this.#core = core;
     this.#running.clear();
+    this.#settling.clear();
     this.#wakeAtMs = Infinity;
     const life = this.#life;
     this.#driver = new Driver({
@@ -368,7 +370,7 @@ class World {
   /** Locations ask the next server what became of their requests. */
   #succeed(): void {
     this.#ordered.clear();
-    this.#settling.clear();
+    this.#changing.clear();
     this.#life++;
     this.#start();
     for (const sent of this.#open.values())
@@ -499,12 +501,20 @@ class World {
       load: (units, _most, answer) => ask(() => storage.load(units), answer),
       scan: (range, limit, answer) => ask(() => rowsIn(storage.items, range, limit), answer),
       storeIntent: (epoch, intent, answer) => ask(() => storage.storeIntent(epoch, intent), answer),
-      commit: (epoch, commit, answer) =>
-        ask(() => {
+      commit: (epoch, commit, { succeeded, failed }) => {
+        const ids = commit.records.flatMap(({ id, expects }) => (typeof expects === "object" ? [id] : []));
+        for (const id of ids) this.#changing.add(id);
+        const act = (): CommitResult => {
           const result = storage.commit(epoch, commit);
           if (result.kind === "applied") this.#committed(commit);
           return result;
-        }, answer),
+        };
+        const heard = (result: CommitResult): void => {
+          for (const id of ids) this.#changing.delete(id);
+          succeeded(result);
+        };
+        ask(act, { succeeded: heard, failed });
+      },
       renewLeadership: (epoch, termMs, answer) => ask(() => storage.renewLeadership(epoch, termMs), answer),
       nameReadLeases: (epoch, ms, answer) => ask(() => storage.nameReadLeases(epoch, ms), answer),
       useModule: (module, usedAtMs, answer) => ask(() => storage.useModule(module, usedAtMs), answer),
@@ -823,8 +833,12 @@ class World {
     }
   }
 
+  /** Tasks whose records the present server is changing. It does not know yet what has become of them. */
+  readonly #changing = new Set<ExecutionId>();
+
   #mayHaveBegun({ id, state, dueMs, lane }: Task): boolean {
     const isFirst = lane === null || this.#storage.laneTasks(lane, 1).tasks[0]?.id === id;
+    if (this.#changing.has(id)) return true;
     return state === "open" && isFirst && dueMs < this.#wallMs + this.#setBackMs + 3_600_000;
   }
 

@@ -1,6 +1,6 @@
-/** The server that leads, of what a command names: `radical dev`, a server, or the primary of a deployment. Only it executes anything. */
-import { type Project, targetOf } from "@radical/app";
+/** The server that leads, of `radical dev`, of a primary that is named, or of the deployment of an environment. */
 import type { PrimaryAddress } from "@radical/admin";
+import { type Project, targetOf } from "@radical/app";
 import { primaryAddress } from "./primary-address.ts";
 
 export interface PrimaryChoice {
@@ -9,7 +9,7 @@ export interface PrimaryChoice {
   readonly region: string | null;
 }
 
-/** Throws a CommandError if there is none, or none leads. */
+/** Throws a CommandError if there is none, or it does not lead. */
 export async function leadingPrimary(
   project: Project,
   { env, primary, region }: PrimaryChoice,

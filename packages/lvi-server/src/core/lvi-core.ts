@@ -404,7 +404,7 @@ export class LviCore {
       emit: (effect) => void this.#effects.push(effect),
       retry: (operation, effect) =>
         this.#deadlines.add(this.#nowMs + options.retryMs, { kind: "retry", operation, effect }),
-      rulesOf: (service) => this.#modules.current?.services?.[service] ?? null,
+      rulesOf: (service) => this.#modules.serviceOf(service),
       attemptsOf: (service) => this.#modules.current?.rules[service]?.attempts ?? DEFAULT_TASK_ATTEMPTS,
       settled: (task, next) =>
         this.#taskSettled({ id: task.id, invocation: { module: task.module } }, task, next, next?.error ?? null),
@@ -2006,6 +2006,7 @@ export class LviCore {
 
   /** Whether a commit is under way that inserts tasks, or settles some. */
   get #changesTasks(): boolean {
+    if (this.#ordered.size > 0 || this.#services.isChanging) return true;
     return [...this.#executions.values()].some(
       ({ phase, task }) =>
         phase.kind === "completing" &&

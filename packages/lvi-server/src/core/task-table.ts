@@ -138,7 +138,7 @@ export class TaskTable<Owner> {
   readonly #held = new Map<ExecutionId, Task>();
   /** Tasks that are wanted by their ids. */
   readonly lookups = new TaskLookups<Owner | CallerId>();
-  /** Of which somebody wants to know whether they are open. */
+  /** Tasks that are neither done nor dead, of those that were watched. */
   readonly #watched = new Set<ExecutionId>();
 
   constructor(bounds: TaskBounds, limitOf: (handler: string) => TaskLimit | null) {
@@ -391,7 +391,7 @@ export class TaskTable<Owner> {
       if (next !== null) {
         if (entry !== undefined) this.#insertInLane(lane, next, now);
         // The answer that is on its way may be older.
-        else lane.coming?.push(next);
+        else putInto(lane.coming, next);
       }
       return this.#goOn(lane, now);
     }
@@ -458,7 +458,7 @@ export class TaskTable<Owner> {
     if (this.#entries.has(task.id)) return;
     if (task.lane === null) return this.#addDue(task, now);
     const lane = this.#lanes.get(task.lane) ?? this.#addLane(task.lane, this.#heads === null);
-    if (lane.coming !== null) return void lane.coming.push(task);
+    if (lane.coming !== null) return putInto(lane.coming, task);
     const last = lane.entries.at(-1);
     const isNext = lane.isWhole || (last !== undefined && task.place < last.task.place);
     if (!isNext) return this.#want(lane);
@@ -475,7 +475,7 @@ export class TaskTable<Owner> {
 
   #addDue(task: Task, now: Instant): void {
     if (task.state === "dead") return;
-    if (this.#bound !== null && compareDue(task, this.#bound) > 0) return void this.#coming?.push(task);
+    if (this.#bound !== null && compareDue(task, this.#bound) > 0) return putInto(this.#coming, task);
     const entry = this.#enter(task, now);
     this.#insertInWindow(entry);
     if (entry.state === "delayed") {
@@ -683,6 +683,12 @@ export class TaskTable<Owner> {
       if (ready?.size === 0) this.#ready.delete(handler);
     }
   }
+}
+
+/** Once, as it is now: a task that was held comes a second time. */
+function putInto(coming: Task[] | null, task: Task): void {
+  dropFrom(coming, task.id);
+  coming?.push(task);
 }
 
 function dropFrom(coming: Task[] | null, id: ExecutionId): void {

@@ -97,7 +97,7 @@ function dueText({ dueMs, id }: TaskPlace): string {
 }
 
 /** The place that {@link dueText} has written. */
-function placeIn(entry: string): TaskPlace {
+function dueIn(entry: string): TaskPlace {
   const [dueMs = "", id = ""] = entry.slice(DUE.length + SPACE.length).split(SPACE);
   return { dueMs: Number(dueMs), id: id as ExecutionId };
 }
@@ -168,7 +168,7 @@ export class DynamoTasks {
     const page = within.slice(0, limit);
     const last = within.length > limit ? text(page.at(-1)!, OPEN) : bound;
     const tasks = (await this.#tasksOf(page)).filter(({ lane, state }) => lane === null && state === "open");
-    return { tasks: tasks.toSorted(compareDue), upTo: last === null ? null : placeIn(last) };
+    return { tasks: tasks.toSorted(compareDue), upTo: last === null ? null : dueIn(last) };
   }
 
   async inLane(lane: string, limit: number): Promise<TaskPage<string>> {

@@ -99,7 +99,7 @@ async function listed(...args: readonly string[]): Promise<readonly ListedTask[]
   return (JSON.parse(stdout) as { readonly tasks: readonly ListedTask[] }).tasks;
 }
 
-/** A task is dead when its attempt has ended, which nobody is told of. */
+/** Asks until the attempt of the task has ended. */
 async function untilDead(id: string): Promise<ListedTask> {
   for (;;) {
     // oxlint-disable-next-line no-await-in-loop -- it is asked until it is so

@@ -1,4 +1,4 @@
-/** What `radical tasks` asks the primary. */
+/** Questions of `radical tasks` to the primary, and its orders. */
 import { askPrimary, PrimaryError, type PrimaryAddress } from "@radical/admin";
 import { CommandError } from "@radical/app/command-error";
 import {

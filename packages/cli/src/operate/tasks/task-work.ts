@@ -1,4 +1,4 @@
-/** What the subcommands of `radical tasks` do. */
+/** The subcommands of `radical tasks`. */
 import {
   type ExecutionId,
   isExecutionId,

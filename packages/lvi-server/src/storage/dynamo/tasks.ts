@@ -244,7 +244,10 @@ export class DynamoTasks {
       if (last === undefined) index++;
       from = last === undefined ? null : `${text(last, OPEN)}${NUL}`;
     }
-    const tasks = (await this.#tasksOf(entries)).filter((task) => state === undefined || task.state === state);
+    const found = new Map((await this.#tasksOf(entries)).map((task) => [task.id, task]));
+    const tasks = entries
+      .flatMap((entry) => found.get(text(entry, "id") as ExecutionId) ?? [])
+      .filter((task) => state === undefined || task.state === state);
     return { tasks, next: index < ranges.length ? JSON.stringify([index, from]) : null };
   }
 

@@ -168,5 +168,5 @@ function readIds(ids: unknown): readonly ExecutionId[] {
     !ids.every((id) => typeof id === "string" && isExecutionId(id))
   )
     throw new MalformedError(`ids is no list of at most ${MAX_ORDERED_TASKS} ids of tasks`);
-  return [...new Set(ids as ExecutionId[])];
+  return [...new Set(ids)];
 }

@@ -41,6 +41,7 @@ import { Dashboard } from "./dashboard.ts";
 import { DashboardCaches } from "./dashboard-caches.ts";
 import { DashboardData } from "./dashboard-data.ts";
 import { DashboardReplays } from "./dashboard-replays.ts";
+import { DashboardTasks } from "./dashboard-tasks.ts";
 import type { DevEvent } from "./dev-events.ts";
 import { CENTRAL, type DevOptions, type Link } from "./dev-options.ts";
 import { type FrontServer, startFrontServer } from "./front-server.ts";
@@ -268,6 +269,7 @@ export class DevDeployment {
         },
         isRedacted: false,
       }),
+      tasks: new DashboardTasks({ asking: (ask) => ask(this.primary), showsArguments: true }),
       records: () => this.#samples.records,
       contention: async () =>
         (await (await askPrimary(this.primary, "GET", CONTENTION_PATH)).json()) as ContentionReport,

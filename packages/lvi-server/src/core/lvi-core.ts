@@ -2818,7 +2818,7 @@ export class LviCore {
       case "heard":
       case "task-order":
       case "schedule-asked":
-        // What was heard is sent again each second, for as long as storage does not answer.
+        // A location says again each second what it has heard, for as long as storage does not answer.
         this.#effects.push({ kind: "not-leading", caller: event.caller });
         return true;
       case "clock":

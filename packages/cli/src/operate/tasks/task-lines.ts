@@ -10,18 +10,19 @@ const UNITS = [
 ] as const;
 
 /** `3 h`, the largest unit alone. */
-export function wordsOfTime(ms: number): string {
+function wordsOfTime(ms: number): string {
   const [unit, size] = UNITS.find(([, each]) => ms >= each) ?? UNITS[3];
   return `${Math.floor(Math.max(0, ms) / size)} ${unit}`;
 }
 
 /** When it begins, or since when it waits. */
-export function wordsOfWhen({ state, dueMs, error }: ListedTask, nowMs: number): string {
+function wordsOfWhen({ state, dueMs, error }: ListedTask, nowMs: number): string {
+  const deadMs = error?.atMs ?? null;
   switch (state) {
     case "delayed":
       return `in ${wordsOfTime(dueMs - nowMs)}`;
     case "dead":
-      return error?.atMs == null ? "no handler" : `for ${wordsOfTime(nowMs - error.atMs)}`;
+      return deadMs === null ? "no handler" : `for ${wordsOfTime(nowMs - deadMs)}`;
     case "ready":
     case "running":
     case "waiting":
@@ -82,6 +83,6 @@ function relative(ms: number): string {
 }
 
 /** As JSON, or in base 64 if JSON can't say them. */
-export function argumentsOf(args: string): string {
+function argumentsOf(args: string): string {
   return valueToExactJson(new Uint8Array(Buffer.from(args, "base64"))) ?? `base64 ${args}`;
 }

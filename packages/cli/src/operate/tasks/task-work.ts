@@ -103,7 +103,7 @@ export async function order(
   try {
     await terminal.during(WORDS[action].doing, work());
   } catch (error) {
-    // What was done stays done.
+    // Parts of the order that were carried out stay so.
     if (!signal.aborted) throw error;
   }
   tell(action, outcomes, signal.aborted, options, terminal);

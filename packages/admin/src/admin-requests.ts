@@ -16,6 +16,9 @@ import {
   type ServerStatus,
   type ServicesStatus,
   STATUS_PATH,
+  type TaskList,
+  type TaskListQuestion,
+  TASKS_PATH,
 } from "@radical/protocol";
 import type { DeploymentKey } from "./deployment-key.ts";
 import { askPrimary, PrimaryError } from "./ask-primary.ts";
@@ -87,6 +90,17 @@ export async function moduleContent(address: AdminAddress, module: ModuleHash): 
   }
 }
 
+/** How many tasks wait at the primary; null: it has not counted them yet. Of a release without tasks: none. */
+export async function waitingTasks(address: AdminAddress): Promise<number | null> {
+  const question: TaskListQuestion = { filter: {}, limit: 1, after: null, withArguments: false };
+  try {
+    return ((await (await askLeader(address, "POST", TASKS_PATH, question)).json()) as TaskList).all;
+  } catch (error) {
+    if (error instanceof PrimaryError && error.answered === "not_found") return 0;
+    throw error;
+  }
+}
+
 /** How many intents are durable and not applied yet, of all modules. */
 export async function pendingIntents(address: AdminAddress): Promise<number> {
   return (await registeredModules(address)).reduce((sum, { pending }) => sum + pending, 0);
@@ -95,9 +109,9 @@ export async function pendingIntents(address: AdminAddress): Promise<number> {
 /** Asks one server after the other until one leads: which one does is decided by the leadership, and may change at any time. */
 async function askLeader(
   { urls, key }: AdminAddress,
-  method: "GET" | "PUT",
+  method: "GET" | "POST" | "PUT",
   path: string,
-  body?: Uint8Array,
+  body?: unknown,
 ): Promise<Response> {
   let failure: PrimaryError | null = null;
   for (const url of urls) {

@@ -8,6 +8,7 @@ export {
   registerModule,
   registeredModules,
   schedulesOf,
+  waitingTasks,
   servicesOf,
 } from "./admin-requests.ts";
 export { PrimaryError, askPrimary, linesOf } from "./ask-primary.ts";

@@ -20,6 +20,7 @@ import { rollbackCommand } from "./commands/rollback.ts";
 import { schedulesCommand } from "./commands/schedules.ts";
 import { secretsCommand } from "./commands/secrets.ts";
 import { tailCommand } from "./commands/tail.ts";
+import { tasksCommand } from "./commands/tasks.ts";
 import { radicalVersion } from "./version.ts";
 
 /** The table of the command. */
@@ -46,6 +47,7 @@ export function radicalProgram(): Program {
       recordCommand,
       replayCommand,
       tailCommand,
+      tasksCommand,
       dashboardCommand,
       lspCommand,
       completionCommand(radicalProgram),

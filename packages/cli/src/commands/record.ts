@@ -3,7 +3,7 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import { type RedactionQuestion, terminalText } from "@radical/protocol";
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
 import { EXIT_FAILED } from "@radical/app/command-error";
-import { loadProject, counted } from "@radical/app";
+import { counted, loadProject } from "@radical/app";
 import { untilSignal } from "../operate/until-signal.ts";
 import { DEPLOYED } from "../operate/deployed-options.ts";
 import { leadingPrimary } from "../operate/leading-primary.ts";

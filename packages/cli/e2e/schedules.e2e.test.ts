@@ -6,12 +6,12 @@ import { createProject, radical, type RadicalDev, radicalDev, type TemporaryProj
 
 const HANDLERS = `import { caller, log, now, Table } from "@radical/sdk";
 
-const ticks = new Table<i64>("ticks");
+const ticks = new Table<string>("ticks");
 
 /** @internal
  *  @every 1s */
 export function often(tick: i64): void {
-  ticks.put("often", tick);
+  ticks.put("often", tick.toString());
   log(\`often \${tick}\`);
 }
 
@@ -21,8 +21,8 @@ export function yearly(tick: i64): string {
   return "called";
 }
 
-export function last(): i64 {
-  return ticks.get("often") ?? 0;
+export function last(): string {
+  return ticks.get("often") ?? "never";
 }
 `;
 const WITHOUT = HANDLERS.replace("@cron 0 3 1 1 * Europe/Berlin", "Has no schedule.");

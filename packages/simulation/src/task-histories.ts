@@ -455,7 +455,9 @@ class World {
       scan: (range, limit, answer) => ask(() => rowsIn(storage.items, range, limit), answer),
       storeIntent: (epoch, intent, answer) => ask(() => storage.storeIntent(epoch, intent), answer),
       commit: (epoch, commit, { succeeded, failed }) => {
-        const ids = commit.records.flatMap(({ id, expects }) => (typeof expects === "object" ? [id] : []));
+        const ids = commit.records.flatMap(({ id, expects }) =>
+          typeof expects === "object" && expects.attempt !== null ? [id] : [],
+        );
         for (const id of ids) this.#settling.add(id);
         const act = (): CommitResult => {
           const result = storage.commit(epoch, commit);
@@ -780,7 +782,7 @@ class World {
     }
   }
 
-  /** Tasks whose records the present server is changing. It does not know yet what has become of them. */
+  /** Tasks whose attempts have ended, as far as the present server has not heard what has become of them. */
   readonly #settling = new Set<ExecutionId>();
 
   #mayHaveBegun({ id, state, dueMs, lane }: Task): boolean {

@@ -1141,7 +1141,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "an adopted intent names no lane",
-    within: 150,
+    within: 1_000,
     isOfTasks: true,
     edits: [remove("adopted-lanes")],
   },

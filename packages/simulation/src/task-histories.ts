@@ -285,8 +285,7 @@ class World {
         observer: {
           replied: () => {},
           followed: () => {},
-          noted: ({ name, executionId }) => {
-            if (executionId !== undefined && ENDS.has(name)) this.#settling.delete(executionId);
+          noted: ({ name }) => {
             // A followup that is not what its execution does looks like a run that differs.
             if (ALARMS.has(name) && !(name === "determinism_alarm" && this.#hasSpoilt))
               this.#problems.push(`there was a ${name}`);
@@ -330,19 +329,15 @@ class World {
   #completes({ operation, completions }: Effect & { kind: "complete" }): void {
     for (const { completion } of completions) {
       this.#storage.expect(completion);
-      const { executionId: id, outcome, settled } = completion;
-      if (settled !== undefined) this.#settling.add(id);
+      const { executionId: id, outcome } = completion;
       if (outcome.kind !== "result" || this.#mustGo.get(id)?.operation === `${this.#life} ${operation}`) continue;
       const tasks = (this.#parents.get(id)?.call.cancels ?? []).filter((each) => {
         const task = this.#storage.findTask(each);
-        return task !== null && !this.#settling.has(each) && !this.#mayHaveBegun(task);
+        return task !== null && !this.#mayHaveBegun(task);
       });
       this.#mustGo.set(id, { operation: `${this.#life} ${operation}`, tasks });
     }
   }
-
-  /** Tasks of which an attempt has ended; the server may not have heard that it is in storage. */
-  readonly #settling = new Set<ExecutionId>();
 
   /** By execution, the tasks that its end takes back for sure. */
   readonly #mustGo = new Map<ExecutionId, { readonly operation: string; readonly tasks: readonly ExecutionId[] }>();
@@ -370,7 +365,7 @@ class World {
   /** Locations ask the next server what became of their requests. */
   #succeed(): void {
     this.#ordered.clear();
-    this.#changing.clear();
+    this.#settling.clear();
     this.#life++;
     this.#start();
     for (const sent of this.#open.values())
@@ -502,15 +497,17 @@ class World {
       scan: (range, limit, answer) => ask(() => rowsIn(storage.items, range, limit), answer),
       storeIntent: (epoch, intent, answer) => ask(() => storage.storeIntent(epoch, intent), answer),
       commit: (epoch, commit, { succeeded, failed }) => {
-        const ids = commit.records.flatMap(({ id, expects }) => (typeof expects === "object" ? [id] : []));
-        for (const id of ids) this.#changing.add(id);
+        const ids = commit.records.flatMap(({ id, expects }) =>
+          typeof expects === "object" && expects.attempt !== null ? [id] : [],
+        );
+        for (const id of ids) this.#settling.add(id);
         const act = (): CommitResult => {
           const result = storage.commit(epoch, commit);
           if (result.kind === "applied") this.#committed(commit);
           return result;
         };
         const heard = (result: CommitResult): void => {
-          for (const id of ids) this.#changing.delete(id);
+          for (const id of ids) this.#settling.delete(id);
           succeeded(result);
         };
         ask(act, { succeeded: heard, failed });
@@ -833,12 +830,12 @@ class World {
     }
   }
 
-  /** Tasks whose records the present server is changing. It does not know yet what has become of them. */
-  readonly #changing = new Set<ExecutionId>();
+  /** Tasks whose attempts have ended, as far as the present server has not heard what has become of them. */
+  readonly #settling = new Set<ExecutionId>();
 
   #mayHaveBegun({ id, state, dueMs, lane }: Task): boolean {
     const isFirst = lane === null || this.#storage.laneTasks(lane, 1).tasks[0]?.id === id;
-    if (this.#changing.has(id)) return true;
+    if (this.#settling.has(id)) return true;
     return state === "open" && isFirst && dueMs < this.#wallMs + this.#setBackMs + 3_600_000;
   }
 
@@ -954,7 +951,6 @@ class World {
   }
 }
 
-const ENDS: ReadonlySet<NoteName> = new Set(["task_done", "task_failed", "task_dead"]);
 const ALARMS: ReadonlySet<NoteName> = new Set(["determinism_alarm", "intent_alarm"]);
 const NOT_RUN: { readonly result: RunResult; readonly tookMs: number } = { result: { kind: "not-run" }, tookMs: 0 };
 

@@ -63,6 +63,7 @@ const ALARMS: ReadonlySet<NoteName> = new Set([
   "intent_alarm",
   "overdue_intent_alarm",
   "wrote_on_get_alarm",
+  "workflow_stuck_alarm",
 ]);
 const WARNINGS: ReadonlySet<NoteName> = new Set([
   "storage_failed",
@@ -348,6 +349,8 @@ export class Engine {
       laneTasks: (lane, limit, answer) => settle(storage.laneTasks(lane, limit), answer),
       laneHeads: (after, limit, answer) => settle(storage.laneHeads(after, limit), answer),
       countTasks: (answer) => settle(storage.countTasks(), answer),
+      openWorkflows: (after, limit, answer) => settle(storage.openWorkflows(after, limit), answer),
+      partsOf: (workflow, answer) => settle(storage.partsOf(workflow), answer),
       collect: (due, answer) => settle(storage.collect(due), answer),
     };
   }

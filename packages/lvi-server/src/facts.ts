@@ -25,6 +25,8 @@ export class Facts {
   #longOver = new Map<SessionId, number>();
   /** How many attempts have ended, of each task that storage owes. They are bounded at admission. */
   readonly #owed = new Map<ExecutionId, number>();
+  /** How often the record has changed, of each workflow that has not ended. */
+  readonly #journaled = new Map<ExecutionId, number>();
 
   /** How many successes are remembered. */
   get size(): number {
@@ -37,6 +39,16 @@ export class Facts {
       this.#recent = new Set();
     }
     this.#recent.add(operation);
+  }
+
+  /** Storage has the record of a workflow after so many changes. */
+  journaled(workflow: ExecutionId, changes: number): void {
+    this.#journaled.set(workflow, Math.max(changes, this.#journaled.get(workflow) ?? 0));
+  }
+
+  /** It has ended: nothing of it begins any more. */
+  journalsNoMore(workflow: ExecutionId): void {
+    this.#journaled.delete(workflow);
   }
 
   /** Storage has the record of a task after so many attempts. */
@@ -90,6 +102,8 @@ export class Facts {
         return nowMs >= fact.atMs;
       case "owed":
         return this.#owed.get(fact.task) === fact.attempt;
+      case "journaled":
+        return (this.#journaled.get(fact.workflow) ?? -1) >= fact.changes;
     }
   }
 
@@ -118,5 +132,7 @@ function wordsOf(fact: Fact): string {
       return `the time ${fact.atMs} has passed`;
     case "owed":
       return `storage owes attempt ${fact.attempt + 1} of task ${fact.task}`;
+    case "journaled":
+      return `storage has change ${fact.changes} of workflow ${fact.workflow}`;
   }
 }

@@ -30,6 +30,14 @@ export function storageWithFailpoints(storage: Storage): Storage {
       between("storage.intent-unsent", "storage.intent-stored", () => storage.storeIntent(epoch, intent)),
     commit: (epoch, commit) => {
       const apply = () => storage.commit(epoch, commit);
+      const becomes = commit.records[0]?.becomes;
+      if (becomes?.state === "part") return between("storage.arrival-unsent", "storage.arrival-stored", apply);
+      if (becomes?.state === "workflow")
+        return becomes.workflow.changes === 0
+          ? between("storage.workflow-unsent", "storage.workflow-stored", apply)
+          : becomes.workflow.state === "ended"
+            ? between("storage.workflow-end-unsent", "storage.workflow-ended", apply)
+            : between("storage.entry-unsent", "storage.entry-stored", apply);
       if (commit.records.length > 1) return between("storage.train-unsent", "storage.train-stored", apply);
       return commit.records[0]?.expects === "pending"
         ? between("storage.completion-unsent", "storage.completed", apply)
@@ -39,6 +47,8 @@ export function storageWithFailpoints(storage: Storage): Storage {
     laneTasks: (lane, limit) => storage.laneTasks(lane, limit),
     laneHeads: (after, limit) => storage.laneHeads(after, limit),
     countTasks: () => storage.countTasks(),
+    openWorkflows: (after, limit) => between(null, "storage.workflows-read", () => storage.openWorkflows(after, limit)),
+    partsOf: (workflow) => between(null, "storage.parts-read", () => storage.partsOf(workflow)),
     collect: (due) => between("storage.collection-unsent", "storage.collected", () => storage.collect(due)),
     storeModule: (module, content) =>
       between("storage.module-unsent", "storage.module-stored", () => storage.storeModule(module, content)),
@@ -56,10 +66,13 @@ export function storageWithFailpoints(storage: Storage): Storage {
 export function executorWithFailpoints(executor: Executor): Executor {
   if (armed === null) return executor;
   return {
-    execute: (run, location) =>
-      isReExecution(run)
+    execute: (run, location) => {
+      if (run.access.kind === "workflow")
+        return between("run.activation-unsent", "run.activated", () => executor.execute(run, location));
+      return isReExecution(run)
         ? between("run.re-execution-unsent", "run.re-executed", () => executor.execute(run, location))
-        : between("run.near-storage-unsent", "run.near-storage-ended", () => executor.execute(run, location)),
+        : between("run.near-storage-unsent", "run.near-storage-ended", () => executor.execute(run, location));
+    },
     close: () => executor.close(),
   };
 }

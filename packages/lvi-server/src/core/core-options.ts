@@ -4,6 +4,7 @@ import type { Budget } from "./budgets.ts";
 import { DEFAULT_LEASE_POLICY, type LeasePolicy } from "./lease-policy.ts";
 import { REPEAT_WINDOW_MS } from "./finished-executions.ts";
 import type { TaskBounds } from "./task-table.ts";
+import type { WorkflowBounds } from "./workflows.ts";
 
 export interface CoreOptions {
   /** After `valid`, how long the followup may take before the handler is re-executed. */
@@ -54,6 +55,8 @@ export interface CoreOptions {
   /** Most tasks in storage before requests that may enqueue are refused. */
   readonly maxTasks: number;
   readonly tasks: TaskBounds;
+  /** Records of workflows of one question, and questions for the parts of one at once. */
+  readonly workflows: Omit<WorkflowBounds, "retryMs">;
   /** How long done intents are kept, and modules that nobody asks for. */
   readonly retentionMs: number;
   /** How long outcomes are kept that only a location asks for: longer than any location repeats a request. */
@@ -89,6 +92,7 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   tasksAtOnce: 64,
   maxTasks: 1_000_000,
   tasks: { most: 10_000, mostBytes: 64 * 1024 * 1024, page: 1_000, inLane: 16 },
+  workflows: { page: 1_000, readsAtOnce: 16 },
   retentionMs: 24 * 3_600_000,
   outcomeRetentionMs: REPEAT_WINDOW_MS,
   moduleRetentionMs: 7 * 24 * 3_600_000,

@@ -17,15 +17,17 @@ import type {
   ModuleHash,
   SessionId,
   UnitId,
+  WorkflowQuestion,
 } from "@radical/protocol";
 import type { EndedRun, Run } from "./run.ts";
-import type { Completion, Intent, IntentRecord } from "./intent.ts";
+import type { Completion, Intent, IntentRecord, RecordChange } from "./intent.ts";
 import type { ListeningEffect, ListeningEvent } from "./listeners.ts";
 import type { ModuleUse, Rules } from "./module-table.ts";
 import type { Hole, StoredRow } from "./range-table.ts";
 import type { SampleEffect, Sampling } from "./sampling.ts";
 import type { TaskAnswer, TaskCounts, TaskQuestion } from "./task-table.ts";
 import type { StoredItem } from "./version-table.ts";
+import type { WorkflowCounts, WorkflowsAnswer, WorkflowsQuestion } from "./workflows.ts";
 
 /** Names a request whose sender waits for a reply. */
 export type CallerId = number;
@@ -43,7 +45,9 @@ export type Fact =
   /** The monotonic clock shows this time, or a later one. */
   | { readonly kind: "passed"; readonly atMs: number }
   /** Storage owes this attempt of a task. */
-  | { readonly kind: "owed"; readonly task: ExecutionId; readonly attempt: number };
+  | { readonly kind: "owed"; readonly task: ExecutionId; readonly attempt: number }
+  /** Storage has the record of a workflow after so many changes, and all parts of it up to then. */
+  | { readonly kind: "journaled"; readonly workflow: ExecutionId; readonly changes: number };
 
 /** An effect that has waited for nothing. */
 export const NO_FACTS: readonly Fact[] = [];
@@ -51,6 +55,7 @@ export const NO_FACTS: readonly Fact[] = [];
 export type Event =
   | { readonly kind: "lvi-request"; readonly caller: CallerId; readonly request: LviRequest }
   | { readonly kind: "followup"; readonly caller: CallerId; readonly followup: Followup }
+  | { readonly kind: "workflow-question"; readonly caller: CallerId; readonly question: WorkflowQuestion }
   | {
       readonly kind: "module-registered";
       readonly module: ModuleHash;
@@ -69,6 +74,10 @@ export type Event =
   | { readonly kind: "intent-stored"; readonly operation: OperationId; readonly result: StoreResult }
   | { readonly kind: "completed"; readonly operation: OperationId; readonly result: CompleteResult }
   | { readonly kind: "tasks-read"; readonly operation: OperationId; readonly answer: TaskAnswer }
+  | { readonly kind: "workflows-read"; readonly operation: OperationId; readonly answer: WorkflowsAnswer }
+  | { readonly kind: "advanced"; readonly operation: OperationId; readonly result: CompleteResult }
+  /** An operator lets a stuck workflow try again. */
+  | { readonly kind: "retry-workflow"; readonly workflow: ExecutionId }
   /** Not held: another server leads. */
   | { readonly kind: "leadership-renewed"; readonly operation: OperationId; readonly isHeld: boolean }
   | { readonly kind: "read-leases-named"; readonly operation: OperationId; readonly isHeld: boolean }
@@ -149,6 +158,8 @@ export type Effect =
       readonly completions: readonly ExpectedCompletion[];
       readonly after: readonly Fact[];
     }
+  /** In one transaction, if the records are as expected: a workflow starts, goes on or ends, or is asked to end. */
+  | { readonly kind: "advance"; readonly operation: OperationId; readonly records: readonly RecordChange[] }
   /** For another term from when this effect is carried out. */
   | { readonly kind: "renew-leadership"; readonly operation: OperationId; readonly termMs: number }
   /** The stored leadership is to name this time: read leases are about to be given. */
@@ -179,14 +190,24 @@ export type Effect =
     }
   /** Read tasks, strongly consistent. */
   | { readonly kind: "read-tasks"; readonly operation: OperationId; readonly question: TaskQuestion }
+  /** Read workflows, or the parts of one, strongly consistent. */
+  | { readonly kind: "read-workflows"; readonly operation: OperationId; readonly question: WorkflowsQuestion }
   | { readonly kind: "note"; readonly note: Note }
   /** Events that were put off: the driver hands them back at once, in this order. */
   | { readonly kind: "resume"; readonly events: readonly Event[] }
   /** This server may serve no more. */
   | { readonly kind: "halt"; readonly reason: string };
 
-/** `new`: there is no record. `attempt`: it is that of a task after so many attempts, in a lane or in none. */
-export type Expectation = "pending" | "new" | { readonly attempt: number; readonly lane: string | null };
+/**
+ * `new`: there is no record. `attempt`: it is that of a task after so many attempts, in a lane or in none. `changes`: it is that of a
+ * workflow after so many changes. `partOf`: it is a part of a workflow whose record the same commit names before.
+ */
+export type Expectation =
+  | "pending"
+  | "new"
+  | { readonly attempt: number; readonly lane: string | null }
+  | { readonly changes: number }
+  | { readonly partOf: ExecutionId };
 
 export interface ExpectedCompletion {
   readonly expects: Expectation;
@@ -261,6 +282,7 @@ export interface Load {
   readonly finished: number;
   readonly answered: number;
   readonly tasks: TaskCounts;
+  readonly workflows: WorkflowCounts;
   /** Sessions of locations, and pairs of a session and a unit that it may answer for by a read lease. */
   readonly sessions: number;
   readonly leasedUnits: number;
@@ -286,6 +308,14 @@ export type NoteName =
   | "task_failed"
   /** The attempts of a task are over. */
   | "task_dead"
+  | "workflow_started"
+  /** Each attempt of a step has failed: its workflow is told. */
+  | "workflow_step_failed"
+  /** It has failed, and what it had done is being undone. */
+  | "workflow_undoing"
+  | "workflow_ended"
+  /** It can't go on until somebody sees to it. */
+  | "workflow_stuck_alarm"
   /** The run by which an execution has ended here has logged lines. */
   | "handler_log"
   | "joined"

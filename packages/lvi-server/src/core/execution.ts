@@ -40,6 +40,7 @@ import { NO_REVOCATIONS } from "./read-leases.ts";
 import type { SampleEffect } from "./sampling.ts";
 import type { Revocation } from "./sessions.ts";
 import type { Task } from "./task.ts";
+import type { Step } from "./workflow-journal.ts";
 
 export interface Caller {
   readonly id: CallerId;
@@ -269,6 +270,8 @@ export interface Execution {
   readonly turning: Turning | null;
   /** The task of which it is an attempt; null: it is none. */
   readonly task: Task | null;
+  /** The step of a workflow of which it is an attempt; null: it is none. */
+  readonly step: Step | null;
   phase: Phase;
   /** How often it waited without asking for locks, and how often it loaded values. */
   watches: number;
@@ -302,6 +305,7 @@ function begun(): Omit<Execution, "id" | "ticket" | "invocation" | "location" | 
     callers: [],
     turning: null,
     task: null,
+    step: null,
     phase: { kind: "arrived" },
     watches: 0,
     loads: 0,
@@ -334,16 +338,32 @@ const NO_HANDLER = { module: "0".repeat(64) as ModuleHash, handler: BACKGROUND, 
 /** An attempt of a task. */
 export function attemptOf(task: Task, module: ModuleHash, ticket: Ticket, wallMs: number): Execution {
   // variant: task-seed
-  const { id, handler, args, seed, caller } = task;
-  const environment = { timeMs: wallMs, seed, caller };
+  return { ...owed(task, module, ticket, wallMs), task };
+}
+
+/** An attempt of a step of a workflow. */
+export function stepAttemptOf(step: Step, module: ModuleHash, ticket: Ticket, wallMs: number): Execution {
+  return { ...owed(step, module, ticket, wallMs), step };
+}
+
+/** Whether nobody waits for it, and the primary owes it. */
+export function isOwed({ task, step }: Execution): boolean {
+  return task !== null || step !== null;
+}
+
+function owed(
+  { id, handler, args, seed, caller }: Pick<Task, "id" | "handler" | "args" | "seed" | "caller">,
+  module: ModuleHash,
+  ticket: Ticket,
+  wallMs: number,
+): Execution {
   return {
     ...begun(),
     id,
     ticket,
-    invocation: { executionId: id, module, handler, args, environment },
+    invocation: { executionId: id, module, handler, args, environment: { timeMs: wallMs, seed, caller } },
     location: TASKS,
     usage: usageOf(args, []),
-    task,
   };
 }
 

@@ -56,6 +56,7 @@ import {
   type UnitId,
   unitId,
   type Version,
+  type WorkflowQuestion,
   type Write,
 } from "@radical/protocol";
 import { adoptionOrder } from "./adoption.ts";
@@ -106,9 +107,11 @@ import {
   pendingOn,
   type Ran,
   type RanNearStorage,
+  isOwed,
   requested,
   sequenceOf,
   type Stage,
+  stepAttemptOf,
   type Storing,
   type Tell,
   turningOf,
@@ -131,6 +134,7 @@ import {
   isRecordAfter,
   type OutcomeKept,
   readsOf,
+  recordIdOf,
 } from "./intent.ts";
 import { Leader } from "./leader.ts";
 import { LeaseNaming } from "./lease-naming.ts";
@@ -170,6 +174,9 @@ import {
 } from "./train.ts";
 import { type StoredItem, VersionTable } from "./version-table.ts";
 import { assertWellFormed } from "./well-formed.ts";
+import { doneOf, signalPart, type WorkflowPart } from "./workflow.ts";
+import type { Step } from "./workflow-journal.ts";
+import { Workflows, type WorkflowsHost } from "./workflows.ts";
 
 /** The state that a starting server found in storage. */
 export interface Recovered {
@@ -283,8 +290,9 @@ export class LviCore {
   #turning: Turned | null = null;
   /** Rows of the next page. */
   #pageItems: number;
-  readonly #tasks: TaskTable<Execution>;
+  readonly #tasks: TaskTable<object>;
   readonly #taskQuestions = new Map<OperationId, TaskQuestion>();
+  readonly #workflows: Workflows;
   /** Storage could not be asked for tasks: not before then. */
   #asksAtMs = -Infinity;
   /** When the clock is to come for tasks. */
@@ -361,6 +369,7 @@ export class LviCore {
     const { current = null } = recovered;
     this.#modules = new ModuleTable(recovered.modules, moduleUses, wallMs, moduleIndexes, current);
     this.#tasks = new TaskTable(options.tasks, (handler) => this.#modules.current?.rules[handler]?.limit ?? null);
+    this.#workflows = new Workflows({ ...options.workflows, retryMs: options.retryMs }, this.#workflowsHost);
     this.#indexes = new IndexTable(indexes, (tables) => this.#writersOf(tables));
     this.#indexes.name(this.#modules.indexes);
     this.#versions = new VersionTable(options.hotBytes, options.hashSeed);
@@ -447,6 +456,7 @@ export class LviCore {
       finished: this.#finished.size,
       answered: this.#answered.size,
       tasks: this.#tasks.counts,
+      workflows: this.#workflows.counts,
       sessions: this.#listeners.sessions,
       leasedUnits: this.#listeners.leases.size,
     };
@@ -485,7 +495,8 @@ export class LviCore {
 
   /** Nothing is under way, locked or waited for. */
   get isIdle(): boolean {
-    const isUnderWay = this.#operations.size + this.#taskQuestions.size > 0 || this.#naming.isUnderWay;
+    const isAsking = this.#taskQuestions.size > 0 || this.#workflows.isUnderWay;
+    const isUnderWay = this.#operations.size > 0 || isAsking || this.#naming.isUnderWay;
     return this.#executions.size === 0 && this.#locks.isEmpty && !isUnderWay && this.isLeading;
   }
 
@@ -516,6 +527,7 @@ export class LviCore {
     this.#nowMs = monotonicMs;
     this.#wallMs = wallMs;
     this.#effects = [];
+    this.#workflows.at(this.#instant);
     // Listening needs no leadership, and is not put off.
     const isListening = event.kind === "listens" || event.kind === "stopped-listening";
     if (isListening || this.#leader.admits(monotonicMs, event)) this.#act(event);
@@ -546,6 +558,11 @@ export class LviCore {
         return this.#request(event.caller, event.request);
       case "followup":
         return this.#followup(event.caller, event.followup);
+      case "workflow-question":
+        return this.#workflowQuestion(event.caller, event.question);
+      case "retry-workflow":
+        this.#workflows.retry(event.workflow);
+        return;
       case "module-registered":
         return this.#registered(event);
       case "looked-up":
@@ -560,6 +577,10 @@ export class LviCore {
         return this.#intentStored(event.operation, event.result);
       case "tasks-read":
         return this.#tasksRead(event.operation, event.answer);
+      case "workflows-read":
+        return this.#workflows.read(event.operation, event.answer);
+      case "advanced":
+        return this.#advanced(event.operation, event.result);
       case "completed":
         return this.#completed(event.operation, event.result);
       case "leadership-renewed":
@@ -595,6 +616,7 @@ export class LviCore {
         return;
       case "drain":
         this.#draining = true;
+        this.#workflows.drain();
         for (const untilMs of this.#listeners.end(this.#nowMs))
           this.#deadlines.add(untilMs, { kind: "clear", execution: null });
     }
@@ -610,7 +632,9 @@ export class LviCore {
     this.#listeners.lapse(this.#nowMs);
     const used = this.#modules.takeUsed();
     // variant: modules-unused
-    const unused = this.#modules.takeUnused(moduleRetentionMs, () => this.#namedModules());
+    // variant: module-pinned
+    const areAllKnown = this.#workflows.modules !== null;
+    const unused = areAllKnown ? this.#modules.takeUnused(moduleRetentionMs, () => this.#namedModules()) : [];
     if (unused.length > 0) this.#nameIndexes();
     this.#effects.push({ kind: "collect", doneBeforeMs, toldBeforeMs, limit, used, unused });
   }
@@ -620,7 +644,12 @@ export class LviCore {
     const run = [...this.#executions.values()].map(({ invocation }) => invocation.module);
     const { current } = this.#modules;
     const isNeeded = current !== null && (this.#tasks.all !== 0 || Object.keys(current.rules).length > 0);
-    return new Set([...run, ...(isNeeded ? [current.module] : []), ...this.#modules.naming(this.#indexes.unstored)]);
+    return new Set([
+      ...run,
+      ...(this.#workflows.modules ?? []),
+      ...(isNeeded ? [current.module] : []),
+      ...this.#modules.naming(this.#indexes.unstored),
+    ]);
   }
 
   // ── The request ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -640,9 +669,17 @@ export class LviCore {
     const known = this.#executions.get(executionId);
     if (known !== undefined) {
       // A task is nobody's to join.
-      if (known.task !== null || !isSameCall(callOf(known.invocation), callOf(request)))
+      if (isOwed(known) || !isSameCall(callOf(known.invocation), callOf(request)))
         return refuse("idempotency_key_reused", REUSED, null);
       return this.#join(known, caller);
+    }
+    const asking = { id, receivedAtMs: this.#wallMs, untilMs: this.#nowMs + request.waitMs };
+    switch (this.#workflows.join(asking, request)) {
+      case "joined":
+        return;
+      case "another":
+        return refuse("idempotency_key_reused", REUSED, null);
+      case "unknown":
     }
     const done = this.#finished.get(executionId);
     if (done !== undefined) return this.#replyStored(caller, done, NO_FACTS);
@@ -677,6 +714,11 @@ export class LviCore {
       return refuse("busy", `${tasks} tasks wait. Try again later.`, 1_000);
     if (this.#executions.size >= this.#options.maxExecutions) {
       return refuse("busy", `${this.#executions.size} executions are under way`, 1_000);
+    }
+    if (plan === "workflow") {
+      if (this.#workflows.size >= this.#options.maxTasks)
+        return refuse("busy", `${this.#workflows.size} workflows are under way. Try again later.`, 1_000);
+      return this.#workflows.start(asking, request);
     }
 
     const usage = usageOf(request.args, units ?? []);
@@ -717,6 +759,7 @@ export class LviCore {
   }
 
   #lookedUp(operation: OperationId, record: IntentRecord | null): void {
+    if (this.#workflows.ownsOperation(operation)) return this.#workflows.lookedUp(operation, record);
     const { execution } = this.#takeOperation(operation, "look-up");
     if (record === null) this.#begin(execution);
     else this.#taken(execution, record);
@@ -1079,7 +1122,13 @@ export class LviCore {
       for (const caller of callers) this.#replyStored(caller, record.done, NO_FACTS);
       return;
     }
-    if (record?.state === "task") {
+    if (record?.state === "workflow" && record.workflow.state === "ended") {
+      const done = doneOf(record.workflow, NO_COMMIT);
+      this.#finished.add(done);
+      for (const caller of callers) this.#replyStored(caller, done, NO_FACTS);
+      return;
+    }
+    if (record !== null && record.state !== "pending") {
       const words = { kind: "refused", code: "idempotency_key_reused", message: REUSED, retryAfterMs: null } as const;
       for (const caller of callers) this.#reply(caller, words, NO_FACTS);
       return;
@@ -1251,6 +1300,7 @@ export class LviCore {
       case "no-set":
         return this.#abandon(execution, phase, false);
       case "not-run":
+      case "activated":
         throw new Error("Broken invariant: a re-execution did not begin");
     }
   }
@@ -1544,6 +1594,7 @@ export class LviCore {
       }
       case "completed": {
         const ran = { snapshot: withObserved(snapshot, result.reads), result };
+        if (execution.step !== null && !mustLeaveTrace(execution, result)) return this.#endStep(execution, execution.step, result);
         // variant: get-must-not-write
         if (execution.mustNotWrite && result.writes.length + (result.effects ?? []).length > 0)
           return this.#refuseWrites(execution, near);
@@ -1569,7 +1620,7 @@ export class LviCore {
         if (near.recording && near.guessing) return this.#captureStrictly(execution, near);
         return this.#fail(execution, near, "execution_failed", result.reason);
       case "crowded-out":
-        if (execution.task !== null) return this.#fail(execution, near, "execution_failed", CROWDED_OUT);
+        if (isOwed(execution)) return this.#fail(execution, near, "execution_failed", CROWDED_OUT);
         if (near.abandoned === null) return this.#refuseBusy(execution, CROWDED_OUT);
         // The next one is not crowded out as soon.
         near.abandoned.kills++;
@@ -1578,6 +1629,8 @@ export class LviCore {
         throw new Error("Broken invariant: a run that was asked for alone did not begin");
       case "exhausted":
         throw new Error("Broken invariant: a run near storage had the fuel of a speculation");
+      case "activated":
+        throw new Error("Broken invariant: a handler ran as a workflow");
     }
   }
 
@@ -1807,7 +1860,9 @@ export class LviCore {
 
   /** Asks storage for tasks that memory lacks, and begins those that may begin. */
   #goOnWithTasks(): void {
-    if (this.#halted || this.#draining) return;
+    if (this.#halted) return;
+    this.#workflows.goOn(this.#options.tasksAtOnce, this.#draining);
+    if (this.#draining) return this.#wakeForTasks(this.#workflows.wakeAtMs);
     if (this.#nowMs >= this.#asksAtMs) {
       for (const question of this.#tasks.takeQuestions(this.#instant)) {
         const operation = ++this.#names;
@@ -1825,7 +1880,11 @@ export class LviCore {
         this.#attempt(task, current);
       }
     }
-    const wakeAtMs = Math.max(this.#nowMs + 1, Math.min(this.#tasks.wakeAtMs(this.#nowMs), this.#questionsAtMs));
+    this.#wakeForTasks(Math.min(this.#tasks.wakeAtMs(this.#nowMs), this.#questionsAtMs, this.#workflows.wakeAtMs));
+  }
+
+  #wakeForTasks(atMs: number): void {
+    const wakeAtMs = Math.max(this.#nowMs + 1, atMs);
     if (wakeAtMs >= this.#tasksAtMs || wakeAtMs === Infinity) return;
     this.#tasksAtMs = wakeAtMs;
     this.#deadlines.add(wakeAtMs, { kind: "tasks" });
@@ -1847,7 +1906,8 @@ export class LviCore {
   #tasksRead(operation: OperationId, answer: TaskAnswer): void {
     const question = present(this.#taskQuestions.get(operation), `storage answers question ${operation} for tasks`);
     this.#taskQuestions.delete(operation);
-    const isComing = ({ parent, id }: Task): boolean => this.#executions.has(parent) && parent !== id;
+    const isComing = ({ parent, id }: Task): boolean =>
+      (this.#executions.has(parent) && parent !== id) || this.#workflows.isCommitting(parent);
     this.#tasks.answered(question, answer, isComing, this.#instant);
   }
 
@@ -1867,6 +1927,66 @@ export class LviCore {
     const name = next === null ? "task_done" : next.state === "dead" ? "task_dead" : "task_failed";
     const detail = outcome.kind === "result" ? {} : { detail: `${outcome.code}: ${outcome.message}` };
     this.#note(name, execution, { handler: task.handler, times: task.attempt + 1, ...detail });
+  }
+
+  // ── Workflows ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  get #workflowsHost(): WorkflowsHost {
+    return {
+      nextName: () => ++this.#names,
+      takeCommit: () => this.#takeCommitId(),
+      emit: (effect) => void this.#effects.push(effect),
+      note: (name, { id, module, handler }, detail) =>
+        this.#note(name, { id, invocation: { module } }, { handler, ...(detail === undefined ? {} : { detail }) }),
+      tellLogged: ({ id, module, handler }, logged) =>
+        this.#note("handler_log", { id, invocation: { module } }, { handler, location: "~tasks", logged, path: "near-storage" }),
+      reply: ({ id }, answer, after) => this.#replyTo(id, answer, after),
+      times: (receivedAtMs) => this.#times(receivedAtMs),
+      current: () => this.#modules.current,
+      plansOf: (module) => this.#modules.plansOf(module),
+      hasher: this.#hasher,
+      attempt: (step) => this.#attemptStep(step),
+      names: (owner, lanes, commit) => this.#tasks.names(owner, lanes, commit),
+      namesNoMore: (owner) => this.#tasks.ended(owner, this.#instant),
+      added: (task) => this.#tasks.added(task, this.#instant),
+      ended: (workflow, commit) => this.#finished.add(doneOf(workflow, commit)),
+    };
+  }
+
+  #workflowQuestion(caller: CallerId, question: WorkflowQuestion): void {
+    const untilMs = this.#nowMs + (this.#draining ? 0 : question.waitMs);
+    this.#workflows.ask({ id: caller, receivedAtMs: this.#wallMs, untilMs }, question);
+  }
+
+  #advanced(operation: OperationId, result: CompleteResult): void {
+    if (result.kind === "fenced") return this.#halt(TAKEN_OVER);
+    this.#workflows.advanced(operation, result.kind === "applied" ? undefined : result.record);
+  }
+
+  /** As an attempt of a task: nobody has asked for it, and no budget bounds it. */
+  #attemptStep(step: Step): void {
+    const { module } = present(this.#modules.current, "a step begins on the current module");
+    const execution = stepAttemptOf(step, module, ++this.#tickets, this.#wallMs);
+    this.#executions.set(execution.id, execution);
+    this.#budgets.begin(execution.location, execution.usage, this.#nowMs);
+    this.#capture(execution, this.#nearStorage(execution, "requested", null));
+  }
+
+  /** It has written nothing, so storage hears nothing of it. */
+  #endStep(execution: Execution, step: Step, { outcome, logged = NO_LINES }: Ended): void {
+    const { invocation, location } = execution;
+    if (logged.length > 0)
+      this.#note("handler_log", execution, { handler: invocation.handler, location, logged, path: "near-storage" });
+    this.#workflows.stepEnded(step, outcome);
+    this.#endWithoutTrace(execution, []);
+  }
+
+  /** Signals for workflows that have not ended. */
+  #signalsOf(effects: readonly RunEffect[], commit: CommitId): readonly WorkflowPart[] {
+    return effects.flatMap((effect, ordinal) => {
+      if (effect.kind !== "send" || !this.#workflows.isOpen(effect.workflow)) return [];
+      return [signalPart(effect.workflow, commit, ordinal, effect.name, effect.value)];
+    });
   }
 
   get #instant(): Instant {
@@ -1994,7 +2114,7 @@ export class LviCore {
     }
     // variant: completion-commit-id
     const commit = { id: this.#takeCommitId(), sequence: this.#sequence };
-    const path = of.ran === null || execution.turning !== null || execution.task !== null ? null : "near-storage";
+    const path = of.ran === null || execution.turning !== null || isOwed(execution) ? null : "near-storage";
     this.#completeClear([{ execution, of, commit, ended, path, followups: [] }]);
   }
 
@@ -2019,6 +2139,7 @@ export class LviCore {
     const hash = hashOfEnded(ended);
     const tasks = tasksOf(effects, execution.invocation, commit);
     this.#tasks.names(execution, lanesOf(effects), commit);
+    const signals = this.#signalsOf(effects, commit);
     const writes = withBlobNames(own, (entry) => (this.#versions.get(entry)?.value ?? null) !== null);
     const call = this.#hasher.hash(bytesOfCall(callOf(execution.invocation)));
     const completion: Completion = {
@@ -2034,7 +2155,10 @@ export class LviCore {
       keeps: outcomeKept(execution, path),
       tasks,
       ...this.#settlement(execution, outcome),
+      ...(signals.length === 0 ? {} : { signals }),
+      ...(execution.step === null ? {} : { arrival: this.#workflows.partOf(execution.step, outcome) }),
     };
+    this.#workflows.expect(signals);
     // Under its locks its reads are still what it ran on.
     const written = of.kind === "near-storage" ? (of.ran?.result.writes ?? own) : own;
     // variant: sample-taken
@@ -2081,7 +2205,7 @@ export class LviCore {
     if (result.kind === "exists") {
       const { id, record } = result;
       const found = present(
-        members.find(({ execution }) => execution.id === id),
+        members.find(({ completing: { completion } }) => recordIdOf(completion) === id),
         "storage names a record of the commit",
       );
       // A storage answer may have been lost: then the completion that exists is this one, and with it all of the commit.
@@ -2092,8 +2216,11 @@ export class LviCore {
       this.#effects.push(...sampled);
       this.#tellLogged(execution, logged, of);
       this.#versions.applied(completion.commitId, completion.writes);
-      if (completion.settled === undefined) this.#finished.add(doneIntentOf(completion));
+      const { settled: next, arrival, signals = [] } = completion;
+      if (next === undefined && arrival === undefined) this.#finished.add(doneIntentOf(completion));
       this.#tasksChanged(execution, completion);
+      if (execution.step !== null && arrival !== undefined) this.#workflows.stepArrived(execution.step, arrival);
+      this.#workflows.came(signals, true);
     }
     const changed = lastWriters(members);
     const after: readonly Fact[] = [{ kind: "operation", operation }];
@@ -2125,6 +2252,7 @@ export class LviCore {
     for (const { execution, completing } of members) {
       const { of, completion } = completing;
       this.#versions.applyFailed(completion.writes);
+      this.#workflows.came(completion.signals ?? [], false);
       if (execution === taken) continue;
       assert(of.kind === "near-storage", "a member of a train has run near storage");
       waits.push(this.#letGo({ execution, near: of.near }));
@@ -2148,6 +2276,7 @@ export class LviCore {
     // variant: task-put-back
     if (execution.task !== null && hash === null)
       this.#tasks.putBack(execution.task.id, this.#nowMs + RETRY_AFTER_MS, this.#instant);
+    if (execution.step !== null && hash === null) this.#workflows.putBack(execution.step);
     if (execution.turning !== null) this.#turnEnded(execution, hash !== null);
     if (this.#indexes.ended(execution)) this.#deadlines.add(this.#nowMs, { kind: "turn" });
   }
@@ -2160,11 +2289,12 @@ export class LviCore {
 
   /** The handler can't be run near storage. */
   #fail(execution: Execution, near: NearStorage | null, code: RefusalCode, message: string): void {
-    const isOwed = near !== null && (near.abandoned !== null || execution.task !== null);
-    if (!isOwed) return this.#refuse(execution, code, message, null);
+    const mayFail = near !== null && (near.abandoned !== null || isOwed(execution));
+    if (!mayFail) return this.#refuse(execution, code, message, null);
     // An abandoned intent: nobody was told a success, so it may end as a failure, once and for all. So may an attempt of a task.
     const told = code === "wrote_on_get" ? code : "execution_failed";
     const outcome: Outcome = { kind: "abort", status: ERROR_KINDS[told].status, code: told, message };
+    if (execution.step !== null) return this.#endStep(execution, execution.step, { outcome, writes: [] });
     this.#completeRan(execution, { kind: "near-storage", near, ran: null }, { outcome, writes: [] });
   }
 
@@ -2437,6 +2567,10 @@ export class LviCore {
   #storageFailed(operation: OperationId, effect: "none" | "unknown", reason: string): void {
     if (this.#naming.failed(operation, this.#nowMs))
       return this.#note("storage_failed", null, { detail: `name read leases: ${reason}` });
+    if (this.#workflows.ownsOperation(operation)) {
+      this.#workflows.failed(operation, effect);
+      return this.#note("storage_failed", null, { detail: `workflows: ${reason}` });
+    }
     const question = this.#taskQuestions.get(operation);
     if (question !== undefined) {
       this.#taskQuestions.delete(operation);
@@ -2481,7 +2615,10 @@ export class LviCore {
         if (failed.doubtful || failed.effect.completions.some(({ expects }) => expects === "pending"))
           return again(failed.effect);
         this.#operations.delete(operation);
-        for (const { completing } of failed.members) this.#versions.applyFailed(completing.completion.writes);
+        for (const { completing } of failed.members) {
+          this.#versions.applyFailed(completing.completion.writes);
+          this.#workflows.came(completing.completion.signals ?? [], false);
+        }
         for (const member of failed.members) this.#refuseBusy(member.execution, "storage can't be written");
         return;
     }
@@ -2493,6 +2630,7 @@ export class LviCore {
   }
 
   #executed(run: RunId, { result, tookMs, followers: ended = NO_FOLLOWERS }: EndedRun): void {
+    if (this.#workflows.ownsRun(run)) return this.#workflows.executed(run, result);
     const { execution, isReplay, followers } = present(this.#runs.get(run), `run ${run} ended, which is under way`);
     this.#runs.delete(run);
     this.#budgets.ran(execution.location, tookMs, this.#nowMs);
@@ -2553,6 +2691,11 @@ export class LviCore {
         this.#note("followup_unknown", { id: event.followup.executionId });
         this.#effects.push({ kind: "followup-reply", caller: event.caller, result: "unknown_intent", after: NO_FACTS });
         return true;
+      case "workflow-question": {
+        const words = { kind: "refused", code: "draining", message: RUN_OUT, retryAfterMs: 1_000 } as const;
+        this.#replyTo(event.caller, words, NO_FACTS);
+        return true;
+      }
       case "heard":
         // It is sent again each second, for as long as storage does not answer.
         this.#effects.push({ kind: "heard-refused", caller: event.caller });
@@ -2608,9 +2751,10 @@ export class LviCore {
     if (followers.length > 0) run = { ...run, followers: followers.map((member) => this.#runOf(member)) };
     const all = [execution, ...followers.map((member) => member.execution)];
     const executions = all.map((each) => each.id);
-    const after = all.flatMap(({ task }): readonly Fact[] =>
-      task === null ? NO_FACTS : [{ kind: "owed", task: task.id, attempt: task.attempt }],
-    );
+    const after = all.flatMap(({ task, step }): readonly Fact[] => {
+      if (step !== null) return [{ kind: "journaled", workflow: step.workflow, changes: step.changes }];
+      return task === null ? NO_FACTS : [{ kind: "owed", task: task.id, attempt: task.attempt }];
+    });
     this.#effects.push({ kind: "execute", run, location, executions, after });
   }
 
@@ -2626,8 +2770,12 @@ export class LviCore {
   }
 
   #reply({ id, request }: Pick<Caller, "id" | "request">, answer: LviAnswer, after: readonly Fact[]): void {
-    if (answer.kind === "refused") this.#note("refused", null, { detail: `${answer.code}: ${answer.message}` });
     if (answer.kind === "executed") this.#listeners.repaired(request.location, answer.repairs);
+    this.#replyTo(id, answer, after);
+  }
+
+  #replyTo(id: CallerId, answer: LviAnswer, after: readonly Fact[]): void {
+    if (answer.kind === "refused") this.#note("refused", null, { detail: `${answer.code}: ${answer.message}` });
     const reply = { ...answer, asOf: this.#latest };
     this.#effects.push({ kind: "reply", caller: id, reply, after });
   }
@@ -2780,7 +2928,8 @@ function hashOfEnded({ outcome, writes, effects }: Ended): ContentHash {
 
 /** The record that the end of the execution is to find. */
 function expectationOf(execution: Execution): Expectation {
-  const { task } = execution;
+  const { task, step } = execution;
+  if (step !== null) return "new";
   if (task !== null) return { attempt: task.attempt, lane: task.lane };
   return intentOf(execution) === null ? "new" : "pending";
 }

@@ -111,11 +111,11 @@ export function settled(task: Task, failure: TaskError | null, attempts: number,
   const attempt = task.attempt + 1;
   // variant: task-attempts
   if (failures >= attempts) return { ...task, attempt, failures, state: "dead", error: failure };
-  return { ...task, attempt, failures, dueMs: nowMs + pauseMs(task, failures), error: failure };
+  return { ...task, attempt, failures, dueMs: nowMs + pauseMs(task.id, failures), error: failure };
 }
 
 /** Twice as long each time. A part that the task's id decides keeps tasks that failed together from trying again together. */
-function pauseMs({ id }: Task, failures: number): number {
+export function pauseMs(id: ExecutionId, failures: number): number {
   const longest = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
   const part = Number.parseInt(hashOf(`${id} ${failures}`).slice(0, 8), 16) / 2 ** 32;
   return Math.round(longest * (0.75 + part / 4));

@@ -69,6 +69,8 @@ export function execute(host: Host, run: RunInThread): RunResult {
   const { invocation, access } = run;
   const snapshot = spanSnapshot(run.snapshot);
   switch (access.kind) {
+    case "workflow":
+      return { kind: "activated", run: host.runWorkflow(invocation, access.activation) };
     case "declared":
       // As its location has run it.
       return outsideIsUndeclared(host.runHandler(invocation, snapshot, access.set, { speculative: true }));

@@ -20,6 +20,8 @@ const OPERATIONS = {
   laneTasks: "lane_tasks",
   laneHeads: "lane_heads",
   countTasks: "count_tasks",
+  openWorkflows: "open_workflows",
+  partsOf: "parts_of",
   collect: "collect",
   storeModule: "store_module",
   useModule: "use_module",

@@ -31,7 +31,6 @@ import {
   type Commit,
   commitOf,
   type CommitResult,
-  type RecordChange,
   type Storage,
   StorageError,
 } from "./storage.ts";

@@ -11,11 +11,12 @@
  * not there, unless `recover` has seen it. Its sender must not act on the answer, which it knows from its leadership.
  */
 import type { CommitId, ExecutionId, HandlerPlan, Key, ModuleHash, UnitId, Write } from "@radical/protocol";
-import type { Expectation, ExpectedCompletion, StoreResult } from "../core/events.ts";
-import { type Completion, doneIntentOf, type Intent, type IntentRecord } from "../core/intent.ts";
+import type { ExpectedCompletion, StoreResult } from "../core/events.ts";
+import { type Completion, doneIntentOf, type Intent, type IntentRecord, type RecordChange, recordIdOf } from "../core/intent.ts";
 import type { Leadership } from "../core/leadership.ts";
 import type { Task, TaskPlace } from "../core/task.ts";
 import type { StoredItem } from "../core/version-table.ts";
+import type { Workflow, WorkflowPart } from "../core/workflow.ts";
 
 export interface Storage {
   /** Nobody else knows this storage, so that the leadership needs no renewal. */
@@ -69,9 +70,14 @@ export interface Storage {
   laneHeads(after: LaneCursor | null, limit: number): Promise<LanePage>;
   /** All tasks, in any order. */
   countTasks(): Promise<number>;
+  /** Workflows that have not ended, in any order. */
+  openWorkflows(after: string | null, limit: number): Promise<WorkflowPage>;
+  /** The parts of a workflow, in the order of their places. */
+  partsOf(workflow: ExecutionId): Promise<readonly WorkflowPart[]>;
   /**
    * Deletes intents that were done before one time, unless the storage expires them itself. Deletes outcomes that were kept
-   * briefly, of executions done before another. Deleted data is then in none of the storage's files.
+   * briefly, of executions done before another. Deletes workflows that ended before the first time, with their parts. Deleted data
+   * is then in none of the storage's files.
    */
   collect(due: CollectionDue): Promise<Collected>;
 
@@ -101,6 +107,12 @@ export interface LanePage {
   readonly next: LaneCursor | null;
 }
 
+export interface WorkflowPage {
+  readonly workflows: readonly Workflow[];
+  /** A place that only the storage understands. Null: these were the last ones. */
+  readonly next: string | null;
+}
+
 /** Some of the keys of one table of the application. */
 export interface KeyRange {
   readonly table: string;
@@ -124,14 +136,6 @@ export interface Commit {
   readonly items: readonly ItemWrite[];
 }
 
-export interface RecordChange {
-  readonly id: ExecutionId;
-  /** Whether a new task is new, its parent's record says, which the same commit names before. */
-  readonly expects: Expectation;
-  /** Null: it is removed. */
-  readonly becomes: IntentRecord | null;
-}
-
 export interface ItemWrite extends Write {
   readonly commitId: CommitId;
 }
@@ -146,12 +150,14 @@ export type CommitResult =
 /** The end of some executions, in order: each unit is written once, as the last of them does. */
 export function commitOf(completions: readonly ExpectedCompletion[]): Commit {
   const records = completions.map(({ expects, completion }): RecordChange => ({
-    id: completion.executionId,
+    id: recordIdOf(completion),
     expects,
     becomes: recordAfter(completion),
   }));
   // variant: task-inserted
   for (const { completion } of completions) for (const task of completion.tasks ?? []) records.push(insertionOf(task));
+  // variant: signal-inserted
+  for (const { completion } of completions) for (const part of completion.signals ?? []) records.push(signalOf(part));
   const all = completions.flatMap(({ completion: { writes, commitId } }) =>
     writes.map(({ unit, value }): ItemWrite => ({ unit, value, commitId })),
   );
@@ -162,13 +168,19 @@ export function commitOf(completions: readonly ExpectedCompletion[]): Commit {
 
 /** A task leaves no record: nobody asks for its outcome. */
 function recordAfter(completion: Completion): IntentRecord | null {
-  const { settled } = completion;
+  const { settled, arrival } = completion;
+  // variant: step-arrives
+  if (arrival !== undefined) return { state: "part", part: arrival };
   if (settled === undefined) return { state: "done", done: doneIntentOf(completion) };
   return settled === null ? null : { state: "task", task: settled };
 }
 
 function insertionOf(task: Task): RecordChange {
   return { id: task.id, expects: "new", becomes: { state: "task", task } };
+}
+
+function signalOf(part: WorkflowPart): RecordChange {
+  return { id: part.id, expects: "new", becomes: { state: "part", part } };
 }
 
 export interface CollectionDue {

@@ -1,8 +1,8 @@
 /** The duties of every implementation of the storage port about tasks: a part of `storage-conformance.ts`. */
 import { byUnit, commitId, type ExecutionId, type ModuleHash, type UnitId, unitId } from "@radical/protocol";
-import type { Completion } from "../core/intent.ts";
+import type { Completion, RecordChange } from "../core/intent.ts";
 import { compareDue, placeOf, settled, type Task } from "../core/task.ts";
-import { commitOf, type RecordChange, type Storage } from "./storage.ts";
+import { commitOf, type Storage } from "./storage.ts";
 
 interface Suite {
   readonly test: (

@@ -21,7 +21,7 @@ import {
   type UnitId,
 } from "@radical/protocol";
 import type { StoreResult } from "../../core/events.ts";
-import type { Intent, IntentRecord } from "../../core/intent.ts";
+import type { Intent, IntentRecord, RecordChange } from "../../core/intent.ts";
 import type { Task, TaskPlace } from "../../core/task.ts";
 import type { StoredItem } from "../../core/version-table.ts";
 import type { Leadership } from "../../core/leadership.ts";
@@ -35,7 +35,6 @@ import {
   type KeyRange,
   type LaneCursor,
   type LanePage,
-  type RecordChange,
   type Storage,
   StorageError,
   type StoredModule,

@@ -32,6 +32,7 @@ import { readTags, wrappingFunctions } from "./schema/tags.ts";
 import { handlersWithTasks } from "./slice/known-accesses.ts";
 import { directedAccesses } from "./slice/directed-accesses.ts";
 import { verdictsOf } from "./slice/verdicts.ts";
+import { checkWorkflows } from "./slice/workflow-uses.ts";
 
 const SHARED_TREES = new SyntaxTrees();
 
@@ -56,7 +57,7 @@ export function buildWith(
     uniqueNames: true,
     isSetFunction: (declaration) => isSetFunction(tags, declaration),
   });
-  const directions = readDirections(loaded.program, schema, tags);
+  const directions = readDirections(loaded.program, schema, tags, input.workflows);
   if (started.compiler !== null) started.compiler.roots = rootsOf(schema);
   const resolved = started.compile(); // parse
   resolved.module?.drop();
@@ -71,6 +72,8 @@ export function buildWith(
     places,
   );
   if (hasErrors(found)) return failedWith(found);
+  const misused = checkWorkflows(resolved, schema, directions); // slice
+  if (misused.length > 0) return failedWith([...found, ...misused]);
 
   const derived = verdictsOf(slicer, resolved, frontEnd(input, schema, directions), schema); // lower, infer, slice, emit
   const accesses = directedAccesses(resolved, request, sources, schema, directions); // slice
@@ -87,7 +90,7 @@ export function buildWith(
     const wasm = table === undefined ? NOTHING.wasm : compileRewriting(schema, table, { ...known, ...checked }); // codegen, modules
     return { ...NOTHING, ...analysis, wasm };
   }
-  const f = compileHandlers(schema, { ...known, ...checked }, fallback); // codegen, modules
+  const f = compileHandlers(schema, directions, { ...known, ...checked }, fallback); // codegen, modules
   if (hasErrors(f.diagnostics)) return failedWith([...found, ...f.diagnostics]);
   const rw = compileReadWriteSets(derived, [...directions.given.values()], schema, known, fallback); // codegen, modules
   const all = [...found, ...f.diagnostics, ...rw.diagnostics];
@@ -121,6 +124,8 @@ export interface BuildInput {
    * the application as a whole.
    */
   readonly modules?: boolean;
+  /** Whether handlers may be workflows. Default: if the primary runs them. */
+  readonly workflows?: boolean;
   /**
    * The name of a table. With it, the build has no module of handlers, but the program that stores the items of this table anew.
    * It is empty if no table has the name.
@@ -195,14 +200,14 @@ const NOTHING: BuildResult = {
 function frontEnd(
   { sources, explain = false, emitIr = false }: BuildInput,
   schema: Schema,
-  { given, nearStorage, refused: transformations }: Directions,
+  { given, nearStorage, workflows, refused: transformations }: Directions,
 ): Omit<FrontEnd, "program" | "facts"> {
   return {
     sources,
     explain,
     emitIr,
     handlers: schema.handlers
-      .filter(({ name }) => !given.has(name) && !nearStorage.has(name))
+      .filter(({ name }) => !given.has(name) && !nearStorage.has(name) && !workflows.has(name))
       .map(({ name, declaredIn, declaration }) => ({
         name,
         file: declaredIn,

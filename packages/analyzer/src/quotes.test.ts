@@ -119,7 +119,7 @@ describe("a quoted call", () => {
     const { run, outcome } = call(built, new Map(), "many", { n: 1001 });
     expect(outcome).toMatchObject({
       kind: "trap",
-      message: "more than 1000 tasks and cancellations in one execution: let a task ask for the others",
+      message: "more than 1000 tasks, cancellations and signals in one execution: let a task ask for the others",
     });
     expect(run.effects).toBeUndefined();
   });

@@ -28,7 +28,9 @@ export type PlanReport =
   /** The developer wrote its read/write-set function. */
   | { readonly kind: "given"; readonly function: { readonly name: string; readonly span: Span } }
   /** The developer chose it, here. */
-  | { readonly kind: "near-storage"; readonly span: Span };
+  | { readonly kind: "near-storage"; readonly span: Span }
+  /** It has the tag `@workflow`, here. */
+  | { readonly kind: "workflow"; readonly span: Span };
 
 export interface HandlerReport {
   readonly name: string;
@@ -114,10 +116,11 @@ export function analysisOf(
           directions,
           derived.get(handler.name),
           known.get(handler.name),
-          aborts.get(handler.name) ?? null,
-          asking.has(handler.name),
+          // A workflow may fail as any of its steps.
+          directions.workflows.has(handler.name) ? null : (aborts.get(handler.name) ?? null),
+          asking.has(handler.name) || directions.workflows.has(handler.name),
         ),
-        withBlobs.has(handler.name),
+        withBlobs.has(handler.name) && !directions.workflows.has(handler.name),
       ),
     ),
     tables: schema.tables.map(({ name, type, declaration }) => ({
@@ -184,7 +187,7 @@ function report(
 
 function planOf(
   { name }: HandlerSchema,
-  { given, nearStorage }: Directions,
+  { given, nearStorage, workflows }: Directions,
   derived: Derived | undefined,
   known = NOT_KNOWN,
 ): Omit<
@@ -213,6 +216,20 @@ function planOf(
   if (chosen !== undefined) {
     const plan = { kind: "near-storage", span: chosen } as const;
     return { ...nothing, ...patterns, plan, steps: { handler: knownSteps, readWriteSet: null } };
+  }
+  const workflow = workflows.get(name);
+  if (workflow !== undefined) {
+    const tables = { reads: [], writes: [] };
+    const steps = { handler: null, readWriteSet: null };
+    return {
+      ...nothing,
+      readOnly: false,
+      reads: [],
+      writes: [],
+      tables,
+      plan: { kind: "workflow", span: workflow },
+      steps,
+    };
   }
   if (derived === undefined) throw new Error(`${name} has no plan`);
   const { readOnly, reads, writes, tables, steps, products } = derived;

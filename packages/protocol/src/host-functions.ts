@@ -76,7 +76,7 @@ export const HOST_FUNCTIONS = {
   result: { parameters: ["pointer", "i32"], result: null, program: "both" },
   /** Reads an item: length of its value in bytes, or −1 if absent. The value is held for `take`. */
   get: { parameters: ["string", "string"], result: "i32", program: "both" },
-  /** Copies what the last `get`, `scan` or `caller` found to the pointer. */
+  /** Copies what the last `get`, `scan`, `caller`, `settled`, `failure` or `receive` found to the pointer. */
   take: { parameters: ["pointer"], result: null, program: "both" },
   /** Reads whether an item exists: 1 or 0. */
   has: { parameters: ["string", "string"], result: "i32", program: "both" },
@@ -133,6 +133,35 @@ export const HOST_FUNCTIONS = {
   },
   /** Buffers that a task is given up, unless it has begun: its id. */
   cancel: { parameters: ["string"], result: null, program: "both", since: 11 },
+  /** Buffers a value for a workflow: its id, the name of the signal, pointer and length of the encoded value. */
+  send: { parameters: ["string", "string", "pointer", "i32"], result: null, program: "both", since: 11 },
+  /**
+   * Only in workflows, as those below: issues a step. It takes the callee, the place of the call in the source, and pointer and
+   * length of the encoded arguments. It gives the number of the command.
+   */
+  start: { parameters: ["string", "string", "pointer", "i32"], result: "i32", program: "handlers", since: 11 },
+  /** Issues a call that is made if the workflow fails; likewise. */
+  undo: { parameters: ["string", "string", "pointer", "i32"], result: null, program: "handlers", since: 11 },
+  /** Waits for steps: 0 for all of them, 1 for one; pointer to their numbers, and how many. It gives the one that was first. */
+  await: { parameters: ["i32", "pointer", "i32"], result: "i32", program: "handlers", since: 11 },
+  /** Of a step that has settled: the length in bytes of its value, held for `take`, or −1: it has failed. */
+  settled: { parameters: ["i32"], result: "i32", program: "handlers", since: 11 },
+  /**
+   * Of a step that has settled: the length in bytes of an encoded array, held for `take`, or −1: it has not failed. The array has
+   * the status, the code and the message of the failure.
+   */
+  failure: { parameters: ["i32"], result: "i32", program: "handlers", since: 11 },
+  /** Waits for so many milliseconds. The place of the call comes last. */
+  sleep: { parameters: ["i64", "string"], result: null, program: "handlers", since: 11 },
+  /**
+   * Waits for the next value of a signal: its name, the longest time in milliseconds (negative: no end), the place of the call. It
+   * gives the length in bytes of the value, held for `take`, or −1: the time is over.
+   */
+  receive: { parameters: ["string", "i64", "string"], result: "i32", program: "handlers", since: 11 },
+  /** Writes the id of the workflow to the pointer, as 32 hexadecimal digits in ASCII. */
+  workflow_id: { parameters: ["pointer"], result: null, program: "handlers", since: 11 },
+  /** Ends the run. The workflow goes on with an empty journal and these encoded arguments. Does not return. */
+  again: { parameters: ["pointer", "i32"], result: null, program: "handlers", since: 11 },
   /** Ends the execution without writes: an integer does not fit, at this file, line and column. Does not return. */
   overflow: { parameters: ["string", "i32", "i32"], result: null, program: "both", since: 6 },
   /** Records a read whose value the read/write-set function does not need. */

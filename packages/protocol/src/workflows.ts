@@ -105,7 +105,9 @@ export const MAX_ACTIVATION_COMMANDS = 1_000;
 export const MAX_COMMANDS = 100_000;
 /** Longest time of a sleep and of a wait for a signal. */
 export const MAX_WAIT_MS = MAX_TASK_DELAY_MS;
-/** The code of the outcome of a workflow that was cancelled. */
+/** A failure of a step that nobody can tell anything of, as its workflow sees it. */
+export const UNKNOWN = { status: 504, code: "unknown" } as const;
+/** The outcome of a workflow that was cancelled. */
 export const CANCELLED = { status: 409, code: "cancelled", message: "The workflow was cancelled." } as const;
 
 /** Whether a wait is over. `isSettled`: of the commands that have settled since it began. */

@@ -103,6 +103,46 @@ export declare function enqueue(
 export declare function cancel(task: string): void;
 
 // @ts-ignore: decorator
+@external("radical", "send")
+export declare function send(workflow: string, name: string, pointer: usize, length: i32): void;
+
+// @ts-ignore: decorator
+@external("radical", "start")
+export declare function start(callee: string, place: string, pointer: usize, length: i32): i32;
+
+// @ts-ignore: decorator
+@external("radical", "undo")
+export declare function undo(callee: string, place: string, pointer: usize, length: i32): void;
+
+// @ts-ignore: decorator
+@external("radical", "await")
+export declare function awaitSteps(isForOne: i32, pointer: usize, count: i32): i32;
+
+// @ts-ignore: decorator
+@external("radical", "settled")
+export declare function settled(step: i32): i32;
+
+// @ts-ignore: decorator
+@external("radical", "failure")
+export declare function failure(step: i32): i32;
+
+// @ts-ignore: decorator
+@external("radical", "sleep")
+export declare function sleep(ms: i64, place: string): void;
+
+// @ts-ignore: decorator
+@external("radical", "receive")
+export declare function receive(name: string, ms: i64, place: string): i32;
+
+// @ts-ignore: decorator
+@external("radical", "workflow_id")
+export declare function workflow_id(destination: usize): void;
+
+// @ts-ignore: decorator
+@external("radical", "again")
+export declare function again(pointer: usize, length: i32): void;
+
+// @ts-ignore: decorator
 @external("radical", "touch_lane")
 export declare function touch_lane(key: string): void;
 

@@ -22,6 +22,7 @@ export { Counter } from "./counters";
 export { Index, IndexPart, IndexRange, Unique, UniquePart } from "./indexes";
 export { Objects } from "./objects";
 export { hashPassword, needsRehash, sha256, verifyPassword } from "./passwords";
+export { again, all, any, Failure, Future, run, Signal, sleep, start, undo, workflowId } from "./workflows";
 
 /**
  * A table of items of type `T` by key. Declared once, at module level, with a literal name:

@@ -22,6 +22,15 @@ export function taskArgument<T>(name: string, value: T): void {
   encodeValue<T>(writer, value);
 }
 
+/** The callee and the arguments of the call that was put together last. */
+export function quotedCallee(): string {
+  return callee;
+}
+
+export function quotedArguments(): Writer {
+  return args!;
+}
+
 /** The task has this key. Read/write-set functions say it by `touchLane`. */
 export function nameLane(key: string | null): void {}
 

@@ -8,6 +8,7 @@ import {
   CborWriter,
   isEmptyInterval,
   isExecutionId,
+  isSignalName,
   isTaskKey,
   isTooDeep,
   LOG_LINE_LEVELS,
@@ -21,6 +22,7 @@ import {
   MAX_TASK_ARGUMENT_BYTES,
   MAX_TASK_DELAY_MS,
   MAX_VALUE_BYTES,
+  MAX_WAIT_MS,
   MAX_WRITTEN_BYTES,
   unitId,
   type Environment,
@@ -30,10 +32,14 @@ import {
   type Outcome,
   type RunEffect,
   type ScanQuery,
+  type Settled,
   spanId,
   taskIdOf,
   type TrapCode,
+  UNKNOWN,
   type UnitId,
+  type Wait,
+  type WorkflowCommand,
 } from "@radical/protocol";
 import { Draws } from "./draws.ts";
 import { Guest, type HostCalls } from "./guest.ts";
@@ -81,6 +87,21 @@ export interface Items<Stop> {
   touchCount(interval: KeyInterval, run: Execution<Stop>): void;
 }
 
+/** The journal of a workflow, for one of its runs. Each method may end the run. */
+export interface WorkflowCalls<Stop> {
+  /** The time that the run sees. */
+  readonly timeMs: number;
+  /** Gives the number of the command. */
+  issue(command: WorkflowCommand, place: string, run: Execution<Stop>): number;
+  /** The execution that a command asks for. */
+  idOf(command: number): ExecutionId;
+  /** Goes on when the wait for these commands is over. Gives the one that settled first. */
+  await(mode: Wait["mode"], commands: readonly number[], run: Execution<Stop>): number;
+  /** Undefined: it has not settled, or there is no such command. */
+  settled(command: number): Settled | undefined;
+  again(args: Uint8Array, run: Execution<Stop>): never;
+}
+
 /** How a run ended: by itself, with the fuel that it has used, or because `stop` was called. */
 export type Ending<Stop> =
   | { readonly kind: "ended"; readonly outcome: Outcome; readonly fuel: number }
@@ -112,6 +133,8 @@ export class Execution<Stop> implements HostCalls {
   readonly #invocation: Invocation;
   readonly #limits: Limits;
   readonly #items: Items<Stop>;
+  /** Null: the run is not one of a workflow. */
+  readonly #workflow: WorkflowCalls<Stop> | null;
   readonly #draws: Draws;
   readonly #watch: Invocation["watch"];
   /** The units of all accesses while they are fewer than an execution may touch: hardly any has more. */
@@ -130,10 +153,11 @@ export class Execution<Stop> implements HostCalls {
   #ending: { readonly kind: "ended"; readonly outcome: Outcome } | Extract<Ending<Stop>, { kind: "stopped" }> | null =
     null;
 
-  constructor(invocation: Invocation, limits: Limits, items: Items<Stop>) {
+  constructor(invocation: Invocation, limits: Limits, items: Items<Stop>, workflow: WorkflowCalls<Stop> | null = null) {
     this.#invocation = invocation;
     this.#limits = limits;
     this.#items = items;
+    this.#workflow = workflow;
     this.#watch = invocation.watch;
     this.#draws = new Draws(invocation.environment.seed, invocation.drawSite);
   }
@@ -175,6 +199,17 @@ export class Execution<Stop> implements HostCalls {
   stop(stop: Stop): never {
     this.#ending = { kind: "stopped", stop };
     throw UNWIND;
+  }
+
+  /** Ends the run with a trap. */
+  trap(code: TrapCode, message: string): never {
+    return this.#trap(code, message);
+  }
+
+  /** A workflow comes to what earlier runs have not done: lines and bytes before it are theirs. */
+  beginActivation(): void {
+    this.#logged = null;
+    this.#written = 0;
   }
 
   #end(outcome: Outcome): never {
@@ -275,7 +310,7 @@ export class Execution<Stop> implements HostCalls {
   }
 
   now(): bigint {
-    const { timeMs } = this.#invocation.environment;
+    const { timeMs } = this.#workflow ?? this.#invocation.environment;
     this.#watch?.({ kind: "now", timeMs });
     return BigInt(timeMs);
   }
@@ -357,19 +392,13 @@ export class Execution<Stop> implements HostCalls {
   }
 
   enqueue(destination: number, callee: number, delayMs: bigint, key: number, pointer: number, length: number): void {
-    if (length >>> 0 > MAX_TASK_ARGUMENT_BYTES)
-      this.#trap("out_of_memory", `the arguments of a task are larger than ${MAX_TASK_ARGUMENT_BYTES} bytes`);
     if (delayMs > BigInt(MAX_TASK_DELAY_MS))
       this.#trap("invalid_access", `a task with a delay of ${delayMs} ms: at most ${MAX_TASK_DELAY_MS}`);
     const lane = key === 0 ? null : this.#lane(key);
-    const id = taskIdOf(this.#invocation.executionId, this.effects.length);
-    const args = this.#copyOut(pointer, length);
-    if (isTooDeep(args)) this.#trap("invalid_access", `the arguments of a task are nested deeper than ${MAX_DEPTH}`);
-    this.#addWritten(args.length);
-    this.#effect({
+    const id = this.#effect({
       kind: "enqueue",
       callee: this.#text(callee),
-      args,
+      args: this.#taken(pointer, length, "the arguments of a task"),
       delayMs: Math.max(0, Number(delayMs)),
       key: lane,
     });
@@ -385,6 +414,70 @@ export class Execution<Stop> implements HostCalls {
 
   touch_lane(key: number): void {
     this.#lane(key);
+  }
+
+  send(workflow: number, name: number, pointer: number, length: number): void {
+    const id = this.#text(workflow);
+    if (!isExecutionId(id))
+      this.#trap(
+        "invalid_access",
+        `send to ${tidy(JSON.stringify(id.slice(0, 80)))}, which is not the id of a workflow`,
+      );
+    const value = this.#taken(pointer, length, "the value of a signal");
+    this.#effect({ kind: "send", workflow: id, name: this.#signal(name), value });
+  }
+
+  // ── Workflows ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  start(callee: number, place: number, pointer: number, length: number): number {
+    const args = this.#taken(pointer, length, "the arguments of a step");
+    return this.#journal.issue({ kind: "start", callee: this.#text(callee), args }, this.#text(place), this);
+  }
+
+  undo(callee: number, place: number, pointer: number, length: number): void {
+    const args = this.#taken(pointer, length, "the arguments of a step");
+    this.#journal.issue({ kind: "undo", callee: this.#text(callee), args }, this.#text(place), this);
+  }
+
+  await(isForOne: number, pointer: number, count: number): number {
+    const bytes = this.#copyOut(pointer, 4 * (count >>> 0));
+    const { buffer } = bytes;
+    return this.#journal.await(isForOne === 0 ? "all" : "any", [...new Int32Array(buffer)], this);
+  }
+
+  settled(command: number): number {
+    const settled = this.#settled(command);
+    this.#held = settled.kind === "value" ? settled.value : null;
+    return this.#held?.length ?? -1;
+  }
+
+  failure(command: number): number {
+    const settled = this.#settled(command);
+    this.#held = failureIn(settled);
+    return this.#held?.length ?? -1;
+  }
+
+  sleep(ms: bigint, place: number): void {
+    const command = { kind: "sleep", ms: Math.max(0, this.#waitMs(ms)) } as const;
+    this.#journal.await("all", [this.#journal.issue(command, this.#text(place), this)], this);
+  }
+
+  receive(name: number, ms: bigint, place: number): number {
+    const command = { kind: "signal", name: this.#signal(name), ms: ms < 0n ? null : this.#waitMs(ms) } as const;
+    const number = this.#journal.issue(command, this.#text(place), this);
+    this.#journal.await("all", [number], this);
+    const settled = this.#settled(number);
+    this.#held = settled.kind === "signal" ? settled.value : null;
+    return this.#held?.length ?? -1;
+  }
+
+  workflow_id(destination: number): void {
+    void this.#journal;
+    this.#copyIn(destination, utf8ToBytes(this.#invocation.executionId));
+  }
+
+  again(pointer: number, length: number): void {
+    this.#journal.again(this.#taken(pointer, length, "the arguments of a workflow"), this);
   }
 
   touch(table: number, key: number): void {
@@ -430,13 +523,46 @@ export class Execution<Stop> implements HostCalls {
     return key;
   }
 
-  #effect(effect: RunEffect): void {
+  /** The id of the task that it asks for. */
+  #effect(effect: RunEffect): ExecutionId {
+    if (this.#workflow !== null) return this.#workflow.idOf(this.#workflow.issue(effect, "", this));
     if (this.effects.length >= MAX_EFFECTS)
       this.#trap(
         "invalid_access",
-        `more than ${MAX_EFFECTS} tasks and cancellations in one execution: let a task ask for the others`,
+        `more than ${MAX_EFFECTS} tasks, cancellations and signals in one execution: let a task ask for the others`,
       );
     this.effects.push(effect);
+    return taskIdOf(this.#invocation.executionId, this.effects.length - 1);
+  }
+
+  /** Encoded arguments, or a value, that leave the run. */
+  #taken(pointer: number, length: number, what: string): Uint8Array {
+    if (length >>> 0 > MAX_TASK_ARGUMENT_BYTES)
+      this.#trap("out_of_memory", `${what} has more than ${MAX_TASK_ARGUMENT_BYTES} bytes`);
+    const bytes = this.#copyOut(pointer, length);
+    if (isTooDeep(bytes)) this.#trap("invalid_access", `${what} is nested deeper than ${MAX_DEPTH}`);
+    this.#addWritten(bytes.length);
+    return bytes;
+  }
+
+  #signal(pointer: number): string {
+    const name = this.#text(pointer);
+    if (!isSignalName(name))
+      this.#trap("invalid_access", `invalid name ${tidy(JSON.stringify(name.slice(0, 80)))} of a signal`);
+    return name;
+  }
+
+  get #journal(): WorkflowCalls<Stop> {
+    return this.#workflow ?? this.#trap("invalid_access", "only a workflow has steps and waits");
+  }
+
+  #waitMs(ms: bigint): number {
+    if (ms > BigInt(MAX_WAIT_MS)) this.#trap("invalid_access", `a wait of ${ms} ms: at most ${MAX_WAIT_MS}`);
+    return Number(ms);
+  }
+
+  #settled(command: number): Settled {
+    return this.#journal.settled(command) ?? this.#trap("invalid_access", `command ${command} has no result yet`);
   }
 
   // ── Accesses ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -538,4 +664,12 @@ export class Execution<Stop> implements HostCalls {
   #outside(): never {
     return this.#trap("memory_out_of_bounds", "access outside of memory");
   }
+}
+
+/** The failure of a step as its workflow reads it; null: it has none. */
+function failureIn(settled: Settled): Uint8Array | null {
+  const encoded = (status: number, code: string, message: string): Uint8Array =>
+    new CborWriter().array(3).integer(status).text(code).text(message).finish();
+  if (settled.kind === "failed") return encoded(settled.status, settled.code, settled.message);
+  return settled.kind === "unknown" ? encoded(UNKNOWN.status, UNKNOWN.code, settled.message) : null;
 }

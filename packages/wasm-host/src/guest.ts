@@ -51,6 +51,16 @@ export interface HostCalls {
   ): void;
   enqueue(destination: number, callee: number, delayMs: bigint, key: number, pointer: number, length: number): void;
   cancel(task: number): void;
+  send(workflow: number, name: number, pointer: number, length: number): void;
+  start(callee: number, place: number, pointer: number, length: number): number;
+  undo(callee: number, place: number, pointer: number, length: number): void;
+  await(isForOne: number, pointer: number, count: number): number;
+  settled(command: number): number;
+  failure(command: number): number;
+  sleep(ms: bigint, place: number): void;
+  receive(name: number, ms: bigint, place: number): number;
+  workflow_id(destination: number): void;
+  again(pointer: number, length: number): void;
   touch_lane(key: number): void;
   touch(table: number, key: number): void;
   touch_unwritten(table: number, key: number): void;
@@ -338,6 +348,16 @@ function importsOf(service: Service): Readonly<Record<string, Readonly<Record<st
     log: (level: number, pointer: number, length: number) => service.calls!.log(level, pointer, length),
     enqueue: (...operands: Parameters<HostCalls["enqueue"]>) => service.calls!.enqueue(...operands),
     cancel: (task: number) => service.calls!.cancel(task),
+    send: (...operands: Parameters<HostCalls["send"]>) => service.calls!.send(...operands),
+    start: (...operands: Parameters<HostCalls["start"]>) => service.calls!.start(...operands),
+    undo: (...operands: Parameters<HostCalls["undo"]>) => service.calls!.undo(...operands),
+    await: (isForOne: number, pointer: number, count: number) => service.calls!.await(isForOne, pointer, count),
+    settled: (command: number) => service.calls!.settled(command),
+    failure: (command: number) => service.calls!.failure(command),
+    sleep: (ms: bigint, place: number) => service.calls!.sleep(ms, place),
+    receive: (name: number, ms: bigint, place: number) => service.calls!.receive(name, ms, place),
+    workflow_id: (destination: number) => service.calls!.workflow_id(destination),
+    again: (pointer: number, length: number) => service.calls!.again(pointer, length),
     touch_lane: (key: number) => service.calls!.touch_lane(key),
     touch: (table: number, key: number) => service.calls!.touch(table, key),
     touch_unwritten: (table: number, key: number) => service.calls!.touch_unwritten(table, key),

@@ -25,3 +25,4 @@ export {
   type WalkedRow,
 } from "./spans.ts";
 export type { CompiledModule } from "./web-assembly.ts";
+export { runWorkflow, type WorkflowInvocation } from "./workflow.ts";

@@ -10,6 +10,7 @@ import { type as, CommonFlags, ElementKind } from "../parse/assemblyscript.ts";
 import { type CallSite, type CompiledProgram, type RadicalCompiler, SDK_LIBRARY } from "../parse/compile.ts";
 import { isDevelopers } from "../parse/graft.ts";
 import { indexClass, writtenIndexes, type IndexClass } from "../parse/indexes.ts";
+import { SIGNAL, signalsIn } from "../parse/signals.ts";
 import { spanOfRange, textOf } from "../parse/span.ts";
 import { tableClass, type TableClass } from "../parse/table-classes.ts";
 import type { TableSchema } from "../schema/schema.ts";
@@ -251,11 +252,13 @@ function checkCalls(
   }
   for (const site of compiler.otherThrows) refuse(THROWN, site);
   const declared = new Set<as.Node>(
-    [...tables, ...writtenIndexes(program)].map(({ declaration }) => declaration.initializer!),
+    [...tables, ...writtenIndexes(program), ...signalsIn(program)].map(({ declaration }) => declaration.initializer!),
   );
   for (const [called, sites] of compiler.calls) {
     const owner = classOf(called);
-    const made = called.is(CommonFlags.Constructor) ? (tableClass(owner) ?? indexClass(owner)) : null;
+    const made = called.is(CommonFlags.Constructor)
+      ? (tableClass(owner) ?? indexClass(owner) ?? signalClass(owner))
+      : null;
     const refusal =
       kind === "handlers" && isSetMethod(called)
         ? GIVEN_SET_ONLY
@@ -286,10 +289,14 @@ function classOf({ parent }: as.Function): string {
   return parent.kind === ElementKind.Class ? (parent as as.Class).prototype.internalName : "";
 }
 
-function notConstant(made: TableClass | IndexClass): Refusal {
+function signalClass(owner: string): "Signal" | null {
+  return owner === SIGNAL ? "Signal" : null;
+}
+
+function notConstant(made: TableClass | IndexClass | "Signal"): Refusal {
   const [noun, example] = DECLARED[made];
   return {
-    code: "table_not_constant",
+    code: made === "Signal" ? "invalid_signal" : "table_not_constant",
     message: `This ${noun} is not a constant at the top of a file with a literal name, so the build does not know it.`,
     help: `Declare it outside of functions: \`${example};\`.`,
   };
@@ -299,10 +306,11 @@ const TABLE = ["table", 'const users = new Table<User>("users")'] as const;
 const INDEX = ["index", 'const byAuthor = new Index<Post>(posts, "author, at")'] as const;
 
 /** The noun for each class, and a declaration. */
-const DECLARED: Readonly<Record<TableClass | IndexClass, readonly [noun: string, example: string]>> = {
+const DECLARED: Readonly<Record<TableClass | IndexClass | "Signal", readonly [noun: string, example: string]>> = {
   Table: TABLE,
   Objects: TABLE,
   Counter: ["counter", 'const seats = new Counter("seats")'],
+  Signal: ["signal", 'const approved = new Signal<string>("approved")'],
   Index: INDEX,
   Unique: INDEX,
 };

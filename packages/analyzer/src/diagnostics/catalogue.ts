@@ -116,6 +116,12 @@ export const CATALOGUE = {
   private_field: REFUSED,
   infinite_record: INVALID,
 
+  // Workflows
+  invalid_signal: INVALID,
+  table_in_workflow: INVALID,
+  workflow_only: INVALID,
+  workflow_called: INVALID,
+
   // Stores and changes of handlers
   /** A change of a record that no put stores. */
   unsaved_change: { severity: "warning", class: "invalid" },

@@ -136,6 +136,7 @@ define("-", "toFixed numberOf", { form: "function", module: `${SDK}/decimals` })
 define("-", "quoted jsonOfFloat", { form: "function", module: `${SDK}/json` });
 // They have no effect on storage that is known before the commit. The key of a task is said apart.
 define("-", "beginTask taskArgument enqueueTask cancelTask", { form: "function", module: `${SDK}/tasks` });
+define("-", "sendSignal", { form: "function", module: `${SDK}/workflows` });
 define("-", "cancel", { form: "function", module: SDK });
 define("-", "assert", { form: "function", result: "argument" });
 define("-", "select", { form: "function", result: "any-argument" });

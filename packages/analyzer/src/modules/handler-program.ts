@@ -5,6 +5,7 @@ import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { compileProgram, loadProgram, type CompileRequest } from "../parse/compile.ts";
 import { fromProgram } from "../parse/messages.ts";
 import { handlersWithBlobs } from "../schema/blobs.ts";
+import type { Directions } from "../schema/directions.ts";
 import type { Schema } from "../schema/schema.ts";
 
 export interface HandlerProgram {
@@ -14,8 +15,15 @@ export interface HandlerProgram {
 }
 
 /** `base`: how the application is compiled. `fallback`: where problems go that belong to no place. */
-export function compileHandlers(schema: Schema, base: CompileRequest, fallback: Span): HandlerProgram {
-  const { entry, grafts } = generateCode(schema, { writes: true, withBlobs: handlersWithBlobs(schema) });
+export function compileHandlers(
+  schema: Schema,
+  { workflows }: Pick<Directions, "workflows">,
+  base: CompileRequest,
+  fallback: Span,
+): HandlerProgram {
+  // The handlers that a workflow runs look whether the bytes are there.
+  const withBlobs = new Set([...handlersWithBlobs(schema)].filter((name) => !workflows.has(name)));
+  const { entry, grafts } = generateCode(schema, { writes: true, withBlobs });
   const compiled = compileProgram(
     loadProgram({ ...base, sources: new Map([...base.sources, [ENTRY_FILE, entry]]), grafts }),
   );

@@ -13,6 +13,15 @@ const FILES = {
   taskArgument: "tasks",
   nameLane: "tasks",
   enqueueTask: "tasks",
+  startStep: "workflows",
+  runStep: "workflows",
+  undoStep: "workflows",
+  goOnAgain: "workflows",
+  sleepAt: "workflows",
+  allDone: "workflows",
+  sendSignal: "workflows",
+  receiveSignal: "workflows",
+  receiveWithin: "workflows",
 } as const;
 
 export type SdkFunction = keyof typeof FILES;

@@ -2,7 +2,7 @@
  * Decisions of the developer about handlers, by tags: near storage, results before their confirmation, transformations
  * refused, a read/write-set function of their own (a *given set*).
  */
-import type { TaskRules } from "@radical/protocol";
+import { objectMethod, type TaskRules } from "@radical/protocol";
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import { closest } from "../diagnostics/closest.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
@@ -34,12 +34,17 @@ export interface Directions {
   readonly nearStorage: ReadonlyMap<string, Span>;
   /** Places of the tags, by handler. */
   readonly speculative: ReadonlyMap<string, Span>;
+  /** Places of the tags, by handler. */
+  readonly workflows: ReadonlyMap<string, Span>;
   /** By handler. */
   readonly refused: ReadonlyMap<string, ReadonlySet<TransformationKind>>;
   /** The rules of tasks, by the handlers that state some. */
   readonly tasks: ReadonlyMap<string, TaskRules>;
   readonly diagnostics: readonly Diagnostic[];
 }
+
+/** Whether the primary runs workflows. While it does not, the build refuses their tag. */
+const RUNS_WORKFLOWS: boolean = false;
 
 /** The name under which the generated client has the handlers that are tagged. */
 const CLIENT_GROUP = "speculate";
@@ -53,10 +58,16 @@ export function isSetFunction({ functions }: Tags, { name }: as.FunctionDeclarat
   );
 }
 
-export function readDirections(program: as.Program, schema: Schema, tags: Tags): Directions {
+export function readDirections(
+  program: as.Program,
+  schema: Schema,
+  tags: Tags,
+  runsWorkflows: boolean = RUNS_WORKFLOWS,
+): Directions {
   const given = new Map<string, GivenSet>();
   const nearStorage = new Map<string, Span>();
   const speculative = new Map<string, Span>();
+  const workflows = new Map<string, Span>();
   const refused = new Map<string, ReadonlySet<TransformationKind>>();
   const tasks = new Map<string, TaskRules>();
   const diagnostics: Diagnostic[] = [...tags.diagnostics];
@@ -86,6 +97,7 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
       if (handler === undefined)
         diagnostics.push(misplaced(tag, `stands before ${tagged.name}, which is not a handler`));
       else if (tag.kind === "nearstorage") nearStorage.set(handler.name, tag.span);
+      else if (tag.kind === "workflow") workflows.set(handler.name, tag.span);
       else if (tag.kind === "speculative") speculative.set(handler.name, tag.span);
       else if (tag.kind !== "refuse") {
         const rules = withRule(tasks.get(handler.name) ?? {}, tag, handler);
@@ -129,7 +141,61 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
       }),
     );
   }
-  return { given, nearStorage, speculative, refused, tasks, diagnostics };
+  for (const [name, span] of workflows)
+    diagnostics.push(
+      ...workflowMistakes(name, span, { given, nearStorage, speculative, refused, tasks }, runsWorkflows),
+    );
+  return { given, nearStorage, speculative, workflows, refused, tasks, diagnostics };
+}
+
+/** A workflow is called by its name, runs at the primary, and has no set; its steps are tried again, and not the workflow. */
+function workflowMistakes(
+  name: string,
+  primary: Span,
+  others: Pick<Directions, "given" | "nearStorage" | "speculative" | "refused" | "tasks">,
+  runsWorkflows: boolean,
+): Diagnostic[] {
+  if (!runsWorkflows)
+    return [
+      diagnostic("misplaced_tag", {
+        message: `The handler ${name} is a workflow, and the primary does not run workflows yet.`,
+        primary,
+        help: "Remove the tag. A handler can enqueue the next step as a task: see how-to/tasks.",
+      }),
+    ];
+  if (objectMethod(name) !== null)
+    return [
+      diagnostic("misplaced_tag", {
+        message: `The method ${name} can't be a workflow, because a workflow touches no object.`,
+        primary,
+        help: "Export a function with the tag from a file in `handlers/`, and let it run handlers that use the object.",
+      }),
+    ];
+  const { attempts, limit } = others.tasks.get(name) ?? {};
+  const tag = others.given.has(name)
+    ? "readwrite"
+    : others.nearStorage.has(name)
+      ? "nearstorage"
+      : others.speculative.has(name)
+        ? "speculative"
+        : others.refused.has(name)
+          ? "refuse"
+          : attempts !== undefined
+            ? "retry"
+            : limit !== undefined
+              ? "limit"
+              : null;
+  if (tag === null) return [];
+  return [
+    diagnostic("misplaced_tag", {
+      message: `The handler ${name} is a workflow, for which the tag @${tag} has no meaning.`,
+      primary,
+      related: others.given.has(name)
+        ? [{ span: others.given.get(name)!.span, label: "its read/write-set function" }]
+        : [],
+      help: `Remove one of the two tags. The handlers that a workflow runs may have the tag @${tag}.`,
+    }),
+  ];
 }
 
 /** The rules with what a tag adds, or the mistake in it. */

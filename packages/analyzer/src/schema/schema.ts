@@ -4,6 +4,7 @@
  * second implementation.
  */
 import {
+  isSignalName,
   isStoredTable,
   isTableName,
   OBJECT_ID,
@@ -34,6 +35,7 @@ import { entriesOf } from "../parse/map-entries.ts";
 import { boxedType } from "../parse/nullable-numbers.ts";
 import { handlerOfExport, objectClasses, type ObjectMethod } from "../parse/objects.ts";
 import { isNamelessShape } from "../parse/shapes.ts";
+import { signalsIn } from "../parse/signals.ts";
 import { copiedText, readableTypes, spanOfRange, textOf } from "../parse/span.ts";
 import { tableClass } from "../parse/table-classes.ts";
 import { partsOfTuple } from "../parse/tuples.ts";
@@ -133,6 +135,7 @@ export function extractSchema(program: as.Program, handlerFiles: readonly string
   const extractor = new SchemaExtractor(program, options);
   for (const path of handlerFiles) extractor.addHandlers(path);
   extractor.addTables();
+  if (options.uniqueNames) extractor.addSignals();
   if (options.uniqueNames) extractor.addIndexes();
   // A read/write-set function is one of its own name.
   if (options.uniqueNames) extractor.addObjects();
@@ -439,6 +442,53 @@ class SchemaExtractor {
     this.#indexes = indexesIn(this.#program, [...this.#tables.values()], broken, records, (problem) =>
       this.#diagnostics.push(problem),
     );
+  }
+
+  /** Signals, whose values workflows are sent. */
+  addSignals(): void {
+    const names = new Map<string, as.VariableDeclaration>();
+    for (const { declaration, made, file } of signalsIn(this.#program)) {
+      const [name] = made.args;
+      // `check/check-uses.ts` refuses other signals where they are constructed.
+      if (name === undefined || !isStringLiteral(name)) continue;
+      const { value } = name;
+      const other = names.get(value);
+      names.set(value, declaration);
+      if (!isSignalName(value))
+        this.#report("invalid_signal", name.range, `A signal can't have the name ${JSON.stringify(value)}.`, {
+          help: "Choose a name of at most 64 letters, digits, `_` and `-` that starts with a letter or `_`.",
+        });
+      else if (other !== undefined)
+        this.#report("invalid_signal", name.range, `The signal ${value} is declared twice.`, {
+          related: [{ span: spanOfRange(other.range), label: "declared here" }],
+          help: "Export the signal from one file, and import it in the others.",
+        });
+      else this.#signalType(value, made, file);
+    }
+  }
+
+  #signalType(name: string, { typeArguments, range }: as.NewExpression, file: as.File): void {
+    const node = typeArguments?.[0];
+    if (node === undefined) {
+      this.#report("invalid_signal", range, `The type of the values of the signal ${name} is not known.`, {
+        help: `Write it: \`const ${name} = new Signal<string>(${JSON.stringify(name)});\`.`,
+      });
+      return;
+    }
+    const resolved = this.#program.resolver.resolveType(node, null, file, null, ReportMode.Report);
+    if (resolved === null) return;
+    const what = `The value of the signal ${name}`;
+    const type = this.#valueType(resolved, { node, scope: file }, { range: node.range, what, path: ["signal", name] });
+    if (type === null) return;
+    if (type.kind === "nullable" || hasTexts(type))
+      this.#report(
+        "invalid_signal",
+        node.range,
+        type.kind === "nullable"
+          ? `${what} can't be null, which means that none has come.`
+          : `${what} can't be of type ${textOf(node)}, because Radical checks texts of a union in records only.`,
+        { help: "Send a record, and put the value into a field of it." },
+      );
   }
 
   #addTable(declaration: as.VariableDeclaration, file: as.File): void {

@@ -6,6 +6,7 @@
  *     /** @nearstorage *\/           the handler runs near storage by choice
  *     /** @speculative *\/           clients may see a result of the handler before its confirmation
  *     /** @refuse union *\/          the slice of the handler does without these transformations
+ *     /** @workflow *\/             the handler is a workflow: it runs steps, and touches no table
  *     /** @wrapping *\/              integers of the function wrap around where a result does not fit
  *
  * `task-tags.ts` has those for tasks: `@retry`, `@limit`, `@cron`, `@every`.
@@ -21,6 +22,7 @@ export type Tag =
   | { readonly kind: "readwrite"; readonly handler: string; readonly span: Span }
   | { readonly kind: "nearstorage"; readonly span: Span }
   | { readonly kind: "speculative"; readonly span: Span }
+  | { readonly kind: "workflow"; readonly span: Span }
   | { readonly kind: "wrapping"; readonly span: Span }
   | { readonly kind: "retry"; readonly attempts: number; readonly span: Span }
   | { readonly kind: "limit"; readonly limit: TaskLimit; readonly span: Span }
@@ -43,14 +45,14 @@ export interface Tags {
 }
 
 const ACCEPTED =
-  "Write one of the tags `@readwrite <handler>`, `@nearstorage`, `@speculative`, `@wrapping`, `@retry 5`, `@limit 10 100/s` and `@refuse union|dropped-guard|widening|all`.";
+  "Write one of the tags `@readwrite <handler>`, `@nearstorage`, `@speculative`, `@workflow`, `@wrapping`, `@retry 5`, `@limit 10 100/s` and `@refuse union|dropped-guard|widening|all`.";
 
 /** A tag, or a word that was meant to be one. */
 const TAG =
-  /(?<=^[ \t]*\/?\*{0,2}[ \t]*)@((?:near[-_]?storage|read[-_]?write|refuse|speculat(?:ive|e|ion)|wrap(?:ping|around)?|retr(?:y|ies)|limit|cron|every)s?\b)([^\n]*)/gim;
+  /(?<=^[ \t]*\/?\*{0,2}[ \t]*)@((?:near[-_]?storage|read[-_]?write|refuse|speculat(?:ive|e|ion)|workflow|wrap(?:ping|around)?|retr(?:y|ies)|limit|cron|every)s?\b)([^\n]*)/gim;
 
 /** The beginning of a tag, perhaps in a comment behind code. */
-const MAY_HAVE_TAGS = /@(?:near|read|refuse|speculat|wrap|retr|limit|cron|every)/i;
+const MAY_HAVE_TAGS = /@(?:near|read|refuse|speculat|workflow|wrap|retr|limit|cron|every)/i;
 
 export function readTags(sources: readonly SourceFile[]): Tags {
   const functions: TaggedFunction[] = [];
@@ -128,7 +130,9 @@ function fixOf(name: string, { start }: Span, file: SourceFile): Fix | undefined
         ? "speculative"
         : /^wrap/i.test(name)
           ? "wrapping"
-          : (/^(?:retry|limit|cron|every)/.exec(name.replace(/^retries/, "retry"))?.[0] ?? "refuse");
+          : /^work/i.test(name)
+            ? "workflow"
+            : (/^(?:retry|limit|cron|every)/.exec(name.replace(/^retries/, "retry"))?.[0] ?? "refuse");
   if (name === spelled) return undefined;
   const span = spanOf(file, start, start + 1 + name.length);
   return { title: `Write @${spelled}`, edits: [{ span, text: `@${spelled}` }] };
@@ -142,6 +146,7 @@ function tagOf(name: string, words: readonly string[], span: Span): Tag | string
       return { kind: "readwrite", handler: words[0]!, span };
     case "nearstorage":
     case "speculative":
+    case "workflow":
     case "wrapping":
       if (words.length !== 0) return `The tag @${name} has no arguments.`;
       return { kind: name, span };

@@ -19,6 +19,7 @@ import { type CompiledProgram, SDK_LIBRARY } from "../parse/compile.ts";
 import { withoutParentheses } from "../parse/children.ts";
 import type { FactsCompiler, NodeFacts } from "../parse/facts.ts";
 import { INDEXES_LIBRARY, indexClass } from "../parse/indexes.ts";
+import { WORKFLOWS_LIBRARY } from "../parse/signals.ts";
 import { textOf } from "../parse/span.ts";
 import type { Schema } from "../schema/schema.ts";
 import {
@@ -152,6 +153,11 @@ const OPERATIONS: ReadonlyMap<string, readonly Access["operation"][]> = new Map<
 /** The operations that a given set has for their values. */
 const VALUES: ReadonlySet<string> = new Set<(Access | Scan)["operation"]>(["get", "has", "first", "last", "count"]);
 
+interface SdkCall {
+  readonly called: as.Function;
+  readonly node: as.Node;
+}
+
 interface AccessCall {
   readonly operation: Access["operation"];
   readonly node: as.CallExpression;
@@ -162,6 +168,7 @@ const TASK_FUNCTIONS: ReadonlySet<string> = new Set([
   `${SDK_LIBRARY}/tasks/enqueueTask`,
   `${SDK_LIBRARY}/tasks/cancelTask`,
   `${SDK_LIBRARY}/index/cancel`,
+  `${SDK_LIBRARY}/workflows/sendSignal`,
 ]);
 
 /** The handlers that may ask for tasks: more rather than fewer. */
@@ -169,17 +176,18 @@ export function handlersWithTasks(
   { program, compiler }: CompiledProgram<FactsCompiler>,
   { handlers }: Pick<Schema, "handlers">,
 ): ReadonlySet<string> {
-  if (compiler === null || ![...TASK_FUNCTIONS].some((name) => program.instancesByName.has(name))) return new Set();
+  if (compiler === null) return new Set();
   const front = { program, facts: compiler.facts };
   return new Set(handlers.filter(({ instance }) => new Reached(front, instance).asksForTasks).map(({ name }) => name));
 }
 
 /** The functions that one may reach, or that run before it: more rather than fewer. */
-class Reached {
+export class Reached {
   readonly #front: Pick<Known, "program" | "facts">;
   #asksForTasks = false;
   readonly #functions = new Set<as.Function>();
   readonly #calls: AccessCall[] = [];
+  readonly #sdkCalls: SdkCall[] = [];
 
   constructor(front: Pick<Known, "program" | "facts">, start: as.Function) {
     this.#front = front;
@@ -203,13 +211,18 @@ class Reached {
     return this.#calls;
   }
 
+  /** The calls of functions of the SDK in the application's code. */
+  sdkCalls(): readonly SdkCall[] {
+    return this.#sdkCalls;
+  }
+
   /** Whether some code asks for a task, or gives one up. */
   get asksForTasks(): boolean {
     return this.#asksForTasks;
   }
 
   #reach(called: as.Function): void {
-    if (TASK_FUNCTIONS.has(called.internalName)) this.#asksForTasks = true;
+    if (TASK_FUNCTIONS.has(called.prototype.internalName)) this.#asksForTasks = true;
     if (!isApplication(sourcePath(called))) return;
     this.#functions.add(called);
     if (called.varargsStub !== null) this.#functions.add(called.varargsStub);
@@ -221,10 +234,14 @@ class Reached {
     for (const called of calls) {
       const { name } = called.prototype;
       const isTable =
-        sourcePath(called).startsWith(SDK_LIBRARY) && called.is(CommonFlags.Instance) && !isPartOfIndex(called);
+        sourcePath(called).startsWith(SDK_LIBRARY) &&
+        sourcePath(called) !== WORKFLOWS_LIBRARY &&
+        called.is(CommonFlags.Instance) &&
+        !isPartOfIndex(called);
       if (isTable && node.kind === NodeKind.Call)
         for (const operation of OPERATIONS.get(name) ?? [])
           this.#calls.push({ operation, node: node as as.CallExpression });
+      if (sourcePath(called).startsWith(SDK_LIBRARY)) this.#sdkCalls.push({ called, node });
       this.#reach(called);
     }
     if (lambda !== undefined) this.#reach(lambda);

@@ -415,7 +415,7 @@ function knownOf(
   { name, plan, transformations, tables }: BuildResult["handlers"][number],
   sources: readonly SourceFile[],
 ): Known {
-  if (plan.kind === "near-storage") throw new Error(`${name} runs near storage`);
+  if (plan.kind === "near-storage" || plan.kind === "workflow") throw new Error(`${name} has no set: ${plan.kind}`);
   return { kind: plan.kind, exact: plan.kind === "sliced" && transformations.length === 0, tables, sources };
 }
 

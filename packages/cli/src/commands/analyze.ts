@@ -148,6 +148,9 @@ function show(handlers: readonly HandlerReport[], report: Compilation, terminal:
       case "near-storage":
         print(`  by     @nearstorage  ${style("dim", placeOf(plan.span))}`);
         break;
+      case "workflow":
+        print(`  by     @workflow  ${style("dim", placeOf(plan.span))}`);
+        break;
       case "recorded":
         showReason(name, plan.reason, report, told);
     }
@@ -223,6 +226,9 @@ function showCost({ plan, steps }: HandlerReport): void {
       print(
         `  cost   the handler runs when the request has come to the primary: the round trip, then ${about(steps.handler)}`,
       );
+      return;
+    case "workflow":
+      print("  cost   the round trip to the primary, then its steps, each an execution of its own");
   }
 }
 

@@ -42,6 +42,8 @@ function planWords(plan: PlanReport): string {
       return "Its location runs it before it asks the primary, since the items are not known:";
     case "near-storage":
       return "The primary runs it, by your choice.";
+    case "workflow":
+      return "It is a workflow: it runs steps, and touches no items itself.";
   }
 }
 

@@ -42,6 +42,7 @@ import { expandMembership, mayBeMembership, typeOfMembership } from "./membershi
 import { expandNullableUpdate, mayUpdateNullable, typeOfNullableUpdate } from "./nullable-updates.ts";
 import { expandNullableReceiver, mayHaveNullableReceiver, typeOfNullableReceiver } from "./nullable-receivers.ts";
 import { expandQuote, mayQuote, typeOfQuote } from "./quotes.ts";
+import { expandWait, mayWait, typeOfWait } from "./waits.ts";
 import { expandSearch, maySearch } from "./searches.ts";
 import {
   expandArraySpread,
@@ -210,6 +211,7 @@ export class Expander {
     if (node instanceof as.CallExpression)
       return (
         expandQuote(expansion, node) ??
+        expandWait(expansion, node) ??
         expandPush(expansion, node) ??
         expandNullableReceiver(expansion, node) ??
         expandLibraryCall(expansion, node) ??
@@ -272,6 +274,8 @@ export class Expander {
     if (node instanceof as.CallExpression) {
       const quote = typeOfQuote(expansion, node);
       if (quote !== undefined) return quote;
+      const waited = typeOfWait(expansion, node);
+      if (waited !== undefined) return waited;
       if (isArrayFrom(node) && lengthIn(node) === null) return typeOfArrayFrom(expansion, node);
       if (mayHaveNullableReceiver(node)) {
         const called = typeOfNullableReceiver(expansion, node);
@@ -473,6 +477,8 @@ const WITHOUT_PARTS: ReadonlySet<NodeKind> = new Set([
   NodeKind.False,
 ]);
 
+const CALLS = [mayQuote, mayWait, mayLoop, isArrayFrom, mayPack, maySearch, mayBeOfLibrary, mayHaveNullableReceiver];
+
 /** Asked of every expression that is compiled. */
 function mayBeForm(node: as.Expression, context: as.Type): boolean {
   if (WITHOUT_PARTS.has(node.kind) || node instanceof BlockExpression) return false;
@@ -483,10 +489,7 @@ function mayBeForm(node: as.Expression, context: as.Type): boolean {
   if (mayUpdate(node) || mayUpdateNullable(node) || mayFill(node) || mayConcatenate(node) || mayBeDate(node))
     return true;
   if (mayBeTested(node) || mayBeMembership(node)) return true;
-  if (node instanceof as.CallExpression)
-    return [mayQuote, mayLoop, isArrayFrom, mayPack, maySearch, mayBeOfLibrary, mayHaveNullableReceiver].some((may) =>
-      may(node),
-    );
+  if (node instanceof as.CallExpression) return CALLS.some((may) => may(node));
   if (node.kind === NodeKind.Binary)
     return withoutParentheses((node as as.BinaryExpression).left) instanceof ChainExpression;
   if (node.kind !== NodeKind.UnaryPrefix) return false;

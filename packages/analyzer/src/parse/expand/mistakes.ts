@@ -231,6 +231,46 @@ const MISTAKES = {
     message: "The options of a task are `delay` and `key`, each written out once.",
     help: "Write them in braces: `enqueue(remind(order), { delay: 3_600_000, key: order })`. Tags before the handler say how often it is tried: `/** @retry 5 */`.",
   },
+  step_not_call: {
+    code: "quoted_call",
+    message: "A step is a call of a handler, a service or a workflow, written out as the only argument.",
+    help: "Write the call with its arguments: `run(hold(order))`. It is made apart from this run, as a transaction of its own.",
+  },
+  step_method: {
+    code: "quoted_call",
+    message: "A step calls a handler, a service or a workflow by its name, and not a method.",
+    help: "Export a handler that calls the method, and write `run(hold(order))`. With `/** @internal */` before it, no client can call it.",
+  },
+  step_not_handler: {
+    code: "quoted_call",
+    message: "A step calls a handler, a service or a workflow, and this is not one: no file of handlers exports it.",
+    help: "Export the function from a file in `handlers/`. With `/** @internal */` before it, no client can call it. A function that touches no table needs no step: call it as it is.",
+  },
+  again_elsewhere: {
+    code: "quoted_call",
+    message: "`again` calls the workflow in whose body it stands, so that the workflow keeps its result.",
+    help: "Write `return again(watch(account, round + 1))` in `watch` itself. To begin another workflow, write `run` or `start`.",
+  },
+  sleep_arguments: {
+    code: "type_error",
+    message: "`sleep` takes a number of milliseconds.",
+    help: "Write `sleep(60_000)`.",
+  },
+  send_arguments: {
+    code: "type_error",
+    message: "`send` takes the id of a workflow and a value.",
+    help: "Write `approved.send(workflow, value)`. In a workflow, `workflowId()` is its own id.",
+  },
+  wait_arguments: {
+    code: "type_error",
+    message: "`wait` takes a number of milliseconds, or nothing.",
+    help: "Write `approved.wait(60_000)`, which is null when the time is over. `approved.wait()` waits until a value comes.",
+  },
+  signal_not_constant: {
+    code: "invalid_signal",
+    message: "This signal is not a constant at the top of a file with a literal name, so the build does not know it.",
+    help: 'Declare it outside of functions: `const approved = new Signal<Approval>("approved");`. Then use this constant.',
+  },
   unknown_form: {
     code: "type_error",
     message: "The type of this expression is not known.",

@@ -16,6 +16,7 @@ export {
 export { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 export { type LockWait, LviCore, type Now, type Recovered } from "./core/lvi-core.ts";
 export { compareDue, type Task, type TaskPlace } from "./core/task.ts";
+export { decodePart, type PartContent, type Workflow, type WorkflowPart } from "./core/workflow.ts";
 export { execute, executeTrain, type Host } from "./execution/execute.ts";
 export { type Answer, Driver, type Halt, type Observer, type StoragePort } from "./driver.ts";
 export type { Sample, Sampling } from "./core/sampling.ts";
@@ -30,4 +31,5 @@ export {
   type LanePage,
   type StoredUnit,
   type TaskPage,
+  type WorkflowPage,
 } from "./storage/storage.ts";

@@ -91,7 +91,7 @@ export class Metrics {
     ofLeases("radical_read_leases_granted_total", "Units that a session of a location was leased.", "granted");
     ofLeases("radical_read_leases_revoked_total", "Those whose lease was revoked.", "revoked");
     ofLeases("radical_sessions_lapsed_total", "Sessions that did not hear of a revocation in time.", "lapsed");
-    const ofLoad = (name: string, help: string, of: Exclude<keyof Load, "tasks">): void =>
+    const ofLoad = (name: string, help: string, of: Exclude<keyof Load, "tasks" | "workflows">): void =>
       this.#gauge(name, help, () => gauges.load()?.[of] ?? 0);
     ofLoad("radical_executions", "Executions under way.", "executions");
     ofLoad("radical_intents_pending", "Intents that are durable and not applied.", "pending");
@@ -116,6 +116,16 @@ export class Metrics {
       "Tasks in memory that are not due, or stand behind others of their lane.",
       "delayed",
     );
+    const ofWorkflows = (state: "running" | "waiting" | "undoing" | "stuck", help: string): void =>
+      this.#gauge(`radical_workflows_${state}`, help, () => gauges.load()?.workflows[state] ?? 0);
+    ofWorkflows("running", "Workflows that run, or whose steps do.");
+    ofWorkflows("waiting", "Workflows that wait for time or for a signal.");
+    ofWorkflows("undoing", "Workflows that have failed, and undo what they had done.");
+    ofWorkflows("stuck", "Workflows that can't go on until somebody sees to it.");
+    this.#gauge("radical_workflow_oldest_seconds", "The age of the oldest workflow that has not ended.", () => {
+      const oldestMs = gauges.load()?.workflows.oldestMs ?? null;
+      return oldestMs === null ? 0 : (Date.now() - oldestMs) / 1_000;
+    });
     ofTasks(
       "radical_task_lanes_blocked",
       "Lanes whose first task is dead or waits for its next attempt.",
@@ -191,6 +201,10 @@ export class Metrics {
       case "task_done":
       case "task_failed":
       case "task_dead":
+      case "workflow_started":
+      case "workflow_step_failed":
+      case "workflow_undoing":
+      case "workflow_ended":
       case "train":
       case "train_left":
       case "contention_round":

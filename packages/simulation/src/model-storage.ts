@@ -19,6 +19,8 @@ import {
   type Task,
   type TaskPage,
   type TaskPlace,
+  type WorkflowPage,
+  type WorkflowPart,
   withoutOutcome,
 } from "@radical/lvi-server/core";
 import {
@@ -77,7 +79,9 @@ export function rowsIn(
 function isAsExpected(record: IntentRecord | undefined, expects: Expectation): boolean {
   if (expects === "new") return record === undefined;
   if (expects === "pending") return record?.state === "pending";
-  return record?.state === "task" && record.task.attempt === expects.attempt;
+  if ("attempt" in expects) return record?.state === "task" && record.task.attempt === expects.attempt;
+  if ("changes" in expects) return record?.state === "workflow" && record.workflow.changes === expects.changes;
+  return record?.state === "part" && record.part.workflow === expects.partOf;
 }
 
 export class ModelStorage {
@@ -91,6 +95,8 @@ export class ModelStorage {
   readonly applied: Applied[] = [];
   /** Each change of a task's record, in order: null, it is gone. */
   readonly taskChanges: { readonly id: ExecutionId; readonly before: Task | null; readonly after: Task | null }[] = [];
+  /** Each record of a workflow, and each part, as it was written; and each part that was removed. */
+  readonly workflowChanges: (IntentRecord | { readonly state: "gone"; readonly part: WorkflowPart })[] = [];
   readonly #expected = new Map<CommitId, Completion>();
   /** Whether an intent that an earlier server sent is refused as soon as another server leads, or only not found later. */
   readonly #fencesIntents: boolean;
@@ -196,6 +202,8 @@ export class ModelStorage {
       const before = record?.state === "task" ? record.task : null;
       const after = becomes?.state === "task" ? becomes.task : null;
       if (before !== null || after !== null) this.taskChanges.push({ id, before, after });
+      if (becomes === null && record?.state === "part") this.workflowChanges.push({ state: "gone", part: record.part });
+      if (becomes?.state === "workflow" || becomes?.state === "part") this.workflowChanges.push(becomes);
       if (becomes === null) this.intents.delete(id);
       else this.intents.set(id, becomes);
       if (becomes?.state === "done") this.#log(becomes.done);
@@ -234,6 +242,22 @@ export class ModelStorage {
 
   countTasks(): number {
     return this.#tasks.length;
+  }
+
+  openWorkflows(after: string | null, limit: number): WorkflowPage {
+    const open = Array.from(this.intents.values()).flatMap((record) =>
+      record.state === "workflow" && record.workflow.state !== "ended" ? [record.workflow] : [],
+    );
+    const left = open.toSorted((a, b) => (a.id < b.id ? -1 : 1)).filter(({ id }) => after === null || id > after);
+    const workflows = left.slice(0, limit);
+    return { workflows, next: left.length > limit ? (workflows.at(-1)?.id ?? null) : null };
+  }
+
+  partsOf(workflow: ExecutionId): readonly WorkflowPart[] {
+    const parts = Array.from(this.intents.values()).flatMap((record) =>
+      record.state === "part" && record.part.workflow === workflow ? [record.part] : [],
+    );
+    return parts.toSorted((a, b) => (a.place < b.place ? -1 : 1));
   }
 
   #log({ executionId, commitId }: DoneIntent): void {

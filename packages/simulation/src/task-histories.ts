@@ -43,7 +43,8 @@ import {
   unitId,
   type Write,
 } from "@radical/protocol";
-import { ModelStorage, rowsIn } from "./model-storage.ts";
+import { ModelStorage } from "./model-storage.ts";
+import { portOf } from "./model-port.ts";
 
 const MODULES = ["a", "b"].map((letter) => letter.repeat(64) as ModuleHash);
 /** `plain` enqueues with f^rw, `free` in record mode, `near` near storage only. They are one program. */
@@ -318,25 +319,7 @@ class World {
   }
 
   #ports(): StoragePort {
-    const storage = this.#storage;
-    const ask = <T>(act: () => T, answer: Answer<T>): void => this.#ask(act, answer);
-    return {
-      lookUp: (_epoch, id, answer) => ask(() => storage.lookUp(id), answer),
-      load: (units, _most, answer) => ask(() => storage.load(units), answer),
-      scan: (range, limit, answer) => ask(() => rowsIn(storage.items, range, limit), answer),
-      storeIntent: (epoch, intent, answer) => ask(() => storage.storeIntent(epoch, intent), answer),
-      commit: (epoch, commit, answer) => ask(() => storage.commit(epoch, commit), answer),
-      renewLeadership: (epoch, termMs, answer) => ask(() => storage.renewLeadership(epoch, termMs), answer),
-      nameReadLeases: (epoch, ms, answer) => ask(() => storage.nameReadLeases(epoch, ms), answer),
-      useModule: (module, usedAtMs, answer) => ask(() => storage.useModule(module, usedAtMs), answer),
-      removeModule: (epoch, module, usedAtMs, answer) =>
-        ask(() => storage.removeModule(epoch, module, usedAtMs), answer),
-      dueTasks: (after, limit, answer) => ask(() => storage.dueTasks(after, limit), answer),
-      laneTasks: (lane, limit, answer) => ask(() => storage.laneTasks(lane, limit), answer),
-      laneHeads: (after, limit, answer) => ask(() => storage.laneHeads(after, limit), answer),
-      countTasks: (answer) => ask(() => storage.countTasks(), answer),
-      collect: (due, answer) => ask(() => storage.collect(due), answer),
-    };
+    return portOf(this.#storage, (act, answer) => this.#ask(act, answer));
   }
 
   // ── Handlers ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -693,7 +676,7 @@ function callIn(args: Uint8Array): Call {
 
 /** As a handler with f^rw says: it lacks values, or locks of what it writes; and a set bounds what it does. */
 function within(access: RunAccess, result: RunResult): RunResult {
-  if (access.kind === "record") return result;
+  if (access.kind === "record" || access.kind === "workflow") return result;
   if (access.kind === "declared") {
     if (result.kind !== "completed") return { kind: "undeclared", reason: "it lacks a value" };
     const { lanes = new Set(), writes } = access.set;

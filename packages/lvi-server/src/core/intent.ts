@@ -158,7 +158,9 @@ export interface RecordChange {
  */
 export function isRecordAfter({ expects, completion }: ExpectedCompletion, record: IntentRecord | null): boolean {
   if (typeof expects === "object")
-    return record === null || (record.state === "task" && "attempt" in expects && record.task.attempt > expects.attempt);
+    return (
+      record === null || (record.state === "task" && "attempt" in expects && record.task.attempt > expects.attempt)
+    );
   if (completion.arrival !== undefined) return record?.state === "part";
   return record?.state === "done" && record.done.commitId === completion.commitId;
 }

@@ -673,7 +673,7 @@ export class LviCore {
         return refuse("idempotency_key_reused", REUSED, null);
       return this.#join(known, caller);
     }
-    const asking = { id, receivedAtMs: this.#wallMs, untilMs: this.#nowMs + request.waitMs };
+    const asking = { id, receivedAtMs: this.#wallMs, untilMs: this.#nowMs + (request.waitMs ?? 0) };
     switch (this.#workflows.join(asking, request)) {
       case "joined":
         return;
@@ -1594,7 +1594,8 @@ export class LviCore {
       }
       case "completed": {
         const ran = { snapshot: withObserved(snapshot, result.reads), result };
-        if (execution.step !== null && !mustLeaveTrace(execution, result)) return this.#endStep(execution, execution.step, result);
+        if (execution.step !== null && !mustLeaveTrace(execution, result))
+          return this.#endStep(execution, execution.step, result);
         // variant: get-must-not-write
         if (execution.mustNotWrite && result.writes.length + (result.effects ?? []).length > 0)
           return this.#refuseWrites(execution, near);
@@ -1907,7 +1908,7 @@ export class LviCore {
     const question = present(this.#taskQuestions.get(operation), `storage answers question ${operation} for tasks`);
     this.#taskQuestions.delete(operation);
     const isComing = ({ parent, id }: Task): boolean =>
-      (this.#executions.has(parent) && parent !== id) || this.#workflows.isCommitting(parent);
+      (this.#executions.has(parent) && parent !== id) || this.#workflows.isBringing(id);
     this.#tasks.answered(question, answer, isComing, this.#instant);
   }
 
@@ -1939,7 +1940,11 @@ export class LviCore {
       note: (name, { id, module, handler }, detail) =>
         this.#note(name, { id, invocation: { module } }, { handler, ...(detail === undefined ? {} : { detail }) }),
       tellLogged: ({ id, module, handler }, logged) =>
-        this.#note("handler_log", { id, invocation: { module } }, { handler, location: "~tasks", logged, path: "near-storage" }),
+        this.#note(
+          "handler_log",
+          { id, invocation: { module } },
+          { handler, location: "~tasks", logged, path: "near-storage" },
+        ),
       reply: ({ id }, answer, after) => this.#replyTo(id, answer, after),
       times: (receivedAtMs) => this.#times(receivedAtMs),
       current: () => this.#modules.current,

@@ -1,5 +1,15 @@
 /** A run of a handler: the core asks the executor for it, and hears of its result. The executor decides nothing. */
-import type { Activation, Entry, LoggedLine, Outcome, Query, RunEffect, UnitId, WorkflowRun, Write } from "@radical/protocol";
+import type {
+  Activation,
+  Entry,
+  LoggedLine,
+  Outcome,
+  Query,
+  RunEffect,
+  UnitId,
+  WorkflowRun,
+  Write,
+} from "@radical/protocol";
 import type { RunId } from "./events.ts";
 import type { Invocation } from "./intent.ts";
 
@@ -56,7 +66,7 @@ export type RunAccess =
    */
   | { readonly kind: "record"; readonly guess: boolean }
   /** A workflow runs on its journal. It reads no unit. */
-  | { readonly kind: "workflow"; readonly activation: Activation };
+  | { readonly kind: "workflow"; readonly round: number; readonly activation: Activation };
 
 export type RunResult =
   /** Of a workflow. */

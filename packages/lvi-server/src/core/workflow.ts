@@ -5,7 +5,7 @@
  *     └── ending ── ended
  *
  * A workflow that has ended its last run lets its steps under way end, and if it has failed, makes its undos. Until then it is
- * *ending*. A part is an entry of its journal, or an arrival that no entry has yet. Parts are written once. Each change of the record
+ * *ending*. So is one that goes on with an empty journal, until its steps have ended. A part is an entry of its journal, or an arrival that no entry has yet. Parts are written once. Each change of the record
  * counts: a change expects so many changes before it, so that the journal has one author.
  */
 import {
@@ -21,7 +21,6 @@ import {
   madeId,
   type ModuleHash,
   type Outcome,
-  roundSeedOf,
   type Settled,
   type WorkflowCommand,
 } from "@radical/protocol";
@@ -54,6 +53,8 @@ export interface Workflow {
   readonly untilMs: number | null;
   /** From the end of its last run on. */
   readonly outcome: Outcome | null;
+  /** Its run has asked for the next round, with these arguments. */
+  readonly again: Uint8Array | null;
   /** The reason why it is stuck. */
   readonly error: TaskError | null;
   readonly endedAtMs: number | null;
@@ -184,8 +185,8 @@ function idOf(workflow: ExecutionId, place: string): ExecutionId {
 
 /** A run at this time. */
 export function invocationOf(workflow: Workflow, timeMs: number): Invocation {
-  const { id, module, handler, args, seed, round, caller } = workflow;
-  const environment = { timeMs, seed: roundSeedOf(seed, round), caller };
+  const { id, module, handler, args, seed, caller } = workflow;
+  const environment = { timeMs, seed, caller };
   return { executionId: id, module, handler, args, environment };
 }
 

@@ -40,7 +40,8 @@ import {
 } from "@radical/protocol";
 import { bytesOfCall, type CallHasher, callOf, isHashedCall } from "./call-hash.ts";
 import { Deadlines } from "./deadlines.ts";
-import type { CallerId, Effect, Fact, NoteName, OperationId, RunId } from "./events.ts";
+import { type CallerId, type Effect, type Fact, NO_FACTS, type NoteName } from "./events.ts";
+import type { OperationId, RunId } from "./events.ts";
 import type { IntentRecord, RecordChange } from "./intent.ts";
 import type { CurrentModule, Plans } from "./module-table.ts";
 import type { RunResult } from "./run.ts";
@@ -114,14 +115,19 @@ interface Entry {
   isBehind: boolean;
   isTimeOver: boolean;
   callers: WorkflowCaller[];
+  /** Storage was found to have it while it was about to start: an earlier server has started it. */
+  found: Workflow | null;
   kills: number;
-  /** Commits of others under way that bring it a part. */
-  coming: number;
 }
 
 type Operation =
   | { readonly kind: "question"; readonly question: WorkflowsQuestion }
-  | { readonly kind: "start"; readonly entry: Entry; readonly effect: Effect & { kind: "advance" }; isDoubtful: boolean }
+  | {
+      readonly kind: "start";
+      readonly entry: Entry;
+      readonly effect: Effect & { kind: "advance" };
+      isDoubtful: boolean;
+    }
   | {
       readonly kind: "advance";
       readonly entry: Entry;
@@ -161,16 +167,23 @@ export class Workflows {
   readonly #entries = new Map<ExecutionId, Entry>();
   readonly #operations = new Map<OperationId, Operation>();
   readonly #runs = new Map<RunId, Entry>();
+  /** Commits under way that bring parts, by the workflow that these are for. */
+  readonly #coming = new Map<ExecutionId, number>();
+  /** Tasks that they bring. */
+  readonly #tasks = new Set<ExecutionId>();
   /** Where the walk over all of them goes on; null: memory knows all. Undefined: it has not begun. */
   #walk: string | null | undefined = undefined;
   #isWalking = false;
+  /** Those that have ended during the walk: an answer may be older than that. */
+  readonly #endedSince = new Set<ExecutionId>();
   readonly #toRead = new Set<Entry>();
   #reads = 0;
   /** Storage could not be asked: not before then. */
   #asksAtMs = -Infinity;
   readonly #ready = new Set<Entry>();
   readonly #readySteps = new Set<OpenStep>();
-  #runningSteps = 0;
+  /** Attempts under way. */
+  readonly #attempts = new Set<ExecutionId>();
   readonly #timers = new Deadlines<{ readonly entry: Entry; readonly changes: number }>(
     ({ entry, changes }) => entry.workflow.changes !== changes,
   );
@@ -216,7 +229,7 @@ export class Workflows {
 
   /** Activations and steps under way. */
   get running(): number {
-    return this.#runs.size + this.#runningSteps;
+    return this.#runs.size + this.#attempts.size;
   }
 
   /** When something becomes due. Infinity: not by itself. */
@@ -244,9 +257,9 @@ export class Workflows {
     return this.#entries.has(id);
   }
 
-  /** Whether its commit is under way, which may bring tasks. */
-  isCommitting(id: ExecutionId): boolean {
-    return this.#entries.get(id)?.phase === "committing";
+  /** Whether a commit under way brings the task. */
+  isBringing(task: ExecutionId): boolean {
+    return this.#tasks.has(task);
   }
 
   at(now: Instant): void {
@@ -266,7 +279,10 @@ export class Workflows {
     const { executionId: id, module, handler, args, environment } = request;
     const call = this.#host.hasher.hash(bytesOfCall(callOf(request)));
     const { seed, caller: principal } = environment;
-    const workflow = begun({ id, module, handler, args, seed, caller: principal, parent: null, call }, this.#now.wallMs);
+    const workflow = begun(
+      { id, module, handler, args, seed, caller: principal, parent: null, call },
+      this.#now.wallMs,
+    );
     const entry = this.#enter(workflow, "starting");
     entry.callers.push(caller);
     const records: readonly RecordChange[] = [{ id, expects: "new", becomes: { state: "workflow", workflow } }];
@@ -293,7 +309,7 @@ export class Workflows {
 
   #cancel(entry: Entry, caller: WorkflowCaller | null): void {
     const part = cancellationPart(entry.workflow);
-    entry.coming++;
+    this.expect([part]);
     const records: readonly RecordChange[] = [{ id: part.id, expects: "new", becomes: { state: "part", part } }];
     this.#advance(records, (effect) => ({ kind: "cancel", entry, part, effect, caller }));
   }
@@ -301,8 +317,9 @@ export class Workflows {
   /** An operator lets a stuck workflow try again. False: it is not stuck. */
   retry(id: ExecutionId): boolean {
     const entry = this.#entries.get(id);
-    if (entry === undefined || entry.workflow.state !== "stuck" || entry.phase !== "asleep") return false;
-    const { workflow } = entry;
+    if (entry === undefined) return false;
+    const { workflow, phase } = entry;
+    if (workflow.state !== "stuck" || (phase !== "asleep" && phase !== "idle")) return false;
     this.#commit(entry, { ...NOTHING_MADE, next: { ...changed(workflow), state: "open", error: null } });
     return true;
   }
@@ -365,11 +382,15 @@ export class Workflows {
       this.#isWalking = false;
       this.#walk = answer.next;
       for (const workflow of answer.workflows) {
-        if (this.#entries.has(workflow.id)) continue;
+        const known = this.#entries.get(workflow.id);
+        if (known?.phase === "starting") known.found = workflow;
+        // variant: workflow-stale
+        if (known !== undefined || this.#endedSince.has(workflow.id)) continue;
         const entry = this.#enter(workflow, "asleep");
         this.#sleepUntil(entry);
         if (workflow.state !== "stuck") this.#toRead.add(entry);
       }
+      if (this.#walk === null) this.#endedSince.clear();
       return;
     }
     assert(question.kind === "parts", "the answer is that to the question");
@@ -425,18 +446,18 @@ export class Workflows {
       case "advance": {
         const { entry, made } = found;
         // A storage answer may have been lost: then an earlier attempt has made the change. Nobody else changes the record.
-        const isMade = record === undefined || (record?.state === "workflow" && record.workflow.changes >= made.next.changes);
+        const isMade =
+          record === undefined || (record?.state === "workflow" && record.workflow.changes >= made.next.changes);
         assert(isMade, `the record of workflow ${entry.workflow.id} is as this server has left it`);
         return this.#committed(entry, made, after);
       }
       case "cancel": {
         const { entry, part, caller } = found;
-        entry.coming--;
-        if (record === undefined) this.#came(entry, part);
+        // Now, or before: somebody else may have asked for the same.
+        this.came([part], true);
         if (caller === null) return;
-        // It may have ended meanwhile.
-        if (this.#entries.get(entry.workflow.id) === entry) return this.#wait(entry, caller);
-        return this.#tell(entry, caller, after);
+        const isOpen = this.#entries.get(entry.workflow.id) === entry;
+        return isOpen ? this.#wait(entry, caller) : this.#tell(entry, caller, after);
       }
       default:
         throw new Error(`Broken invariant: ${found.kind} is no change of a workflow`);
@@ -459,7 +480,11 @@ export class Workflows {
       if (caller.untilMs <= this.#now.nowMs) this.#tell(entry, caller, after);
       else this.#wait(entry, caller);
     }
-    if (record !== undefined) return this.#readAgain(entry);
+    // A part that has come meanwhile is in storage.
+    if (record !== undefined || entry.isBehind) {
+      this.#sleepUntil(entry);
+      return this.#readAgain(entry);
+    }
     entry.phase = "idle";
     entry.loaded = loadedOf(stored, [], IS_STEP);
     this.#goOn(entry);
@@ -471,8 +496,7 @@ export class Workflows {
       const times = this.#host.times(caller.receivedAtMs);
       return this.#host.reply(caller, { kind: "executed", cause: "stored", outcome, repairs: [], times }, []);
     }
-    const message =
-      "the execution id was used before with another handler, with other arguments or by another caller";
+    const message = "the execution id was used before with another handler, with other arguments or by another caller";
     const answer = { kind: "refused", code: "idempotency_key_reused", message, retryAfterMs: null } as const;
     this.#host.reply(caller, answer, stored === null ? [] : after);
   }
@@ -499,6 +523,8 @@ export class Workflows {
         failed.isDoubtful ||= effect === "unknown";
         if (failed.isDoubtful) break;
         this.#operations.delete(operation);
+        if (failed.entry.found !== null)
+          return this.#started(failed.entry, { state: "workflow", workflow: failed.entry.found }, NO_FACTS);
         this.#entries.delete(failed.entry.workflow.id);
         return this.#refuseBusy(failed.entry.callers, "storage can't be written");
       case "advance":
@@ -524,18 +550,17 @@ export class Workflows {
 
   /** A commit is on its way that brings these parts. */
   expect(parts: readonly WorkflowPart[]): void {
-    for (const { workflow } of parts) {
-      const entry = this.#entries.get(workflow);
-      if (entry !== undefined) entry.coming++;
-    }
+    for (const { workflow } of parts) this.#coming.set(workflow, (this.#coming.get(workflow) ?? 0) + 1);
   }
 
   /** That commit is done, or was not. */
   came(parts: readonly WorkflowPart[], isDurable: boolean): void {
     for (const part of parts) {
+      const left = (this.#coming.get(part.workflow) ?? 0) - 1;
+      if (left > 0) this.#coming.set(part.workflow, left);
+      else this.#coming.delete(part.workflow);
       const entry = this.#entries.get(part.workflow);
       if (entry === undefined) continue;
-      entry.coming = Math.max(0, entry.coming - 1);
       if (isDurable) this.#came(entry, part);
       else this.#goOn(entry);
     }
@@ -555,10 +580,10 @@ export class Workflows {
 
   /** A step that has written nothing has ended. */
   stepEnded(step: Step, outcome: Outcome): void {
+    this.#attempts.delete(step.id);
     const found = this.#openStep(step);
     if (found?.open.state !== "running") return;
     const { entry, open, loaded } = found;
-    this.#stopped(open);
     const failure = failureOf(outcome, this.#now.wallMs);
     if (failure !== null) {
       open.failures++;
@@ -576,9 +601,10 @@ export class Workflows {
 
   /** An attempt of it has had no effect: it is tried again. */
   putBack(step: Step): void {
+    // It has ended before.
+    if (!this.#attempts.delete(step.id)) return;
     const found = this.#openStep(step);
     if (found?.open.state !== "running") return;
-    this.#stopped(found.open);
     this.#delay(found.open, this.#bounds.retryMs);
   }
 
@@ -589,10 +615,9 @@ export class Workflows {
 
   /** The commit of a step's writes is done. */
   stepArrived(step: Step, part: WorkflowPart): void {
-    const found = this.#openStep(step);
-    if (found === null) return;
-    if (found.open.state === "running") this.#stopped(found.open);
-    this.#came(found.entry, part);
+    this.#attempts.delete(step.id);
+    const entry = this.#entries.get(step.workflow);
+    if (entry !== undefined) this.#came(entry, part);
   }
 
   #openStep(step: Step): { readonly entry: Entry; readonly loaded: Loaded; readonly open: OpenStep } | null {
@@ -601,11 +626,6 @@ export class Workflows {
     const open = loaded?.open.get(step.command);
     if (entry === undefined || loaded === null || open?.kind !== "step" || open.step.id !== step.id) return null;
     return { entry, loaded, open };
-  }
-
-  #stopped(open: OpenStep): void {
-    this.#runningSteps--;
-    open.state = "delayed";
   }
 
   #delay(open: OpenStep, ms: number): void {
@@ -655,7 +675,7 @@ export class Workflows {
       this.#readySteps.delete(open);
       if (open.state !== "ready") continue;
       open.state = "running";
-      this.#runningSteps++;
+      this.#attempts.add(open.step.id);
       this.#host.attempt(open.step);
     }
     for (const entry of this.#ready) {
@@ -670,13 +690,13 @@ export class Workflows {
     const { workflow, loaded, phase } = entry;
     if (phase !== "idle" || loaded === null) return;
     if (workflow.state === "ending") return this.#goOnEnding(entry, loaded);
-    if (workflow.state !== "open") return this.#sleep(entry);
+    const isStill = ![...loaded.open.values()].some(({ kind }) => kind === "step") && !this.#coming.has(workflow.id);
+    if (workflow.state !== "open") return isStill ? this.#sleep(entry) : undefined;
     const wait = waitOf(loaded);
     if (entry.isTimeOver && wait !== null && wait.untilMs !== null)
       settle(loaded, present(wait.commands[0], "a wait is for a command"), { kind: "timer" });
     if (needsRun(loaded)) return void this.#ready.add(entry);
-    const isStill = ![...loaded.open.values()].some(({ kind }) => kind === "step");
-    if (isStill && loaded.arrivals.length === 0 && entry.coming === 0) this.#sleep(entry);
+    if (isStill && loaded.arrivals.length === 0) this.#sleep(entry);
   }
 
   /** It only waits: memory may forget its journal. */
@@ -703,8 +723,8 @@ export class Workflows {
       isBehind: false,
       isTimeOver: false,
       callers: [],
+      found: null,
       kills: 0,
-      coming: 0,
     };
     this.#entries.set(workflow.id, entry);
     return entry;
@@ -732,7 +752,13 @@ export class Workflows {
     const activation = { journal: [...loaded.entries], arrivals: [...loaded.arrivals], timeMs };
     this.#host.emit({
       kind: "execute",
-      run: { id, invocation: invocationOf(workflow, timeMs), snapshot: NO_SNAPSHOT, access: { kind: "workflow", activation }, kills: entry.kills },
+      run: {
+        id,
+        invocation: invocationOf(workflow, timeMs),
+        snapshot: NO_SNAPSHOT,
+        access: { kind: "workflow", round: workflow.round, activation },
+        kills: entry.kills,
+      },
       location: "~tasks",
       executions: [workflow.id],
       after: [{ kind: "journaled", workflow: workflow.id, changes: workflow.changes }],
@@ -787,7 +813,7 @@ export class Workflows {
       case "waiting":
         return this.#commit(entry, { ...made, next: grown });
       case "again":
-        return this.#commit(entry, { ...made, next: this.#nextRound(grown, run.args), isAgain: true });
+        return this.#end(entry, { ...made, next: { ...grown, state: "ending", again: run.args } });
       case "ended":
         return this.#end(entry, { ...made, next: { ...grown, state: "ending", outcome: run.outcome } });
     }
@@ -798,7 +824,8 @@ export class Workflows {
     const { module, handler, round } = workflow;
     const current = this.#host.current()?.module ?? module;
     const next = this.#isWorkflow(handler) ? current : module;
-    return { ...workflow, module: next, args, round: round + 1, entries: 0, bytes: 0, untilMs: null };
+    const state = { state: "open", again: null, untilMs: null } as const;
+    return { ...workflow, ...state, module: next, args, round: round + 1, entries: 0, bytes: 0 };
   }
 
   /** What new commands ask for, beside steps. */
@@ -814,6 +841,7 @@ export class Workflows {
     const tasks: Task[] = [];
     const parts: WorkflowPart[] = [];
     const cancelled: ExecutionId[] = [];
+    const isOpen = (other: ExecutionId): boolean => this.isOpen(other) || children.some((child) => child.id === other);
     for (const [at, { command }] of commands.entries()) {
       const name: StepName = { workflow: id, round, command: first + at };
       switch (command.kind) {
@@ -826,7 +854,7 @@ export class Workflows {
           break;
         }
         case "send":
-          if (this.isOpen(command.workflow))
+          if (isOpen(command.workflow))
             parts.push(signalPart(command.workflow, commit, at, command.name, command.value));
           break;
         case "cancel":
@@ -844,7 +872,9 @@ export class Workflows {
   ): Workflow {
     const child = stepIdOf({ workflow: id, round }, parent.command);
     const call = this.#host.hasher.hash(
-      bytesOfCall(callOf({ module, handler: callee, args, environment: { timeMs: 0, seed, caller } })),
+      bytesOfCall(
+        callOf({ executionId: child, module, handler: callee, args, environment: { timeMs: 0, seed, caller } }),
+      ),
     );
     const drawn = stepSeedOf(seed, round, parent.command);
     return begun({ id: child, module, handler: callee, args, seed: drawn, caller, parent, call }, this.#now.wallMs);
@@ -862,8 +892,15 @@ export class Workflows {
       { id: workflow.id, expects: { changes: workflow.changes }, becomes: { state: "workflow", workflow: next } },
     ];
     if (part !== null && !isAgain) records.push(insertion(part.id, { state: "part", part }));
-    for (const child of children) records.push(insertion(child.id, { state: "workflow", workflow: child }));
-    for (const task of tasks) records.push(insertion(task.id, { state: "task", task }));
+    for (const child of children) {
+      records.push(insertion(child.id, { state: "workflow", workflow: child }));
+      // variant: child-known
+      if (!this.#entries.has(child.id)) this.#enter(child, "starting");
+    }
+    for (const task of tasks) {
+      records.push(insertion(task.id, { state: "task", task }));
+      this.#tasks.add(task.id);
+    }
     for (const each of parts) records.push(insertion(each.id, { state: "part", part: each }));
     // Nothing of a round is needed after it, but for the signals that it has not taken.
     if (isAgain && loaded !== null) {
@@ -891,12 +928,20 @@ export class Workflows {
       this.#journaled(entry, made);
     }
     for (const child of children) {
-      const begins = this.#enter(child, "idle");
+      const begins = present(this.#entries.get(child.id), "a child is known before it is durable");
+      begins.phase = "idle";
+      if (begins.isBehind) {
+        this.#readAgain(begins);
+        continue;
+      }
       begins.loaded = loadedOf(child, [], IS_STEP);
       this.#host.note("workflow_started", child);
       this.#goOn(begins);
     }
-    for (const task of tasks) this.#host.added(task);
+    for (const task of tasks) {
+      this.#tasks.delete(task.id);
+      this.#host.added(task);
+    }
     this.came(parts, true);
     for (const id of cancelled) {
       const other = this.#entries.get(id);
@@ -908,20 +953,16 @@ export class Workflows {
   #noteState(workflow: Workflow): void {
     if (workflow.state === "stuck")
       this.#host.note("workflow_stuck_alarm", workflow, `${workflow.error?.code}: ${workflow.error?.message}`);
-    if (workflow.state === "ending" && workflow.outcome?.kind !== "result") this.#host.note("workflow_undoing", workflow);
+    if (workflow.state === "ending" && hasFailed(workflow)) this.#host.note("workflow_undoing", workflow);
   }
 
   /** The entry is durable: its commands begin. */
   #journaled(entry: Entry, { next, entry: added, part, commands, isAgain }: Made): void {
     const { loaded } = entry;
-    if (loaded === null) return next.state === "stuck" ? this.#sleep(entry) : this.#readAgain(entry);
-    if (isAgain) {
-      const { signals } = loaded;
-      entry.loaded = { ...loadedOf(next, [], IS_STEP), signals };
-      return;
-    }
+    // Storage has the signals that the round has not taken.
+    if (loaded === null || isAgain) return next.state === "stuck" ? this.#sleep(entry) : this.#readAgain(entry);
     if (added === null || part === null) return;
-    loaded.ids.add(part.id);
+    for (const id of [part.id, ...takenBy(loaded, added)]) loaded.ids.add(id);
     const issued = commands.map(({ command }, at) => ({ ...added.commands[at]!, args: argsOf(command) }));
     const isChild = (callee: string): boolean => this.#isWorkflow(callee);
     for (const open of append(next, loaded, added, issued, isChild)) this.#begin(loaded, open);
@@ -938,14 +979,16 @@ export class Workflows {
   /** Its last run has ended. It has ended too, unless steps are under way or something is to be undone. */
   #end(entry: Entry, made: Made): void {
     const loaded = present(entry.loaded, LOADED);
-    const issues = (kind: WorkflowCommand["kind"]): boolean => made.commands.some(({ command }) => command.kind === kind);
-    const undoes = made.next.outcome?.kind !== "result" && (loaded.undos.length > 0 || issues("undo"));
-    const isOverAtOnce = isQuiet(loaded) && entry.coming === 0 && !issues("start") && !undoes;
+    const issues = (kind: WorkflowCommand["kind"]): boolean =>
+      made.commands.some(({ command }) => command.kind === kind);
+    const undoes = hasFailed(made.next) && (loaded.undos.length > 0 || issues("undo"));
+    const isOverAtOnce = isQuiet(loaded) && !this.#coming.has(entry.workflow.id) && !issues("start") && !undoes;
     this.#commit(entry, isOverAtOnce ? this.#ended(made) : made);
   }
 
   #ended(made: Made): Made {
     const { next } = made;
+    if (next.again !== null) return { ...made, next: this.#nextRound(next, next.again), isAgain: true };
     const endedAtMs = this.#now.wallMs;
     const { parent, outcome } = next;
     const parts = [...made.parts];
@@ -957,10 +1000,10 @@ export class Workflows {
 
   /** Steps under way end first; then the undos, the newest first. */
   #goOnEnding(entry: Entry, loaded: Loaded): void {
-    if (!isQuiet(loaded) || entry.coming > 0) return;
+    if (!isQuiet(loaded) || this.#coming.has(entry.workflow.id)) return;
     const { workflow } = entry;
     // variant: workflow-undo
-    const undo = workflow.outcome?.kind === "result" ? undefined : nextUndo(loaded);
+    const undo = hasFailed(workflow) ? nextUndo(loaded) : undefined;
     if (undo === undefined) {
       const commit = this.#host.takeCommit();
       return this.#commit(entry, this.#ended({ ...NOTHING_MADE, commit, next: changed(workflow) }));
@@ -974,6 +1017,7 @@ export class Workflows {
   #gone(entry: Entry, commit: CommitId, after: readonly Fact[]): void {
     const { workflow } = entry;
     this.#entries.delete(workflow.id);
+    if (this.#walk !== null) this.#endedSince.add(workflow.id);
     this.#host.ended(workflow, commit);
     this.#host.note("workflow_ended", workflow);
     const outcome = present(workflow.outcome, "a workflow that has ended has an outcome");
@@ -1026,9 +1070,15 @@ function begun(named: Named, createdAtMs: number): Workflow {
     state: "open",
     untilMs: null,
     outcome: null,
+    again: null,
     error: null,
     endedAtMs: null,
   };
+}
+
+/** Its last run has ended, and not with a result. */
+function hasFailed({ outcome }: Workflow): boolean {
+  return outcome !== null && outcome.kind !== "result";
 }
 
 function changed(workflow: Workflow): Workflow {
@@ -1037,7 +1087,7 @@ function changed(workflow: Workflow): Workflow {
 
 function stateOf({ workflow, phase, loaded }: Entry): WorkflowState {
   if (workflow.state === "stuck") return "stuck";
-  if (workflow.state === "ending") return workflow.outcome?.kind === "result" ? "running" : "undoing";
+  if (workflow.state === "ending") return hasFailed(workflow) ? "undoing" : "running";
   if (phase === "asleep") return "waiting";
   return loaded?.arrivals.some(({ kind }) => kind === "cancelled") === true ? "cancelling" : "running";
 }
@@ -1051,7 +1101,8 @@ function takenBy(loaded: Loaded, { arrivals }: JournalEntry): readonly Execution
 }
 
 function wordsOfDifference({ command, expected, found, place }: WorkflowRun & { kind: "differs" }): string {
-  const words = (trace: CommandTrace | null): string => (trace === null ? "none" : `${trace.kind} ${trace.name}`.trim());
+  const words = (trace: CommandTrace | null): string =>
+    trace === null ? "none" : `${trace.kind} ${trace.name}`.trim();
   const at = place === "" ? "" : ` at ${place}`;
   return `command ${command} was ${words(expected)}, and is ${words(found)}${at} now: its code is not a function of its journal`;
 }

@@ -26,6 +26,7 @@ CREATE TABLE IF NOT EXISTS workflows (
   bytes         INTEGER NOT NULL,
   until_ms      INTEGER,
   outcome       BLOB,
+  again         BLOB,
   error         TEXT,
   ended_at_ms   INTEGER
 ) STRICT;
@@ -60,6 +61,7 @@ interface Row {
   readonly bytes: number;
   readonly until_ms: number | null;
   readonly outcome: Uint8Array | null;
+  readonly again: Uint8Array | null;
   readonly error: string | null;
   readonly ended_at_ms: number | null;
 }
@@ -95,12 +97,12 @@ export class SqliteWorkflows {
     const { id, module, handler, args, seed, caller, parent, call, outcome, error } = workflow;
     this.#rows.run(
       `INSERT INTO workflows (execution_id, state, module, handler, args, seed, caller, parent, call_key, call_hash, created_at_ms,
-                              round, changes, entries, bytes, until_ms, outcome, error, ended_at_ms)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                              round, changes, entries, bytes, until_ms, outcome, again, error, ended_at_ms)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (execution_id) DO UPDATE SET
          state = excluded.state, module = excluded.module, args = excluded.args, round = excluded.round,
          changes = excluded.changes, entries = excluded.entries, bytes = excluded.bytes, until_ms = excluded.until_ms,
-         outcome = excluded.outcome, error = excluded.error, ended_at_ms = excluded.ended_at_ms`,
+         outcome = excluded.outcome, again = excluded.again, error = excluded.error, ended_at_ms = excluded.ended_at_ms`,
       id,
       workflow.state,
       module,
@@ -118,6 +120,7 @@ export class SqliteWorkflows {
       workflow.bytes,
       workflow.untilMs,
       outcome === null ? null : encodeOutcome(outcome),
+      workflow.again,
       error === null ? null : JSON.stringify(error),
       workflow.endedAtMs,
     );
@@ -144,13 +147,16 @@ export class SqliteWorkflows {
       limit,
     ) as Row[];
     const last = rows.at(-1);
-    return { workflows: rows.map(workflowOf), next: last === undefined || rows.length < limit ? null : String(last.number) };
+    return {
+      workflows: rows.map(workflowOf),
+      next: last === undefined || rows.length < limit ? null : String(last.number),
+    };
   }
 
   partsOf(workflow: ExecutionId): readonly WorkflowPart[] {
-    return (this.#rows.all("SELECT * FROM workflow_parts WHERE workflow = ? ORDER BY place", workflow) as PartRow[]).map(
-      partOf,
-    );
+    return (
+      this.#rows.all("SELECT * FROM workflow_parts WHERE workflow = ? ORDER BY place", workflow) as PartRow[]
+    ).map(partOf);
   }
 
   /** Deletes some that ended before then, with their parts. */
@@ -186,6 +192,7 @@ function workflowOf(row: Row): Workflow {
     state: row.state,
     untilMs: row.until_ms,
     outcome: row.outcome === null ? null : decodeOutcome(row.outcome),
+    again: row.again,
     error: row.error === null ? null : (JSON.parse(row.error) as TaskError),
     endedAtMs: row.ended_at_ms,
   };

@@ -23,17 +23,11 @@ import {
   doneIntentOf,
   type Intent,
   type OutcomeKept,
+  type RecordChange,
   withoutOutcome,
 } from "../core/intent.ts";
 import type { StoredItem } from "../core/version-table.ts";
-import {
-  type CollectionDue,
-  type Commit,
-  commitOf,
-  type CommitResult,
-  type Storage,
-  StorageError,
-} from "./storage.ts";
+import { type CollectionDue, type Commit, commitOf, type CommitResult, type Storage, StorageError } from "./storage.ts";
 import { describeTasks } from "./task-conformance.ts";
 
 /** The part of a test runner that the suite needs. */

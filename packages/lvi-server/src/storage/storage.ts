@@ -12,7 +12,14 @@
  */
 import type { CommitId, ExecutionId, HandlerPlan, Key, ModuleHash, UnitId, Write } from "@radical/protocol";
 import type { ExpectedCompletion, StoreResult } from "../core/events.ts";
-import { type Completion, doneIntentOf, type Intent, type IntentRecord, type RecordChange, recordIdOf } from "../core/intent.ts";
+import {
+  type Completion,
+  doneIntentOf,
+  type Intent,
+  type IntentRecord,
+  type RecordChange,
+  recordIdOf,
+} from "../core/intent.ts";
 import type { Leadership } from "../core/leadership.ts";
 import type { Task, TaskPlace } from "../core/task.ts";
 import type { StoredItem } from "../core/version-table.ts";

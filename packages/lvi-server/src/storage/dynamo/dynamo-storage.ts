@@ -24,6 +24,7 @@ import type { StoreResult } from "../../core/events.ts";
 import type { Intent, IntentRecord, RecordChange } from "../../core/intent.ts";
 import type { Task, TaskPlace } from "../../core/task.ts";
 import type { StoredItem } from "../../core/version-table.ts";
+import type { WorkflowPart } from "../../core/workflow.ts";
 import type { Leadership } from "../../core/leadership.ts";
 import { failpoint } from "../../failpoints.ts";
 import {
@@ -40,6 +41,7 @@ import {
   type StoredModule,
   type StoredUnit,
   type TaskPage,
+  type WorkflowPage,
 } from "../storage.ts";
 import { nativeAttributes, number, text } from "./attributes.ts";
 import { atOnce, Dynamo, type Met } from "./dynamo.ts";
@@ -76,12 +78,14 @@ import {
   restOf,
   type Stored,
   TASK,
+  WORKFLOW,
   withoutOutcomeOf,
 } from "./records.ts";
 import { DEFAULT_REQUEST_OPTIONS, type RequestOptions, Requests } from "./requests.ts";
 import { type Change, decodeRest, encodeRest } from "./rest.ts";
 import { storedUnit } from "./stored-unit.ts";
 import { DynamoTasks, taskKey, taskOf, taskRecord } from "./tasks.ts";
+import { DynamoWorkflows, partKey } from "./workflows.ts";
 import { ensureTables, Layout, LEADERSHIP, OPEN, type Tables, tablesOf } from "./tables.ts";
 
 export interface DynamoOptions {
@@ -117,6 +121,7 @@ export class DynamoStorage implements Storage {
   /** What this server's pending intents have in parts. */
   readonly #withParts = new Map<ExecutionId, Beside>();
   readonly #tasks: DynamoTasks;
+  readonly #workflows: DynamoWorkflows;
   /** Done executions whose outcome is kept briefly, and when they were done. */
   readonly #told = new Map<ExecutionId, number>();
 
@@ -132,6 +137,7 @@ export class DynamoStorage implements Storage {
     this.#parts = new Parts(dynamo, tables.parts);
     this.#overflow = new Parts(dynamo, tables.overflow);
     this.#tasks = new DynamoTasks(dynamo, tables, layout);
+    this.#workflows = new DynamoWorkflows(dynamo, tables, layout, this.#overflow);
   }
 
   /** Makes the tables that are missing. Throws a StorageError that says what is in the way. */
@@ -407,7 +413,7 @@ export class DynamoStorage implements Storage {
       ...becoming.map((item, index) => this.#recordChange(records[index]!, item)),
       ...items.map((write) => this.#itemChange(write)),
     ];
-    const conditions = records.map((change) => conditionOf(epoch, change));
+    const conditions = records.map((change, index) => conditionOf(epoch, change, index === 0));
     let actions = changes.map((change, index) => this.#action(change, conditions[index]));
     let decided: Item | null = null;
     if (!fitsTransaction(together(weightOf(actions), FENCE))) {
@@ -457,6 +463,8 @@ export class DynamoStorage implements Storage {
       return this.#withBeside(id, stored, this.#parts, null);
     }
     if (becomes.state === "task") return taskRecord(this.#layout, epoch, becomes.task);
+    if (becomes.state === "workflow") return this.#workflows.workflowRecord(epoch, becomes.workflow);
+    if (becomes.state === "part") return this.#workflows.partRecord(epoch, becomes.part);
     const expiresAtMs = becomes.done.doneAtMs + this.#retentionMs;
     return this.#withBeside(
       id,
@@ -475,6 +483,7 @@ export class DynamoStorage implements Storage {
   async #became(id: ExecutionId, record: Item | null): Promise<void> {
     const position = record === null ? null : positionOf(record);
     if (record !== null && isBrief(record)) this.#told.set(id, number(record, "done_at_ms"));
+    if (record !== null) this.#workflows.became(record);
     const before = this.#withParts.get(id);
     const after = position?.status === "pending" ? position.overflow : null;
     this.#noteParts(id, after);
@@ -502,6 +511,10 @@ export class DynamoStorage implements Storage {
       }
       case "task":
         return { state: "task", task: taskOf(record) };
+      case "workflow":
+        return { state: "workflow", workflow: await this.#workflows.workflowOf(record) };
+      case "part":
+        return { state: "part", part: await this.#workflows.partOf(record) };
       case "done": {
         const beside = overflow === null ? null : await this.#overflow.read(executionId, overflow.name, overflow.count);
         const done = doneOf(record, beside);
@@ -586,7 +599,11 @@ export class DynamoStorage implements Storage {
 
   #keyOf({ id, expects, becomes }: RecordChange): Item {
     if (becomes?.state === "task") return taskKey(this.#layout, becomes.task);
-    return typeof expects === "object" ? taskKey(this.#layout, { id, ...expects }) : this.#layout.executionKey(id);
+    if (becomes?.state === "part") return partKey(this.#layout, becomes.part);
+    if (typeof expects === "object" && "attempt" in expects) return taskKey(this.#layout, { id, ...expects });
+    if (typeof expects === "object" && "partOf" in expects)
+      return partKey(this.#layout, { id, workflow: expects.partOf });
+    return this.#layout.executionKey(id);
   }
 
   #recordChange(change: RecordChange, becomes: Item | null): Change {
@@ -659,8 +676,16 @@ export class DynamoStorage implements Storage {
     return this.#tasks.count();
   }
 
+  openWorkflows(after: string | null, limit: number): Promise<WorkflowPage> {
+    return this.#workflows.open(after, limit);
+  }
+
+  partsOf(workflow: ExecutionId): Promise<readonly WorkflowPart[]> {
+    return this.#workflows.partsOf(workflow);
+  }
+
   /** Records expire by themselves, which may take days; outcomes that were kept briefly are taken out of them in time. */
-  async collect({ toldBeforeMs, limit }: CollectionDue): Promise<Collected> {
+  async collect({ doneBeforeMs, toldBeforeMs, limit }: CollectionDue): Promise<Collected> {
     const due: ExecutionId[] = [];
     for (const [id, doneAtMs] of this.#told) {
       if (due.length === limit) break;
@@ -670,7 +695,8 @@ export class DynamoStorage implements Storage {
       await this.#dropOutcome(id);
       this.#told.delete(id);
     });
-    return { intents: 0, outcomes: due.length };
+    const workflows = await this.#workflows.collect(doneBeforeMs, limit);
+    return { intents: workflows, outcomes: due.length };
   }
 
   /** Again, or by a server that has lost the leadership, it does no harm: the outcome's time is over. */
@@ -799,10 +825,23 @@ function isOrphan(epoch: number, record: Item): boolean {
   return status === "pending" && owner < epoch;
 }
 
-/** Undefined: a new task, whose parent has been found as expected. Its id is made of that of its parent. */
-function conditionOf(epoch: number, { expects, becomes }: RecordChange): Condition | undefined {
+/**
+ * Undefined: a new record that another execution asks for, or one that goes with it. The record of that one, which comes before it,
+ * has been found as expected. Its id is made of that of the other one.
+ */
+function conditionOf(epoch: number, { expects, becomes }: RecordChange, isFirst: boolean): Condition | undefined {
   if (expects === "pending") return ifOwn(epoch, PENDING);
-  if (expects === "new") return becomes?.state === "task" ? undefined : ifNew(epoch);
+  if (expects === "new") {
+    const isAskedFor = becomes?.state === "task" || becomes?.state === "part" || becomes?.state === "workflow";
+    return isAskedFor && !isFirst ? undefined : ifNew(epoch);
+  }
+  if ("partOf" in expects) return undefined;
+  if ("changes" in expects)
+    return {
+      ConditionExpression: "#status = :workflow AND changes = :changes",
+      ExpressionAttributeNames: { "#status": "status" },
+      ExpressionAttributeValues: { ":workflow": { S: WORKFLOW }, ":changes": { N: String(expects.changes) } },
+    };
   return {
     ConditionExpression: "#status = :task AND attempt = :attempt",
     ExpressionAttributeNames: { "#status": "status" },

@@ -90,6 +90,9 @@ const LAZY = {
   packages: ["@radical/deploy", "@radical/bench"],
 };
 
+/** The package that Workers do not import, and its part for them. */
+const WORKER_PART = { of: "@radical/app", part: "@radical/app/workers" };
+
 /** What a src/core folder may import, and from these packages only the types. */
 const CORE = { workspace: ["protocol", "wasm-host"], typesOnly: ["wasm-host"] };
 
@@ -193,7 +196,7 @@ export function checkLayers(root) {
     }
   }
 
-  problems.push(...checkLazy(root));
+  problems.push(...checkLazy(root), ...checkWorkers(root));
   const privateLayers = new Set(Array.from(published.values(), (one) => (one.isPrivate ? one.layer : "")));
   for (const layer of packages) {
     const rule = LAYERS[layer];
@@ -261,27 +264,54 @@ export function checkLayers(root) {
 }
 
 /**
- * Whether the packages of `LAZY` stay unloaded until a command asks for them: follows the static imports within the package.
+ * Whether the packages of `LAZY` stay unloaded until a command asks for them.
  * @param {string} root @returns {string[]}
  */
 function checkLazy(root) {
-  /** @type {string[]} */
-  const problems = [];
+  const starts = LAZY.starts.filter((file) => existsSync(path.join(root, file)));
+  return loadedWith(root, starts)
+    .filter(({ specifier }) => LAZY.packages.includes(specifier))
+    .map(
+      ({ file, line, specifier }) =>
+        `${file}:${line}: every command would load ${specifier}; import it where it is used: await import`,
+    );
+}
+
+/**
+ * Whether Workers leave the package of the build alone: it needs Node, and would be bundled into them.
+ * @param {string} root @returns {string[]}
+ */
+function checkWorkers(root) {
+  const workers = sourceFiles(path.join(root, "packages"))
+    .map((file) => path.relative(root, file).replaceAll(path.sep, "/"))
+    .filter((file) => file.endsWith(".worker.ts"));
+  return loadedWith(root, workers)
+    .filter(({ specifier }) => specifier === WORKER_PART.of)
+    .map(
+      ({ file, line }) =>
+        `${file}:${line}: a Worker would have all of ${WORKER_PART.of}, which needs Node; import ${WORKER_PART.part}`,
+    );
+}
+
+/**
+ * What these files import of other packages, and so do the files of their own package that they load.
+ * @param {string} root @param {readonly string[]} starts @returns {(Import & { file: string })[]}
+ */
+function loadedWith(root, starts) {
+  const open = [...starts];
   const seen = new Set();
-  const open = LAZY.starts.filter((file) => existsSync(path.join(root, file)));
+  /** @type {(Import & { file: string })[]} */
+  const loaded = [];
   for (let file = open.pop(); file !== undefined; file = open.pop()) {
     if (seen.has(file)) continue;
     seen.add(file);
-    for (const { specifier, typeOnly, dynamic, line } of importsOf(file, readFileSync(path.join(root, file), "utf8"))) {
-      if (typeOnly || dynamic) continue;
-      if (specifier.startsWith(".")) open.push(path.posix.join(path.posix.dirname(file), specifier));
-      else if (LAZY.packages.includes(specifier))
-        problems.push(
-          `${file}:${line}: every command would load ${specifier}; import it where it is used: await import`,
-        );
+    for (const found of importsOf(file, readFileSync(path.join(root, file), "utf8"))) {
+      if (found.typeOnly || found.dynamic) continue;
+      if (found.specifier.startsWith(".")) open.push(path.posix.join(path.posix.dirname(file), found.specifier));
+      else loaded.push({ ...found, file });
     }
   }
-  return problems;
+  return loaded;
 }
 
 /** Whether an export has its source alone: nothing of it is built for others. @param {unknown} target */

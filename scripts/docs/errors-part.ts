@@ -143,6 +143,14 @@ const ERRORS: Readonly<Record<ErrorCode, Words>> = {
     cause: "The primary does not have the build that the location runs.",
     remedy: "Register the module (`radical dev` and `radical deploy` do), or build again.",
   },
+  unknown_workflow: {
+    cause: "There is no workflow with this id, its outcome is not kept any more, or another caller has started it.",
+    remedy: "Take the path of the header `location` of the 202, and sign in as the caller who started it.",
+  },
+  workflow_working: {
+    cause: "A workflow that `call` has started in process has not ended.",
+    remedy: "Call it again with the `idempotencyKey` of the error, or answer your client with its id.",
+  },
   too_many_streams: {
     cause: "The location serves as many [live queries](live-queries.md) as it can.",
     remedy: "Ask again in a while, or ask with GET from time to time.",

@@ -29,7 +29,7 @@ import { abortCodesOf } from "./schema/abort-codes.ts";
 import { isSetFunction, readDirections, type Directions } from "./schema/directions.ts";
 import { extractSchema, rootsOf, type Schema } from "./schema/schema.ts";
 import { readTags, wrappingFunctions } from "./schema/tags.ts";
-import { handlersWithTasks } from "./slice/known-accesses.ts";
+import { handlersWithTasks, ticksWithCaller } from "./slice/known-accesses.ts";
 import { directedAccesses } from "./slice/directed-accesses.ts";
 import { verdictsOf } from "./slice/verdicts.ts";
 import { checkWorkflows } from "./slice/workflow-uses.ts";
@@ -64,8 +64,8 @@ export function buildWith(
   const uses = checkUses(resolved, [...schema.tables, ...schema.brokenTables], fallback); // check
   const indexes = checkIndexes(resolved, schema.indexes); // check
   const texts = checkTexts(resolved); // check
-  const told = fromProgram(resolved, fallback);
-  const compiled = [...told, ...schema.diagnostics, ...directions.diagnostics, ...noHandlers(schema, fallback)];
+  const messages = fromProgram(resolved, fallback);
+  const compiled = [...messages, ...schema.diagnostics, ...directions.diagnostics, ...noHandlers(schema, fallback)];
   const places = { sources: loaded.program.sources, fallback };
   const found = withoutConsequences(
     { checked: mistakes, compiled, used: [...uses, ...indexes, ...texts.found] },
@@ -79,7 +79,8 @@ export function buildWith(
   const accesses = directedAccesses(resolved, request, sources, schema, directions); // slice
   const aborts = abortCodesOf(resolved, schema); // schema
   const asking = handlersWithTasks(resolved, schema); // slice
-  const analysis = analysisOf(found, schema, directions, derived, accesses, aborts, asking);
+  const told = [...found, ...ticksWithCaller(resolved, schema, directions.tasks)]; // slice
+  const analysis = analysisOf(told, schema, directions, derived, accesses, aborts, asking);
   onAnalyzed?.(analysis);
   if (input.modules === false) return { ...NOTHING, ...analysis };
 
@@ -91,9 +92,9 @@ export function buildWith(
     return { ...NOTHING, ...analysis, wasm };
   }
   const f = compileHandlers(schema, directions, { ...known, ...checked }, fallback); // codegen, modules
-  if (hasErrors(f.diagnostics)) return failedWith([...found, ...f.diagnostics]);
+  if (hasErrors(f.diagnostics)) return failedWith([...told, ...f.diagnostics]);
   const rw = compileReadWriteSets(derived, [...directions.given.values()], schema, known, fallback); // codegen, modules
-  const all = [...found, ...f.diagnostics, ...rw.diagnostics];
+  const all = [...told, ...f.diagnostics, ...rw.diagnostics];
   if (hasErrors(all)) return failedWith(all);
   return {
     ...analysisOf(all, schema, directions, rw.derived, accesses, aborts, asking),

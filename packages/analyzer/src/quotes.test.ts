@@ -3,6 +3,7 @@ import { encodeArguments, NO_EXECUTION, type RunEffect, taskIdOf } from "@radica
 import { deriveAccessSet, runHandler } from "@radical/wasm-host";
 import { describe, expect, test } from "vitest";
 import { buildWith, type BuildResult } from "./pipeline.ts";
+import type { Diagnostic, Edit } from "./diagnostics/diagnostic.ts";
 import { slicer } from "./slicer.ts";
 import { readCron, readEvery } from "./schema/task-tags.ts";
 import { buildInput } from "./testing/library.ts";
@@ -219,12 +220,12 @@ describe("the report of a handler", () => {
 
 describe("tags", () => {
   test("a schedule is read: fields, zone, steps, and what happens to late ticks", () => {
-    expect(readCron("30 3 * * mon-FRI,0 Europe/Berlin catchUp=7 overlap=skip".split(" "))).toEqual({
+    expect(readCron("30 3 * * mon-FRI,0 Europe/Berlin catchUp=7 overlap=allow".split(" "))).toEqual({
       kind: "cron",
       fields: "30 3 * * mon-FRI,0",
       zone: "Europe/Berlin",
       catchUp: 7,
-      overlap: "skip",
+      overlap: "allow",
     });
     expect(readEvery(["90s"])).toEqual({ kind: "every", everyMs: 90_000, catchUp: 1, overlap: "wait" });
   });
@@ -237,6 +238,14 @@ describe("tags", () => {
     ["@limit", "how many tasks run at once"],
     ["@limit 3 4", "how many tasks run at once"],
     ["@limit 10/y", "how many tasks run at once"],
+  ])("%s is refused", (tag, words) => {
+    const text = `/** ${tag} */\nexport function h(): void {}\n`;
+    const refused = buildWith({ ...buildInput({ "handlers/h.ts": text }), optimize: false }, slicer);
+    const errors = refused.diagnostics.filter(({ severity }) => severity === "error");
+    expect(errors).toMatchObject([{ code: "unknown_tag", message: expect.stringContaining(words) as string }]);
+  });
+
+  test.each([
     ["@every", "needs a time"],
     ["@every 5", "needs a time"],
     ["@every 500d", "needs a time"],
@@ -248,16 +257,27 @@ describe("tags", () => {
     ["@cron 0 3 5-2 * *", "is not a day"],
     ["@cron 0 3 * * * Europe/Nowhere", "does not exist"],
     ["@cron 0 3 * * * catchUp=many", "does not know"],
+    ["@cron 0 3 * * * catchUp=3 overlap=skip", "at most one tick is made up for"],
+    ["@cron 0 3 31 2,4-5/2 *", "fit no day"],
+    ["@cron 0 3 30-31 FEB *", "fit no day"],
   ])("%s is refused", (tag, words) => {
     const text = `/** ${tag} */\nexport function h(): void {}\n`;
     const refused = buildWith({ ...buildInput({ "handlers/h.ts": text }), optimize: false }, slicer);
     const errors = refused.diagnostics.filter(({ severity }) => severity === "error");
-    expect(errors).toMatchObject([{ code: "unknown_tag", message: expect.stringContaining(words) as string }]);
+    expect(errors).toMatchObject([{ code: "invalid_schedule", message: expect.stringContaining(words) as string }]);
+    const [{ primary }] = errors as [Diagnostic];
+    expect(text.slice(primary.start, primary.end)).toBe(tag);
   });
 
+  test.each(["0 3 31 2 MON", "0 3 29 2 *", "0 3 1-31/30 * *", "0 3 31 1,2 *", "0,30 0-23/6 * JAN-DEC/3 SUN"])(
+    "%s fits some day",
+    (fields) => {
+      expect(readCron(fields.split(" "))).toEqual({ kind: "cron", fields, zone: "UTC", catchUp: 1, overlap: "wait" });
+    },
+  );
+
   test.each([
-    ["/** @every 5m */ export function h(): void {}", "by a schedule yet"],
-    ["/** @cron 0 3 * * * */ export function h(tick: i64): void {}", "by a schedule yet"],
+    ["/** @every 5m\n * @cron 0 3 * * * */ export function h(): void {}", "two tags"],
     ["/** @retry 5\n * @retry 6 */ export function h(): void {}", "two tags"],
     ["/** @retry 5 */ function f(): void {} export function h(): void { f(); }", "not a handler"],
   ])("%s is refused", (text, words) => {
@@ -266,11 +286,83 @@ describe("tags", () => {
     expect(errors).toMatchObject([{ code: "misplaced_tag", message: expect.stringContaining(words) as string }]);
   });
 
-  test("a step that ends the comment is told", () => {
-    const text = "/** @cron */5 * * * * */\nexport function h(): void {}\n";
-    const refused = buildWith({ ...buildInput({ "handlers/h.ts": text }), optimize: false }, slicer);
-    expect(refused.diagnostics.map(({ message }) => message).join("\n")).toContain("would end the comment");
+  test("the module has the schedules of handlers, with the parameter for the time of a tick", () => {
+    const { handlers } = build({
+      "handlers/h.ts": `
+        /** @cron 0 3 * * *  Europe/Berlin
+         *  @internal */
+        export function nightly(tick: i64): void {}
+        /** @every 5m catchUp=0 overlap=skip
+         *  @retry 2 */
+        export function sweep(): void {}
+      `,
+    });
+    const schedule = { catchUp: 1, overlap: "wait", parameter: "tick" };
+    expect(handlers.map(({ name, tasks }) => [name, tasks])).toEqual([
+      ["nightly", { schedule: { kind: "cron", fields: "0 3 * * *", zone: "Europe/Berlin", ...schedule } }],
+      [
+        "sweep",
+        { attempts: 2, schedule: { kind: "every", everyMs: 300_000, catchUp: 0, overlap: "skip", parameter: null } },
+      ],
+    ]);
   });
+
+  test.each([
+    ["export function h(tick: i32): void {}", "tick: i32", "is not an `i64`"],
+    ["export function h(tick: string): void {}", "tick: string", "is not an `i64`"],
+    ['export function h(tick: i64, more: string = ""): void {}', 'more: string = ""', "one argument at most"],
+  ])("a tick can't call %s", (declared, at, words) => {
+    const text = `/** @every 5m */\n${declared}\n`;
+    const refused = buildWith({ ...buildInput({ "handlers/h.ts": text }), optimize: false }, slicer);
+    const errors = refused.diagnostics.filter(({ severity }) => severity === "error");
+    expect(errors).toMatchObject([{ code: "schedule_signature", message: expect.stringContaining(words) as string }]);
+    expect(text.slice(errors[0]!.primary.start, errors[0]!.primary.end)).toBe(at);
+  });
+
+  test("a caller that must be there is told, wherever the handler of a schedule reaches it", () => {
+    const text = `import { caller, Table } from "@radical/sdk";
+      const log = new Table<string>("log");
+      function who(): string { return caller()!; }
+      /** @every 5m */ export function h(): void { log.put("a", who()); }
+      /** @every 5m */ export function tested(): void { if (caller() != null) log.put("a", "b"); if (caller()!= null) log.put("b", "b"); }
+      export function called(): void { log.put("a", caller()!); }
+    `;
+    const { diagnostics } = build({ "handlers/h.ts": text });
+    expect(diagnostics).toMatchObject([{ code: "schedule_caller", severity: "warning" }]);
+    expect(diagnostics[0]!.primary.start).toBe(text.indexOf("caller()!"));
+  });
+
+  test.each([
+    ["/** @cron */5 * * * * */", "0-59/5"],
+    ["/**\n * Sweeps.\n * @cron 0 */2 * * *\n * @internal\n */", "0-23/2"],
+    ["/** @cron 0,30 3 */2 * * Europe/Berlin */", "1-31/2"],
+    ["/** @cron 0 0-23/6 * */3 * */", "1-12/3"],
+  ])("a step that ends its comment is told, and nothing else: %s", (comment, field) => {
+    const text = `${comment}\nexport function h(): void {}\n`;
+    const refused = buildWith({ ...buildInput({ "handlers/h.ts": text }), optimize: false }, slicer);
+    expect(refused.diagnostics.map(({ code }) => code)).toEqual(["schedule_comment"]);
+    const [{ fix, help }] = refused.diagnostics as [Diagnostic];
+    expect(help).toContain(field);
+    const [{ span, text: put }] = fix!.edits as [Edit];
+    const fixed = text.slice(0, span.start) + put + text.slice(span.end);
+    expect(build({ "handlers/h.ts": fixed }).handlers[0]!.tasks).toMatchObject({ schedule: { kind: "cron" } });
+  });
+});
+
+test("a function that only asks for a task counts like one that accesses an item", () => {
+  const text = `import { enqueue } from "@radical/sdk";
+    export function later(text: string): void {}
+    let count: i32 = 3;
+    class Base {
+      constructor(text: string) {}
+      step(): i32 { enqueue(later(""), { key: count.toString() }); return 0; }
+    }
+    class Derived extends Base {}
+    function base(text: string): Base { return new Derived(text); }
+    export function h(a: string): void { const found: Base = base(a); found.step(); }`;
+  const shop = build({ "handlers/h.ts": text });
+  const derived = deriveAccessSet(moduleOf(shop), invocation(shop, "h", { a: "" }), snapshotOf(new Map()));
+  expect(derived).toMatchObject({ kind: "derived", set: { lanes: new Set(["3"]) } });
 });
 
 const HEAD = `import { Table, enqueue } from "@radical/sdk";

@@ -562,6 +562,16 @@ describe("maps of texts", () => {
   });
 });
 
+test("a list in parentheses of a conditional is not taken for parameters, whatever function comes later", () => {
+  const built = build(`
+    function first(f: (text: string) => string): string { return f("a"); }
+    export function h(n: i32): string {
+      const texts: string[] = [(n > 1 ? ([n, 2].includes(n) ? "two" : "many") : "one"), first((x: string): string => x)];
+      return texts.join(" ");
+    }`);
+  expect(call(built, new Map(), "h", { n: 2 }).result).toBe("two a");
+});
+
 test("nullable numbers and entries stand in the forms that ask for null", () => {
   const built = build(`
     import { Table, abort } from "@radical/sdk";

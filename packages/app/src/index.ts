@@ -98,6 +98,7 @@ export {
   itemsOfLines,
   readJson,
   readText,
+  findSeedFile,
   seedFileOf,
   seedItems,
 } from "./data/seed-items.ts";

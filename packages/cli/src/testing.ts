@@ -6,7 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { callPath } from "@radical/protocol";
-import { type Location, loadProject } from "@radical/app";
+import { type Location, loadProject, seedFileOf } from "@radical/app";
 import type { DevEvent } from "./dev/dev-events.ts";
 import { LOCATION_HEADER } from "@radical/local";
 import type { DevOptions } from "./dev/dev-options.ts";
@@ -101,6 +101,7 @@ export async function startTestApp<Handlers = never>(options: TestAppOptions = {
   } = options;
   const project = await loadProject(folder);
   const stateFolder = await mkdtemp(join(tmpdir(), "radical-test-"));
+  if (seeded) seedFileOf(project.root);
   const removeState = (): Promise<void> => rm(stateFolder, { recursive: true, force: true });
   const events: DevEvent[] = [];
   try {
@@ -108,6 +109,7 @@ export async function startTestApp<Handlers = never>(options: TestAppOptions = {
       ...rest,
       project,
       port: 0,
+      seed: seeded,
       vars: { RADICAL_ATTEMPT_MS: String(ATTEMPT_MS), ...vars },
       testHooks: { ...testHooks, routesInternal: true },
       locations: Object.entries(locations).map(([name, roundTripMs]): Location => ({ name, roundTripMs })),
@@ -117,8 +119,8 @@ export async function startTestApp<Handlers = never>(options: TestAppOptions = {
         onEvent?.(event);
       },
     });
-    // What writes data is large: only who wants it waits for it.
-    if (seeded) await (await import("./data/data-work.ts")).seedDev(project, stateFolder);
+    const unwritten = events.find((event) => event.event === "failed" && event.code === "not_seeded");
+    if (unwritten?.event === "failed") throw new Error(unwritten.message);
     const call: UntypedCalls["call"] = (handler, args, callOptions) =>
       callHandler(server.url, handler, args ?? {}, callOptions ?? {});
     const app: StartedApp & UntypedCalls = {

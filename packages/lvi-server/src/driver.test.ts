@@ -83,6 +83,8 @@ beforeEach(() => {
       storage,
       execute: (_task, _location, ended) =>
         void calls.push({ name: "execute", answer: { succeeded: ended, failed: () => {} } }),
+      callService: (_call, ended) =>
+        void calls.push({ name: "callService", answer: { succeeded: ended, failed: () => {} } }),
       observer: {
         replied: () => {},
         followed: () => {},

@@ -19,6 +19,8 @@ import {
   type LviReply,
   type LviRequest,
   RadicalError,
+  type ScheduleAnswer,
+  type ScheduleQuestion,
   type UnitId,
   type WorkflowQuestion,
 } from "@radical/protocol";
@@ -39,7 +41,8 @@ import type { ListenerId } from "./core/listeners.ts";
 import type { Hole } from "./core/range-table.ts";
 import type { Now } from "./core/lvi-core.ts";
 import type { Sample, Sampling } from "./core/sampling.ts";
-import type { Task } from "./core/task.ts";
+import { type CallAnswer, taskAfter } from "./core/services.ts";
+import type { Task, TaskPlace } from "./core/task.ts";
 import type { TaskAnswer, TaskQuestion } from "./core/task-table.ts";
 import type { StoredItem } from "./core/version-table.ts";
 import type { WorkflowPart } from "./core/workflow.ts";
@@ -48,6 +51,7 @@ import { Facts } from "./facts.ts";
 import {
   type Collected,
   commitOf,
+  commitOfChange,
   type CommitResult,
   type KeyRange,
   type LanePage,
@@ -93,6 +97,7 @@ type StorageOperation =
   | "countTasks"
   | "openWorkflows"
   | "partsOf"
+  | "findTask"
   | "collect";
 
 /** The operations of storage that effects ask for, by callbacks. */
@@ -128,6 +133,9 @@ export type Halt =
   /** An invariant is broken: what is durable is right, what is in memory may not be. */
   | { readonly kind: "broken"; readonly error: unknown };
 
+/** The call of a service. */
+export type OutgoingCall = Pick<Effect & { kind: "call-service" }, "task" | "service" | "key" | "args" | "timeoutMs">;
+
 export interface Ports {
   readonly now: () => Now;
   /** {@link Driver.wake} is to be called at that time of the monotonic clock, or soon after, in place of what was asked before. */
@@ -137,6 +145,8 @@ export interface Ports {
   readonly storage: StoragePort;
   /** Runs of several locations take turns. */
   readonly execute: (run: Run, location: string, ended: (ended: EndedRun) => void) => void;
+  /** Calls a service of the application's Worker, once. */
+  readonly callService: (call: OutgoingCall, ended: (answer: CallAnswer) => void) => void;
   readonly observer: Observer;
   /** Null, or left out: nobody wants lives. */
   readonly lives?: () => LifeObserver | null;
@@ -237,6 +247,13 @@ export class Driver {
     const caller = this.#wait(asker);
     this.#facts.heard(session, n);
     this.#step({ kind: "heard", caller, session, n, served });
+  }
+
+  /** Null: no handler of the current module has such a schedule. */
+  askSchedule({ handler, action }: ScheduleQuestion, asker: Asker<ScheduleAnswer | null>): void {
+    if (this.#ended !== null) return asker.failed(this.#ended.later);
+    const caller = this.#wait(asker);
+    this.#step({ kind: "schedule-asked", caller, handler, action });
   }
 
   /** An event whose sender waits for no answer. */
@@ -419,6 +436,19 @@ export class Driver {
           this.#step({ kind: "executed", run: run.id, ...ended });
         });
       }
+      case "change-task": {
+        const { operation, change } = effect;
+        const changed = (result: CommitResult): Event => {
+          if (result.kind !== "fenced") this.#changed(change.id, taskAfter(change, result));
+          return { kind: "task-changed", operation, result };
+        };
+        return storage.commit(epoch, commitOfChange(change), this.#operating(operation, changed));
+      }
+      case "call-service": {
+        this.#facts.require(effect.after, this.#nowMs);
+        const { call } = effect;
+        return this.#ports.callService(effect, (answer) => this.#step({ kind: "called", call, answer }));
+      }
       case "note":
         return observer.noted(effect.note);
       case "sampled":
@@ -430,7 +460,9 @@ export class Driver {
         return this.#tell(effect.listeners, effect.line);
       case "heard-reply":
         return this.#answer(effect.caller, effect.reply, NO_FACTS);
-      case "heard-refused": {
+      case "schedule-reply":
+        return this.#answer(effect.caller, effect.answer, effect.after);
+      case "not-leading": {
         const waiter = this.#waiters.get(effect.caller);
         this.#waiters.delete(effect.caller);
         return waiter?.failed(new RadicalError("not_leading", RUN_OUT, NEXT));
@@ -459,10 +491,11 @@ export class Driver {
   #done(operation: OperationId, completions: readonly ExpectedCompletion[]): void {
     this.#facts.succeeded(operation);
     for (const { completion } of completions) {
-      const { tasks = [], settled, executionId } = completion;
-      for (const task of tasks) this.#facts.owes(task.id, task.attempt);
+      const { tasks = [], cancelled = [], settled, executionId } = completion;
+      for (const task of tasks) this.#facts.owes(task);
+      for (const { id } of cancelled) this.#facts.owesNoMore(id);
       if (settled === null) this.#facts.owesNoMore(executionId);
-      else if (settled !== undefined) this.#facts.owes(settled.id, settled.attempt);
+      else if (settled !== undefined) this.#facts.owes(settled);
     }
   }
 
@@ -473,7 +506,7 @@ export class Driver {
     const isOurs = result.kind === "applied" || isAdvanced(records, result.record);
     const kept = isOurs ? records.map(({ becomes }) => becomes) : [result.record];
     for (const record of kept) {
-      if (record?.state === "task") this.#facts.owes(record.task.id, record.task.attempt);
+      if (record?.state === "task") this.#facts.owes(record.task);
       if (record?.state !== "workflow") continue;
       const { id, changes, state } = record.workflow;
       if (state === "ended") this.#facts.journalsNoMore(id);
@@ -495,26 +528,38 @@ export class Driver {
     storage.openWorkflows(question.after, question.limit, this.#operating(operation, answered));
   }
 
+  #changed(id: ExecutionId, task: Task | null): void {
+    if (task === null) this.#facts.owesNoMore(id);
+    else this.#facts.owes(task);
+  }
+
   #readTasks(operation: OperationId, question: TaskQuestion): void {
     const { storage } = this.#ports;
     const read = (answer: TaskAnswer): Event => {
-      if ("tasks" in answer) for (const { id, attempt } of answer.tasks) this.#facts.owes(id, attempt);
+      const found =
+        "tasks" in answer ? answer.tasks : answer.kind === "task" && answer.task !== null ? [answer.task] : [];
+      for (const task of found) this.#facts.owes(task);
       return { kind: "tasks-read", operation, answer };
     };
     const { kind } = question;
     switch (kind) {
       case "due": {
-        const answered = (page: TaskPage): Event => read({ kind, ...page });
+        const answered = (page: TaskPage<TaskPlace>): Event => read({ kind, ...page });
         return storage.dueTasks(question.after, question.limit, this.#operating(operation, answered));
       }
       case "lane": {
-        const answered = (tasks: readonly Task[]): Event => read({ kind, tasks });
+        const answered = (page: TaskPage<string>): Event => read({ kind, ...page });
         return storage.laneTasks(question.lane, question.limit, this.#operating(operation, answered));
       }
       case "heads": {
         const answered = ({ heads, next }: LanePage): Event => read({ kind, tasks: heads, next });
         return storage.laneHeads(question.after, question.limit, this.#operating(operation, answered));
       }
+      case "task":
+        return storage.findTask(
+          question.id,
+          this.#operating(operation, (task: Task | null) => read({ kind, task })),
+        );
       case "count":
         return storage.countTasks(this.#operating(operation, (count: number) => read({ kind, count })));
     }

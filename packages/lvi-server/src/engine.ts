@@ -15,13 +15,18 @@ import {
   type LviReply,
   type LviRequest,
   type ModuleHash,
+  present,
   type ReadLeaseStatus,
+  type ScheduleAnswer,
+  type ScheduleList,
+  type ScheduleQuestion,
+  type ServicesStatus,
   type SetLeft,
 } from "@radical/protocol";
 import { ContentionTally } from "./contention.ts";
 import type { Load, Note, NoteName } from "./core/events.ts";
 import type { LviCore, Now } from "./core/lvi-core.ts";
-import type { Rules } from "./core/module-table.ts";
+import type { Rules, ServiceTable } from "./core/module-table.ts";
 import type { LeaseCounts } from "./core/read-leases.ts";
 import type { Sample, Sampling } from "./core/sampling.ts";
 import {
@@ -38,6 +43,7 @@ import type { Log } from "./log.ts";
 import { Lives, type LifeTaker } from "./lives.ts";
 import type { Metrics } from "./metrics.ts";
 import { RequestTimes } from "./request-times.ts";
+import type { ServiceCaller } from "./service-caller.ts";
 import { type Storage, StorageError, type StoredModule } from "./storage/storage.ts";
 
 export interface EngineOptions {
@@ -45,6 +51,8 @@ export interface EngineOptions {
   readonly epoch: number;
   readonly storage: Storage;
   readonly executor: Executor;
+  /** The application's Worker, with its services; null: nobody has said where it is. */
+  readonly worker: { readonly origin: string; readonly caller: Pick<ServiceCaller, "call"> } | null;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly now: () => Now;
@@ -72,7 +80,13 @@ const WARNINGS: ReadonlySet<NoteName> = new Set([
   "refused",
   "leadership_run_out",
   "leadership_regained",
+  "service_down",
+  "service_unknown",
 ]);
+/** Notes that nobody has to look at, and somebody may want to read. */
+const NEWS: ReadonlySet<NoteName> = new Set(["index_turned", "service_up", "service_refused"]);
+
+const NO_WORKER = "services are called only if the Worker of the application is known";
 
 /** Most units that one line of log names. */
 const LOGGED_UNITS = 5;
@@ -106,7 +120,7 @@ export class Engine {
   #lives: Lives | null = null;
 
   constructor(options: EngineOptions) {
-    const { core, epoch, now, executor, log, collectIntervalMs } = options;
+    const { core, epoch, now, executor, worker, log, collectIntervalMs } = options;
     this.#options = options;
     this.#contention = new ContentionTally(now);
     this.#times = log.writes("debug") ? new RequestTimes() : null;
@@ -119,6 +133,7 @@ export class Engine {
         act: (act) => act(),
         storage: this.#storage(),
         execute: (run, location, ended) => void executor.execute(run, location).then(ended),
+        callService: (call, ended) => void present(worker, NO_WORKER).caller.call(call).then(ended),
         observer: this.#observer(),
         lives: () => this.#lives,
         halted: (halt) => this.#halted(halt),
@@ -166,6 +181,20 @@ export class Engine {
 
   get indexes(): readonly IndexStatus[] {
     return this.#options.core.indexes;
+  }
+
+  get schedules(): ScheduleList {
+    const { wallMs: timeMs } = this.#options.now();
+    return { schedules: this.#options.core.schedules(timeMs), timeMs };
+  }
+
+  /** See {@link Driver.askSchedule}. */
+  askSchedule(question: ScheduleQuestion, asker: Asker<ScheduleAnswer | null>): void {
+    this.#driver.askSchedule(question, asker);
+  }
+
+  get services(): ServicesStatus {
+    return { worker: this.#options.worker?.origin ?? null, ...this.#options.core.services };
   }
 
   get setsLeft(): readonly SetLeft[] {
@@ -224,10 +253,14 @@ export class Engine {
     return this.#options.core.hasModule(hash);
   }
 
-  async registerModule(module: StoredModule, content: Uint8Array, rules: Rules = {}): Promise<void> {
+  async registerModule(
+    module: StoredModule,
+    content: Uint8Array,
+    described: { readonly rules?: Rules; readonly services?: ServiceTable } = {},
+  ): Promise<void> {
     await this.#asking(() => this.#changeModule(module.hash, () => this.#options.storage.storeModule(module, content)));
     const { hash, plans, indexes = [] } = module;
-    this.#driver.tell({ kind: "module-registered", module: hash, plans, indexes, rules });
+    this.#driver.tell({ kind: "module-registered", module: hash, plans, indexes, ...described });
   }
 
   /** One change of a module at a time: it stands in several items. */
@@ -351,6 +384,7 @@ export class Engine {
       countTasks: (answer) => settle(storage.countTasks(), answer),
       openWorkflows: (after, limit, answer) => settle(storage.openWorkflows(after, limit), answer),
       partsOf: (workflow, answer) => settle(storage.partsOf(workflow), answer),
+      findTask: (id, answer) => settle(storage.findTask(id), answer),
       collect: (due, answer) => settle(storage.collect(due), answer),
     };
   }
@@ -390,7 +424,7 @@ export class Engine {
     const { name, executionId, module, handler, detail, cause, units, waitedMs, times } = note;
     // A handler that leaves its set does so call after call: one line says it.
     const isWarning = name === "set_left" ? times === 1 : WARNINGS.has(name);
-    const level = ALARMS.has(name) ? "error" : isWarning ? "warn" : name === "index_turned" ? "info" : "debug";
+    const level = ALARMS.has(name) ? "error" : isWarning ? "warn" : NEWS.has(name) ? "info" : "debug";
     if (!log.writes(level)) return;
     const named = units?.slice(0, LOGGED_UNITS).join(" ");
     if (waitedMs !== undefined) this.#times?.spent(executionId, "lockWaitMs", waitedMs);

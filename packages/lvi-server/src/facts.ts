@@ -4,12 +4,18 @@
  */
 import type { ExecutionId, SessionId } from "@radical/protocol";
 import type { Fact, OperationId } from "./core/events.ts";
+import type { Task } from "./core/task.ts";
 
 /**
  * A success that no effect has named is remembered until at least so many others have come. Storage is never asked for as much
  * at once. A core that does not lead puts off what it has heard, perhaps for long, and asks for nothing new meanwhile.
  */
 const GENERATION = 50_000;
+
+interface Owed {
+  readonly attempt: number;
+  readonly sentAtMs: number | null;
+}
 
 export class Facts {
   /** Operations that have succeeded, in two generations: the older one goes. */
@@ -23,8 +29,8 @@ export class Facts {
   readonly #heard = new Map<SessionId, number>();
   #over = new Map<SessionId, number>();
   #longOver = new Map<SessionId, number>();
-  /** How many attempts have ended, of each task that storage owes. They are bounded at admission. */
-  readonly #owed = new Map<ExecutionId, number>();
+  /** The records of tasks that storage owes, as far as effects name them. They are bounded at admission. */
+  readonly #owed = new Map<ExecutionId, Owed>();
   /** How often the record has changed, of each workflow that has not ended. */
   readonly #journaled = new Map<ExecutionId, number>();
 
@@ -51,10 +57,13 @@ export class Facts {
     this.#journaled.delete(workflow);
   }
 
-  /** Storage has the record of a task after so many attempts. */
-  owes(task: ExecutionId, attempt: number): void {
-    // An answer may be older than the record of a later attempt.
-    this.#owed.set(task, Math.max(attempt, this.#owed.get(task) ?? 0));
+  /** Storage has this record of a task. */
+  owes({ id, attempt, sentAtMs }: Task): void {
+    const known = this.#owed.get(id);
+    // An answer may be older than the record of a later attempt, or than the mark of this one.
+    const isOlder =
+      known !== undefined && (known.attempt > attempt || (known.attempt === attempt && sentAtMs === null));
+    if (!isOlder) this.#owed.set(id, { attempt, sentAtMs });
   }
 
   owesNoMore(task: ExecutionId): void {
@@ -101,7 +110,9 @@ export class Facts {
       case "passed":
         return nowMs >= fact.atMs;
       case "owed":
-        return this.#owed.get(fact.task) === fact.attempt;
+        return this.#owed.get(fact.task)?.attempt === fact.attempt;
+      case "marked":
+        return this.#owed.get(fact.task)?.sentAtMs === fact.sentAtMs;
       case "journaled":
         return (this.#journaled.get(fact.workflow) ?? -1) >= fact.changes;
     }
@@ -134,5 +145,7 @@ function wordsOf(fact: Fact): string {
       return `storage owes attempt ${fact.attempt + 1} of task ${fact.task}`;
     case "journaled":
       return `storage has change ${fact.changes} of workflow ${fact.workflow}`;
+    case "marked":
+      return `storage has the mark of task ${fact.task} of the time ${fact.sentAtMs}`;
   }
 }

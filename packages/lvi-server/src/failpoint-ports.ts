@@ -1,8 +1,10 @@
 /** The ports of the engine with failpoints before and after their calls; they are put in between only if one is armed. */
-import type { Run } from "./core/run.ts";
+import { SCHEDULE_STATES, tableOf } from "@radical/protocol";
+import { TASKS } from "./core/execution.ts";
+import type { EndedRun, Run } from "./core/run.ts";
 import type { Executor } from "./execution/worker-pool.ts";
 import { armed, type Failpoint, failpoint } from "./failpoints.ts";
-import type { Storage } from "./storage/storage.ts";
+import type { Commit, Storage } from "./storage/storage.ts";
 
 export function storageWithFailpoints(storage: Storage): Storage {
   if (armed === null) return storage;
@@ -29,24 +31,19 @@ export function storageWithFailpoints(storage: Storage): Storage {
     storeIntent: (epoch, intent) =>
       between("storage.intent-unsent", "storage.intent-stored", () => storage.storeIntent(epoch, intent)),
     commit: (epoch, commit) => {
-      const apply = () => storage.commit(epoch, commit);
-      const becomes = commit.records[0]?.becomes;
-      if (becomes?.state === "part") return between("storage.arrival-unsent", "storage.arrival-stored", apply);
-      if (becomes?.state === "workflow")
-        return becomes.workflow.changes === 0
-          ? between("storage.workflow-unsent", "storage.workflow-stored", apply)
-          : becomes.workflow.state === "ended"
-            ? between("storage.workflow-end-unsent", "storage.workflow-ended", apply)
-            : between("storage.entry-unsent", "storage.entry-stored", apply);
-      if (commit.records.length > 1) return between("storage.train-unsent", "storage.train-stored", apply);
-      return commit.records[0]?.expects === "pending"
-        ? between("storage.completion-unsent", "storage.completed", apply)
-        : between("storage.execution-unsent", "storage.execution-stored", apply);
+      const [before, after] = isMark(commit)
+        ? (["storage.mark-unsent", "storage.marked"] as const)
+        : aroundCommit(commit);
+      return between(before, after, () => storage.commit(epoch, commit));
     },
-    dueTasks: (after, limit) => storage.dueTasks(after, limit),
-    laneTasks: (lane, limit) => storage.laneTasks(lane, limit),
-    laneHeads: (after, limit) => storage.laneHeads(after, limit),
-    countTasks: () => storage.countTasks(),
+    dueTasks: (after, limit) =>
+      between("storage.due-tasks-unread", "storage.due-tasks-read", () => storage.dueTasks(after, limit)),
+    laneTasks: (lane, limit) =>
+      between("storage.lane-unread", "storage.lane-read", () => storage.laneTasks(lane, limit)),
+    laneHeads: (after, limit) =>
+      between("storage.lanes-unread", "storage.lanes-read", () => storage.laneHeads(after, limit)),
+    countTasks: () => between(null, "storage.tasks-counted", () => storage.countTasks()),
+    findTask: (id) => storage.findTask(id),
     openWorkflows: (after, limit) => between(null, "storage.workflows-read", () => storage.openWorkflows(after, limit)),
     partsOf: (workflow) => between(null, "storage.parts-read", () => storage.partsOf(workflow)),
     collect: (due) => between("storage.collection-unsent", "storage.collected", () => storage.collect(due)),
@@ -67,14 +64,56 @@ export function executorWithFailpoints(executor: Executor): Executor {
   if (armed === null) return executor;
   return {
     execute: (run, location) => {
-      if (run.access.kind === "workflow")
-        return between("run.activation-unsent", "run.activated", () => executor.execute(run, location));
-      return isReExecution(run)
-        ? between("run.re-execution-unsent", "run.re-executed", () => executor.execute(run, location))
-        : between("run.near-storage-unsent", "run.near-storage-ended", () => executor.execute(run, location));
+      const execute = () => executor.execute(run, location);
+      if (run.access.kind === "workflow") return between("run.activation-unsent", "run.activated", execute);
+      if (isReExecution(run)) return between("run.re-execution-unsent", "run.re-executed", () => reExecuted(execute));
+      return location === TASKS
+        ? between("run.task-unsent", "run.task-ended", execute)
+        : between("run.near-storage-unsent", "run.near-storage-ended", execute);
     },
     close: () => executor.close(),
   };
+}
+
+/** Of the end of an execution, or of several. Its tasks are further records of the commit. */
+function aroundCommit({ records, items }: Commit): readonly [Failpoint, Failpoint] {
+  if (items.some(({ unit }) => tableOf(unit) === SCHEDULE_STATES))
+    return ["storage.schedule-unsent", "storage.schedule-stored"];
+  const leader = records[0]?.becomes;
+  if (leader?.state === "workflow") {
+    if (leader.workflow.changes === 0) return ["storage.workflow-unsent", "storage.workflow-stored"];
+    return leader.workflow.state === "ended"
+      ? ["storage.workflow-end-unsent", "storage.workflow-ended"]
+      : ["storage.entry-unsent", "storage.entry-stored"];
+  }
+  if (leader?.state === "part") return ["storage.arrival-unsent", "storage.arrival-stored"];
+  const ends = records.filter(({ expects, becomes }) => expects !== "new" || becomes?.state !== "task");
+  const [first] = ends;
+  if (first === undefined || ends.length > 1) return ["storage.train-unsent", "storage.train-stored"];
+  const { expects, becomes } = first;
+  if (becomes === null) return ["storage.settlement-unsent", "storage.settled"];
+  if (becomes.state === "task")
+    return becomes.task.state === "dead"
+      ? ["storage.death-unsent", "storage.death-stored"]
+      : ["storage.next-attempt-unsent", "storage.next-attempt-stored"];
+  if (records.length > 1) return ["storage.enqueue-unsent", "storage.enqueued"];
+  return expects === "pending"
+    ? ["storage.completion-unsent", "storage.completed"]
+    : ["storage.execution-unsent", "storage.execution-stored"];
+}
+
+async function reExecuted(execute: () => Promise<EndedRun>): Promise<EndedRun> {
+  const ended = await execute();
+  const { result } = ended;
+  if (result.kind === "completed" && (result.effects ?? []).length > 0) failpoint("run.enqueuing-re-executed");
+  return ended;
+}
+
+/** Only the mark of a call leaves the attempt of a task as it is. */
+function isMark({ records: [change] }: Commit): boolean {
+  const { expects, becomes = null } = change ?? {};
+  if (typeof expects !== "object" || !("attempt" in expects)) return false;
+  return becomes?.state === "task" && becomes.task.attempt === expects.attempt;
 }
 
 /** Only a re-execution runs on the set that a location declared. */

@@ -102,6 +102,7 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
     crowdedLimitMs: options.crowdedLimitMs,
     leaseMs,
     ...(options.advertise === null ? {} : { advertise: options.advertise }),
+    ...(options.workerUrl === null ? {} : { workerUrl: options.workerUrl }),
     collectIntervalMs: options.collectIntervalMs,
     core: {
       followupTimeoutMs,

@@ -54,9 +54,17 @@ export class Metrics {
   );
   readonly #nearStorage = this.#counter("radical_near_storage_executions_total", "Executions that ran near storage.");
   readonly #alarms = this.#counter("radical_alarms_total", "What must never happen, and has.");
+  readonly #ticks = this.#counter(
+    "radical_schedule_ticks_total",
+    "Ticks of schedules, by handler and what has become of them: a task, or nothing since they were missed.",
+  );
   readonly #setsLeft = this.#counter(
     "radical_sets_left_total",
     "Executions that have left the read/write set of their handler.",
+  );
+  readonly #serviceCalls = this.#counter(
+    "radical_service_calls_total",
+    "Calls of services by their answer: value, refused, failed, not-called, lost.",
   );
   readonly #events = this.#counter("radical_events_total", "Other things that have happened to executions.");
   readonly #waits = this.#histogram("radical_lock_wait_seconds", "Waits for units that others held.");
@@ -151,7 +159,7 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
-  note({ name, cause, units, waitedMs, module, handler }: Note): void {
+  note({ name, cause, units, waitedMs, module, handler, times, answer }: Note): void {
     switch (name) {
       case "determinism_alarm":
       case "lost_write_alarm":
@@ -163,6 +171,11 @@ export class Metrics {
       case "set_left":
         // Builds and handlers are registered, so there are few.
         this.#setsLeft.child({ module: module ?? "", handler: handler ?? "" }).count++;
+        return;
+      case "ticks_made":
+      case "ticks_missed":
+        this.#ticks.child({ handler: handler ?? "", result: name === "ticks_made" ? "made" : "missed" }).count +=
+          times ?? 0;
         return;
       case "stale":
         for (const unit of units ?? []) this.#stale.child({ table: this.#tableOf(unit) }).count++;
@@ -178,6 +191,10 @@ export class Metrics {
         return;
       case "cleared":
         this.#clearWaits.child({}).observe((waitedMs ?? 0) / 1_000);
+        return;
+      case "service_called":
+        // Modules name the services, so there are few.
+        this.#serviceCalls.child({ service: handler ?? "", answer: answer ?? "" }).count++;
         return;
       // The log has the lines.
       case "handler_log":
@@ -205,11 +222,16 @@ export class Metrics {
       case "workflow_step_failed":
       case "workflow_undoing":
       case "workflow_ended":
+      case "task_cancelled":
       case "train":
       case "train_left":
       case "contention_round":
       case "gate":
       case "index_turned":
+      case "service_refused":
+      case "service_unknown":
+      case "service_down":
+      case "service_up":
         this.#events.child({ event: name }).count++;
         return;
       // Dashboards know the label by its first name.

@@ -94,6 +94,12 @@ export const SETTINGS = {
     words: "where locations reach this server; servers that wait for leadership tell whoever asks them",
     parse: reachableUrl,
   },
+  workerUrl: {
+    kind: "text",
+    placeholder: "url",
+    words: "origin of the application's Worker, where this server calls services. Without it tasks of services wait",
+    parse: originOf,
+  },
   retentionMs: {
     kind: "number",
     unit: "ms",
@@ -189,6 +195,12 @@ function reachableUrl(text: string): string {
   const url = text.length <= MAX_URL_LENGTH ? URL.parse(text) : null;
   if (url !== null && /^https?:$/.test(url.protocol) && url.username + url.password === "") return text;
   throw new WrongValue("be an http or https URL without a password");
+}
+
+function originOf(text: string): string {
+  const url = URL.parse(reachableUrl(text));
+  if (url !== null && url.pathname === "/" && url.search + url.hash === "") return url.origin;
+  throw new WrongValue("be an origin, such as https://shop.example.com, without a path");
 }
 
 /** A URL may hold a password. */

@@ -117,10 +117,11 @@ class World {
                 commitId: version.commitId,
               })),
             ),
-          dueTasks: (_after, _limit, { succeeded }) => succeeded({ tasks: [], isLast: true }),
-          laneTasks: (_lane, _limit, { succeeded }) => succeeded([]),
+          dueTasks: (_after, _limit, { succeeded }) => succeeded({ tasks: [], upTo: null }),
+          laneTasks: (_lane, _limit, { succeeded }) => succeeded({ tasks: [], upTo: null }),
           laneHeads: (_after, _limit, { succeeded }) => succeeded({ heads: [], next: null }),
           countTasks: ({ succeeded }) => succeeded(0),
+          findTask: (_id, { succeeded }) => succeeded(null),
           storeIntent: (_epoch, intent, { succeeded }) =>
             this.#intents.push({ intent, stored: () => succeeded({ kind: "stored" }) }),
           commit: (_epoch, { items: writes }, { succeeded }: Answer<CommitResult>) =>
@@ -138,6 +139,7 @@ class World {
           collect: unused,
         },
         execute: (_run, _location, ended) => this.#runs.push(ended),
+        callService: unused,
         observer: {
           replied: unused,
           followed: unused,

@@ -3,15 +3,25 @@ import { randomInt } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
-import { decodeModuleContent, INDEX_STATES, plansOf, type UnitId } from "@radical/protocol";
+import {
+  decodeModuleContent,
+  type ExecutionId,
+  INDEX_STATES,
+  plansOf,
+  SCHEDULE_STATES,
+  tickIdOf,
+  type UnitId,
+} from "@radical/protocol";
 import type { Budget } from "./core/budgets.ts";
 import { type Intent, itemsReadBy } from "./core/intent.ts";
 import type { Leadership } from "./core/leadership.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 import { indexStates } from "./core/index-state.ts";
 import type { CurrentModule } from "./core/module-table.ts";
-import { LviCore, type Now } from "./core/lvi-core.ts";
+import { LviCore, type Now, type Recovered } from "./core/lvi-core.ts";
+import { type ScheduleState, scheduleStates } from "./core/schedule-state.ts";
 import type { StoredItem } from "./core/version-table.ts";
+import { nextCron } from "./cron.ts";
 import { Engine, type OnHalt } from "./engine.ts";
 import { checkModule } from "./execution/module-check.ts";
 import { WorkerPool } from "./execution/worker-pool.ts";
@@ -22,6 +32,7 @@ import type { KeyRing } from "./http/keys.ts";
 import { acquireLeadership, holding, PROCESS_CLOCK } from "./leadership.ts";
 import type { Log } from "./log.ts";
 import { Metrics } from "./metrics.ts";
+import { ServiceCaller } from "./service-caller.ts";
 import { observedStorage } from "./storage/observed-storage.ts";
 import { SqliteStorage } from "./storage/sqlite-storage.ts";
 import type { Storage, StoredModule } from "./storage/storage.ts";
@@ -49,6 +60,8 @@ export interface ServerOptions {
   readonly leaseMs?: number;
   /** Where locations reach this server: standbys tell it to whoever asks them. */
   readonly advertise?: string;
+  /** Origin of the application's Worker, which has its services. Left out: tasks of services wait. */
+  readonly workerUrl?: string;
   readonly core?: Partial<Omit<CoreOptions, "location">>;
   /** What one location may use at once, and in the long run of the workers' time. */
   readonly location?: Partial<Pick<Budget, "executions" | "units" | "bytes">> & { readonly workersPercent?: number };
@@ -151,9 +164,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       // Nobody writes meanwhile.
       const states = await storage.scan({ table: INDEX_STATES, from: null, to: null }, MOST_INDEXES);
       const current = await currentModule(storage, known);
-      return { pending, items: await itemsRead(storage, pending), indexes: indexStates(states), current };
+      const schedules = await schedulesIn(storage, epoch);
+      return { pending, items: await itemsRead(storage, pending), indexes: indexStates(states), current, schedules };
     });
-    const { pending, items, indexes, current } = found;
+    const { pending, items, indexes, current, schedules } = found;
     failpoint("start.recovered");
     log.info("recovered", { epoch, pending: pending.length, modules: known.length });
 
@@ -165,6 +179,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       moduleUses: new Map(known.flatMap(({ hash, usedAtMs }) => (usedAtMs === null ? [] : [[hash, usedAtMs]]))),
       moduleIndexes: new Map(known.flatMap(({ hash, indexes: named }) => (named === undefined ? [] : [[hash, named]]))),
       indexes,
+      schedules,
       ...current,
       leadership: storage.isExclusive ? null : leadership,
       readLeasesUntilMs: acquired.readLeasesUntilMs,
@@ -175,11 +190,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const workers = options.workers ?? Math.max(MIN_WORKERS, availableParallelism() - 1);
     const { workersPercent = DEFAULT_WORKERS_PERCENT, ...counted } = options.location ?? {};
     const location = { ...DEFAULT_CORE_OPTIONS.location, ...counted, workers: (workers * workersPercent) / 100 };
+    const { workerUrl = null } = options;
+    const services = { ...(options.core?.services ?? DEFAULT_CORE_OPTIONS.services), isReachable: workerUrl !== null };
     const core = new LviCore(
-      { ...DEFAULT_CORE_OPTIONS, hashSeed: randomInt(2 ** 32), ...options.core, location },
+      { ...DEFAULT_CORE_OPTIONS, hashSeed: randomInt(2 ** 32), ...options.core, location, services },
       recovered,
       coreNow(),
       keys.callHashes,
+      nextCron,
     );
     pool = new WorkerPool({
       workers,
@@ -199,6 +217,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       epoch,
       storage,
       executor,
+      worker: workerUrl === null ? null : { origin: workerUrl, caller: new ServiceCaller(workerUrl, keys, now) },
       log,
       metrics,
       now: coreNow,
@@ -214,11 +233,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         checkModule(hash, content);
         const plans = new Map(Object.entries(plansOf(content)));
         const atMs = now();
-        const { indexes: named = [], tasks: rules = {} } = content;
+        const { indexes: named = [], tasks: rules = {}, services: declared = {} } = content;
         // Also if the clock was set back.
         putAtMs = Math.max(putAtMs + 1, atMs);
         const module = { hash, plans, indexes: named, usedAtMs: atMs, registeredAtMs: atMs, putAtMs };
-        await engine.registerModule(module, bytes, rules);
+        await engine.registerModule(module, bytes, { rules, services: declared });
+        if (workerUrl === null && Object.keys(declared).length > 0)
+          log.warn("worker_url_missing", { module: hash, reason: WORKER_URL_MISSING });
         log.info("module_registered", { module: hash, handlers: plans.size });
       },
     };
@@ -261,8 +282,34 @@ function listen(http: Server, port: number, host: string): Promise<void> {
   });
 }
 
+const WORKER_URL_MISSING =
+  "the module has services, and this server does not know where to call them, so their tasks wait: set --worker-url";
+
 /** Indexes whose states a starting server reads. */
 const MOST_INDEXES = 100_000;
+
+/** Schedules whose states a starting server reads. */
+const MOST_SCHEDULES = 100_000;
+
+/** How far schedules have come, and which of their latest ticks are not done. Nobody writes meanwhile. */
+async function schedulesIn(storage: Storage, epoch: number): Promise<NonNullable<Recovered["schedules"]>> {
+  const states = scheduleStates(await storage.scan({ table: SCHEDULE_STATES, from: null, to: null }, MOST_SCHEDULES));
+  const latest = Array.from(states, async ([handler, state]) => openTick(storage, epoch, handler, state));
+  return { states, open: (await Promise.all(latest)).filter((id) => id !== null) };
+}
+
+/** The task of the latest tick, if it is open. */
+async function openTick(
+  storage: Storage,
+  epoch: number,
+  handler: string,
+  { firedMs }: ScheduleState,
+): Promise<ExecutionId | null> {
+  if (firedMs === null) return null;
+  const id = tickIdOf(handler, firedMs);
+  const record = await storage.lookUp(epoch, id);
+  return record?.state === "task" && record.task.state === "open" ? id : null;
+}
 
 /** How much is read for all pending intents together. */
 const MOST_UNITS = 100_000;
@@ -277,7 +324,8 @@ async function currentModule(
   const last = put.toSorted((a, b) => (b.putAtMs ?? 0) - (a.putAtMs ?? 0))[0];
   const content = last === undefined ? null : await storage.moduleContent(last.hash);
   if (last === undefined || content === null) return {};
-  return { current: { module: last.hash, rules: decodeModuleContent(content).tasks ?? {} } };
+  const { tasks: rules = {}, services = {} } = decodeModuleContent(content);
+  return { current: { module: last.hash, rules, services } };
 }
 
 /**

@@ -7,6 +7,7 @@ import type { CommitId, ExecutionId, ModuleHash, UnitId } from "./ids.ts";
 import type { LogLineLevel } from "./logged-line.ts";
 import type { RedactionQuestion } from "./redaction.ts";
 import { isSpan } from "./span.ts";
+import type { Schedule } from "./task-rules.ts";
 import type { Version } from "./version.ts";
 
 /** `GET`: {@link ServerStatus}; answered in every state. */
@@ -15,6 +16,8 @@ export const STATUS_PATH = "/v1/status";
 export const MODULE_LIST_PATH = "/v1/modules";
 /** `GET`: {@link IndexList}. A server of a release without indexes has nothing there. */
 export const INDEXES_PATH = "/v1/indexes";
+/** `GET`: {@link ScheduleList}. `POST` of a {@link ScheduleQuestion}: {@link ScheduleAnswer}. A server of an earlier release has nothing there. */
+export const SCHEDULES_PATH = "/v1/schedules";
 /** `POST` of a {@link LogQuestion}: lines of log, those that are kept and then those to come; answered in every state. */
 export const LOG_PATH = "/v1/log";
 /** `POST` of a {@link SampleQuestion}: a {@link SampleLine} for each sampled execution. */
@@ -47,6 +50,30 @@ export interface ServerStatus {
   readonly setsLeft?: readonly SetLeft[] | null;
   /** Since this server has the leadership; null unless it serves. An older server does not say. */
   readonly readLeases?: ReadLeaseStatus | null;
+  /** The calls of services; null unless it serves. An older server does not say. */
+  readonly services?: ServicesStatus | null;
+}
+
+export interface ServicesStatus {
+  /** Where the server calls the application's Worker; null: it was not told. */
+  readonly worker: string | null;
+  /** Whether the current module has services. */
+  readonly areNeeded: boolean;
+  /** Those that were called since the server has the leadership. */
+  readonly services: readonly ServiceStatus[];
+}
+
+/** A service, as far as calls depend on it. */
+export interface ServiceStatus {
+  readonly name: string;
+  /** `open`: calls fail, so nothing is called for a pause. `probing`: one call finds out whether they succeed again. */
+  readonly breaker: "closed" | "open" | "probing";
+  /** Calls that have failed in a row. */
+  readonly failures: number;
+  /** Calls that are under way. */
+  readonly calling: number;
+  /** Of the last call, if that failed. */
+  readonly error: { readonly code: string; readonly message: string; readonly atMs: number } | null;
 }
 
 export interface ReadLeaseStatus {
@@ -135,6 +162,41 @@ export interface IndexFault {
   readonly keys: readonly string[];
   /** How many of the items were found. */
   readonly items: number;
+}
+
+export interface ScheduleList {
+  /** In the order of their handlers' names. */
+  readonly schedules: readonly ScheduleStatus[];
+  /** By the wall clock of the server, in milliseconds since the epoch: the times of ticks are by this clock. */
+  readonly timeMs: number;
+}
+
+type Stated<One> = One extends Schedule ? Omit<One, "parameter"> : never;
+
+/** The schedule of a handler, as its tag states it, and how far it has come. */
+export type ScheduleStatus = Stated<Schedule> & {
+  readonly handler: string;
+  /** The latest tick that has become a task; null: none has. */
+  readonly lastMs: number | null;
+  /** The next tick; null: there is none. */
+  readonly nextMs: number | null;
+  readonly isPaused: boolean;
+  /** The task of the latest tick is not done yet. */
+  readonly isOpen: boolean;
+};
+
+/** `run`: the handler is called once, as by a tick of now. `pause`: no tick becomes a task until `resume`. */
+export const SCHEDULE_ACTIONS = ["run", "pause", "resume"] as const;
+export type ScheduleAction = (typeof SCHEDULE_ACTIONS)[number];
+
+export interface ScheduleQuestion {
+  readonly handler: string;
+  readonly action: ScheduleAction;
+}
+
+/** It is durable. `task`: the id of the call that was asked for by `run`. */
+export interface ScheduleAnswer {
+  readonly task: ExecutionId | null;
 }
 
 /** The tally of contention has two windows of this length: the present one and the one before. */

@@ -42,8 +42,7 @@ export function encodeArguments(
   records: RecordTypes,
   json: unknown,
 ): EncodedArguments {
-  try {
-    const writer = new CborWriter();
+  return encoded((writer) => {
     if (!isObject(json)) {
       throw new Problem(
         "invalid_argument",
@@ -53,6 +52,18 @@ export function encodeArguments(
       );
     }
     writeFields(writer, parameters, records, json, "", 0);
+  });
+}
+
+/** Encodes one value of a type. Its path in problems begins with `result`. */
+export function encodeValue(type: ValueType, records: RecordTypes, json: unknown): EncodedArguments {
+  return encoded((writer) => writeValue(writer, type, records, json, "result", 0));
+}
+
+function encoded(write: (writer: CborWriter) => void): EncodedArguments {
+  try {
+    const writer = new CborWriter();
+    write(writer);
     return { kind: "encoded", bytes: writer.finish() };
   } catch (error) {
     if (error instanceof Problem) return { kind: "problem", problem: error.problem };

@@ -22,6 +22,12 @@ import { decodeLviReply, encodeLviReply } from "./messages/lvi-reply.ts";
 import { decodeWorkflowQuestion, encodeWorkflowQuestion } from "./messages/workflow-question.ts";
 import { decodeArrival, decodeEntry, encodeArrival, encodeEntry } from "./workflows.ts";
 import { decodeLviRequest, encodeLviRequest } from "./messages/lvi-request.ts";
+import {
+  decodeServiceAnswer,
+  decodeServiceCall,
+  encodeServiceAnswer,
+  encodeServiceCall,
+} from "./messages/service-call.ts";
 import { decodeModuleContent, encodeModuleContent } from "./module-content.ts";
 import { decodeOutcome, encodeOutcome } from "./outcome.ts";
 import { decodeEffects, encodeEffects } from "./tasks.ts";
@@ -39,6 +45,9 @@ import {
   questions,
   replies,
   request,
+  serviceAnswers,
+  serviceCall,
+  serviceRules,
   session,
   taskRules,
 } from "./testing/messages.ts";
@@ -131,9 +140,23 @@ const DECODERS: readonly Decoder[] = [
   },
   {
     name: "module",
-    golden: [encodeModuleContent(module), encodeModuleContent({ ...module, tasks: taskRules })],
+    golden: [
+      encodeModuleContent(module),
+      encodeModuleContent({ ...module, tasks: taskRules }),
+      encodeModuleContent({ ...module, services: serviceRules }),
+    ],
     again: (bytes) => encodeModuleContent(decodeModuleContent(bytes)),
     canonical: true,
+  },
+  {
+    name: "call of a service",
+    golden: [encodeServiceCall(serviceCall)],
+    again: (bytes) => encodeServiceCall(decodeServiceCall(bytes)),
+  },
+  {
+    name: "answer of a service",
+    golden: serviceAnswers.map((answer) => encodeServiceAnswer(answer)),
+    again: (bytes) => encodeServiceAnswer(decodeServiceAnswer(bytes)),
   },
   {
     name: "effects",

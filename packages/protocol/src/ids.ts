@@ -78,7 +78,10 @@ export function isStoredTable(name: string): boolean {
   return isTableName(name) || isHiddenTable(name);
 }
 
-const HIDDEN_TABLES: ReadonlySet<string> = new Set([INDEX_STATES, BLOBS, BLOB_UPLOADS, BLOB_NAMES]);
+/** The hidden table in which the primary keeps, by the name of each handler with a schedule, how far that has come. */
+export const SCHEDULE_STATES = ".schedules";
+
+const HIDDEN_TABLES: ReadonlySet<string> = new Set([INDEX_STATES, SCHEDULE_STATES, BLOBS, BLOB_UPLOADS, BLOB_NAMES]);
 
 /**
  * Whether the name is that of a table which no handler declares. It is that of an index, whose entries are items too, or one in

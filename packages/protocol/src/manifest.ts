@@ -4,6 +4,7 @@
 import type { CacheChoice } from "./cache-choice.ts";
 import type { ModuleHash } from "./ids.ts";
 import type { HandlerPlan, Limits } from "./module-content.ts";
+import type { ServiceRules } from "./services.ts";
 import type { TaskRules } from "./task-rules.ts";
 import type { NamedTypes, Parameter, RecordTypes, ValueType } from "./value-type.ts";
 
@@ -31,6 +32,18 @@ export interface HandlerManifest {
   readonly line: number;
 }
 
+/** A service, which the application's Worker has. */
+export interface ServiceManifest extends ServiceRules {
+  readonly parameters: readonly Parameter[];
+  /** Null: the service returns nothing. */
+  readonly result: ValueType | null;
+  /** The words of its doc comment, in Markdown. */
+  readonly description?: string;
+  /** Where the service is declared, relative to the project. */
+  readonly file: string;
+  readonly line: number;
+}
+
 /** The manifest with the handlers that have a route. */
 export function withRoutes(manifest: Manifest): Manifest {
   const routed = Object.entries(manifest.handlers).filter(([, { internal }]) => internal !== true);
@@ -45,6 +58,8 @@ export interface Manifest {
   readonly limits: Limits;
   readonly cache: CacheChoice;
   readonly handlers: Readonly<Record<string, HandlerManifest>>;
+  /** By name; left out: none. */
+  readonly services?: Readonly<Record<string, ServiceManifest>>;
   readonly records: RecordTypes;
   /** Those that handlers take and return. */
   readonly named?: NamedTypes;

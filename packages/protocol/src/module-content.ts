@@ -6,6 +6,7 @@ import { CborReader, CborWriter } from "./cbor.ts";
 import { abiOfImports } from "./host-functions.ts";
 import { isIndexName } from "./index-entry.ts";
 import { MalformedError } from "./malformed-error.ts";
+import { readServiceRules, type ServiceRules, writeServiceRules } from "./services.ts";
 import { readTaskRules, type TaskRules, writeTaskRules } from "./task-rules.ts";
 import { ABI_VERSION, OLDEST_ABI_VERSION } from "./wire-version.ts";
 
@@ -79,7 +80,7 @@ const INDEXES_SINCE = 8;
 /** A primary knows the tables of blobs, and keeps their entries, from this version of the ABI on. */
 const BLOBS_SINCE = 10;
 
-/** A module may have the section `tasks`, and workflows, from this version of the ABI on. */
+/** A module may have the sections `services` and `tasks`, and workflows, from this version of the ABI on. */
 const TASKS_SINCE = 11;
 
 /** The tables that a handler can read and write, by name, in the order of their keys; a run may touch fewer. */
@@ -102,7 +103,9 @@ export interface ModuleContent {
   readonly handlers: Readonly<Record<string, HandlerContent>>;
   /** The names of the indexes that the handlers keep, in the order of their keys; left out: none. */
   readonly indexes?: readonly string[];
-  /** The rules of tasks, by name of the handlers that state some; left out: none does. */
+  /** The services that the application's Worker has, by name; left out: none. */
+  readonly services?: Readonly<Record<string, ServiceRules>>;
+  /** The rules of tasks, by name of the handlers and services that state some; left out: none does. */
   readonly tasks?: Readonly<Record<string, TaskRules>>;
   /** The handlers, f. */
   readonly wasm: Uint8Array;
@@ -126,6 +129,8 @@ export interface ModuleNeeds {
   readonly indexes?: boolean;
   /** Its records have Blobs. */
   readonly blobs?: boolean;
+  /** It has services. */
+  readonly services?: boolean;
   /** It states rules of tasks, or has workflows. */
   readonly tasks?: boolean;
 }
@@ -133,13 +138,13 @@ export interface ModuleNeeds {
 /** The version of the ABI that a module built now states. `imports`: the host functions that its programs import. */
 export function leastAbi(
   imports: Iterable<string>,
-  { indexes = false, blobs = false, tasks = false }: ModuleNeeds = {},
+  { indexes = false, blobs = false, services = false, tasks = false }: ModuleNeeds = {},
 ): number {
   return Math.max(
     SECTIONS_SINCE,
     indexes ? INDEXES_SINCE : 0,
     blobs ? BLOBS_SINCE : 0,
-    tasks ? TASKS_SINCE : 0,
+    services || tasks ? TASKS_SINCE : 0,
     abiOfImports(imports),
   );
 }
@@ -152,8 +157,9 @@ export function leastAbi(
  * - `handlers`: a map in order of the names, of `[plan, tables read, tables written]`; both null: any table.
  * - `indexes`: their names in order, at least one. A module without indexes lacks the section.
  * - `limits`: `[memory pages, accesses, fuel, stack bytes, speculation fuel]`.
- * - `tasks`: a map in order of the names of handlers, of `[attempts, limit, schedule]` (`task-rules.ts`). A module whose handlers
- *   state no such rule lacks the section.
+ * - `services`: a map in order of the names, of `[key window in ms, once]` (`services.ts`). A module without lacks the section.
+ * - `tasks`: a map in order of the names of handlers and services, of `[attempts, limit, schedule]` (`task-rules.ts`). A module
+ *   that states no such rule lacks the section.
  *
  * A release refuses a section that it does not know, since a handler may depend on it.
  */
@@ -178,14 +184,17 @@ function fieldsOf(abi: number): number {
   return abi >= SECTIONS_SINCE ? 4 : abi >= SPECULATION_FUEL_SINCE ? 9 : 8;
 }
 
-type Described = Pick<ModuleContent, "limits" | "handlers" | "indexes" | "tasks">;
+type Described = Pick<ModuleContent, "limits" | "handlers" | "indexes" | "services" | "tasks">;
 
-function encodeSections({ abi, limits, handlers, indexes = [], tasks = {}, wasm, rwWasm }: ModuleContent): Uint8Array {
+function encodeSections(content: ModuleContent): Uint8Array {
+  const { abi, limits, handlers, indexes = [], services = {}, tasks = {}, wasm, rwWasm } = content;
+  const called = Object.keys(services).toSorted();
   const withRules = Object.keys(tasks).toSorted();
+  const more = [indexes, called, withRules].filter(({ length }) => length > 0);
   const writer = new CborWriter()
     .array(fieldsOf(abi))
     .integer(abi)
-    .map(SECTIONS.length + (indexes.length > 0 ? 1 : 0) + (withRules.length > 0 ? 1 : 0));
+    .map(SECTIONS.length + more.length);
   const names = Object.keys(handlers).toSorted();
   writer.text("handlers").map(names.length);
   for (const name of names) {
@@ -197,6 +206,8 @@ function encodeSections({ abi, limits, handlers, indexes = [], tasks = {}, wasm,
   if (indexes.length > 0) writeNames(writer.text("indexes"), indexes);
   writer.text("limits").array(5);
   writeLimits(writer, limits).integer(limits.speculationFuel);
+  if (called.length > 0) writer.text("services").map(called.length);
+  for (const name of called) writeServiceRules(writer.text(name), services[name]!);
   if (withRules.length > 0) writer.text("tasks").map(withRules.length);
   for (const name of withRules) writeTaskRules(writer.text(name), tasks[name]!);
   return writer.bytes(wasm).bytes(rwWasm).finish();
@@ -210,30 +221,39 @@ function readSections(reader: CborReader, abi: number): Described {
   const names: string[] = [];
   let handlers: Described["handlers"] = {};
   let limits = DEFAULT_LIMITS;
-  const more: { indexes?: readonly string[]; tasks?: Readonly<Record<string, TaskRules>> } = {};
+  const more: { -readonly [Name in "indexes" | "services" | "tasks"]?: NonNullable<ModuleContent[Name]> } = {};
   for (let left = count; left > 0; left--) {
     const name = nextName(reader, names, "section");
     if (name === "handlers") handlers = readHandlers(reader, abi);
     else if (name === "indexes" && abi >= INDEXES_SINCE) more.indexes = readIndexes(reader);
     else if (name === "limits") limits = readLimits(reader, reader.array(), 5);
-    else if (name === "tasks" && abi >= TASKS_SINCE) more.tasks = readTasks(reader);
+    else if (name === "services" && abi >= TASKS_SINCE) more.services = readRules(reader, name, readServiceRules);
+    else if (name === "tasks" && abi >= TASKS_SINCE) more.tasks = readRules(reader, name, readTaskRules);
     else throw new UnknownSectionError(name);
   }
   const missing = SECTIONS.find((section) => !names.includes(section));
   if (missing !== undefined) throw new MalformedError(`the module has no section ${missing}`);
-  const unknown = Object.keys(more.tasks ?? {}).find((name) => !Object.hasOwn(handlers, name));
+  const { services = {}, tasks = {} } = more;
+  const shared = Object.keys(services).find((name) => Object.hasOwn(handlers, name));
+  if (shared !== undefined) throw new MalformedError(`${shared} is a handler and a service`);
+  const unknown = Object.keys(tasks).find((name) => !Object.hasOwn(handlers, name) && !Object.hasOwn(services, name));
   if (unknown !== undefined) throw new MalformedError(`rules of tasks for ${unknown}, which is not a handler`);
   return { handlers, limits, ...more };
 }
 
-function readTasks(reader: CborReader): Readonly<Record<string, TaskRules>> {
+/** A section with rules by name. */
+function readRules<Rules>(
+  reader: CborReader,
+  section: string,
+  read: (reader: CborReader) => Rules,
+): Readonly<Record<string, Rules>> {
   const names: string[] = [];
-  const rules: [name: string, rules: TaskRules][] = [];
+  const rules: [name: string, rules: Rules][] = [];
   for (let left = reader.map(); left > 0; left--) {
-    const name = nextName(reader, names, "handler");
-    rules.push([name, readTaskRules(reader)]);
+    const name = nextName(reader, names, "name");
+    rules.push([name, read(reader)]);
   }
-  if (names.length === 0) throw new MalformedError("the section tasks is empty");
+  if (names.length === 0) throw new MalformedError(`the section ${section} is empty`);
   return Object.fromEntries(rules);
 }
 

@@ -29,6 +29,7 @@ export const ERROR_KINDS = {
   unsupported_media_type: { status: 415, effect: "none", retry: "never" },
   unauthorized: { status: 401, effect: "none", retry: "never" },
   unknown_handler: { status: 404, effect: "none", retry: "never" },
+  unknown_workflow: { status: 404, effect: "none", retry: "never" },
   not_found: { status: 404, effect: "none", retry: "never" },
   method_not_allowed: { status: 405, effect: "none", retry: "never" },
   message_too_large: { status: 413, effect: "none", retry: "never" },
@@ -51,6 +52,7 @@ export const ERROR_KINDS = {
   not_serving: { status: 503, effect: "none", retry: "later" },
   index_building: { status: 503, effect: "none", retry: "later" },
   unknown_module: { status: 503, effect: "none", retry: "later" },
+  workflow_working: { status: 503, effect: "unknown", retry: "later" },
   too_many_streams: { status: 503, effect: "none", retry: "later" },
 } as const satisfies Record<string, ErrorKind>;
 

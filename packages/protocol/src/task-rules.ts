@@ -26,7 +26,7 @@ export interface TaskLimit {
 
 /** The ways of a tick that is due while the one before is not done. */
 export const OVERLAPS = [
-  /** It waits. One waits at most: another one that is due meanwhile is left out. */
+  /** It waits. Of those that wait, `catchUp` run, the latest ones, one by one. */
   "wait",
   /** It is left out. */
   "skip",
@@ -36,7 +36,7 @@ export const OVERLAPS = [
 export type Overlap = (typeof OVERLAPS)[number];
 
 export type Schedule = {
-  /** Most ticks that are made up for after a time in which nobody could run them: the latest ones. */
+  /** Most ticks that are made up for after a time in which they could not run: the latest ones. */
   readonly catchUp: number;
   readonly overlap: Overlap;
   /** The parameter of the handler, an `i64`, that is given the time of the tick in milliseconds. Null: the handler has none. */

@@ -6,6 +6,7 @@ import { MalformedError, TooLargeError } from "./malformed-error.ts";
 import {
   decodeEffects,
   encodeEffects,
+  isTaskOf,
   lanesOf,
   MAX_EFFECTS,
   MAX_TASK_ARGUMENT_BYTES,
@@ -48,12 +49,12 @@ test("effects come out of their bytes as they went in, and other effects have ot
 
 test("golden bytes, ids and seeds: rows of tasks are found by them", () => {
   expect(Buffer.from(encodeEffects(effects)).toString("hex")).toMatchInlineSnapshot(
-    `"8485006672656d696e6441a01a240c8400f685006c5468726561642e7265706c7944a161610100686f726465722fc3a982017820656134313766623930613835643061393534386161363437343731323361613384027820303030313032303330343035303630373038303930613062306330643065306668617070726f7665644463616263"`,
+    `"8485006672656d696e6441a01a240c8400f685006c5468726561642e7265706c7944a161610100686f726465722fc3a982017820386464636630633633646335396232376433643165333236626230653665393184027820303030313032303330343035303630373038303930613062306330643065306668617070726f7665644463616263"`,
   );
   expect([taskIdOf(parent, 0), taskIdOf(parent, 1), tickIdOf("nightly", 1_700_000_000_000)]).toMatchInlineSnapshot(`
     [
-      "a1a9953341d9c811b1ee4932f58b7853",
-      "ea417fb90a85d0a9548aa64747123aa3",
+      "8ddcf0c63dc59b27d37bc26095981593",
+      "8ddcf0c63dc59b27d3d1e326bb0e6e91",
       "8a5dc9ade1c6dfc63ab05c4876db6594",
     ]
   `);
@@ -75,6 +76,9 @@ describe("ids and seeds", () => {
         for (const id of ids) expect(isExecutionId(id) && Number.parseInt(id[0]!, 16) >= 8).toBe(true);
         expect(ids[0] === ids[1]).toBe(a === b && m === n);
         expect(ids[0]).not.toBe(ids[2]);
+        expect(isTaskOf(a, ids[0]!)).toBe(true);
+        expect(isTaskOf(b, ids[0]!)).toBe(a === b);
+        expect(isTaskOf(a, ids[2]!)).toBe(false);
       }),
     );
   });

@@ -90,10 +90,29 @@ function bytesOf(effect: RunEffect): number {
 
 /**
  * The execution id of a task: the same for a followup and for each re-execution. Its first bit is set, as in the ids that are
- * made from keys. So no client can take it by an `Idempotency-Key`.
+ * made from keys. So no client can take it by an `Idempotency-Key`. Its first half names the parent: {@link isTaskOf}.
  */
 export function taskIdOf(parent: ExecutionId, ordinal: number): ExecutionId {
-  return madeId(new CborWriter().array(3).text("task").text(parent).integer(ordinal).finish());
+  return idWithin(parent, new CborWriter().array(3).text("task").text(parent).integer(ordinal).finish());
+}
+
+/** The id that bytes make of an execution that another one asks for. */
+export function idWithin(parent: ExecutionId, bytes: Uint8Array): ExecutionId {
+  return `${parentHalfOf(parent)}${contentHash(bytes)}` as ExecutionId;
+}
+
+/** Whether the execution may have asked for the task. */
+export function isTaskOf(parent: ExecutionId, task: ExecutionId): boolean {
+  return task.startsWith(parentHalfOf(parent));
+}
+
+/** Whether the id may be that of a task. */
+export function isTaskId(id: ExecutionId): boolean {
+  return Number.parseInt(id[0]!, 16) >= 8;
+}
+
+function parentHalfOf(parent: ExecutionId): string {
+  return withFirstBit(contentHash(new CborWriter().array(2).text("task").text(parent).finish()));
 }
 
 /** The execution id of a tick of a schedule: the call of a handler for this time. */
@@ -115,9 +134,12 @@ export function madeSeed(bytes: Uint8Array): Uint8Array {
 }
 
 /** The id of an execution that nobody sends. No client can take it. */
-export function madeId(bytes: Uint8Array): ExecutionId {
-  const hex = hash128(bytes);
-  return `${(Number.parseInt(hex[0]!, 16) | 8).toString(16)}${hex.slice(1)}` as ExecutionId;
+function madeId(bytes: Uint8Array): ExecutionId {
+  return withFirstBit(hash128(bytes)) as ExecutionId;
+}
+
+function withFirstBit(hex: string): string {
+  return `${(Number.parseInt(hex[0]!, 16) | 8).toString(16)}${hex.slice(1)}`;
 }
 
 /** No client chooses any part of what is hashed, so the hash need not withstand anybody. */

@@ -3,22 +3,25 @@ import { CborReader } from "./cbor.ts";
 import { encodeFollowup, encodeFollowupReply } from "./messages/followup.ts";
 import { encodeLine } from "./messages/listening.ts";
 import { encodeLviRequest } from "./messages/lvi-request.ts";
+import { encodeServiceAnswer, encodeServiceCall } from "./messages/service-call.ts";
 import { encodeWorkflowQuestion } from "./messages/workflow-question.ts";
-import { BASE64, followup, hint, lines, questions, request } from "./testing/messages.ts";
-import {
-  ABI,
-  FOLLOWUP,
-  FOLLOWUP_REPLY,
-  HINT,
-  HISTORY,
-  LEASE,
-  LVI_REPLY_TAIL,
-  LVI_REQUEST,
-  WORKFLOW_QUESTION,
-} from "./wire-version.ts";
+import { BASE64, followup, hint, lines, questions, request, serviceAnswers, serviceCall } from "./testing/messages.ts";
+import { ABI, FOLLOWUP, FOLLOWUP_REPLY, HINT, HISTORY, LEASE, LVI_REPLY_TAIL, LVI_REQUEST } from "./wire-version.ts";
+import { SERVICE_ANSWER, SERVICE_CALL, WORKFLOW_QUESTION } from "./wire-version.ts";
 
 test("the history of every form goes from its floor to the version that is sent", () => {
-  const forms = { LVI_REQUEST, LVI_REPLY_TAIL, FOLLOWUP, FOLLOWUP_REPLY, WORKFLOW_QUESTION, HINT, LEASE, ABI };
+  const forms = {
+    LVI_REQUEST,
+    LVI_REPLY_TAIL,
+    FOLLOWUP,
+    FOLLOWUP_REPLY,
+    SERVICE_CALL,
+    SERVICE_ANSWER,
+    WORKFLOW_QUESTION,
+    HINT,
+    LEASE,
+    ABI,
+  };
   const ends = Object.entries(HISTORY).map(([name, history]) => {
     const versions = Object.keys(history).map(Number);
     return [name, { floor: versions[0], sent: versions.at(-1) }];
@@ -31,6 +34,8 @@ test("messages have as many fields as their version says", () => {
   expect(fieldsOf(encodeLviRequest(request))).toBe(LVI_REQUEST.sent);
   expect(fieldsOf(encodeFollowup(followup))).toBe(FOLLOWUP.sent);
   expect(fieldsOf(encodeFollowupReply("applied"))).toBe(FOLLOWUP_REPLY.sent);
+  expect(fieldsOf(encodeServiceCall(serviceCall))).toBe(SERVICE_CALL.sent);
+  for (const answer of serviceAnswers) expect(fieldsOf(encodeServiceAnswer(answer))).toBe(SERVICE_ANSWER.sent);
   expect(fieldsOf(encodeWorkflowQuestion(questions[0]!))).toBe(WORKFLOW_QUESTION.sent);
   const entries = JSON.parse(encodeLine(hint, BASE64)) as readonly (readonly unknown[])[];
   for (const entry of entries) expect(entry).toHaveLength(HINT.sent);

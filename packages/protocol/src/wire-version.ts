@@ -34,6 +34,9 @@ export const FOLLOWUP: Form = { floor: 4, sent: 5 };
 /** By the number of their fields. */
 export const FOLLOWUP_REPLY: Form = { floor: 1, sent: 1 };
 
+/** By the number of their fields. The primary sends the call, and the application's Worker the answer. */
+export const SERVICE_CALL: Form = { floor: 6, sent: 6 };
+export const SERVICE_ANSWER: Form = { floor: 4, sent: 4 };
 /** By the number of their fields. */
 export const WORKFLOW_QUESTION: Form = { floor: 6, sent: 6 };
 
@@ -75,6 +78,8 @@ export const HISTORY: Readonly<Record<string, Readonly<Record<number, string>>>>
     5: "effects: without them there are none",
   },
   FOLLOWUP_REPLY: { 1: "result" },
+  SERVICE_CALL: { 6: "service, task, key, nonce, longest time, arguments" },
+  SERVICE_ANSWER: { 4: "kind, result or null, code, message" },
   WORKFLOW_QUESTION: {
     6: "workflow, handler, caller, whether it is to be cancelled, how long the answer may wait, seen",
   },
@@ -91,6 +96,6 @@ export const HISTORY: Readonly<Record<string, Readonly<Record<number, string>>>>
     8: "the section indexes: the indexes that the handlers keep",
     9: "the host functions sha256 and scrypt",
     10: "the hidden tables of blobs, and entries for the items that name them",
-    11: "the host functions of tasks and workflows, the section tasks, and the plan workflow",
+    11: "the host functions of tasks and workflows, the sections services and tasks, and the plan workflow",
   },
 };

@@ -104,9 +104,9 @@ test("golden ids and seeds: rows of steps are found by them", () => {
   const of = { workflow, round: 0 };
   expect([stepIdOf(of, 0), stepIdOf(of, 1), stepIdOf({ workflow, round: 1 }, 0)]).toMatchInlineSnapshot(`
     [
-      "8f21a9b0783314f28cf41133a2211f66",
-      "bc9037cf5840f41291f65e19d15aae8d",
-      "f965103d63e343559334c3efacce0c89",
+      "8ddcf0c63dc59b27d102089fb5da78cf",
+      "8ddcf0c63dc59b27dbeb93d27038c54a",
+      "8ddcf0c63dc59b2748ca04379a93d722",
     ]
   `);
   expect(Buffer.from(stepSeedOf(seed, 0, 0)).toString("hex")).toMatchInlineSnapshot(

@@ -9,13 +9,14 @@
  *
  * `docs/internals/protocol.md` has the words.
  */
+import { UNKNOWN } from "./services.ts";
 import { CborReader, CborWriter } from "./cbor.ts";
 import { type ContentHash, contentHash, isContentHash } from "./content-hash.ts";
 import type { ExecutionId } from "./ids.ts";
 import { MalformedError, TooLargeError } from "./malformed-error.ts";
 import type { LoggedLine } from "./logged-line.ts";
 import type { Outcome, TrapCode } from "./outcome.ts";
-import { encodeEffects, madeId, madeSeed, MAX_CALLEE_LENGTH, MAX_TASK_DELAY_MS, type RunEffect } from "./tasks.ts";
+import { encodeEffects, idWithin, madeSeed, MAX_CALLEE_LENGTH, MAX_TASK_DELAY_MS, type RunEffect } from "./tasks.ts";
 
 /** A request of a run. Its number is its place among all commands of the run, from 0. */
 export type WorkflowCommand =
@@ -106,7 +107,7 @@ export const MAX_COMMANDS = 100_000;
 /** Longest time of a sleep and of a wait for a signal. */
 export const MAX_WAIT_MS = MAX_TASK_DELAY_MS;
 /** A failure of a step that nobody can tell anything of, as its workflow sees it. */
-export const UNKNOWN = { status: 504, code: "unknown" } as const;
+export const UNKNOWN_STEP = { status: 504, code: UNKNOWN } as const;
 /** The outcome of a workflow that was cancelled. */
 export const CANCELLED = { status: 409, code: "cancelled", message: "The workflow was cancelled." } as const;
 
@@ -204,9 +205,12 @@ export interface WorkflowRound {
   readonly round: number;
 }
 
-/** The execution id of a step, an undo, or a task that the workflow enqueues. */
+/** The execution id of a step, an undo, or a task that the workflow enqueues: as a task's, it names the workflow (`isTaskOf`). */
 export function stepIdOf({ workflow, round }: WorkflowRound, command: number): ExecutionId {
-  return madeId(new CborWriter().array(4).text("step").text(workflow).integer(round).integer(command).finish());
+  return idWithin(
+    workflow,
+    new CborWriter().array(4).text("step").text(workflow).integer(round).integer(command).finish(),
+  );
 }
 
 /** The seed of the execution that a command asks for; see `taskSeedOf`. */

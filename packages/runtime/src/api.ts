@@ -4,6 +4,7 @@ import type { CompiledModule, Pace } from "@radical/wasm-host";
 import type { Authenticate } from "./http/authentication.ts";
 import type { CorsOptions } from "./http/cors.ts";
 import type { Log } from "./log.ts";
+import type { Service } from "./services/perform.ts";
 import type { Env } from "./settings.ts";
 
 export interface WorkerParts {
@@ -44,6 +45,8 @@ export interface RadicalOptions<Bindings> {
   readonly cors?: CorsOptions;
   /** Without it nobody may put blobs in a deployment. */
   readonly blobs?: BlobOptions<Bindings>;
+  /** The services that the handlers' sources declare, by name. */
+  readonly services?: Readonly<Record<string, Service<Bindings>>>;
 }
 
 export interface BlobOptions<Bindings> {

@@ -1,6 +1,7 @@
 /** One call of a handler, from its checked input to its reply, and what is left to do then. */
 import {
   type HandlerManifest,
+  type HandlerPlan,
   type Life,
   type LoggedLine,
   type Manifest,
@@ -18,6 +19,7 @@ import type { RunManner } from "./core/live-queries.ts";
 import { type Identity, identityOf, toldExecution } from "./http/idempotency-key.ts";
 import { type Reply, replyOf, replyOfError } from "./http/reply.ts";
 import { type EndingReply, finalLine, speculativeLine, type SpeculativeReply } from "./http/speculative-reply.ts";
+import { workflowPath } from "./http/workflow-request.ts";
 import type { Isolate } from "./isolate.ts";
 import { LifeNotes } from "./life-notes.ts";
 import type { Log, LogLine } from "./log.ts";
@@ -34,6 +36,8 @@ export interface CallInput {
   readonly caller: string | null;
   /** It came as a GET. A call in process is none: the application's own code decides what its routes do. */
   readonly mustNotWrite: boolean;
+  /** Of a workflow: how long its client waits for its end. Left out: 0. */
+  readonly waitMs?: number;
   /** A run of a live query: its request goes on after it, and hears of changes. Null: it is not one. */
   readonly live: RunManner | null;
 }
@@ -102,7 +106,7 @@ export class Exchange {
     early: SpeculativeReply | null,
     reply: (reply: Told) => void,
   ): Promise<void> {
-    const { handler, declaration, args, identity, caller, mustNotWrite, live } = input;
+    const { handler, declaration, args, identity, caller, mustNotWrite, live, waitMs = 0 } = input;
     const { settings, core, cache, primary, lane, failpoint } = isolate;
     const environment = { timeMs: Date.now(), seed: crypto.getRandomValues(new Uint8Array(SEED_BYTES)), caller };
     const execution = core.execution({
@@ -114,7 +118,8 @@ export class Exchange {
       mustNotWrite,
       mayEffect: declaration.mayEffect === true,
       location: this.place.location,
-      plan: settings.nearStorageOnly ? "near-storage" : declaration.plan,
+      plan: settings.nearStorageOnly && declaration.plan !== "workflow" ? "near-storage" : declaration.plan,
+      waitMs: declaration.plan === "workflow" ? waitMs : 0,
       prefersSpeculative: early !== null,
       speculative: declaration.speculative === true,
       watches: live?.watches === true,
@@ -154,7 +159,7 @@ export class Exchange {
     } catch (error) {
       reply(this.fail(error));
     }
-    const hasCached = answer?.kind === "outcome" && declaration.plan !== "near-storage";
+    const hasCached = answer?.kind === "outcome" && isCached(declaration.plan);
     await Promise.all([finished, this.#afterwards(hasCached && isolate.caches && live === null ? isolate : null)]);
   }
 
@@ -163,6 +168,16 @@ export class Exchange {
     await answerLeaves();
     this.report();
     if (listening !== null) await listen(listening, this.place.location);
+  }
+
+  /** Replies to a question after a workflow: it is not an execution. */
+  async ask(asking: Promise<Answer>): Promise<Told> {
+    try {
+      const answer = await asking;
+      return this.#reply(replyOf(answer), answer, null, null);
+    } catch (error) {
+      return this.fail(error);
+    }
   }
 
   /** The reply to bad input, or to a fault of ours. */
@@ -207,8 +222,11 @@ export class Exchange {
     });
     const life = this.#lifeOf(reply, answer, ms["total"] ?? 0);
     if (life !== null) this.#lines.push({ level: "debug", event: "life", life });
+    const path =
+      answer?.kind === "working" && this.#handler !== null ? workflowPath(this.#handler, answer.workflow) : null;
     const headers: Record<string, string> = {
       ...reply.headers,
+      ...(path === null ? {} : { location: path }),
       ...this.#earlyHeaders,
       "server-timing": this.#timings.toHeader(ms),
     };
@@ -265,6 +283,11 @@ export class Exchange {
       message,
     });
   }
+}
+
+/** Whether its run here may have used the cache. */
+function isCached(plan: HandlerPlan): boolean {
+  return plan !== "near-storage" && plan !== "workflow";
 }
 
 function versionsOf({ reads, snapshot }: Extract<Answer, { readonly path: "leased" }>): LeasedExecution["versions"] {

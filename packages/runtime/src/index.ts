@@ -5,6 +5,8 @@ export type { CacheBindings, Env } from "./settings.ts";
 export { CallError } from "./call-error.ts";
 export type { Authenticate } from "./http/authentication.ts";
 export type { CorsOptions } from "./http/cors.ts";
+export { Refused } from "./services/refused.ts";
+export { perform, type Service, type ServiceContext } from "./services/perform.ts";
 export { bindRadical, createWorker, entryOf } from "./worker.ts";
 export type {
   BlobOptions,

@@ -41,7 +41,13 @@ export type LogLine =
     }
   | {
       readonly level: "warn" | "error";
-      readonly event: WarningCode | "cache_failed" | "internal_error" | "blobs_open" | "blobs_not_collected";
+      readonly event:
+        | WarningCode
+        | "cache_failed"
+        | "internal_error"
+        | "blobs_open"
+        | "blobs_not_collected"
+        | "service_failed";
       readonly location: string;
       readonly handler: string | null;
       readonly execution: string | null;

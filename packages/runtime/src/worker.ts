@@ -18,28 +18,29 @@ import { argumentsOf, declarationOf, readArguments, route } from "./http/call.ts
 import { Cors } from "./http/cors.ts";
 import { EVENT_STREAM_HEADERS, wantsEvents } from "./http/event-stream.ts";
 import { healthOf } from "./health.ts";
-import { toResponse } from "./http/reply.ts";
+import { replyOfError, toResponse } from "./http/reply.ts";
+import { DEFAULT_WORKFLOW_WAIT_MS, MAX_WORKFLOW_WAIT_MS, waitMsOf, workflowRequest } from "./http/workflow-request.ts";
 import { prefersSpeculative, SpeculativeReply } from "./http/speculative-reply.ts";
 import { type Isolate, openIsolate } from "./isolate.ts";
 import type { Stream } from "./live-stream.ts";
 import { consoleLog, type Log } from "./log.ts";
 import { withMetrics } from "./metrics.ts";
-import type { Env, Settings } from "./settings.ts";
+import type { ServiceFault } from "./services/perform.ts";
+import { checkServices, registeredServices, registerServices, type Services } from "./services/registered.ts";
+import { answerService, isServicePath, Nonces } from "./services/service-requests.ts";
+import { type Env, readSettings, type Settings } from "./settings.ts";
+import { askWorkflow } from "./workflow-question.ts";
 
 /** A module as the Worker of an application's own gets it: `createRadical` of `radical:worker`. */
-export function bindRadical({
-  manifest,
-  f,
-  rw,
-  log = consoleLog,
-  pace,
-  onLeased,
-  isReplaced = () => false,
-}: WorkerParts): <Bindings = Env>(options?: RadicalOptions<Bindings>) => Radical<Bindings> {
+export function bindRadical(
+  parts: WorkerParts,
+): <Bindings = Env>(options?: RadicalOptions<Bindings>) => Radical<Bindings> {
+  const { manifest, f, rw, log = consoleLog, pace, onLeased, isReplaced = () => false } = parts;
   const module: HandlerModule = { hash: manifest.module, f, rw, limits: manifest.limits, pace };
   let isolate: Isolate | null = null;
 
-  return <Bindings>({ authenticate, cors: corsOptions, blobs }: RadicalOptions<Bindings> = {}) => {
+  return <Bindings>({ authenticate, cors: corsOptions, blobs, services }: RadicalOptions<Bindings> = {}) => {
+    if (services !== undefined) registerServices(manifest, services as Services);
     const named = new Cors(corsOptions ?? null);
     const besideDev = new Cors(corsOptions ?? null, true);
     const corsOf = (bindings: Bindings): Cors =>
@@ -158,11 +159,37 @@ export function bindRadical({
       }
     };
 
+    /** A question after a workflow; null: the request is another. */
+    const workflow = async (bindings: Bindings, request: Request): Promise<Response | null> => {
+      const one = newExchange(bindings, request);
+      const cors = corsOf(bindings);
+      let told: Told;
+      try {
+        const of = workflowRequest(request, manifest);
+        if (of === null) return null;
+        const { core, primary, place } = openFor(bindings, request);
+        one.place = place;
+        one.name(of.handler);
+        cors.check(request);
+        const caller = await callerOf(authenticate, request, bindings);
+        const question = { ...of, caller, waitMs: waitMsOf(request) ?? 0 };
+        told = await one.ask(askWorkflow(primary, core.primary, question, traceOf(request)));
+      } catch (error) {
+        told = one.fail(error);
+      }
+      one.report();
+      return toResponse(told, cors.headers(request));
+    };
+
     const fetch: Radical<Bindings>["fetch"] = async (request, env, context) => {
+      const called = serviceOf(request, env, context, parts);
+      if (called !== null) return called;
       const cors = corsOf(env);
       if (cors.isPreflight(request)) return cors.preflight(request);
       if (isBlobPath(request.url) && hasBlobs(manifest.records)) return putOrGetBlob(env, context, request);
       if (wantsEvents(request)) return stream(env, context, request);
+      const asked = await workflow(env, request);
+      if (asked !== null) return asked;
       const early = prefersSpeculative(request) ? new SpeculativeReply() : null;
       const replying = exchange(env, context, request, early, async (one, { maxBodyBytes }) => {
         cors.check(request);
@@ -172,7 +199,8 @@ export function bindRadical({
         const declaration = declarationOf(handler, manifest);
         const args = await readArguments(request, declaration, manifest, maxBodyBytes);
         const mustNotWrite = request.method === "GET";
-        return { handler, declaration, args, identity, caller, mustNotWrite, live: null };
+        const waitMs = waitMsOf(request) ?? DEFAULT_WORKFLOW_WAIT_MS;
+        return { handler, declaration, args, identity, caller, mustNotWrite, waitMs, live: null };
       });
       const more = cors.headers(request);
       return early === null ? toResponse(await replying, more) : early.response(replying, more);
@@ -204,7 +232,7 @@ export function bindRadical({
           const identity = await one.identify(idempotencyKey ?? null, onBehalfOf, handler);
           const encoded = argumentsOf(args, declaration, manifest);
           const input = { handler, declaration, args: encoded, identity, caller: onBehalfOf };
-          return { ...input, mustNotWrite: false, live: null };
+          return { ...input, mustNotWrite: false, waitMs: MAX_WORKFLOW_WAIT_MS, live: null };
         });
         return resultOf(reply);
       },
@@ -237,9 +265,11 @@ export function entryOf(entry: unknown, parts: WorkerParts): unknown {
       "the Worker's entry must export by default a createRadical(), or an object with the method fetch",
     );
   }
+  checkServices(manifest);
   const own = entry as Partial<RadicalWorker> & Readonly<Record<string, unknown>>;
   const fetch: RadicalWorker["fetch"] = (request, env, context) => {
-    const answering = healthOf(request, env, manifest) ?? own.fetch?.(request, env, context);
+    const answering =
+      healthOf(request, env, manifest) ?? serviceOf(request, env, context, parts) ?? own.fetch?.(request, env, context);
     return answering ?? Promise.resolve(new Response(null, { status: 404 }));
   };
   const others = OTHER_EVENTS.flatMap((name) => {
@@ -281,22 +311,54 @@ function notAllowed(isUnset: boolean): RadicalError {
   );
 }
 
+const NONCES = new Nonces();
+
+/** Null: the request is another one. */
+function serviceOf(
+  request: Request,
+  env: unknown,
+  context: Context,
+  { manifest, log = consoleLog }: WorkerParts,
+): Promise<Response> | null {
+  if (manifest.services === undefined || !isServicePath(request.url)) return null;
+  let settings: Settings;
+  try {
+    settings = readSettings(env as Env);
+  } catch (error) {
+    return Promise.resolve(toResponse(replyOfError(error), {}));
+  }
+  const { key, location } = settings;
+  const told = (service: string, { code, message, stack }: ServiceFault): void =>
+    log({
+      level: "warn",
+      event: "service_failed",
+      location: location ?? placeOf((request.cf ?? {}) as Partial<Whereabouts>).location,
+      handler: service,
+      execution: null,
+      message: stack ?? `${code}: ${message}`,
+    });
+  const services = registeredServices();
+  return answerService(request, env, context, { manifest, services, key, nonces: NONCES, now: Date.now, told });
+}
+
 /** The events for which the platform calls a Worker, besides requests. */
 const OTHER_EVENTS = ["scheduled", "queue", "email", "tail", "tailStream", "trace", "connect", "test"] as const;
 
 /** The result of a call in process. Throws a CallError for every other reply. */
 function resultOf({ status, body, headers, repeatKey }: Told): unknown {
-  const { result, error } = JSON.parse(body) as {
+  const { result, error, state } = JSON.parse(body) as {
     readonly result?: unknown;
     readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
+    readonly state?: string;
   };
-  if (error === undefined) return result;
   const retryAfter = headers["retry-after"];
-  throw new CallError(status, error.code, error.message, {
-    hint: error.hint,
-    idempotencyKey: repeatKey,
-    retryAfter: retryAfter === undefined ? null : Number(retryAfter),
-  });
+  const again = { idempotencyKey: repeatKey, retryAfter: retryAfter === undefined ? null : Number(retryAfter) };
+  if (state !== undefined) {
+    const hint = "the workflow goes on: call it again with the idempotencyKey of this error, and it is the same one";
+    throw new CallError(503, "workflow_working", `the workflow has not ended: it is ${state}`, { hint, ...again });
+  }
+  if (error === undefined) return result;
+  throw new CallError(status, error.code, error.message, { hint: error.hint, ...again });
 }
 
 function traceOf({ headers }: Request): TraceContext | null {

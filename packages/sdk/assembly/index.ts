@@ -186,7 +186,7 @@ export function enqueue<R>(call: R, options: TaskOptions = new TaskOptions()): s
   ERROR("enqueue is compiled in the place of its call");
 }
 
-/** Gives up the task with this id, with this execution's writes, unless it has begun. */
+/** Gives up the task with this id, with the writes of this execution. If the task runs at that moment, or is done, nothing happens. */
 export function cancel(id: string): void {
   cancelTask(id);
 }

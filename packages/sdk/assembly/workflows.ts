@@ -66,10 +66,7 @@ export class Signal<T> {
     ERROR("send is compiled in the place of its call");
   }
 
-  /**
-   * Only in workflows: waits for the next value, at most so many milliseconds. Null: none has come. Without a time it waits
-   * until one comes.
-   */
+  /** Only in workflows: waits for the next value, at most so many milliseconds. Null: none has come. */
   wait(ms: i64 = -1): T {
     ERROR("wait is compiled in the place of its call");
   }
@@ -231,6 +228,7 @@ export function sendSignal<T>(name: string, workflow: string, value: T): void {
   host.send(workflow, name, writer.start, writer.length);
 }
 
+/** Only in workflows: waits for the next value. */
 export function receiveSignal<T>(name: string, place: string): T {
   return takeValue<T>(host.receive(name, -1, place), "the signal", name);
 }

@@ -375,8 +375,110 @@ interface TaskOptions {
  */
 export declare function enqueue<R>(call: R, options?: TaskOptions): string;
 
-/** Gives up the task with this id, with this execution's writes, unless it has begun. */
+/** Gives up the task with this id, with the writes of this execution. If the task runs at that moment, or is done, nothing happens. */
 export declare function cancel(id: string): void;
+
+/** The reason why a step has failed. A step fails for good: Radical has tried it again before, where that may help. */
+export declare class Failure {
+  private constructor();
+
+  /** The HTTP status of the handler's `abort`; 504 for `unknown`. */
+  readonly status: i32;
+
+  /** The code of the handler's `abort`, or of the service's refusal. `unknown`: nobody can tell whether a service has done it. */
+  readonly code: string;
+
+  /** A sentence for people. */
+  readonly message: string;
+}
+
+/**
+ * The result of a step that `start` has begun. The step goes on by itself; `get` and `error` wait for its end:
+ *
+ *     const payment = start(charge(order, cents));
+ *     const failure = payment.error();
+ *     if (failure != null) abort(402, failure.code, failure.message);
+ *     run(confirm(order, payment.get()));
+ */
+export declare class Future<R> {
+  private constructor();
+
+  /** Waits for the result. If the step has failed, the workflow fails in the same way. */
+  get(): R;
+
+  /** Waits for the end of the step. Null: it has a result. */
+  error(): Failure | null;
+}
+
+/**
+ * Values that others send to a workflow. Declared once, at module level, with a literal name:
+ *
+ *     const approved = new Signal<Approval>("approved");
+ *
+ * Handlers and workflows send, and a workflow waits. A value that comes before the workflow waits is kept for it.
+ */
+export declare class Signal<T> {
+  /** The name has letters, digits, `_` and `-`; at most 64; it does not start with a digit or `-`. */
+  constructor(name: string);
+
+  /** The name, as it was given. */
+  readonly name: string;
+
+  /**
+   * Sends a value to the workflow with this id, together with the writes of this execution. Nothing happens if there is no such
+   * workflow, or if it has ended.
+   */
+  send(workflow: string, value: T): void;
+
+  /** Only in workflows: waits for the next value. */
+  wait(): T;
+
+  /** Only in workflows: waits for the next value, at most so many milliseconds. Null: none has come. */
+  wait(ms: i64): T | null;
+}
+
+/**
+ * Only in workflows: a step. Radical calls the handler or service once, and gives its result; the workflow is not in memory while
+ * it waits. If the step fails, the workflow fails in the same way:
+ *
+ *     const seat = run(hold(order, caller()!));
+ */
+export declare function run<R>(call: R): R;
+
+/** Only in workflows: begins a step, and goes on. The future has its result. */
+export declare function start<R>(call: R): Future<R>;
+
+/**
+ * Only in workflows: a call that Radical makes if the workflow fails later. It makes them all, the newest first, each until it is
+ * done. Then it tells how the workflow has failed:
+ *
+ *     run(hold(order, seat));
+ *     undo(release(order, seat));
+ */
+export declare function undo<R>(call: R): void;
+
+/**
+ * Only in a workflow itself: goes on with other arguments, as if it had begun anew. The workflow keeps its id. Its `undo`s so far
+ * are forgotten. A workflow that runs for ever needs it, as its history is bounded:
+ *
+ *     return again(watch(account, round + 1));
+ */
+export declare function again<R>(call: R): R;
+
+/** Only in workflows: waits so many milliseconds, which may be days. */
+export declare function sleep(ms: i64): void;
+
+/**
+ * Only in workflows: waits for all of the steps, and gives their results in the order of the futures. If one has failed, the
+ * workflow fails in the same way.
+ */
+export declare function all<R>(futures: Future<R>[]): R[];
+
+/** Only in workflows: waits for one of the steps, and gives its future: the one that ended first, whether it has failed or not. */
+export declare function any<R>(futures: Future<R>[]): Future<R>;
+
+/** Only in workflows: the id of this one, to which others send signals. */
+export declare function workflowId(): string;
 
 /**
  * Logs a line at the level `info`. The line belongs to the execution, and is shown once: by `radical dev`, `radical tail` and

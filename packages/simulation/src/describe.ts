@@ -17,7 +17,10 @@ export function describeEvent(event: Event): string {
       return `has run ${event.run}: ${event.result.kind}`;
     case "storage-failed":
       return `hears of operation ${event.operation}: failed, effect ${event.effect}`;
+    case "called":
+      return `hears of call ${event.call}: ${event.answer.kind}`;
     case "intent-stored":
+    case "task-changed":
     case "completed":
       return `hears of operation ${event.operation}: ${event.result.kind}`;
     case "too-much-to-load":
@@ -34,6 +37,8 @@ export function describeEvent(event: Event): string {
       return `hears that ${event.location} listens, listener ${event.listener}${event.session === undefined ? "" : `, session ${event.session ?? "none"}, heard ${event.heard}`}`;
     case "heard":
       return `gets message ${event.caller}: session ${event.session} has heard ${event.n}`;
+    case "schedule-asked":
+      return `is to ${event.action} the schedule of ${event.handler}`;
     case "stopped-listening":
       return `hears that listener ${event.listener} has gone`;
     case "clock":
@@ -72,6 +77,8 @@ export function describeEffect(effect: Effect): string {
     }
     case "followup-reply":
       return `answers followup ${effect.caller}: ${effect.result}${effect.after.map((fact) => `, ${describeFact(fact)}`).join("")}`;
+    case "schedule-reply":
+      return `answers operator ${effect.caller}`;
     case "look-up":
       return `asks storage for ${shortId(effect.executionId)}, operation ${effect.operation}`;
     case "load":
@@ -122,7 +129,7 @@ export function describeEffect(effect: Effect): string {
       const what = reply.kind === "lapsed" ? "lapsed" : `renewed for ${reply.untilMs - reply.nowMs} ms`;
       return `answers message ${effect.caller}: ${what}`;
     }
-    case "heard-refused":
+    case "not-leading":
       return `refuses message ${effect.caller}`;
     case "session-over":
       return `forgets session ${effect.session}`;
@@ -134,6 +141,10 @@ export function describeEffect(effect: Effect): string {
       return `goes on with what was put off: ${effect.events.length}`;
     case "halt":
       return `halts: ${effect.reason}`;
+    case "change-task":
+      return `changes task ${shortId(effect.change.id)}, operation ${effect.operation}`;
+    case "call-service":
+      return `calls ${effect.service} for task ${shortId(effect.task)}, call ${effect.call}`;
     case "collect":
     case "sampled":
     case "sample-left-out":
@@ -153,6 +164,8 @@ function describeFact(fact: Fact): string {
       return `task ${shortId(fact.task)} being owed`;
     case "journaled":
       return `change ${fact.changes} of workflow ${shortId(fact.workflow)} being durable`;
+    case "marked":
+      return `task ${shortId(fact.task)} being marked`;
   }
 }
 

@@ -17,6 +17,7 @@ export function portOf(storage: ModelStorage, ask: <T>(act: () => T, answer: Ans
     laneTasks: (lane, limit, answer) => ask(() => storage.laneTasks(lane, limit), answer),
     laneHeads: (after, limit, answer) => ask(() => storage.laneHeads(after, limit), answer),
     countTasks: (answer) => ask(() => storage.countTasks(), answer),
+    findTask: (id, answer) => ask(() => storage.findTask(id), answer),
     openWorkflows: (after, limit, answer) => ask(() => storage.openWorkflows(after, limit), answer),
     partsOf: (workflow, answer) => ask(() => storage.partsOf(workflow), answer),
     collect: (due, answer) => ask(() => storage.collect(due), answer),

@@ -7,12 +7,12 @@ import {
   compareDue,
   type Completion,
   type DoneIntent,
-  type Expectation,
   type Intent,
   type IntentRecord,
   type KeyRange,
   type LaneCursor,
   type LanePage,
+  type RecordChange,
   type Leadership,
   type StoredUnit,
   type StoreResult,
@@ -52,6 +52,14 @@ export interface Applied {
   readonly writes: Completion["writes"];
 }
 
+/** A change of a task's record; null: there is none. */
+export interface TaskChange {
+  readonly id: ExecutionId;
+  readonly before: Task | null;
+  readonly after: Task | null;
+  readonly isCancelled: boolean;
+}
+
 interface StoredItem {
   readonly commitId: CommitId;
   readonly value: Uint8Array;
@@ -76,12 +84,17 @@ export function rowsIn(
   return (isReversed ? ascending.toReversed() : ascending).slice(0, limit);
 }
 
-function isAsExpected(record: IntentRecord | undefined, expects: Expectation): boolean {
+function isAsExpected(record: IntentRecord | undefined, expects: RecordChange["expects"]): boolean {
   if (expects === "new") return record === undefined;
   if (expects === "pending") return record?.state === "pending";
-  if ("attempt" in expects) return record?.state === "task" && record.task.attempt === expects.attempt;
   if ("changes" in expects) return record?.state === "workflow" && record.workflow.changes === expects.changes;
-  return record?.state === "part" && record.part.workflow === expects.partOf;
+  if ("partOf" in expects) return record?.state === "part" && record.part.workflow === expects.partOf;
+  return expects.attempt === null || (record?.state === "task" && record.task.attempt === expects.attempt);
+}
+
+function pageOf<Place>(all: readonly Task[], limit: number, placeOf: (task: Task) => Place): TaskPage<Place> {
+  const tasks = all.slice(0, limit);
+  return { tasks, upTo: all.length > limit ? placeOf(tasks[limit - 1]!) : null };
 }
 
 export class ModelStorage {
@@ -93,10 +106,12 @@ export class ModelStorage {
   /** When each was last used, as storage was told. */
   readonly modules = new Map<ModuleHash, number>([[MODULES[0], 0]]);
   readonly applied: Applied[] = [];
-  /** Each change of a task's record, in order: null, it is gone. */
-  readonly taskChanges: { readonly id: ExecutionId; readonly before: Task | null; readonly after: Task | null }[] = [];
+  readonly taskChanges: TaskChange[] = [];
   /** Each record of a workflow, and each part, as it was written; and each part that was removed. */
   readonly workflowChanges: (IntentRecord | { readonly state: "gone"; readonly part: WorkflowPart })[] = [];
+  /** Ends of attempts that have found no record, since the task was cancelled meanwhile. */
+  readonly lostAttempts: ExecutionId[] = [];
+  readonly #cancelled = new Set<ExecutionId>();
   readonly #expected = new Map<CommitId, Completion>();
   /** Whether an intent that an earlier server sent is refused as soon as another server leads, or only not found later. */
   readonly #fencesIntents: boolean;
@@ -194,14 +209,19 @@ export class ModelStorage {
     if (epoch !== this.leadership.epoch) return { kind: "fenced" };
     for (const { id, expects } of records) {
       const record = this.intents.get(id);
+      const isEnd = typeof expects === "object" && "attempt" in expects && expects.attempt !== null;
+      const isLost = isEnd && record === undefined && this.#cancelled.has(id);
+      if (isLost) this.lostAttempts.push(id);
       // variant: completion-expected
       if (!isAsExpected(record, expects)) return { kind: "exists", id, record: record ?? null };
     }
-    for (const { id, becomes } of records) {
+    for (const { id, expects, becomes } of records) {
       const record = this.intents.get(id);
       const before = record?.state === "task" ? record.task : null;
       const after = becomes?.state === "task" ? becomes.task : null;
-      if (before !== null || after !== null) this.taskChanges.push({ id, before, after });
+      const isCancelled = typeof expects === "object" && "attempt" in expects && expects.attempt === null;
+      if (isCancelled) this.#cancelled.add(id);
+      if (before !== null || after !== null || isCancelled) this.taskChanges.push({ id, before, after, isCancelled });
       if (becomes === null && record?.state === "part") this.workflowChanges.push({ state: "gone", part: record.part });
       if (becomes?.state === "workflow" || becomes?.state === "part") this.workflowChanges.push(becomes);
       if (becomes === null) this.intents.delete(id);
@@ -220,23 +240,31 @@ export class ModelStorage {
     return Array.from(this.intents.values()).flatMap((record) => (record.state === "task" ? [record.task] : []));
   }
 
-  dueTasks(after: TaskPlace | null, limit: number): TaskPage {
+  dueTasks(after: TaskPlace | null, limit: number): TaskPage<TaskPlace> {
     const due = this.#tasks
       .filter((task) => task.lane === null && task.state === "open" && (after === null || compareDue(task, after) > 0))
       .toSorted(compareDue);
-    return { tasks: due.slice(0, limit), isLast: due.length <= limit };
+    return pageOf(due, limit, ({ dueMs, id }) => ({ dueMs, id }));
   }
 
-  laneTasks(lane: string, limit: number): readonly Task[] {
-    const inLane = this.#tasks.filter((task) => task.lane === lane);
-    return inLane.toSorted((a, b) => (a.place < b.place ? -1 : 1)).slice(0, limit);
+  laneTasks(lane: string, limit: number): TaskPage<string> {
+    const inLane = this.#tasks.filter((task) => task.lane === lane).toSorted((a, b) => (a.place < b.place ? -1 : 1));
+    return pageOf(inLane, limit, ({ place }) => place);
+  }
+
+  /** Of these tasks what there is of them now: a storage may look for places first, and for the tasks a little later. */
+  asTheyAre(tasks: readonly Task[]): readonly Task[] {
+    return tasks.flatMap(({ id }) => {
+      const record = this.intents.get(id);
+      return record?.state === "task" ? [record.task] : [];
+    });
   }
 
   laneHeads(after: LaneCursor | null, limit: number): LanePage {
     const lanes = [...new Set(this.#tasks.flatMap(({ lane }) => (lane === null ? [] : [lane])))].toSorted();
     const left = lanes.filter((lane) => after === null || lane > after);
     const some = left.slice(0, limit);
-    const heads = some.flatMap((lane) => this.laneTasks(lane, 1));
+    const heads = some.flatMap((lane) => this.laneTasks(lane, 1).tasks);
     return { heads, next: left.length > some.length ? (some.at(-1) ?? null) : null };
   }
 
@@ -258,6 +286,11 @@ export class ModelStorage {
       record.state === "part" && record.part.workflow === workflow ? [record.part] : [],
     );
     return parts.toSorted((a, b) => (a.place < b.place ? -1 : 1));
+  }
+
+  findTask(id: ExecutionId): Task | null {
+    const record = this.intents.get(id);
+    return record?.state === "task" ? record.task : null;
   }
 
   #log({ executionId, commitId }: DoneIntent): void {

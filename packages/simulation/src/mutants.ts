@@ -26,6 +26,10 @@ export interface Mutant extends Variant {
   readonly isOfIndexes?: true;
   /** Its histories are those of tasks: `task-histories.ts`. */
   readonly isOfTasks?: true;
+  /** Its histories are those of workflows: `workflow-histories.ts`. */
+  readonly isOfWorkflows?: true;
+  /** Its histories are those of services: `service-histories.ts`. */
+  readonly isOfServices?: true;
 }
 
 const SAME_COMMIT = `((_unit, a, b) => a.hash === null || b.hash === null ? a.hash === b.hash : a.commitId === b.commitId)`;
@@ -1145,17 +1149,41 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a task is read from storage before its parent has heard of its commit",
     within: 150,
     isOfTasks: true,
-    edits: [expression("task-parent", `!isComing(task)`, `true`)],
+    edits: [expression("task-parent", `!underWay.inserts(task)`, `true`)],
   },
   {
     name: "an old answer of storage brings a task back that is gone",
-    within: 600,
+    within: 1_000,
     isOfTasks: true,
     edits: [remove("task-stale")],
   },
   {
-    name: "a task that comes while storage is asked for its lane is lost",
+    name: "a task is taken for one that is coming while a repeat of its parent is under way",
+    within: 600,
+    isOfTasks: true,
+    edits: [returns("task-coming-now", `phase !== undefined`)],
+  },
+  {
+    name: "a page of due tasks ends with its last task, wherever that stands by now",
+    within: 2_500,
+    isOfTasks: true,
+    edits: [expression("task-page", `upTo`, `tasks.at(-1) ?? null`)],
+  },
+  {
+    name: "an execution names its lanes only when it is clear",
+    within: 600,
+    isOfTasks: true,
+    edits: [value("lanes-named-clear", `this.#isClear(members[0].execution) ? $ : []`)],
+  },
+  {
+    name: "the number of tasks is never counted again",
     within: 150,
+    isOfTasks: true,
+    edits: [value("task-count", `Infinity`)],
+  },
+  {
+    name: "a task that comes while storage is asked for its lane is lost",
+    within: 600,
     isOfTasks: true,
     edits: [remove("task-coming")],
   },
@@ -1212,5 +1240,245 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       expression("followup-lanes", `lanesOf(followup.effects).every((lane) => intent.lanes.includes(lane))`, `true`),
     ],
+  },
+  {
+    name: "a task that is taken back stays in storage",
+    within: 25,
+    isOfTasks: true,
+    edits: [remove("cancel-committed")],
+  },
+  {
+    name: "a task is taken back while it runs",
+    within: 25,
+    isOfTasks: true,
+    edits: [condition("cancel-running", `found?.state === "held"`)],
+  },
+  {
+    name: "a task is taken back before its parent has enqueued it",
+    within: 25,
+    isOfTasks: true,
+    edits: [value("cancel-parent", `null`)],
+  },
+  {
+    name: "a task is enqueued that its own execution has taken back",
+    within: 25,
+    isOfTasks: true,
+    edits: [remove("cancel-own")],
+  },
+  {
+    name: "a task begins while the commit that takes it back is on its way",
+    within: 25,
+    isOfTasks: true,
+    edits: [remove("cancel-hold")],
+  },
+  {
+    name: "a task that was not taken back after all never begins",
+    within: 600,
+    isOfTasks: true,
+    edits: [remove("cancel-let-go")],
+  },
+  {
+    name: "a canceller counts on another one whose commit may fail",
+    within: 600,
+    isOfTasks: true,
+    edits: [condition("cancel-held", `false`)],
+  },
+  {
+    name: "an old answer about a task counts that has changed since",
+    within: 2_500,
+    isOfTasks: true,
+    edits: [condition("lookup-stale", `lookup === undefined`)],
+  },
+  {
+    name: "a task that is taken back while storage is asked for others comes back",
+    within: 600,
+    isOfTasks: true,
+    edits: [remove("task-coming-changed")],
+  },
+  {
+    name: "each attempt calls a service under a key of its own",
+    within: 25,
+    isOfServices: true,
+    edits: [expression("service-key", `serviceKeyOf(task)`, "`${task} ${attempt}`")],
+  },
+  {
+    name: "a service is called before its mark is durable",
+    within: 25,
+    isOfServices: true,
+    edits: [value("service-facts", `[]`), after("service-marked", `call.task = marked; return this.#send(call);`)],
+  },
+  {
+    name: "a service is called after the window of its key",
+    within: 25,
+    isOfServices: true,
+    edits: [returns("service-window", `null`)],
+  },
+  {
+    name: "a service that knows no keys is called twice",
+    within: 25,
+    isOfServices: true,
+    edits: [condition("service-once", `false`), expression("service-once-lost", `rules.once`, `false`)],
+  },
+  {
+    name: "a service that has refused is called again",
+    within: 25,
+    isOfServices: true,
+    edits: [
+      replace(
+        "service-refused",
+        `return this.#change(call, "settle", error && this.#afterFailure(call, error, false, now));`,
+      ),
+    ],
+  },
+  {
+    name: "each attempt marks the task anew",
+    within: 25,
+    isOfServices: true,
+    edits: [value("service-first", `true`)],
+  },
+  {
+    name: "a call that was not made uses an attempt",
+    within: 25,
+    isOfServices: true,
+    edits: [
+      replace(
+        "service-not-called",
+        `return this.#change(call, "settle", this.#afterFailure(call, errorIn(answer, now.wallMs), false, now));`,
+      ),
+    ],
+  },
+  {
+    name: "a call that was not made takes the mark of an earlier one away",
+    within: 100,
+    isOfServices: true,
+    edits: [value("service-put-off", `null`)],
+  },
+  {
+    name: "a service is called again when its answer could not be stored",
+    within: 100,
+    isOfServices: true,
+    edits: [
+      replace(
+        "service-answer-kept",
+        `if (call.change.kind === "mark") $ else { this.#changes.delete(operation); this.#send(call); }`,
+      ),
+    ],
+  },
+  {
+    name: "all calls behind an open breaker are probes",
+    within: 100,
+    isOfServices: true,
+    edits: [returns("breaker-probe", `this.#state !== "open" || nowMs >= this.#openUntilMs`)],
+  },
+  {
+    name: "a step begins before the entry with its command is durable",
+    within: 25,
+    isOfWorkflows: true,
+    edits: [before("entry-stored-first", `this.#journaled(entry, made)`)],
+  },
+  {
+    name: "the journal has arrivals in another order than the run has seen",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [expression("entry-as-seen", `run.entry`, `{ ...run.entry, arrivals: run.entry.arrivals.toReversed() }`)],
+  },
+  {
+    name: "the first of several steps is the one with the smallest number",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [
+      expression(
+        "entry-as-seen",
+        `run.entry`,
+        `{ ...run.entry, arrivals: run.entry.arrivals.toSorted((a, b) => (a.command ?? 1e9) - (b.command ?? 1e9)) }`,
+      ),
+    ],
+  },
+  {
+    name: "a step arrives at its workflow apart from its writes",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [condition("step-arrives", `false`)],
+  },
+  {
+    name: "a workflow runs while its last entry is on its way",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [
+      condition("one-activation", `loaded === null`),
+      condition("one-run", `entry.loaded !== null && needsRun(entry.loaded)`),
+    ],
+  },
+  {
+    name: "the time of a workflow is that of the clock",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [value("workflow-time", `this.#now.wallMs`)],
+  },
+  {
+    name: "the oldest undo comes first",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [returns("undo-order", `undos.find(({ command }) => !undone.has(command))`)],
+  },
+  {
+    name: "a signal does not wake the workflow that it is for",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [condition("signal-wakes", `false`)],
+  },
+  {
+    name: "what a workflow has done is undone while its steps are under way",
+    within: 600,
+    isOfWorkflows: true,
+    edits: [returns("steps-end", `true`)],
+  },
+  {
+    name: "after a start a workflow takes the signals that it has taken",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [condition("signal-taken", `false`)],
+  },
+  {
+    name: "a signal is not in the commit of its sender",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [remove("signal-inserted")],
+  },
+  {
+    name: "a workflow that fails undoes nothing",
+    within: 25,
+    isOfWorkflows: true,
+    edits: [value("workflow-undo", `undefined`)],
+  },
+  {
+    name: "the end of a workflow does not arrive at the one whose step it is",
+    within: 25,
+    isOfWorkflows: true,
+    edits: [condition("child-arrival", `false`)],
+  },
+  {
+    name: "an undo is given up after some attempts",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [condition("step-attempts", `open.failures < attempts`)],
+  },
+  {
+    name: "a workflow runs on the module of its steps",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [expression("activation-module", `workflow`, `{ ...workflow, module: this.#host.current()?.module }`)],
+  },
+  {
+    name: "a workflow that has ended is found once more by a starting server",
+    within: 600,
+    isOfWorkflows: true,
+    edits: [condition("workflow-stale", `known !== undefined`)],
+  },
+  {
+    name: "a starting server drops signals for workflows that it has not found yet",
+    within: 600,
+    isOfWorkflows: true,
+    edits: [returns("workflow-known", `this.#entries.has(id)`)],
   },
 ];

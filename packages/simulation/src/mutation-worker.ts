@@ -4,8 +4,10 @@ import { VariantLoader } from "@radical/variants";
 import { type Mutant, MUTANTS } from "./mutants.ts";
 import { type MutationTask, readAnchors } from "./mutation.ts";
 import type { simulateIndexBuilds } from "./index-builds.ts";
+import type { simulateServices } from "./service-histories.ts";
 import type { simulateTasks } from "./task-histories.ts";
 import type { simulate } from "./simulate.ts";
+import type { simulateWorkflows } from "./workflow-histories.ts";
 import { verdictOn } from "./verdict.ts";
 
 // The protocol is among the sources that variants change, so nothing of it is imported here.
@@ -28,11 +30,15 @@ async function check(wanted: string): Promise<void> {
     readonly simulate: typeof simulate;
     readonly simulateIndexBuilds: typeof simulateIndexBuilds;
     readonly simulateTasks: typeof simulateTasks;
+    readonly simulateServices: typeof simulateServices;
+    readonly simulateWorkflows: typeof simulateWorkflows;
   };
   port.postMessage(verdictOn(mutant, variant[run], from, most ?? mutant.within));
 }
 
-function historiesOf({ isOfIndexes, isOfTasks }: Mutant) {
+function historiesOf({ isOfIndexes, isOfTasks, isOfServices, isOfWorkflows }: Mutant) {
+  if (isOfWorkflows === true) return ["workflow-histories.ts", "simulateWorkflows"] as const;
+  if (isOfServices === true) return ["service-histories.ts", "simulateServices"] as const;
   if (isOfIndexes === true) return ["index-builds.ts", "simulateIndexBuilds"] as const;
   return isOfTasks === true
     ? (["task-histories.ts", "simulateTasks"] as const)

@@ -4,8 +4,8 @@ import { MUTANTS } from "./mutants.ts";
 /** The table of wrong variants. */
 function mutantTable(): string {
   const rows = MUTANTS.map(
-    ({ name, within, weather, isOfIndexes, isOfTasks }) =>
-      `| ${name} | ${within} | ${isOfTasks === true ? "tasks" : isOfIndexes === true ? "indexes" : (weather ?? "")} |`,
+    ({ name, within, weather, isOfIndexes, isOfTasks, isOfServices }) =>
+      `| ${name} | ${within} | ${isOfServices === true ? "services" : isOfTasks === true ? "tasks" : isOfIndexes === true ? "indexes" : (weather ?? "")} |`,
   );
   return ["| variant | histories | of |", "| --- | --- | --- |", ...rows].join("\n");
 }

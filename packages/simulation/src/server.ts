@@ -284,6 +284,7 @@ export class Server {
           act: (act) => this.#inThisLife(act)(),
           storage: this.#storage(),
           execute: (run, _location, ended) => this.#run(run, ended),
+          callService: noServices,
           observer: this.#observer(),
           halted: (halt) => this.#halted(halt),
         },
@@ -635,6 +636,7 @@ export class Server {
       countTasks: ({ succeeded }) => succeeded(storage.countTasks()),
       openWorkflows: (after, limit, { succeeded }) => succeeded(storage.openWorkflows(after, limit)),
       partsOf: (workflow, { succeeded }) => succeeded(storage.partsOf(workflow)),
+      findTask: (id, { succeeded }) => succeeded(storage.findTask(id)),
       collect: (due, answer) => ask(() => storage.collect(due), answer),
     };
   }
@@ -781,4 +783,9 @@ export class Server {
     const { trace } = this.#options;
     if (trace.lines !== null) trace.write(`server ${this.index} ${text()}`);
   }
+}
+
+/** Services have histories of their own: `service-histories.ts`. */
+export function noServices(): never {
+  throw new Error("the modules of these histories have no services");
 }

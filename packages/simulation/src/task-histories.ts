@@ -1,11 +1,16 @@
 /**
- * Histories of tasks. Handlers enqueue others, at locations and near storage, in lanes and with delays. Attempts fail. Storage answers
- * in any order, or not at all. Servers are killed anywhere. Their successors lead while operations of the dead ones still arrive. The real core and its real driver run over the storage of the simulation.
+ * Histories of tasks. Handlers enqueue others, at locations and near storage, in lanes and with delays of weeks. Attempts fail.
+ * Storage answers in any order, or not at all, and looks for tasks in two steps. Clocks are set. Clients repeat their requests.
+ *
+ * Servers are killed anywhere. Their successors lead while operations of the dead ones still arrive. Others stand still before
+ * an effect, and go on after a successor has begun. Read leases of an earlier server may hold writes up. The real core and its
+ * real driver run over the storage of the simulation.
  *
  * The checks know nothing of the core: they look at what storage has applied, what workers were given, and what handlers did.
  */
 import {
   type Answer,
+  type Commit,
   DEFAULT_CORE_OPTIONS,
   Driver,
   type Effect,
@@ -43,8 +48,10 @@ import {
   unitId,
   type Write,
 } from "@radical/protocol";
-import { ModelStorage } from "./model-storage.ts";
+import { checkLanes, type Enqueuer } from "./checkers/lanes.ts";
 import { portOf } from "./model-port.ts";
+import { ModelStorage } from "./model-storage.ts";
+import { noServices } from "./server.ts";
 
 const MODULES = ["a", "b"].map((letter) => letter.repeat(64) as ModuleHash);
 /** `plain` enqueues with f^rw, `free` in record mode, `near` near storage only. They are one program. */
@@ -69,6 +76,9 @@ interface Call {
   /** The item that it writes, with its own name; null: it only reads. */
   readonly writes: string | null;
   readonly children: readonly { readonly call: Call; readonly delayMs: number; readonly lane: string | null }[];
+  /** The tasks of others that it takes back, and those of its own, by their places. */
+  readonly cancels: readonly ExecutionId[];
+  readonly cancelsOwn: readonly number[];
   /** Its outcome, if it does not come to its end: an answer, or a failure of so many attempts. */
   readonly aborts: boolean;
   readonly fails: number;
@@ -87,17 +97,41 @@ interface TaskHistory {
   readonly tasks: number;
   readonly attempts: number;
   readonly dead: number;
+  /** Tasks that were taken back. */
+  readonly cancelled: number;
   readonly kills: number;
+  /** Servers whose successor led while they went on. */
+  readonly takeovers: number;
+  readonly repeats: number;
+  readonly effects: number;
 }
 
-export function simulateTasks({ seed }: { readonly seed: number }): TaskHistory {
-  const world = new World(seed);
+/** `killAt`: the only server that is killed is so before this effect, and the history has no other fault. */
+export function simulateTasks({
+  seed,
+  killAt = null,
+}: {
+  readonly seed: number;
+  readonly killAt?: number | null;
+}): TaskHistory {
+  const world = new World(seed, killAt);
   const problems = world.run();
   return { problems, ...world.counts };
 }
 
 class World {
-  readonly counts = { answered: 0, tasks: 0, attempts: 0, dead: 0, kills: 0 };
+  readonly counts = {
+    answered: 0,
+    tasks: 0,
+    attempts: 0,
+    dead: 0,
+    cancelled: 0,
+    kills: 0,
+    takeovers: 0,
+    repeats: 0,
+    effects: 0,
+  };
+  readonly #killAt: number | null;
   readonly #random: Random;
   readonly #storage = new ModelStorage(true);
   readonly #problems: string[] = [];
@@ -113,12 +147,13 @@ class World {
   /** Tasks whose attempt runs in the present life, and how often one has begun. */
   readonly #running = new Set<ExecutionId>();
   readonly #begun = new Map<ExecutionId, number>();
-  readonly #told: {
-    readonly id: ExecutionId;
-    readonly lanes: readonly string[];
-    readonly at: number;
-    readonly sentAt: number;
-  }[] = [];
+  /** When each execution was asked for, and when its result was told first, in one order. */
+  readonly #asked = new Map<ExecutionId, number>();
+  readonly #told = new Map<ExecutionId, number>();
+  /** Requests without an answer. */
+  readonly #open = new Map<ExecutionId, Sent>();
+  /** By how much the wall clock was set back. */
+  #setBackMs = 0;
   readonly #options: typeof DEFAULT_CORE_OPTIONS;
   readonly #failure: number;
   #changes = 0;
@@ -135,11 +170,12 @@ class World {
   #isQuiet = false;
   #hasSpoilt = false;
 
-  constructor(seed: number) {
+  constructor(seed: number, killAt: number | null) {
+    this.#killAt = killAt;
     this.#random = new Random(seed);
     const random = this.#random;
-    this.#left = random.between(5, 40);
-    this.#failure = random.pick([0, 0.03, 0.1]);
+    this.#left = killAt === null ? random.between(5, 40) : 6;
+    this.#failure = killAt === null ? random.pick([0, 0.03, 0.1]) : 0;
     this.#options = {
       ...DEFAULT_CORE_OPTIONS,
       readLeaseMs: 0,
@@ -167,8 +203,9 @@ class World {
       const isBusy = this.#next.length > 0;
       this.#isQuiet = this.#left === 0;
       if (this.#left > 0 && random.chance(isBusy ? 0.06 : 0.5)) this.#send();
-      else if (!this.#isQuiet && random.chance(0.004)) this.#kill();
-      else if (!this.#isQuiet && random.chance(0.002)) this.#wallMs += random.between(-50_000, 50_000);
+      else if (!this.#isQuiet && this.#killAt === null && random.chance(0.004)) this.#kill();
+      else if (!this.#isQuiet && random.chance(0.002)) this.#setClock();
+      else if (!this.#isQuiet && random.chance(0.003)) this.#repeat();
       else if (!this.#isQuiet && random.chance(0.003)) this.#register(random.pick(MODULES));
       else if (isBusy) this.#next.splice(random.below(this.#next.length), 1)[0]!();
       else if (this.#isOver()) return this.#end();
@@ -201,7 +238,9 @@ class World {
     const { epoch } = present(storage.acquireLeadership(storage.leadership, 0, 0), "nobody else leads");
     const pending = present(storage.recover(epoch), "nobody else leads");
     const rules = { late: { attempts: ATTEMPTS, limit: { running: LIMITED_AT_ONCE, rate: null } } };
+    const inheritedMs = this.#killAt === null ? this.#random.pick([0, 0, 20, 200]) : 0;
     const recovered = {
+      readLeasesUntilMs: this.#nowMs + inheritedMs,
       epoch,
       pending,
       leadership: null,
@@ -224,10 +263,13 @@ class World {
       epoch,
       ports: {
         now: () => this.#now,
-        wakeAt: (atMs) => void (this.#wakeAtMs = atMs),
+        wakeAt: (atMs) => {
+          if (life === this.#life) this.#wakeAtMs = atMs;
+        },
         act: (act) => act(),
-        storage: this.#ports(),
-        execute: (run, location, ended) => this.#execute(run, location, ended),
+        storage: this.#ports(life),
+        execute: (run, location, ended) => this.#execute(life, run, location, ended),
+        callService: noServices,
         observer: {
           replied: () => {},
           followed: () => {},
@@ -251,24 +293,85 @@ class World {
     });
   }
 
-  /** It may be killed before each effect. */
+  /** It may be killed before each effect, or stand still for so long that a successor leads. Of that it does not hear. */
   *#observed(life: number, core: LviCore, now: Now, event: Event): Generator<Effect> {
     const effects = core.step(now, event);
     core.assertWellFormed();
     for (const effect of effects) {
-      if (!this.#isQuiet && this.#random.chance(0.0008)) this.#kill();
-      if (life !== this.#life) return;
-      if (effect.kind === "complete") for (const { completion } of effect.completions) this.#storage.expect(completion);
+      this.counts.effects++;
+      if (this.#killAt === this.counts.effects) this.#kill();
+      const mayEnd = !this.#isQuiet && this.#killAt === null && life === this.#life;
+      if (mayEnd && this.#random.chance(0.0008)) this.#kill();
+      else if (mayEnd && this.#random.chance(0.0004)) this.#takeOver();
+      if (!this.#isGoingOn(life)) return;
+      if (effect.kind === "complete") this.#completes(effect);
       yield effect;
     }
   }
 
+  #completes({ operation, completions }: Effect & { kind: "complete" }): void {
+    for (const { completion } of completions) {
+      this.#storage.expect(completion);
+      const { executionId: id, outcome } = completion;
+      if (outcome.kind !== "result" || this.#mustGo.get(id)?.operation === `${this.#life} ${operation}`) continue;
+      const tasks = (this.#parents.get(id)?.call.cancels ?? []).filter((each) => {
+        const task = this.#storage.findTask(each);
+        return task !== null && !this.#mayHaveBegun(task);
+      });
+      this.#mustGo.set(id, { operation: `${this.#life} ${operation}`, tasks });
+    }
+  }
+
+  /** By execution, the tasks that its end takes back for sure. */
+  readonly #mustGo = new Map<ExecutionId, { readonly operation: string; readonly tasks: readonly ExecutionId[] }>();
+
   /** Operations that were sent to storage may still arrive there. */
   #kill(): void {
     this.counts.kills++;
-    this.#life++;
     this.#driver.close();
+    this.#succeed();
+  }
+
+  /** The rest of its step goes on beside its successor. Then it finds that it does not lead any more. */
+  #takeOver(): void {
+    this.counts.takeovers++;
+    this.#deposed = this.#life;
+    this.#succeed();
+  }
+
+  #deposed = -1;
+
+  #isGoingOn(life: number): boolean {
+    return life === this.#life || life === this.#deposed;
+  }
+
+  /** Locations ask the next server what became of their requests. */
+  #succeed(): void {
+    this.#life++;
     this.#start();
+    for (const sent of this.#open.values())
+      if (this.#random.chance(0.8))
+        this.#later(() => this.#askAgain(sent), this.#random.chance(0.3) ? this.#slow : this.#next);
+  }
+
+  /** The wall clock of the server is set, sometimes by days. */
+  #setClock(): void {
+    const random = this.#random;
+    const byMs = random.between(-50_000, 50_000) * random.pick([1, 1, 5_000]);
+    if (byMs < 0) this.#setBackMs -= byMs;
+    this.#wallMs += byMs;
+  }
+
+  /** A client asks again under its key, whatever it was told. */
+  #repeat(): void {
+    const retained = [...this.#sent.values()].filter(({ request }) => request.retained);
+    if (retained.length > 0) this.#askAgain(this.#random.pick(retained));
+  }
+
+  #askAgain(sent: Sent): void {
+    this.counts.repeats++;
+    const { request } = sent;
+    this.#ask1({ ...sent, request: { ...request, attempt: request.attempt + 1, seen: this.#seen } });
   }
 
   #register(module: ModuleHash): void {
@@ -302,11 +405,10 @@ class World {
     });
   }
 
-  #ask<T>(act: () => T, { succeeded, failed }: Answer<T>): void {
+  #ask<T>(life: number, act: () => T, { succeeded, failed }: Answer<T>): void {
     const random = this.#random;
     const fails = !this.#isQuiet && random.chance(this.#failure);
     if (fails && random.chance(0.4)) return this.#later(() => failed(random.pick(["none", "unknown"]), "simulated"));
-    const life = this.#life;
     const into = random.chance(0.15) ? this.#slow : this.#next;
     into.push(() => {
       const value = act();
@@ -318,13 +420,51 @@ class World {
     });
   }
 
-  #ports(): StoragePort {
-    return portOf(this.#storage, (act, answer) => this.#ask(act, answer));
+  #ports(life: number): StoragePort {
+    const storage = this.#storage;
+    const ask = <T>(act: () => T, answer: Answer<T>): void => this.#ask(life, act, answer);
+    // Between the two steps of a look records may change.
+    const look = <P extends { readonly tasks: readonly Task[] }>(
+      act: () => P,
+      isMeant: (task: Task) => boolean,
+      { succeeded, failed }: Answer<P>,
+    ): void => {
+      const asIs = (page: P): P => ({ ...page, tasks: storage.asTheyAre(page.tasks).filter(isMeant) });
+      if (this.#random.chance(0.6)) return ask(() => asIs(act()), { succeeded, failed });
+      const found = (page: P): void =>
+        this.#later(
+          () => {
+            const told = asIs(page);
+            this.#later(() => succeeded(told), this.#random.chance(0.3) ? this.#slow : this.#next);
+          },
+          this.#random.chance(0.3) ? this.#slow : this.#next,
+        );
+      ask(act, { succeeded: found, failed });
+    };
+    const isDue = ({ lane, state }: Task): boolean => lane === null && state === "open";
+    return {
+      ...portOf(storage, ask),
+      commit: (epoch, commit, answer) =>
+        ask(() => {
+          const result = storage.commit(epoch, commit);
+          if (result.kind === "applied") this.#committed(commit);
+          return result;
+        }, answer),
+      dueTasks: (after, limit, answer) => look(() => storage.dueTasks(after, limit), isDue, answer),
+      laneTasks: (lane, limit, answer) =>
+        look(
+          () => storage.laneTasks(lane, limit),
+          () => true,
+          answer,
+        ),
+    };
   }
 
   // ── Handlers ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #execute(run: Run, location: string, ended: (ended: EndedRun) => void): void {
+  #execute(life: number, run: Run, location: string, ended: (ended: EndedRun) => void): void {
+    // Of a server that was replaced storage takes nothing.
+    if (life !== this.#life) return;
     const members = [run, ...(run.followers ?? [])];
     const ids = members.map(({ invocation }) => invocation.executionId);
     if (location === "~tasks" || ids.some((id) => this.#storage.intents.get(id)?.state === "task"))
@@ -349,10 +489,11 @@ class World {
     }
     const { task } = record;
     this.counts.attempts++;
+    if (this.#wallMs + this.#setBackMs < task.dueMs) this.#problems.push(`task ${id} runs before it is due`);
     if (task.state === "dead") this.#problems.push(`task ${id} runs, and is dead`);
     if (this.#running.has(id)) this.#problems.push(`two attempts of task ${id} run at once`);
     if (task.lane !== null) {
-      const [first] = this.#storage.laneTasks(task.lane, 1);
+      const [first] = this.#storage.laneTasks(task.lane, 1).tasks;
       if (first?.id !== id) this.#problems.push(`task ${id} runs, and is not the first of its lane`);
     }
     const { caller, seed } = present(this.#parents.get(task.parent), "a task has a parent");
@@ -420,7 +561,7 @@ class World {
     const text = before.value === null ? "" : new TextDecoder().decode(before.value);
     const value = new TextEncoder().encode(`${text} ${call.name}`);
     const writes = call.writes === null ? [] : [{ unit, value }];
-    return done({ kind: "result", value: new Uint8Array() }, writes, effectsOf(call));
+    return done({ kind: "result", value: new Uint8Array() }, writes, effectsOf(call, id));
   }
 
   // ── Locations ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -430,7 +571,7 @@ class World {
     const number = depth === 0 ? random.between(0, 3) : depth === 1 && random.chance(0.3) ? 1 : 0;
     const children = Array.from({ length: number }, () => ({
       call: this.#call(depth + 1),
-      delayMs: random.pick([0, 0, 0, 10, 500, 86_400_000]),
+      delayMs: random.pick([0, 0, 0, 10, 500, 86_400_000, random.between(1, 40) * 86_400_000]),
       lane: random.pick([null, null, "one", "two"]),
     }));
     const isTask = depth > 0;
@@ -441,9 +582,24 @@ class World {
       ),
       writes: random.chance(0.7) ? random.pick(["x", "y", "z"]) : null,
       children,
+      cancels: this.#toCancel(isTask),
+      cancelsOwn: [...children.keys()].filter(() => random.chance(0.1)),
       aborts: random.chance(0.08),
       fails: isTask ? random.pick([0, 0, 0, 0, 1, 2, 50]) : 0,
     };
+  }
+
+  /** A request names tasks of executions that were answered; a task may name any. */
+  #toCancel(isTask: boolean): readonly ExecutionId[] {
+    const random = this.#random;
+    const told = [...this.#told.keys()];
+    if (told.length === 0 || !random.chance(isTask ? 0.05 : 0.3)) return [];
+    // Often the last one: its followup may be on its way.
+    const id = random.pick(random.chance(0.5) ? told.slice(-1) : told);
+    const sent = present(this.#sent.get(id), "what was told was asked for");
+    const known = isTask ? [...this.#calls.keys()] : [...this.#familyOf(id, sent.call)];
+    const some = known.filter(() => random.chance(isTask ? 0.1 : 0.6));
+    return [...some, ...(random.chance(0.1) ? [id] : [])];
   }
 
   #send(): void {
@@ -477,8 +633,8 @@ class World {
       units: isNear ? null : units,
       retained: random.chance(0.3),
       mustNotWrite: false,
-      mayEffect: call.children.length > 0 || random.chance(0.5),
-      lanes: isNear ? [] : lanesOf(effectsOf(call)),
+      mayEffect: call.children.length + call.cancels.length > 0 || random.chance(0.5),
+      lanes: isNear ? [] : lanesOf(effectsOf(call, id)),
       session: null,
       deadlineMs: 60_000,
       attempt: 1,
@@ -487,7 +643,16 @@ class World {
     const sent: Sent = { request, call, view };
     this.#sent.set(id, sent);
     this.#knows(id, call, request.environment.caller, request.environment.seed);
-    this.#ask1(sent, ++this.#position);
+    this.#asked.set(id, ++this.#position);
+    this.#ask1(sent);
+  }
+
+  *#familyOf(id: ExecutionId, { children }: Call): Generator<ExecutionId> {
+    for (const [ordinal, { call }] of children.entries()) {
+      const task = taskIdOf(id, ordinal);
+      yield task;
+      yield* this.#familyOf(task, call);
+    }
   }
 
   /** The tasks that an execution enqueues, if it commits. */
@@ -495,6 +660,7 @@ class World {
     this.#parents.set(id, { call, caller, seed });
     for (const [ordinal, { call: child }] of call.children.entries()) {
       const task = taskIdOf(id, ordinal);
+      this.#parentOf.set(task, id);
       this.#calls.set(task, child);
       this.#ordinals.set(task, { ordinal });
       this.#knows(task, child, caller, taskSeedOf(seed, ordinal));
@@ -506,29 +672,27 @@ class World {
     return item === undefined ? entryOf(NO_COMMIT, null) : entryOf(item.commitId, item.value);
   }
 
-  #ask1(sent: Sent, sentAt: number): void {
-    const life = this.#life;
+  #ask1(sent: Sent): void {
+    this.#open.set(sent.request.executionId, sent);
     this.#driver.request(sent.request, {
-      answered: (reply) => this.#later(() => this.#replied(sent, reply, sentAt)),
-      failed: () => {
-        if (life === this.#life) return;
-      },
+      answered: (reply) => this.#later(() => this.#replied(sent, reply)),
+      failed: () => {},
     });
   }
 
-  #replied(sent: Sent, reply: LviReply, sentAt: number): void {
+  #replied(sent: Sent, reply: LviReply): void {
+    this.#open.delete(sent.request.executionId);
     this.#seen = reply.asOf;
     const { request, call, view } = sent;
     if (reply.kind === "working") throw new Error("there are no workflows here");
     if (reply.kind === "refused") {
       if (reply.code !== "in_doubt") return;
       const again = { ...sent, request: { ...request, attempt: request.attempt + 1, seen: reply.asOf } };
-      return this.#later(() => this.#ask1(again, sentAt));
+      return this.#later(() => this.#ask1(again));
     }
     this.counts.answered++;
     const isResult = reply.kind === "valid" ? !call.aborts : reply.outcome.kind === "result";
-    if (isResult)
-      this.#told.push({ id: request.executionId, lanes: lanesOf(effectsOf(call)), at: ++this.#position, sentAt });
+    if (isResult && !this.#told.has(request.executionId)) this.#told.set(request.executionId, ++this.#position);
     if (reply.kind !== "valid" || reply.commitId === null) return;
     const ran = this.#handle(call, view, request);
     if (ran.kind !== "completed") throw new Error("a location runs on what it has captured");
@@ -537,7 +701,7 @@ class World {
     const isSpoilt = this.#random.chance(0.03) && outcome.kind === "result";
     this.#hasSpoilt ||= isSpoilt;
     const stray: RunEffect = { kind: "enqueue", callee: "plain", args: argsOf(call), delayMs: 0, key: "stray" };
-    const effects = isSpoilt ? [...effectsOf(call), stray] : (ran.effects ?? []);
+    const effects = isSpoilt ? [...effectsOf(call, request.executionId), stray] : (ran.effects ?? []);
     const followup = { executionId: request.executionId, commitId: reply.commitId, outcome, writes, effects };
     const send = (): void => this.#driver.followup(followup, { answered: () => {}, failed: () => {} });
     if (this.#random.chance(0.7)) this.#later(send, this.#random.chance(0.3) ? this.#slow : this.#next);
@@ -549,13 +713,12 @@ class World {
   #check(): void {
     const { taskChanges } = this.#storage;
     for (; this.#changes < taskChanges.length; this.#changes++) {
-      const { id, before, after } = taskChanges[this.#changes]!;
-      if (before === null && after !== null) this.#inserted(id, after);
-      if (before !== null && after === null && before.lane !== null) {
-        const last = this.#lastOf.get(before.lane) ?? "";
-        if (before.place < last) this.#problems.push(`task ${id} is later than others of its lane`);
-        this.#lastOf.set(before.lane, before.place);
+      const { id, before, after, isCancelled } = taskChanges[this.#changes]!;
+      if (isCancelled) {
+        this.#cancelled(id, before);
+        continue;
       }
+      if (before === null && after !== null) this.#inserted(id, after);
       if (after?.state === "dead" && this.#calls.get(id)?.aborts === true)
         this.#problems.push(`task ${id} is dead, and its handler has answered`);
       if (before !== null && before.attempt === after?.attempt)
@@ -565,8 +728,48 @@ class World {
     }
   }
 
-  /** The place of the task that was the last to go, by lane. */
-  readonly #lastOf = new Map<string, string>();
+  #cancelled(id: ExecutionId, before: Task | null): void {
+    this.counts.cancelled++;
+    if (before === null) this.#problems.push(`task ${id} is taken back, and storage does not have it`);
+    if (this.#running.has(id)) this.#problems.push(`task ${id} is taken back while it runs`);
+  }
+
+  /** After a commit the tasks are gone that it takes back, if they can't have begun. */
+  #committed({ records }: Commit): void {
+    const storage = this.#storage;
+    for (const { id, expects, becomes } of records) {
+      const call = this.#parents.get(id)?.call;
+      if (call === undefined || (typeof expects === "object" && "attempt" in expects && expects.attempt === null))
+        continue;
+      const isTask = this.#isTask(id);
+      const hasEnded = isTask
+        ? becomes === null && !call.aborts
+        : becomes?.state === "done" &&
+          storage.applied.findLast((each) => each.executionId === id)?.outcome.kind === "result";
+      if (!hasEnded) continue;
+      for (const cancelled of call.cancels) if (storage.findTask(cancelled) === null) this.#checkNotYet(id, cancelled);
+      for (const cancelled of this.#mustGo.get(id)?.tasks ?? [])
+        if (storage.findTask(cancelled) !== null)
+          this.#problems.push(`${id} has taken task ${cancelled} back, and it is still there`);
+    }
+  }
+
+  #mayHaveBegun({ id, state, dueMs, lane }: Task): boolean {
+    const isFirst = lane === null || this.#storage.laneTasks(lane, 1).tasks[0]?.id === id;
+    return state === "open" && isFirst && dueMs < this.#wallMs + 3_600_000;
+  }
+
+  /** The parent of a task may not enqueue it later, if it was answered before somebody asked to take the task back. */
+  #checkNotYet(canceller: ExecutionId, task: ExecutionId): void {
+    const parent = this.#parentOf.get(task);
+    const toldAt = parent === undefined ? undefined : this.#told.get(parent);
+    if (parent === undefined || toldAt === undefined || toldAt > (this.#asked.get(canceller) ?? 0)) return;
+    const isEnded = this.#storage.intents.get(parent)?.state === "done";
+    if (!isEnded) this.#problems.push(`${canceller} has taken task ${task} back before its parent had enqueued it`);
+  }
+
+  readonly #parentOf = new Map<ExecutionId, ExecutionId>();
+
   readonly #insertions = new Set<ExecutionId>();
 
   #inserted(id: ExecutionId, task: Task): void {
@@ -584,7 +787,8 @@ class World {
   }
 
   #isOver(): boolean {
-    if (this.#left > 0 || this.#core.load.executions > 0) return false;
+    const { executions, tasks } = this.#core.load;
+    if (this.#left > 0 || executions > 0 || tasks.all !== this.#storage.countTasks()) return false;
     return [...this.#storage.intents.values()].every(
       (record) => record.state === "done" || (record.state === "task" && this.#isStuck(record.task)),
     );
@@ -592,7 +796,8 @@ class World {
 
   /** It is dead, or stands behind a dead one. */
   #isStuck(task: Task): boolean {
-    return task.state === "dead" || (task.lane !== null && this.#storage.laneTasks(task.lane, 1)[0]?.state === "dead");
+    const { lane, state } = task;
+    return state === "dead" || (lane !== null && this.#storage.laneTasks(lane, 1).tasks[0]?.state === "dead");
   }
 
   #end(): readonly string[] {
@@ -604,12 +809,14 @@ class World {
     const ended = new Set(
       applied.filter(({ outcome }) => outcome.kind === "result").map(({ executionId }) => executionId),
     );
-    for (const { id, before, after } of taskChanges)
-      if (before !== null && after === null && !this.#calls.get(id)!.aborts) ended.add(id);
+    for (const { id, before, after, isCancelled } of taskChanges)
+      if (before !== null && after === null && !isCancelled && !this.#calls.get(id)!.aborts) ended.add(id);
+    for (const id of this.#storage.lostAttempts)
+      this.#problems.push(`an attempt of task ${id}, which was taken back, has ended`);
     for (const [id, { call }] of this.#parents) {
       for (const ordinal of call.children.keys()) {
         const isThere = this.#insertions.has(taskIdOf(id, ordinal));
-        if (isThere !== ended.has(id))
+        if (isThere !== (ended.has(id) && !call.cancelsOwn.includes(ordinal)))
           this.#problems.push(
             `task ${ordinal} of ${id} was ${isThere ? "enqueued, and" : "lost:"} its parent has ${ended.has(id) ? "" : "not "}come to its end`,
           );
@@ -624,27 +831,36 @@ class World {
       if (failures !== this.#attemptsOf(record.task) && failures < this.#attemptsOf(record.task))
         this.#problems.push(`task ${id} of ${handler} is dead after ${failures} failures`);
     }
-    for (const { id } of this.#told)
+    for (const id of this.#told.keys())
       if (!ended.has(id) && leavesTrace(this.#parents.get(id)!.call))
         this.#problems.push(`${id} was answered, and has not happened`);
-    this.#checkLanes(taskChanges.flatMap(({ before, after }) => (before === null && after !== null ? [after] : [])));
+    this.#problems.push(...this.#lanes(ended));
     return this.#problems;
   }
 
-  /** Of two executions of which one was answered before the other was asked for, the tasks stand in that order. */
-  #checkLanes(tasks: readonly Task[]): void {
-    for (const first of this.#told)
-      for (const second of this.#told) {
-        if (first.at >= second.sentAt) continue;
-        for (const lane of first.lanes.filter((name) => second.lanes.includes(name))) {
-          const places = (id: ExecutionId): string[] =>
-            tasks.filter((task) => task.parent === id && task.lane === lane).map(({ place }) => place);
-          const last = places(first.id).toSorted().at(-1) ?? "";
-          const next = places(second.id).toSorted()[0] ?? "~";
-          if (last > next)
-            this.#problems.push(`in lane ${lane} tasks of ${second.id} stand before those of ${first.id}`);
-        }
+  #lanes(ended: ReadonlySet<ExecutionId>): readonly string[] {
+    const { items, taskChanges } = this.#storage;
+    // Those that were taken back went before their turn.
+    const takenBack = new Set(taskChanges.flatMap(({ id, isCancelled }) => (isCancelled ? [id] : [])));
+    const enqueuers = Array.from(this.#parents, ([id, { call }]): Enqueuer => {
+      const lanes = new Map<string, ExecutionId[]>();
+      for (const [ordinal, { lane }] of call.children.entries()) {
+        const task = taskIdOf(id, ordinal);
+        if (lane === null || call.cancelsOwn.includes(ordinal) || takenBack.has(task)) continue;
+        lanes.set(lane, [...(lanes.get(lane) ?? []), task]);
       }
+      // A task begins and ends when it likes.
+      return { id, lanes, askedAt: this.#asked.get(id) ?? 0, answeredAt: this.#told.get(id) ?? Infinity };
+    }).filter(({ id }) => ended.has(id));
+    const idOf = new Map(Array.from(this.#parents, ([id, { call }]) => [call.name, id]));
+    const writers = Array.from(items.values(), ({ value }) =>
+      new TextDecoder()
+        .decode(value)
+        .split(" ")
+        .flatMap((name) => idOf.get(name) ?? []),
+    );
+    const gone = taskChanges.flatMap(({ id, before, after }) => (before !== null && after === null ? [id] : []));
+    return checkLanes(enqueuers, writers, gone);
   }
 }
 
@@ -652,18 +868,20 @@ const ALARMS: ReadonlySet<NoteName> = new Set(["determinism_alarm", "intent_alar
 const NOT_RUN: { readonly result: RunResult; readonly tookMs: number } = { result: { kind: "not-run" }, tookMs: 0 };
 
 /** Its end is more than an answer. */
-function leavesTrace({ writes, children }: Call): boolean {
-  return writes !== null || children.length > 0;
+function leavesTrace({ writes, children, cancels }: Call): boolean {
+  return writes !== null || children.length + cancels.length > 0;
 }
 
-function effectsOf({ children }: Call): readonly RunEffect[] {
-  return children.map(({ call, delayMs, lane }): RunEffect => ({
+function effectsOf({ children, cancels, cancelsOwn }: Call, id: ExecutionId): readonly RunEffect[] {
+  const enqueued = children.map(({ call, delayMs, lane }): RunEffect => ({
     kind: "enqueue",
     callee: call.handler,
     args: argsOf(call),
     delayMs,
     key: lane,
   }));
+  const cancelled = [...cancelsOwn.map((ordinal) => taskIdOf(id, ordinal)), ...cancels];
+  return [...enqueued, ...cancelled.map((task): RunEffect => ({ kind: "cancel", task }))];
 }
 
 function argsOf(call: Call): Uint8Array {

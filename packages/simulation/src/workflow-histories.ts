@@ -38,6 +38,7 @@ import {
 } from "@radical/protocol";
 import { portOf } from "./model-port.ts";
 import { ModelStorage } from "./model-storage.ts";
+import { noServices } from "./server.ts";
 import { decode, encode, type Program, programIn, runProgram, type StepCall } from "./workflow-programs.ts";
 
 const MODULES = ["a", "b"].map((letter) => letter.repeat(64) as ModuleHash);
@@ -201,6 +202,7 @@ class World {
         act: (act) => act(),
         storage: portOf(storage, (act, answer) => this.#ask(act, answer)),
         execute: (run, _location, ended) => this.#execute(run, ended),
+        callService: noServices,
         observer: {
           replied: ignore,
           followed: ignore,
@@ -332,7 +334,7 @@ class World {
         this.#activations.delete(id);
         if (!this.#isQuiet && this.#random.chance(0.03))
           return ended({ result: { kind: "killed", reason: "simulated" }, tookMs: 0 });
-        const result = runProgram(`w${id.slice(0, 12)}r${round}`, decode<Program>(args), activation);
+        const result = runProgram(`${shortNameOf(id)}r${round}`, decode<Program>(args), activation);
         ended({ result: { kind: "activated", run: result }, tookMs: 0 });
       },
       this.#random.chance(0.3) ? this.#slow : this.#next,
@@ -635,7 +637,7 @@ class World {
           this.#problems.push(`${call.name} of ${id} has ended as ${end}, and was done ${times} times`);
       }
     }
-    const undone = (texts.get(unitId("log", `undone-w${id.slice(0, 12)}`)) ?? "")
+    const undone = (texts.get(unitId("log", `undone-${shortNameOf(id)}`)) ?? "")
       .split(" ")
       .filter((word) => word !== "");
     const expected = hasFailed ? undos : [];
@@ -661,3 +663,8 @@ class World {
 }
 
 const NOT_RUN: { readonly result: RunResult; readonly tookMs: number } = { result: { kind: "not-run" }, tookMs: 0 };
+
+/** Those of one parent have the same first half of their ids. */
+function shortNameOf(id: ExecutionId): string {
+  return `w${id.slice(0, 8)}${id.slice(-8)}`;
+}

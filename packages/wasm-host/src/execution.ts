@@ -36,7 +36,7 @@ import {
   spanId,
   taskIdOf,
   type TrapCode,
-  UNKNOWN,
+  UNKNOWN_STEP,
   type UnitId,
   type Wait,
   type WorkflowCommand,
@@ -671,5 +671,5 @@ function failureIn(settled: Settled): Uint8Array | null {
   const encoded = (status: number, code: string, message: string): Uint8Array =>
     new CborWriter().array(3).integer(status).text(code).text(message).finish();
   if (settled.kind === "failed") return encoded(settled.status, settled.code, settled.message);
-  return settled.kind === "unknown" ? encoded(UNKNOWN.status, UNKNOWN.code, settled.message) : null;
+  return settled.kind === "unknown" ? encoded(UNKNOWN_STEP.status, UNKNOWN_STEP.code, settled.message) : null;
 }

@@ -1,4 +1,5 @@
 export type { Invocation } from "./execution.ts";
+export { BinaryReader, customSection, Section, sectionsOf, withCustomSection } from "./metering/binary.ts";
 export { metered } from "./metering/meter.ts";
 export { abiOf, compileModule, faultOf, moduleHash, type HandlerModule } from "./module.ts";
 export { atLeast, type Pace } from "./pace.ts";

@@ -5,9 +5,11 @@ import "./page.css";
 import { forgetIfOver, me, seedLogins } from "./kit/account.ts";
 import { action, form } from "./kit/actions.ts";
 import { type View, openApp } from "./kit/app.ts";
-import { ago, avatar, counted, drawing, h, marked, titled } from "./kit/elements.ts";
+import { ago, avatar, counted, h, marked, titled } from "./kit/elements.ts";
 import { type Page, pages, watch } from "./kit/live.ts";
-import { send } from "./kit/strip.ts";
+import { asked } from "./kit/mine.ts";
+import { send, sendUntold } from "./kit/strip.ts";
+import { type Vote, type Votes, votesOf } from "./kit/votes.ts";
 
 const client = createClient({ fetch: send });
 const { live } = client;
@@ -108,11 +110,22 @@ interface ShownStory {
   readonly comments: HTMLElement;
 }
 
+const myVotes = asked((on) => createClient({ fetch: sendUntold }).myVotes({ on }));
+
+/** Of a story, or of a comment on it. */
+function ownVotes(story: string, comment: string, first: number): Votes {
+  const words = { "1": "up", "-1": "down", "0": "none" } as const;
+  const cast = (vote: Vote): Promise<number> => client.interact({ story, comment, vote: words[vote] });
+  const votes = votesOf(first, cast);
+  myVotes(comment === "" ? story : `${story}/${comment}`, votes.mine);
+  return votes;
+}
+
 /** By element. */
 const shown = new WeakMap<HTMLElement, ShownStory>();
 
 function storyView({ id, title, url, author, at, score, comments: count }: StoryView): HTMLElement {
-  const votes = votesOf(id, "", score);
+  const votes = ownVotes(id, "", score);
   const comments = h("a", { href: `#/stories/${id}` }, counted(count, "comment"));
   const host = hostOf(url);
   const element = h(
@@ -137,7 +150,7 @@ function storyView({ id, title, url, author, at, score, comments: count }: Story
 
 function updateStory({ score, comments }: StoryView, element: HTMLElement): void {
   const story = shown.get(element);
-  story?.votes.show(score);
+  story?.votes.score(score);
   if (story !== undefined) story.comments.textContent = counted(comments, "comment");
 }
 
@@ -156,37 +169,6 @@ function byline(author: string, at: number): HTMLElement {
     h("a", { href: linkTo(author) }, author),
     ` · ${ago(at)}`,
   );
-}
-
-// ── Votes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-interface Votes {
-  readonly element: HTMLElement;
-  readonly show: (score: number) => void;
-}
-
-function votesOf(story: string, comment: string, first: number): Votes {
-  const score = h("b", { className: "score" });
-  const show = (count: number): void => {
-    score.textContent = String(count);
-    score.ariaLabel = counted(count, "point");
-  };
-  score.role = "img";
-  show(first);
-  const cast = (vote: "up" | "down"): HTMLElement => {
-    const points = vote === "up" ? "5,13 10,6 15,13" : "5,7 10,14 15,7";
-    const button = action(
-      drawing("0 0 20 20", [["polygon", { points }]]),
-      async () => {
-        show(await client.interact({ story, comment, vote }).catch(rethrow));
-        for (const other of element.querySelectorAll("button")) other.ariaPressed = String(other === button);
-      },
-      { className: "vote", ariaLabel: `Vote ${vote}`, title: `Vote ${vote}`, ariaPressed: "false" },
-    );
-    return button;
-  };
-  const element = h("div", { className: "votes" }, ...(me() === null ? [score] : [cast("up"), score, cast("down")]));
-  return { element, show };
 }
 
 function rethrow(error: unknown): never {
@@ -233,7 +215,7 @@ async function story(id: string): Promise<View> {
 const shownComments = new WeakMap<HTMLElement, Votes>();
 
 function commentView(story: string, { id, author, at, html, score, depth }: CommentView): HTMLElement {
-  const votes = votesOf(story, id, score);
+  const votes = ownVotes(story, id, score);
   const answer = h("div", { className: "answer" });
   const write = (): void => {
     const box = commentForm(story, id, () => answer.replaceChildren());
@@ -259,7 +241,7 @@ function commentView(story: string, { id, author, at, html, score, depth }: Comm
 }
 
 function updateComment({ score }: CommentView, element: HTMLElement): void {
-  shownComments.get(element)?.show(score);
+  shownComments.get(element)?.score(score);
 }
 
 /** The comment appears by itself. */

@@ -51,6 +51,8 @@ test("votes count once for each member, whatever they change their mind to, wher
   await app.result("interact", { story, vote: "none" }, voters[0]!);
   expect(await app.result("interact", { story, vote: "down" }, voters[1]!)).toBe(2);
   expect(await karma("author")).toBe(2);
+  expect(await app.result("myVotes", { on: [story, "none"] }, { ...voters[1]!, location: "far" })).toEqual([-1, 0]);
+  expect(await app.result("myVotes", { on: [story] }, voters[0]!)).toEqual([0]);
   // Voting for oneself counts for the story and earns nothing.
   expect(await app.result("interact", { story, vote: "up" }, author)).toBe(3);
   expect(await karma("author")).toBe(2);
@@ -84,6 +86,7 @@ test("the comment of which more is certain comes first", async () => {
   const nine = await app.result("comment", { story, text: "three votes" }, session);
   const voters = await Promise.all(["w-1", "w-2", "w-3", "w-4"].map(join));
   await app.result("interact", { story, comment: one, vote: "up" }, voters[0]!);
+  expect(await app.result("myVotes", { on: [`${story}/${one}`, story] }, voters[0]!)).toEqual([1, 0]);
   for (const voter of voters.slice(0, 3)) {
     await app.result("interact", { story, comment: nine, vote: "up" }, voter);
   }

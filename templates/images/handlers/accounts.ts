@@ -1,5 +1,5 @@
 /** Accounts: registering, logging in and out. */
-import { Session, closeSession, createAccount, isPassword, openSession } from "./lib/accounts";
+import { Session, authenticate, closeSession, createAccount, isPassword, openSession } from "./lib/accounts";
 
 /** Makes an account and logs in. */
 export function register(name: string, password: string): Session {
@@ -14,4 +14,9 @@ export function login(name: string, password: string): Session | null {
 
 export function logout(): void {
   closeSession();
+}
+
+/** The name of the caller; aborts with 401 if there is none. */
+export function whoami(): string {
+  return authenticate();
 }

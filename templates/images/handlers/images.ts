@@ -1,11 +1,12 @@
 /** What is done with an image: uploading, tagging, favouring, voting and commenting. */
-import { abort, ascending, now, uuid } from "@radical/sdk";
+import { Blob, abort, ascending, now, uuid } from "@radical/sdk";
 import { authenticate } from "./lib/accounts";
 import { findImage } from "./lib/find";
 import { renderText } from "./lib/markup";
 import {
   Comment,
   Image,
+  Mine,
   Word,
   comments,
   favouriteCounts,
@@ -17,12 +18,21 @@ import {
   votes,
   words,
 } from "./lib/records";
-import { addToSet, favouritesOf, isEmptySet, removeFromSet } from "./lib/sets";
+import { addToSet, favouritesOf, isEmptySet, isInSet, removeFromSet } from "./lib/sets";
 import { addTags, isTag, tagMeantBy } from "./lib/tags";
 
-/** Publishes the image at `url`. Gives its number. */
+/** Publishes a picture whose bytes were put: `src/worker.ts` says which. Gives its number. */
+export function publish(picture: Blob, width: i32, height: i32, tags: string[]): i32 {
+  const uploaded = new Image();
+  uploaded.uploader = authenticate();
+  uploaded.picture = picture;
+  return addImage(uploaded, width, height, tags);
+}
+
+/** Publishes the image at `url`, which stays there. Gives its number. */
 export function upload(url: string, width: i32, height: i32, tags: string[]): i32 {
-  const me = authenticate();
+  const uploaded = new Image();
+  uploaded.uploader = authenticate();
   if (url.length > 500 || (!url.startsWith("https://") && !url.startsWith("/"))) {
     abort(
       400,
@@ -30,17 +40,19 @@ export function upload(url: string, width: i32, height: i32, tags: string[]): i3
       "The address of an image begins with https:// or, on this site, with /, and has at most 500 characters.",
     );
   }
+  uploaded.url = url;
+  return addImage(uploaded, width, height, tags);
+}
+
+function addImage(uploaded: Image, width: i32, height: i32, tags: string[]): i32 {
   if (width < 1 || width > 20_000 || height < 1 || height > 20_000) {
     abort(400, "bad_size", "An image has 1 to 20000 pixels in each direction.");
   }
   if (tags.length == 0) {
     abort(400, "no_tags", "An image has at least one tag.");
   }
-  const uploaded = new Image();
   numbers.add("images", 1);
   uploaded.id = <i32>numbers.get("images");
-  uploaded.uploader = me;
-  uploaded.url = url;
   uploaded.width = width;
   uploaded.height = height;
   uploaded.at = now();
@@ -130,14 +142,29 @@ export function vote(image: i32, value: i32): i32 {
   findImage(image);
   const key = imageKey(image);
   const mine = key + "/" + me;
-  const before = votes.get(mine);
-  const cast = before == null ? 0 : before.value;
+  const cast = voteOf(mine);
   if (value != cast) {
     if (value == 0) votes.delete(mine);
     else votes.put(mine, { value });
     scores.add(key, value - cast);
   }
   return <i32>scores.get(key);
+}
+
+/** What the caller has done with an image. */
+export function mine(image: i32): Mine {
+  const me = authenticate();
+  findImage(image);
+  const found = new Mine();
+  found.vote = voteOf(imageKey(image) + "/" + me);
+  found.isFavourite = isInSet(favouritesOf(me), image);
+  return found;
+}
+
+/** 1, -1, or 0 for none. */
+function voteOf(key: string): i32 {
+  const vote = votes.get(key);
+  return vote == null ? 0 : vote.value;
 }
 
 /** Says something about an image. */

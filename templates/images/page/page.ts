@@ -5,9 +5,11 @@ import "./page.css";
 import { forgetIfOver, me, seedLogins } from "./kit/account.ts";
 import { action, form } from "./kit/actions.ts";
 import { type View, openApp } from "./kit/app.ts";
-import { type Child, ago, avatar, counted, drawing, h, marked, titled } from "./kit/elements.ts";
+import { type Child, ago, avatar, counted, h, marked, titled } from "./kit/elements.ts";
 import { type Page, pages, watch } from "./kit/live.ts";
 import { send } from "./kit/strip.ts";
+import { votesOf } from "./kit/votes.ts";
+import { choosePicture } from "./picture.ts";
 
 const client = createClient({ fetch: send });
 const { live } = client;
@@ -30,6 +32,11 @@ function favouritesOf(name: string): string {
 
 function wordsOf(text: string): string[] {
   return text.split(/\s+/).filter((word) => word !== "");
+}
+
+/** Where the picture is: among the blobs of this application, or wherever it has been published from. */
+function addressOf({ picture, url }: Image): string {
+  return picture === null ? url : client.blobs.url(picture);
 }
 
 // ── Searching ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -93,11 +100,12 @@ function nothingFound(query: string): Child {
   );
 }
 
-function tileView({ id, url, tags }: Image): HTMLElement {
+function tileView(image: Image): HTMLElement {
+  const { id, tags } = image;
   return h(
     "article",
     { className: "tile" },
-    h("a", { href: `#/images/${id}` }, h("img", { src: url, alt: tags.join(" "), loading: "lazy" })),
+    h("a", { href: `#/images/${id}` }, h("img", { src: addressOf(image), alt: tags.join(" "), loading: "lazy" })),
     h("p", { className: "quiet" }, tags.join(" ")),
   );
 }
@@ -114,18 +122,17 @@ async function imagePage(id: number): Promise<View> {
   const [first, pools, mine] = await Promise.all([
     client.image({ id }),
     reader === null ? null : client.listPools({ limit: 50 }),
-    reader === null ? null : client.search({ tags: [`fav:${reader}`], before: id + 1, limit: 1 }),
+    reader === null ? null : client.mine({ image: id }),
   ]);
   const { image } = first;
-  const isMine = mine?.images[0]?.id === id;
-  const picture = h("img", { className: "shown", src: image.url });
-  const score = h("b", { className: "score", id: "score" });
+  const picture = h("img", { className: "shown", src: addressOf(image) });
+  const votes = votesOf(first.score, (value) => client.vote({ image: id, value }));
+  votes.mine(mine?.vote ?? 0);
   const favourites = h("span", { className: "quiet", id: "favourites" });
   const list = pages((before) => client.comments({ image: id, before }).then(commentsOf), commentView);
   const tags = h("ul", { className: "tags" });
   let shownTags = "";
   const show = {
-    score: (count: number) => void (score.textContent = String(count)),
     favourites: (count: number) => void (favourites.textContent = counted(count, "favourite")),
     tags: (shown: typeof first.tags) => {
       const text = JSON.stringify(shown);
@@ -137,7 +144,7 @@ async function imagePage(id: number): Promise<View> {
     },
   };
   const update = (page: typeof first): void => {
-    show.score(page.score);
+    votes.score(page.score);
     show.favourites(page.favourites);
     show.tags(page.tags);
     list.begin(commentsOf(page.comments));
@@ -166,8 +173,8 @@ async function imagePage(id: number): Promise<View> {
         h(
           "div",
           { className: "acts" },
-          votesOf(id, score, show.score),
-          reader === null ? null : favouriteButton(id, isMine, show.favourites),
+          votes.element,
+          mine === null ? null : favouriteButton(id, mine.isFavourite, show.favourites),
           favourites,
         ),
         h("div", {}, h("h2", {}, "Tags"), tags, reader === null ? null : tagForm(id)),
@@ -185,26 +192,6 @@ async function imagePage(id: number): Promise<View> {
     ],
     begin: () => watch((options) => live.image({ id }, options), update),
   };
-}
-
-function votesOf(image: number, score: HTMLElement, show: (score: number) => void): HTMLElement {
-  if (me() === null) return h("div", { className: "votes" }, "Score ", score);
-  const cast = (value: 1 | -1): HTMLElement => {
-    const points = value === 1 ? "5,13 10,6 15,13" : "5,7 10,14 15,7";
-    const words = value === 1 ? "Vote up" : "Vote down";
-    const button = action(
-      drawing("0 0 20 20", [["polygon", { points }]]),
-      async () => {
-        const isBack = button.ariaPressed === "true";
-        show(await client.vote({ image, value: isBack ? 0 : value }).catch(rethrow));
-        for (const other of element.querySelectorAll("button")) other.ariaPressed = String(other === button && !isBack);
-      },
-      { className: "vote", ariaLabel: words, title: words, ariaPressed: "false" },
-    );
-    return button;
-  };
-  const element = h("div", { className: "votes" }, cast(1), score, cast(-1));
-  return element;
 }
 
 function favouriteButton(image: number, first: boolean, show: (count: number) => void): HTMLElement {
@@ -233,7 +220,7 @@ function tagView(image: number, { tag, count }: { readonly tag: string; readonly
     me() === null
       ? null
       : action("×", () => client.untag({ image, tag }).catch(rethrow), {
-          className: "",
+          className: "plain",
           ariaLabel: `Remove the tag ${tag}`,
         }),
   );
@@ -291,35 +278,25 @@ function commentView({ author, at, html }: Comment): HTMLElement {
 // ── Publishing ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function upload(): View {
+  const chooser = choosePicture();
   return {
-    title: "Publish an image",
+    title: "Publish a picture",
     className: "narrow",
     content: [
-      h("h1", {}, "Publish an image"),
+      h("h1", {}, "Publish a picture"),
       form(
-        {
-          url: { label: "Address of the picture", placeholder: "https://" },
-          tags: { label: "Tags", placeholder: "sky night" },
-        },
+        { tags: { label: "Tags", placeholder: "sky night", title: "words with spaces between them" } },
         "Publish",
-        async ({ url, tags }) => {
-          const size = await sizeOf(url);
-          const id = await client.upload({ url, ...size, tags: wordsOf(tags) }).catch(rethrow);
+        async ({ tags }) => {
+          const { file, width, height } = chooser.chosen();
+          const picture = await client.blobs.put(file).catch(rethrow);
+          const id = await client.publish({ picture, width, height, tags: wordsOf(tags) }).catch(rethrow);
           location.hash = `#/images/${id}`;
         },
-        { className: "publish", hint: "The picture stays where it is: the board keeps its address." },
+        { className: "publish", first: chooser.element },
       ),
     ],
   };
-}
-
-/** In pixels. */
-async function sizeOf(url: string): Promise<{ readonly width: number; readonly height: number }> {
-  const picture = h("img", { src: url });
-  await picture.decode().catch(() => {
-    throw new Error("There is no picture at this address.");
-  });
-  return { width: picture.naturalWidth, height: picture.naturalHeight };
 }
 
 // ── Pools ────────────────────────────────────────────────────────────────────────────────────────────────────────────

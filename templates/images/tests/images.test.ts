@@ -1,7 +1,7 @@
 /** The application as people use it: over HTTP, at two locations. */
 import { fileURLToPath } from "node:url";
 import { type CallOptions, type TestApp, startTestApp } from "@radical/cli/testing";
-import type { Handlers, ImagePage } from "#radical";
+import type { BlobRecord, Handlers, ImagePage } from "#radical";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { PASSWORD, signedIn } from "./accounts.ts";
 
@@ -19,6 +19,15 @@ async function join(name: string): Promise<CallOptions> {
 
 function upload(session: CallOptions, tags: string[], location = "near"): Promise<number> {
   return app.result("upload", { url: "/pictures/cat.svg", width: 160, height: 120, tags }, { ...session, location });
+}
+
+/** As the page does before `publish`. */
+function put(bytes: Uint8Array<ArrayBuffer>, type: string, session: CallOptions): Promise<Response> {
+  return fetch(`${app.url}/blobs`, {
+    method: "PUT",
+    headers: { ...session.headers, "content-type": type },
+    body: bytes,
+  });
 }
 
 /** The numbers of the images on all pages of a search. */
@@ -55,6 +64,32 @@ test("images uploaded at once at two locations have numbers of their own, and a 
   expect(await search(["many", "kind_0"], 1)).toEqual(even);
   expect(await search(["kind_0", "kind_1"])).toEqual([]);
   expect(await search(["many", "no_such_tag"])).toEqual([]);
+});
+
+test("a picture is put, published and seen at another location, byte for byte", async () => {
+  const session = await join("painter");
+  const bytes = Uint8Array.from({ length: 50_000 }, (_, i) => i % 251);
+  const picture = (await (await put(bytes, "image/png", session)).json()) as BlobRecord;
+  const id = await app.result("publish", { picture, width: 640, height: 480, tags: ["own"] }, session);
+  const { image } = await look(id);
+  expect(image).toMatchObject({ uploader: "painter", url: "", picture, width: 640 });
+  const shown = await fetch(`${app.url}/blobs/${image.picture!.hash}`, { headers: { "x-radical-location": "far" } });
+  expect(shown.headers.get("content-type")).toBe("image/png");
+  expect(new Uint8Array(await shown.arrayBuffer())).toEqual(bytes);
+  const missing = { ...picture, hash: "0".repeat(64) };
+  const call = app.call("publish", { picture: missing, width: 1, height: 1, tags: ["own"] }, session);
+  expect(await call).toMatchObject({ status: 409, error: { code: "blob_missing" } });
+});
+
+test("nobody but a member puts pictures, and nothing else is put", async () => {
+  const session = await join("putter");
+  const small = new Uint8Array([1, 2, 3]);
+  expect((await put(small, "image/svg+xml", session)).status).toBe(403);
+  expect((await put(small, "text/html", session)).status).toBe(403);
+  expect((await put(small, "image/png", {})).status).toBe(401);
+  expect((await put(new Uint8Array(5_000_001), "image/png", session)).status).toBe(413);
+  await app.result("logout", {}, session);
+  expect((await put(small, "image/png", session)).status).toBe(401);
 });
 
 test("a search goes on behind the images that one page looks at", async () => {
@@ -132,6 +167,10 @@ test("everybody has one vote", async () => {
   await Promise.all(sessions.map((session) => app.result("vote", { image, value: 1 }, session)));
   expect((await look(image)).score).toBe(2);
   expect(await app.result("vote", { image, value: 0 }, sessions[0]!)).toBe(1);
+  const favoured = { ...sessions[1]!, location: "far" };
+  await app.result("favourite", { image }, sessions[1]!);
+  expect(await app.result("mine", { image }, favoured)).toEqual({ vote: 1, isFavourite: true });
+  expect(await app.result("mine", { image }, sessions[0]!)).toEqual({ vote: 0, isFavourite: false });
 });
 
 test("a pool keeps its order, with each image once", async () => {

@@ -17,6 +17,8 @@ import {
 } from "./lib/records";
 import { viewTimelineOf } from "./lib/views";
 
+const MOST_ASKED = 100;
+
 /**
  * Follows `name`: their new posts come to the caller's timeline. Gives the number of their followers.
  * @speculative
@@ -87,10 +89,7 @@ export function timeline(before: string | null = null, limit: i32 = 20): PostPag
  */
 export function like(id: string): i32 {
   const me = authenticate();
-  const liked = id.length > 0 && id.length <= 100 ? posts.get(id) : null;
-  if (liked == null) {
-    abort(404, "no_such_post", `There is no post "${id}".`);
-  }
+  const liked = findPost(id);
   const key = id + "/" + me;
   if (!likes.has(key)) {
     const added = new Like();
@@ -100,4 +99,44 @@ export function like(id: string): i32 {
     posts.put(id, liked);
   }
   return liked.likes;
+}
+
+/**
+ * Takes a like back. Gives the number of likes that the post has left.
+ * @speculative
+ */
+export function unlike(id: string): i32 {
+  const me = authenticate();
+  const liked = findPost(id);
+  const key = id + "/" + me;
+  if (likes.has(key)) {
+    likes.delete(key);
+    liked.likes -= 1;
+    posts.put(id, liked);
+  }
+  return liked.likes;
+}
+
+/** Which of these posts the caller likes, in their order. */
+export function myLikes(ids: string[]): bool[] {
+  const me = authenticate();
+  if (ids.length > MOST_ASKED) {
+    abort(400, "too_many_posts", `A call is about at most ${MOST_ASKED} posts.`);
+  }
+  const mine: bool[] = [];
+  for (const id of ids) mine.push(isPostId(id) && likes.has(id + "/" + me));
+  return mine;
+}
+
+/** The post `id`; aborts with 404 if there is none. */
+function findPost(id: string): Post {
+  const post = isPostId(id) ? posts.get(id) : null;
+  if (post == null) {
+    abort(404, "no_such_post", `There is no post "${id}".`);
+  }
+  return post;
+}
+
+function isPostId(id: string): bool {
+  return id.length > 0 && id.length <= 100;
 }

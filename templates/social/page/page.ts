@@ -7,7 +7,8 @@ import { action, form } from "./kit/actions.ts";
 import { type View, openApp } from "./kit/app.ts";
 import { type Child, ago, avatar, counted, drawing, h, marked, titled } from "./kit/elements.ts";
 import { type Early, type Page, early, pages, watch } from "./kit/live.ts";
-import { isDevelopment, send } from "./kit/strip.ts";
+import { asked } from "./kit/mine.ts";
+import { isDevelopment, send, sendUntold } from "./kit/strip.ts";
 
 const client = createClient({ fetch: send });
 const { live, speculate } = client;
@@ -43,26 +44,34 @@ interface ShownPost {
 /** By element. */
 const shownPosts = new WeakMap<HTMLElement, ShownPost>();
 
+const myLikes = asked((ids) => createClient({ fetch: sendUntold }).myLikes({ ids }));
+
 function postView({ id, author, html, at, likes: count }: PostView): HTMLElement {
   const number = h("span", { className: "likes" });
+  let hasActed = false;
+  const press = (isMine: boolean): void => void (like.ariaPressed = String(isMine));
   const like = action(
     [drawing("0 0 20 20", [["path", { d: HEART }]]), number],
     async () => {
-      like.ariaPressed = "true";
+      const isMine = like.ariaPressed === "true";
+      hasActed = true;
+      press(!isMine);
       await likes
-        .change(speculate.like({ id }), (value) => value)
+        .change(isMine ? speculate.unlike({ id }) : speculate.like({ id }), (value) => value)
         .catch((error: unknown) => {
-          like.ariaPressed = "false";
+          press(isMine);
           throw error;
         });
     },
-    { className: "like", title: "Like" },
+    { className: "plain like", title: "Like" },
   );
   const likes = early(number, count, (value) => {
     number.textContent = String(value);
     like.ariaLabel = `Like, ${counted(value, "like")}`;
   });
-  like.ariaPressed = "false";
+  press(false);
+  // The answer may come after a click of now.
+  myLikes(id, (isMine) => hasActed || press(isMine));
   // Nobody's likes do not count.
   if (me() === null) like.disabled = true;
   const element = h(

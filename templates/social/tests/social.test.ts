@@ -54,11 +54,24 @@ test("following twice counts once, and so does liking", async () => {
   const id = await app.result("post", { text: "hi" }, two);
   for (const location of ["near", "far"]) expect(await app.result("like", { id }, { ...one, location })).toBe(1);
   expect(await app.result("like", { id }, two)).toBe(2);
+  expect(await app.result("myLikes", { ids: [id, "one/nothing", ""] }, one)).toEqual([true, false, false]);
   expect(await app.result("profile", { name: "two" })).toMatchObject({
     followers: 1,
     following: 0,
     posts: { posts: [{ id, likes: 2 }], next: null },
   });
+});
+
+test("a like is taken back once, from wherever it comes", async () => {
+  const [fan, writer] = [await join("fan"), await join("writer")];
+  const id = await app.result("post", { text: "hi" }, writer);
+  await app.result("like", { id }, writer);
+  expect(await app.result("unlike", { id }, fan)).toBe(1);
+  await app.result("like", { id }, fan);
+  const left = await Promise.all(["near", "far"].map((location) => app.result("unlike", { id }, { ...fan, location })));
+  expect(left).toEqual([1, 1]);
+  expect(await app.result("myLikes", { ids: [id] }, fan)).toEqual([false]);
+  expect(await app.result("myLikes", { ids: [id] }, writer)).toEqual([true]);
 });
 
 test("pages of a timeline and of a person have each post once, whatever is posted meanwhile", async () => {

@@ -13,6 +13,7 @@ import { checkForms } from "./forms.ts";
 import { checkBrackets, checkNesting, overflowPlace } from "./nesting.ts";
 import { scan } from "./scanner.ts";
 import { checkScopes } from "./scopes.ts";
+import { checkSteps, outsideOf } from "./steps.ts";
 
 const SDK = "@radical/sdk";
 
@@ -81,7 +82,8 @@ function lookedAt(file: SourceFile, trees: SyntaxTrees): Looks {
     const tree = parsed(file.path, file.text, trees);
     deep = tree === null ? overflowPlace(file, overflows) : checkNesting(tree.source);
     if (tree !== null && deep === null) {
-      forms.push(...checkForms(file, tokens));
+      const steps = checkSteps(file);
+      forms.push(...steps, ...outsideOf(steps, file, checkForms(file, tokens)));
       if (tree.messages.length === 0) forms.push(...checkScopes(tree.source));
     }
   }

@@ -308,6 +308,11 @@ const FIXES: readonly (readonly [code: DiagnosticCode, before: string, after: st
     'type State = "open" | "done";\nexport function h(state: State): bool {\n  return state == "open";\n}\n',
   ],
   [
+    "schedule_comment",
+    "/** @cron */5 * * * * */\nexport function h(): void {}\n",
+    "/** @cron 0-59/5 * * * * */\nexport function h(): void {}\n",
+  ],
+  [
     "unknown_given_handler",
     `${IMPORT}export function read(a: string): string | null {\n  return items.get(a);\n}\n/** @readwrite raed */\nfunction set(a: string): void {\n  items.touch(a);\n}\n`,
     `${IMPORT}export function read(a: string): string | null {\n  return items.get(a);\n}\n/** @readwrite read */\nfunction set(a: string): void {\n  items.touch(a);\n}\n`,

@@ -129,6 +129,11 @@ export const CATALOGUE = {
   // Tags in doc comments of handlers
   unknown_tag: INVALID,
   misplaced_tag: INVALID,
+  invalid_schedule: INVALID,
+  schedule_comment: INVALID,
+  schedule_signature: INVALID,
+  /** A tick has no caller. */
+  schedule_caller: { severity: "warning", class: "invalid" },
   unknown_given_handler: INVALID,
   duplicate_given_set: INVALID,
   given_set_signature: INVALID,

@@ -22,10 +22,10 @@ export interface Printer {
   lambda(declaration: FunctionDeclaration): string;
 }
 
-/** The functions of `@radical/sdk/draws` that draw as a handler does at a given place. */
 /** The function of the SDK that says the key of a task. */
 export const LANE_FUNCTION = "touchLane";
 
+/** The functions of `@radical/sdk/draws` that draw as a handler does at a given place. */
 export const DRAW_FUNCTIONS = { random: "randomAt", uuid: "uuidAt" } as const;
 
 /** Binding strength, from the comma to primary expressions. */

@@ -30,6 +30,7 @@ import {
   type Local,
   type LoopStatement,
   type Program,
+  type Lane,
   type Scan,
   type Statement,
   type SwitchStatement,
@@ -328,7 +329,7 @@ class Analysis implements Relevance {
   }
 
   /** A kept access: from here backward, one follows. */
-  #access(expression: Access | Scan, state: State): void {
+  #access(expression: Access | Scan | Lane, state: State): void {
     this.#add(this.kept, expression);
     // variant: access-effect
     this.#addEffect("accesses");
@@ -738,6 +739,7 @@ class Analysis implements Relevance {
         return true;
       }
       case "lane":
+        this.#access(expression, state);
         // variant: lane-key
         this.#visit(expression.key, true, state);
         return true;

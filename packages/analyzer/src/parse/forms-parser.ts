@@ -468,13 +468,29 @@ function isArrow(text: string, at: number): boolean {
   const [start = ""] = /^\s*(?:=>|:)?/.exec(text.slice(at, at + 200)) ?? [];
   if (!start.endsWith(":")) return start.endsWith("=>");
   RESULT.lastIndex = at + start.length;
+  let depth = 0;
   for (let found = RESULT.exec(text); found !== null; found = RESULT.exec(text)) {
+    const { opened, isType } = parenthesesIn(found[0], depth);
+    // The colon is that of a conditional, in parentheses that end here.
+    if (!isType) return false;
+    depth = opened;
+    if (found[1] === "=>" && depth > 0) continue;
     if (found[1] !== "{") return found[1] === "=>";
     const end = closed(text, RESULT.lastIndex - 1);
     if (end === null) return false;
     RESULT.lastIndex = end;
   }
   return false;
+}
+
+/** How many parentheses are open behind the text, of so many before it. A type closes none that it has not opened. */
+function parenthesesIn(text: string, before: number): { readonly opened: number; readonly isType: boolean } {
+  let opened = before;
+  for (const character of text) {
+    if (character === "(") opened++;
+    else if (character === ")" && --opened < 0) return { opened, isType: false };
+  }
+  return { opened, isType: true };
 }
 
 /** Up to the first pattern. */

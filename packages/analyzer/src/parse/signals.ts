@@ -11,7 +11,7 @@ export interface DeclaredSignal {
   readonly file: as.File;
 }
 
-/** The constants at the top of files that hold signals. */
+/** The constants at the top of files that hold signals with literal names. */
 export function signalsIn({ filesByName, resolver }: as.Program): readonly DeclaredSignal[] {
   return [...filesByName.values()].flatMap((file) => {
     if (file.source.isLibrary) return [];
@@ -22,7 +22,8 @@ export function signalsIn({ filesByName, resolver }: as.Program): readonly Decla
         if (initializer?.kind !== NodeKind.New || (flags & CommonFlags.Const) === 0) return [];
         const made = initializer as as.NewExpression;
         const element = resolver.resolveTypeName(made.typeName, null, file, ReportMode.Swallow);
-        return element?.internalName === SIGNAL ? [{ declaration, made, file }] : [];
+        const hasName = made.args[0] instanceof as.StringLiteralExpression;
+        return element?.internalName === SIGNAL && hasName ? [{ declaration, made, file }] : [];
       }),
     );
   });

@@ -2,7 +2,7 @@
  * Decisions of the developer about handlers, by tags: near storage, results before their confirmation, transformations
  * refused, a read/write-set function of their own (a *given set*).
  */
-import { objectMethod, type TaskRules } from "@radical/protocol";
+import { objectMethod, type Schedule, type TaskRules } from "@radical/protocol";
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import { closest } from "../diagnostics/closest.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
@@ -202,8 +202,9 @@ function workflowMistakes(
 function withRule(
   rules: TaskRules,
   tag: Extract<Tag, { kind: "retry" | "limit" | "cron" | "every" }>,
-  { name }: HandlerSchema,
+  handler: HandlerSchema,
 ): TaskRules | Diagnostic {
+  const { name } = handler;
   const twice = (): Diagnostic =>
     diagnostic("misplaced_tag", {
       message: `The handler ${name} has two tags that say the same of its tasks.`,
@@ -216,13 +217,34 @@ function withRule(
     case "limit":
       return rules.limit === undefined ? { ...rules, limit: tag.limit } : twice();
     case "cron":
-    case "every":
-      return diagnostic("misplaced_tag", {
-        message: `The handler ${name} has a schedule, and the primary does not call handlers by a schedule yet.`,
-        primary: tag.span,
-        help: "Remove the tag. A cron trigger of your Worker can call the handler: see how-to/schedule.",
-      });
+    case "every": {
+      if (rules.schedule !== undefined) return twice();
+      const parameter = tickParameter(handler);
+      if (typeof parameter === "object" && parameter !== null) return parameter;
+      const schedule: Schedule = { ...tag.schedule, parameter };
+      return { ...rules, schedule };
+    }
   }
+}
+
+/** The parameter that is given the time of a tick; null: the handler has none. Or the mistake in its signature. */
+function tickParameter({ name, parameters, declaration, calledAs }: HandlerSchema): string | null | Diagnostic {
+  const [first, second] = parameters;
+  const wrong = (primary: as.Range, message: string): Diagnostic =>
+    diagnostic("schedule_signature", {
+      message,
+      primary: spanOfRange(primary),
+      help: `Write a function of the file: \`export function ${calledAs === null ? name : "nightly"}(tick: i64): void\`. The parameter, the time of the tick in milliseconds, may be left out.`,
+    });
+  if (calledAs !== null)
+    return wrong(declaration.name.range, `The method ${name} has a schedule, and a tick names no object.`);
+  if (first === undefined) return null;
+  const at = (index: number): as.Range => declaration.signature.parameters[index]?.range ?? declaration.name.range;
+  if (first.resolved.kind !== TypeKind.I64)
+    return wrong(at(0), `The handler ${name} has a schedule, and its parameter ${first.name} is not an \`i64\`.`);
+  if (second !== undefined)
+    return wrong(at(1), `The handler ${name} has a schedule, and a tick gives it one argument at most.`);
+  return first.name;
 }
 
 /** Whether a function is declared where the tags say that one is. */

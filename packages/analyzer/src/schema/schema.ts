@@ -467,14 +467,10 @@ class SchemaExtractor {
     }
   }
 
-  #signalType(name: string, { typeArguments, range }: as.NewExpression, file: as.File): void {
+  #signalType(name: string, { typeArguments }: as.NewExpression, file: as.File): void {
     const node = typeArguments?.[0];
-    if (node === undefined) {
-      this.#report("invalid_signal", range, `The type of the values of the signal ${name} is not known.`, {
-        help: `Write it: \`const ${name} = new Signal<string>(${JSON.stringify(name)});\`.`,
-      });
-      return;
-    }
+    // The compiler tells that it is missing.
+    if (node === undefined) return;
     const resolved = this.#program.resolver.resolveType(node, null, file, null, ReportMode.Report);
     if (resolved === null) return;
     const what = `The value of the signal ${name}`;

@@ -12,11 +12,12 @@
  * `task-tags.ts` has those for tasks: `@retry`, `@limit`, `@cron`, `@every`.
  */
 import type { TaskLimit } from "@radical/protocol";
+import { isCutByStep } from "../check/steps.ts";
 import { scan, type ScannedToken } from "../check/scanner.ts";
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import { spanOf, type Diagnostic, type Fix, type SourceFile, type Span } from "../diagnostics/diagnostic.ts";
 import { TRANSFORMATIONS, type TransformationKind } from "../front.ts";
-import { readCron, readEvery, readLimit, readRetry } from "./task-tags.ts";
+import { readCron, readEvery, readLimit, readRetry, type WrittenSchedule } from "./task-tags.ts";
 
 export type Tag =
   | { readonly kind: "readwrite"; readonly handler: string; readonly span: Span }
@@ -26,8 +27,7 @@ export type Tag =
   | { readonly kind: "wrapping"; readonly span: Span }
   | { readonly kind: "retry"; readonly attempts: number; readonly span: Span }
   | { readonly kind: "limit"; readonly limit: TaskLimit; readonly span: Span }
-  /** The primary does not run schedules yet, so the tag is refused where it stands before a handler. */
-  | { readonly kind: "cron" | "every"; readonly span: Span }
+  | { readonly kind: "cron" | "every"; readonly schedule: WrittenSchedule; readonly span: Span }
   | { readonly kind: "refuse"; readonly transformations: readonly TransformationKind[]; readonly span: Span };
 
 /** A function with tags in its doc comment. */
@@ -45,7 +45,10 @@ export interface Tags {
 }
 
 const ACCEPTED =
-  "Write one of the tags `@readwrite <handler>`, `@nearstorage`, `@speculative`, `@workflow`, `@wrapping`, `@retry 5`, `@limit 10 100/s` and `@refuse union|dropped-guard|widening|all`.";
+  "Write one of the tags `@readwrite <handler>`, `@nearstorage`, `@speculative`, `@workflow`, `@wrapping`, `@retry 5`, `@limit 10 100/s`, `@cron 0 3 * * *`, `@every 5m` and `@refuse union|dropped-guard|widening|all`.";
+
+const SCHEDULED =
+  "Write for example `@cron 0 3 * * *`, `@cron 30 8 * * MON-FRI Europe/Berlin` or `@every 5m`, and behind it perhaps `catchUp=0` and `overlap=skip`.";
 
 /** A tag, or a word that was meant to be one. */
 const TAG =
@@ -64,6 +67,8 @@ export function readTags(sources: readonly SourceFile[]): Tags {
       const gapStart = tokens[index - 1]?.end ?? 0;
       const gap = file.text.slice(gapStart, token.start);
       for (const comment of gap.matchAll(/\/\*\*[\s\S]*?\*\//g)) {
+        // Told as a form that does not parse.
+        if (isCutByStep(file.text, gapStart + comment.index + comment[0].length)) continue;
         const tags = tagsIn(comment[0], gapStart + comment.index, file, diagnostics);
         if (tags.length === 0) continue;
         // Only the last comment before a declaration is its own.
@@ -111,7 +116,14 @@ function tagsIn(comment: string, offset: number, file: SourceFile, diagnostics: 
     if (typeof tag !== "string") found.push(tag);
     else
       diagnostics.push(
-        diagnostic("unknown_tag", { message: tag, primary: span, help: ACCEPTED, fix: fixOf(match[1]!, span, file) }),
+        SCHEDULES.has(match[1]!)
+          ? diagnostic("invalid_schedule", { message: tag, primary: span, help: SCHEDULED })
+          : diagnostic("unknown_tag", {
+              message: tag,
+              primary: span,
+              help: ACCEPTED,
+              fix: fixOf(match[1]!, span, file),
+            }),
       );
   }
   return found;
@@ -168,7 +180,7 @@ function tagOf(name: string, words: readonly string[], span: Span): Tag | string
     case "cron":
     case "every": {
       const schedule = name === "cron" ? readCron(words) : readEvery(words);
-      return typeof schedule === "string" ? schedule : { kind: name, span };
+      return typeof schedule === "string" ? schedule : { kind: name, schedule, span };
     }
     default:
       return `The tag @${name} does not exist.`;

@@ -21,7 +21,11 @@ import {
 } from "@radical/protocol";
 
 /** A schedule as its tag says it. */
-type WrittenSchedule = Schedule extends infer One ? (One extends Schedule ? Omit<One, "parameter"> : never) : never;
+export type WrittenSchedule = Schedule extends infer One
+  ? One extends Schedule
+    ? Omit<One, "parameter">
+    : never
+  : never;
 
 /** The tries that `@retry` allows, or the mistake in it. */
 export function readRetry(words: readonly string[]): number | string {
@@ -68,7 +72,7 @@ export function readEvery(words: readonly string[]): WrittenSchedule | string {
 export function readCron(words: readonly string[]): WrittenSchedule | string {
   const fields = words.slice(0, FIELDS.length);
   if (fields.length < FIELDS.length)
-    return "The tag @cron needs five fields: minute, hour, day, month and day of the week, as in `@cron 0 3 * * *`. A `*/5` would end the comment: write `@every 5m`, or `0-59/5`.";
+    return "The tag @cron needs five fields: minute, hour, day, month and day of the week, as in `@cron 0 3 * * *`.";
   for (const [index, field] of fields.entries()) {
     const { name, ...range } = FIELDS[index]!;
     if (!isField(field, range))
@@ -78,6 +82,8 @@ export function readCron(words: readonly string[]): WrittenSchedule | string {
   const hasZone = next !== undefined && !next.includes("=");
   if (hasZone && !isZone(next))
     return `The time zone ${next} of @cron does not exist: write a name such as \`Europe/Berlin\`.`;
+  if (!fitsSomeDay(fields))
+    return `The fields \`${fields.join(" ")}\` of @cron fit no day: none of these months has so many days.`;
   const policies = readPolicies(hasZone ? others : words.slice(FIELDS.length));
   if (typeof policies === "string") return policies;
   return { kind: "cron", fields: fields.join(" "), zone: hasZone ? next : "UTC", ...policies };
@@ -95,7 +101,29 @@ function readPolicies(words: readonly string[]): { readonly catchUp: number; rea
     else
       return `A schedule does not know \`${word}\`: write \`catchUp=0\` to \`catchUp=${MAX_CATCH_UP}\` for missed ticks, and \`overlap=${OVERLAPS.join("|")}\`.`;
   }
+  if (overlap === "skip" && catchUp > 1)
+    return `With overlap=skip at most one tick is made up for, since the next would run beside it: write catchUp=1 instead of catchUp=${catchUp}, or overlap=wait.`;
   return { catchUp, overlap };
+}
+
+const LONGEST_MONTHS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/** Whether a month of the fields has a day of the fields. */
+function fitsSomeDay([, , day = "", month = "", weekday = ""]: readonly string[]): boolean {
+  // A day of the week fits too.
+  if (weekday !== "*" && !weekday.startsWith("*/")) return true;
+  const [days, months] = [valuesOf(day, FIELDS[2]!), valuesOf(month, FIELDS[3]!)];
+  return months.some((each) => days.some((date) => date <= LONGEST_MONTHS[each - 1]!));
+}
+
+/** All values that a field fits. */
+function valuesOf(field: string, range: FieldRange): readonly number[] {
+  return field.split(",").flatMap((part) => {
+    const [bounds = "", step = "1"] = part.split("/");
+    const [from = "", to = from] = bounds === "*" ? [String(range.first), String(range.last)] : bounds.split("-");
+    const [first, last] = [valueOf(from, range) ?? range.first, valueOf(to, range) ?? range.last];
+    return Array.from({ length: Math.floor((last - first) / Number(step)) + 1 }, (_, at) => first + at * Number(step));
+  });
 }
 
 interface FieldRange {

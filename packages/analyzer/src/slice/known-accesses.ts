@@ -7,6 +7,9 @@
  * are lost on the way are found among the calls that the compiler resolved, in all code that the function may reach. Only
  * the table of such an access is known, if the call names it.
  */
+import type { TaskRules } from "@radical/protocol";
+import { diagnostic } from "../diagnostics/catalogue.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { AccessPattern, FrontEnd } from "../front.ts";
 import { CostModel } from "../infer/cost.ts";
 import { PointsTo } from "../infer/points-to.ts";
@@ -181,12 +184,42 @@ export function handlersWithTasks(
   return new Set(handlers.filter(({ instance }) => new Reached(front, instance).asksForTasks).map(({ name }) => name));
 }
 
+const CALLER = `${SDK_LIBRARY}/index/caller`;
+
+/** Warns of `caller()!` in code that a handler with a schedule may reach: a tick has no caller. */
+export function ticksWithCaller(
+  { program, compiler }: CompiledProgram<FactsCompiler>,
+  { handlers }: Pick<Schema, "handlers">,
+  rules: ReadonlyMap<string, TaskRules>,
+): readonly Diagnostic[] {
+  if (compiler === null || !program.instancesByName.has(CALLER)) return [];
+  const front = { program, facts: compiler.facts };
+  const found = new Map<as.CallExpression, Diagnostic>();
+  for (const { name, instance } of handlers) {
+    if (rules.get(name)?.schedule === undefined) continue;
+    for (const call of new Reached(front, instance).callerCalls) {
+      const { source, end } = call.range;
+      if (found.has(call) || !/^\s*!(?!=)/.test(source.text.slice(end))) continue;
+      found.set(
+        call,
+        diagnostic("schedule_caller", {
+          message: `The handler ${name} has a schedule, and \`caller()\` is null in the call of a tick, so that \`!\` ends it.`,
+          primary: spanOf(call),
+          help: "Test the caller: `const who = caller(); if (who == null) { … }`. Or give the schedule a handler of its own.",
+        }),
+      );
+    }
+  }
+  return [...found.values()];
+}
+
 /** The functions that one may reach, or that run before it: more rather than fewer. */
 export class Reached {
   readonly #front: Pick<Known, "program" | "facts">;
   #asksForTasks = false;
   readonly #functions = new Set<as.Function>();
   readonly #calls: AccessCall[] = [];
+  readonly #callerCalls: as.CallExpression[] = [];
   readonly #sdkCalls: SdkCall[] = [];
 
   constructor(front: Pick<Known, "program" | "facts">, start: as.Function) {
@@ -221,6 +254,11 @@ export class Reached {
     return this.#asksForTasks;
   }
 
+  /** The calls of `caller()`. */
+  get callerCalls(): readonly as.CallExpression[] {
+    return this.#callerCalls;
+  }
+
   #reach(called: as.Function): void {
     if (TASK_FUNCTIONS.has(called.prototype.internalName)) this.#asksForTasks = true;
     if (!isApplication(sourcePath(called))) return;
@@ -241,6 +279,8 @@ export class Reached {
       if (isTable && node.kind === NodeKind.Call)
         for (const operation of OPERATIONS.get(name) ?? [])
           this.#calls.push({ operation, node: node as as.CallExpression });
+      if (called.internalName === CALLER && node.kind === NodeKind.Call)
+        this.#callerCalls.push(node as as.CallExpression);
       if (sourcePath(called).startsWith(SDK_LIBRARY)) this.#sdkCalls.push({ called, node });
       this.#reach(called);
     }

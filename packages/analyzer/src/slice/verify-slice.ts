@@ -1,5 +1,5 @@
 /**
- * Checks every slice for three properties. It makes all accesses of the functions that it still has. It has values of puts
+ * Checks every slice for three properties. It makes all accesses, and names all lanes, of the functions that it still has. It has values of puts
  * only where they are read again. It has no field that its classes lack.
  */
 import { MalformedProgram, verifyProgram } from "../lower/verify-ir.ts";
@@ -37,11 +37,15 @@ export function verifySlice(original: Program, residual: Residual, relevance: Re
   for (const initializer of fields.values()) if (initializer !== null) walkExpression(initializer, check);
 
   const said = new Set(Array.from(accesses.keys(), ({ span }) => place(span)));
+  for (const declaration of program.functions)
+    walkFunction(declaration, ({ kind, span }) => {
+      if (kind === "lane") said.add(place(span));
+    });
   const kept = new Set(program.functions.map(identity));
   for (const declaration of original.functions) {
     if (!kept.has(identity(declaration))) continue;
     walkFunction(declaration, (expression) => {
-      if (isAccess(expression) && !said.has(place(expression.span)))
+      if ((isAccess(expression) || expression.kind === "lane") && !said.has(place(expression.span)))
         throw new MalformedProgram(`an access of ${declaration.name} is lost`, expression.span);
     });
   }

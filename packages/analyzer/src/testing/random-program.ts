@@ -309,17 +309,25 @@ class FunctionWriter {
     const statements: string[] = [];
     const set: string[] = [];
     const table = (): string => this.#table();
+    const written = new Set<string>();
     for (let index = 0; index < 2 + random.below(4); index++) {
       const at = random.pick(["key(a)", "wide(a)", "near(n)", 'key(a + "a")', 'key("b")', "wide(x.toString())"]);
       const on = table();
       const other = table();
       const found = random.name();
-      // The set does not have its own writes: only an item that is read first can be read to go on.
+      // The set does not have its own writes: only an item that is read first can be read to go on, and only rows of a table without writes.
       const first = [
         [
           "given-dependent-read",
           `const ${found} = ${on}.get(${at});\nif (${found} != null) ${other}.get(key(${found}.id));`,
           `const ${found} = ${on}.get(${at});\nif (${found} != null) ${other}.touch(key(${found}.id));`,
+        ],
+      ] as const;
+      const rows = [
+        [
+          "given-rows",
+          `for (const row of ${on}.all().first(2)) ${other}.has(row.key);`,
+          `for (const row of ${on}.all().first(4)) ${other}.touch(row.key);`,
         ],
       ] as const;
       const [feature, statement, said] = random.pick([
@@ -329,11 +337,7 @@ class FunctionWriter {
         ["given-delete", `${on}.delete(${at});`, `${on}.willDelete(${at});`],
         ["given-scan", `${on}.prefix(${at}).last(2);`, `${on}.prefix(${at}).touchLast(2);`],
         ["given-count", `${on}.all().count();`, `${on}.all().touchCount();`],
-        [
-          "given-rows",
-          `for (const row of ${on}.all().first(2)) ${other}.has(row.key);`,
-          `for (const row of ${on}.all().first(4)) ${other}.touch(row.key);`,
-        ],
+        ...(written.has(on) ? [] : rows),
         ["given-branch", `if (slow(a) > 128) ${on}.put(${at}, item(a, n, many));`, `${on}.willPut(${at});`],
         [
           "given-loop",
@@ -341,6 +345,7 @@ class FunctionWriter {
           `for (let i = 0; i < many.length; i++) ${on}.touch(key(many[i]));`,
         ],
       ] as const);
+      if (/\.will/.test(said)) written.add(on);
       statements.push(this.#statementOf(feature, statement));
       set.push(said);
     }

@@ -234,8 +234,9 @@ function contentOf({ limits }: ResolvedConfig, report: BuildResult): ModuleConte
   const { handlers, wasm, rwWasm, records } = report;
   const indexes = report.indexes.map(({ name }) => name);
   const rules = handlers.flatMap(({ name, tasks }) => (tasks === null ? [] : [[name, tasks] as const]));
+  const tasks = rules.length > 0 || handlers.some(({ plan }) => plan.kind === "workflow");
   return {
-    abi: abiOf([wasm, rwWasm], { indexes: indexes.length > 0, blobs: hasBlobs(records), tasks: rules.length > 0 }),
+    abi: abiOf([wasm, rwWasm], { indexes: indexes.length > 0, blobs: hasBlobs(records), tasks }),
     limits,
     handlers: {
       ...Object.fromEntries(handlers.map(({ name, plan, tables }) => [name, { plan: plan.kind, tables }])),

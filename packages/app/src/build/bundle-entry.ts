@@ -61,7 +61,7 @@ export const { createRadical, entry } = replaceableRuntime({ bindRadical, entryO
 
 const RUNTIME_MODULE = "radical:runtime";
 const CONTENTS = {
-  [WORKER_MODULE]: `export { CallError } from "@radical/runtime"; export { createRadical } from "${RUNTIME_MODULE}";`,
+  [WORKER_MODULE]: `export { CallError, Refused } from "@radical/runtime"; export { createRadical } from "${RUNTIME_MODULE}";`,
   [RUNTIME_MODULE]: BOUND_RUNTIME,
 };
 

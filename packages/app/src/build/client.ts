@@ -10,13 +10,14 @@ import { type HandlerManifest, hasBlobs, type Manifest, OBJECT_ID, objectMethod,
 import { transform } from "./esbuild.ts";
 import { BLOB_CLIENT, BLOB_METHODS, BLOB_RECORD } from "./blob-client.ts";
 import { LIVE_CLIENT } from "./live-client.ts";
+import { WORKFLOW_CLIENT } from "./workflow-client.ts";
 import { descriptionOf, docComment, generateTypes, propertyName } from "./typescript-types.ts";
 
 export function generateClient(whole: Manifest): string {
   const manifest = withRoutes(whole);
   const { text, argumentsOf, resultOf } = generateTypes(manifest, { hasValues: true });
   const handlers = Object.entries(manifest.handlers);
-  const methodOf = ([name, handler]: Named, returned: string, options = "CallOptions"): string => {
+  const methodOf = ([name, handler]: Named, returned: (result: string) => string, options = "CallOptions"): string => {
     const method = objectMethod(name)?.method;
     const parameters = handler.parameters.filter((parameter) => method === undefined || parameter.name !== OBJECT_ID);
     const optional = parameters.every((parameter) => parameter.optional) ? "?" : "";
@@ -26,13 +27,17 @@ export function generateClient(whole: Manifest): string {
         [...descriptionOf(handler), `${handler.file}:${handler.line}${handler.readOnly ? "; reads only" : ""}`],
         "  ",
       ) +
-      `  ${propertyName(method ?? name)}(args${optional}: ${args}, options?: ${options}): ${returned}<${resultOf(handler)}>;\n`
+      `  ${propertyName(method ?? name)}(args${optional}: ${args}, options?: ${options}): ${returned(resultOf(handler))};\n`
     );
   };
   const indented = (list: readonly string[]): string =>
     list.map((method) => method.replaceAll(/^/gm, "  ").trimEnd()).join("\n");
   /** The methods of handlers; those of objects are behind their class and id. */
-  const methodsOf = (list: readonly Named[], returned: string, options?: string): readonly string[] => {
+  const methodsOf = (
+    list: readonly Named[],
+    returned: (result: string) => string,
+    options?: string,
+  ): readonly string[] => {
     const functions = list.filter(([name]) => objectMethod(name) === null);
     const classes = new Set(list.flatMap(([name]) => objectMethod(name)?.className ?? []));
     return [
@@ -44,7 +49,7 @@ export function generateClient(whole: Manifest): string {
       }),
     ];
   };
-  const methods = [...methodsOf(handlers, "Promise")];
+  const methods = [...methodsOf(handlers, of("Promise"))];
   const isTaken = (name: string): boolean =>
     handlers.some(([handler]) => handler === name || objectMethod(handler)?.className === name);
   /** The handlers that have another method too, under a name that no handler and no class may have then. */
@@ -57,10 +62,28 @@ export function generateClient(whole: Manifest): string {
   groupOf(
     "Handlers with the tag `@speculative`: their results before the confirmation.",
     "speculate",
-    methodsOf(tagged, "Speculation"),
+    methodsOf(tagged, of("Speculation")),
   );
   const readOnly = others("live", (handler) => handler.readOnly);
-  groupOf("Handlers that only read: their results as they change.", "live", methodsOf(readOnly, "Live", "LiveOptions"));
+  groupOf(
+    "Handlers that only read: their results as they change.",
+    "live",
+    methodsOf(readOnly, of("Live"), "LiveOptions"),
+  );
+  const isWorkflow = ({ plan }: HandlerManifest): boolean => plan === "workflow";
+  const workflows = handlers.filter(([, handler]) => isWorkflow(handler));
+  const started = others("start", isWorkflow);
+  groupOf(
+    "Workflows: they go on by themselves.",
+    "start",
+    methodsOf(started, (result) => `Promise<Workflow<${result}>>`),
+  );
+  const found = others("workflow", isWorkflow);
+  groupOf(
+    "Workflows that were started, by their ids.",
+    "workflow",
+    found.map(([name, handler]) => `  ${propertyName(name)}(id: string): Workflow<${resultOf(handler)}>;\n`),
+  );
   const withBlobs = hasBlobs(manifest.records) && !isTaken("blobs");
   if (withBlobs) methods.push(BLOB_METHODS);
   const lacksRecord = withBlobs && !text.includes("export interface BlobRecord ");
@@ -81,7 +104,27 @@ const HANDLERS = ${names(handlers)} as const;
 const READ_ONLY: readonly string[] = ${names(handlers.filter(([, handler]) => handler.readOnly))};
 const SPECULATIVE: readonly string[] = ${names(tagged)};
 const LIVE: readonly string[] = ${names(readOnly)};
-${RUNTIME.replace(BLOBS_PLACE, withBlobs ? ", blobs: blobsOf(options)" : "")}${withBlobs ? BLOB_CLIENT : ""}${LIVE_CLIENT}`;
+${RUNTIME.replace(BLOBS_PLACE, withBlobs ? ", blobs: blobsOf(options)" : "").replace(WORKFLOWS_PLACE, workflows.length === 0 ? "" : workflowMethods(names(workflows), names(started), names(found)))}${withBlobs ? BLOB_CLIENT : ""}${workflows.length === 0 ? "" : WORKFLOW_CLIENT}${LIVE_CLIENT}`;
+}
+
+/** A generic type of a result. */
+function of(name: string): (result: string) => string {
+  return (result) => `${name}<${result}>`;
+}
+
+/** The methods of workflows, which wait for their ends in the place of those of other handlers. */
+function workflowMethods(workflows: string, started: string, found: string): string {
+  const inlined = (list: string): string => list.replaceAll(/\s+/g, " ");
+  return `
+  const { start, workflow } = {
+    start: callable(${inlined(started)}, (handler, args, call) => startWorkflow(options, handler, args, call ?? {})),
+    workflow: Object.fromEntries(${inlined(found)}.map((handler) => [handler, (id: string) => workflowOf(options, handler, id)])),
+  };
+  Object.assign(
+    methods,
+    callable(${inlined(workflows)}, (handler, args, call) => runWorkflow(options, handler, args, call ?? {})),
+    ${started === "[]" ? "" : "{ start }, "}${found === "[]" ? "" : "{ workflow }"}
+  );`;
 }
 
 type Named = readonly [name: string, handler: HandlerManifest];
@@ -94,6 +137,8 @@ export async function clientForPages(client: string): Promise<string> {
 
 /** Where the client gets its methods for blobs. */
 const BLOBS_PLACE = "/* blobs */";
+/** Likewise for workflows. */
+const WORKFLOWS_PLACE = "/* workflows */";
 
 const RUNTIME = `
 export interface ClientOptions {
@@ -185,7 +230,7 @@ export function createClient(options: ClientOptions = {}): Client {
       ? {}
       : { live: callable(LIVE, (handler, args, of) => openLive(options, handler, args, (of as LiveOptions) ?? {})) }),
   };
-  const methods = callable(HANDLERS, (handler, args, call) => callHandler(options, handler, args, call ?? {}, null));
+  const methods = callable(HANDLERS, (handler, args, call) => callHandler(options, handler, args, call ?? {}, null));${WORKFLOWS_PLACE}
   return { ...methods, ...groups${BLOBS_PLACE} } as unknown as Client;
 }
 
@@ -247,13 +292,25 @@ type Answered =
 
 type ErrorFields = { readonly code: string; readonly status: number; readonly message: string; readonly hint: string };
 
-/** \`show\` is called at most once, with a result that is not confirmed; null: nobody wants one. */
+/** The answer for a workflow that has not ended. */
+class Working {
+  readonly workflow: string;
+  readonly state: string;
+
+  constructor(workflow: string, state: string) {
+    this.workflow = workflow;
+    this.state = state;
+  }
+}
+
+/** \`show\` is called at most once, with a result that is not confirmed; null: nobody wants one. \`note\` sees the head of each answer. */
 async function callHandler(
   options: ClientOptions,
   handler: string,
   args: unknown,
   call: CallOptions,
   show: ((result: unknown) => void) | null,
+  note: (headers: Headers) => void = () => undefined,
 ): Promise<unknown> {
   let shows = show;
   const showOnce = (result: unknown): void => {
@@ -261,7 +318,6 @@ async function callHandler(
     shows = null;
   };
   const send = options.fetch ?? fetch;
-  const attempts = options.attempts ?? 5;
   const idempotencyKey = call.idempotencyKey ?? newKey();
   // Without a key a location may answer a call that only reads by itself. Such a call may be repeated anyway.
   const needsKey = call.idempotencyKey !== undefined || !READ_ONLY.includes(handler);
@@ -277,14 +333,29 @@ async function callHandler(
     body: jsonOf(sent),
     ...(call.signal === undefined ? {} : { signal: call.signal }),
   };
+  return tried(options, handler, idempotencyKey, call.signal, async () => {
+    const prefer: Record<string, string> = shows === null ? {} : { prefer: "speculative" };
+    const response = await send(url, { ...request, headers: { ...request.headers, ...prefer } });
+    note(response.headers);
+    const isStream = response.headers.get("content-type")?.startsWith("application/x-ndjson") === true;
+    return isStream ? lastOf(response, showOnce) : wholeOf(await response.text(), response);
+  });
+}
+
+/** Asks until there is an answer that is final. */
+async function tried(
+  options: ClientOptions,
+  handler: string,
+  idempotencyKey: string,
+  signal: AbortSignal | undefined,
+  ask: () => Promise<Answered>,
+): Promise<unknown> {
+  const attempts = options.attempts ?? 5;
   for (let attempt = 1; ; attempt++) {
     let failure: RadicalClientError;
-    const prefer: Record<string, string> = shows === null ? {} : { prefer: "speculative" };
     let waitMs = 100 * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
     try {
-      const response = await send(url, { ...request, headers: { ...request.headers, ...prefer } });
-      const isStream = response.headers.get("content-type")?.startsWith("application/x-ndjson") === true;
-      const answered = isStream ? await lastOf(response, showOnce) : wholeOf(await response.text(), response);
+      const answered = await ask();
       if (answered.kind === "result") return answered.result;
       const { error, isFinal, retryAfterMs } = answered;
       // A path says that the handler has run.
@@ -293,17 +364,21 @@ async function callHandler(
       if (isFinal || (error.status !== 502 && error.status !== 503 && error.status !== 504)) throw failure;
       if (retryAfterMs > 0) waitMs = retryAfterMs;
     } catch (cause) {
-      if (cause instanceof RadicalClientError || call.signal?.aborted === true) throw cause;
+      if (cause instanceof RadicalClientError || signal?.aborted === true) throw cause;
       const message = cause instanceof Error ? cause.message : String(cause);
       const hint = "it is not known whether the handler ran: repeat the call with the same idempotencyKey";
       failure = new RadicalClientError({ code: "network_error", status: 0, message, hint }, handler, idempotencyKey, { cause });
     }
     if (attempt >= attempts) throw failure;
-    await wait(Math.min(waitMs, options.maxWaitMs ?? 10_000), call.signal);
+    await wait(Math.min(waitMs, options.maxWaitMs ?? 10_000), signal);
   }
 }
 
 function wholeOf(text: string, { ok, status, headers }: Response): Answered {
+  if (status === 202) {
+    const { workflow, state } = JSON.parse(text) as { readonly workflow: string; readonly state: string };
+    return { kind: "result", result: new Working(workflow, state) };
+  }
   if (ok) return { kind: "result", result: (JSON.parse(text) as { readonly result: unknown }).result };
   const retryAfterMs = Number(headers.get("retry-after")) * 1000;
   return { kind: "error", error: errorOf(text, status), isFinal: headers.has("x-radical-path"), retryAfterMs };

@@ -16,6 +16,7 @@ import {
   type RecordType,
   type ValueType,
   withRoutes,
+  WORKFLOW_STATES,
 } from "@radical/protocol";
 import { descriptionOf, differingRecords, usedTypes } from "./typescript-types.ts";
 
@@ -134,6 +135,7 @@ export function generateOpenApi(whole: Manifest): string {
       ...pathParameters(name),
       { $ref: "#/components/parameters/IdempotencyKey" },
       ...(isEarly(handler, method) ? [{ $ref: "#/components/parameters/Prefer" }] : []),
+      ...(handler.plan === "workflow" ? [{ $ref: "#/components/parameters/Wait" }] : []),
       ...(method === "get" ? argumentsOf(name, handler).map(queryParameter) : []),
     ],
     ...(method === "get"
@@ -160,10 +162,32 @@ export function generateOpenApi(whole: Manifest): string {
           ...(method === "get" ? EVENTS : {}),
         },
       },
+      ...(handler.plan === "workflow" ? WORKING : {}),
       "503": { $ref: "#/components/responses/Later" },
       default: errorResponse(handler),
     },
   });
+
+  /** The path of a workflow that was started. */
+  const workflowPaths = (name: string, handler: HandlerManifest): Readonly<Record<string, unknown>> => {
+    if (handler.plan !== "workflow") return {};
+    const { responses } = operationOf(name, handler, "post");
+    const parameters = [
+      { name: "id", in: "path", required: true, description: "Its execution id.", schema: EXECUTION_ID },
+      { $ref: "#/components/parameters/Wait" },
+    ];
+    const common = { parameters, responses };
+    return {
+      [`${pathOf(name)}/{id}`]: {
+        get: { operationId: `${name}.state`, summary: `The state of ${name}, or its result.`, ...common },
+        delete: {
+          operationId: `${name}.cancel`,
+          summary: `Asks ${name} to end, and to undo what it has done.`,
+          ...common,
+        },
+      },
+    };
+  };
 
   const document = {
     openapi: "3.1.1",
@@ -171,12 +195,15 @@ export function generateOpenApi(whole: Manifest): string {
     servers: [{ url: "/" }],
     paths: {
       ...Object.fromEntries(
-        Object.entries(manifest.handlers).map(([name, handler]) => [
-          pathOf(name),
-          {
-            ...(handler.readOnly ? { get: operationOf(name, handler, "get") } : {}),
-            post: operationOf(name, handler, "post"),
-          },
+        Object.entries(manifest.handlers).flatMap(([name, handler]) => [
+          [
+            pathOf(name),
+            {
+              ...(handler.readOnly ? { get: operationOf(name, handler, "get") } : {}),
+              post: operationOf(name, handler, "post"),
+            },
+          ],
+          ...Object.entries(workflowPaths(name, handler)),
         ]),
       ),
       ...(hasBlobs(manifest.records) ? BLOB_PATHS : {}),
@@ -320,8 +347,37 @@ const STREAM = {
   },
 };
 
+const EXECUTION_ID = { type: "string", pattern: "^[0-9a-f]{32}$" };
+
+/** The answer for a workflow that goes on. */
+const WORKING = {
+  "202": {
+    description: "The workflow has not ended. GET the path in `location` for its state or its result.",
+    headers: {
+      location: { description: "The path of this workflow, for the same caller.", schema: { type: "string" } },
+      "retry-after": { description: "In seconds.", schema: { type: "integer" } },
+    },
+    content: {
+      "application/json": {
+        schema: {
+          type: "object",
+          properties: { workflow: EXECUTION_ID, state: { type: "string", enum: WORKFLOW_STATES } },
+          required: ["workflow", "state"],
+        },
+      },
+    },
+  },
+};
+
 const COMPONENTS = {
   parameters: {
+    Wait: {
+      name: "Prefer",
+      in: "header",
+      description:
+        "`wait=10`: how many seconds the answer may wait for the end of the workflow, 60 at most. A POST waits for 10 without it, other requests don't wait.",
+      schema: { type: "string", pattern: "^wait=\\d+$" },
+    },
     IdempotencyKey: {
       name: "Idempotency-Key",
       in: "header",

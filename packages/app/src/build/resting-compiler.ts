@@ -5,7 +5,7 @@
 import type { AnalysisReport, Compilation, Compiler, CompileQuestion } from "./compile.ts";
 import type { DataProgram } from "@radical/analyzer";
 
-/** After its first question: many who start an application do not edit it. */
+/** After the first build: many who start an application do not edit it. */
 export const FIRST_REST_MS = 10_000;
 /** After each later one: somebody is at work. */
 export const REST_MS = 600_000;
@@ -22,7 +22,7 @@ export class RestingCompiler implements Compiler {
   readonly #options: RestingOptions;
   #compiler: Promise<Compiler> | null = null;
   #asked = 0;
-  #questions = 0;
+  #builds = 0;
   #hasClosed = false;
   #stopWaiting: () => void = () => undefined;
 
@@ -34,6 +34,7 @@ export class RestingCompiler implements Compiler {
   }
 
   compile(question: CompileQuestion, onAnalyzed?: (analysis: AnalysisReport) => void): Promise<Compilation> {
+    this.#builds++;
     return this.#ask((compiler) => compiler.compile(question, onAnalyzed));
   }
 
@@ -69,7 +70,7 @@ export class RestingCompiler implements Compiler {
       throw error;
     } finally {
       this.#asked--;
-      const restMs = this.#questions++ === 0 ? FIRST_REST_MS : REST_MS;
+      const restMs = this.#builds <= 1 ? FIRST_REST_MS : REST_MS;
       if (this.#asked === 0 && !this.#hasClosed)
         this.#stopWaiting = this.#options.after(restMs, () => this.#options.onIdle());
     }

@@ -1,52 +1,21 @@
 /**
  * The types of an application's tables, in a custom section of its handlers' program. So the primary keeps them with each
- * module, and a later deployment asks for them. A host ignores custom sections (WebAssembly specification, section
- * 5.5.3).
+ * module, and a later deployment asks for them.
  */
+import { customSection, withCustomSection } from "@radical/wasm-host";
 import type { RecordType, StoredTypes, ValueType } from "@radical/protocol";
 
 const NAME = "radical.tables";
-const HEADER_BYTES = 8;
-const CUSTOM = 0;
 
 /** The program with the types of its tables in it. */
 export function withStoredTypes(wasm: Uint8Array, types: StoredTypes): Uint8Array {
-  const name = new TextEncoder().encode(NAME);
-  const json = new TextEncoder().encode(JSON.stringify(storedOnly(types)));
-  const content = [...leb(name.length), ...name];
-  const head = [CUSTOM, ...leb(content.length + json.length), ...content];
-  const extended = new Uint8Array(wasm.length + head.length + json.length);
-  extended.set(wasm);
-  extended.set(head, wasm.length);
-  extended.set(json, wasm.length + head.length);
-  return extended;
+  return withCustomSection(wasm, NAME, new TextEncoder().encode(JSON.stringify(storedOnly(types))));
 }
 
 /** Null: an older release has built the program. */
 export function storedTypesOf(wasm: Uint8Array): StoredTypes | null {
-  let at = HEADER_BYTES;
-  // LEB128 of 32 bits.
-  const number = (): number => {
-    let [value, factor] = [0, 1];
-    for (;;) {
-      const byte = wasm[at++]!;
-      value += (byte & 0x7f) * factor;
-      if (byte < 0x80) return value;
-      factor *= 0x80;
-    }
-  };
-  while (at < wasm.length) {
-    const section = wasm[at++];
-    const size = number();
-    const stop = at + size;
-    if (section === CUSTOM) {
-      const length = number();
-      const name = new TextDecoder().decode(wasm.subarray(at, at + length));
-      if (name === NAME) return JSON.parse(new TextDecoder().decode(wasm.subarray(at + length, stop))) as StoredTypes;
-    }
-    at = stop;
-  }
-  return null;
+  const content = customSection(wasm, NAME);
+  return content === null ? null : (JSON.parse(new TextDecoder().decode(content)) as StoredTypes);
 }
 
 /** Without the records that no item holds, in an order that says nothing: the module's hash covers it. */
@@ -100,12 +69,4 @@ function storedOnly({ tables, records }: StoredTypes): StoredTypes {
       Object.entries(records).flatMap(([name, record]) => (used.has(name) ? [[name, plainRecord(record)]] : [])),
     ),
   };
-}
-
-function leb(value: number): number[] {
-  const bytes: number[] = [];
-  for (let left = value; ; left >>>= 7) {
-    if (left < 0x80) return [...bytes, left];
-    bytes.push((left & 0x7f) | 0x80);
-  }
 }

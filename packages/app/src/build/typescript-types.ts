@@ -32,7 +32,7 @@ export const RESERVED: ReadonlySet<string> = new Set(
     "HANDLERS HandlerName Handlers Headers JSON LIVE Live LiveEvent LiveOptions Math NonNullable Number Object Pick Promise PutOptions READ_ONLY Radical RadicalClientError RadicalOptions Readonly Record Request RequestInit " +
     "Response SILENT_MS SPECULATIVE STALE_MS Set Speculation SpeculationEvent String Symbol TextDecoder TypeError Uint8Array URL URLSearchParams abortCode addressOf any blobsOf bigint boolean callHandler callable createClient " +
     "createRadical crypto errorOf eventsOf fetch jsonOf lastOf linesOf liveResults location never newKey null number object openLive originOf putBlob queryOf setTimeout speculate string symbol undefined " +
-    "unknown void wait wholeOf"
+    "WORKFLOW_WAIT_SECONDS Workflow WorkflowOptions WorkflowState Working postWorkflow runWorkflow startWorkflow tried unknown void wait wholeOf workflowOf"
   ).split(" "),
 );
 

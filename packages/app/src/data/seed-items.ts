@@ -33,9 +33,15 @@ export async function seedItems(
   }));
 }
 
+/** Null: the project has none. */
+export function findSeedFile(root: string): string | null {
+  return SEED_FILES.map((name) => join(root, name)).find((path) => existsSync(path)) ?? null;
+}
+
+/** Throws a CommandError if the project has none. */
 export function seedFileOf(root: string): string {
-  const file = SEED_FILES.map((name) => join(root, name)).find((path) => existsSync(path));
-  if (file !== undefined) return file;
+  const file = findSeedFile(root);
+  if (file !== null) return file;
   throw new CommandError(
     "no_seed",
     `The folder ${root} has no ${SEED_FILES.join(" and no ")}.`,

@@ -56,10 +56,10 @@ interface Kill {
 
 /** Few, for what one start meets seldom or once. */
 const SELDOM =
-  /^(?:http\.module|storage\.(?:leadership|read-leases|collect|module|scanned)|start|stop|dynamo|edge\.(?:fetched|recorded|heard|shown)|storage\.l|run\.re)/;
+  /^(?:http\.module|storage\.(?:leadership|read-leases|collect|module|scanned|next-attempt|death|due-tasks|lane|tasks-counted)|start|stop|dynamo|edge\.(?:fetched|recorded|heard|shown)|storage\.l|run\.(?:re|enqueuing)|sqlite\.half-settled)/;
 /** What only a server meets that was started after a kill under load. */
 const MET_AFTER_START =
-  /^(?:start\.|dynamo\.adopted|run\.re-|storage\.(?:looked|loaded|scanned|module-remov|read-leases))/;
+  /^(?:start\.|dynamo\.adopted|run\.(?:re-|enqueuing)|storage\.(?:looked|loaded|scanned|module-remov|read-leases|due-tasks|lane|tasks-counted))/;
 const MOST_TIMES = 12;
 const MOST_STARTS = 8;
 /** Calls between the start of the load and a kill that is to find something under way. */
@@ -183,7 +183,11 @@ class Round {
     // So leases are held when the server is killed. A location gets none for a while after it was killed itself.
     if (!isOfLocation(this.#failpoint)) await this.#load.answeredByLeases(LEASED_BEFORE, MOST_CALLS_BEFORE);
     // One that no location asks for.
-    if (this.#removesModules) await this.#register();
+    if (this.#removesModules) {
+      await this.#register();
+      // Tasks run on the one that is registered last, which stays.
+      await this.#deployment.registerApplication();
+    }
     const kills = isOfLocation(this.#failpoint) ? await this.#killLocations() : [await this.#killServer()];
     this.#load.goOn();
     await this.#load.stop();

@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -44,7 +44,8 @@ const MOST_ATTEMPTS = 200;
 /** Of a server that ends before it listens: its leadership may run out while it starts, on a machine that stands still. */
 const MOST_STARTS = 20;
 const ATTEMPT_PAUSE_MS = 50;
-const PROJECT = fileURLToPath(new URL("../fixtures/bank", import.meta.url));
+/** The handlers of these are one application. */
+const PROJECTS = ["bank", "post-office"].map((name) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url)));
 
 /** One worker, and modules that nobody asks for are removed soon. */
 const SERVER_OPTIONS: readonly string[] = ["--workers=1", "--collect-interval-ms=200"];
@@ -60,10 +61,12 @@ export interface Application {
 
 export async function buildApplication(): Promise<Application> {
   const compiler = await startCompiler({ colours: false });
-  const { app, report } = await buildApp(await loadProject(PROJECT), compiler, { optimize: false });
+  const folder = await mkdtemp(join(tmpdir(), "radical-crash-build-"));
+  const project = join(folder, "project");
+  for (const each of PROJECTS) await cp(each, project, { recursive: true });
+  const { app, report } = await buildApp(await loadProject(project), compiler, { optimize: false });
   await compiler.close();
   if (app === null) throw new Error(JSON.stringify(report.diagnostics));
-  const folder = await mkdtemp(join(tmpdir(), "radical-crash-build-"));
   await writeBuild(folder, app);
   const environment = { ...process.env, NODE_COMPILE_CACHE: join(folder, "compiled") };
   for (const main of [SERVER_MAIN, LOCATION_MAIN]) {
@@ -333,10 +336,10 @@ export class Deployment {
   }
 
   /** What the server says is under way; null: none answers now. */
-  async load(): Promise<{ readonly executions: number; readonly pending: number } | null> {
+  async load(): Promise<Health | null> {
     try {
       const response = await fetch(`http://127.0.0.1:${this.#serverPort}/healthz`);
-      return (await response.json()) as { executions: number; pending: number };
+      return (await response.json()) as Health;
     } catch {
       return null;
     }
@@ -436,6 +439,18 @@ export class Deployment {
     this.#server = null;
     await server?.kill();
   }
+}
+
+interface Health {
+  readonly executions: number;
+  readonly pending: number;
+  /** Left out: the server does not lead yet. */
+  readonly tasks?: {
+    readonly all: number | null;
+    readonly ready: number;
+    readonly running: number;
+    readonly delayed: number;
+  };
 }
 
 export interface Reply {

@@ -8,6 +8,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkStrictSerializability, type Random, type Transaction, type Version } from "@radical/history";
 import { type Deployment, LOCATIONS } from "./deployment.ts";
+import { PostOffice } from "./post-office.ts";
 
 const COUNTERS = ["a", "b"];
 /** The counter of the record-mode handler. */
@@ -63,6 +64,7 @@ export class Load {
   #paused: PromiseWithResolvers<void> | null = null;
   /** They look again whenever a call has its outcome. */
   readonly #waiting: (() => void)[] = [];
+  readonly #postOffice: PostOffice;
 
   // What was told.
   readonly #counts = new Map<string, number>([...COUNTERS, VISITED].map((name) => [name, 0]));
@@ -88,6 +90,8 @@ export class Load {
   constructor(deployment: Deployment, random: Random) {
     this.#deployment = deployment;
     this.#random = random;
+    const call = (handler: string, args: unknown): Promise<Told> => this.#call(handler, args);
+    this.#postOffice = new PostOffice(deployment, random, call, (...about) => this.#expectSame(...about));
   }
 
   /** Calls that read leases have answered. */
@@ -112,6 +116,7 @@ export class Load {
     this.#departures = new Map();
     this.#rolls = [];
     this.#opensNight();
+    this.#postOffice.opens();
     this.#clients = [
       // Several, so that trains form.
       ...Array.from({ length: 2 }, () => this.#client(() => this.#increment(COUNTERS[0]!))),
@@ -127,6 +132,7 @@ export class Load {
       ...Array.from({ length: 2 }, () => this.#guests()),
       this.#client(() => this.#roll()),
       this.#client(() => this.#book()),
+      ...this.#postOffice.clients.map((each) => this.#client(each)),
     ];
   }
 
@@ -353,6 +359,7 @@ export class Load {
     this.#checkParty();
     await this.#book();
     await this.#checkSeats();
+    await this.#postOffice.check();
 
     const names = [...this.#counts.keys()];
     const { result } = await this.#call("inspect", {

@@ -54,6 +54,7 @@ const DEV = {
       words: "environment of wrangler.jsonc that the Worker's bindings come from (default: its top level)",
     },
     reset: { kind: "flag", words: "delete data and caches of earlier runs first" },
+    noSeed: { kind: "flag", words: "start without the items of the seed file when there is no data" },
     acceptMisfits: {
       kind: "flag",
       words: "serve a build that stored items do not fit: handlers that read such an item fail",
@@ -68,6 +69,7 @@ const DEV = {
   },
   notes: `Starts the LVI server with its storage (SQLite in .radical/, kept between runs) and workerd with one Worker and one
 cache for each location. A request's header x-radical-location chooses the location; without it the first one serves.
+Where there is no data yet, the items of seed.ndjson or seed.json are written first.
 The round trips are simulated between each location and the LVI server; requests to the port itself are not delayed.
 
 A location is NAME=MS, NAME=MS±MS with jitter, NAME=MS/PERCENT% with loss, or both: NAME=MS±MS/PERCENT%. You can
@@ -124,6 +126,7 @@ async function dev(options: DevOptions): Promise<void> {
     locations,
     ...(options.env === null ? {} : { environment: options.env }),
     reset: options.reset,
+    seed: !options.noSeed,
     acceptMisfits: options.acceptMisfits,
     host: options.host,
     central: options.central,

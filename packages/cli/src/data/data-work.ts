@@ -203,16 +203,6 @@ export async function seed(named: string | null, options: DataOptions): Promise<
   await writing(options, (types) => itemsOfFile(text, types, file));
 }
 
-/** Writes what the application begins with to the data of a `radical dev`, silently. Throws a CommandError. */
-export async function seedDev(project: Project, stateFolder: string): Promise<void> {
-  const file = seedFileOf(project.root);
-  const text = await readText(file);
-  await writeAll(project, { ...devPlace(stateFolder), server: null }, (types) => itemsOfFile(text, types, file), {
-    untyped: false,
-    terminal: createTerminal({ quiet: true }),
-  });
-}
-
 async function writing(options: DataOptions, itemsOf: ItemsOf): Promise<void> {
   const terminal = createTerminal({ quiet: options.json });
   const project = await loadProject(options.project);

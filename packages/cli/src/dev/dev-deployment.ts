@@ -232,12 +232,12 @@ export class DevDeployment {
       url: () => this.#front?.url ?? null,
       data: new DashboardData({
         stateFolder: local.folder,
-        server: () => this.#primary,
+        server: () => this.primary,
         program: dataProgram,
       }),
       replays: new DashboardReplays({
         samples: this.#samples,
-        module: (hash) => moduleOfPrimary(this.#primary, hash),
+        module: (hash) => moduleOfPrimary(this.primary, hash),
         present: () => {
           if (this.#app === null) throw new CommandError("not_serving", "No build serves yet.", "Correct the sources.");
           return this.#app.manifest.module;
@@ -246,13 +246,13 @@ export class DevDeployment {
       }),
       records: () => this.#samples.records,
       contention: async () =>
-        (await (await askPrimary(this.#primary, "GET", CONTENTION_PATH)).json()) as ContentionReport,
+        (await (await askPrimary(this.primary, "GET", CONTENTION_PATH)).json()) as ContentionReport,
     });
   }
 
   #followPrimary(): void {
     if (this.#dashboard === null) return;
-    const ask: AskPrimary = (path, question, signal) => askPrimary(this.#primary, "POST", path, question, signal);
+    const ask: AskPrimary = (path, question, signal) => askPrimary(this.primary, "POST", path, question, signal);
     const ending = new AbortController();
     const primary = { ask, signal: ending.signal, pauseMs: FOLLOW_AGAIN_MS };
     const following = [
@@ -265,7 +265,8 @@ export class DevDeployment {
     });
   }
 
-  get #primary(): PrimaryAddress {
+  /** It has started. */
+  get primary(): PrimaryAddress {
     return { url: this.#lviServer, key: this.#local.key };
   }
 

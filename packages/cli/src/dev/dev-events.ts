@@ -65,6 +65,8 @@ export type DevEvent =
   | { readonly event: "reaped"; readonly pids: readonly number[] }
   /** With --reset: what was deleted, relative to the project. */
   | { readonly event: "reset"; readonly deleted: readonly string[] }
+  /** There was no data, so the items of this file were written. */
+  | { readonly event: "seeded"; readonly file: string; readonly items: number }
   | { readonly event: "port_taken"; readonly wanted: number; readonly port: number }
   /** The first build has errors: every request is answered with them until there is a good one. */
   | { readonly event: "waiting_for_build"; readonly url: string }

@@ -58,6 +58,8 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
       return style("dim", `ended processes that an earlier run had left: ${event.pids.join(", ")}`);
     case "reset":
       return `${style("yellow", "!")} reset: ${event.deleted.length === 0 ? "there was nothing to delete" : `deleted ${event.deleted.join(", ")}`}`;
+    case "seeded":
+      return `${style("green", "✓")} ${counted(event.items, "item")} of ${event.file} written, since there was no data (--no-seed starts without)`;
     case "port_taken":
       return `${style("yellow", "!")} port ${event.wanted} is in use: taking ${event.port} (--port chooses another)`;
     case "waiting_for_build":

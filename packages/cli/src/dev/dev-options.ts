@@ -32,6 +32,8 @@ export interface DevOptions {
   readonly stateFolder?: string;
   /** Deletes data and caches first. */
   readonly reset?: boolean;
+  /** Writes the items of the project's seed file, if there is one, when there is no data yet. */
+  readonly seed?: boolean;
   /** Serves builds whose types the stored data does not fit. */
   readonly acceptMisfits?: boolean;
   /** The environment of the application's wrangler configuration. Default: its top level. */

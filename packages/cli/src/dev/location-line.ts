@@ -20,6 +20,7 @@ const WARNINGS: Readonly<Record<LocationWarning["event"], true>> = {
   cache_failed: true,
   blobs_open: true,
   blobs_not_collected: true,
+  service_failed: true,
   internal_error: true,
 };
 

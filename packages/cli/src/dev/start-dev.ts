@@ -37,6 +37,7 @@ import { DevDeployment } from "./dev-deployment.ts";
 import { CENTRAL, type DevOptions } from "./dev-options.ts";
 import type { DevEvent } from "./dev-events.ts";
 import { DevSession } from "./dev-session.ts";
+import { seedOfNewData } from "./seed-data.ts";
 import { ServedTypes } from "./served-types.ts";
 
 export interface DevServer {
@@ -118,6 +119,18 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
   closers.push(() => session.settled());
   closers.push(() => compiler.close());
   const builder = new Builder({ project, compiler, optimize: options.optimize === true, colours, onEvent });
+  // Before the server makes the data.
+  let seed =
+    options.seed === true
+      ? seedOfNewData({
+          project,
+          stateFolder,
+          server: () => deployment.primary,
+          program: () => compiler.dataProgram("data"),
+          onEvent,
+          isOver: () => signal?.aborted === true,
+        })
+      : null;
   const served = new ServedTypes({ stateFolder, acceptMisfits: options.acceptMisfits === true });
   const session: DevSession = new DevSession({
     ports: {
@@ -138,7 +151,9 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
       // It may store items as soon as it serves.
       open: async (app) => {
         await served.serves(app.manifest);
-        await deployment.open(app);
+        const seeding = seed?.(app);
+        seed = null;
+        await Promise.all([deployment.open(app), seeding]);
       },
       reload: async (app) => {
         await served.serves(app.manifest);

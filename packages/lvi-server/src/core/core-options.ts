@@ -3,6 +3,7 @@ import { DEFAULT_READ_LEASE_MS, REPLAY_WINDOW_MS } from "@radical/protocol";
 import type { Budget } from "./budgets.ts";
 import { DEFAULT_LEASE_POLICY, type LeasePolicy } from "./lease-policy.ts";
 import { REPEAT_WINDOW_MS } from "./finished-executions.ts";
+import type { ServiceOptions } from "./services.ts";
 import type { TaskBounds } from "./task-table.ts";
 import type { WorkflowBounds } from "./workflows.ts";
 
@@ -57,6 +58,7 @@ export interface CoreOptions {
   readonly tasks: TaskBounds;
   /** Records of workflows of one question, and questions for the parts of one at once. */
   readonly workflows: Omit<WorkflowBounds, "retryMs">;
+  readonly services: ServiceOptions;
   /** How long done intents are kept, and modules that nobody asks for. */
   readonly retentionMs: number;
   /** How long outcomes are kept that only a location asks for: longer than any location repeats a request. */
@@ -93,6 +95,14 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   maxTasks: 1_000_000,
   tasks: { most: 10_000, mostBytes: 64 * 1024 * 1024, page: 1_000, inLane: 16 },
   workflows: { page: 1_000, readsAtOnce: 16 },
+  services: {
+    isReachable: false,
+    timeoutMs: 30_000,
+    atOnce: 32,
+    opensAfter: 5,
+    firstPauseMs: 1_000,
+    longestPauseMs: 60_000,
+  },
   retentionMs: 24 * 3_600_000,
   outcomeRetentionMs: REPEAT_WINDOW_MS,
   moduleRetentionMs: 7 * 24 * 3_600_000,

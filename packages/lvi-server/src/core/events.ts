@@ -15,6 +15,7 @@ import type {
   LviReply,
   LviRequest,
   ModuleHash,
+  ScheduleAnswer,
   SessionId,
   UnitId,
   WorkflowQuestion,
@@ -22,9 +23,11 @@ import type {
 import type { EndedRun, Run } from "./run.ts";
 import type { Completion, Intent, IntentRecord, RecordChange } from "./intent.ts";
 import type { ListeningEffect, ListeningEvent } from "./listeners.ts";
-import type { ModuleUse, Rules } from "./module-table.ts";
+import type { ModuleUse, Rules, ServiceTable } from "./module-table.ts";
 import type { Hole, StoredRow } from "./range-table.ts";
 import type { SampleEffect, Sampling } from "./sampling.ts";
+import type { ScheduleAsk } from "./schedules.ts";
+import type { CallAnswer, CallId, TaskChange } from "./services.ts";
 import type { TaskAnswer, TaskCounts, TaskQuestion } from "./task-table.ts";
 import type { StoredItem } from "./version-table.ts";
 import type { WorkflowCounts, WorkflowsAnswer, WorkflowsQuestion } from "./workflows.ts";
@@ -47,7 +50,9 @@ export type Fact =
   /** Storage owes this attempt of a task. */
   | { readonly kind: "owed"; readonly task: ExecutionId; readonly attempt: number }
   /** Storage has the record of a workflow after so many changes, and all parts of it up to then. */
-  | { readonly kind: "journaled"; readonly workflow: ExecutionId; readonly changes: number };
+  | { readonly kind: "journaled"; readonly workflow: ExecutionId; readonly changes: number }
+  /** Storage has the mark that the service of a task is called, as of that time. */
+  | { readonly kind: "marked"; readonly task: ExecutionId; readonly sentAtMs: number };
 
 /** An effect that has waited for nothing. */
 export const NO_FACTS: readonly Fact[] = [];
@@ -64,6 +69,8 @@ export type Event =
       readonly indexes?: readonly string[];
       /** The rules of its handlers' tasks; left out: none. */
       readonly rules?: Rules;
+      /** Its services; left out: none. */
+      readonly services?: ServiceTable;
     }
   | { readonly kind: "looked-up"; readonly operation: OperationId; readonly record: IntentRecord | null }
   | { readonly kind: "loaded"; readonly operation: OperationId; readonly items: ReadonlyMap<UnitId, StoredItem> }
@@ -78,6 +85,9 @@ export type Event =
   | { readonly kind: "advanced"; readonly operation: OperationId; readonly result: CompleteResult }
   /** An operator lets a stuck workflow try again. */
   | { readonly kind: "retry-workflow"; readonly workflow: ExecutionId }
+  | ({ readonly kind: "schedule-asked" } & ScheduleAsk)
+  | { readonly kind: "task-changed"; readonly operation: OperationId; readonly result: CompleteResult }
+  | { readonly kind: "called"; readonly call: CallId; readonly answer: CallAnswer }
   /** Not held: another server leads. */
   | { readonly kind: "leadership-renewed"; readonly operation: OperationId; readonly isHeld: boolean }
   | { readonly kind: "read-leases-named"; readonly operation: OperationId; readonly isHeld: boolean }
@@ -192,6 +202,28 @@ export type Effect =
   | { readonly kind: "read-tasks"; readonly operation: OperationId; readonly question: TaskQuestion }
   /** Read workflows, or the parts of one, strongly consistent. */
   | { readonly kind: "read-workflows"; readonly operation: OperationId; readonly question: WorkflowsQuestion }
+  /** Null: there is no such schedule. */
+  | {
+      readonly kind: "schedule-reply";
+      readonly caller: CallerId;
+      readonly answer: ScheduleAnswer | null;
+      readonly after: readonly Fact[];
+    }
+  /** Change the record of a task, if it is as expected. */
+  | { readonly kind: "change-task"; readonly operation: OperationId; readonly change: TaskChange }
+  /** Call a service of the application's Worker, under the key of the task. */
+  | {
+      readonly kind: "call-service";
+      readonly call: CallId;
+      readonly task: ExecutionId;
+      readonly service: string;
+      /** The same for all attempts of the task, on each server. */
+      readonly key: string;
+      /** Encoded. */
+      readonly args: Uint8Array;
+      readonly timeoutMs: number;
+      readonly after: readonly Fact[];
+    }
   | { readonly kind: "note"; readonly note: Note }
   /** Events that were put off: the driver hands them back at once, in this order. */
   | { readonly kind: "resume"; readonly events: readonly Event[] }
@@ -238,6 +270,8 @@ export interface Note {
   /** Lines of the handler, and the run that has logged them. The location may have told of those of a re-execution before. */
   readonly logged?: readonly LoggedLine[];
   readonly path?: "near-storage" | "re-execution";
+  /** Of the call of a service. */
+  readonly answer?: CallAnswer["kind"];
   /** How often it has happened to this handler of this module. */
   readonly times?: number;
 }
@@ -251,6 +285,8 @@ export type ReExecutionCause =
   | "asked_again"
   | "followup_lost"
   | "followup_not_covered"
+  /** Somebody cancels a task that it may have enqueued. */
+  | "cancelled"
   /** An earlier re-execution was killed, or what it reads could not be loaded. */
   | "tried_again";
 
@@ -316,6 +352,20 @@ export type NoteName =
   | "workflow_ended"
   /** It can't go on until somebody sees to it. */
   | "workflow_stuck_alarm"
+  /** The canceller of a task is durable. */
+  | "task_cancelled"
+  /** Ticks of a schedule have become tasks. */
+  | "ticks_made"
+  /** Ticks of a schedule were left out, since it was too late for them or another one was running. */
+  | "ticks_missed"
+  | "service_called"
+  /** A service has refused: its task is gone. */
+  | "service_refused"
+  /** Nobody knows whether the service has acted for a task, and it is not called again. */
+  | "service_unknown"
+  /** Calls of a service fail, so its breaker is open; and closed again. */
+  | "service_down"
+  | "service_up"
   /** The run by which an execution has ended here has logged lines. */
   | "handler_log"
   | "joined"

@@ -38,6 +38,7 @@ import type { IndexState } from "./index-state.ts";
 import type { Ticket } from "./lock-table.ts";
 import { NO_REVOCATIONS } from "./read-leases.ts";
 import type { SampleEffect } from "./sampling.ts";
+import type { ScheduleChange } from "./schedules.ts";
 import type { Revocation } from "./sessions.ts";
 import type { Task } from "./task.ts";
 import type { Step } from "./workflow-journal.ts";
@@ -142,7 +143,7 @@ export interface Storing {
   readonly speculator: Caller;
 }
 
-/** Some sessions may still answer by read leases on what it writes. */
+/** Some sessions may still answer by read leases on what it writes, or more is to be known of tasks that it cancels. */
 export interface Clearing {
   readonly kind: "clearing";
   readonly next: Tell | Complete;
@@ -268,6 +269,8 @@ export interface Execution {
   callers: Caller[];
   /** The page of an index that the server turns by itself; null: a location has asked for the execution. */
   readonly turning: Turning | null;
+  /** The change of a schedule that the server makes by itself; null: it makes none. */
+  readonly schedule: ScheduleChange | null;
   /** The task of which it is an attempt; null: it is none. */
   readonly task: Task | null;
   /** The step of a workflow of which it is an attempt; null: it is none. */
@@ -304,6 +307,7 @@ function begun(): Omit<Execution, "id" | "ticket" | "invocation" | "location" | 
     revocations: NO_REVOCATIONS,
     callers: [],
     turning: null,
+    schedule: null,
     task: null,
     step: null,
     phase: { kind: "arrived" },
@@ -329,9 +333,30 @@ export function turningOf(page: Page, id: ExecutionId, ticket: Ticket, wallMs: n
   };
 }
 
+/** An execution of the server's own that changes a schedule. */
+export function schedulingOf(
+  schedule: ScheduleChange,
+  module: ModuleHash,
+  id: ExecutionId,
+  ticket: Ticket,
+  wallMs: number,
+): Execution {
+  const environment = { timeMs: wallMs, seed: NO_SEED, caller: null };
+  return {
+    ...begun(),
+    id,
+    ticket,
+    invocation: { executionId: id, ...NO_HANDLER, module, environment },
+    location: TASKS,
+    usage: usageOf(NO_HANDLER.args, []),
+    schedule,
+  };
+}
+
 /** In the place of a location's name, which cannot begin like this. */
 const BACKGROUND = "~background";
-const TASKS = "~tasks";
+/** Likewise, of tasks. */
+export const TASKS = "~tasks";
 const NO_SEED = new Uint8Array(32);
 const NO_HANDLER = { module: "0".repeat(64) as ModuleHash, handler: BACKGROUND, args: new Uint8Array() };
 
@@ -365,6 +390,11 @@ function owed(
     location: TASKS,
     usage: usageOf(args, []),
   };
+}
+
+/** The server makes it by itself: nobody waits for its outcome. */
+export function isOwn({ turning, schedule, task, step }: Execution): boolean {
+  return turning !== null || schedule !== null || task !== null || step !== null;
 }
 
 /** A new execution, known by its request alone. */

@@ -83,6 +83,8 @@ export interface Completion extends Invocation {
   readonly keeps: OutcomeKept;
   /** Tasks that it has enqueued. Left out: none. */
   readonly tasks?: readonly Task[];
+  /** Tasks that it takes back, as their records are. Left out: none. */
+  readonly cancelled?: readonly Task[];
   /** Of a task: its record from then on, null: it is gone. Undefined: the execution is not a task. */
   readonly settled?: Task | null;
   /** Of a step of a workflow: it arrives there, and leaves no other record. Left out: the execution is no step. */
@@ -147,9 +149,18 @@ export interface RecordChange {
    * Whether a task, a part or a workflow is new that another execution asks for, the record says which the same commit names
    * before.
    */
-  readonly expects: Expectation;
+  readonly expects: Expectation | CancelledTask;
   /** Null: it is removed. */
   readonly becomes: IntentRecord | null;
+}
+
+/**
+ * The record of a task that is cancelled, whatever its attempts. The server knows it, and the record of the canceller decides, which
+ * the same commit names before.
+ */
+export interface CancelledTask {
+  readonly attempt: null;
+  readonly lane: string | null;
 }
 
 /**

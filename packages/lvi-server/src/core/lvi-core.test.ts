@@ -65,10 +65,11 @@ const START_MS = 1_000_000;
 
 /** Nothing was enqueued: `simulation` has tasks. */
 const NO_TASKS: Readonly<Record<TaskAnswer["kind"], TaskAnswer>> = {
-  due: { kind: "due", tasks: [], isLast: true },
-  lane: { kind: "lane", tasks: [] },
+  due: { kind: "due", tasks: [], upTo: null },
+  lane: { kind: "lane", tasks: [], upTo: null },
   heads: { kind: "heads", tasks: [], next: null },
   count: { kind: "count", count: 0 },
+  task: { kind: "task", task: null },
 };
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array | null): string => (bytes === null ? "∅" : new TextDecoder().decode(bytes));
@@ -519,7 +520,10 @@ class Story {
         return `run ${runs.join(" and ")}`;
       }
       case "name-read-leases":
-      case "heard-refused":
+      case "not-leading":
+      case "schedule-reply":
+      case "change-task":
+      case "call-service":
         throw new Error(`${effect.kind} has no part in a story`);
       case "renew-leadership":
         return "renew";

@@ -46,13 +46,17 @@ import {
   type RunEffect,
   type Repair,
   type SamplePath,
+  type ScheduleStatus,
   type SenderSession,
+  type ServicesStatus,
   type ReadLeaseStatus,
   type SetLeft,
   sameVersion,
   spanId,
   spanOf,
   tableOf,
+  taskIdOf,
+  tickIdOf,
   type UnitId,
   unitId,
   type Version,
@@ -63,6 +67,7 @@ import { adoptionOrder } from "./adoption.ts";
 import { AnsweredRequests } from "./answered-requests.ts";
 import { withBlobNames } from "./blob-names.ts";
 import { Budgets } from "./budgets.ts";
+import { Cancellations } from "./cancellations.ts";
 import { bytesOfCall, type CallHasher, callOf, hashOfResult, isHashedCall, isSameCall } from "./call-hash.ts";
 import type { CoreOptions } from "./core-options.ts";
 import { Deadlines } from "./deadlines.ts";
@@ -100,6 +105,7 @@ import {
   type Ending,
   type Execution,
   intentOf,
+  isOwn,
   isTold,
   type NearStorage,
   type Pending,
@@ -114,6 +120,7 @@ import {
   stepAttemptOf,
   type Storing,
   type Tell,
+  schedulingOf,
   turningOf,
   type Turning,
   usageOf,
@@ -159,9 +166,13 @@ import { type CurrentModule, ModuleTable, type ModuleUse, type Plans } from "./m
 import type { LeaseCounts, Term } from "./read-leases.ts";
 import { repairsOf } from "./repairs.ts";
 import { type Ground, type Sampled, Sampler } from "./sampling.ts";
+import { type ScheduleState, encodeScheduleState, scheduleUnit } from "./schedule-state.ts";
+import { type ScheduleAsk, type ScheduleChange, Schedules } from "./schedules.ts";
+import { Services } from "./services.ts";
 import type { Revocation } from "./sessions.ts";
-import { failureOf, settled, type Task, tasksOf } from "./task.ts";
+import { failureOf, isPlaceOf, placeOf, settled, type Task, tasksOf } from "./task.ts";
 import { type Instant, type TaskAnswer, type TaskQuestion, TaskTable } from "./task-table.ts";
+import { type NextCron, tickTasks } from "./ticks.ts";
 import {
   arrivalOf,
   type CompletingMember,
@@ -200,6 +211,11 @@ export interface Recovered {
   readonly current?: CurrentModule;
   /** How far each index is built, by its name. Left out: none is known. */
   readonly indexes?: ReadonlyMap<string, IndexState>;
+  /** How far each schedule has come, by its handler, and the tasks of latest ticks that are open. Left out: none is known. */
+  readonly schedules?: {
+    readonly states: ReadonlyMap<string, ScheduleState>;
+    readonly open: readonly ExecutionId[];
+  };
 }
 
 export interface Now {
@@ -293,10 +309,13 @@ export class LviCore {
   readonly #tasks: TaskTable<object>;
   readonly #taskQuestions = new Map<OperationId, TaskQuestion>();
   readonly #workflows: Workflows;
+  readonly #cancellations: Cancellations;
   /** Storage could not be asked for tasks: not before then. */
   #asksAtMs = -Infinity;
+  readonly #schedules: Schedules;
   /** When the clock is to come for tasks. */
   #tasksAtMs = Infinity;
+  readonly #services: Services;
   readonly #executions = new Map<ExecutionId, Execution>();
   readonly #finished: FinishedExecutions;
   readonly #listeners: Listeners;
@@ -309,8 +328,9 @@ export class LviCore {
   readonly #operations = new Map<OperationId, Operation>();
   readonly #runs = new Map<RunId, RunUnderWay>();
   readonly #deadlines = new Deadlines<Due>((due) => "execution" in due && due.execution?.phase.kind === "ended");
-  /** Executions that wait for read leases to end, and whether one of those has ended in this step. */
+  /** Executions that wait for read leases to end, or to know the tasks that they cancel. */
   readonly #clearing = new Set<Execution>();
+  /** Something has happened in this step that one of those may wait for. */
   #mayBeClear = false;
   /** The end of an earlier server's read leases. */
   readonly #inherited: readonly (Fact & { kind: "passed" })[];
@@ -334,7 +354,14 @@ export class LviCore {
   #halted = false;
   readonly #sampler: Sampler;
 
-  constructor(options: CoreOptions, recovered: Recovered, { monotonicMs, wallMs }: Now, hasher: CallHasher) {
+  /** `nextCron` left out: no schedule is one of fields. */
+  constructor(
+    options: CoreOptions,
+    recovered: Recovered,
+    { monotonicMs, wallMs }: Now,
+    hasher: CallHasher,
+    nextCron: NextCron = () => null,
+  ) {
     this.#options = options;
     this.#pageItems = options.indexPageItems;
     this.#hasher = hasher;
@@ -370,6 +397,22 @@ export class LviCore {
     this.#modules = new ModuleTable(recovered.modules, moduleUses, wallMs, moduleIndexes, current);
     this.#tasks = new TaskTable(options.tasks, (handler) => this.#modules.current?.rules[handler]?.limit ?? null);
     this.#workflows = new Workflows({ ...options.workflows, retryMs: options.retryMs }, this.#workflowsHost);
+    this.#cancellations = new Cancellations(this.#tasks, this.#executions);
+    const { states, open = [] } = recovered.schedules ?? {};
+    for (const task of open) this.#tasks.watch(task);
+    this.#schedules = new Schedules(states ?? new Map(), nextCron, (task) => this.#tasks.isOpen(task));
+    this.#services = new Services(options.services, {
+      nextName: () => ++this.#names,
+      emit: (effect) => void this.#effects.push(effect),
+      retry: (operation, effect) =>
+        this.#deadlines.add(this.#nowMs + options.retryMs, { kind: "retry", operation, effect }),
+      rulesOf: (service) => this.#modules.current?.services?.[service] ?? null,
+      attemptsOf: (service) => this.#modules.current?.rules[service]?.attempts ?? DEFAULT_TASK_ATTEMPTS,
+      settled: (task, next) =>
+        this.#taskSettled({ id: task.id, invocation: { module: task.module } }, task, next, next?.error ?? null),
+      note: (name, { id, module }, more) => this.#note(name, { id, invocation: { module } }, more),
+      replaced: () => this.#halt(TAKEN_OVER),
+    });
     this.#indexes = new IndexTable(indexes, (tables) => this.#writersOf(tables));
     this.#indexes.name(this.#modules.indexes);
     this.#versions = new VersionTable(options.hotBytes, options.hashSeed);
@@ -398,6 +441,11 @@ export class LviCore {
   }
 
   /** Handlers whose runs have left their read/write set here. */
+  /** The schedules of the current module, and how far they have come. */
+  schedules(wallMs: number): readonly ScheduleStatus[] {
+    return this.#schedules.list(wallMs);
+  }
+
   get setsLeft(): readonly SetLeft[] {
     return this.#modules.setsLeft;
   }
@@ -411,7 +459,7 @@ export class LviCore {
   get moduleLoads(): ReadonlyMap<ModuleHash, ModuleLoad> {
     const loads = new Map<ModuleHash, ModuleLoad>();
     for (const execution of this.#executions.values()) {
-      if (execution.turning !== null) continue;
+      if (execution.turning !== null || execution.schedule !== null) continue;
       const { module } = execution.invocation;
       const { executions, pending } = loads.get(module) ?? { executions: 0, pending: 0 };
       loads.set(module, { executions: executions + 1, pending: pending + (intentOf(execution) === null ? 0 : 1) });
@@ -462,6 +510,12 @@ export class LviCore {
     };
   }
 
+  /** The services that were called, and whether the current module has some. */
+  get services(): Omit<ServicesStatus, "worker"> {
+    const { services = {} } = this.#modules.current ?? {};
+    return { areNeeded: Object.keys(services).length > 0, services: this.#services.statuses };
+  }
+
   /** Of read leases, since the server has started. */
   get leaseCounts(): LeaseCounts {
     return this.#listeners.leases.counts;
@@ -495,8 +549,8 @@ export class LviCore {
 
   /** Nothing is under way, locked or waited for. */
   get isIdle(): boolean {
-    const isAsking = this.#taskQuestions.size > 0 || this.#workflows.isUnderWay;
-    const isUnderWay = this.#operations.size > 0 || isAsking || this.#naming.isUnderWay;
+    const asks = this.#taskQuestions.size + this.#services.calling > 0 || this.#workflows.isUnderWay;
+    const isUnderWay = this.#operations.size > 0 || asks || this.#naming.isUnderWay;
     return this.#executions.size === 0 && this.#locks.isEmpty && !isUnderWay && this.isLeading;
   }
 
@@ -536,8 +590,8 @@ export class LviCore {
 
   #act(event: Event): void {
     this.#handle(event);
-    if (this.#mayBeClear) this.#goOnClear();
-    while (this.#ready.length > 0 || this.#due.length > 0 || this.#replaces) {
+    while (this.#mayBeClear || this.#ready.length > 0 || this.#due.length > 0 || this.#replaces) {
+      if (this.#mayBeClear) this.#goOnClear();
       for (let next = this.#due.shift(); next !== undefined; next = this.#due.shift()) this.#goOn(next);
       const next = this.#ready.shift();
       const phase = next?.phase;
@@ -547,6 +601,7 @@ export class LviCore {
       }
       if (this.#replaces) this.#replaceNext();
     }
+    this.#goOnWithSchedules();
     this.#goOnWithTasks();
     // variant: step-ends
     this.#versions.evict();
@@ -581,6 +636,12 @@ export class LviCore {
         return this.#workflows.read(event.operation, event.answer);
       case "advanced":
         return this.#advanced(event.operation, event.result);
+      case "schedule-asked":
+        return this.#scheduleAsked(event);
+      case "task-changed":
+        return this.#services.changed(event.operation, event.result, this.#instant);
+      case "called":
+        return this.#services.answered(event.call, event.answer, this.#instant);
       case "completed":
         return this.#completed(event.operation, event.result);
       case "leadership-renewed":
@@ -1738,8 +1799,8 @@ export class LviCore {
 
   // ── Indexes ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #registered({ module, plans, indexes = [], rules }: Event & { kind: "module-registered" }): void {
-    this.#modules.register(module, plans, this.#wallMs, indexes, rules);
+  #registered({ module, plans, indexes = [], rules, services }: Event & { kind: "module-registered" }): void {
+    this.#modules.register(module, plans, this.#wallMs, indexes, rules, services);
     this.#indexes.tryAgain(indexes);
     this.#nameIndexes();
   }
@@ -1863,25 +1924,33 @@ export class LviCore {
   #goOnWithTasks(): void {
     if (this.#halted) return;
     this.#workflows.goOn(this.#options.tasksAtOnce, this.#draining);
-    if (this.#draining) return this.#wakeForTasks(this.#workflows.wakeAtMs);
-    if (this.#nowMs >= this.#asksAtMs) {
-      for (const question of this.#tasks.takeQuestions(this.#instant)) {
-        const operation = ++this.#names;
-        this.#taskQuestions.set(operation, question);
-        this.#effects.push({ kind: "read-tasks", operation, question });
-      }
-    }
+    const mayAsk = this.#nowMs >= this.#asksAtMs;
+    if (mayAsk) for (const question of this.#tasks.takeLookups()) this.#askForTasks(question);
+    if (this.#draining) return this.#wakeForTasks(Math.min(this.#questionsAtMs, this.#workflows.wakeAtMs));
+    if (mayAsk) for (const question of this.#tasks.takeQuestions(this.#instant)) this.#askForTasks(question);
+    this.#tasks.pass(this.#instant);
     const current = this.#modules.current?.module;
     if (current !== undefined && this.#indexes.unready(this.#modules.indexesOf(current)) === null) {
       const plans = this.#modules.plansOf(current);
-      const canRun = (handler: string): boolean => plans?.has(handler) === true;
-      while (this.#tasks.running < this.#options.tasksAtOnce) {
+      const canRun = (callee: string): boolean =>
+        plans?.has(callee) === true || this.#services.mayCall(callee, this.#nowMs);
+      // Calls of services wait for others, and take nobody's turn.
+      while (this.#tasks.running - this.#services.calling < this.#options.tasksAtOnce) {
         const task = this.#tasks.next(canRun, this.#instant);
         if (task === null) break;
-        this.#attempt(task, current);
+        if (plans?.has(task.handler) === true) this.#attempt(task, current);
+        else this.#services.begin(task, this.#instant);
       }
     }
-    this.#wakeForTasks(Math.min(this.#tasks.wakeAtMs(this.#nowMs), this.#questionsAtMs, this.#workflows.wakeAtMs));
+    const dueMs = Math.min(this.#tasks.wakeAtMs(this.#nowMs), this.#services.wakeAtMs(this.#nowMs));
+    const others = Math.min(this.#schedules.wakeAtMs, this.#workflows.wakeAtMs);
+    this.#wakeForTasks(Math.min(dueMs, this.#questionsAtMs, others));
+  }
+
+  #askForTasks(question: TaskQuestion): void {
+    const operation = ++this.#names;
+    this.#taskQuestions.set(operation, question);
+    this.#effects.push({ kind: "read-tasks", operation, question });
   }
 
   #wakeForTasks(atMs: number): void {
@@ -1907,9 +1976,26 @@ export class LviCore {
   #tasksRead(operation: OperationId, answer: TaskAnswer): void {
     const question = present(this.#taskQuestions.get(operation), `storage answers question ${operation} for tasks`);
     this.#taskQuestions.delete(operation);
-    const isComing = ({ parent, id }: Task): boolean =>
-      (this.#executions.has(parent) && parent !== id) || this.#workflows.isBringing(id);
-    this.#tasks.answered(question, answer, isComing, this.#instant);
+    const inserts = ({ id, parent, place }: Task): boolean => {
+      const phase = this.#executions.get(parent)?.phase;
+      // A repeat of an execution that is done is under way too, and brings nothing.
+      // variant: task-coming-now
+      const isCompleting = phase?.kind === "completing" && isPlaceOf(place, phase.completion.commitId);
+      return isCompleting || this.#workflows.isBringing(id);
+    };
+    const changesTheNumber = answer.kind === "count" && this.#changesTasks;
+    this.#tasks.answered(question, answer, { inserts, changesTheNumber }, this.#instant);
+    if (question.kind === "task") this.#mayBeClear = this.#clearing.size > 0;
+  }
+
+  /** Whether a commit under way inserts tasks, or settles some. */
+  get #changesTasks(): boolean {
+    const completes = [...this.#executions.values()].some(
+      ({ phase, task }) =>
+        phase.kind === "completing" &&
+        (task !== null || [...(phase.completion.tasks ?? []), ...(phase.completion.cancelled ?? [])].length > 0),
+    );
+    return completes || this.#workflows.bringsTasks;
   }
 
   /** The record of a task after this outcome of an attempt. */
@@ -1920,14 +2006,28 @@ export class LviCore {
   }
 
   /** The tasks of a completion are durable. */
-  #tasksChanged(execution: Execution, { tasks = [], settled: next, outcome }: Completion): void {
+  #tasksChanged(execution: Execution, { tasks = [], cancelled = [], settled: next, outcome }: Completion): void {
     for (const task of tasks) this.#tasks.added(task, this.#instant);
+    for (const task of cancelled) {
+      this.#tasks.settled(task, null, this.#instant);
+      this.#note("task_cancelled", { id: task.id }, { handler: task.handler });
+    }
     const { task } = execution;
     if (task === null || next === undefined) return;
-    this.#tasks.settled(task.id, next, this.#instant);
+    this.#taskSettled(execution, task, next, outcome.kind === "result" ? null : outcome);
+  }
+
+  /** An attempt has ended. `words`: of its outcome. */
+  #taskSettled(
+    about: { readonly id: ExecutionId; readonly invocation: { readonly module: ModuleHash } },
+    task: Task,
+    next: Task | null,
+    words: { readonly code: string; readonly message: string } | null,
+  ): void {
+    this.#tasks.settled(task, next, this.#instant);
     const name = next === null ? "task_done" : next.state === "dead" ? "task_dead" : "task_failed";
-    const detail = outcome.kind === "result" ? {} : { detail: `${outcome.code}: ${outcome.message}` };
-    this.#note(name, execution, { handler: task.handler, times: task.attempt + 1, ...detail });
+    const detail = words === null ? {} : { detail: `${words.code}: ${words.message}` };
+    this.#note(name, about, { handler: task.handler, times: task.attempt + 1, ...detail });
   }
 
   // ── Workflows ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -1986,9 +2086,10 @@ export class LviCore {
     this.#endWithoutTrace(execution, []);
   }
 
-  /** Signals for workflows that have not ended. */
+  /** Signals for workflows that have not ended, and cancellations of some. */
   #signalsOf(effects: readonly RunEffect[], commit: CommitId): readonly WorkflowPart[] {
     return effects.flatMap((effect, ordinal) => {
+      if (effect.kind === "cancel") return this.#workflows.cancellationsOf(effect.task, placeOf(commit, ordinal));
       if (effect.kind !== "send" || !this.#workflows.isOpen(effect.workflow)) return [];
       return [signalPart(effect.workflow, commit, ordinal, effect.name, effect.value)];
     });
@@ -1996,6 +2097,55 @@ export class LviCore {
 
   get #instant(): Instant {
     return { nowMs: this.#nowMs, wallMs: this.#wallMs };
+  }
+
+  // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Commits the changes of schedules that are due. */
+  #goOnWithSchedules(): void {
+    const { current } = this.#modules;
+    if (this.#halted || current === null) return;
+    this.#schedules.name(current.rules);
+    const mayTick = !this.#draining && (this.#tasks.all ?? 0) < this.#options.maxTasks;
+    for (;;) {
+      const change = this.#schedules.take(this.#instant, mayTick);
+      if (change === null) return;
+      this.#changeSchedule(change, current.module);
+    }
+  }
+
+  /** As the run of a handler that has written the state: it goes on and commits as such a run does. */
+  #changeSchedule(change: ScheduleChange, module: ModuleHash): void {
+    const id = `${hex(this.#epoch, 8)}${hex(++this.#names, 24)}` as ExecutionId;
+    const execution = schedulingOf(change, module, id, ++this.#tickets, this.#wallMs);
+    this.#executions.set(id, execution);
+    this.#budgets.begin(execution.location, execution.usage, this.#nowMs);
+    const writes = [{ unit: scheduleUnit(change.handler), value: encodeScheduleState(change.becomes) }];
+    const near = this.#nearStorage(execution, "requested", null);
+    this.#ran(execution, near, new Map(), { kind: "completed", outcome: NO_RESULT, reads: [], writes });
+  }
+
+  #scheduleAsked(ask: ScheduleAsk): void {
+    if (this.#schedules.ask(ask)) return;
+    this.#effects.push({ kind: "schedule-reply", caller: ask.caller, answer: null, after: NO_FACTS });
+  }
+
+  #scheduleChanged(change: ScheduleChange, isStored: boolean): void {
+    const { handler, ticks, missed } = change;
+    if (isStored) {
+      for (const tickMs of ticks) this.#tasks.watch(tickIdOf(handler, tickMs));
+      if (ticks.length > 0) this.#note("ticks_made", null, { handler, times: ticks.length });
+      if (missed > 0) this.#note("ticks_missed", null, { handler, times: missed });
+    }
+    this.#schedules.ended(change, isStored, this.#nowMs + this.#options.retryMs);
+  }
+
+  /** The operator's wish is durable. */
+  #tellChanged({ id, schedule }: Execution, after: readonly Fact[]): void {
+    if (schedule === null || schedule.ask === null) return;
+    const { action, caller } = schedule.ask;
+    const answer = { task: action === "run" ? taskIdOf(id, 0) : null };
+    this.#effects.push({ kind: "schedule-reply", caller, answer, after });
   }
 
   // ── The end of a run near storage ──────────────────────────────────────────────────────────────────────────────────
@@ -2119,7 +2269,7 @@ export class LviCore {
     }
     // variant: completion-commit-id
     const commit = { id: this.#takeCommitId(), sequence: this.#sequence };
-    const path = of.ran === null || execution.turning !== null || isOwed(execution) ? null : "near-storage";
+    const path = of.ran === null || isOwn(execution) ? null : "near-storage";
     this.#completeClear([{ execution, of, commit, ended, path, followups: [] }]);
   }
 
@@ -2128,22 +2278,34 @@ export class LviCore {
    * unless an earlier server has told it.
    */
   #completeClear(members: readonly Ending[]): void {
+    // Their commit ids are taken, and others may have later ones while these wait.
+    // variant: lanes-named-clear
+    for (const { execution, ended, commit } of members)
+      this.#tasks.names(execution, lanesOf(ended.effects ?? NO_EFFECTS), commit.id);
     if (members.every((ending) => this.#mayComplete(ending)))
       return this.#commit(members.map((each) => this.#completing(each)));
     for (const ending of members) this.#clear(ending.execution, { kind: "complete", ending, members });
   }
 
   // variant: clear-before-complete
-  #mayComplete({ execution, ended }: Ending): boolean {
-    return ended.writes.length === 0 || this.#isClear(execution);
+  #mayComplete(ending: Ending): boolean {
+    const { execution, ended } = ending;
+    if (ended.writes.length > 0 && !this.#isClear(execution)) return false;
+    const awaited = this.#cancellations.awaits(ending);
+    for (const before of awaited ?? []) this.#replay(before, "cancelled");
+    return awaited === null;
   }
 
   /** The writes, and the intent done with its outcome. */
-  #completing({ execution, of, commit: { id: commit, sequence }, ended, path, followups }: Ending): CompletingMember {
+  #completing(ending: Ending): CompletingMember {
+    const { execution, of, commit: taken, ended, path, followups } = ending;
+    const { id: commit, sequence } = taken;
     const { outcome, writes: own, effects = NO_EFFECTS, logged = NO_LINES } = ended;
     const hash = hashOfEnded(ended);
-    const tasks = tasksOf(effects, execution.invocation, commit);
-    this.#tasks.names(execution, lanesOf(effects), commit);
+    const { invocation, schedule } = execution;
+    const tasks =
+      schedule === null ? tasksOf(effects, invocation, commit) : tickTasks(schedule, invocation, commit, this.#hasher);
+    const cancelled = this.#cancellations.take(ending);
     const signals = this.#signalsOf(effects, commit);
     const writes = withBlobNames(own, (entry) => (this.#versions.get(entry)?.value ?? null) !== null);
     const call = this.#hasher.hash(bytesOfCall(callOf(execution.invocation)));
@@ -2159,6 +2321,7 @@ export class LviCore {
       call,
       keeps: outcomeKept(execution, path),
       tasks,
+      cancelled,
       ...this.#settlement(execution, outcome),
       ...(signals.length === 0 ? {} : { signals }),
       ...(execution.step === null ? {} : { arrival: this.#workflows.partOf(execution.step, outcome) }),
@@ -2234,6 +2397,7 @@ export class LviCore {
       const repairs = this.#repairs(execution, of, completion.writes, changed);
       const { callers } = execution;
       this.#end(execution, hash);
+      this.#tellChanged(execution, after);
       callers.forEach((caller, index) => {
         const cause = causeFor(of, execution, caller, index);
         const times = this.#times(caller.receivedAtMs);
@@ -2256,14 +2420,20 @@ export class LviCore {
     const waits: Again[] = [];
     for (const { execution, completing } of members) {
       const { of, completion } = completing;
-      this.#versions.applyFailed(completion.writes);
-      this.#workflows.came(completion.signals ?? [], false);
+      this.#notStored(completion);
       if (execution === taken) continue;
       assert(of.kind === "near-storage", "a member of a train has run near storage");
       waits.push(this.#letGo({ execution, near: of.near }));
     }
     this.#taken(taken, record);
     for (const wait of waits) this.#waitAgain(wait);
+  }
+
+  #notStored({ writes, cancelled = [], signals = [] }: Completion): void {
+    this.#versions.applyFailed(writes);
+    this.#workflows.came(signals, false);
+    // variant: cancel-let-go
+    for (const { id } of cancelled) this.#tasks.letGo(id, this.#instant);
   }
 
   /** `hash`: of the completion by which it ends; null: by none that this server knows. */
@@ -2278,11 +2448,14 @@ export class LviCore {
     this.#leaveQueue(execution);
     this.#unlock(execution);
     this.#tasks.ended(execution, this.#instant);
+    // Others may wait for its tasks, or for those that it has cancelled.
+    if (this.#clearing.size > 0) this.#mayBeClear = true;
     // variant: task-put-back
     if (execution.task !== null && hash === null)
       this.#tasks.putBack(execution.task.id, this.#nowMs + RETRY_AFTER_MS, this.#instant);
     if (execution.step !== null && hash === null) this.#workflows.putBack(execution.step);
     if (execution.turning !== null) this.#turnEnded(execution, hash !== null);
+    if (execution.schedule !== null) this.#scheduleChanged(execution.schedule, hash !== null);
     if (this.#indexes.ended(execution)) this.#deadlines.add(this.#nowMs, { kind: "turn" });
   }
 
@@ -2341,7 +2514,7 @@ export class LviCore {
     return true;
   }
 
-  /** Waits until the execution is clear, at the latest when the last of the leases is over. */
+  /** Waits until the execution is clear, at the latest when the last lease is over, and knows the tasks that it cancels. */
   #clear(execution: Execution, next: Clearing["next"]): void {
     execution.phase = { kind: "clearing", next, sinceMs: this.#nowMs };
     this.#clearing.add(execution);
@@ -2583,6 +2756,10 @@ export class LviCore {
       this.#asksAtMs = this.#nowMs + this.#options.retryMs;
       return this.#note("storage_failed", null, { detail: `read tasks: ${reason}` });
     }
+    if (this.#services.isChange(operation)) {
+      this.#services.failed(operation);
+      return this.#note("storage_failed", null, { detail: `change a task: ${reason}` });
+    }
     const failed = present(
       this.#operations.get(operation),
       `storage failed operation ${operation}, which is under way`,
@@ -2620,10 +2797,7 @@ export class LviCore {
         if (failed.doubtful || failed.effect.completions.some(({ expects }) => expects === "pending"))
           return again(failed.effect);
         this.#operations.delete(operation);
-        for (const { completing } of failed.members) {
-          this.#versions.applyFailed(completing.completion.writes);
-          this.#workflows.came(completing.completion.signals ?? [], false);
-        }
+        for (const { completing } of failed.members) this.#notStored(completing.completion);
         for (const member of failed.members) this.#refuseBusy(member.execution, "storage can't be written");
         return;
     }
@@ -2703,7 +2877,10 @@ export class LviCore {
       }
       case "heard":
         // It is sent again each second, for as long as storage does not answer.
-        this.#effects.push({ kind: "heard-refused", caller: event.caller });
+        this.#effects.push({ kind: "not-leading", caller: event.caller });
+        return true;
+      case "schedule-asked":
+        this.#effects.push({ kind: "not-leading", caller: event.caller });
         return true;
       case "clock":
         return true;
@@ -2921,9 +3098,10 @@ function wroteOnGet(handler: string, how: string): string {
  * How long the outcome of an ending execution is kept. A location that has sent the followup has the answer and has told
  * it, so it asks no more. A location that has asked again meanwhile has given that answer up.
  */
-function outcomeKept({ clientMayAsk, callers, turning }: Execution, path: SamplePath | null): OutcomeKept {
+function outcomeKept(execution: Execution, path: SamplePath | null): OutcomeKept {
+  const { clientMayAsk, callers } = execution;
   if (clientMayAsk) return "retained";
-  if (turning !== null) return "not";
+  if (isOwn(execution)) return "not";
   return path === "followup" && callers.length === 0 ? "not" : "briefly";
 }
 

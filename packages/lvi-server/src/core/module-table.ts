@@ -3,7 +3,7 @@
  * after a time in which others were asked for. So an application that nobody uses for long keeps its module. A module that
  * an execution under way names is never removed, since it may have to run again.
  */
-import type { HandlerPlan, ModuleHash, SetLeft, TaskRules } from "@radical/protocol";
+import type { HandlerPlan, ModuleHash, ServiceRules, SetLeft, TaskRules } from "@radical/protocol";
 import { SetsLeft } from "./sets-left.ts";
 
 export type Plans = ReadonlyMap<string, HandlerPlan>;
@@ -11,12 +11,18 @@ export type Plans = ReadonlyMap<string, HandlerPlan>;
 /** The rules of tasks, by handler; a handler without has the defaults. */
 export type Rules = Readonly<Record<string, TaskRules>>;
 
+/** Services, by name. */
+export type ServiceTable = Readonly<Record<string, ServiceRules>>;
+
 export interface CurrentModule {
   readonly module: ModuleHash;
   readonly rules: Rules;
+  /** Left out: none. */
+  readonly services?: ServiceTable;
 }
 
 const NO_RULES: Rules = {};
+const NO_SERVICES: ServiceTable = {};
 
 /** By the wall clock, since it is compared with what earlier servers have stored. */
 export interface ModuleUse {
@@ -30,6 +36,7 @@ interface Known {
   readonly indexes: readonly string[];
   /** The rules of its handlers' tasks. */
   readonly rules: Rules;
+  readonly services: ServiceTable;
   usedAtMs: number;
   /** As storage knows it. */
   storedAtMs: number;
@@ -63,6 +70,7 @@ export class ModuleTable {
         plans,
         indexes: indexes.get(module) ?? [],
         rules: current?.module === module ? current.rules : NO_RULES,
+        services: (current?.module === module ? current.services : undefined) ?? NO_SERVICES,
         usedAtMs: storedAtMs ?? nowMs,
         storedAtMs: storedAtMs ?? 0,
       });
@@ -126,9 +134,10 @@ export class ModuleTable {
     nowMs: number,
     indexes: readonly string[] = [],
     rules: Rules = NO_RULES,
+    services: ServiceTable = NO_SERVICES,
   ): void {
-    this.#current = { module, rules };
-    this.#modules.set(module, { plans, indexes, rules, usedAtMs: nowMs, storedAtMs: nowMs });
+    this.#current = { module, rules, services };
+    this.#modules.set(module, { plans, indexes, rules, services, usedAtMs: nowMs, storedAtMs: nowMs });
   }
 
   use(module: ModuleHash, nowMs: number): void {
@@ -156,7 +165,7 @@ export class ModuleTable {
 
   #lastUsed(): CurrentModule | null {
     const [last] = [...this.#modules].toSorted(([, a], [, b]) => b.usedAtMs - a.usedAtMs);
-    return last === undefined ? null : { module: last[0], rules: last[1].rules };
+    return last === undefined ? null : { module: last[0], rules: last[1].rules, services: last[1].services };
   }
 
   /** Removes those that were not used for so long when a location last asked for any, and are not named. */

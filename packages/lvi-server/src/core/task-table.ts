@@ -7,19 +7,32 @@
 import { assert, type CommitId, type ExecutionId, present, type TaskLimit } from "@radical/protocol";
 import { Deadlines } from "./deadlines.ts";
 import { compareDue, type Task, type TaskPlace } from "./task.ts";
+import { TaskLookups } from "./task-lookups.ts";
 
 /** Something that memory lacks. */
 export type TaskQuestion =
   | { readonly kind: "due"; readonly after: TaskPlace | null; readonly limit: number }
   | { readonly kind: "lane"; readonly lane: string; readonly limit: number }
   | { readonly kind: "heads"; readonly after: string | null; readonly limit: number }
+  | { readonly kind: "task"; readonly id: ExecutionId }
   | { readonly kind: "count" };
 
 export type TaskAnswer =
-  | { readonly kind: "due"; readonly tasks: readonly Task[]; readonly isLast: boolean }
-  | { readonly kind: "lane"; readonly tasks: readonly Task[] }
+  /** It has the tasks up to a place; null: all of them. */
+  | { readonly kind: "due"; readonly tasks: readonly Task[]; readonly upTo: TaskPlace | null }
+  | { readonly kind: "lane"; readonly tasks: readonly Task[]; readonly upTo: string | null }
   | { readonly kind: "heads"; readonly tasks: readonly Task[]; readonly next: string | null }
+  /** Null: there is none. */
+  | { readonly kind: "task"; readonly task: Task | null }
   | { readonly kind: "count"; readonly count: number };
+
+/** Commits that storage has been asked for, and whose answers have not been heard. */
+export interface UnderWay {
+  /** The commit that inserts the task. It brings the task itself, once it is known to be durable. */
+  readonly inserts: (task: Task) => boolean;
+  /** One that inserts or removes any. */
+  readonly changesTheNumber: boolean;
+}
 
 export interface TaskBounds {
   /** Most tasks without a lane that memory has, and most bytes of their arguments. */
@@ -52,7 +65,8 @@ interface Entry {
   readonly task: Task;
   /** When it is due, by the monotonic clock. */
   readonly atMs: number;
-  state: "delayed" | "ready" | "running" | "dead" | "gone";
+  /** `held`: somebody else is changing its record. */
+  state: "delayed" | "ready" | "running" | "dead" | "held" | "gone";
   /** It is among the delays. */
   isTimed: boolean;
 }
@@ -73,6 +87,9 @@ interface Pace {
   tokens: number;
   atMs: number;
 }
+
+const FIRST_COUNT_PAUSE_MS = 1_000;
+const LONGEST_COUNT_PAUSE_MS = 600_000;
 
 export class TaskTable<Owner> {
   readonly #bounds: TaskBounds;
@@ -105,11 +122,21 @@ export class TaskTable<Owner> {
   readonly #changed = new Map<ExecutionId, number>();
   #order = 0;
   #count: number | null = null;
-  /** Since storage was asked for their number. */
+  /** How it has changed since storage was asked for it, and how often. */
   #counted = 0;
+  #countChanges = 0;
   #isCounting = false;
+  /** When storage is asked for the number, by the monotonic clock, and the pause before it is asked again. Infinity: the number is right. */
+  #countAtMs = -Infinity;
+  #countPauseMs = FIRST_COUNT_PAUSE_MS;
   #running = 0;
   #dead = 0;
+  /** Tasks whose record somebody else is changing, as they were. Not all of them have an entry. */
+  readonly #held = new Map<ExecutionId, Task>();
+  /** Tasks that are wanted by their ids. */
+  readonly lookups = new TaskLookups<Owner>();
+  /** Of which somebody wants to know whether they are open. */
+  readonly #watched = new Set<ExecutionId>();
 
   constructor(bounds: TaskBounds, limitOf: (handler: string) => TaskLimit | null) {
     this.#bounds = bounds;
@@ -132,7 +159,8 @@ export class TaskTable<Owner> {
 
   /** The number of tasks; null: not known yet. */
   get all(): number | null {
-    return this.#count === null ? null : this.#count + this.#counted;
+    // Of two changes at once only the second one may have been counted.
+    return this.#count === null ? null : Math.max(0, this.#count + this.#counted);
   }
 
   get running(): number {
@@ -142,6 +170,7 @@ export class TaskTable<Owner> {
   /** When a task becomes due, or may begin by its limit. Infinity: not by itself. */
   wakeAtMs(nowMs: number): number {
     let atMs = this.#delays.nextMs ?? Infinity;
+    if (this.#countAtMs > nowMs) atMs = Math.min(atMs, this.#countAtMs);
     for (const handler of this.#ready.keys()) {
       const pace = this.#paces.get(handler);
       const limit = this.#limitOf(handler);
@@ -155,7 +184,7 @@ export class TaskTable<Owner> {
   // ── Storage ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Questions about tasks that memory lacks. */
-  takeQuestions({ wallMs }: Instant): readonly TaskQuestion[] {
+  takeQuestions({ nowMs, wallMs }: Instant): readonly TaskQuestion[] {
     const questions: TaskQuestion[] = [];
     const { page, most, inLane } = this.#bounds;
     if (this.#bound !== null && this.#coming === null) {
@@ -169,8 +198,10 @@ export class TaskTable<Owner> {
       this.#isWalking = true;
       questions.push({ kind: "heads", after: this.#heads ?? null, limit: page });
     }
-    if (this.#count === null && !this.#isCounting) {
+    if (nowMs >= this.#countAtMs && !this.#isCounting) {
       this.#isCounting = true;
+      this.#countChanges = 0;
+      if (this.#count !== null) this.#count += this.#counted;
       this.#counted = 0;
       questions.push({ kind: "count" });
     }
@@ -184,32 +215,47 @@ export class TaskTable<Owner> {
     return questions;
   }
 
-  /** Whether an answer of storage is the last word on the task. */
-  #isNews(task: Task, question: TaskQuestion, isComing: (task: Task) => boolean): boolean {
-    const isOlder = (this.#changed.get(task.id) ?? 0) > (this.#asked.get(question) ?? 0);
-    // variant: task-parent
-    return !this.#entries.has(task.id) && !isOlder && !isComing(task);
+  /** Those about tasks that are wanted by their ids. */
+  takeLookups(): readonly TaskQuestion[] {
+    return this.lookups.takeQuestions().map((id) => ({ kind: "task", id }));
   }
 
-  /** `isComing`: whether the parent of a task has not heard yet that it is durable. Then it brings the task itself. */
-  answered(question: TaskQuestion, answer: TaskAnswer, isComing: (task: Task) => boolean, now: Instant): void {
-    this.#take(question, answer, (task) => this.#isNews(task, question, isComing), now);
+  /** Whether an answer of storage is the last word on the task. */
+  #isNews(task: Task, question: TaskQuestion, underWay: UnderWay): boolean {
+    const isOlder = (this.#changed.get(task.id) ?? 0) > (this.#asked.get(question) ?? 0);
+    // variant: task-parent
+    return !this.#entries.has(task.id) && !isOlder && !underWay.inserts(task);
+  }
+
+  answered(question: TaskQuestion, answer: TaskAnswer, underWay: UnderWay, now: Instant): void {
+    if (question.kind === "task") {
+      assert(answer.kind === "task", "the answer is that to the question");
+      const { task } = answer;
+      return this.lookups.answered(question.id, task, task !== null && underWay.inserts(task));
+    }
+    this.#take(question, answer, underWay, now);
     this.#isAnswered(question);
   }
 
   #isAnswered(question: TaskQuestion): void {
     this.#asked.delete(question);
-    if (this.#asked.size === 0) this.#changed.clear();
+    // Both are in order: only questions before a change can be answered without it.
+    const [oldest = Infinity] = this.#asked.values();
+    for (const [id, order] of this.#changed) {
+      if (order > oldest) break;
+      this.#changed.delete(id);
+    }
   }
 
-  #take(question: TaskQuestion, answer: TaskAnswer, isNews: (task: Task) => boolean, now: Instant): void {
+  #take(question: TaskQuestion, answer: TaskAnswer, underWay: UnderWay, now: Instant): void {
+    const isNews = (task: Task): boolean => this.#isNews(task, question, underWay);
     switch (answer.kind) {
       case "due":
         assert(question.kind === "due", "the answer is that to the question");
         return this.#dueRead(question, answer, isNews, now);
       case "lane":
         assert(question.kind === "lane", "the answer is that to the question");
-        return this.#laneRead(question, answer.tasks, isNews, now);
+        return this.#laneRead(question, answer, isNews, now);
       case "heads":
         this.#isWalking = false;
         this.#heads = answer.next;
@@ -225,12 +271,23 @@ export class TaskTable<Owner> {
       case "count":
         this.#count = answer.count;
         this.#isCounting = false;
+        this.#countAgain(!underWay.changesTheNumber && this.#countChanges === 0, now);
+        return;
+      case "task":
+        throw new Error("Broken invariant: lookups are answered elsewhere");
     }
+  }
+
+  /** Changes that were under way may be among those that storage has counted, or not. */
+  #countAgain(isRight: boolean, { nowMs }: Instant): void {
+    // variant: task-count
+    this.#countAtMs = isRight ? Infinity : nowMs + this.#countPauseMs;
+    this.#countPauseMs = Math.min(2 * this.#countPauseMs, LONGEST_COUNT_PAUSE_MS);
   }
 
   #dueRead(
     { after }: TaskQuestion & { kind: "due" },
-    { tasks, isLast }: TaskAnswer & { kind: "due" },
+    { tasks, upTo }: TaskAnswer & { kind: "due" },
     isNews: (task: Task) => boolean,
     now: Instant,
   ): void {
@@ -239,31 +296,32 @@ export class TaskTable<Owner> {
     // Others have gone meanwhile, so that some are lacking between.
     if (this.#bound === null || (after ?? FIRST).dueMs !== this.#bound.dueMs || (after ?? FIRST).id !== this.#bound.id)
       return;
-    const last = tasks.at(-1);
-    this.#bound = isLast || last === undefined ? null : { dueMs: last.dueMs, id: last.id };
+    // Not the place of the last task: one that has changed since storage looked may be left out, or stand elsewhere.
+    // variant: task-page
+    this.#bound = upTo;
     for (const task of coming) this.#addDue(task, now);
     for (const task of tasks) if (isNews(task)) this.#addDue(task, now);
   }
 
   #laneRead(
-    { lane: name, limit }: TaskQuestion & { kind: "lane" },
-    tasks: readonly Task[],
+    { lane: name }: TaskQuestion & { kind: "lane" },
+    { tasks, upTo }: TaskAnswer & { kind: "lane" },
     isNews: (task: Task) => boolean,
     now: Instant,
   ): void {
     const lane = present(this.#lanes.get(name), "a lane is there while storage is asked for it");
     const coming = present(lane.coming, "storage was asked");
     lane.coming = null;
-    lane.isWhole = tasks.length < limit;
-    const last = tasks.at(-1)?.place ?? "";
+    lane.isWhole = upTo === null;
     // variant: task-coming
-    for (const task of coming) if (lane.isWhole || task.place <= last) this.#insertInLane(lane, task, now);
+    for (const task of coming) if (upTo === null || task.place <= upTo) this.#insertInLane(lane, task, now);
     for (const task of tasks) if (isNews(task)) this.#insertInLane(lane, task, now);
     this.#goOn(lane, now);
   }
 
   /** Storage could not be asked: the question comes again. */
   failed(question: TaskQuestion): void {
+    if (question.kind === "task") return this.lookups.failed(question.id);
     this.#isAnswered(question);
     switch (question.kind) {
       case "due":
@@ -285,47 +343,100 @@ export class TaskTable<Owner> {
 
   // ── What becomes of tasks ──────────────────────────────────────────────────────────────────────────────────────────
 
+  /** The task is open as of now, whether memory has it or not. */
+  watch(id: ExecutionId): void {
+    this.#watched.add(id);
+  }
+
+  /** Whether a task that was watched is neither done nor dead. */
+  isOpen(id: ExecutionId): boolean {
+    return this.#watched.has(id);
+  }
+
   /** It is durable since now. */
   added(task: Task, now: Instant): void {
     this.#counted++;
+    this.#countChanges++;
+    this.lookups.changed(task.id, task);
     this.#add(task, now);
   }
 
-  /** An attempt has ended, or an operator has decided. `next`: its record from now on, null: it is gone. */
-  settled(id: ExecutionId, next: Task | null, now: Instant): void {
+  /** An attempt has ended, or somebody else has decided. `next`: its record from now on, null: it is gone. */
+  settled({ id, lane: laneName }: Pick<Task, "id" | "lane">, next: Task | null, now: Instant): void {
     // variant: task-stale
-    if (this.#asked.size > 0) this.#changed.set(id, ++this.#order);
-    if (next === null) this.#counted--;
+    if (this.#asked.size > 0) {
+      this.#changed.delete(id);
+      this.#changed.set(id, ++this.#order);
+    }
+    if (next === null) {
+      this.#counted--;
+      this.#countChanges++;
+    }
+    if (next === null || next.state === "dead") this.#watched.delete(id);
+    this.lookups.changed(id, next);
+    this.#held.delete(id);
     const entry = this.#entries.get(id);
-    const laneName = entry?.task.lane ?? next?.lane ?? null;
     if (entry !== undefined) this.#remove(entry);
     const lane = laneName === null ? null : (this.#lanes.get(laneName) ?? null);
+    // variant: task-coming-changed
+    for (const coming of [this.#coming, lane?.coming ?? null]) dropFrom(coming, id);
     if (lane !== null) {
       lane.entries = lane.entries.filter((each) => each !== entry);
-      if (entry !== undefined && next !== null) this.#insertInLane(lane, next, now);
+      if (next !== null) {
+        if (entry !== undefined) this.#insertInLane(lane, next, now);
+        // The answer that is on its way may be older.
+        else lane.coming?.push(next);
+      }
       return this.#goOn(lane, now);
     }
     if (next !== null) this.#add(next, now);
   }
 
+  /** Somebody else changes its record from now on: no attempt of it begins until that is settled, or let go. */
+  hold(task: Task): void {
+    this.#held.set(task.id, task);
+    const entry = this.#entries.get(task.id);
+    if (entry === undefined) return;
+    assert(entry.state !== "running", "nobody changes the record of a task that runs");
+    this.#leaveState(entry);
+    entry.state = "held";
+  }
+
+  /** Its record was not changed. */
+  letGo(id: ExecutionId, now: Instant): void {
+    const task = present(this.#held.get(id), "a task that is let go was held");
+    this.#held.delete(id);
+    const entry = this.#entries.get(id);
+    if (entry === undefined) this.#add(task, now);
+    else this.#renew(entry, entry.atMs, now);
+  }
+
   /** An attempt of it has had no effect: it is tried again from then on. */
   putBack(id: ExecutionId, atMs: number, now: Instant): void {
-    const entry = present(this.#entries.get(id), "a task that runs is in memory");
+    this.#renew(present(this.#entries.get(id), "a task that runs is in memory"), Math.max(atMs, now.nowMs), now);
+  }
+
+  /** It waits again in its place. */
+  #renew(entry: Entry, atMs: number, now: Instant): void {
     const { task } = entry;
     this.#remove(entry);
-    const again: Entry = { task, atMs: Math.max(atMs, now.nowMs), state: "delayed", isTimed: false };
-    this.#entries.set(id, again);
+    const again: Entry = { ...this.#enter(task, now), atMs };
+    this.#entries.set(task.id, again);
     if (task.lane === null) this.#insertInWindow(again);
     else {
       const lane = present(this.#lanes.get(task.lane), "the lane of a task in memory is there");
       lane.entries = lane.entries.map((each) => (each === entry ? again : each));
     }
-    this.#delay(again);
+    if (again.state === "delayed") this.#delay(again);
   }
 
-  find(id: ExecutionId): { readonly task: Task; readonly isRunning: boolean } | null {
+  /** `held`: somebody else is changing its record. Null: memory does not have it. */
+  find(id: ExecutionId): { readonly task: Task; readonly state: "waits" | "running" | "held" } | null {
+    const held = this.#held.get(id);
+    if (held !== undefined) return { task: held, state: "held" };
     const entry = this.#entries.get(id);
-    return entry === undefined ? null : { task: entry.task, isRunning: entry.state === "running" };
+    if (entry === undefined) return null;
+    return { task: entry.task, state: entry.state === "running" ? "running" : "waits" };
   }
 
   #add(task: Task, now: Instant): void {
@@ -352,8 +463,10 @@ export class TaskTable<Owner> {
     if (this.#bound !== null && compareDue(task, this.#bound) > 0) return void this.#coming?.push(task);
     const entry = this.#enter(task, now);
     this.#insertInWindow(entry);
-    if (entry.atMs <= now.nowMs) this.#makeReady(entry);
-    else this.#delay(entry);
+    if (entry.state === "delayed") {
+      if (entry.atMs <= now.nowMs) this.#makeReady(entry);
+      else this.#delay(entry);
+    }
     const { most, mostBytes } = this.#bounds;
     while (this.#window.length > most || (this.#windowBytes > mostBytes && this.#window.length > 1)) {
       const evicted = present(this.#window.at(-1), "the window has entries");
@@ -442,8 +555,9 @@ export class TaskTable<Owner> {
     }
   }
 
-  /** The execution enqueues no more. */
+  /** The execution enqueues and cancels no more. */
   ended(owner: Owner, now: Instant): void {
+    this.lookups.ended(owner);
     const lanes = this.#named.get(owner);
     if (lanes === undefined) return;
     this.#named.delete(owner);
@@ -462,14 +576,18 @@ export class TaskTable<Owner> {
 
   // ── What begins ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The next task that may begin; null: none. It runs from then on. `canRun`: whether there is such a handler at present. */
-  next(canRun: (handler: string) => boolean, now: Instant): Task | null {
+  /** Tasks become due. */
+  pass(now: Instant): void {
     for (let due = this.#delays.takeDue(now.nowMs); due !== undefined; due = this.#delays.takeDue(now.nowMs)) {
       due.isTimed = false;
       if (due.state !== "delayed") continue;
       if (due.task.lane === null) this.#makeReady(due);
       else this.#goOn(present(this.#lanes.get(due.task.lane), "the lane of a task in memory is there"), now);
     }
+  }
+
+  /** The next task that may begin; null: none. It runs from then on. `canRun`: whether there is such a handler at present. */
+  next(canRun: (handler: string) => boolean, now: Instant): Task | null {
     for (const [handler, entries] of this.#ready) {
       const [entry] = entries;
       // variant: task-limit
@@ -518,17 +636,24 @@ export class TaskTable<Owner> {
 
   #enter(task: Task, { nowMs, wallMs }: Instant): Entry {
     const atMs = nowMs + Math.max(0, task.dueMs - wallMs);
-    const entry: Entry = { task, atMs, state: task.state === "dead" ? "dead" : "delayed", isTimed: false };
-    if (entry.state === "dead") this.#dead++;
+    const state = this.#held.has(task.id) ? "held" : task.state === "dead" ? "dead" : "delayed";
+    const entry: Entry = { task, atMs, state, isTimed: false };
+    if (state === "dead") this.#dead++;
     this.#entries.set(task.id, entry);
     return entry;
   }
 
   #remove(entry: Entry): void {
     const { task, state } = entry;
-    const { handler } = task;
     this.#entries.delete(task.id);
     if (task.lane === null && state !== "running") this.#leaveWindow(entry);
+    this.#leaveState(entry);
+    entry.state = "gone";
+  }
+
+  #leaveState(entry: Entry): void {
+    const { task, state } = entry;
+    const { handler } = task;
     if (state === "dead") this.#dead--;
     if (state === "running") {
       this.#running--;
@@ -540,8 +665,12 @@ export class TaskTable<Owner> {
       ready?.delete(entry);
       if (ready?.size === 0) this.#ready.delete(handler);
     }
-    entry.state = "gone";
   }
+}
+
+function dropFrom(coming: Task[] | null, id: ExecutionId): void {
+  const at = coming?.findIndex((task) => task.id === id) ?? -1;
+  if (at >= 0) coming?.splice(at, 1);
 }
 
 const IN_WINDOW = "the place is in the window";

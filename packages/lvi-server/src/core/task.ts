@@ -43,6 +43,8 @@ export interface Task {
   /** Attempts that have ended. An operator may let the task try again, so the failures that count may be fewer. */
   readonly attempt: number;
   readonly failures: number;
+  /** When its service was about to be called for the first time, by the wall clock. Null: it was not, or its callee is a handler. */
+  readonly sentAtMs: number | null;
   readonly state: "open" | "dead";
   /** Of the last attempt. */
   readonly error: TaskError | null;
@@ -68,6 +70,11 @@ export function laneByteOf(lane: string): string {
 /** The order of tasks in a lane, as text: that of commits, and of the effects of one execution. */
 export function placeOf(commit: CommitId, ordinal: number): string {
   return `${commit}-${ordinal.toString(16).padStart(4, "0")}`;
+}
+
+/** Whether a task with this place was enqueued under the commit id. */
+export function isPlaceOf(place: string, commit: CommitId): boolean {
+  return place.startsWith(commit);
 }
 
 export function compareDue(a: TaskPlace, b: TaskPlace): number {
@@ -100,7 +107,7 @@ export function failureOf(outcome: Outcome, nowMs: number): TaskError | null {
   }
 }
 
-function errorOf({ code, message }: Pick<TaskError, "code" | "message">, atMs: number): TaskError {
+export function errorOf({ code, message }: Pick<TaskError, "code" | "message">, atMs: number): TaskError {
   return { code, message: message.slice(0, MOST_WORDS), atMs };
 }
 
@@ -123,7 +130,7 @@ export function pauseMs(id: ExecutionId, failures: number): number {
 
 // ── What a run enqueues ──────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The tasks that an execution enqueues, if it commits. */
+/** The tasks that an execution enqueues, if it commits, without those that it has cancelled after that. */
 export function tasksOf(
   effects: readonly RunEffect[],
   { executionId: parent, module, environment }: Invocation,
@@ -131,27 +138,34 @@ export function tasksOf(
 ): readonly Task[] {
   // variant: task-caller
   const { caller } = environment;
-  return effects.flatMap((effect, ordinal): readonly Task[] => {
-    if (effect.kind !== "enqueue") return [];
+  const tasks = new Map<ExecutionId, Task>();
+  for (const [ordinal, effect] of effects.entries()) {
+    if (effect.kind === "cancel") {
+      // variant: cancel-own
+      tasks.delete(effect.task);
+      continue;
+    }
+    if (effect.kind !== "enqueue") continue;
     const { callee: handler, args, delayMs, key: lane } = effect;
-    return [
-      {
-        id: taskIdOf(parent, ordinal),
-        handler,
-        args,
-        seed: taskSeedOf(environment.seed, ordinal),
-        caller,
-        parent,
-        module,
-        lane,
-        place: placeOf(commit, ordinal),
-        createdAtMs: environment.timeMs,
-        dueMs: environment.timeMs + delayMs,
-        attempt: 0,
-        failures: 0,
-        state: "open",
-        error: null,
-      },
-    ];
-  });
+    const id = taskIdOf(parent, ordinal);
+    tasks.set(id, {
+      id,
+      handler,
+      args,
+      seed: taskSeedOf(environment.seed, ordinal),
+      caller,
+      parent,
+      module,
+      lane,
+      place: placeOf(commit, ordinal),
+      createdAtMs: environment.timeMs,
+      dueMs: environment.timeMs + delayMs,
+      attempt: 0,
+      failures: 0,
+      sentAtMs: null,
+      state: "open",
+      error: null,
+    });
+  }
+  return [...tasks.values()];
 }

@@ -5,7 +5,7 @@
 import { assert, type ExecutionId, type Write } from "@radical/protocol";
 import type { Usage } from "./budgets.ts";
 import type { CallerId } from "./events.ts";
-import { type Completing, type Execution, intentOf, isOwed, isTold, type NearStorage } from "./execution.ts";
+import { type Completing, type Execution, intentOf, isOwn, isTold, type NearStorage } from "./execution.ts";
 import { declaredLocks, GATE } from "./lock-requests.ts";
 import type { Access, LockTable } from "./lock-table.ts";
 import type { ReadLeases } from "./read-leases.ts";
@@ -132,7 +132,7 @@ function countUnderWay({ operations, runs }: CoreState): ReadonlyMap<Execution, 
 
 /** Why the execution does not fit its phase; null: it does. */
 function faultOf(execution: Execution, state: CoreState, underWay: UnderWay): string | null {
-  const { phase, ahead, behind, callers, turning } = execution;
+  const { phase, ahead, behind, callers } = execution;
   const { locks } = state;
   for (const before of ahead) {
     if (!before.behind.has(execution)) return "it is behind an execution that does not know it";
@@ -140,7 +140,7 @@ function faultOf(execution: Execution, state: CoreState, underWay: UnderWay): st
   }
   for (const after of behind)
     if (!after.ahead.has(execution)) return "it is ahead of an execution that does not know it";
-  if (intentOf(execution) === null && callers.length === 0 && turning === null && !isOwed(execution))
+  if (intentOf(execution) === null && callers.length === 0 && !isOwn(execution))
     return "it has no intent, and nobody waits for it";
 
   if (underWay.lookUps !== (phase.kind === "looking-up" ? 1 : 0)) return "its look-up does not fit its phase";

@@ -185,7 +185,6 @@ export function add({ round }: Workflow, loaded: Loaded, part: WorkflowPart): vo
 /** A command settles once. */
 export function settle(loaded: Loaded, command: number, settled: Settled): void {
   if (!loaded.open.delete(command)) return;
-  // variant: arrival-order
   loaded.arrivals.push({ kind: "settled", command, settled });
 }
 
@@ -232,8 +231,8 @@ export function isQuiet({ open }: Loaded): boolean {
 /** The next one to be undone: the newest of those that are left. Undefined: none is. */
 export function nextUndo({ undos, undone }: Loaded): Undo | undefined {
   // An undo that has written nothing leaves no trace. Older ones are done after it only.
-  // variant: undo-order
   const oldest = Math.min(...undone);
+  // variant: undo-order
   return undos.findLast(({ command }) => command < oldest);
 }
 

@@ -18,7 +18,7 @@ import {
   type CommitId,
   type ExecutionId,
   type JournalEntry,
-  madeId,
+  idWithin,
   type ModuleHash,
   type Outcome,
   type Settled,
@@ -152,8 +152,9 @@ export function stepPart({ workflow, round, command }: StepName, settled: Settle
   return partOf(workflow, `arrival ${digits(round)} ${digits(command)}`, { kind: "settled", command, settled });
 }
 
-export function cancellationPart({ id, round }: Workflow): WorkflowPart {
-  return partOf(id, `arrival ${digits(round)} cancelled`, { kind: "cancelled" });
+/** `by`: the effect that asks for the end; empty: a client does, or an operator. Each counts, and the first one is seen. */
+export function cancellationPart({ id, round }: Workflow, by: string): WorkflowPart {
+  return partOf(id, `arrival ${digits(round)} cancelled ${by}`.trim(), { kind: "cancelled" });
 }
 
 /** A signal outlives the round in which it comes. `ordinal`: among the effects of its sender. */
@@ -178,7 +179,7 @@ function partOf(workflow: ExecutionId, place: string, content: PartContent): Wor
 }
 
 function idOf(workflow: ExecutionId, place: string): ExecutionId {
-  return madeId(new CborWriter().array(3).text("part").text(workflow).text(place).finish());
+  return idWithin(workflow, new CborWriter().array(3).text("part").text(workflow).text(place).finish());
 }
 
 // ── Runs and ends ────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -139,8 +139,7 @@ type Operation =
       readonly entry: Entry;
       readonly part: WorkflowPart;
       readonly effect: Effect & { kind: "advance" };
-      /** Null: another workflow has asked. */
-      readonly caller: WorkflowCaller | null;
+      readonly caller: WorkflowCaller;
     }
   | { readonly kind: "look-up"; readonly question: WorkflowQuestion; readonly caller: WorkflowCaller };
 
@@ -155,7 +154,6 @@ interface Made {
   readonly tasks: readonly Task[];
   /** For other workflows, or this one. */
   readonly parts: readonly WorkflowPart[];
-  readonly cancelled: readonly ExecutionId[];
   readonly logged: readonly LoggedLine[];
   /** It goes on with an empty journal. */
   readonly isAgain: boolean;
@@ -257,6 +255,11 @@ export class Workflows {
     return this.#entries.has(id);
   }
 
+  /** Whether a commit under way brings tasks. */
+  get bringsTasks(): boolean {
+    return this.#tasks.size > 0;
+  }
+
   /** Whether a commit under way brings the task. */
   isBringing(task: ExecutionId): boolean {
     return this.#tasks.has(task);
@@ -307,11 +310,17 @@ export class Workflows {
     this.#host.reply(caller, { kind: "refused", code: "unknown_workflow", message, retryAfterMs: null }, []);
   }
 
-  #cancel(entry: Entry, caller: WorkflowCaller | null): void {
-    const part = cancellationPart(entry.workflow);
+  #cancel(entry: Entry, caller: WorkflowCaller): void {
+    const part = cancellationPart(entry.workflow, "");
     this.expect([part]);
     const records: readonly RecordChange[] = [{ id: part.id, expects: "new", becomes: { state: "part", part } }];
     this.#advance(records, (effect) => ({ kind: "cancel", entry, part, effect, caller }));
+  }
+
+  /** The part by which an effect asks for the end of a workflow; none, if it is not one that has to be asked. */
+  cancellationsOf(id: ExecutionId, by: string): readonly WorkflowPart[] {
+    const workflow = this.#entries.get(id)?.workflow;
+    return workflow === undefined || workflow.state === "ending" ? [] : [cancellationPart(workflow, by)];
   }
 
   /** An operator lets a stuck workflow try again. False: it is not stuck. */
@@ -335,7 +344,6 @@ export class Workflows {
   /** Waits for its end, if the caller has time for that. */
   #wait(entry: Entry, caller: WorkflowCaller): void {
     if (entry.phase === "starting") return void entry.callers.push(caller);
-    // variant: workflow-told
     const kept: Fact = { kind: "journaled", workflow: entry.workflow.id, changes: 0 };
     if (caller.untilMs <= this.#now.nowMs) return this.#tell(entry, caller, [kept]);
     entry.callers.push(caller);
@@ -455,7 +463,6 @@ export class Workflows {
         const { entry, part, caller } = found;
         // Now, or before: somebody else may have asked for the same.
         this.came([part], true);
-        if (caller === null) return;
         const isOpen = this.#entries.get(entry.workflow.id) === entry;
         return isOpen ? this.#wait(entry, caller) : this.#tell(entry, caller, after);
       }
@@ -681,6 +688,7 @@ export class Workflows {
     for (const entry of this.#ready) {
       if (this.running >= atOnce) return;
       this.#ready.delete(entry);
+      // variant: one-run
       if (entry.phase === "idle" && entry.loaded !== null && needsRun(entry.loaded)) this.#activate(entry);
     }
   }
@@ -688,6 +696,7 @@ export class Workflows {
   /** After anything that concerns it, if nothing of it is under way. */
   #goOn(entry: Entry): void {
     const { workflow, loaded, phase } = entry;
+    // variant: one-activation
     if (phase !== "idle" || loaded === null) return;
     if (workflow.state === "ending") return this.#goOnEnding(entry, loaded);
     const isStill = ![...loaded.open.values()].some(({ kind }) => kind === "step") && !this.#coming.has(workflow.id);
@@ -711,7 +720,6 @@ export class Workflows {
     entry.isTimeOver = false;
     if (untilMs === null) return;
     const { nowMs, wallMs } = this.#now;
-    // variant: workflow-clock
     this.#timers.add(nowMs + Math.max(0, untilMs - wallMs), { entry, changes });
   }
 
@@ -749,12 +757,14 @@ export class Workflows {
     const id = this.#host.nextName();
     entry.phase = "running";
     this.#runs.set(id, entry);
+    // variant: activation-module
+    const invocation = invocationOf(workflow, timeMs);
     const activation = { journal: [...loaded.entries], arrivals: [...loaded.arrivals], timeMs };
     this.#host.emit({
       kind: "execute",
       run: {
         id,
-        invocation: invocationOf(workflow, timeMs),
+        invocation,
         snapshot: NO_SNAPSHOT,
         access: { kind: "workflow", round: workflow.round, activation },
         kills: entry.kills,
@@ -796,7 +806,9 @@ export class Workflows {
     const loaded = present(entry.loaded, LOADED);
     const { commands } = run;
     const calls = commands.map(({ command }) => argsOf(command));
-    const content = { kind: "entry", entry: run.entry, calls, taken: takenBy(loaded, run.entry) } as const;
+    const taken = takenBy(loaded, run.entry);
+    // variant: entry-as-seen
+    const content = { kind: "entry", entry: run.entry, calls, taken } as const;
     const part = entryPart(workflow, workflow.entries, content);
     const grown: Workflow = {
       ...changed(workflow),
@@ -834,13 +846,12 @@ export class Workflows {
     first: number,
     commands: readonly IssuedCommand[],
     commit: CommitId,
-  ): Pick<Made, "children" | "tasks" | "parts" | "cancelled"> {
+  ): Pick<Made, "children" | "tasks" | "parts"> {
     const { id, seed, round } = workflow;
     const current = this.#host.current()?.module ?? workflow.module;
     const children: Workflow[] = [];
     const tasks: Task[] = [];
     const parts: WorkflowPart[] = [];
-    const cancelled: ExecutionId[] = [];
     const isOpen = (other: ExecutionId): boolean => this.isOpen(other) || children.some((child) => child.id === other);
     for (const [at, { command }] of commands.entries()) {
       const name: StepName = { workflow: id, round, command: first + at };
@@ -858,10 +869,10 @@ export class Workflows {
             parts.push(signalPart(command.workflow, commit, at, command.name, command.value));
           break;
         case "cancel":
-          cancelled.push(command.task);
+          parts.push(...this.cancellationsOf(command.task, placeOf(commit, at)));
       }
     }
-    return { children, tasks, parts, cancelled };
+    return { children, tasks, parts };
   }
 
   #childOf(
@@ -894,7 +905,6 @@ export class Workflows {
     if (part !== null && !isAgain) records.push(insertion(part.id, { state: "part", part }));
     for (const child of children) {
       records.push(insertion(child.id, { state: "workflow", workflow: child }));
-      // variant: child-known
       if (!this.#entries.has(child.id)) this.#enter(child, "starting");
     }
     for (const task of tasks) {
@@ -911,11 +921,12 @@ export class Workflows {
     const lanes = lanesOf(made.commands.flatMap(({ command }) => (command.kind === "enqueue" ? [command] : [])));
     this.#host.names(entry, lanes, made.commit);
     this.expect(parts);
+    // variant: entry-stored-first
     this.#advance(records, (effect) => ({ kind: "advance", entry, made, effect }));
   }
 
   #committed(entry: Entry, made: Made, after: readonly Fact[]): void {
-    const { next, children, tasks, parts, cancelled } = made;
+    const { next, children, tasks, parts } = made;
     const before = entry.workflow;
     entry.workflow = next;
     entry.phase = "idle";
@@ -943,10 +954,6 @@ export class Workflows {
       this.#host.added(task);
     }
     this.came(parts, true);
-    for (const id of cancelled) {
-      const other = this.#entries.get(id);
-      if (other !== undefined && other.workflow.state !== "ending") this.#cancel(other, null);
-    }
     if (this.#entries.get(next.id) === entry) this.#goOn(entry);
   }
 
@@ -1045,7 +1052,6 @@ const NOTHING_MADE: Omit<Made, "next"> = {
   children: [],
   tasks: [],
   parts: [],
-  cancelled: [],
   isAgain: false,
 };
 
@@ -1125,6 +1131,7 @@ function taskOf(
     failures: 0,
     state: "open",
     error: null,
+    sentAtMs: null,
   };
 }
 

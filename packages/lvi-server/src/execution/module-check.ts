@@ -1,6 +1,7 @@
 /** What a module must be to be registered: what its hash says, complete, and within the memory that it names. */
 import { type ModuleContent, type ModuleHash, RadicalError } from "@radical/protocol";
-import { compileModule, faultOf, type HandlerModule } from "@radical/wasm-host";
+import { isCron } from "../cron.ts";
+import { BinaryReader, compileModule, faultOf, type HandlerModule, Section, sectionsOf } from "@radical/wasm-host";
 
 /** Most memory of one handler, in pages of 64 KiB: each worker thread may have to hold as much. */
 const MAX_MEMORY_PAGES = 4_096;
@@ -24,9 +25,17 @@ export function checkModule(hash: ModuleHash, content: ModuleContent): void {
       "register a module under its own hash",
     );
   }
-  const fault = faultOf(module, content) ?? faultOfMemory(content);
+  const fault = faultOf(module, content) ?? faultOfMemory(content) ?? faultOfSchedules(content);
   if (fault !== null)
     throw new RadicalError("malformed_message", `the module can't be run: ${fault}`, "build it again");
+}
+
+/** A zone that was known where the module was built may be unknown here. */
+function faultOfSchedules({ tasks = {} }: ModuleContent): string | null {
+  for (const [handler, { schedule }] of Object.entries(tasks))
+    if (schedule?.kind === "cron" && !isCron(schedule.fields, schedule.zone))
+      return `this server does not know the times of the schedule of ${handler}: ${schedule.fields} ${schedule.zone}`;
+  return null;
 }
 
 /** The engine holds a program to the maximum that it declares, so it must declare one. */
@@ -40,37 +49,18 @@ function faultOfMemory({ limits, wasm, rwWasm }: ModuleContent): string | null {
   return null;
 }
 
-const HEADER_BYTES = 8;
-const MEMORY_SECTION = 5;
 const HAS_MAXIMUM = 1;
 
 /** Of the memories of a valid program (WebAssembly specification, section 5.5.8); Infinity for one without a maximum. */
 export function maximumPages(wasm: Uint8Array): number {
-  let at = HEADER_BYTES;
-  // LEB128, of at most 64 bits.
-  const number = (): number => {
-    let [value, factor] = [0, 1];
-    for (;;) {
-      const byte = wasm[at++]!;
-      value += (byte & 0x7f) * factor;
-      if (byte < 0x80) return value;
-      factor *= 0x80;
-    }
-  };
-  while (at < wasm.length) {
-    const section = wasm[at++];
-    const size = number();
-    if (section !== MEMORY_SECTION) {
-      at += size;
-      continue;
-    }
-    let most = 0;
-    for (let left = number(); left > 0; left--) {
-      const flags = number();
-      number();
-      most = Math.max(most, (flags & HAS_MAXIMUM) === 0 ? Infinity : number());
-    }
-    return most;
+  const section = sectionsOf(wasm).get(Section.Memory);
+  if (section === undefined) return 0;
+  const reader = new BinaryReader(section);
+  let most = 0;
+  for (let left = reader.unsigned(); left > 0; left--) {
+    const flags = reader.unsigned();
+    reader.unsigned();
+    most = Math.max(most, (flags & HAS_MAXIMUM) === 0 ? Infinity : reader.unsigned());
   }
-  return 0;
+  return most;
 }

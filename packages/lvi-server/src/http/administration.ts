@@ -4,6 +4,7 @@ import type { ServerResponse } from "node:http";
 import {
   checkRedaction,
   encodeOutcome,
+  isKey,
   type LifeLine,
   LOG_LINE_LEVELS,
   type LogQuestion,
@@ -16,6 +17,8 @@ import {
   sampledVersion,
   type SampleLine,
   type SampleQuestion,
+  SCHEDULE_ACTIONS,
+  type ScheduleQuestion,
 } from "@radical/protocol";
 import { toBase64 } from "../base64.ts";
 import type { Sample } from "../core/sampling.ts";
@@ -179,6 +182,14 @@ function readSampleQuestion({
     throw new MalformedError("handlers is no list of names");
   if (typeof values !== "boolean") throw new MalformedError("values is neither true nor false");
   return { every, handlers: handlers as readonly string[], values, redact: checkRedaction(names) };
+}
+
+/** Throws a MalformedError. */
+export function readScheduleQuestion({ handler, action }: Readonly<Record<string, unknown>>): ScheduleQuestion {
+  if (typeof handler !== "string" || !isKey(handler)) throw new MalformedError("handler is not the name of a handler");
+  const known = SCHEDULE_ACTIONS.find((one) => one === action);
+  if (known === undefined) throw new MalformedError(`action is none of ${SCHEDULE_ACTIONS.join(", ")}`);
+  return { handler, action: known };
 }
 
 function isNumberIn(value: unknown, least: number, most: number): value is number {

@@ -31,6 +31,10 @@ import {
   MODULES_PATH,
   RadicalError,
   SAMPLES_PATH,
+  type ScheduleAnswer,
+  type ScheduleList,
+  type ScheduleQuestion,
+  SCHEDULES_PATH,
   type ServerStatus,
   STATUS_PATH,
   TooLargeError,
@@ -43,7 +47,7 @@ import type { Engine } from "../engine.ts";
 import { armed, type Failpoint, failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
-import { livesAnswer, logAnswer, samplesAnswer } from "./administration.ts";
+import { livesAnswer, logAnswer, readScheduleQuestion, samplesAnswer } from "./administration.ts";
 import { readAlarm } from "./alarms.ts";
 import { type Claim, claimOf, verify } from "./authentication.ts";
 import type { KeyRing } from "./keys.ts";
@@ -250,6 +254,7 @@ type Route =
         | "status"
         | "modules"
         | "indexes"
+        | "schedules"
         | "contention"
         | "log"
         | "samples"
@@ -284,6 +289,8 @@ function routeOf(path: string): Route {
       return { kind: "modules" };
     case INDEXES_PATH:
       return { kind: "indexes" };
+    case SCHEDULES_PATH:
+      return { kind: "schedules" };
     case CONTENTION_PATH:
       return { kind: "contention" };
     case LOG_PATH:
@@ -399,6 +406,18 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
         const { indexes } = serving(options).engine;
         answer(json(200, { indexes } satisfies IndexList));
       });
+    case "schedules":
+      expectMethod(method, "GET", "POST");
+      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
+        const { engine } = serving(options);
+        if (method === "GET") return answer(json(200, engine.schedules satisfies ScheduleList));
+        const question = readScheduleQuestion(jsonOf(body));
+        const answered = (given: ScheduleAnswer | null): void => {
+          if (given === null) return fail(noSchedule(question));
+          answer(json(200, given));
+        };
+        return engine.askSchedule(question, { answered: guarded(answered, fail), failed: fail });
+      });
     case "contention":
       expectMethod(method, "GET");
       return receive(options, exchange, MAX_QUESTION_BYTES, () =>
@@ -447,6 +466,11 @@ function notRegistered(hash: ModuleHash): RadicalError {
   return new RadicalError("not_found", `module ${hash} is not registered`, hint);
 }
 
+function noSchedule({ handler }: ScheduleQuestion): RadicalError {
+  const hint = "radical schedules lists those of the module that was registered last";
+  return new RadicalError("not_found", `the handler ${handler} has no schedule`, hint);
+}
+
 function statusOf({ state: stateOf, now }: HttpOptions): ServerStatus {
   const state = stateOf();
   if (state.kind === "not-serving")
@@ -458,10 +482,11 @@ function statusOf({ state: stateOf, now }: HttpOptions): ServerStatus {
       overdue: null,
       setsLeft: null,
       readLeases: null,
+      services: null,
     };
-  const { load, setsLeft, readLeases } = state.engine;
+  const { load, setsLeft, readLeases, services } = state.engine;
   const { pending, overdue } = load;
-  return { state: state.kind, epoch: state.epoch, timeMs: now(), pending, overdue, setsLeft, readLeases };
+  return { state: state.kind, epoch: state.epoch, timeMs: now(), pending, overdue, setsLeft, readLeases, services };
 }
 
 /** Ready: the server leads and has recovered. */

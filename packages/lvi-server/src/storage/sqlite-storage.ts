@@ -20,9 +20,9 @@ import {
   type UnitId,
   unitId,
 } from "@radical/protocol";
-import type { Expectation, StoreResult } from "../core/events.ts";
+import type { StoreResult } from "../core/events.ts";
 import { bytesOfCall, type CallHasher, hashOfResult } from "../core/call-hash.ts";
-import type { DoneIntent, Intent, IntentRecord, IntentUnit } from "../core/intent.ts";
+import type { DoneIntent, Intent, IntentRecord, IntentUnit, RecordChange } from "../core/intent.ts";
 import type { Task, TaskPlace } from "../core/task.ts";
 import type { StoredItem } from "../core/version-table.ts";
 import type { WorkflowPart } from "../core/workflow.ts";
@@ -470,11 +470,15 @@ export class SqliteStorage implements Storage {
       }
       for (const { id, expects, becomes } of records) {
         if (expects === "pending") this.#run("DELETE FROM pending_intents WHERE execution_id = ?", id);
-        if (typeof expects === "object" && "attempt" in expects && becomes?.state !== "task") this.#tasks.remove(id);
+        if (typeof expects === "object" && "attempt" in expects && becomes?.state !== "task") {
+          this.#tasks.remove(id);
+          if (items.length > 0) failpoint("sqlite.half-settled");
+        }
         switch (becomes?.state) {
           case "task":
             if (expects === "new") this.#tasks.insert(becomes.task);
             else this.#tasks.update(becomes.task);
+            if (expects === "new" && items.length > 0) failpoint("sqlite.half-enqueued");
             break;
           case "pending":
             this.#insertPending(becomes.intent);
@@ -487,6 +491,7 @@ export class SqliteStorage implements Storage {
             break;
           case "part":
             this.#workflows.putPart(becomes.part);
+            if (items.length > 0) failpoint("sqlite.half-arrived");
             break;
           case undefined:
             if (typeof expects === "object" && "partOf" in expects) this.#workflows.removePart(id);
@@ -512,11 +517,11 @@ export class SqliteStorage implements Storage {
     });
   }
 
-  #isAsExpected(id: ExecutionId, expects: Expectation): boolean {
+  #isAsExpected(id: ExecutionId, expects: RecordChange["expects"]): boolean {
     if (typeof expects === "object") {
-      if ("attempt" in expects) return this.#tasks.find(id)?.attempt === expects.attempt;
       if ("changes" in expects) return this.#workflows.find(id)?.changes === expects.changes;
-      return this.#workflows.findPart(id)?.workflow === expects.partOf;
+      if ("partOf" in expects) return this.#workflows.findPart(id)?.workflow === expects.partOf;
+      return expects.attempt === null || this.#tasks.find(id)?.attempt === expects.attempt;
     }
     if (this.#isPending(id)) return expects === "pending";
     return expects === "new" && !this.#isDone(id) && !this.#isOwed(id);
@@ -534,11 +539,11 @@ export class SqliteStorage implements Storage {
     return this.#enqueue(() => this.#workflows.partsOf(workflow));
   }
 
-  dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage> {
+  dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage<TaskPlace>> {
     return this.#enqueue(() => this.#tasks.due(after, limit));
   }
 
-  laneTasks(lane: string, limit: number): Promise<readonly Task[]> {
+  laneTasks(lane: string, limit: number): Promise<TaskPage<string>> {
     return this.#enqueue(() => this.#tasks.inLane(lane, limit));
   }
 
@@ -548,6 +553,10 @@ export class SqliteStorage implements Storage {
 
   countTasks(): Promise<number> {
     return this.#enqueue(() => this.#tasks.count());
+  }
+
+  findTask(id: ExecutionId): Promise<Task | null> {
+    return this.#enqueue(() => this.#tasks.find(id));
   }
 
   async collect({ doneBeforeMs, toldBeforeMs, limit }: CollectionDue): Promise<Collected> {

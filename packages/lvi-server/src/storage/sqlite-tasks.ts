@@ -28,6 +28,7 @@ CREATE TABLE IF NOT EXISTS tasks (
   created_at_ms INTEGER NOT NULL,
   attempt       INTEGER NOT NULL,
   failures      INTEGER NOT NULL,
+  sent_at_ms    INTEGER,
   error         TEXT
 ) STRICT;
 CREATE INDEX IF NOT EXISTS tasks_by_time ON tasks (due_ms, execution_id) WHERE lane IS NULL AND state = 'open';
@@ -49,6 +50,7 @@ interface Row {
   readonly created_at_ms: number;
   readonly attempt: number;
   readonly failures: number;
+  readonly sent_at_ms: number | null;
   readonly error: string | null;
 }
 
@@ -68,8 +70,8 @@ export class SqliteTasks {
   insert(task: Task): void {
     this.#rows.run(
       `INSERT INTO tasks (execution_id, state, due_ms, lane, place, handler, args, seed, caller, module, parent, created_at_ms,
-                          attempt, failures, error)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+                          attempt, failures, sent_at_ms, error)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       task.id,
       task.state,
       task.dueMs,
@@ -84,18 +86,20 @@ export class SqliteTasks {
       task.createdAtMs,
       task.attempt,
       task.failures,
+      task.sentAtMs,
       errorText(task.error),
     );
   }
 
-  /** After an attempt: all that such a record changes. */
-  update({ id, state, dueMs, attempt, failures, error }: Task): void {
+  /** In an attempt, or after it: all that such a record changes. */
+  update({ id, state, dueMs, attempt, failures, sentAtMs, error }: Task): void {
     this.#rows.run(
-      "UPDATE tasks SET state = ?, due_ms = ?, attempt = ?, failures = ?, error = ? WHERE execution_id = ?",
+      "UPDATE tasks SET state = ?, due_ms = ?, attempt = ?, failures = ?, sent_at_ms = ?, error = ? WHERE execution_id = ?",
       state,
       dueMs,
       attempt,
       failures,
+      sentAtMs,
       errorText(error),
       id,
     );
@@ -105,16 +109,17 @@ export class SqliteTasks {
     this.#rows.run("DELETE FROM tasks WHERE execution_id = ?", id);
   }
 
-  due(after: TaskPlace | null, limit: number): TaskPage {
+  due(after: TaskPlace | null, limit: number): TaskPage<TaskPlace> {
     const tasks =
       after === null
         ? this.#all(`${DUE} ${BY_TIME}`, limit + 1)
         : this.#all(`${DUE} AND (due_ms, execution_id) > (?, ?) ${BY_TIME}`, after.dueMs, after.id, limit + 1);
-    return { tasks: tasks.slice(0, limit), isLast: tasks.length <= limit };
+    return pageOf(tasks, limit, ({ dueMs, id }) => ({ dueMs, id }));
   }
 
-  inLane(lane: string, limit: number): readonly Task[] {
-    return this.#all("SELECT * FROM tasks WHERE lane = ? ORDER BY place LIMIT ?", lane, limit);
+  inLane(lane: string, limit: number): TaskPage<string> {
+    const tasks = this.#all("SELECT * FROM tasks WHERE lane = ? ORDER BY place LIMIT ?", lane, limit + 1);
+    return pageOf(tasks, limit, ({ place }) => place);
   }
 
   /** By name. From a lane to the next one is one look into the index, however many tasks it has. */
@@ -141,6 +146,12 @@ export class SqliteTasks {
   }
 }
 
+/** `found`: one more than are wanted, if there are so many. */
+function pageOf<Place>(found: readonly Task[], limit: number, placeOf: (task: Task) => Place): TaskPage<Place> {
+  const tasks = found.slice(0, limit);
+  return { tasks, upTo: found.length > limit ? placeOf(tasks[limit - 1]!) : null };
+}
+
 const DUE = "SELECT * FROM tasks WHERE lane IS NULL AND state = 'open'";
 const BY_TIME = "ORDER BY due_ms, execution_id LIMIT ?";
 
@@ -159,6 +170,7 @@ function taskOf(row: Row): Task {
     dueMs: row.due_ms,
     attempt: row.attempt,
     failures: row.failures,
+    sentAtMs: row.sent_at_ms,
     state: row.state,
     error: row.error === null ? null : (JSON.parse(row.error) as TaskError),
   };

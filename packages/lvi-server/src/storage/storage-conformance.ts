@@ -17,6 +17,7 @@ import {
   unitId,
   type Write,
 } from "@radical/protocol";
+import type { Expectation } from "../core/events.ts";
 import {
   type Completion,
   completionHash,
@@ -155,7 +156,7 @@ const due = (doneBeforeMs: number, toldBeforeMs = 0, limit = 10): CollectionDue 
 export function complete(
   storage: Pick<Storage, "commit">,
   epoch: number,
-  expects: RecordChange["expects"],
+  expects: Expectation,
   completion: Completion,
 ): Promise<CommitResult> {
   return storage.commit(epoch, commitOf([{ expects, completion }]));
@@ -713,7 +714,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   const together = (
     ends: readonly {
       readonly number: number;
-      readonly expects?: RecordChange["expects"];
+      readonly expects?: Expectation;
       readonly writes: readonly Write[];
     }[],
   ): { readonly commit: Commit; readonly completions: readonly Completion[] } => {
@@ -757,7 +758,7 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     const { epoch } = await takeOver(storage);
     for (const number of [1, 2]) await storage.storeIntent(epoch, intentOf(number));
     await complete(storage, epoch, "pending", completionOf(intentOf(2), []));
-    const ends = (second: RecordChange["expects"], third: RecordChange["expects"], writes: readonly Write[]): Commit =>
+    const ends = (second: Expectation, third: Expectation, writes: readonly Write[]): Commit =>
       together([
         { number: 1, expects: "pending", writes },
         { number: 2, expects: second, writes: [] },

@@ -21,6 +21,7 @@ import {
   recordIdOf,
 } from "../core/intent.ts";
 import type { Leadership } from "../core/leadership.ts";
+import type { TaskChange } from "../core/services.ts";
 import type { Task, TaskPlace } from "../core/task.ts";
 import type { StoredItem } from "../core/version-table.ts";
 import type { Workflow, WorkflowPart } from "../core/workflow.ts";
@@ -70,17 +71,18 @@ export interface Storage {
    */
   commit(epoch: number, commit: Commit): Promise<CommitResult>;
   /** Open tasks that are in no lane, dead ones left out, in the order of {@link TaskPlace}; of those after a place. */
-  dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage>;
-  /** The first tasks of a lane, dead ones among them. */
-  laneTasks(lane: string, limit: number): Promise<readonly Task[]>;
+  dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage<TaskPlace>>;
+  /** The first tasks of a lane, dead ones among them, in the order of their places. */
+  laneTasks(lane: string, limit: number): Promise<TaskPage<string>>;
   /** The first task of each lane, dead or not, in any order of lanes. */
   laneHeads(after: LaneCursor | null, limit: number): Promise<LanePage>;
-  /** All tasks, in any order. */
   countTasks(): Promise<number>;
   /** Workflows that have not ended, in any order. */
   openWorkflows(after: string | null, limit: number): Promise<WorkflowPage>;
   /** The parts of a workflow, in the order of their places. */
   partsOf(workflow: ExecutionId): Promise<readonly WorkflowPart[]>;
+  /** The task with this id, in whatever lane; strongly consistent. Null: there is none. */
+  findTask(id: ExecutionId): Promise<Task | null>;
   /**
    * Deletes intents that were done before one time, unless the storage expires them itself. Deletes outcomes that were kept
    * briefly, of executions done before another. Deletes workflows that ended before the first time, with their parts. Deleted data
@@ -99,10 +101,13 @@ export interface Storage {
   close(): Promise<void>;
 }
 
-/** Tasks in their order. `isLast`: there are no others behind them. */
-export interface TaskPage {
+/**
+ * Tasks in their order. A task that changes while storage looks may be left out, or be here as it was or is.
+ */
+export interface TaskPage<Place> {
   readonly tasks: readonly Task[];
-  readonly isLast: boolean;
+  /** All others up to there are here; null: there are none behind. */
+  readonly upTo: Place | null;
 }
 
 /** How far a walk over the lanes has come: a name that only the storage understands. */
@@ -165,12 +170,21 @@ export function commitOf(completions: readonly ExpectedCompletion[]): Commit {
   for (const { completion } of completions) for (const task of completion.tasks ?? []) records.push(insertionOf(task));
   // variant: signal-inserted
   for (const { completion } of completions) for (const part of completion.signals ?? []) records.push(signalOf(part));
+  // variant: cancel-committed
+  for (const { completion } of completions)
+    for (const { id, lane } of completion.cancelled ?? [])
+      records.push({ id, expects: { attempt: null, lane }, becomes: null });
   const all = completions.flatMap(({ completion: { writes, commitId } }) =>
     writes.map(({ unit, value }): ItemWrite => ({ unit, value, commitId })),
   );
   if (completions.length === 1) return { records, items: all };
   // variant: train-folded
   return { records, items: [...new Map(all.map((write) => [write.unit, write])).values()] };
+}
+
+/** The record of a task alone. */
+export function commitOfChange({ id, expects, becomes }: TaskChange): Commit {
+  return { records: [{ id, expects, becomes: becomes === null ? null : { state: "task", task: becomes } }], items: [] };
 }
 
 /** A task leaves no record: nobody asks for its outcome. */

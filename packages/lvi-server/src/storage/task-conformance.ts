@@ -1,8 +1,8 @@
 /** The duties of every implementation of the storage port about tasks: a part of `storage-conformance.ts`. */
 import { byUnit, commitId, type ExecutionId, type ModuleHash, type UnitId, unitId } from "@radical/protocol";
 import type { Completion, RecordChange } from "../core/intent.ts";
-import { compareDue, placeOf, settled, type Task } from "../core/task.ts";
-import { commitOf, type Storage } from "./storage.ts";
+import { compareDue, placeOf, settled, type Task, type TaskPlace } from "../core/task.ts";
+import { commitOf, commitOfChange, type Storage, type TaskPage } from "./storage.ts";
 
 interface Suite {
   readonly test: (
@@ -33,6 +33,7 @@ function taskOf(number: number, lane: string | null = null, dueMs = 1_000 + numb
     dueMs,
     attempt: 0,
     failures: 0,
+    sentAtMs: null,
     state: "open",
     error: null,
   };
@@ -62,15 +63,15 @@ export function describeTasks({ test, expect, takeOver, completionOf }: Suite): 
   /** All of them: a page may have fewer than were asked for, and not be the last. */
   const dueIn = async (storage: Storage, limit = 1_000): Promise<readonly Task[]> => {
     const found: Task[] = [];
-    for (let isLast = false; !isLast;) {
+    for (let after: TaskPlace | null = null; ;) {
       // oxlint-disable-next-line no-await-in-loop -- a page says where the next one begins
-      const page = await storage.dueTasks(found.at(-1) ?? null, limit);
+      const page: TaskPage<TaskPlace> = await storage.dueTasks(after, limit);
       if (page.tasks.length > limit) throw new Error("a page has more than was asked for");
-      if (page.tasks.length === 0 && !page.isLast) throw new Error("a page is empty, and not the last");
       found.push(...page.tasks);
-      ({ isLast } = page);
+      if (page.upTo === null) return found;
+      if (after !== null && compareDue(page.upTo, after) <= 0) throw new Error("a page ends where it has begun");
+      after = page.upTo;
     }
-    return found;
   };
 
   test("the tasks of an execution are there with its writes, as they were enqueued", async (storage, reopen) => {
@@ -85,7 +86,7 @@ export function describeTasks({ test, expect, takeOver, completionOf }: Suite): 
       kind: "applied",
     });
     expect(await storage.lookUp(epoch, tasks[0]!.id)).toEqual({ state: "task", task: tasks[0] });
-    expect(await storage.dueTasks(null, 10)).toEqual({ tasks: tasks.toSorted(compareDue), isLast: true });
+    expect(await storage.dueTasks(null, 10)).toEqual({ tasks: tasks.toSorted(compareDue), upTo: null });
     expect(await storage.countTasks()).toEqual(3);
     const opened = reopen === null ? storage : await reopen();
     if (reopen !== null) expect((await takeOver(opened)).epoch).toEqual(epoch + 1);
@@ -116,6 +117,37 @@ export function describeTasks({ test, expect, takeOver, completionOf }: Suite): 
     expect(await settle(storage, epoch, task, null, again)).toEqual({ kind: "exists", id: task.id, record: null });
     expect(await dueIn(storage)).toEqual([child]);
     expect((await storage.load([unit], 100))?.get(unit)?.value).toEqual(Uint8Array.of(2));
+  });
+
+  test("the mark that its service is called stays, until a record says otherwise", async (storage, reopen) => {
+    const { epoch } = await takeOver(storage);
+    const [task, inLane] = [taskOf(1), taskOf(2, "lane")];
+    await enqueue(storage, epoch, 1, [task, inLane]);
+    let opened = storage;
+    const change = (of: number, one: Task, becomes: Task | null) => {
+      const { id, attempt, lane } = one;
+      return opened.commit(of, commitOfChange({ id, expects: { attempt, lane }, becomes }));
+    };
+    const [marked, markedInLane] = [
+      { ...task, sentAtMs: 4_000 },
+      { ...inLane, sentAtMs: 4_001 },
+    ];
+    expect(await change(epoch, task, marked)).toEqual({ kind: "applied" });
+    // Its answer may have been lost: the same again finds the same.
+    expect(await change(epoch, task, marked)).toEqual({ kind: "applied" });
+    expect(await change(epoch, inLane, markedInLane)).toEqual({ kind: "applied" });
+    expect(await dueIn(storage)).toEqual([marked]);
+    expect((await storage.laneTasks("lane", 10)).tasks).toEqual([markedInLane]);
+    const next = settled(marked, FAILURE, 2, 5_000)!;
+    expect(next.sentAtMs).toEqual(4_000);
+    expect(await change(epoch, marked, next)).toEqual({ kind: "applied" });
+    expect(await change(epoch, marked, { ...marked, sentAtMs: 9_000 })).toMatchObject({ kind: "exists" });
+    if (reopen !== null) opened = await reopen();
+    const { epoch: second } = await takeOver(opened);
+    expect(await change(epoch, next, { ...next, sentAtMs: 9_000 })).toEqual({ kind: "fenced" });
+    expect(await opened.lookUp(second, task.id)).toEqual({ state: "task", task: next });
+    expect(await change(second, next, { ...next, attempt: 2, sentAtMs: null })).toEqual({ kind: "applied" });
+    expect(await opened.lookUp(second, task.id)).toMatchObject({ task: { sentAtMs: null } });
   });
 
   test("a failed attempt leaves the next one, and a dead task is in no list of due ones", async (storage) => {
@@ -166,13 +198,18 @@ export function describeTasks({ test, expect, takeOver, completionOf }: Suite): 
   test("a lane has its tasks in the order of their places, dead ones too, and no due list has them", async (storage) => {
     const { epoch } = await takeOver(storage);
     // Names that are the beginning of others, and bytes with a meaning elsewhere.
-    const lanes = ["a", "a\0", "a\u0001", "ab", "\u{10FFFF}", "z z", ""];
+    const longest = ["x", "\0", "\u0001", "\u{10FFFF}"].map((character) =>
+      character.repeat(512 / Buffer.byteLength(character)),
+    );
+    const lanes = ["a", "a\0", "a\u0001", "ab", "\u{10FFFF}", "z z", "", ...longest];
     const tasks = lanes.flatMap((lane, n) => [3, 1, 2].map((k) => taskOf(n * 10 + k, lane)));
     await enqueue(storage, epoch, 1, tasks);
     for (const [n, lane] of lanes.entries()) {
-      const places = (await storage.laneTasks(lane, 10)).map(({ place }) => place);
-      expect(places).toEqual([1, 2, 3].map((k) => placeOf(commitId(1, n * 10 + k), 0)));
-      expect((await storage.laneTasks(lane, 2)).length).toEqual(2);
+      const { tasks: all, upTo } = await storage.laneTasks(lane, 3);
+      const places = [1, 2, 3].map((k) => placeOf(commitId(1, n * 10 + k), 0));
+      expect([all.map(({ place }) => place), upTo]).toEqual([places, null]);
+      const some = await storage.laneTasks(lane, 2);
+      expect([some.tasks.map(({ place }) => place), some.upTo]).toEqual([places.slice(0, 2), places[1]]);
     }
     expect(await dueIn(storage)).toEqual([]);
     const heads: Task[] = [];
@@ -186,13 +223,14 @@ export function describeTasks({ test, expect, takeOver, completionOf }: Suite): 
     const byId = (a: Task, b: Task): number => (a.id < b.id ? -1 : 1);
     expect(heads.toSorted(byId)).toEqual(firsts.toSorted(byId));
 
-    const [head] = await storage.laneTasks("a", 1);
+    const headOf = async (lane: string): Promise<Task | undefined> => (await storage.laneTasks(lane, 1)).tasks[0];
+    const head = await headOf("a");
     const dead = settled(head!, FAILURE, 1, 5_000)!;
     expect(await settle(storage, epoch, head!, dead)).toEqual({ kind: "applied" });
-    expect((await storage.laneTasks("a", 1))[0]).toEqual(dead);
+    expect(await headOf("a")).toEqual(dead);
     expect(await settle(storage, epoch, dead, null)).toEqual({ kind: "applied" });
-    expect((await storage.laneTasks("a", 1))[0]).toEqual(taskOf(2, "a"));
-    expect(await storage.laneTasks("nothing", 10)).toEqual([]);
+    expect(await headOf("a")).toEqual(taskOf(2, "a"));
+    expect(await storage.laneTasks("nothing", 10)).toEqual({ tasks: [], upTo: null });
   });
 
   test("an execution enqueues more than one transaction takes, in a lane too; nothing of it is lost", async (storage) => {
@@ -202,15 +240,17 @@ export function describeTasks({ test, expect, takeOver, completionOf }: Suite): 
     const sorted = writes.toSorted(byUnit);
     expect(await enqueue(storage, epoch, 1, tasks, sorted)).toEqual({ kind: "applied" });
     expect(await dueIn(storage)).toEqual(tasks.filter(({ lane }) => lane === null).toSorted(compareDue));
-    expect((await storage.laneTasks("many", 500)).length).toEqual(130);
+    expect((await storage.laneTasks("many", 500)).tasks.length).toEqual(130);
     // A task does so too: alone, and with others in one commit.
-    const [first, second] = await storage.laneTasks("many", 2);
+    const {
+      tasks: [first, second],
+    } = await storage.laneTasks("many", 2);
     const children = Array.from({ length: 150 }, (_, n) => taskOf(1_000 + n));
     expect(await settle(storage, epoch, first!, null, { tasks: children, writes: sorted })).toEqual({
       kind: "applied",
     });
     expect(await storage.countTasks()).toEqual(260 - 1 + 150);
-    expect((await storage.laneTasks("many", 1))[0]).toEqual(second);
+    expect((await storage.laneTasks("many", 1)).tasks).toEqual([second]);
     const settlements = children
       .slice(0, 30)
       .map((task): RecordChange => ({ id: task.id, expects: { attempt: 0, lane: null }, becomes: null }));
@@ -224,6 +264,48 @@ export function describeTasks({ test, expect, takeOver, completionOf }: Suite): 
       kind: "applied",
     });
     expect(await storage.countTasks()).toEqual(409 - 30 + 90);
+  });
+
+  test("the canceller of tasks takes them away with its writes, in lanes too, also more than one transaction takes", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const tasks = Array.from({ length: 130 }, (_, n) => taskOf(n + 1, n % 3 === 0 ? "lane" : null));
+    await enqueue(storage, epoch, 1, tasks);
+    const [first, second, third] = [tasks[0]!, tasks[1]!, tasks[2]!];
+    const dead = settled(second, FAILURE, 1, 5_000)!;
+    await settle(storage, epoch, second, dead);
+    const cancel = (number: number, cancelled: readonly Task[], writes: Completion["writes"] = []) =>
+      storage.commit(epoch, commitOf([{ expects: "new", completion: { ...completionOf(number, writes), cancelled } }]));
+    const unit = unitId("t", "z");
+    const write = { unit, value: Uint8Array.of(4) };
+    expect(await cancel(2, [first, dead], [write])).toEqual({ kind: "applied" });
+    expect(await storage.findTask(first.id)).toEqual(null);
+    expect(await storage.findTask(dead.id)).toEqual(null);
+    expect(await storage.findTask(third.id)).toEqual(third);
+    expect((await storage.laneTasks("lane", 1)).tasks[0]).toEqual(tasks[3]);
+    expect((await storage.load([unit], 100))?.get(unit)?.value).toEqual(Uint8Array.of(4));
+    // Nothing of it happens twice, or if its canceller has ended before.
+    expect(await cancel(2, [third])).toMatchObject({ kind: "exists" });
+    expect(await storage.findTask(third.id)).toEqual(third);
+    expect(await cancel(3, [first])).toEqual({ kind: "applied" });
+    expect(await storage.countTasks()).toEqual(128);
+    expect(await cancel(4, tasks.slice(2), [write])).toEqual({ kind: "applied" });
+    expect(await storage.countTasks()).toEqual(0);
+    // A server that was replaced cancels nothing.
+    const last = taskOf(500, "lane");
+    await enqueue(storage, epoch, 5, [last]);
+    await takeOver(storage);
+    expect(await cancel(6, [last])).toEqual({ kind: "fenced" });
+    expect(await storage.findTask(last.id)).toEqual(last);
+  });
+
+  test("a task is found by its id, whatever its lane", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const tasks = [taskOf(1), taskOf(2, "a"), taskOf(3, "b/ü")];
+    await enqueue(storage, epoch, 1, tasks);
+    for (const task of tasks) expect(await storage.findTask(task.id)).toEqual(task);
+    expect(await storage.findTask(taskOf(4).id)).toEqual(null);
+    // An execution is not a task.
+    expect(await storage.findTask(completionOf(1, []).executionId)).toEqual(null);
   });
 
   test("the id of a task is taken", async (storage) => {

@@ -4,9 +4,11 @@ import type { Followup } from "../messages/followup.ts";
 import type { Base64, Heard, HeardReply, Line } from "../messages/listening.ts";
 import type { LviReply } from "../messages/lvi-reply.ts";
 import type { LviRequest, SenderSession } from "../messages/lvi-request.ts";
+import type { ServiceAnswer, ServiceCall } from "../messages/service-call.ts";
 import type { WorkflowQuestion } from "../messages/workflow-question.ts";
 import { DEFAULT_LIMITS, type ModuleContent } from "../module-content.ts";
 import type { Outcome } from "../outcome.ts";
+import { DEFAULT_KEY_WINDOW_MS, serviceKeyOf, type ServiceRules } from "../services.ts";
 import type { TaskRules } from "../task-rules.ts";
 import { type RunEffect, taskIdOf } from "../tasks.ts";
 import { entryOf } from "../version.ts";
@@ -190,6 +192,27 @@ export const taskRules: Readonly<Record<string, TaskRules>> = {
     limit: { running: 1, rate: null },
     schedule: { kind: "every", everyMs: 300_000, catchUp: 0, overlap: "skip", parameter: null },
   },
+};
+
+export const serviceCall: ServiceCall = {
+  service: "charge",
+  task: taskIdOf(executionId, 0),
+  key: serviceKeyOf(taskIdOf(executionId, 0)),
+  nonce: Uint8Array.from({ length: 16 }, (_, at) => at),
+  timeoutMs: 30_000,
+  args: Uint8Array.of(0xa0),
+};
+
+export const serviceAnswers: readonly ServiceAnswer[] = [
+  { kind: "value", bytes: value },
+  { kind: "refused", code: "declined", message: "the card is blocked" },
+  { kind: "failed", code: "Error", message: "the bank is down" },
+  { kind: "not-called", code: "unknown_service", message: "there is no service charge" },
+];
+
+export const serviceRules: Readonly<Record<string, ServiceRules>> = {
+  charge: { keyWindowMs: DEFAULT_KEY_WINDOW_MS, once: false },
+  mail: { keyWindowMs: 1_500_000, once: true },
 };
 
 export const module: ModuleContent = {

@@ -75,6 +75,8 @@ export interface ExecutionInput {
   readonly prefersSpeculative: boolean;
   /** The handler has the tag `@speculative`: its developer lets clients see what is not confirmed. */
   readonly speculative: boolean;
+  /** Of a workflow: how long its client waits for its end. Left out: 0. */
+  readonly waitMs?: number;
   /** The session is to hear of the next change of what it reads. */
   readonly watches: boolean;
   /** It may be answered by read leases. */
@@ -291,7 +293,7 @@ export class Execution {
   #onStarted(event: Of<"started">): readonly Effect[] {
     if (this.#phase.kind !== "new") throw this.#unexpected(event);
     const { atMs } = event;
-    const endsAtMs = atMs + this.#bounds.totalMs;
+    const endsAtMs = atMs + this.#bounds.totalMs + (this.#input.waitMs ?? 0);
     if (this.#plan === "near-storage" || this.#plan === "workflow") return this.#askNearStorage("plan", endsAtMs, atMs);
     if (this.#experience.isLong(this.#input.handler, atMs)) return this.#askNearStorage("long", endsAtMs, atMs);
     const seen = { snapshot: new Map(), spans: new Map(), fetched: new Set<UnitId>(), scans: new Set<UnitId>() };
@@ -462,6 +464,9 @@ export class Execution {
     const { executionId, module, handler, args, environment, location, retained, watches } = this.#input;
     const { mustNotWrite, mayEffect } = this.#input;
     const { totalMs, attemptMs } = this.#bounds;
+    const isWorkflow = this.#plan === "workflow";
+    // A later sending waits for what is left.
+    const waitMs = Math.max(0, Math.min(this.#input.waitMs ?? 0, question.endsAtMs - atMs - attemptMs));
     const server = question.search.next();
     const { leases } = this.#primary;
     // The server does not wait for this session to hear that these units change. A set that is not known drops nothing, and is
@@ -478,17 +483,19 @@ export class Execution {
       environment,
       location,
       units: question.kind === "set" ? question.units : null,
-      retained,
+      // Its caller may ask for its outcome by its id.
+      retained: retained || isWorkflow,
       mustNotWrite,
       mayEffect,
       lanes: question.kind === "set" ? [...(question.set.lanes ?? [])].toSorted() : [],
-      deadlineMs: totalMs,
+      deadlineMs: totalMs + waitMs,
       attempt: ++this.#sendings,
       seen: this.#seen,
       session: sender === null || !watches ? sender : { ...sender, watches },
+      ...(waitMs > 0 ? { waitMs } : {}),
     };
     this.#phase = { kind: "asking", question };
-    const timeoutMs = Math.max(1, Math.min(attemptMs, question.endsAtMs - atMs));
+    const timeoutMs = Math.max(1, Math.min(attemptMs + waitMs, question.endsAtMs - atMs));
     return [{ kind: "send", server, request, timeoutMs }];
   }
 

@@ -38,6 +38,11 @@ export class LocationCore {
     this.#listening = new Listening(primary, listener, this.#live, { ...DEFAULT_LISTENING_BOUNDS, ...listening });
   }
 
+  /** The knowledge of the primary, for questions that are not executions. */
+  get primary(): PrimaryLink {
+    return this.#primaries[0];
+  }
+
   execution(input: ExecutionInput): Execution {
     return new Execution(input, this.#bounds, this.#experience, this.#primaries[0]);
   }

@@ -88,7 +88,7 @@ export class Cors {
       status: 204,
       headers: {
         ...this.headers(request),
-        "access-control-allow-methods": "GET, POST, PUT",
+        "access-control-allow-methods": "GET, POST, PUT, DELETE",
         "access-control-allow-headers": [...REQUEST_HEADERS, ...(this.#options?.headers ?? [])].join(", "),
         "access-control-max-age": String(this.#options?.maxAgeSeconds ?? DEFAULT_MAX_AGE_SECONDS),
       },

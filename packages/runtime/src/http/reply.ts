@@ -44,7 +44,7 @@ export function replyOf(answer: Answer): Reply {
   }
 }
 
-/** A workflow goes on: `location` has the path under which its caller finds it. */
+/** A workflow goes on. The exchange knows its path. */
 function workingReply({ workflow, state, retryAfterMs }: Extract<Answer, { kind: "working" }>): Reply {
   const headers = { "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1_000))) };
   return { status: 202, body: JSON.stringify({ workflow, state }), headers, code: null, path: "near-storage" };

@@ -28,7 +28,10 @@ import {
   encodeFollowup,
   encodeHeard,
   encodeLviRequest,
+  encodeWorkflowQuestion,
   signedBytes,
+  WORKFLOW_PATH,
+  type WorkflowQuestion,
 } from "@radical/protocol";
 import type { Answered } from "../core/effects.ts";
 import type { ServerIndex } from "../core/leader.ts";
@@ -123,6 +126,17 @@ export class Primary {
     const body = encodeLviRequest(request);
     const of = { timeoutMs, trace };
     return { sent, answered: this.#post(this.#servers[server]!, LVI_PATH, body, of, decodeLviReply, settle) };
+  }
+
+  question(
+    server: ServerIndex,
+    question: WorkflowQuestion,
+    timeoutMs: number,
+    trace: TraceContext | null,
+  ): Promise<Answered<LviReply>> {
+    const body = encodeWorkflowQuestion(question);
+    const of = { timeoutMs, trace };
+    return this.#post(this.#servers[server]!, WORKFLOW_PATH, body, of, decodeLviReply, () => undefined);
   }
 
   follow(

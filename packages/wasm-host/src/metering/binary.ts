@@ -15,7 +15,7 @@ export class BinaryReader {
     return byte;
   }
 
-  /** An unsigned LEB128 number of at most 32 bits. */
+  /** An unsigned LEB128 number, exact up to 53 bits. */
   unsigned(): number {
     let value = 0;
     let factor = 1;
@@ -137,4 +137,23 @@ export function sectionsOf(wasm: Uint8Array): ReadonlyMap<number, Uint8Array> {
     reader.skip(size);
   }
   return sections;
+}
+
+/** The content of the custom section of this name; null: the program has none. */
+export function customSection(wasm: Uint8Array, name: string): Uint8Array | null {
+  const reader = new BinaryReader(wasm, MAGIC.length);
+  while (reader.at < wasm.length) {
+    const id = reader.byte();
+    const size = reader.unsigned();
+    const end = reader.at + size;
+    if (id === Section.Custom && reader.text() === name) return wasm.subarray(reader.at, end);
+    reader.at = end;
+  }
+  return null;
+}
+
+/** The program with another custom section, which hosts ignore (specification, section 5.5.3). */
+export function withCustomSection(wasm: Uint8Array, name: string, content: Uint8Array): Uint8Array {
+  const write = (section: BinaryWriter): void => void section.text(name).bytes(content);
+  return new BinaryWriter().bytes(wasm).byte(Section.Custom).sized(write).finish();
 }

@@ -3,13 +3,16 @@
  *
  * Stored records keep their field names: a field may be added (older records get its initializer) or removed.
  */
-import { Counter, Index, Table, ascending } from "@radical/sdk";
+import { Blob, Counter, Index, Table, ascending } from "@radical/sdk";
 
 /** An image, without what changes all the time. They are numbered from 1 in the order of their uploads, and never deleted. */
 export class Image {
   id: i32 = 0;
   uploader: string = "";
+  /** Where it is, if it is not `picture`. */
   url: string = "";
+  /** Its bytes, if somebody has put them here. */
+  picture: Blob | null = null;
   width: i32 = 0;
   height: i32 = 0;
   at: i64 = 0;
@@ -69,6 +72,13 @@ export class ImagePage {
   favourites: i32 = 0;
   tags: TagCount[] = [];
   comments: CommentPage = new CommentPage();
+}
+
+/** What somebody has done with an image. */
+export class Mine {
+  /** 1, -1, or 0 for none. */
+  vote: i32 = 0;
+  isFavourite: bool = false;
 }
 
 export class SearchPage {

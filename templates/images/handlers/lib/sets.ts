@@ -31,6 +31,10 @@ export function removeFromSet(name: string, image: i32): bool {
   return true;
 }
 
+export function isInSet(name: string, image: i32): bool {
+  return sets.has(memberKey(name, image));
+}
+
 export function isEmptySet(name: string): bool {
   return sets.prefix(name + "/").first(1).length == 0;
 }

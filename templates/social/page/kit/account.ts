@@ -37,6 +37,21 @@ async function enter(opening: Promise<{ readonly name: string } | null>): Promis
   else location.hash = "#/";
 }
 
+/** A new account. If the answer was lost and the call repeated, its name is taken: by the reader, whose password opens it. */
+async function register(
+  accounts: Accounts,
+  values: { readonly name: string; readonly password: string },
+): Promise<{ readonly name: string }> {
+  try {
+    return await accounts.register(values);
+  } catch (error) {
+    const isTaken = (error as { readonly code?: string }).code === "name_taken";
+    const opened = isTaken ? await accounts.login(values).catch(() => null) : null;
+    if (opened === null) throw error;
+    return opened;
+  }
+}
+
 /** At the top of the page: the way in, or the reader and the way out. */
 export function accountBox(accounts: Accounts, profileOf: (name: string) => string): readonly Node[] {
   const name = me();
@@ -96,7 +111,7 @@ export function loginPage(accounts: Accounts): readonly Child[] {
             },
           },
           "Make an account",
-          (values) => enter(accounts.register(values)),
+          (values) => enter(register(accounts, values)),
           { className: "register" },
         ),
       ),

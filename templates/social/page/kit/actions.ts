@@ -13,8 +13,13 @@ export async function attempt(work: () => unknown): Promise<void> {
   try {
     await work();
   } catch (error) {
-    say(wordsOf(error));
+    report(error);
   }
+}
+
+/** Shows an error to the reader. */
+export function report(error: unknown): void {
+  say(wordsOf(error));
 }
 
 function wordsOf(error: unknown): string {
@@ -53,18 +58,27 @@ export interface Field extends Partial<
   readonly choices?: readonly (readonly [value: string, words: string])[];
 }
 
+export interface FormOptions {
+  readonly className?: string;
+  /** Beside the button. */
+  readonly hint?: string;
+  /** Before the fields: one that is of another kind. */
+  readonly first?: Child;
+}
+
 /** A form of these fields, by name. `submit` gets their values; what it throws is shown. The form is as at first after it. */
 export function form<Name extends string>(
   fields: Readonly<Record<Name, Field>>,
   label: string,
   submit: (values: Record<Name, string>) => unknown,
-  { className = "", hint = "" }: { readonly className?: string; readonly hint?: string } = {},
+  { className = "", hint = "", first = null }: FormOptions = {},
 ): HTMLFormElement {
   const inputs = Object.entries<Field>(fields).map(([name, field]) => inputOf(name, field));
   const button = h("button", { className: "button primary" }, label);
   const made = h(
     "form",
     { className },
+    first,
     inputs.map(({ labelled }) => labelled),
     h("div", { className: "end" }, hint === "" ? null : h("span", { className: "quiet" }, hint), button),
   );

@@ -51,13 +51,18 @@ export async function openStrip(): Promise<HTMLElement> {
   return strip;
 }
 
-/** Sends calls from the chosen place, and tells of them. For the option `fetch` of `createClient`. */
-export const send: typeof fetch = async (input, init) => {
+/** Sends calls from the chosen place. For the option `fetch` of `createClient`. */
+export const sendUntold: typeof fetch = (input, init) => {
   const headers = new Headers(init?.headers);
   const chosen = chosenPlace();
   if (chosen !== undefined) headers.set(LOCATION, chosen.name);
+  return fetch(input, { ...init, headers });
+};
+
+/** Does that and tells of the call, which the reader knows of. */
+export const send: typeof fetch = async (input, init) => {
   const beganAt = performance.now();
-  const response = await fetch(input, { ...init, headers });
+  const response = await sendUntold(input, init);
   void tell(new URL(String(input), location.href), response, performance.now() - beganAt);
   return response;
 };

@@ -251,6 +251,11 @@ const MISTAKES = {
     message: "`again` calls the workflow in whose body it stands, so that the workflow keeps its result.",
     help: "Write `return again(watch(account, round + 1))` in `watch` itself. To begin another workflow, write `run` or `start`.",
   },
+  not_futures: {
+    code: "type_error",
+    message: "`all` and `any` take an array of futures, which `start` gives.",
+    help: "Write `const parts: Future<i64>[] = [];`, then `parts.push(start(count(part)))` for each step, and `all(parts)`.",
+  },
   sleep_arguments: {
     code: "type_error",
     message: "`sleep` takes a number of milliseconds.",

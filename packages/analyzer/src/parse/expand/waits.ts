@@ -14,7 +14,7 @@ import { elementOf, keep } from "./quotes.ts";
 import { isImported, namesOf } from "./sdk-names.ts";
 import { again, run, textLiteral } from "./syntax.ts";
 
-const FUNCTIONS: ReadonlySet<string> = new Set(["sleep", "all"]);
+const FUNCTIONS: ReadonlySet<string> = new Set(["sleep", "all", "any"]);
 const METHODS: ReadonlySet<string> = new Set(["send", "wait"]);
 const LIBRARY = "~lib/@radical/sdk/workflows";
 
@@ -28,7 +28,9 @@ export function mayWait({ expression, range }: as.CallExpression): boolean {
 
 type Wait =
   | { readonly kind: "sleep" }
-  | { readonly kind: "all"; readonly future: as.Type }
+  /** Of steps without results. */
+  | { readonly kind: "all" }
+  | { readonly kind: "others" }
   | { readonly kind: "send" | "wait"; readonly signal: as.Expression; readonly type: as.Type };
 
 /** Null: the call is another. */
@@ -45,10 +47,13 @@ function waitOf(expansion: Expansion, node: as.CallExpression): Wait | null {
   const name = elementOf(expansion, node.expression)?.internalName;
   if (name === `${LIBRARY}/sleep`) return { kind: "sleep" };
   const [futures] = node.args;
-  if (name !== `${LIBRARY}/all` || futures === undefined) return null;
-  const future = typing.of(futures, flow)?.getClass()?.typeArguments?.[0]?.getClass() ?? null;
-  const isVoid = future?.prototype.internalName === FUTURE && future.typeArguments![0] === as.Type.void;
-  return isVoid ? { kind: "all", future: as.Type.void } : null;
+  if ((name !== `${LIBRARY}/all` && name !== `${LIBRARY}/any`) || futures === undefined) return null;
+  const type = typing.of(futures, flow);
+  // The compiler says what is wrong with it.
+  if (type === null) return null;
+  const future = type.getClass()?.typeArguments?.[0]?.getClass() ?? null;
+  if (future?.prototype.internalName !== FUTURE) return node.typeArguments === null ? { kind: "others" } : null;
+  return name === `${LIBRARY}/all` && future.typeArguments![0] === as.Type.void ? { kind: "all" } : null;
 }
 
 /** Undefined: the call is another. */
@@ -73,7 +78,9 @@ export function expandWait(expansion: Expansion, node: as.CallExpression): as.Ex
       if (args.length !== 1) return expansion.tell("sleep_arguments", range);
       return ended(sdkCall("sleepAt", [again(kept("delay", args[0]!, as.Type.i64)), place], range));
     case "all":
-      return ended(sdkCall("allDone", args, range, [new ResolvedTypeNode(wait.future, range)]));
+      return ended(sdkCall("allDone", args, range, [new ResolvedTypeNode(as.Type.void, range)]));
+    case "others":
+      return expansion.tell("not_futures", args[0]!.range);
     case "send":
     case "wait": {
       const element = elementOf(expansion, withoutParentheses(wait.signal));

@@ -600,10 +600,9 @@ export class DynamoStorage implements Storage {
   #keyOf({ id, expects, becomes }: RecordChange): Item {
     if (becomes?.state === "task") return taskKey(this.#layout, becomes.task);
     if (becomes?.state === "part") return partKey(this.#layout, becomes.part);
-    if (typeof expects === "object" && "attempt" in expects) return taskKey(this.#layout, { id, ...expects });
-    if (typeof expects === "object" && "partOf" in expects)
-      return partKey(this.#layout, { id, workflow: expects.partOf });
-    return this.#layout.executionKey(id);
+    if (typeof expects !== "object" || "changes" in expects) return this.#layout.executionKey(id);
+    if ("partOf" in expects) return partKey(this.#layout, { id, workflow: expects.partOf });
+    return taskKey(this.#layout, { id, lane: expects.lane });
   }
 
   #recordChange(change: RecordChange, becomes: Item | null): Change {
@@ -660,11 +659,11 @@ export class DynamoStorage implements Storage {
     return found;
   }
 
-  dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage> {
+  dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage<TaskPlace>> {
     return this.#tasks.due(after, limit);
   }
 
-  laneTasks(lane: string, limit: number): Promise<readonly Task[]> {
+  laneTasks(lane: string, limit: number): Promise<TaskPage<string>> {
     return this.#tasks.inLane(lane, limit);
   }
 
@@ -682,6 +681,10 @@ export class DynamoStorage implements Storage {
 
   partsOf(workflow: ExecutionId): Promise<readonly WorkflowPart[]> {
     return this.#workflows.partsOf(workflow);
+  }
+
+  findTask(id: ExecutionId): Promise<Task | null> {
+    return this.#tasks.find(id);
   }
 
   /** Records expire by themselves, which may take days; outcomes that were kept briefly are taken out of them in time. */
@@ -826,8 +829,8 @@ function isOrphan(epoch: number, record: Item): boolean {
 }
 
 /**
- * Undefined: a new record that another execution asks for, or one that goes with it. The record of that one, which comes before it,
- * has been found as expected. Its id is made of that of the other one.
+ * Undefined: a new record that another execution asks for, or one that goes with another. The record of that one, which comes before
+ * it, has been found as expected. The id of a new one is made of that of the other one, and this server alone changes one that goes.
  */
 function conditionOf(epoch: number, { expects, becomes }: RecordChange, isFirst: boolean): Condition | undefined {
   if (expects === "pending") return ifOwn(epoch, PENDING);
@@ -842,6 +845,7 @@ function conditionOf(epoch: number, { expects, becomes }: RecordChange, isFirst:
       ExpressionAttributeNames: { "#status": "status" },
       ExpressionAttributeValues: { ":workflow": { S: WORKFLOW }, ":changes": { N: String(expects.changes) } },
     };
+  if (expects.attempt === null) return undefined;
   return {
     ConditionExpression: "#status = :task AND attempt = :attempt",
     ExpressionAttributeNames: { "#status": "status" },

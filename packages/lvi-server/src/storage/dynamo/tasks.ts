@@ -7,6 +7,7 @@
  *
  * All tasks of a lane have one bucket. So the next task of a lane is one query.
  */
+import { createHash } from "node:crypto";
 import type { QueryCommandInput } from "@aws-sdk/client-dynamodb";
 import type { ExecutionId, ModuleHash } from "@radical/protocol";
 import { compareDue, laneByteOf, type Task, type TaskError, type TaskPlace } from "../../core/task.ts";
@@ -23,6 +24,8 @@ const LANE = `${ALL} lane`;
 /** After these words. The next character ends all that begins so. */
 const SPACE = " ";
 const AFTER_SPACE = "!";
+/** Of the name of a lane in the index, whose keys have 1,024 bytes at most. */
+const MOST_LANE_BYTES = 900;
 /** Ends the name of a lane. */
 const NUL = "\0";
 const AFTER_NUL = "\u0001";
@@ -54,6 +57,7 @@ export function taskRecord(layout: Layout, epoch: number, task: Task): Item {
     due_ms: { N: String(task.dueMs) },
     attempt: { N: String(task.attempt) },
     failures: { N: String(task.failures) },
+    ...(task.sentAtMs === null ? {} : { sent_at_ms: { N: String(task.sentAtMs) } }),
     ...(error === null ? {} : { error: { S: JSON.stringify(error) } }),
     [OPEN]: { S: openOf(task) },
   };
@@ -75,6 +79,7 @@ export function taskOf(item: Item): Task {
     dueMs: number(item, "due_ms"),
     attempt: number(item, "attempt"),
     failures: number(item, "failures"),
+    sentAtMs: item["sent_at_ms"] === undefined ? null : number(item, "sent_at_ms"),
     state: flag(item, "dead") ? "dead" : "open",
     error: error === undefined ? null : (JSON.parse(error) as TaskError),
   };
@@ -90,15 +95,28 @@ function dueText({ dueMs, id }: TaskPlace): string {
   return `${DUE} ${time(dueMs)} ${id}`;
 }
 
+/** The place that {@link dueText} has written. */
+function placeIn(entry: string): TaskPlace {
+  const [dueMs = "", id = ""] = entry.slice(DUE.length + SPACE.length).split(SPACE);
+  return { dueMs: Number(dueMs), id: id as ExecutionId };
+}
+
 function time(ms: number): string {
   return String(Math.max(0, Math.floor(ms))).padStart(TIME_DIGITS, "0");
 }
 
-/** A NUL of the name is written as two other characters. */
+/** A NUL of the name is written as two other characters. A name with very many of them would not fit into the key of the index. */
 function laneText(lane: string): string {
   // oxlint-disable-next-line no-control-regex -- these are the ones to be written otherwise
   const escaped = lane.replace(/[\0\u0001]/g, (character) => (character === "\0" ? "\u0001\u0001" : "\u0001\u0002"));
-  return `${LANE} ${escaped}`;
+  const fits = Buffer.byteLength(escaped) <= MOST_LANE_BYTES;
+  return `${LANE} ${fits ? escaped : `\u0001\u0003${createHash("sha256").update(lane).digest("hex")}`}`;
+}
+
+/** The text that {@link laneText} has written. */
+function laneIn(entry: Item): string {
+  const open = text(entry, OPEN);
+  return open.slice(0, open.indexOf(NUL));
 }
 
 /** Lists of tasks, by the index. */
@@ -114,7 +132,7 @@ export class DynamoTasks {
   }
 
   /** Each bucket gives its part of the page. A bucket that has more bounds the page. */
-  async due(after: TaskPlace | null, limit: number): Promise<TaskPage> {
+  async due(after: TaskPlace | null, limit: number): Promise<TaskPage<TaskPlace>> {
     const buckets = this.#layout.executionBuckets();
     const most = Math.ceil((2 * limit) / buckets.length) + 8;
     const from = after === null ? `${DUE}${SPACE}` : `${dueText(after)}${NUL}`;
@@ -126,15 +144,19 @@ export class DynamoTasks {
       .filter((entry) => bound === null || text(entry, OPEN) <= bound)
       .toSorted((a, b) => (text(a, OPEN) < text(b, OPEN) ? -1 : 1));
     const page = within.slice(0, limit);
+    const last = within.length > limit ? text(page.at(-1)!, OPEN) : bound;
     const tasks = (await this.#tasksOf(page)).filter(({ lane, state }) => lane === null && state === "open");
-    return { tasks: tasks.toSorted(compareDue), isLast: bound === null && within.length <= limit };
+    return { tasks: tasks.toSorted(compareDue), upTo: last === null ? null : placeIn(last) };
   }
 
-  async inLane(lane: string, limit: number): Promise<readonly Task[]> {
+  async inLane(lane: string, limit: number): Promise<TaskPage<string>> {
     const name = laneText(lane);
     const bucket = this.#layout.executionBucketOf(laneByteOf(lane));
-    const entries = await this.#entries(bucket, `${name}${NUL}`, `${name}${AFTER_NUL}`, limit);
-    return (await this.#tasksOf(entries)).toSorted((a, b) => (a.place < b.place ? -1 : 1));
+    const entries = await this.#entries(bucket, `${name}${NUL}`, `${name}${AFTER_NUL}`, limit + 1);
+    const page = entries.slice(0, limit);
+    const tasks = (await this.#tasksOf(page)).toSorted((a, b) => (a.place < b.place ? -1 : 1));
+    const upTo = entries.length > limit ? text(page.at(-1)!, OPEN).slice(name.length + NUL.length) : null;
+    return { tasks, upTo };
   }
 
   /** In each bucket from one lane to the next. The cursor has the place of each bucket; null: it is over. */
@@ -151,13 +173,36 @@ export class DynamoTasks {
         const [entry] = await this.#entries(bucket, place, `${LANE}${AFTER_SPACE}`, 1);
         if (entry === undefined) return null;
         found.push(entry);
-        const open = text(entry, OPEN);
-        place = `${open.slice(0, open.indexOf(NUL))}${AFTER_NUL}`;
+        place = `${laneIn(entry)}${AFTER_NUL}`;
       }
       return place;
     });
     const isOver = next.every((place) => place === null);
-    return { heads: await this.#tasksOf(found), next: isOver ? null : JSON.stringify(next) };
+    const heads = await this.#tasksOf(found);
+    const known = new Set<string | undefined>(heads.map(({ id }) => id));
+    const changed = found.filter(({ id }) => !known.has(id?.S));
+    const others = await atOnce(changed, (entry) => this.#headOf(text(entry, "bucket"), laneIn(entry)));
+    return { heads: [...heads, ...others.flat()], next: isOver ? null : JSON.stringify(next) };
+  }
+
+  /** Of a lane whose first task has gone since the walk was there. */
+  async #headOf(bucket: string, lane: string): Promise<readonly Task[]> {
+    for (;;) {
+      // oxlint-disable-next-line no-await-in-loop -- the next one may go too
+      const entries = await this.#entries(bucket, `${lane}${NUL}`, `${lane}${AFTER_NUL}`, 1);
+      if (entries.length === 0) return [];
+      // oxlint-disable-next-line no-await-in-loop -- likewise
+      const tasks = await this.#tasksOf(entries);
+      if (tasks.length > 0) return tasks;
+    }
+  }
+
+  /** The bucket of a task follows from its lane, which only its record names: all buckets are asked at once. */
+  async find(id: ExecutionId): Promise<Task | null> {
+    const keys = this.#layout.executionBuckets().map((bucket): Item => ({ bucket: { S: bucket }, id: { S: id } }));
+    const items = await this.#dynamo.batchGet(this.#tables.executions, keys);
+    const found = items.find((item) => item["status"]?.S === TASK);
+    return found === undefined ? null : taskOf(found);
   }
 
   async count(): Promise<number> {

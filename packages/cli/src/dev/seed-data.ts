@@ -1,0 +1,40 @@
+/** The items with which an application begins: `radical dev` writes them when there is no data yet. */
+import { existsSync } from "node:fs";
+import { basename, join } from "node:path";
+import { type AppBuild, findSeedFile, type Project, seedItems } from "@radical/app";
+import { messageOf, CommandError } from "@radical/app/command-error";
+import { splitUnit } from "@radical/protocol";
+import type { DataServer } from "../data/data-server.ts";
+import { writeItems } from "../data/write-items.ts";
+import type { DevEvent } from "./dev-events.ts";
+
+export interface SeedDataOptions {
+  readonly project: Project;
+  readonly stateFolder: string;
+  readonly server: () => DataServer;
+  /** The program that writes items. */
+  readonly program: () => Promise<Uint8Array>;
+  readonly onEvent: (event: DevEvent) => void;
+  /** Whether everything ends already. */
+  readonly isOver: () => boolean;
+}
+
+/** Of data that is not there yet: looked at before a server makes it. Null: there is nothing to write. */
+export function seedOfNewData(options: SeedDataOptions): ((app: AppBuild) => Promise<void>) | null {
+  const { project, stateFolder, server, program, onEvent, isOver } = options;
+  const file = findSeedFile(project.root);
+  if (file === null || existsSync(join(stateFolder, "data.sqlite"))) return null;
+  return async ({ manifest }) => {
+    try {
+      const items = await seedItems(project.root, manifest);
+      const writes = items.map(({ unit, value }) => ({ ...splitUnit(unit), value }));
+      await writeItems(server(), await program(), writes);
+      onEvent({ event: "seeded", file: basename(file), items: items.length });
+    } catch (error) {
+      if (isOver()) return;
+      // The application serves without it, and the file may be corrected meanwhile.
+      const hint = `${error instanceof CommandError ? `${error.hint} ` : ""}Then run: radical data seed`;
+      onEvent({ event: "failed", code: "not_seeded", message: messageOf(error), hint });
+    }
+  };
+}

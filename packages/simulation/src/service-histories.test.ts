@@ -1,0 +1,13 @@
+import { expect, test } from "vitest";
+import { simulateServices } from "./service-histories.ts";
+
+test("what is confirmed was done once, and nothing is done twice, whatever fails", { timeout: 300_000 }, () => {
+  const sum = { calls: 0, lost: 0, done: 0, refused: 0, unknown: 0, dead: 0, kills: 0, probes: 0 };
+  for (let seed = 1; seed <= 300; seed++) {
+    const { problems, ...counts } = simulateServices({ seed });
+    expect({ seed, problems }).toEqual({ seed, problems: [] });
+    for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += counts[name];
+  }
+  // The histories have all of it.
+  for (const [name, count] of Object.entries(sum)) expect([name, count > 50]).toEqual([name, true]);
+});

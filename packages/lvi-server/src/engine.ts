@@ -22,6 +22,7 @@ import {
   type ScheduleQuestion,
   type ServicesStatus,
   type SetLeft,
+  type WorkflowQuestion,
 } from "@radical/protocol";
 import { ContentionTally } from "./contention.ts";
 import type { Load, Note, NoteName } from "./core/events.ts";
@@ -207,6 +208,11 @@ export class Engine {
     if (this.#lives !== null) asking = this.#told(this.#lives, request, asking);
     if (this.#times !== null) asking = this.#timed(this.#times, request, asking);
     this.#driver.request(request, asking);
+  }
+
+  /** See {@link Driver.workflow}. */
+  workflow(question: WorkflowQuestion, asker: Asker<LviReply>): void {
+    this.#driver.workflow(question, asker);
   }
 
   followup(followup: Followup, asker: Asker<FollowupResult>): void {

@@ -619,10 +619,10 @@ class World {
       for (const arrival of content.entry.arrivals)
         if (arrival.kind === "settled") settled.set(arrival.command, arrival.settled.kind);
       for (const [at, trace] of content.entry.commands.entries()) {
-        const args = content.calls[at] ?? null;
+        const made = content.calls[at] ?? null;
         const command = number++;
-        if (args === null || trace.name === "flow") continue;
-        const call = decode<StepCall>(args);
+        if (made === null || made.kind === "workflow") continue;
+        const call = decode<StepCall>(made.args);
         if (trace.kind === "undo") {
           if (call.writes) undos.unshift(call.name);
           continue;

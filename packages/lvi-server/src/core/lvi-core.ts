@@ -408,6 +408,7 @@ export class LviCore {
         this.#deadlines.add(this.#nowMs + options.retryMs, { kind: "retry", operation, effect }),
       rulesOf: (service) => this.#modules.current?.services?.[service] ?? null,
       attemptsOf: (service) => this.#modules.current?.rules[service]?.attempts ?? DEFAULT_TASK_ATTEMPTS,
+      arrived: (part) => this.#workflows.taskArrived(part),
       settled: (task, next) =>
         this.#taskSettled({ id: task.id, invocation: { module: task.module } }, task, next, next?.error ?? null),
       note: (name, { id, module }, more) => this.#note(name, { id, invocation: { module } }, more),
@@ -1938,7 +1939,9 @@ export class LviCore {
       while (this.#tasks.running - this.#services.calling < this.#options.tasksAtOnce) {
         const task = this.#tasks.next(canRun, this.#instant);
         if (task === null) break;
-        if (plans?.has(task.handler) === true) this.#attempt(task, current);
+        const plan = plans?.get(task.handler);
+        if (plan === "workflow") this.#workflows.startTask(task, current);
+        else if (plan !== undefined) this.#attempt(task, current);
         else this.#services.begin(task, this.#instant);
       }
     }
@@ -2054,6 +2057,7 @@ export class LviCore {
       names: (owner, lanes, commit) => this.#tasks.names(owner, lanes, commit),
       namesNoMore: (owner) => this.#tasks.ended(owner, this.#instant),
       added: (task) => this.#tasks.added(task, this.#instant),
+      taskGone: (task) => this.#tasks.settled(task, null, this.#instant),
       ended: (workflow, commit) => this.#finished.add(doneOf(workflow, commit)),
     };
   }

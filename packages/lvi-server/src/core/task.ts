@@ -19,6 +19,7 @@ import {
   taskIdOf,
   taskSeedOf,
 } from "@radical/protocol";
+import type { StepName } from "./workflow.ts";
 import type { Invocation } from "./intent.ts";
 
 export interface Task {
@@ -45,9 +46,17 @@ export interface Task {
   readonly failures: number;
   /** When its service was about to be called for the first time, by the wall clock. Null: it was not, or its callee is a handler. */
   readonly sentAtMs: number | null;
+  /** The step of a workflow that it is: its end arrives there. Left out: it is none. */
+  readonly step?: TaskStep;
   readonly state: "open" | "dead";
   /** Of the last attempt. */
   readonly error: TaskError | null;
+}
+
+/** A call of a service by a workflow. */
+export interface TaskStep extends StepName {
+  /** It is tried until it is done. */
+  readonly isUndo: boolean;
 }
 
 export interface TaskError {

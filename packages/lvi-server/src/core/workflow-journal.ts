@@ -2,9 +2,19 @@
  * What the parts of a workflow say together: its journal, the commands that have not settled, and what has arrived since the last
  * entry. From storage and from one commit after the other it comes out the same.
  */
-import type { Arrival, ExecutionId, JournalEntry, Settled, Wait, WorkflowCommand } from "@radical/protocol";
-import { isOver, stepIdOf, stepSeedOf } from "@radical/protocol";
-import { decodePart, roundOf, type StepName, type Workflow, type WorkflowPart } from "./workflow.ts";
+import {
+  type Arrival,
+  type ExecutionId,
+  isOver,
+  type JournalEntry,
+  present,
+  type Settled,
+  stepIdOf,
+  stepSeedOf,
+  type Wait,
+  type WorkflowCommand,
+} from "@radical/protocol";
+import { type Call, decodePart, roundOf, type StepName, type Workflow, type WorkflowPart } from "./workflow.ts";
 
 /** A call that a workflow makes, or undoes. */
 export interface Step extends StepName {
@@ -21,14 +31,14 @@ export interface Step extends StepName {
 interface Undo {
   readonly command: number;
   readonly callee: string;
-  readonly args: Uint8Array;
+  readonly call: Call;
 }
 
 /** A command that has not settled. */
 export type Open =
   | OpenStep
-  /** Another workflow. */
-  | { readonly kind: "child" }
+  /** A task that calls a service, or another workflow: its end is a part. */
+  | { readonly kind: "owed" }
   | { readonly kind: "timer" }
   | { readonly kind: "signal"; readonly name: string };
 
@@ -65,11 +75,8 @@ export interface Loaded {
   readonly ids: Set<ExecutionId>;
 }
 
-/** Whether a callee is a workflow. Others are steps. */
-export type IsWorkflow = (callee: string) => boolean;
-
 /** `parts`: in the order of their places. */
-export function loadedOf(workflow: Workflow, parts: readonly WorkflowPart[], isWorkflow: IsWorkflow): Loaded {
+export function loadedOf(workflow: Workflow, parts: readonly WorkflowPart[]): Loaded {
   const loaded: Loaded = {
     entries: [],
     commands: 0,
@@ -92,8 +99,8 @@ export function loadedOf(workflow: Workflow, parts: readonly WorkflowPart[], isW
       continue;
     }
     for (const id of content.taken) taken.add(id);
-    const commands = content.entry.commands.map((trace, at) => ({ ...trace, args: content.calls[at] ?? null }));
-    append(workflow, loaded, content.entry, commands, isWorkflow);
+    const commands = content.entry.commands.map((trace, at) => ({ ...trace, call: content.calls[at] ?? null }));
+    append(workflow, loaded, content.entry, commands);
     loaded.ids.add(part.id);
   }
   for (const part of others) {
@@ -101,6 +108,7 @@ export function loadedOf(workflow: Workflow, parts: readonly WorkflowPart[], isW
     if (taken.has(part.id)) loaded.ids.add(part.id);
     else add(workflow, loaded, part);
   }
+  undoesByOthers(workflow, loaded);
   return loaded;
 }
 
@@ -110,7 +118,7 @@ interface Issued {
   /** Of the callee or the signal. */
   readonly name: string;
   /** Null: it calls nothing by itself. */
-  readonly args: Uint8Array | null;
+  readonly call: Call | null;
 }
 
 /** Adds an entry that is durable. The steps that begin with it. */
@@ -119,28 +127,33 @@ export function append(
   loaded: Loaded,
   entry: JournalEntry,
   commands: readonly Issued[],
-  isWorkflow: IsWorkflow,
 ): readonly OpenStep[] {
   loaded.entries.push(entry);
   for (const arrival of entry.arrivals) if (arrival.kind === "settled") loaded.open.delete(arrival.command);
   const seen = new Set(entry.arrivals.map(keyOf));
   loaded.arrivals = loaded.arrivals.filter((arrival) => !seen.has(keyOf(arrival)));
   const steps: OpenStep[] = [];
-  for (const { kind, name, args } of commands) {
+  for (const { kind, name, call } of commands) {
     const number = loaded.commands++;
-    if (kind === "undo") loaded.undos.push({ command: number, callee: name, args: args ?? NO_ARGS });
+    if (kind === "undo") loaded.undos.push({ command: number, callee: name, call: present(call, CALLS) });
     if (kind === "sleep") loaded.open.set(number, { kind: "timer" });
     if (kind === "signal") loaded.open.set(number, { kind: "signal", name });
     if (kind !== "start") continue;
-    if (isWorkflow(name)) loaded.open.set(number, { kind: "child" });
+    const { kind: callee, args } = present(call, CALLS);
+    if (callee !== "handler") loaded.open.set(number, { kind: "owed" });
     else {
-      const step = openStep(workflow, number, name, args ?? NO_ARGS, false);
+      const step = openStep(workflow, number, name, args, false);
       loaded.open.set(number, step);
       steps.push(step);
     }
   }
   matchSignals(loaded);
   return steps;
+}
+
+/** The undo that is under way by its own record. */
+export function undoesByOthers({ undoing }: Workflow, { open, undone }: Loaded): void {
+  if (undoing !== null && !undone.has(undoing)) open.set(undoing, { kind: "owed" });
 }
 
 /** A call of a workflow, as a step of it: its id and its seed are the same in each attempt. */
@@ -225,7 +238,7 @@ export function needsRun(loaded: Loaded): boolean {
 /** Whether no step and no child is under way. */
 export function isQuiet({ open }: Loaded): boolean {
   // variant: steps-end
-  return ![...open.values()].some(({ kind }) => kind === "step" || kind === "child");
+  return ![...open.values()].some(({ kind }) => kind === "step" || kind === "owed");
 }
 
 /** The next one to be undone: the newest of those that are left. Undefined: none is. */
@@ -236,4 +249,4 @@ export function nextUndo({ undos, undone }: Loaded): Undo | undefined {
   return undos.findLast(({ command }) => command < oldest);
 }
 
-const NO_ARGS = new Uint8Array();
+const CALLS = "a command that calls has its call beside it";

@@ -21,8 +21,8 @@ import {
   idWithin,
   type ModuleHash,
   type Outcome,
+  present,
   type Settled,
-  type WorkflowCommand,
 } from "@radical/protocol";
 import type { CallHash } from "./call-hash.ts";
 import type { DoneIntent, Invocation } from "./intent.ts";
@@ -55,6 +55,8 @@ export interface Workflow {
   readonly outcome: Outcome | null;
   /** Its run has asked for the next round, with these arguments. */
   readonly again: Uint8Array | null;
+  /** The undo that a task or another workflow makes; null: none does. */
+  readonly undoing: number | null;
   /** The reason why it is stuck. */
   readonly error: TaskError | null;
   readonly endedAtMs: number | null;
@@ -80,8 +82,8 @@ export type PartContent =
   | {
       readonly kind: "entry";
       readonly entry: JournalEntry;
-      /** The arguments of its calls, by the place among its commands. */
-      readonly calls: readonly (Uint8Array | null)[];
+      /** By the place among its commands; null: of a command that calls nothing. */
+      readonly calls: readonly (Call | null)[];
       /** The signals that it has taken. */
       readonly taken: readonly ExecutionId[];
     }
@@ -89,6 +91,14 @@ export type PartContent =
   | { readonly kind: "settled"; readonly command: number; readonly settled: Settled }
   | { readonly kind: "cancelled" }
   | { readonly kind: "signal"; readonly name: string; readonly value: Uint8Array };
+
+/** A call of a workflow. What its callee is was decided when it was issued. */
+export interface Call {
+  readonly kind: CalleeKind;
+  readonly args: Uint8Array;
+}
+export type CalleeKind = (typeof CALLEE_KINDS)[number];
+const CALLEE_KINDS = ["handler", "service", "workflow"] as const;
 
 const ENTRY = 0;
 const ARRIVAL = 1;
@@ -99,9 +109,9 @@ export function encodePart(part: PartContent): Uint8Array {
   switch (part.kind) {
     case "entry": {
       writer.array(4).integer(ENTRY).bytes(encodeEntry(part.entry)).array(part.calls.length);
-      for (const args of part.calls) {
-        if (args === null) writer.null();
-        else writer.bytes(args);
+      for (const call of part.calls) {
+        if (call === null) writer.null();
+        else writer.array(2).integer(CALLEE_KINDS.indexOf(call.kind)).bytes(call.args);
       }
       writer.array(part.taken.length);
       for (const id of part.taken) writer.text(id);
@@ -126,7 +136,7 @@ export function decodePart(content: Uint8Array): PartContent {
   switch (reader.integerIn(ENTRY, SIGNAL)) {
     case ENTRY: {
       const entry = decodeEntry(reader.bytes());
-      const calls = Array.from({ length: reader.array() }, () => (reader.nullIfNext() ? null : reader.copiedBytes()));
+      const calls = Array.from({ length: reader.array() }, () => (reader.nullIfNext() ? null : readCall(reader)));
       const taken = Array.from({ length: reader.array() }, () => reader.text() as ExecutionId);
       return { kind: "entry", entry, calls, taken };
     }
@@ -135,6 +145,12 @@ export function decodePart(content: Uint8Array): PartContent {
     default:
       return { kind: "signal", name: reader.text(), value: reader.copiedBytes() };
   }
+}
+
+function readCall(reader: CborReader): Call {
+  reader.array();
+  const kind = present(CALLEE_KINDS[reader.integerIn(0, CALLEE_KINDS.length - 1)], "it is within the kinds");
+  return { kind, args: reader.copiedBytes() };
 }
 
 // ── Parts ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -215,9 +231,4 @@ export function doneOf({ id, module, call, outcome, endedAtMs }: Workflow, commi
     call,
     outcome: outcome === null ? null : { value: outcome, keeps: "retained" },
   };
-}
-
-/** The arguments of a command that calls; null: it calls nothing by itself. */
-export function argsOf(command: WorkflowCommand): Uint8Array | null {
-  return command.kind === "start" || command.kind === "undo" ? command.args : null;
 }

@@ -47,10 +47,10 @@ import type { CurrentModule, Plans } from "./module-table.ts";
 import type { RunResult } from "./run.ts";
 import { failureOf, pauseMs, placeOf, type Task, type TaskError } from "./task.ts";
 import type { Instant } from "./task-table.ts";
-import { argsOf, cancellationPart, entryPart, invocationOf, settledOf, signalPart } from "./workflow.ts";
+import { type Call, cancellationPart, entryPart, invocationOf, settledOf, signalPart } from "./workflow.ts";
 import { type StepName, stepPart, type Workflow, type WorkflowPart } from "./workflow.ts";
 import { add, append, isQuiet, type Loaded, loadedOf, needsRun, nextUndo, openStep } from "./workflow-journal.ts";
-import { type OpenStep, settle, type Step, waitOf } from "./workflow-journal.ts";
+import { type OpenStep, settle, type Step, undoesByOthers, waitOf } from "./workflow-journal.ts";
 
 /** Something that memory lacks. */
 export type WorkflowsQuestion =
@@ -89,6 +89,8 @@ export interface WorkflowsHost {
   readonly names: (owner: object, lanes: readonly string[], commit: CommitId) => void;
   readonly namesNoMore: (owner: object) => void;
   readonly added: (task: Task) => void;
+  /** The task has become a workflow. */
+  readonly taskGone: (task: Task) => void;
   readonly ended: (workflow: Workflow, commit: CommitId) => void;
 }
 
@@ -126,6 +128,9 @@ type Operation =
       readonly kind: "start";
       readonly entry: Entry;
       readonly effect: Effect & { kind: "advance" };
+      /** That it was; null: a request starts it. */
+      readonly task: Task | null;
+      /** An earlier attempt may have been carried out, or it is owed. */
       isDoubtful: boolean;
     }
   | {
@@ -150,6 +155,8 @@ interface Made {
   readonly entry: JournalEntry | null;
   readonly part: WorkflowPart | null;
   readonly commands: readonly IssuedCommand[];
+  /** By the place among the commands. */
+  readonly calls: readonly (Call | null)[];
   readonly children: readonly Workflow[];
   readonly tasks: readonly Task[];
   /** For other workflows, or this one. */
@@ -289,7 +296,24 @@ export class Workflows {
     const entry = this.#enter(workflow, "starting");
     entry.callers.push(caller);
     const records: readonly RecordChange[] = [{ id, expects: "new", becomes: { state: "workflow", workflow } }];
-    this.#advance(records, (effect) => ({ kind: "start", entry, effect, isDoubtful: false }));
+    this.#advance(records, (effect) => ({ kind: "start", entry, effect, task: null, isDoubtful: false }));
+  }
+
+  /** A task that calls a workflow becomes that workflow, under its id. */
+  startTask(task: Task, module: ModuleHash): void {
+    const { id, handler, args, seed, caller, attempt, lane } = task;
+    const workflow = this.#workflowOf({ id, handler, args, seed, caller, parent: null }, module);
+    const entry = this.#enter(workflow, "starting");
+    const records: readonly RecordChange[] = [
+      { id, expects: { attempt, lane }, becomes: { state: "workflow", workflow } },
+    ];
+    this.#advance(records, (effect) => ({ kind: "start", entry, effect, task, isDoubtful: true }));
+  }
+
+  /** The end of a task that is a step is durable. */
+  taskArrived(part: WorkflowPart): void {
+    const entry = this.#entries.get(part.workflow);
+    if (entry !== undefined) this.#came(entry, part);
   }
 
   /** A location asks for a workflow, or for its end. */
@@ -408,7 +432,7 @@ export class Workflows {
     // A part that has come meanwhile may not be in the answer.
     if (entry.isBehind) return this.#readAgain(entry);
     entry.phase = "idle";
-    entry.loaded = loadedOf(entry.workflow, answer.parts, (callee) => this.#isWorkflow(callee));
+    entry.loaded = loadedOf(entry.workflow, answer.parts);
     for (const open of entry.loaded.open.values()) if (open.kind === "step") this.#begin(entry.loaded, open);
     this.#goOn(entry);
   }
@@ -450,6 +474,7 @@ export class Workflows {
     const after: readonly Fact[] = [{ kind: "operation", operation }];
     switch (found.kind) {
       case "start":
+        if (found.task !== null) this.#host.taskGone(found.task);
         return this.#started(found.entry, record, after);
       case "advance": {
         const { entry, made } = found;
@@ -493,7 +518,7 @@ export class Workflows {
       return this.#readAgain(entry);
     }
     entry.phase = "idle";
-    entry.loaded = loadedOf(stored, [], IS_STEP);
+    entry.loaded = loadedOf(stored, []);
     this.#goOn(entry);
   }
 
@@ -805,7 +830,7 @@ export class Workflows {
     const { workflow } = entry;
     const loaded = present(entry.loaded, LOADED);
     const { commands } = run;
-    const calls = commands.map(({ command }) => argsOf(command));
+    const calls = commands.map(({ command }) => this.#callOf(command));
     const taken = takenBy(loaded, run.entry);
     // variant: entry-as-seen
     const content = { kind: "entry", entry: run.entry, calls, taken } as const;
@@ -819,8 +844,8 @@ export class Workflows {
     if (grown.entries > MAX_JOURNAL_ENTRIES || grown.bytes > MAX_JOURNAL_BYTES)
       return this.#stuck(entry, "journal_full", JOURNAL_FULL);
     const commit = this.#host.takeCommit();
-    const asked = this.#asked(workflow, loaded.commands, commands, commit);
-    const made = { ...NOTHING_MADE, commit, entry: run.entry, part, commands, logged: run.logged ?? [], ...asked };
+    const asked = this.#asked(workflow, loaded.commands, commands, calls, commit);
+    const made = { ...NOTHING_MADE, commit, entry: run.entry, part, commands, calls, logged: run.logged ?? [], ...asked };
     switch (run.kind) {
       case "waiting":
         return this.#commit(entry, { ...made, next: grown });
@@ -845,10 +870,10 @@ export class Workflows {
     workflow: Workflow,
     first: number,
     commands: readonly IssuedCommand[],
+    calls: readonly (Call | null)[],
     commit: CommitId,
   ): Pick<Made, "children" | "tasks" | "parts"> {
-    const { id, seed, round } = workflow;
-    const current = this.#host.current()?.module ?? workflow.module;
+    const { id, round } = workflow;
     const children: Workflow[] = [];
     const tasks: Task[] = [];
     const parts: WorkflowPart[] = [];
@@ -856,14 +881,15 @@ export class Workflows {
     for (const [at, { command }] of commands.entries()) {
       const name: StepName = { workflow: id, round, command: first + at };
       switch (command.kind) {
-        case "start":
-          if (this.#isWorkflow(command.callee)) children.push(this.#childOf(workflow, name, command, current));
-          break;
-        case "enqueue": {
-          const drawn = stepSeedOf(seed, round, name.command);
-          tasks.push({ ...taskOf(workflow, command, this.#now.wallMs), ...placed(name, commit, at), seed: drawn });
+        case "start": {
+          const kind = calls[at]?.kind;
+          if (kind === "workflow") children.push(this.#childOf(workflow, name, command.callee, command.args));
+          if (kind === "service") tasks.push(this.#serviceTask(workflow, name, command, placeOf(commit, at), false));
           break;
         }
+        case "enqueue":
+          tasks.push(taskOf(workflow, name, command, placeOf(commit, at), this.#now.wallMs));
+          break;
         case "send":
           if (isOpen(command.workflow))
             parts.push(signalPart(command.workflow, commit, at, command.name, command.value));
@@ -875,20 +901,43 @@ export class Workflows {
     return { children, tasks, parts };
   }
 
-  #childOf(
-    { id, seed, caller, round }: Workflow,
-    parent: StepName,
-    { callee, args }: WorkflowCommand & { kind: "start" },
-    module: ModuleHash,
-  ): Workflow {
+  /** What a command calls; null: nothing by itself. */
+  #callOf(command: WorkflowCommand): Call | null {
+    if (command.kind !== "start" && command.kind !== "undo") return null;
+    const { callee, args } = command;
+    const current = this.#host.current();
+    const isHandler = current === null || this.#host.plansOf(current.module)?.has(callee) === true;
+    if (this.#isWorkflow(callee)) return { kind: "workflow", args };
+    return { kind: !isHandler && current.services?.[callee] !== undefined ? "service" : "handler", args };
+  }
+
+  #serviceTask(
+    workflow: Workflow,
+    name: StepName,
+    { callee, args }: { readonly callee: string; readonly args: Uint8Array },
+    place: string,
+    isUndo: boolean,
+  ): Task {
+    const enqueued = { kind: "enqueue", callee, args, delayMs: 0, key: null } as const;
+    return { ...taskOf(workflow, name, enqueued, place, this.#now.wallMs), step: { ...name, isUndo } };
+  }
+
+  /** On the current code. */
+  #childOf({ id, module, seed, caller, round }: Workflow, parent: StepName, callee: string, args: Uint8Array): Workflow {
     const child = stepIdOf({ workflow: id, round }, parent.command);
-    const call = this.#host.hasher.hash(
-      bytesOfCall(
-        callOf({ executionId: child, module, handler: callee, args, environment: { timeMs: 0, seed, caller } }),
-      ),
-    );
     const drawn = stepSeedOf(seed, round, parent.command);
-    return begun({ id: child, module, handler: callee, args, seed: drawn, caller, parent, call }, this.#now.wallMs);
+    return this.#workflowOf(
+      { id: child, handler: callee, args, seed: drawn, caller, parent },
+      this.#host.current()?.module ?? module,
+    );
+  }
+
+  /** One that no request has asked for. */
+  #workflowOf(named: Omit<Named, "module" | "call">, module: ModuleHash): Workflow {
+    const { id, handler, args, seed, caller } = named;
+    const environment = { timeMs: 0, seed, caller };
+    const call = this.#host.hasher.hash(bytesOfCall(callOf({ executionId: id, module, handler, args, environment })));
+    return begun({ ...named, module, call }, this.#now.wallMs);
   }
 
   // ── Commits ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -945,7 +994,7 @@ export class Workflows {
         this.#readAgain(begins);
         continue;
       }
-      begins.loaded = loadedOf(child, [], IS_STEP);
+      begins.loaded = loadedOf(child, []);
       this.#host.note("workflow_started", child);
       this.#goOn(begins);
     }
@@ -964,15 +1013,14 @@ export class Workflows {
   }
 
   /** The entry is durable: its commands begin. */
-  #journaled(entry: Entry, { next, entry: added, part, commands, isAgain }: Made): void {
+  #journaled(entry: Entry, { next, entry: added, part, calls, isAgain }: Made): void {
     const { loaded } = entry;
     // Storage has the signals that the round has not taken.
     if (loaded === null || isAgain) return next.state === "stuck" ? this.#sleep(entry) : this.#readAgain(entry);
-    if (added === null || part === null) return;
+    if (added === null || part === null) return undoesByOthers(next, loaded);
     for (const id of [part.id, ...takenBy(loaded, added)]) loaded.ids.add(id);
-    const issued = commands.map(({ command }, at) => ({ ...added.commands[at]!, args: argsOf(command) }));
-    const isChild = (callee: string): boolean => this.#isWorkflow(callee);
-    for (const open of append(next, loaded, added, issued, isChild)) this.#begin(loaded, open);
+    const issued = added.commands.map((trace, at) => ({ ...trace, call: calls[at] ?? null }));
+    for (const open of append(next, loaded, added, issued)) this.#begin(loaded, open);
   }
 
   #begin(loaded: Loaded, open: OpenStep): void {
@@ -1015,10 +1063,24 @@ export class Workflows {
       const commit = this.#host.takeCommit();
       return this.#commit(entry, this.#ended({ ...NOTHING_MADE, commit, next: changed(workflow) }));
     }
-    const { command, callee, args } = undo;
-    const open = openStep(workflow, command, callee, args, true);
+    const { command, callee, call } = undo;
+    if (call.kind !== "handler") return this.#undoByOthers(entry, command, callee, call);
+    const open = openStep(workflow, command, callee, call.args, true);
     loaded.open.set(command, open);
     this.#begin(loaded, open);
+  }
+
+  /** By a record of its own: a task, or another workflow. */
+  #undoByOthers(entry: Entry, command: number, callee: string, { kind, args }: Call): void {
+    const { workflow } = entry;
+    const name: StepName = { workflow: workflow.id, round: workflow.round, command };
+    const commit = this.#host.takeCommit();
+    const next = { ...changed(workflow), undoing: command };
+    const asked =
+      kind === "workflow"
+        ? { children: [this.#childOf(workflow, name, callee, args)] }
+        : { tasks: [this.#serviceTask(workflow, name, { callee, args }, placeOf(commit, 0), true)] };
+    this.#commit(entry, { ...NOTHING_MADE, commit, next, ...asked });
   }
 
   #gone(entry: Entry, commit: CommitId, after: readonly Fact[]): void {
@@ -1039,7 +1101,6 @@ const LOADED = "a workflow that runs has its journal in memory";
 const RETRY_SOON_MS = 1_000;
 const RETRY_LATER_MS = 5_000;
 const NO_SNAPSHOT = new Map<never, never>();
-const IS_STEP = (): boolean => false;
 const JOURNAL_FULL =
   `its journal has more than ${MAX_JOURNAL_ENTRIES} entries, or more than ${MAX_JOURNAL_BYTES} bytes. ` +
   "A workflow that goes on for long goes on with an empty journal: again(…)";
@@ -1048,6 +1109,7 @@ const NOTHING_MADE: Omit<Made, "next"> = {
   entry: null,
   part: null,
   commands: [],
+  calls: [],
   logged: [],
   children: [],
   tasks: [],
@@ -1077,6 +1139,7 @@ function begun(named: Named, createdAtMs: number): Workflow {
     untilMs: null,
     outcome: null,
     again: null,
+    undoing: null,
     error: null,
     endedAtMs: null,
   };
@@ -1114,17 +1177,22 @@ function wordsOfDifference({ command, expected, found, place }: WorkflowRun & { 
 }
 
 function taskOf(
-  { id, module, caller }: Workflow,
+  { id, module, caller, seed }: Workflow,
+  { workflow, round, command }: StepName,
   { callee, args, delayMs, key }: RunEffect & { kind: "enqueue" },
+  place: string,
   wallMs: number,
-): Omit<Task, "id" | "place" | "seed"> {
+): Task {
   return {
+    id: stepIdOf({ workflow, round }, command),
     handler: callee,
     args,
+    seed: stepSeedOf(seed, round, command),
     caller,
     parent: id,
     module,
     lane: key,
+    place,
     createdAtMs: wallMs,
     dueMs: wallMs + delayMs,
     attempt: 0,
@@ -1133,8 +1201,4 @@ function taskOf(
     error: null,
     sentAtMs: null,
   };
-}
-
-function placed({ workflow, round, command }: StepName, commit: CommitId, at: number): Pick<Task, "id" | "place"> {
-  return { id: stepIdOf({ workflow, round }, command), place: placeOf(commit, at) };
 }

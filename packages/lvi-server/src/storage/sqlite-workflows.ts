@@ -27,6 +27,7 @@ CREATE TABLE IF NOT EXISTS workflows (
   until_ms      INTEGER,
   outcome       BLOB,
   again         BLOB,
+  undoing       INTEGER,
   error         TEXT,
   ended_at_ms   INTEGER
 ) STRICT;
@@ -62,6 +63,7 @@ interface Row {
   readonly until_ms: number | null;
   readonly outcome: Uint8Array | null;
   readonly again: Uint8Array | null;
+  readonly undoing: number | null;
   readonly error: string | null;
   readonly ended_at_ms: number | null;
 }
@@ -97,12 +99,12 @@ export class SqliteWorkflows {
     const { id, module, handler, args, seed, caller, parent, call, outcome, error } = workflow;
     this.#rows.run(
       `INSERT INTO workflows (execution_id, state, module, handler, args, seed, caller, parent, call_key, call_hash, created_at_ms,
-                              round, changes, entries, bytes, until_ms, outcome, again, error, ended_at_ms)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                              round, changes, entries, bytes, until_ms, outcome, again, undoing, error, ended_at_ms)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (execution_id) DO UPDATE SET
          state = excluded.state, module = excluded.module, args = excluded.args, round = excluded.round,
          changes = excluded.changes, entries = excluded.entries, bytes = excluded.bytes, until_ms = excluded.until_ms,
-         outcome = excluded.outcome, again = excluded.again, error = excluded.error, ended_at_ms = excluded.ended_at_ms`,
+         outcome = excluded.outcome, again = excluded.again, undoing = excluded.undoing, error = excluded.error, ended_at_ms = excluded.ended_at_ms`,
       id,
       workflow.state,
       module,
@@ -121,6 +123,7 @@ export class SqliteWorkflows {
       workflow.untilMs,
       outcome === null ? null : encodeOutcome(outcome),
       workflow.again,
+      workflow.undoing,
       error === null ? null : JSON.stringify(error),
       workflow.endedAtMs,
     );
@@ -193,6 +196,7 @@ function workflowOf(row: Row): Workflow {
     untilMs: row.until_ms,
     outcome: row.outcome === null ? null : decodeOutcome(row.outcome),
     again: row.again,
+    undoing: row.undoing,
     error: row.error === null ? null : (JSON.parse(row.error) as TaskError),
     endedAtMs: row.ended_at_ms,
   };

@@ -169,7 +169,7 @@ export function commitOf(completions: readonly ExpectedCompletion[]): Commit {
   // variant: task-inserted
   for (const { completion } of completions) for (const task of completion.tasks ?? []) records.push(insertionOf(task));
   // variant: signal-inserted
-  for (const { completion } of completions) for (const part of completion.signals ?? []) records.push(signalOf(part));
+  for (const { completion } of completions) for (const part of completion.signals ?? []) records.push(additionOf(part));
   // variant: cancel-committed
   for (const { completion } of completions)
     for (const { id, lane } of completion.cancelled ?? [])
@@ -183,8 +183,9 @@ export function commitOf(completions: readonly ExpectedCompletion[]): Commit {
 }
 
 /** The record of a task alone. */
-export function commitOfChange({ id, expects, becomes }: TaskChange): Commit {
-  return { records: [{ id, expects, becomes: becomes === null ? null : { state: "task", task: becomes } }], items: [] };
+export function commitOfChange({ id, expects, becomes, arrival }: TaskChange): Commit {
+  const change: RecordChange = { id, expects, becomes: becomes === null ? null : { state: "task", task: becomes } };
+  return { records: arrival === undefined ? [change] : [change, additionOf(arrival)], items: [] };
 }
 
 /** A task leaves no record: nobody asks for its outcome. */
@@ -200,7 +201,7 @@ function insertionOf(task: Task): RecordChange {
   return { id: task.id, expects: "new", becomes: { state: "task", task } };
 }
 
-function signalOf(part: WorkflowPart): RecordChange {
+function additionOf(part: WorkflowPart): RecordChange {
   return { id: part.id, expects: "new", becomes: { state: "part", part } };
 }
 

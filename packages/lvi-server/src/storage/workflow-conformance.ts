@@ -36,6 +36,7 @@ function workflowOf(number: number): Workflow {
     untilMs: null,
     outcome: null,
     again: null,
+    undoing: null,
     error: null,
     endedAtMs: null,
   };
@@ -43,7 +44,7 @@ function workflowOf(number: number): Workflow {
 
 function entryOf(workflow: Workflow, n: number, arguments_ = new Uint8Array()): WorkflowPart {
   const entry = { timeMs: 1_000 + n, arrivals: [], commands: [], wait: null };
-  return entryPart(workflow, n, { kind: "entry", entry, calls: [arguments_], taken: [] });
+  return entryPart(workflow, n, { kind: "entry", entry, calls: [{ kind: "handler", args: arguments_ }], taken: [] });
 }
 
 function start(workflow: Workflow): RecordChange {

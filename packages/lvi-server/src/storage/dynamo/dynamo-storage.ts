@@ -407,7 +407,8 @@ export class DynamoStorage implements Storage {
     return { kind: "exists", record: known };
   }
 
-  async commit(epoch: number, { records, items }: Commit): Promise<CommitResult> {
+  async commit(epoch: number, { records: all, items }: Commit): Promise<CommitResult> {
+    const records = all.flatMap(inBuckets);
     const becoming = await atOnce(records, (change) => this.#prepare(epoch, change));
     const changes: readonly Change[] = [
       ...becoming.map((item, index) => this.#recordChange(records[index]!, item)),
@@ -826,6 +827,17 @@ function moduleKey(hash: ModuleHash): Record<"kind" | "name", { S: string }> {
 function isOrphan(epoch: number, record: Item): boolean {
   const { status, owner } = positionOf(record);
   return status === "pending" && owner < epoch;
+}
+
+/** The record of a task in a lane is in the bucket of the lane. If it becomes a workflow, that one is in another bucket. */
+function inBuckets(change: RecordChange): readonly RecordChange[] {
+  const { id, expects, becomes } = change;
+  const moves = typeof expects === "object" && "lane" in expects && expects.lane !== null;
+  if (!moves || becomes?.state !== "workflow") return [change];
+  return [
+    { id, expects, becomes: null },
+    { id, expects: "new", becomes },
+  ];
 }
 
 /**

@@ -1481,4 +1481,10 @@ export const MUTANTS: readonly Mutant[] = [
     isOfWorkflows: true,
     edits: [returns("workflow-known", `this.#entries.has(id)`)],
   },
+  {
+    name: "the end of a service's call does not arrive at the workflow whose step it is",
+    within: 25,
+    isOfWorkflows: true,
+    edits: [value("service-step-arrives", `{ id, expects, becomes }`)],
+  },
 ];

@@ -8,6 +8,7 @@
 import { Random } from "@radical/history";
 import {
   type Answer,
+  type CallAnswer,
   decodePart,
   DEFAULT_CORE_OPTIONS,
   Driver,
@@ -38,7 +39,6 @@ import {
 } from "@radical/protocol";
 import { portOf } from "./model-port.ts";
 import { ModelStorage } from "./model-storage.ts";
-import { noServices } from "./server.ts";
 import { decode, encode, type Program, programIn, runProgram, type StepCall } from "./workflow-programs.ts";
 
 const MODULES = ["a", "b"].map((letter) => letter.repeat(64) as ModuleHash);
@@ -48,7 +48,8 @@ const PLANS = new Map([
   ["tell", "near-storage"],
 ] as const);
 const ATTEMPTS = 3;
-const RULES = { step: { attempts: ATTEMPTS } };
+const RULES = { step: { attempts: ATTEMPTS }, charge: { attempts: ATTEMPTS } };
+const SERVICES = { charge: { keyWindowMs: 1_000 * 86_400_000, once: false } };
 const DAY = 86_400_000;
 const HASHER = {
   hash: (bytes: Uint8Array) => ({ key: "simulation", hash: contentHash(bytes) }),
@@ -75,6 +76,8 @@ interface WorkflowHistory {
   readonly steps: number;
   readonly signals: number;
   readonly undone: number;
+  /** Keys under which a service was called. */
+  readonly served: number;
   readonly kills: number;
 }
 
@@ -85,7 +88,7 @@ export function simulateWorkflows({ seed }: { readonly seed: number }): Workflow
 }
 
 class World {
-  readonly counts = { ended: 0, failed: 0, steps: 0, signals: 0, undone: 0, kills: 0 };
+  readonly counts = { ended: 0, failed: 0, steps: 0, signals: 0, undone: 0, served: 0, kills: 0 };
   readonly #random: Random;
   readonly #storage = new ModelStorage(true);
   readonly #problems: string[] = [];
@@ -132,6 +135,7 @@ class World {
       maxClockSkewMs: Infinity,
       hotBytes: 4_000,
       tasksAtOnce: random.pick([1, 3, 64]),
+      services: { ...DEFAULT_CORE_OPTIONS.services, isReachable: true },
       workflows: { page: random.pick([1, 3, 1_000]), readsAtOnce: random.pick([1, 16]) },
     };
   }
@@ -180,7 +184,13 @@ class World {
     const { epoch } = present(storage.acquireLeadership(storage.leadership, 0, 0), "nobody else leads");
     const pending = present(storage.recover(epoch), "nobody else leads");
     const modules = new Map(MODULES.map((module) => [module, PLANS]));
-    const recovered = { epoch, pending, leadership: null, modules, current: { module: MODULES[0]!, rules: RULES } };
+    const recovered = {
+      epoch,
+      pending,
+      leadership: null,
+      modules,
+      current: { module: MODULES[0]!, rules: RULES, services: SERVICES },
+    };
     const core = new LviCore(this.#options, recovered, this.#now, HASHER);
     this.#core = core;
     this.#activations.clear();
@@ -200,9 +210,13 @@ class World {
         now: () => this.#now,
         wakeAt: (atMs) => void (this.#wakeAtMs = atMs),
         act: (act) => act(),
-        storage: portOf(storage, (act, answer) => this.#ask(act, answer)),
+        storage: {
+          ...portOf(storage, (act, answer) => this.#ask(act, answer)),
+          // Perhaps much has happened before a starting server hears of it.
+          openWorkflows: (after, limit, answer) => this.#ask(() => storage.openWorkflows(after, limit), answer, 0.6),
+        },
         execute: (run, _location, ended) => this.#execute(run, ended),
-        callService: noServices,
+        callService: (call, answered) => this.#serve(call, answered),
         observer: {
           replied: ignore,
           followed: ignore,
@@ -243,7 +257,7 @@ class World {
   }
 
   #register(module: ModuleHash): void {
-    this.#driver.tell({ kind: "module-registered", module, plans: PLANS, rules: RULES });
+    this.#driver.tell({ kind: "module-registered", module, plans: PLANS, rules: RULES, services: SERVICES });
   }
 
   get #now(): Now {
@@ -271,7 +285,7 @@ class World {
     });
   }
 
-  #ask<T>(act: () => T, { succeeded, failed }: Answer<T>): void {
+  #ask<T>(act: () => T, { succeeded, failed }: Answer<T>, slowness = 0.1): void {
     const random = this.#random;
     const fails = !this.#isQuiet && random.chance(this.#failure);
     if (fails && random.chance(0.4)) return this.#later(() => failed(random.pick(["none", "unknown"]), "simulated"));
@@ -283,7 +297,7 @@ class World {
       if (life !== this.#life) return;
       this.#later(
         () => (fails ? failed("unknown", "simulated") : succeeded(value)),
-        random.chance(0.1) ? this.#slow : this.#next,
+        random.chance(slowness) ? this.#slow : this.#next,
       );
     });
   }
@@ -373,6 +387,33 @@ class World {
       { reads, writes: [{ unit, value: new TextEncoder().encode(`${text} ${call.name}`) }] },
     );
   }
+
+  /** The service acts once for each key. Some it refuses. Answers are lost, and some calls fail. */
+  #serve(
+    { key, args }: Pick<Effect & { kind: "call-service" }, "key" | "args">,
+    answered: (answer: CallAnswer) => void,
+  ): void {
+    const { name } = decode<{ readonly name: string }>(args);
+    const random = this.#random;
+    const fails = !this.#isQuiet && random.chance(0.2);
+    const isLost = !this.#isQuiet && random.chance(0.2);
+    this.#next.push(() => {
+      const known = this.#served.get(key);
+      if (!fails && known === undefined) this.#served.set(key, { name, isRefused: random.chance(0.15) });
+      const { isRefused = false } = this.#served.get(key) ?? {};
+      const answer: CallAnswer = fails
+        ? { kind: "failed", code: "down", message: name }
+        : isLost
+          ? { kind: "lost", message: name }
+          : isRefused
+            ? { kind: "refused", code: "declined", message: name }
+            : { kind: "value", bytes: new TextEncoder().encode("7") };
+      this.#later(() => answered(answer), random.chance(0.3) ? this.#slow : this.#next);
+    });
+  }
+
+  /** By key. */
+  readonly #served = new Map<string, { readonly name: string; readonly isRefused: boolean }>();
 
   // ── Locations ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -602,6 +643,7 @@ class World {
         `something was done twice: ${words.filter((word, at) => words.indexOf(word) < at).join(" ")}`,
       );
     this.#checkSignals();
+    this.counts.served = this.#served.size;
     return this.#problems;
   }
 
@@ -623,6 +665,16 @@ class World {
         const command = number++;
         if (made === null || made.kind === "workflow") continue;
         const call = decode<StepCall>(made.args);
+        if (made.kind === "service") {
+          const acted = [...this.#served.values()].filter((each) => each.name === call.name && !each.isRefused).length;
+          const wanted = trace.kind === "undo" ? (hasFailed ? null : 0) : settled.get(command) === "value" ? 1 : null;
+          if (acted > 1 || (wanted !== null && acted !== wanted))
+            this.#problems.push(`the service has acted ${acted} times for ${call.name}`);
+          const isRefused = [...this.#served.values()].some((each) => each.name === call.name && each.isRefused);
+          if (trace.kind === "undo" && hasFailed && acted === 0 && !isRefused)
+            this.#problems.push(`${call.name} was not undone by its service`);
+          continue;
+        }
         if (trace.kind === "undo") {
           if (call.writes) undos.unshift(call.name);
           continue;

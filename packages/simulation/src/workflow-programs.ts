@@ -38,7 +38,8 @@ export type Statement =
   | { readonly kind: "all" | "any"; readonly calls: readonly Planned[] }
   | { readonly kind: "sleep"; readonly ms: number }
   | { readonly kind: "signal"; readonly name: string; readonly ms: number | null }
-  | { readonly kind: "undo"; readonly fails: number; readonly writes: boolean }
+  | { readonly kind: "undo"; readonly by: "step" | "charge" | "flow"; readonly fails: number; readonly writes: boolean }
+  | { readonly kind: "charge" }
   | { readonly kind: "child"; readonly program: Program }
   | { readonly kind: "task"; readonly lane: string | null }
   | { readonly kind: "again"; readonly program: Program }
@@ -76,6 +77,7 @@ function statementIn(random: Random, depth: number): Statement {
     "signal",
     "undo",
     "undo",
+    "charge",
     "task",
     "abort",
   ] as const;
@@ -94,7 +96,13 @@ function statementIn(random: Random, depth: number): Statement {
     case "signal":
       return { kind, name: random.pick(["red", "blue"]), ms: random.pick([null, null, 400, DAY]) };
     case "undo":
-      return { kind, fails: random.pick([0, 0, 1, 20]), writes: random.chance(0.8) };
+      return {
+        kind,
+        by: random.pick(["step", "step", "step", "charge", "flow"]),
+        fails: random.pick([0, 0, 1, 20]),
+        writes: random.chance(0.8),
+      };
+    case "charge":
     case "child":
     case "again":
       return { kind, program: programIn(random, depth + 1) };
@@ -288,7 +296,18 @@ function interpret(name: string, program: Program, replay: Replay): End {
           fails: statement.fails,
           seen: "",
         };
-        replay.issue({ kind: "undo", callee: "step", args: encode(undo) });
+        const flow: Program = [
+          { kind: "run", call: { item: "x", writes: true, aborts: false, fails: 0 }, isStrict: false },
+        ];
+        const args = statement.by === "flow" ? encode(flow) : encode(undo);
+        replay.issue({ kind: "undo", callee: statement.by, args });
+        break;
+      }
+      case "charge": {
+        const call = { name: `${name}s${replay.next}.`, seen: seen.join(" ") };
+        const command = replay.issue({ kind: "start", callee: "charge", args: encode(call) });
+        replay.wait("all", [command]);
+        get(command);
         break;
       }
       case "child": {

@@ -845,7 +845,16 @@ export class Workflows {
       return this.#stuck(entry, "journal_full", JOURNAL_FULL);
     const commit = this.#host.takeCommit();
     const asked = this.#asked(workflow, loaded.commands, commands, calls, commit);
-    const made = { ...NOTHING_MADE, commit, entry: run.entry, part, commands, calls, logged: run.logged ?? [], ...asked };
+    const made = {
+      ...NOTHING_MADE,
+      commit,
+      entry: run.entry,
+      part,
+      commands,
+      calls,
+      logged: run.logged ?? [],
+      ...asked,
+    };
     switch (run.kind) {
       case "waiting":
         return this.#commit(entry, { ...made, next: grown });
@@ -923,7 +932,12 @@ export class Workflows {
   }
 
   /** On the current code. */
-  #childOf({ id, module, seed, caller, round }: Workflow, parent: StepName, callee: string, args: Uint8Array): Workflow {
+  #childOf(
+    { id, module, seed, caller, round }: Workflow,
+    parent: StepName,
+    callee: string,
+    args: Uint8Array,
+  ): Workflow {
     const child = stepIdOf({ workflow: id, round }, parent.command);
     const drawn = stepSeedOf(seed, round, parent.command);
     return this.#workflowOf(

@@ -82,7 +82,11 @@ export function describeWorkflows({ test, expect, takeOver, completionOf }: Suit
     const { epoch } = await takeOver(storage);
     const workflow = { ...workflowOf(1), args: new Uint8Array(500_000).fill(3), untilMs: 77 };
     expect(await commit(storage, epoch, [start(workflow)])).toEqual({ kind: "applied" });
-    const next = changed(workflow, { entries: 1, bytes: 9, outcome: { kind: "result", value: new Uint8Array(400_000) } });
+    const next = changed(workflow, {
+      entries: 1,
+      bytes: 9,
+      outcome: { kind: "result", value: new Uint8Array(400_000) },
+    });
     const parts = [entryOf(workflow, 0, new Uint8Array(900_000).fill(8)), entryOf(workflow, 1)];
     expect(await commit(storage, epoch, [change(workflow, next), ...parts.map(added)])).toEqual({ kind: "applied" });
     const later = reopen === null ? storage : await reopen();
@@ -113,7 +117,10 @@ export function describeWorkflows({ test, expect, takeOver, completionOf }: Suit
     const workflow = workflowOf(1);
     await commit(storage, epoch, [start(workflow)]);
     const x = unitId("t", "x");
-    const arrival = stepPart({ workflow: workflow.id, round: 0, command: 3 }, { kind: "value", value: Uint8Array.of(1) });
+    const arrival = stepPart(
+      { workflow: workflow.id, round: 0, command: 3 },
+      { kind: "value", value: Uint8Array.of(1) },
+    );
     const completion = { ...completionOf(7, [{ unit: x, value: Uint8Array.of(1) }]), arrival };
     expect(await storage.commit(epoch, commitOf([{ expects: "new", completion }]))).toEqual({ kind: "applied" });
     const again = { ...completionOf(7, [{ unit: x, value: Uint8Array.of(2) }]), arrival };

@@ -14,7 +14,7 @@ describe("the plan", () => {
   const plan = planOf(HUNTS, 7);
 
   test("has as much of each hunt as it says", () => {
-    for (const hunt of ["simulation", "ranges", "indexes"] as const)
+    for (const hunt of ["simulation", "ranges", "indexes", "tasks"] as const)
       expect(sumOf(plan, hunt, "--histories")).toBe(100_000);
     expect(sumOf(plan, "programs", "--programs")).toBe(2_000);
     expect(sumOf(plan, "http", "--seconds")).toBe(600);

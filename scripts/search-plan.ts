@@ -21,6 +21,7 @@ export const HUNTS = [
   "simulation",
   "ranges",
   "indexes",
+  "tasks",
   "variants",
   "rules",
   "failpoints",
@@ -56,6 +57,7 @@ function runsOf(hunt: HuntName, seed: number): readonly Run[] {
       return parts(HISTORIES, "sim", "--histories");
     case "ranges":
     case "indexes":
+    case "tasks":
       return parts(HISTORIES, "sim", "--histories").map((run) => ({ ...run, args: [...run.args, "--weather", hunt] }));
     case "variants":
       return [{ hunt, script: "sim:mutants", args: ["--from", String(seed)], seed }];
@@ -101,6 +103,7 @@ export function findingsOf(run: Run, output: string, exitCode: number, commit: s
       case "simulation":
       case "ranges":
       case "indexes":
+      case "tasks":
         return matches(/^seed (\d+): (.*)$/).map(([, seed = "", words = ""]) =>
           finding("sim", ["--seed", seed, "--histories", "1", ...run.args.slice(4)], words, Number(seed)),
         );

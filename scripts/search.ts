@@ -20,7 +20,7 @@ const PROGRESS_MS = 60_000;
 const { only, minutes, seed, json } = commandLine({
   name: "pnpm run search",
   words:
-    "Search at length: 100,000 histories and as many of ranges and of indexes, all variants and rules, all failpoints on both storages, 2,000 random programs, ten minutes of HTTP, handlers in Node and workerd. What it finds is told with seed, commit and command.",
+    "Search at length: 100,000 histories and as many of ranges, of indexes and of tasks, all variants and rules, all failpoints on both storages, 2,000 random programs, ten minutes of HTTP, handlers in Node and workerd. What it finds is told with seed, commit and command.",
   options: {
     only: {
       kind: "text",

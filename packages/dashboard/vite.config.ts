@@ -50,6 +50,7 @@ export default defineConfig({
   worker: { format: "es" },
   build: {
     target: "es2024",
+    outDir: "dist/page",
     assetsDir: ".",
     // The page's policy lets in files only.
     assetsInlineLimit: 0,

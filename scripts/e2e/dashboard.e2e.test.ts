@@ -212,6 +212,30 @@ test("a handler shows its keys and its slice", async () => {
   expect(await page.locator(".patterns code").allTextContents()).toContain("posts/{id}");
 });
 
+test("a handler's keys are resolved for a call of it, with the versions that it read", async () => {
+  await callAndSee("profile", { name: "ada" }, "JP");
+  await open("Handlers");
+  await page.click('td button:text-is("profile")');
+  const keys = page.locator(".patterns > li", { hasText: "people/{name}" }).first();
+  await keys.locator(".resolved code:text-is('people/ada')").waitFor();
+  expect(await page.locator('[aria-label="The call whose items are shown"] option').count()).toBeGreaterThan(0);
+});
+
+test("an item is looked at in the caches of all locations, and beside what is stored", async () => {
+  await callAndSee("profile", { name: "grace" }, "JP");
+  await open("Caches");
+  await page.fill('[aria-label="Item to look at"]', "people/grace");
+  await page.keyboard.press("Enter");
+  const versions = page.locator('table[aria-label="Versions of people/grace"]');
+  const [primary, tokyo] = ["Primary", "Tokyo"].map((place) => versions.locator("tr", { hasText: place }));
+  await tokyo!.locator(".tag.h").waitFor();
+  expect(await tokyo!.locator("td").nth(1).textContent()).toBe(await primary!.locator("td").nth(1).textContent());
+  await open("Data");
+  await page.click('.tables button:has-text("people")');
+  await page.click('.items button:text-is("grace")');
+  await page.locator('table[aria-label="Versions of people/grace"] tr:has-text("Tokyo") .tag.h').waitFor();
+});
+
 interface Violation {
   readonly id: string;
   readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary?: string }[];

@@ -15,7 +15,7 @@ export const VIEWS = {
     { hash: "#/login", shown: "form.register" },
     { hash: "#/", shown: "form.inline", isOwn: true },
     { hash: "#/boards/40000000-0000-4000-8000-000000000000", shown: ".column", isOwn: true },
-    { hash: "#/cards/50000000-0000-4000-8000-000000000003", shown: "main .text", isOwn: true },
+    { hash: "#/cards/50000000-0000-4000-8000-000000000003", shown: "summary", isOwn: true },
   ],
   forum: [
     { hash: "#/", shown: ".story" },

@@ -7,6 +7,7 @@ export {
   type RunOutcome,
   buildForBenchmark,
 } from "./measurement.ts";
+export { prepared } from "./model.ts";
 export { replayPlaced, replayVersioned } from "./replay-check.ts";
 export { type PaperHandler, ResultBuilder, type RunPlan } from "./result-builder.ts";
 export {
@@ -20,7 +21,7 @@ export {
   type System,
 } from "./result.ts";
 export { latencyOf, phasesOf } from "./rows.ts";
-export type { Load } from "./schedule.ts";
+export { drawnCall, type Load } from "./schedule.ts";
 export { ServerLog } from "./server-log.ts";
 export { mean, median, quantile, statisticsOf } from "./statistics.ts";
 export { orderOf } from "./strict-serializability.ts";

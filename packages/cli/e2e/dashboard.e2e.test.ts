@@ -2,8 +2,10 @@
 import { fileURLToPath } from "node:url";
 import { request } from "node:http";
 import {
+  type CachedAnswer,
   type ContentionReport,
   DASHBOARD_APP_PATH,
+  DASHBOARD_CACHED_PATH,
   DASHBOARD_CALL_PATH,
   DASHBOARD_CONTENTION_PATH,
   DASHBOARD_DATA_PATH,
@@ -118,7 +120,13 @@ describe("who is answered", () => {
       const headers = { ...JSON_TYPE, ...(given === "" ? {} : { [DASHBOARD_TOKEN_HEADER]: given }) };
       for (const path of [DASHBOARD_APP_PATH, DASHBOARD_STREAM_PATH])
         expect(await ask(origin + path, headers)).toMatchObject({ status: 401 });
-      for (const path of [DASHBOARD_FAULTS_PATH, DASHBOARD_CALL_PATH, DASHBOARD_DATA_PATH, DASHBOARD_WRITE_PATH])
+      for (const path of [
+        DASHBOARD_FAULTS_PATH,
+        DASHBOARD_CALL_PATH,
+        DASHBOARD_DATA_PATH,
+        DASHBOARD_WRITE_PATH,
+        DASHBOARD_CACHED_PATH,
+      ])
         expect(await ask(origin + path, headers, CUT)).toMatchObject({ status: 401 });
     }
     expect(app.control.faults().partitioned).toEqual([]);
@@ -338,6 +346,59 @@ async function recordsUntil(execution: string): Promise<DashboardRecords> {
     .toBe(true);
   return found!;
 }
+
+describe("caches", () => {
+  const look = async (unit: string): Promise<CachedAnswer["items"][number]> => {
+    const { items } = await asked<CachedAnswer>(DASHBOARD_CACHED_PATH, { units: [unit] });
+    return items[0]!;
+  };
+  const read = (location: string) => app.call("profile", { name: "alan" }, { location });
+
+  test("an item's version at each location beside the primary's: equal, behind after a write, equal after the next read", async () => {
+    for (const location of ["near", "far"]) expect((await read(location)).status).toBe(200);
+    const before = await look("people/alan");
+    expect(before.held.map(({ place, commit }) => [place, commit])).toEqual([
+      ["near", before.primary.commit],
+      ["far", before.primary.commit],
+    ]);
+    // A location that is cut off hears of no write.
+    await asked(DASHBOARD_FAULTS_PATH, { partitioned: ["far"] });
+    const change = { table: "people", key: "alan", value: '{"name": "alan", "bio": "Machines.", "joinedAt": 1}' };
+    expect(await asked(DASHBOARD_WRITE_PATH, { ...change, expects: before.primary.commit })).toEqual({
+      kind: "written",
+    });
+    const after = await look("people/alan");
+    expect(after.primary.commit).not.toBe(before.primary.commit);
+    expect(after.primary.writtenAtMs).toBeGreaterThan(0);
+    expect(after.held.find(({ place }) => place === "far")).toMatchObject({
+      commit: before.primary.commit,
+      tier: "memory",
+      isThere: true,
+    });
+    await asked(DASHBOARD_FAULTS_PATH, { partitioned: [] });
+    expect((await read("far")).result).toMatchObject({ bio: "Machines." });
+    const repaired = await look("people/alan");
+    expect(repaired.held.find(({ place }) => place === "far")?.commit).toBe(repaired.primary.commit);
+  });
+
+  test("an item that nobody has is held nowhere, and absent at the primary", async () => {
+    expect(await look("people/nobody-has-asked-for")).toEqual({
+      unit: "people/nobody-has-asked-for",
+      primary: { commit: null, isThere: false, writtenAtMs: null },
+      held: [],
+    });
+  });
+
+  test("an emptied cache holds nothing, and what a question gets wrong is told", async () => {
+    await read("near");
+    await asked(DASHBOARD_FAULTS_PATH, { wipeCaches: ["near"] });
+    const { items, unseen } = await asked<CachedAnswer>(DASHBOARD_CACHED_PATH, { units: ["people/alan"] });
+    expect(items[0]?.held.map(({ place }) => place)).not.toContain("near");
+    expect(unseen).toEqual([{ place: "near", reason: "No call has come there since this build serves." }]);
+    const wrong = await ask(origin + DASHBOARD_CACHED_PATH, withToken(), '{"units": ["no-table"]}');
+    expect([wrong.status, wrong.body]).toEqual([400, expect.stringContaining("each unit must be an item")]);
+  });
+});
 
 describe("data", () => {
   test("tables, and pages of their items by key", async () => {

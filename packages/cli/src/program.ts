@@ -1,5 +1,4 @@
 /** The command `radical` with its subcommands. `pnpm docs:reference` writes their help into docs/cli.md. */
-import { readFileSync } from "node:fs";
 import type { Program } from "@radical/command-line";
 import { analyzeCommand } from "./commands/analyze.ts";
 import { benchCommand } from "./commands/bench.ts";
@@ -20,16 +19,14 @@ import { replayCommand } from "./commands/replay.ts";
 import { rollbackCommand } from "./commands/rollback.ts";
 import { secretsCommand } from "./commands/secrets.ts";
 import { tailCommand } from "./commands/tail.ts";
+import { radicalVersion } from "./version.ts";
 
-/** The table of the command; its version is that of the package. */
+/** The table of the command. */
 export function radicalProgram(): Program {
-  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
-    readonly version: string;
-  };
   return {
     name: "radical",
     words: "Build, analyze and run handlers that are strictly serializable and run close to users",
-    version,
+    version: radicalVersion(),
     commands: [
       devCommand,
       buildCommand,

@@ -1,7 +1,9 @@
 /** Questions to the server of the page. */
 import {
-  DASHBOARD_APP_PATH,
+  type CachedAnswer,
   type ContentionReport,
+  DASHBOARD_APP_PATH,
+  DASHBOARD_CACHED_PATH,
   DASHBOARD_CALL_PATH,
   DASHBOARD_CONTENTION_PATH,
   DASHBOARD_DATA_PATH,
@@ -20,6 +22,7 @@ import {
   type DataQuestion,
   type Replay,
   type ReplayQuestion,
+  type UnitId,
 } from "@radical/protocol";
 
 const KEPT = "token";
@@ -71,5 +74,6 @@ export const api = {
   contention: (): Promise<ContentionReport> => ask(DASHBOARD_CONTENTION_PATH),
   records: (): Promise<DashboardRecords> => ask(DASHBOARD_RECORDS_PATH),
   replay: (question: ReplayQuestion): Promise<Replay> => ask(DASHBOARD_REPLAY_PATH, question),
+  cached: (units: readonly UnitId[]): Promise<CachedAnswer> => ask(DASHBOARD_CACHED_PATH, { units }),
   write: (change: DataChange): Promise<DataChanged> => ask(DASHBOARD_WRITE_PATH, change),
 };

@@ -1,10 +1,16 @@
 /** The knowledge of the page, as signals. */
 import { batch, computed, signal } from "@preact/signals";
-import { type DashboardApp, type DashboardLine, type DashboardState, MAX_KEPT_LIVES } from "@radical/protocol";
+import {
+  type DashboardApp,
+  type DashboardLine,
+  type DashboardState,
+  MAX_KEPT_LIVES,
+  type UnitId,
+} from "@radical/protocol";
 import { api, token } from "./api.ts";
-import { Central } from "./model/central.ts";
-import { type Call, Joined } from "./model/join.ts";
+import { type Call, unitsOf } from "./model/join.ts";
 import { placeName } from "./model/places.ts";
+import { Reckoner } from "./model/reckoner.ts";
 import { join, type StreamMessage } from "./stream.worker.ts";
 
 export const VIEWS = ["requests", "locations", "try", "handlers", "contention", "caches", "data", "replay"] as const;
@@ -25,10 +31,14 @@ narrow.addEventListener("change", ({ matches }) => (isNarrow.value = matches));
 /** Said by screen readers: failures only. */
 export const announced = signal("");
 const chosen = signal<string | null>(null);
+/** The item that the view Caches looks at; null: the first one of its list. */
+export const looked = signal<UnitId | null>(null);
+
+export const isDeployment = computed(() => state.value?.source.kind === "deployment");
 
 /** The views of the source. Of a deployment nothing can be changed, and its items are not read. */
 export const views = computed<readonly View[]>(() =>
-  state.value?.source.kind === "deployment" ? ["requests", "locations", "contention", "caches", "replay"] : VIEWS,
+  isDeployment.value ? ["requests", "locations", "contention", "caches", "replay"] : VIEWS,
 );
 
 /** The place that calls are made from. */
@@ -47,14 +57,15 @@ export const shown = computed(() => {
   return words.length === 0 ? calls.value : calls.value.filter((call) => words.every((word) => fits(call, word)));
 });
 
-function fits({ life, primary }: Call, word: string): boolean {
+function fits(call: Call, word: string): boolean {
+  const { life, primary } = call;
   const [field, value = ""] = word.split(":");
   const like = (text: string, part: string): boolean =>
     text.toLowerCase().includes(part.toLowerCase().replaceAll("*", ""));
   if (field === "handler" && word.includes(":")) return like(life.handler, value);
   if (field === "location" && word.includes(":")) return like(`${life.place} ${placeName(life.place)}`, value);
   const all = [life.handler, life.place, life.path, life.reason, life.code, life.execution, primary?.because?.unit];
-  return [...all, ...life.units.map(([unit]) => unit)].some((text) => typeof text === "string" && like(text, word));
+  return [...all, ...unitsOf(call).map(([unit]) => unit)].some((text) => typeof text === "string" && like(text, word));
 }
 
 /** The one that is looked at: the latest one until somebody chooses. */
@@ -63,22 +74,32 @@ export const current = computed(() => {
   return (id === null ? shown.value[0] : calls.value.find((call) => call.id === id)) ?? null;
 });
 
-export const central = signal(new Central());
+function newReckoner(): Reckoner {
+  const locationOf = (place: string) => state.peek()?.locations.find(({ name }) => name === place);
+  return new Reckoner({
+    most: MAX_KEPT_LIVES,
+    isCentral: (place) => locationOf(place)?.isCentral === true,
+    distances: (place) => {
+      const roundTripMs = locationOf(place)?.roundTripMs ?? null;
+      return roundTripMs === null ? null : roundTripMs * 1_000;
+    },
+  });
+}
 
-let joined = new Joined(MAX_KEPT_LIVES);
+let reckoner = newReckoner();
+export const central = signal(reckoner.central);
 let isPlanned = false;
 
 function take(lines: readonly DashboardLine[], isAnew: boolean): void {
   if (isAnew) {
-    joined = new Joined(MAX_KEPT_LIVES);
-    central.value = new Central();
-    learned = new WeakSet();
+    reckoner = newReckoner();
+    central.value = reckoner.central;
     selected.value = null;
   }
   for (const line of lines) {
     if (line.kind === "state") takeState(line);
     else {
-      joined.add(line);
+      reckoner.add(line);
       if (!isAnew && line.side === "location" && line.code !== null)
         announced.value = `${line.handler} at ${line.place} failed: ${line.code}`;
     }
@@ -97,24 +118,9 @@ function plan(): void {
 }
 
 const SHOW_MS = 100;
-/** Learned from already. */
-let learned = new WeakSet<Call>();
 
 function show(): void {
-  const all = joined.calls;
-  const reckoner = central.peek();
-  for (const call of all.toReversed()) {
-    if (learned.has(call)) continue;
-    learned.add(call);
-    if (isCentral(call.life.place)) reckoner.learnCentral(call);
-    else if (call.primary !== null || call.life.attempt === 0) reckoner.learn(call);
-  }
-  calls.value = all;
-}
-
-/** Whether the location runs everything near storage. */
-function isCentral(place: string): boolean {
-  return state.peek()?.locations.some((location) => location.isCentral && location.name === place) === true;
+  calls.value = reckoner.calls;
 }
 
 export function pause(): void {

@@ -3,11 +3,12 @@
  * with one Worker and its cache for each location, and the router in front.
  */
 import { randomUUID } from "node:crypto";
-import { BLOB_CRON, type CacheKind, CborWriter, type Manifest } from "@radical/protocol";
+import { BLOB_CRON, type CacheKind, CborWriter, type HeldItem, type Manifest, type UnitId } from "@radical/protocol";
 import type { Miniflare, MiniflareOptions } from "miniflare";
 import { isDeepStrictEqual } from "node:util";
 import type { Assets } from "@radical/app";
 import {
+  CACHED_PATH,
   COMPATIBILITY_DATE,
   CACHE_CLASS,
   DEV_TOKEN_HEADER,
@@ -71,6 +72,8 @@ export interface Edge {
    * CommandError for a Worker that can't be started; the build before it then serves on.
    */
   reload(files: WorkerFiles): Promise<void>;
+  /** Looks for these items in the cache of a location. A look counts as no use of them. A text says why that is not possible. */
+  heldItems(location: string, units: readonly UnitId[]): Promise<readonly HeldItem[] | string>;
   /** Empties all that these locations remember. */
   wipeCaches(locations: readonly string[]): Promise<void>;
   /** Has a location collect blobs, as the schedule of a deployment does. */
@@ -142,6 +145,13 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
         await restart();
         throw notStarted(error, options.bindings);
       }
+    },
+    heldItems: async (location, units) => {
+      const answer = await tell(CACHED_PATH, location, JSON.stringify(units)).catch(() => null);
+      if (answer?.status === 200) return (await answer.json()) as readonly HeldItem[];
+      await answer?.body?.cancel();
+      if (answer?.status === 204) return "No call has come there since this build serves.";
+      return "Its Worker can't be asked.";
     },
     wipeCaches: async (locations) => {
       for (const location of locations) await wipeCache(miniflare, location, options, current);
@@ -330,7 +340,12 @@ function assetsOption(assets: Assets | null) {
   if (assets === null) return {};
   const { folder: directory, notFound: notFoundHandling, workerFirst } = assets;
   return {
-    assets: { directory, notFoundHandling, hasUserWorker: true, runWorkerFirst: [MODULE_PATH, ...workerFirst] },
+    assets: {
+      directory,
+      notFoundHandling,
+      hasUserWorker: true,
+      runWorkerFirst: [MODULE_PATH, CACHED_PATH, ...workerFirst],
+    },
   };
 }
 

@@ -63,6 +63,7 @@ export function read(): void {
   store<u8>(changetype<usize>(bytes), counter(argument()));
   result(changetype<usize>(bytes), 1);
 }
+export function nothing(): void { result(0, 0); }
 export function incrementLinked(): void { add(linked(argument())); }
 /** \`from>to\` */
 export function link(): void {
@@ -198,6 +199,7 @@ const READ_WRITE_SETS = `${IMPORTS}
 function updates(key: string): void { touch("counters", key); will_write("counters", key); }
 export function increment(): void { updates(argument()); }
 export function read(): void { touch("counters", argument()); }
+export function nothing(): void {}
 export function incrementLinked(): void { updates(linked(argument())); }
 export function link(): void { will_write("links", argument().split(">")[0]); }
 export function remember(): void { will_write("people", argument().split("=")[0]); }

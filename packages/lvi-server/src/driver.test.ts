@@ -90,7 +90,7 @@ beforeEach(() => {
         followed: () => {},
         noted: ({ name }) => void told.push(`note ${name}`),
         updated: () => {},
-        sampled: (_, sample) => void told.push(sample === null ? "sample left out" : "sample"),
+        sampled: (_, sample, leftOut) => void told.push(sample === null ? `${leftOut} samples left out` : "sample"),
         collected: ({ intents }) => void told.push(`collected ${intents}`),
         moduleRemoved: (module) => void told.push(`removed ${module}`),
         collectFailed: (reason) => void told.push(`not collected: ${reason}`),
@@ -377,11 +377,11 @@ test("a collection says what came of each part of it, whatever fails", () => {
 });
 
 test("samples go to those who look on", () => {
-  const sampling = { every: 1, handlers: null, values: true };
+  const sampling = { every: 1, handlers: null, values: true, perSecond: null };
   on("clock", () => [
     { kind: "sampled", sampling, sample: {} as never },
-    { kind: "sample-left-out", sampling },
+    { kind: "sample-left-out", sampling, count: 3 },
   ]);
   driver.wake();
-  expect(told).toEqual(["sample", "sample left out"]);
+  expect(told).toEqual(["sample", "3 samples left out"]);
 });

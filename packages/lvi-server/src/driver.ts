@@ -111,7 +111,7 @@ export interface Observer {
   /** So many units were sent to a listener, or left out. */
   readonly updated: (isSent: boolean, units: number) => void;
   /** By which rule; null: one that had to be left out. */
-  readonly sampled: (sampling: Sampling, sample: Sample | null) => void;
+  readonly sampled: (sampling: Sampling, sample: Sample | null, leftOut: number) => void;
   readonly collected: (collected: Collected) => void;
   readonly moduleRemoved: (module: string, usedAtMs: number) => void;
   readonly collectFailed: (reason: string) => void;
@@ -452,9 +452,9 @@ export class Driver {
       case "note":
         return observer.noted(effect.note);
       case "sampled":
-        return observer.sampled(effect.sampling, effect.sample);
+        return observer.sampled(effect.sampling, effect.sample, 0);
       case "sample-left-out":
-        return observer.sampled(effect.sampling, null);
+        return observer.sampled(effect.sampling, null, effect.count);
       case "tell":
         if (effect.after !== undefined) this.#facts.require(effect.after, this.#nowMs);
         return this.#tell(effect.listeners, effect.line);

@@ -101,8 +101,8 @@ const MAX_SAMPLE_TAKERS = 4;
 
 /** An operator's command that takes samples. */
 export interface SampleTaker {
-  /** Null: one that had to be left out. */
-  readonly take: (sample: Sample | null) => void;
+  /** Null: so many had to be left out. */
+  readonly take: (sample: Sample | null, leftOut: number) => void;
   /** There will be no more. */
   readonly end: (reason: string) => void;
 }
@@ -402,7 +402,7 @@ export class Engine {
       followed: (result) => metrics.followed(result),
       noted: (note) => this.#note(note),
       updated: (isSent, units) => metrics.updated(isSent, units),
-      sampled: (sampling, sample) => this.#sampleTakers.get(sampling)?.take(sample),
+      sampled: (sampling, sample, leftOut) => this.#sampleTakers.get(sampling)?.take(sample, leftOut),
       collected: ({ intents, outcomes }) => log.debug("intents_collected", { count: intents, outcomes }),
       moduleRemoved: (module, usedAtMs) => log.info("module_removed", { module, usedAtMs }),
       collectFailed: (reason) => log.warn("collect_failed", { reason }),

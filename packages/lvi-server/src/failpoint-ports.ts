@@ -1,6 +1,7 @@
 /** The ports of the engine with failpoints before and after their calls; they are put in between only if one is armed. */
 import { SCHEDULE_STATES, tableOf } from "@radical/protocol";
 import { TASKS } from "./core/execution.ts";
+import type { RecordChange } from "./core/intent.ts";
 import type { EndedRun, Run } from "./core/run.ts";
 import type { Executor } from "./execution/worker-pool.ts";
 import { armed, type Failpoint, failpoint } from "./failpoints.ts";
@@ -43,7 +44,7 @@ export function storageWithFailpoints(storage: Storage): Storage {
     laneHeads: (after, limit) =>
       between("storage.lanes-unread", "storage.lanes-read", () => storage.laneHeads(after, limit)),
     countTasks: () => between(null, "storage.tasks-counted", () => storage.countTasks()),
-    findTask: (id) => storage.findTask(id),
+    findTask: (id) => between(null, "storage.task-found", () => storage.findTask(id)),
     openWorkflows: (after, limit) => between(null, "storage.workflows-read", () => storage.openWorkflows(after, limit)),
     partsOf: (workflow) => between(null, "storage.parts-read", () => storage.partsOf(workflow)),
     collect: (due) => between("storage.collection-unsent", "storage.collected", () => storage.collect(due)),
@@ -75,7 +76,7 @@ export function executorWithFailpoints(executor: Executor): Executor {
   };
 }
 
-/** Of the end of an execution, or of several. Its tasks are further records of the commit. */
+/** Of the end of an execution, or of several. The tasks that it enqueues and takes back are further records of the commit. */
 function aroundCommit({ records, items }: Commit): readonly [Failpoint, Failpoint] {
   if (items.some(({ unit }) => tableOf(unit) === SCHEDULE_STATES))
     return ["storage.schedule-unsent", "storage.schedule-stored"];
@@ -87,7 +88,13 @@ function aroundCommit({ records, items }: Commit): readonly [Failpoint, Failpoin
       : ["storage.entry-unsent", "storage.entry-stored"];
   }
   if (leader?.state === "part") return ["storage.arrival-unsent", "storage.arrival-stored"];
-  const ends = records.filter(({ expects, becomes }) => expects !== "new" || becomes?.state !== "task");
+  const isOfAnother = ({ expects }: RecordChange): boolean =>
+    typeof expects === "object" && "attempt" in expects && expects.attempt === null;
+  const ends = records.filter((change) => {
+    const { expects, becomes } = change;
+    const isAskedFor = expects === "new" && (becomes?.state === "task" || becomes?.state === "part");
+    return !isAskedFor && !isOfAnother(change);
+  });
   const [first] = ends;
   if (first === undefined || ends.length > 1) return ["storage.train-unsent", "storage.train-stored"];
   const { expects, becomes } = first;
@@ -96,6 +103,8 @@ function aroundCommit({ records, items }: Commit): readonly [Failpoint, Failpoin
     return becomes.task.state === "dead"
       ? ["storage.death-unsent", "storage.death-stored"]
       : ["storage.next-attempt-unsent", "storage.next-attempt-stored"];
+  if (records.some((each) => each !== first && each.becomes === null))
+    return ["storage.cancellation-unsent", "storage.cancelled"];
   if (records.length > 1) return ["storage.enqueue-unsent", "storage.enqueued"];
   return expects === "pending"
     ? ["storage.completion-unsent", "storage.completed"]

@@ -14,6 +14,7 @@ import { Lives } from "./lives.ts";
 
 const ID = "a".repeat(32) as ExecutionId;
 const OTHER = "b".repeat(32) as ExecutionId;
+const OTHER_UNIT = "likes/1" as UnitId;
 const UNIT = "posts/1" as UnitId;
 const COMMIT = "00000001-000000000007" as CommitId;
 const OLD = "00000001-000000000001" as CommitId;
@@ -131,6 +132,18 @@ test("a run is told apart from the wait for its worker, for each member of a tra
     ["run", 8_000, 2_000],
   ]);
   expect(told[0]?.units).toEqual([[UNIT, "read-write", null]]);
+});
+
+test("a run here tells what it has touched, whatever set the location had guessed", () => {
+  lives.begin(request());
+  const run = { access: { kind: "record", guess: false }, snapshot: new Map() } as unknown as Run;
+  const result = { kind: "completed", reads: [UNIT, OTHER_UNIT], writes: [{ unit: OTHER_UNIT, value: null }] };
+  lives.ran([ID], run, { result, tookMs: 1 } as unknown as EndedRun, monotonicMs);
+  lives.replied(request(), executed);
+  expect(told[0]?.units).toEqual([
+    [UNIT, "read", null],
+    [OTHER_UNIT, "read-write", null],
+  ]);
 });
 
 test("a run in place of a followup has another name", () => {

@@ -40,7 +40,7 @@ interface Begun extends Writable<Pick<Life, "reason" | "code" | "commit" | "beca
   readonly atMs: number;
   readonly sinceMs: number;
   readonly spans: LifeSpan[];
-  /** The units that its run here has touched; null: it has brought its set, or has not run. */
+  /** The units that its run here has touched; null: it has not run here, or in place of its followup. */
   ran: readonly LifeUnit[] | null;
   readonly waited: (readonly [...Life["waited"][number]])[];
   answeredAtMs: number | null;
@@ -177,7 +177,7 @@ export class Lives implements LifeObserver {
       const startedMs = Math.max(sinceMs, monotonicMs - one.tookMs);
       if (startedMs > sinceMs) this.#push(begun, "worker", sinceMs, startedMs);
       this.#push(begun, access.kind === "declared" ? "re-execute" : "run", startedMs);
-      if (one.result.kind !== "completed" || begun.request.units !== null) continue;
+      if (one.result.kind !== "completed" || access.kind === "declared") continue;
       const { reads, writes } = one.result;
       const written = new Set(writes.map(({ unit }) => unit));
       begun.ran = [

@@ -259,6 +259,8 @@ export interface SampleQuestion {
   readonly values: boolean;
   /** The parts that the server makes unreadable before it reports an execution; an empty list: none. */
   readonly redact: RedactionQuestion;
+  /** Most samples of a second; null or left out: any number. An older server has no bound. */
+  readonly perSecond?: number | null;
 }
 
 /** How an execution came to its end. */

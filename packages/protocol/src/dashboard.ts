@@ -3,7 +3,7 @@
  * stream has a line for each {@link DashboardLine}. The server is `radical dev`, or `radical dashboard` for a deployment: that one
  * answers only questions that change nothing.
  */
-import type { CommitId, ExecutionId } from "./ids.ts";
+import type { CommitId, ExecutionId, UnitId } from "./ids.ts";
 import type { Life } from "./life.ts";
 import type { HandlerPlan } from "./module-content.ts";
 import type { NamedTypes, Parameter, RecordTypes, ValueType } from "./value-type.ts";
@@ -22,6 +22,8 @@ export const DASHBOARD_CALL_PATH = "/api/call";
 export const DASHBOARD_DATA_PATH = "/api/data";
 /** `POST` of a {@link DataChange}: {@link DataChanged}. */
 export const DASHBOARD_WRITE_PATH = "/api/write";
+/** `POST` of a {@link CachedQuestion}: {@link CachedAnswer}. */
+export const DASHBOARD_CACHED_PATH = "/api/cached";
 
 /** `GET`: a {@link ContentionReport} of the primary. */
 export const DASHBOARD_CONTENTION_PATH = "/api/contention";
@@ -30,6 +32,8 @@ export const DASHBOARD_RECORDS_PATH = "/api/records";
 /** `POST` of a {@link ReplayQuestion}: {@link Replay}. */
 export const DASHBOARD_REPLAY_PATH = "/api/replay";
 
+/** Most items of a {@link CachedQuestion}. */
+export const MAX_LOOKED_AT = 50;
 /** Most lives that are kept. */
 export const MAX_KEPT_LIVES = 5_000;
 
@@ -46,6 +50,8 @@ export interface DashboardState {
   readonly locations: readonly DashboardLocation[];
   readonly primary: { readonly down: boolean; readonly isUp: boolean; readonly restarts: number };
   readonly dropFollowups: boolean;
+  /** Executions whose lives the primary has left out, since there were too many. */
+  readonly livesLeftOut: number;
 }
 
 /** A deployment is shown, and nothing of it can be changed. */
@@ -56,6 +62,8 @@ export type DashboardSource =
       readonly name: string;
       /** Whether executions are recorded with the values that they read. */
       readonly hasRecords: boolean;
+      /** One of so many executions of the primary is told. */
+      readonly every: number;
       /** The halves that are not heard now, in words. */
       readonly lost: readonly string[];
     };
@@ -94,15 +102,42 @@ export interface DashboardHandler {
   readonly description: string | null;
   readonly file: string;
   readonly line: number;
-  /** Keys as the analysis knows them, as text. */
-  readonly reads: readonly string[];
-  readonly writes: readonly string[];
+  /** Keys as the analysis knows them. */
+  readonly reads: readonly DashboardPattern[];
+  readonly writes: readonly DashboardPattern[];
+  /** The function that gives its set, by name; null: nobody has written one. */
+  readonly givenBy: string | null;
+  readonly transformations: readonly DashboardTransformation[];
+  /** Estimated steps of the handler, and of the function that tells its set; null: not known, or there is none. */
+  readonly steps: { readonly handler: number | null; readonly readWriteSet: number | null };
   /** Why it has no derived set, in the words of the diagnostic; null: it has one. */
   readonly reason: string | null;
   /** The source of the derived read/write-set function; null: there is none. */
   readonly slice: string | null;
   /** The lines of the file from the declaration to its end; null: they can't be read. */
   readonly source: string | null;
+  /** Lines of the source that the derived function keeps, from 0 for that of the declaration. */
+  readonly keptLines: readonly number[];
+}
+
+export interface DashboardPattern {
+  /** As `radical analyze` shows it: `posts/{id}`. */
+  readonly pattern: string;
+  /** The value that is read there decides on further items. */
+  readonly isDependent: boolean;
+}
+
+/** How the derived function comes to say more than the handler touches. */
+export interface DashboardTransformation {
+  readonly kind: string;
+  /** Says what the transformation does, and why. */
+  readonly words: string;
+  /** `src/handlers.ts:12`. */
+  readonly place: string;
+  /** Estimated steps that it saves. */
+  readonly steps: number;
+  /** Some executions that write nothing are said to write. */
+  readonly makesWriter: boolean;
 }
 
 /** All of them are sent at once. */
@@ -158,6 +193,45 @@ export type DataChanged =
   | { readonly kind: "written" }
   /** Somebody has written since: the item as it is now; null: it is absent. */
   | { readonly kind: "conflict"; readonly value: string | null; readonly commit: CommitId | null };
+
+/** Names the items that are looked for in the caches of all locations. A look counts as no use of them. */
+export interface CachedQuestion {
+  readonly units: readonly UnitId[];
+}
+
+export interface CachedAnswer {
+  /** In the order of the question. */
+  readonly items: readonly {
+    readonly unit: UnitId;
+    /** As stored: writes that an execution has promised and not applied yet are not among it. */
+    readonly primary: ShownVersion;
+    /** Of the locations that have something of it. */
+    readonly held: readonly (ShownVersion & Pick<HeldItem, "tier" | "isLeased"> & { readonly place: string })[];
+  }[];
+  /** Locations that could not be looked at, each with the reason. */
+  readonly unseen: readonly { readonly place: string; readonly reason: string }[];
+}
+
+/** A version of an item, for people. */
+export interface ShownVersion {
+  /** Null: nothing is stored, and no commit is known. */
+  readonly commit: CommitId | null;
+  /** False: the item is absent in this version. */
+  readonly isThere: boolean;
+  /** When the primary was asked for the commit, by its clock; null: it is not among those that are remembered. */
+  readonly writtenAtMs: number | null;
+}
+
+/** An item as the cache of a location has it. */
+export interface HeldItem {
+  readonly unit: UnitId;
+  /** In the memory of the isolate, or in the cache behind it only. */
+  readonly tier: "memory" | "behind";
+  readonly commit: CommitId;
+  readonly isThere: boolean;
+  /** The location may answer reads of it without a question. */
+  readonly isLeased: boolean;
+}
 
 export interface DashboardRecords {
   /** The latest first. */

@@ -3,6 +3,7 @@ import type { Environment, ExecutionId, Manifest, UnitId, Version } from "@radic
 import type { CompiledModule, Pace } from "@radical/wasm-host";
 import type { Authenticate } from "./http/authentication.ts";
 import type { CorsOptions } from "./http/cors.ts";
+import type { Isolate } from "./isolate.ts";
 import type { Log } from "./log.ts";
 import type { Service } from "./services/perform.ts";
 import type { Env } from "./settings.ts";
@@ -18,6 +19,8 @@ export interface WorkerParts {
   readonly pace?: Pace;
   /** For benchmarks: told of each execution that was answered by read leases. */
   readonly onLeased?: (leased: LeasedExecution) => void;
+  /** For `radical dev`: told of what the requests share, once the first one has come. */
+  readonly onIsolate?: (isolate: Isolate) => void;
   /** Whether another build serves in place of this one, so that streams are to end. */
   readonly isReplaced?: () => boolean;
 }

@@ -1,5 +1,6 @@
 export { RadicalCache } from "./cache/radical-cache.ts";
 export type { CacheNamespace } from "./cache/durable-object-cache.ts";
+export { heldItems } from "./cache/held-items.ts";
 export { consoleLog, type Log, type LogLine } from "./log.ts";
 export type { CacheBindings, Env } from "./settings.ts";
 export { CallError } from "./call-error.ts";
@@ -7,6 +8,7 @@ export type { Authenticate } from "./http/authentication.ts";
 export type { CorsOptions } from "./http/cors.ts";
 export { Refused } from "./services/refused.ts";
 export { perform, type Service, type ServiceContext } from "./services/perform.ts";
+export type { Isolate } from "./isolate.ts";
 export { bindRadical, createWorker, entryOf } from "./worker.ts";
 export type {
   BlobOptions,

@@ -35,7 +35,7 @@ import { askWorkflow } from "./workflow-question.ts";
 export function bindRadical(
   parts: WorkerParts,
 ): <Bindings = Env>(options?: RadicalOptions<Bindings>) => Radical<Bindings> {
-  const { manifest, f, rw, log = consoleLog, pace, onLeased, isReplaced = () => false } = parts;
+  const { manifest, f, rw, log = consoleLog, pace, onLeased, onIsolate, isReplaced = () => false } = parts;
   const module: HandlerModule = { hash: manifest.module, f, rw, limits: manifest.limits, pace };
   let isolate: Isolate | null = null;
 
@@ -47,7 +47,10 @@ export function bindRadical(
       (bindings as Env).RADICAL_LOOPBACK_ORIGINS === "1" ? besideDev : named;
 
     const openFor = (bindings: Bindings, request: Request | null): Isolate => {
-      isolate ??= openIsolate(manifest, bindings as Env);
+      if (isolate === null) {
+        isolate = openIsolate(manifest, bindings as Env);
+        onIsolate?.(isolate);
+      }
       if (isolate.settings.location === null && request?.cf?.colo !== undefined)
         isolate.place = placeOf(request.cf as Partial<Whereabouts>);
       return isolate;

@@ -3,13 +3,18 @@ import { Worker } from "node:worker_threads";
 import type { FaultName } from "./faults.ts";
 import { simulateIndexBuilds } from "./index-builds.ts";
 import { fingerprintOf, simulate } from "./simulate.ts";
+import { simulateTasks } from "./task-histories.ts";
 import type { WeatherName } from "./weather.ts";
 
 /** The histories of the test suite; `pnpm sim` continues from there. */
 export const CI_HISTORIES = 4_000;
 
-/** One kind of weather, or the histories of an index that is built and dropped (`index-builds.ts`). */
-type HistoryKind = WeatherName | "indexes";
+/** Histories of an index that is built and dropped (`index-builds.ts`), and of tasks (`task-histories.ts`). */
+const OTHERS = { indexes: simulateIndexBuilds, tasks: simulateTasks } as const;
+export const OTHER_KINDS: readonly (keyof typeof OTHERS)[] = ["indexes", "tasks"];
+
+/** One kind of weather, or other histories. */
+export type HistoryKind = WeatherName | keyof typeof OTHERS;
 
 /** Seeds `from`, `from + step`, … below `to`. */
 export interface Seeds {
@@ -124,7 +129,7 @@ export function* run({ from, to, step, kind, once }: Seeds): Generator<Tally> {
 
 function runOne(seed: number, kind: HistoryKind | null, once: boolean): Tally {
   try {
-    if (kind === "indexes") return ofIndexes(seed, once);
+    if (kind === "indexes" || kind === "tasks") return ofOthers(OTHERS[kind], seed, once);
     const options = kind === null ? { seed } : { seed, weather: kind };
     const { problems, fingerprint, answered, applied, counts, notes } = simulate(options);
     const all = [...problems];
@@ -140,11 +145,11 @@ function runOne(seed: number, kind: HistoryKind | null, once: boolean): Tally {
 const ANOTHER_WAY = "the second run of the seed took another way";
 const NOTHING_COUNTED = { counts: new Map<FaultName, number>(), notes: new Map<string, number>() };
 
-function ofIndexes(seed: number, once: boolean): Tally {
-  const { problems, answered, applied } = simulateIndexBuilds({ seed });
+function ofOthers(simulation: (typeof OTHERS)[keyof typeof OTHERS], seed: number, once: boolean): Tally {
+  const { problems, answered, applied } = simulation({ seed });
   const all = [...problems];
   if (!once) {
-    const again = simulateIndexBuilds({ seed });
+    const again = simulation({ seed });
     if (again.answered !== answered || again.applied !== applied) all.push(ANOTHER_WAY);
   }
   return { ...NOTHING_COUNTED, histories: 1, answered, applied, found: foundIn(seed, all) };

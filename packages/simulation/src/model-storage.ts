@@ -252,7 +252,7 @@ export class ModelStorage {
     return pageOf(inLane, limit, ({ place }) => place);
   }
 
-  /** Of these tasks what there is of them now: a storage may look for places first, and for the tasks a little later. */
+  /** The records of these tasks as they are now. A storage may look for places first, and for the records a little later. */
   asTheyAre(tasks: readonly Task[]): readonly Task[] {
     return tasks.flatMap(({ id }) => {
       const record = this.intents.get(id);

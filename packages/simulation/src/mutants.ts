@@ -1170,10 +1170,10 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [expression("task-page", `upTo`, `tasks.at(-1) ?? null`)],
   },
   {
-    name: "an execution names its lanes only when it is clear",
-    within: 600,
+    name: "an execution that waits with a commit id names no lanes",
+    within: 250,
     isOfTasks: true,
-    edits: [value("lanes-named-clear", `this.#isClear(members[0].execution) ? $ : []`)],
+    edits: [remove("lanes-named-clear")],
   },
   {
     name: "the number of tasks is never counted again",

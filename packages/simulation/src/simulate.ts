@@ -292,7 +292,7 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
   });
   trouble(weather.collectMs, () => primary.collect());
   trouble(weather.samplesMs, () =>
-    primary.sample({ every: random.pick([1, 1, 3]), handlers: null, values: random.chance(0.5) }),
+    primary.sample({ every: random.pick([1, 1, 3]), handlers: null, values: random.chance(0.5), perSecond: null }),
   );
   if (weather.deploys) {
     // Mostly first to the primary.

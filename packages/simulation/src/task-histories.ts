@@ -93,6 +93,8 @@ interface Sent {
 interface TaskHistory {
   readonly problems: readonly string[];
   readonly answered: number;
+  /** Executions that storage has, and changes of tasks' records. */
+  readonly applied: number;
   /** Tasks that were enqueued, and attempts of them. */
   readonly tasks: number;
   readonly attempts: number;
@@ -116,7 +118,7 @@ export function simulateTasks({
 }): TaskHistory {
   const world = new World(seed, killAt);
   const problems = world.run();
-  return { problems, ...world.counts };
+  return { problems, applied: world.applied, ...world.counts };
 }
 
 class World {
@@ -192,6 +194,10 @@ class World {
       },
       maxTasks: random.pick([5, 1_000_000, 1_000_000]),
     };
+  }
+
+  get applied(): number {
+    return this.#storage.applied.length + this.#storage.taskChanges.length;
   }
 
   run(): readonly string[] {
@@ -756,7 +762,7 @@ class World {
 
   #mayHaveBegun({ id, state, dueMs, lane }: Task): boolean {
     const isFirst = lane === null || this.#storage.laneTasks(lane, 1).tasks[0]?.id === id;
-    return state === "open" && isFirst && dueMs < this.#wallMs + 3_600_000;
+    return state === "open" && isFirst && dueMs < this.#wallMs + this.#setBackMs + 3_600_000;
   }
 
   /** The parent of a task may not enqueue it later, if it was answered before somebody asked to take the task back. */

@@ -37,7 +37,7 @@ function start(): View {
   const people = SEEDED.map((name) => ({ name, words: "Builds the analytical engine." }));
   // Nobody sees anything before they log in, so the page can't know whether the seed is there.
   const seed = isDevelopment()
-    ? h("p", { className: "quiet" }, "They come with ", h("code", {}, "npx radical data seed"), ".")
+    ? h("p", { className: "quiet" }, "If nobody is known here, run ", h("code", {}, "npx radical data seed"), ".")
     : null;
   return {
     title: "Board",
@@ -260,7 +260,7 @@ async function cardPage(id: string): Promise<View> {
     content: [
       h("p", {}, h("a", { className: "link", href: `#/boards/${card.board}` }, "To the board")),
       h("h1", {}, card.title),
-      h("div", { className: "text" }, marked(html) as unknown as Node),
+      card.text === "" ? null : h("div", { className: "text" }, marked(html) as unknown as Node),
       ...(card.column < 0 ? [h("p", { className: "quiet" }, "In the archive.")] : cardForms(card)),
       h("h2", {}, "Comments"),
       card.column < 0 ? null : commentForm(id),
@@ -287,10 +287,10 @@ function cardForms({ id, version, title, text, assignees }: Card): readonly Chil
   return [
     h(
       "div",
-      { className: "acts" },
+      { className: "acts some" },
       assignees.map((name) =>
         action(
-          [titled(name), " ×"],
+          [avatar(name, "tiny"), titled(name), " ×"],
           change(() => client.unassign({ card: id, name })),
           {
             className: "button small",
@@ -301,14 +301,14 @@ function cardForms({ id, version, title, text, assignees }: Card): readonly Chil
       assignees.includes(reader)
         ? null
         : action(
-            "Assign to me",
+            [avatar(reader, "tiny"), "Assign to me"],
             change(() => client.assign({ card: id, name: reader })),
             { className: "button small" },
           ),
       action(
         "Archive",
         change(() => client.archiveCard({ card: id })),
-        { className: "button small" },
+        { className: "plain" },
       ),
     ),
     h(

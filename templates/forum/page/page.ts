@@ -13,6 +13,8 @@ import { type Vote, type Votes, votesOf } from "./kit/votes.ts";
 
 const client = createClient({ fetch: send });
 const { live } = client;
+/** For questions of the page itself, of which the strip does not tell. */
+const aside = createClient({ fetch: sendUntold });
 
 /** In the seed. */
 const SEEDED = ["ada", "grace", "alan", "edsger"];
@@ -44,7 +46,7 @@ async function front(): Promise<View> {
   };
   const [stories, logins] = await Promise.all([
     client.homepage(),
-    seedLogins(client, SEEDED, (name) => client.member({ name })),
+    seedLogins(client, SEEDED, (name) => aside.member({ name })),
   ]);
   update(stories);
   return {
@@ -110,13 +112,13 @@ interface ShownStory {
   readonly comments: HTMLElement;
 }
 
-const myVotes = asked((on) => createClient({ fetch: sendUntold }).myVotes({ on }));
+const myVotes = asked((on) => aside.myVotes({ on }));
 
 /** Of a story, or of a comment on it. */
 function ownVotes(story: string, comment: string, first: number): Votes {
   const words = { "1": "up", "-1": "down", "0": "none" } as const;
   const cast = (vote: Vote): Promise<number> => client.interact({ story, comment, vote: words[vote] });
-  const votes = votesOf(first, cast);
+  const votes = votesOf(first, cast, comment !== "");
   myVotes(comment === "" ? story : `${story}/${comment}`, votes.mine);
   return votes;
 }

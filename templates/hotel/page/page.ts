@@ -15,11 +15,13 @@ import { type Field, action, form } from "./kit/actions.ts";
 import { type View, openApp } from "./kit/app.ts";
 import { type Child, ago, avatar, counted, h, titled } from "./kit/elements.ts";
 import { type Page, pages, watch } from "./kit/live.ts";
-import { send } from "./kit/strip.ts";
+import { send, sendUntold } from "./kit/strip.ts";
 import { picture } from "./pictures.ts";
 
 const client = createClient({ fetch: send });
 const { live } = client;
+/** For questions of the page itself, of which the strip does not tell. */
+const aside = createClient({ fetch: sendUntold });
 
 /** In the seed. */
 const SEEDED = ["ada", "grace", "alan"];
@@ -100,7 +102,7 @@ async function search(city: City, stay: Stay): Promise<View> {
     limit = Math.min(2 * limit, MOST);
   };
   const further = action("Look further away", look);
-  const isSeeded = (): Promise<unknown> => client.recommend({ city, by: "best", limit: 1 });
+  const isSeeded = (): Promise<unknown> => aside.recommend({ city, by: "best", limit: 1 });
   const [logins] = await Promise.all([seedLogins(client, SEEDED, isSeeded), look()]);
   return {
     title: "Hotel",

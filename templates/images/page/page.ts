@@ -7,12 +7,14 @@ import { action, form } from "./kit/actions.ts";
 import { type View, openApp } from "./kit/app.ts";
 import { type Child, ago, avatar, counted, h, marked, titled } from "./kit/elements.ts";
 import { type Page, pages, watch } from "./kit/live.ts";
-import { send } from "./kit/strip.ts";
+import { send, sendUntold } from "./kit/strip.ts";
 import { votesOf } from "./kit/votes.ts";
 import { choosePicture } from "./picture.ts";
 
 const client = createClient({ fetch: send });
 const { live } = client;
+/** For questions of the page itself, of which the strip does not tell. */
+const aside = createClient({ fetch: sendUntold });
 
 /** In the seed. */
 const SEEDED = ["ada", "grace", "alan", "edsger"];
@@ -57,7 +59,7 @@ async function search(query: string): Promise<View> {
   const tags = wordsOf(query);
   const load = (before: string): Promise<Page<Tile>> => client.search({ tags, before: Number(before) }).then(tilesOf);
   const grid = pages(load, ({ image }) => tileView(image), undefined, h("div", { className: "grid" }));
-  const [first, logins] = await Promise.all([load("0"), seedLogins(client, SEEDED, () => client.image({ id: 1 }))]);
+  const [first, logins] = await Promise.all([load("0"), seedLogins(client, SEEDED, () => aside.image({ id: 1 }))]);
   grid.begin(first);
   return {
     title: query === "" ? "Images" : query,
@@ -121,12 +123,12 @@ async function imagePage(id: number): Promise<View> {
   const reader = me();
   const [first, pools, mine] = await Promise.all([
     client.image({ id }),
-    reader === null ? null : client.listPools({ limit: 50 }),
-    reader === null ? null : client.mine({ image: id }),
+    reader === null ? null : aside.listPools({ limit: 50 }),
+    reader === null ? null : aside.mine({ image: id }),
   ]);
   const { image } = first;
   const picture = h("img", { className: "shown", src: addressOf(image) });
-  const votes = votesOf(first.score, (value) => client.vote({ image: id, value }));
+  const votes = votesOf(first.score, (value) => client.vote({ image: id, value }), true);
   votes.mine(mine?.vote ?? 0);
   const favourites = h("span", { className: "quiet", id: "favourites" });
   const list = pages((before) => client.comments({ image: id, before }).then(commentsOf), commentView);
@@ -342,7 +344,7 @@ function poolView({ id, name, creator }: Pool): HTMLElement {
 
 async function poolPage(id: string): Promise<View> {
   const pool = await client.pool({ id });
-  const count = h("p", { className: "quiet" });
+  const count = h("p", { className: "quiet count" });
   const grid = h("div", { className: "grid" });
   const empty = h("p", { className: "empty" }, "It is empty. Open an image, and add it from there.");
   const put = (): void => {

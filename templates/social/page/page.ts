@@ -12,6 +12,8 @@ import { isDevelopment, send, sendUntold } from "./kit/strip.ts";
 
 const client = createClient({ fetch: send });
 const { live, speculate } = client;
+/** For questions of the page itself, of which the strip does not tell. */
+const aside = createClient({ fetch: sendUntold });
 
 /** In the seed. */
 const SEEDED = ["ada", "grace", "alan", "edsger", "barbara"];
@@ -22,7 +24,7 @@ function linkTo(name: string): string {
 
 async function start(): Promise<View> {
   const found = isDevelopment()
-    ? await Promise.all(SEEDED.map((name) => client.profile({ name }).catch(() => null)))
+    ? await Promise.all(SEEDED.map((name) => aside.profile({ name }).catch(() => null)))
     : [];
   const people = found.flatMap((person) => (person === null ? [] : [{ name: person.name, words: person.bio }]));
   return { title: "Social", content: startPage(client, "Read what people say.", people), className: "narrow" };
@@ -44,7 +46,7 @@ interface ShownPost {
 /** By element. */
 const shownPosts = new WeakMap<HTMLElement, ShownPost>();
 
-const myLikes = asked((ids) => createClient({ fetch: sendUntold }).myLikes({ ids }));
+const myLikes = asked((ids) => aside.myLikes({ ids }));
 
 function postView({ id, author, html, at, likes: count }: PostView): HTMLElement {
   const number = h("span", { className: "likes" });
@@ -103,7 +105,7 @@ function updatePost({ likes }: PostView, element: HTMLElement): void {
 
 async function timeline(reader: string): Promise<View> {
   const load = (before: string | null): Promise<Page<PostView>> => client.timeline({ before }).then(entriesOf);
-  const [newest, followed] = await Promise.all([load(null), client.followingOf({ name: reader, limit: 50 })]);
+  const [newest, followed] = await Promise.all([load(null), aside.followingOf({ name: reader, limit: 50 })]);
   const list = pages(load, postView, updatePost);
   list.begin(newest);
   const write = form(
@@ -269,7 +271,7 @@ async function profile(name: string): Promise<View> {
 }
 
 async function isFollowing(reader: string, name: string): Promise<boolean> {
-  const { names } = await client.followingOf({ name: reader, limit: 200 });
+  const { names } = await aside.followingOf({ name: reader, limit: 200 });
   return names.includes(name);
 }
 
@@ -283,7 +285,7 @@ async function peopleOf(name: string, list: "followers" | "following"): Promise<
   };
   const [first, followed] = await Promise.all([
     load(null),
-    reader === null ? null : client.followingOf({ name: reader, limit: 200 }),
+    reader === null ? null : aside.followingOf({ name: reader, limit: 200 }),
   ]);
   const row = ({ id }: { readonly id: string }): HTMLElement =>
     h("li", {}, personRow(id, followed === null ? null : followed.names.includes(id)));

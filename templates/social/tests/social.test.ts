@@ -63,15 +63,15 @@ test("following twice counts once, and so does liking", async () => {
 });
 
 test("a like is taken back once, from wherever it comes", async () => {
-  const [fan, writer] = [await join("fan"), await join("writer")];
-  const id = await app.result("post", { text: "hi" }, writer);
-  await app.result("like", { id }, writer);
+  const [fan, idol] = [await join("fan"), await join("idol")];
+  const id = await app.result("post", { text: "hi" }, idol);
+  await app.result("like", { id }, idol);
   expect(await app.result("unlike", { id }, fan)).toBe(1);
   await app.result("like", { id }, fan);
   const left = await Promise.all(["near", "far"].map((location) => app.result("unlike", { id }, { ...fan, location })));
   expect(left).toEqual([1, 1]);
   expect(await app.result("myLikes", { ids: [id] }, fan)).toEqual([false]);
-  expect(await app.result("myLikes", { ids: [id] }, writer)).toEqual([true]);
+  expect(await app.result("myLikes", { ids: [id] }, idol)).toEqual([true]);
 });
 
 test("pages of a timeline and of a person have each post once, whatever is posted meanwhile", async () => {

@@ -315,7 +315,7 @@ class FunctionWriter {
       const on = table();
       const other = table();
       const found = random.name();
-      // The set does not have its own writes: only an item that is read first can be read to go on, and only rows of a table without writes.
+      // The set does not have its own writes. So only an item that is read first can be read to go on, and only rows of a table without writes.
       const first = [
         [
           "given-dependent-read",

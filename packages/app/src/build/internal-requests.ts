@@ -5,6 +5,9 @@ export const DEV_TOKEN_HEADER = "x-radical-dev-token";
 /** At a location: takes another module, a CBOR array of its manifest as JSON, f and f^rw. */
 export const MODULE_PATH = "/__radical/module";
 
+/** At a location: tells what its cache has of the items that the JSON list names. 204: no call has come there yet. */
+export const CACHED_PATH = "/__radical/cached";
+
 /** At the router: shows that the request has come through the front server, or from `radical dev`. No location sees it. */
 export const ENTRY_TOKEN_HEADER = "x-radical-entry-token";
 

@@ -1,11 +1,20 @@
 /**
  * A location's Worker in `radical dev`, whose module is replaced while it runs: starting workerd again for each save would
  * take longer than the build, and end what is under way. In production a Worker is deployed with its module.
+ *
+ * It lets `radical dev` look into its cache too. A Worker in production has no such route.
  */
-import { CborReader, type Manifest } from "@radical/protocol";
+import { CborReader, type Manifest, type UnitId } from "@radical/protocol";
 import type * as Runtime from "@radical/runtime";
-import type { Radical, RadicalOptions, RadicalWorker, WorkerParts } from "@radical/runtime";
-import { DEV_TOKEN_HEADER, MODULE_PATH } from "./internal-requests.ts";
+import {
+  heldItems,
+  type Isolate,
+  type Radical,
+  type RadicalOptions,
+  type RadicalWorker,
+  type WorkerParts,
+} from "@radical/runtime";
+import { CACHED_PATH, DEV_TOKEN_HEADER, MODULE_PATH } from "./internal-requests.ts";
 
 /** workerd's binding that compiles WebAssembly at run time. */
 interface UnsafeEval {
@@ -21,7 +30,7 @@ interface DevEnv {
 export function replaceable(createWorker: (parts: WorkerParts) => RadicalWorker, parts: WorkerParts): RadicalWorker {
   const worker = new Replaceable(parts, createWorker);
   return {
-    fetch: (request, env, context) => worker.takeModule(request, env) ?? worker.current.fetch(request, env, context),
+    fetch: (request, env, context) => worker.answerDev(request, env) ?? worker.current.fetch(request, env, context),
     scheduled: async (event, env, context) => worker.current.scheduled?.(event, env, context),
   };
 }
@@ -52,7 +61,7 @@ export function replaceableRuntime(
       const current = (): RadicalWorker => entryOf(application, runtime.current.parts) as RadicalWorker;
       return tellingFaults<RadicalWorker>({
         ...(own as RadicalWorker),
-        fetch: (request, env, context) => runtime.takeModule(request, env) ?? current().fetch(request, env, context),
+        fetch: (request, env, context) => runtime.answerDev(request, env) ?? current().fetch(request, env, context),
         scheduled: async (event, env, context) => current().scheduled?.(event, env, context),
       });
     },
@@ -80,6 +89,8 @@ function tellingFaults<Handlers extends object>(handlers: Handlers): Handlers {
 
 /** What is made of a module, until there is another one. */
 class Replaceable<Made> {
+  /** Shared by the requests of the current module; null: none has come yet. */
+  #isolate: Isolate | null = null;
   readonly #make: (parts: WorkerParts) => Made;
   #made: Made;
   /** Counts the modules: streams of an earlier one are to end. */
@@ -94,7 +105,9 @@ class Replaceable<Made> {
 
   #makeOf(parts: WorkerParts): Made {
     const module = this.#modules;
-    return this.#make({ ...parts, isReplaced: () => module !== this.#modules });
+    const isReplaced = (): boolean => module !== this.#modules;
+    const onIsolate = (isolate: Isolate): void => void (isReplaced() || (this.#isolate = isolate));
+    return this.#make({ ...parts, isReplaced, onIsolate });
   }
 
   get current(): Made {
@@ -105,11 +118,12 @@ class Replaceable<Made> {
     return this.#made;
   }
 
-  /** Null: the request is another one. */
-  takeModule(request: Request, env: unknown): Promise<Response> | null {
+  /** Null: the request is none of `radical dev`. */
+  answerDev(request: Request, env: unknown): Promise<Response> | null {
     const { RADICAL_DEV_TOKEN: token, RADICAL_DEV_EVAL: compiler } = env as DevEnv;
-    if (!request.url.endsWith(MODULE_PATH) || request.headers.get(DEV_TOKEN_HEADER) !== token) return null;
-    return this.#take(request, compiler);
+    if (request.headers.get(DEV_TOKEN_HEADER) !== token) return null;
+    if (request.url.endsWith(MODULE_PATH)) return this.#take(request, compiler);
+    return request.url.endsWith(CACHED_PATH) ? this.#look(request) : null;
   }
 
   async #take(request: Request, compiler: UnsafeEval): Promise<Response> {
@@ -118,7 +132,14 @@ class Replaceable<Made> {
     const manifest = JSON.parse(reader.text()) as Manifest;
     const [f, rw] = [reader.bytes().slice(), reader.bytes().slice()];
     this.#modules++;
+    this.#isolate = null;
     this.#next = () => ({ manifest, f: compiler.newWasmModule(f), rw: compiler.newWasmModule(rw) });
     return new Response(null, { status: 204 });
+  }
+
+  async #look(request: Request): Promise<Response> {
+    const units = (await request.json()) as readonly UnitId[];
+    if (this.#isolate === null) return new Response(null, { status: 204 });
+    return Response.json(await heldItems(this.#isolate, units, performance.now()));
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Clients of the post office, whose letters are delivered by tasks, and what must be true of the letters: each is delivered once,
- * those of one box in the order in which they were sent, and a task dies exactly if there is nobody.
+ * Clients of the post office, whose letters are delivered by tasks. Each letter must be delivered once, and those of one box in the
+ * order in which they were sent. A task dies exactly if there is nobody.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,6 +11,7 @@ import type { Deployment } from "./deployment.ts";
 const PAUSE_MS = 15;
 const SENDERS = ["post-ann", "post-bob"];
 const LATER_MS = 300;
+const DAY_MS = 86_400_000;
 const POLL_MS = 10;
 /** Polls until all tasks have ended; far more than any correct server needs. */
 const MOST_POLLS = 6_000;
@@ -42,6 +43,9 @@ export class PostOffice {
   #sent: Sending[] = [];
   #forwarded: string[] = [];
   readonly #scattered = new Map<string, number>();
+  /** Letters that were taken back long before their time, and those that may have been delivered. */
+  #recalled: string[] = [];
+  #perhaps: string[] = [];
 
   constructor(
     deployment: Deployment,
@@ -58,11 +62,11 @@ export class PostOffice {
   /** With an empty box. */
   opens(): void {
     this.#box = `box-${randomUUID()}`;
-    [this.#sent, this.#forwarded] = [[], []];
+    [this.#sent, this.#forwarded, this.#recalled, this.#perhaps] = [[], [], [], []];
     this.#scattered.clear();
   }
 
-  /** What each client does again and again. */
+  /** The calls that each client makes again and again. */
   get clients(): readonly (() => Promise<void>)[] {
     return [...SENDERS.map((name) => () => this.#send(name)), () => this.#scatterOrForward()];
   }
@@ -82,8 +86,11 @@ export class PostOffice {
     if (way === 0) return this.#scatterMany(letter);
     if (way < 6) return this.#forward(letter);
     if (way < 9) return this.#lose(letter);
+    if (way < 11) return this.#recall(letter, DAY_MS, this.#recalled);
+    // Its task may be gone, or under way.
+    if (way < 13) return this.#recall(letter, 0, this.#perhaps);
     const count = this.#random.between(1, 3);
-    if (way < 15) await this.#call("scatter", { letter, count });
+    if (way < 16) await this.#call("scatter", { letter, count });
     else await this.#call("scatterLater", { letter, count, delay: this.#random.pick([0, LATER_MS]) });
     this.#scattered.set(letter, count);
   }
@@ -103,6 +110,12 @@ export class PostOffice {
     this.#lost++;
   }
 
+  async #recall(letter: string, delay: number, into: string[]): Promise<void> {
+    const { result: task } = await this.#call("sendLate", { letter, delay });
+    await this.#call("recall", { task, letter });
+    into.push(letter);
+  }
+
   // ── What must hold ─────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** One letter of each kind is on its way, so that a task that blocks others shows. */
@@ -111,6 +124,8 @@ export class PostOffice {
     await this.#scatterMany(letterOf());
     await this.#forward(letterOf());
     await this.#lose(letterOf());
+    await this.#recall(letterOf(), DAY_MS, this.#recalled);
+    await this.#recall(letterOf(), 0, this.#perhaps);
     this.#expectSame("tasks that are left", await this.#tasksLeft(), this.#lost);
 
     const passed = `${this.#box}/passed`;
@@ -119,10 +134,24 @@ export class PostOffice {
     this.#expectSame("letters that were passed on", forwarded, this.#forwarded);
     this.#expectSame("letters to nowhere", nowhere, []);
     await this.#checkBox(delivered);
+    await this.#checkRecalled();
     for (const [letter, count] of this.#scattered) {
       const { result: found } = await this.#call("scattered", { letter });
       this.#expectSame(`boxes that have ${letter}, and that have it once`, found, [count, count]);
     }
+  }
+
+  async #checkRecalled(): Promise<void> {
+    const names = (letters: readonly string[]): readonly string[] => letters.map((letter) => `${letter}.0`);
+    const { result: kept } = await this.#call("lettersOf", { names: names(this.#recalled) });
+    this.#expectSame(
+      "letters that were taken back",
+      kept,
+      this.#recalled.map(() => []),
+    );
+    const { result: some } = await this.#call("lettersOf", { names: names(this.#perhaps) });
+    const doubled = (some as string[][]).filter(({ length }) => length > 1);
+    this.#expectSame("letters that were taken back late, and came twice", doubled, []);
   }
 
   /** All that wait for nobody have ended: those that are left are dead. */

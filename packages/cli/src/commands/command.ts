@@ -4,6 +4,7 @@ import { CommandError, EXIT_FAILED, messageOf } from "@radical/app/command-error
 import type { StepsOutcome } from "@radical/deploy";
 import { untilSignal } from "../operate/until-signal.ts";
 import { createTerminal, print } from "../terminal/terminal.ts";
+import { missingPackage } from "./missing-package.ts";
 
 export interface CommonOptions {
   readonly project: string;
@@ -67,7 +68,7 @@ export function unfinishedJson(outcome: Exclude<StepsOutcome, { readonly kind: "
 
 /** Tells of an error on stderr, or as JSON on stdout, and sets the exit code. */
 export function reportError(error: unknown, json: boolean, state?: string): void {
-  const known = error instanceof CommandError ? error : null;
+  const known = error instanceof CommandError ? error : missingPackage(error);
   process.exitCode = known?.exitCode ?? EXIT_FAILED;
   const code = known?.code ?? "internal_error";
   const message = known?.message ?? (error instanceof Error ? (error.stack ?? error.message) : messageOf(error));

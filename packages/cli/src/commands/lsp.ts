@@ -1,6 +1,6 @@
 /** `radical lsp`: the language server, which an editor starts. */
-import { readFileSync } from "node:fs";
 import { type Subcommand, subcommand } from "@radical/command-line";
+import { radicalVersion } from "../version.ts";
 
 export const lspCommand: Subcommand = subcommand(
   {
@@ -15,9 +15,6 @@ the workspace that the editor has opened: each folder with a radical.config.ts.`
   },
   async () => {
     const { serveEditor } = await import("../lsp/language-server.ts");
-    const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
-      readonly version: string;
-    };
-    serveEditor(version);
+    serveEditor(radicalVersion());
   },
 );

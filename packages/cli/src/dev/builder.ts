@@ -121,7 +121,13 @@ async function buildAndTell(
     const { diagnostics } = analysis;
     onEvent({ event: "analyzed", plans: plansOf(analysis), ms: ms(), diagnostics, frames: told.untold(analysis) });
   };
-  const outcome = await buildApp(project, compiler, { optimize, isReplaceable: true, colours, onAnalyzed });
+  const outcome = await buildApp(project, compiler, {
+    optimize,
+    isReplaceable: true,
+    explain: true,
+    colours,
+    onAnalyzed,
+  });
   if (outcome.app !== null) await writeSources(project, outcome.app);
   const { app, report } = outcome;
   const { diagnostics } = report;

@@ -1,9 +1,12 @@
 /** The questions of the dashboard's page, checked. Each throws a CommandError. */
 import {
+  type CachedQuestion,
   type DashboardCalls,
   type DataChange,
   type DataQuestion,
   isCommitId,
+  isItemId,
+  MAX_LOOKED_AT,
   type ReplayQuestion,
 } from "@radical/protocol";
 import { CommandError } from "@radical/app/command-error";
@@ -46,6 +49,18 @@ export function readReplayQuestion(json: unknown): ReplayQuestion {
   if (typeof execution !== "string") throw wrong("execution must be text");
   if (build !== "recorded" && build !== "present") throw wrong("build must be recorded or present");
   return { execution, build };
+}
+
+export function readCachedQuestion(json: unknown): CachedQuestion {
+  const { units } = fieldsOf(json);
+  if (!Array.isArray(units) || units.length > MAX_LOOKED_AT)
+    throw wrong(`units must be a list of at most ${MAX_LOOKED_AT}`);
+  return {
+    units: units.map((unit: unknown) => {
+      if (typeof unit !== "string" || !isItemId(unit)) throw wrong("each unit must be an item: its table, /, its key");
+      return unit;
+    }),
+  };
 }
 
 function fieldsOf(json: unknown): Readonly<Record<string, unknown>> {

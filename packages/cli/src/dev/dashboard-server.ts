@@ -14,7 +14,10 @@ import { fileURLToPath } from "node:url";
 import { LineStream } from "@radical/lvi-server";
 import {
   type ContentionReport,
+  type CachedAnswer,
+  type CachedQuestion,
   DASHBOARD_APP_PATH,
+  DASHBOARD_CACHED_PATH,
   DASHBOARD_CALL_PATH,
   DASHBOARD_CONTENTION_PATH,
   DASHBOARD_DATA_PATH,
@@ -38,7 +41,13 @@ import {
   type ReplayQuestion,
 } from "@radical/protocol";
 import { CommandError, messageOf } from "@radical/app/command-error";
-import { readCalls, readDataChange, readDataQuestion, readReplayQuestion } from "./dashboard-questions.ts";
+import {
+  readCachedQuestion,
+  readCalls,
+  readDataChange,
+  readDataQuestion,
+  readReplayQuestion,
+} from "./dashboard-questions.ts";
 import { jsonOf } from "./json-body.ts";
 import type { LifeRing } from "./life-ring.ts";
 
@@ -62,10 +71,11 @@ export interface DashboardOfDev {
   readonly call: (calls: DashboardCalls) => Promise<DashboardCalled>;
   readonly data: (question: DataQuestion) => Promise<DataPage>;
   readonly write: (change: DataChange) => Promise<DataChanged>;
+  readonly cached: (question: CachedQuestion) => Promise<CachedAnswer>;
 }
 
 const HEARTBEAT_MS = 10_000;
-const FOLDER = fileURLToPath(new URL("dist", import.meta.resolve("@radical/dashboard/package.json")));
+const FOLDER = fileURLToPath(new URL("dist/page", import.meta.resolve("@radical/dashboard/package.json")));
 
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -157,6 +167,8 @@ async function answerTo(
       return json(await dev.data(readDataQuestion(await jsonOf(request))));
     case DASHBOARD_WRITE_PATH:
       return json(await dev.write(readDataChange(await jsonOf(request))));
+    case DASHBOARD_CACHED_PATH:
+      return json(await dev.cached(readCachedQuestion(await jsonOf(request))));
     default:
       return nothing;
   }

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { AccessPattern, HandlerReport } from "@radical/analyzer";
 import {
   API_PATH,
   callPath,
@@ -10,6 +11,7 @@ import {
   type DashboardCalled,
   type DashboardCalls,
   type DashboardHandler,
+  type DashboardPattern,
   type DashboardRecords,
   type DashboardState,
   type HandlerManifest,
@@ -20,6 +22,7 @@ import { CommandError, messageOf } from "@radical/app/command-error";
 import { type Faults, LOCATION_HEADER, NO_FAULTS, readFaultChange } from "@radical/local";
 import type { BuildState } from "./build-state.ts";
 import type { Control } from "./control-server.ts";
+import type { DashboardCaches } from "./dashboard-caches.ts";
 import type { DashboardData } from "./dashboard-data.ts";
 import type { DashboardReplays } from "./dashboard-replays.ts";
 import type { DashboardOptions } from "./dashboard-server.ts";
@@ -44,6 +47,7 @@ export interface DashboardPorts {
   /** Origin of the application; null: it serves nowhere yet. */
   readonly url: () => string | null;
   readonly data: DashboardData;
+  readonly caches: DashboardCaches;
   readonly replays: DashboardReplays;
   readonly records: () => DashboardRecords;
   readonly contention: () => Promise<ContentionReport>;
@@ -66,7 +70,7 @@ export class Dashboard {
 
   /** The needs of its server. */
   get options(): DashboardOptions {
-    const { lives, data, replays, records, contention } = this.#ports;
+    const { lives, data, caches, replays, records, contention } = this.#ports;
     return {
       token: this.token,
       lives,
@@ -84,6 +88,7 @@ export class Dashboard {
         call: (calls) => this.#call(calls),
         data: (question) => data.page(question, this.#served.manifest),
         write: (change) => data.write(change, this.#served.manifest),
+        cached: (question) => caches.look(question),
       },
     };
   }
@@ -136,7 +141,7 @@ export class Dashboard {
   }
 
   get #state(): DashboardState {
-    const { locations, central, control, app, build } = this.#ports;
+    const { locations, central, control, app, build, lives } = this.#ports;
     const faults: Faults = control()?.faults() ?? NO_FAULTS;
     const state = build();
     return {
@@ -155,6 +160,7 @@ export class Dashboard {
       })),
       primary: { down: faults.primaryDown, isUp: this.#isServerUp, restarts: this.#restarts },
       dropFollowups: faults.dropFollowups,
+      livesLeftOut: lives.leftOut,
     };
   }
 
@@ -193,11 +199,17 @@ export class Dashboard {
       description,
       file,
       line,
-      reads: unique(report?.reads.map(({ pattern }) => pattern) ?? []),
-      writes: unique(report?.writes.map(({ pattern }) => pattern) ?? []),
+      reads: patternsOf(report?.reads ?? []),
+      writes: patternsOf(report?.writes ?? []),
+      givenBy: report?.plan.kind === "given" ? report.plan.function.name : null,
+      transformations: (report?.transformations ?? []).map(({ kind, words, span, steps, makesWriter }) => {
+        return { kind, words, place: `${span.file}:${span.line}`, steps, makesWriter };
+      }),
+      steps: report?.steps ?? { handler: null, readWriteSet: null },
       reason: report?.plan.kind === "recorded" ? report.plan.reason.message : null,
       slice: report?.rwSource ?? null,
       source: await declarationIn(join(this.#ports.root, file), line),
+      keptLines: report === null || report.rwSource === null ? [] : keptLines(report),
     };
   }
 
@@ -266,6 +278,15 @@ async function declarationIn(file: string, line: number): Promise<string | null>
   return lines.slice(0, end < 0 ? 1 : end + 1).join("\n");
 }
 
-function unique(texts: readonly string[]): readonly string[] {
-  return [...new Set(texts)];
+/** The kept lines of the handler's own file. Functions that it calls may stand in others. */
+function keptLines({ file, line, reads, writes, explanations }: HandlerReport): readonly number[] {
+  const kept = [...reads, ...writes, ...explanations].filter(({ span }) => span.file === file);
+  return [...new Set(kept.map(({ span }) => span.line - line))].filter((at) => at >= 0).toSorted((a, b) => a - b);
+}
+
+/** Each once; dependent if one of its accesses is. */
+function patternsOf(accesses: readonly AccessPattern[]): readonly DashboardPattern[] {
+  const found = new Map<string, boolean>();
+  for (const { pattern, dependent } of accesses) found.set(pattern, dependent || found.get(pattern) === true);
+  return Array.from(found, ([pattern, isDependent]) => ({ pattern, isDependent }));
 }

@@ -3,7 +3,8 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import process from "node:process";
 import type { LogRing } from "@radical/lvi-server";
-import { CONTENTION_PATH, type ContentionReport, lifeIn, type Manifest } from "@radical/protocol";
+import { Reckoner } from "@radical/dashboard/model";
+import { CONTENTION_PATH, type ContentionReport, type Life, lifeIn, type Manifest } from "@radical/protocol";
 import {
   type AppBuild,
   bundleAppWorker,
@@ -35,9 +36,9 @@ import { askPrimary, type PrimaryAddress } from "@radical/admin";
 import { moduleOfPrimary } from "../replay/record.ts";
 import { SampleRing } from "../replay/sample-ring.ts";
 import type { BuildState } from "./build-state.ts";
-import { CentralEstimate } from "./central-estimate.ts";
 import { type Control, type ControlServer, startControlServer } from "./control-server.ts";
 import { Dashboard } from "./dashboard.ts";
+import { DashboardCaches } from "./dashboard-caches.ts";
 import { DashboardData } from "./dashboard-data.ts";
 import { DashboardReplays } from "./dashboard-replays.ts";
 import type { DevEvent } from "./dev-events.ts";
@@ -47,6 +48,7 @@ import { ShownExecutions } from "./handler-lines.ts";
 import { handlerLine, locationLine } from "./location-line.ts";
 import { LifeRing } from "./life-ring.ts";
 import { type AskPrimary, followLives, followSamples } from "./primary-lines.ts";
+import { lifeOfRequest } from "./request-life.ts";
 
 export interface DevDeploymentOptions extends Pick<
   DevOptions,
@@ -77,7 +79,8 @@ export class DevDeployment {
   readonly #local: LocalDeployment;
   readonly #links = new Map<string, Link>();
   readonly #shown = new ShownExecutions();
-  readonly #central: CentralEstimate | null;
+  /** With --central: what each call would have waited for a server beside the primary. */
+  readonly #reckoner: Reckoner | null;
   readonly #lives = new LifeRing();
   readonly #samples = new SampleRing();
   /** Null: others than this machine may reach the port. */
@@ -94,7 +97,7 @@ export class DevDeployment {
   constructor(options: DevDeploymentOptions) {
     this.#options = options;
     this.#local = options.local;
-    this.#central = options.central === true ? new CentralEstimate(options.locations) : null;
+    this.#reckoner = options.central === true ? reckonerOf(options.locations) : null;
     this.#dashboard = isLoopbackName(options.host) ? this.#makeDashboard() : null;
   }
 
@@ -136,6 +139,8 @@ export class DevDeployment {
     local.onStop(() => removeRunning(local.folder));
     await local.startServer({
       nodeOptions: SMALL_HEAP,
+      // A thread takes 15 MB, and a developer calls seldom. A central server that calls are compared with has all cores.
+      ...(this.#central === null ? { args: ["--workers", "1"] } : {}),
       followupTimeoutMs: followupTimeoutMs ?? null,
       readLeaseMs,
       onStarted: async ({ address, pid, restarted }) => {
@@ -169,7 +174,7 @@ export class DevDeployment {
         entryToken,
         vars: {
           ...(isLoopbackName(host) ? LOOPBACK : {}),
-          ...(this.#dashboard === null ? {} : LIVES),
+          ...(this.#wantsLives ? LIVES : {}),
           ...blobVarsOf(project.config.blobs),
           ...vars,
         },
@@ -235,6 +240,12 @@ export class DevDeployment {
         server: () => this.primary,
         program: dataProgram,
       }),
+      caches: new DashboardCaches({
+        stateFolder: local.folder,
+        places: locations.map(({ name }) => name).filter((name) => !central || name !== CENTRAL),
+        heldItems: async (place, units) => (await this.#edge?.heldItems(place, units)) ?? "Nothing serves yet.",
+        writtenAtMs: (commit) => this.#lives.writtenAtMs(commit),
+      }),
       replays: new DashboardReplays({
         samples: this.#samples,
         module: (hash) => moduleOfPrimary(this.primary, hash),
@@ -250,14 +261,35 @@ export class DevDeployment {
     });
   }
 
+  get #wantsLives(): boolean {
+    return this.#dashboard !== null || this.#reckoner !== null;
+  }
+
+  #addLife(life: Life): void {
+    this.#lives.add(life);
+    this.#reckoner?.add(life);
+  }
+
   #followPrimary(): void {
-    if (this.#dashboard === null) return;
+    if (!this.#wantsLives) return;
     const ask: AskPrimary = (path, question, signal) => askPrimary(this.primary, "POST", path, question, signal);
     const ending = new AbortController();
     const primary = { ask, signal: ending.signal, pauseMs: FOLLOW_AGAIN_MS };
     const following = [
-      followLives(primary, { every: 1 }, (life) => this.#lives.add(life)),
-      followSamples(primary, { every: 1, redact: [] }, (line) => this.#samples.add(line)),
+      followLives(
+        primary,
+        { every: 1 },
+        {
+          add: (life) => this.#addLife(life),
+          leaveOut: (count) => {
+            this.#lives.leaveOut(count);
+            this.#dashboard?.changed();
+          },
+        },
+      ),
+      ...(this.#dashboard === null
+        ? []
+        : [followSamples(primary, { every: 1, redact: [] }, (line) => this.#samples.add(line))]),
     ];
     this.#local.onStop(async () => {
       ending.abort();
@@ -352,19 +384,22 @@ export class DevDeployment {
   #onLog(level: string, message: string): void {
     const line = parsed(message);
     const life = isLifeLine(line) ? lifeIn(line.life) : null;
-    if (life !== null) return this.#lives.add(life);
+    if (life !== null) return this.#addLife(life);
     const event = this.#compared(locationLine(line) ?? { event: "worker_log", level, message });
     const shown = "level" in event && event.level !== "log" ? (event.level as "info") : "info";
     this.#options.log.add(shown, `${JSON.stringify(event)}\n`);
     this.#tell("edge", event);
   }
 
-  /** A call beside the wait for a central server, if those are compared. */
+  /** A call beside the wait for a central server, if those are compared: by such calls, else as it is reckoned. */
   #compared(event: DevEvent): DevEvent {
-    const centralMs = event.event === "request" ? (this.#central?.of(event) ?? null) : null;
-    return event.event === "request" && centralMs !== null
-      ? { ...event, centralMs: Math.round(centralMs * 10) / 10 }
-      : event;
+    if (this.#reckoner === null || event.event !== "request" || event.location === CENTRAL) return event;
+    const life = event.path === null ? null : lifeOfRequest(event, Date.now());
+    if (life === null) return event;
+    const call = { id: 0, life, primary: null };
+    const { central } = this.#reckoner;
+    const centralUs = central.measuredUs(call) ?? central.of(call)?.totalUs;
+    return centralUs === undefined ? event : { ...event, centralMs: Math.round(centralUs / 100) / 10 };
   }
 
   /** Tells a line that a handler has logged once. */
@@ -400,12 +435,22 @@ export class DevDeployment {
   }
 }
 
+function reckonerOf(locations: readonly Location[]): Reckoner {
+  const distances = new Map(locations.map(({ name, roundTripMs }) => [name, roundTripMs * 1_000]));
+  return new Reckoner({
+    most: MOST_JOINED,
+    isCentral: (place) => place === CENTRAL,
+    distances: (place) => distances.get(place) ?? null,
+  });
+}
+
+/** Most calls whose halves may wait for each other. */
+const MOST_JOINED = 1_000;
 const HOUR_MS = 3_600_000;
 const FOLLOW_AGAIN_MS = 200;
 
 /** One developer's requests leave little garbage: space for more would only be kept. */
 const SMALL_HEAP = ["--max-semi-space-size=1"];
-
 /** In the state folder, as wrangler lays its own out: `wrangler d1 … --local --persist-to .radical/edge` finds the same databases. */
 const STORAGE = ["edge", "v3"];
 

@@ -44,6 +44,8 @@ export interface DevOptions {
   readonly colours?: boolean;
   /** Calls the start off: it then throws the signal's reason. A server that serves is stopped by its own method. */
   readonly signal?: AbortSignal;
+  /** Called when nothing was built for a while, and what builds has ended. */
+  readonly onRest?: () => void;
   /** Rebuilds on changes. */
   readonly watch?: boolean;
   /** Default false: a rebuild is several times faster, handlers a little slower. */

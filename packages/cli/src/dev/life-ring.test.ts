@@ -1,4 +1,4 @@
-import { type Life, MAX_KEPT_LIVES } from "@radical/protocol";
+import { type CommitId, type Life, MAX_KEPT_LIVES } from "@radical/protocol";
 import { expect, test } from "vitest";
 import { LifeRing } from "./life-ring.ts";
 
@@ -30,3 +30,17 @@ test("no more than so many follow", () => {
   expect(stops.every((stop) => stop !== null)).toBe(true);
   expect(ring.follow(() => undefined)).toBeNull();
 });
+
+test("a commit of the primary is remembered with its time, those of locations and the oldest are not", () => {
+  const ring = new LifeRing();
+  const told = (side: Life["side"], at: number): Life => ({ side, atMs: at, commit: commitOf(at) }) as Life;
+  ring.add(told("location", 1));
+  ring.add(told("primary", 2));
+  expect([1, 2, 3].map((at) => ring.writtenAtMs(commitOf(at)))).toEqual([null, 2, null]);
+  for (let at = 3; at <= MAX_KEPT_LIVES + 2; at++) ring.add(told("primary", at));
+  expect([2, 3].map((at) => ring.writtenAtMs(commitOf(at)))).toEqual([null, 3]);
+});
+
+function commitOf(sequence: number): CommitId {
+  return `00000001-${String(sequence).padStart(12, "0")}` as CommitId;
+}

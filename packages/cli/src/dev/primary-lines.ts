@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import {
   type Life,
   lifeIn,
+  type LifeLine,
   LIVES_PATH,
   type LivesQuestion,
   SAMPLES_PATH,
@@ -24,25 +25,37 @@ export interface FollowedPrimary {
   readonly onState?: (isConnected: boolean) => void;
 }
 
+/** It is told lives, and how many were left out before the next one. */
+export interface LivesTaker {
+  add(life: Life): void;
+  leaveOut(count: number): void;
+}
+
 /** Of one of so many executions. Resolves when the signal ends it. */
-export function followLives(
-  primary: FollowedPrimary,
-  question: LivesQuestion,
-  onLife: (life: Life) => void,
-): Promise<void> {
+export function followLives(primary: FollowedPrimary, question: LivesQuestion, taker: LivesTaker): Promise<void> {
   return follow(primary, LIVES_PATH, question, (line) => {
     const life = lifeIn(line);
-    if (life !== null) onLife(life);
+    if (life !== null) taker.add(life);
+    else if (isLeftOut(line)) taker.leaveOut(line.count);
   });
 }
 
-/** Samples with the values that executions read. Resolves when the signal ends it. */
+function isLeftOut(line: unknown): line is LifeLine & { readonly kind: "left-out" } {
+  if (typeof line !== "object" || line === null) return false;
+  const { kind, count } = line as Partial<LifeLine & { readonly kind: "left-out" }>;
+  return kind === "left-out" && Number.isSafeInteger(count);
+}
+
+/** In a second. A sample with ten items costs the primary half as much as a read of these; people look at one at a time. */
+const MOST_SAMPLES = 100;
+
+/** Samples with the values that executions read, at most 100 in a second. Resolves when the signal ends it. */
 export function followSamples(
   primary: FollowedPrimary,
   { every, redact }: Pick<SampleQuestion, "every" | "redact">,
   onLine: (line: SampleLine) => void,
 ): Promise<void> {
-  const question: SampleQuestion = { every, handlers: [], values: true, redact };
+  const question: SampleQuestion = { every, handlers: [], values: true, redact, perSecond: MOST_SAMPLES };
   return follow(primary, SAMPLES_PATH, question, (line) => onLine(line as SampleLine));
 }
 

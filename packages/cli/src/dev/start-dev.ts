@@ -111,6 +111,7 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
       const resting = session.inTurn(async () => {
         await compiler.rest();
         await restBundler();
+        options.onRest?.();
       });
       // The developer loses nothing if they do not end.
       resting.catch(() => undefined);

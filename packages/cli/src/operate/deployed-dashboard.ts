@@ -26,9 +26,9 @@ import { answerDashboard, type DashboardOptions } from "../dev/dashboard-server.
 import { LifeRing } from "../dev/life-ring.ts";
 import { locationLine } from "../dev/location-line.ts";
 import { type AskPrimary, followLives, followSamples } from "../dev/primary-lines.ts";
+import { lifeOfRequest } from "../dev/request-life.ts";
 import { moduleOfPrimary } from "../replay/record.ts";
 import { SampleRing } from "../replay/sample-ring.ts";
-import { lifeOfRequest } from "./request-life.ts";
 import type { TailLine } from "./tail/tail-line.ts";
 import type { TailSink } from "./tail/sources.ts";
 
@@ -148,7 +148,17 @@ class Deployed {
     try {
       await Promise.all([
         tail(sink, until),
-        followLives(primary, { every }, (life) => this.#add(life)),
+        followLives(
+          primary,
+          { every },
+          {
+            add: (life) => this.#add(life),
+            leaveOut: (count) => {
+              this.#lives.leaveOut(count);
+              this.#changed();
+            },
+          },
+        ),
         ...(values === null
           ? []
           : [followSamples(primary, { every, redact: values }, (line) => this.#samples.add(line))]),
@@ -222,7 +232,7 @@ class Deployed {
   }
 
   get #state(): DashboardState {
-    const { name, values } = this.#given;
+    const { name, values, every } = this.#given;
     const measured = new Map(
       this.#status?.readLeases?.locations.map(({ location, roundTripMs }) => [location, roundTripMs]),
     );
@@ -230,7 +240,7 @@ class Deployed {
     return {
       v: 1,
       kind: "state",
-      source: { kind: "deployment", name, hasRecords: values !== null, lost: [...this.#lost.values()] },
+      source: { kind: "deployment", name, hasRecords: values !== null, every, lost: [...this.#lost.values()] },
       module: null,
       build: { kind: "good", words: "" },
       locations: names.map((place): DashboardLocation => ({
@@ -243,6 +253,7 @@ class Deployed {
       })),
       primary: { down: false, isUp: this.#status?.state === "serving", restarts: 0 },
       dropFollowups: false,
+      livesLeftOut: this.#lives.leftOut,
     };
   }
 }

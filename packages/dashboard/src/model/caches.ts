@@ -1,6 +1,6 @@
 /** The caches of the locations, as far as calls have shown them. */
 import { compareCommits, type CommitId, type UnitId } from "@radical/protocol";
-import type { Call } from "./join.ts";
+import { type Call, unitsOf } from "./join.ts";
 
 export interface CacheCount {
   readonly place: string;
@@ -54,11 +54,11 @@ export function seenUnits(calls: readonly Call[], most: number): readonly SeenUn
 }
 
 /** `place` null: nobody has cached that. A location has cached its own writes, and the reply has repaired its stale items. */
-function versionsOf({ life, primary }: Call): readonly (readonly [UnitId, string | null, CommitId | null])[] {
+function versionsOf(call: Call): readonly (readonly [UnitId, string | null, CommitId | null])[] {
+  const { life, primary } = call;
   const { place } = life;
   const commit = primary?.commit ?? life.commit;
-  const units = life.units.length > 0 ? life.units : (primary?.units ?? []);
-  return units.flatMap(([unit, mode, had]) => {
+  return unitsOf(call).flatMap(([unit, mode, had]) => {
     // A span has no commit of its own.
     if (isSpan(unit)) return [];
     if (mode !== "read" && commit !== null) return [[unit, place, commit] as const];

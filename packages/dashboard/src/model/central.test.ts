@@ -19,6 +19,15 @@ test("nothing is said of a place whose way nobody knows", () => {
   expect(soonerUs(asked(100_000, 2_000), null)).toBeNull();
 });
 
+test("until a call has shown the way, the distance of the place counts", () => {
+  const central = new Central((place) => (place === "JP" ? 146_000 : null));
+  const call = asked(150_000, 2_000, { fuel: 20_000_000 });
+  expect(central.of(call)).toMatchObject({ roundTripUs: 146_000, runUs: 1_000 });
+  expect(central.of({ ...call, life: { ...call.life, place: "VA" } })).toBeNull();
+  central.learn(asked(150_000, 2_000));
+  expect(central.of(call)).toMatchObject({ roundTripUs: 148_000 });
+});
+
 test("central is the shortest way that was seen, the run, and the rest at the primary", () => {
   const central = new Central();
   central.learn(asked(150_000, 2_000));
@@ -51,6 +60,11 @@ test("runs that were seen at the primary count for more than fuel", () => {
   const here = asked(150_000, 2_000, { handler: "login", fuel: 1_000, commit: "00000001-000000000002" as CommitId });
   central.learn(here);
   expect(central.of(here)).toMatchObject({ runUs: 60_000, restUs: 4_000 });
+  // Of a handler that nobody has seen there, what others of its kind take.
+  expect(central.of(asked(150_000, 2_000, { handler: "post", commit: here.life.commit }))).toMatchObject({
+    restUs: 4_000,
+  });
+  expect(central.of(asked(150_000, 2_000, { handler: "posts" }))).toMatchObject({ restUs: 1_500 });
   // Twice the usual fuel, twice the time.
   expect(central.of(asked(150_000, 2_000, { handler: "login", fuel: 2_000 }))).toMatchObject({ runUs: 120_000 });
 });
@@ -80,6 +94,12 @@ test("calls beside the primary are central itself, but for the way", () => {
   expect(central.measuredUs(asked(150_000, 4_000))).toBeNull();
   for (const tookUs of [9_000, 3_000, 5_000])
     central.learnCentral({ id: 3, life: life({ place: "central", tookUs }), primary: null });
+  // Of 9 ms it was on its own way for 4.
+  central.learnCentral({
+    id: 5,
+    life: life({ place: "central", tookUs: 9_000, spans: [["send", 1_000, 8_000]] }),
+    primary: life({ side: "primary", tookUs: 4_000 }),
+  });
   central.learnCentral({ id: 4, life: life({ place: "central", tookUs: 1, code: "busy" }), primary: null });
   expect(central.measuredUs(asked(150_000, 4_000))).toBe(151_000);
 });

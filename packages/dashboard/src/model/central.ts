@@ -22,7 +22,11 @@ export interface Reckoned {
   readonly totalUs: number;
 }
 
+/** The distance of a place to the primary before a call has shown it, in microseconds; null: not known. */
+export type Distances = (place: string) => number | null;
+
 export class Central {
+  readonly #distances: Distances;
   /** By place: of the last calls, what the way took. */
   readonly #ways = new Map<string, number[]>();
   /** By handler: runs at the primary. */
@@ -30,8 +34,12 @@ export class Central {
   readonly #fuels = new Map<string, number[]>();
   /** By handler: calls beside the primary. */
   readonly #central = new Map<string, number[]>();
-  /** Executions at the primary that have written, and those that have not: all but run and locks. */
-  readonly #rests = { wrote: [] as number[], read: [] as number[] };
+  /** All that the primary did but runs and waits for others: by handler, and of those that have written, or not. */
+  readonly #rests = new Map<string, number[]>();
+
+  constructor(distances: Distances = () => null) {
+    this.#distances = distances;
+  }
 
   learn({ life, primary }: Call): void {
     if (life.fuel !== null) keep(this.#fuels, life.handler, life.fuel);
@@ -41,21 +49,18 @@ export class Central {
     const runUs = sumOf(primary, "run");
     if (runUs === 0 || primary.code !== null || primary.reason === "stored") return;
     keep(this.#runs, life.handler, runUs);
-    const restUs =
-      primary.tookUs - runUs - sumOf(primary, "lock") - sumOf(primary, "leases") - sumOf(primary, "worker");
-    const rests = primary.commit === null ? this.#rests.read : this.#rests.wrote;
-    rests.push(Math.max(0, restUs));
-    if (rests.length > KEPT) rests.shift();
+    const restUs = Math.max(0, primary.tookUs - runUs - sumOf(primary, "lock") - sumOf(primary, "leases"));
+    keep(this.#rests, life.handler, restUs);
+    keep(this.#rests, restOf(primary.commit), restUs);
   }
 
   /** Null: the way of the place is not known yet. */
   of({ life, primary }: Call): Reckoned | null {
-    const ways = this.#ways.get(life.place);
-    if (ways === undefined || life.code !== null) return null;
-    const roundTripUs = Math.min(...ways);
+    const roundTripUs = this.roundTripOf(life.place);
+    if (roundTripUs === null || life.code !== null) return null;
     const runUs = this.#runUs(life, primary);
-    const hasWritten = (primary?.commit ?? life.commit) !== null;
-    const restUs = median(hasWritten ? this.#rests.wrote : this.#rests.read) ?? REST_US;
+    const rests = this.#rests.get(life.handler) ?? this.#rests.get(restOf(primary?.commit ?? life.commit)) ?? [];
+    const restUs = median(rests) ?? REST_US;
     return { roundTripUs, runUs, restUs, totalUs: roundTripUs + runUs + restUs };
   }
 
@@ -68,23 +73,31 @@ export class Central {
     return fuel === null ? 0 : (fuel / FUEL_OF_MS) * 1_000;
   }
 
-  /** A call came from the location that runs everything near storage: that is central itself, but for the way to it. */
-  learnCentral({ life }: Call): void {
-    if (life.code === null) keep(this.#central, life.handler, life.tookUs);
+  /** A call came from the location that runs everything near storage: that is central itself, but for its own way to the primary. */
+  learnCentral({ life, primary }: Call): void {
+    if (life.code !== null) return;
+    const [, , sentUs] = spansOf(life, "send").at(-1) ?? ["send", 0, 0];
+    const wayUs = primary === null ? 0 : Math.max(0, sentUs - primary.tookUs);
+    keep(this.#central, life.handler, Math.max(0, life.tookUs - wayUs));
   }
 
   /** As calls of the same handler beside the primary have taken, and the way of the place; null: there were none. */
   measuredUs({ life }: Call): number | null {
-    const ways = this.#ways.get(life.place);
+    const roundTripUs = this.roundTripOf(life.place);
     const usual = median(this.#central.get(life.handler) ?? []);
-    return ways === undefined || usual === null ? null : Math.min(...ways) + usual;
+    return roundTripUs === null || usual === null ? null : roundTripUs + usual;
   }
 
-  /** The round trip to the primary, as the last calls of the place have shown it; null: there were none. */
+  /** The round trip to the primary, as the last calls of the place have shown it, else as the distance is known; null: nobody knows. */
   roundTripOf(place: string): number | null {
     const ways = this.#ways.get(place);
-    return ways === undefined ? null : Math.min(...ways);
+    return ways === undefined ? this.#distances(place) : Math.min(...ways);
   }
+}
+
+/** The name of all executions that have written, or of those that have not. No handler is called so. */
+function restOf(commit: Life["commit"]): string {
+  return commit === null ? "/read" : "/wrote";
 }
 
 /** Without the wait for the primary. A call that ran there only would have run here as long as it did there. */

@@ -1,6 +1,6 @@
 /** Waits for items, from the lives of the last minutes. */
 import type { ContentionReport, ExecutionId, UnitId, UnitWait } from "@radical/protocol";
-import type { Call } from "./join.ts";
+import { type Call, unitsOf } from "./join.ts";
 
 /** Units that are told apart. */
 const MOST_UNITS = 256;
@@ -46,9 +46,10 @@ export function contended(calls: readonly Call[], sinceMs: number): readonly Con
       writers: Set<string>;
     }
   >();
-  for (const { life, primary } of calls) {
+  for (const call of calls) {
+    const { life, primary } = call;
     if (life.atMs < sinceMs) continue;
-    const accessed = life.units.length > 0 ? life.units : (primary?.units ?? []);
+    const accessed = unitsOf(call);
     const units = new Set(accessed.map(([unit]) => unit));
     const written = new Set(accessed.flatMap(([unit, mode]) => (mode === "read" ? [] : [unit])));
     for (const [unit] of primary?.waited ?? []) units.add(unit);

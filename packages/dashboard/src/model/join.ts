@@ -12,6 +12,12 @@ export interface Call {
   readonly primary: Life | null;
 }
 
+/** The items and ranges that the call has touched. Where it ran at the primary, that knows: the location may have guessed. */
+export function unitsOf({ life, primary }: Call): Life["units"] {
+  const isAway = life.path === "near-storage" || life.units.length === 0;
+  return isAway && primary !== null && primary.units.length > 0 ? primary.units : life.units;
+}
+
 export class Joined {
   readonly #most: number;
   readonly #calls = new Map<number, Call>();
@@ -24,22 +30,33 @@ export class Joined {
     this.#most = most;
   }
 
-  add(life: Life): void {
+  /** The call that the life belongs to, as it is known now; null: its location has not told it yet. */
+  add(life: Life): Call | null {
+    const call = this.#join(life);
+    trim(this.#calls, this.#most);
+    trim(this.#primaries, this.#most);
+    trim(this.#waiting, this.#most);
+    return call;
+  }
+
+  #join(life: Life): Call | null {
     const key = `${life.execution}/${life.place}/${life.attempt}`;
     if (life.side === "location") {
       const id = ++this.#ids;
       const primary = life.attempt === 0 ? null : taken(this.#primaries, key);
-      this.#calls.set(id, { id, life, primary });
       if (primary === null && life.attempt > 0) put(this.#waiting, key, id);
-    } else {
-      const id = taken(this.#waiting, key);
-      const call = id === null ? undefined : this.#calls.get(id);
-      if (call === undefined) put(this.#primaries, key, life);
-      else this.#calls.set(call.id, { ...call, primary: life });
+      return this.#keep({ id, life, primary });
     }
-    trim(this.#calls, this.#most);
-    trim(this.#primaries, this.#most);
-    trim(this.#waiting, this.#most);
+    const id = taken(this.#waiting, key);
+    const call = id === null ? undefined : this.#calls.get(id);
+    if (call !== undefined) return this.#keep({ ...call, primary: life });
+    put(this.#primaries, key, life);
+    return null;
+  }
+
+  #keep(call: Call): Call {
+    this.#calls.set(call.id, call);
+    return call;
   }
 
   get(id: number): Call | undefined {

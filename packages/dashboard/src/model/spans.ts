@@ -79,7 +79,8 @@ export function waitOf(life: Life): Bar | null {
   if (last === undefined) return null;
   const [, sentUs, tookUs] = last;
   const endUs = sentUs + tookUs;
-  const runs = spansOf(life, "run").map(([, startUs, ranUs]) => startUs + ranUs);
-  const fromUs = Math.max(sentUs, ...runs.filter((ranUs) => ranUs <= endUs));
+  // One that began when the reply was there has waited for it.
+  const runs = spansOf(life, "run").filter(([, startUs]) => startUs < endUs);
+  const fromUs = Math.max(sentUs, ...runs.map(([, startUs, ranUs]) => Math.min(endUs, startUs + ranUs)));
   return { startUs: fromUs, tookUs: endUs - fromUs };
 }

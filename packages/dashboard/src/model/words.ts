@@ -1,4 +1,5 @@
 /** Paths, reasons and times in words. */
+import { prefixEnd, spanOf } from "@radical/protocol";
 import type { Call } from "./join.ts";
 import { placeName } from "./places.ts";
 
@@ -86,8 +87,18 @@ function unitWords(unit: string | undefined): string {
   return unit === "" ? "its turn to run alone" : shortUnit(unit);
 }
 
+/** An item by its name, a range of rows by what their keys begin with, or by its bounds. */
+export function unitText(unit: string): string {
+  const span = spanOf(unit);
+  if (span === null) return unit;
+  const { table, kind, lo, hi } = span;
+  const range = hi === prefixEnd(lo) || (lo === "" && hi === "") ? `${lo}…` : `${lo} … ${hi}`;
+  return `${kind === "count" ? "number of " : ""}${table}/${range}`;
+}
+
 /** `posts/01926f…0005`. */
-export function shortUnit(unit: string): string {
+export function shortUnit(name: string): string {
+  const unit = unitText(name);
   const slash = unit.indexOf("/");
   const [table, key] = [unit.slice(0, slash + 1), unit.slice(slash + 1)];
   return key.length <= 18 ? unit : `${table}${key.slice(0, 6)}…${key.slice(-5)}`;

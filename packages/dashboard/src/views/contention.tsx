@@ -1,11 +1,12 @@
 /** Items that several calls want at once: who waited, for how long, and behind whom. */
 import { signal, useSignal } from "@preact/signals";
-import type { ContentionReport, UnitId } from "@radical/protocol";
+import { type ContentionReport, isSpan, type UnitId } from "@radical/protocol";
 import { useEffect } from "preact/hooks";
 import { api } from "../api.ts";
 import { type Contended, contended, queueOf, withTally } from "../model/contention.ts";
 import { ms, shortUnit } from "../model/words.ts";
-import { calls } from "../store.ts";
+import { calls, isDeployment } from "../store.ts";
+import { AtLocations } from "./at-locations.tsx";
 
 const MINUTES = 2;
 const MOST_ROWS = 12;
@@ -102,8 +103,14 @@ export function Contention() {
           <div class="advice">
             <Advice one={one} />
           </div>
+          {one.unit !== "" && !isSpan(one.unit) && !isDeployment.value && (
+            <div>
+              <h3>At the locations</h3>
+              <AtLocations unit={one.unit} />
+            </div>
+          )}
           {one.last.length > 0 && (
-            <>
+            <div>
               <h3>The last waits, as the primary tells</h3>
               <table class="history">
                 <tbody>
@@ -119,7 +126,7 @@ export function Contention() {
                   ))}
                 </tbody>
               </table>
-            </>
+            </div>
           )}
         </section>
       </div>
@@ -205,7 +212,7 @@ function Queue({ unit }: { readonly unit: UnitId }) {
                 class="f-there"
               />
               {behind !== null && (
-                <text x={x(startUs + waitedUs + heldUs)} dx="8" y="18">
+                <text class="m-hide" x={x(startUs + waitedUs + heldUs)} dx="8" y="18">
                   for {behind.slice(0, 7)}
                 </text>
               )}

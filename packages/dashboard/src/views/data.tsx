@@ -1,12 +1,13 @@
 /** The stored items: tables, pages of keys, and changes through executions. */
 import { signal } from "@preact/signals";
-import type { CommitId, DataPage } from "@radical/protocol";
+import type { CommitId, DataPage, UnitId } from "@radical/protocol";
 import { useEffect } from "preact/hooks";
 import { api, ApiError } from "../api.ts";
 import type { Call } from "../model/join.ts";
 import { placeName } from "../model/places.ts";
 import { clock, commitWords } from "../model/words.ts";
 import { calls, selected, view } from "../store.ts";
+import { AtLocations } from "./at-locations.tsx";
 
 const MOST_WRITERS = 20;
 type Item = Extract<DataPage, { kind: "page" }>["items"][number];
@@ -228,7 +229,15 @@ function Editor() {
         A change is an execution at the primary: every cache hears of it. It writes only if nobody has written the item
         since you read it.
       </p>
-      {unit !== null && <History writers={writers} />}
+      {unit !== null && (
+        <>
+          <div>
+            <h3>At the locations</h3>
+            <AtLocations unit={unit as UnitId} />
+          </div>
+          <History writers={writers} />
+        </>
+      )}
     </section>
   );
 }
@@ -268,7 +277,7 @@ function Conflict() {
 
 function History({ writers }: { readonly writers: readonly Call[] }) {
   return (
-    <>
+    <div>
       <h3>Written by</h3>
       {writers.length > 0 && (
         <table class="history" aria-label="Executions that have written the item">
@@ -296,10 +305,14 @@ function History({ writers }: { readonly writers: readonly Call[] }) {
         </table>
       )}
       <p class="muted note">
-        {writers.length === MOST_WRITERS ? "Earlier ones are not shown." : "Before that: not recorded."} These are
-        requests that the page has. Changes by <code>radical data</code> and by this page are not among them.
+        {writers.length === 0
+          ? "No request that the page has wrote it. "
+          : writers.length === MOST_WRITERS
+            ? "Earlier ones are not shown. "
+            : "Before that: not recorded. "}
+        Changes by <code>radical data</code> and by this page are not among the requests.
       </p>
-    </>
+    </div>
   );
 }
 

@@ -2,11 +2,11 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { soonerUs } from "../model/central.ts";
-import type { Call } from "../model/join.ts";
-import { clock, commitWords, ms, pathWords, sentenceOf, shortUnit } from "../model/words.ts";
+import { type Call, unitsOf } from "../model/join.ts";
+import { clock, commitWords, ms, pathWords, sentenceOf, shortUnit, unitText } from "../model/words.ts";
 import { placeName } from "../model/places.ts";
 import { again, repeatable } from "./again.ts";
-import { calls, central, current, filter, isNarrow, selected, shown, view } from "../store.ts";
+import { calls, central, current, filter, isNarrow, selected, shown, state, view } from "../store.ts";
 import { Shape } from "./icons.tsx";
 import { openReplay } from "./replay.tsx";
 import { Strip } from "./strip.tsx";
@@ -21,6 +21,7 @@ export function Requests() {
   return (
     <>
       <Strip />
+      <LeftOut />
       {calls.value.length === 0 ? (
         <Nothing />
       ) : (
@@ -30,6 +31,18 @@ export function Requests() {
         </div>
       )}
     </>
+  );
+}
+
+/** Where lives of the primary are missing, and why. */
+function LeftOut() {
+  const count = state.value?.livesLeftOut ?? 0;
+  if (count === 0) return null;
+  return (
+    <p class="card pad soft" role="status">
+      The primary has left out the halves of <b class="num">{count.toLocaleString("en")}</b> executions: it tells 1,000
+      a second. The way of such a request ends at the question, and its commit is not shown.
+    </p>
   );
 }
 
@@ -122,7 +135,7 @@ function Row({ call, isChosen }: { readonly call: Call; readonly isChosen: boole
   const { life } = call;
   const { shape, side, words } = pathWords(call);
   const sooner = soonerUs(call, central.value.of(call));
-  const [unit] = life.units.length > 0 ? life.units : (call.primary?.units ?? []);
+  const [unit] = unitsOf(call);
   return (
     <div
       class="req"
@@ -160,7 +173,8 @@ function Detail() {
   const { life, primary } = call;
   const { side, words } = pathWords(call);
   const sooner = soonerUs(call, central.value.of(call));
-  const units = life.units.length > 0 ? life.units : (primary?.units ?? []);
+  const units = unitsOf(call);
+  const leftOut = units === life.units ? life.unitsLeftOut : (primary?.unitsLeftOut ?? 0);
   const reads = units.filter(([, mode]) => mode !== "write");
   const writes = units.filter(([, mode]) => mode !== "read");
   const applied = primary?.spans.find(([name]) => name === "apply");
@@ -202,7 +216,7 @@ function Detail() {
         <Waterfall call={call} />
         <dl class="kv">
           <dt>Read</dt>
-          <dd>{reads.length === 0 ? "nothing" : <Units units={reads} leftOut={life.unitsLeftOut} />}</dd>
+          <dd>{reads.length === 0 ? "nothing" : <Units units={reads} leftOut={leftOut} />}</dd>
           <dt>Wrote</dt>
           <dd>
             {commit === null && writes.length === 0 ? (
@@ -219,7 +233,7 @@ function Detail() {
             <>
               <dt>Because</dt>
               <dd>
-                <code>{primary.because.unit}</code>: had {commitWords(primary.because.had)}, the primary has{" "}
+                <code>{unitText(primary.because.unit)}</code>: had {commitWords(primary.because.had)}, the primary has{" "}
                 {commitWords(primary.because.is)}
               </dd>
             </>
@@ -228,7 +242,7 @@ function Detail() {
             <>
               <dt>Waited</dt>
               <dd>
-                {ms(tookUs)} ms for <code>{unit === "" ? "its turn to run alone" : unit}</code>
+                {ms(tookUs)} ms for <code>{unit === "" ? "its turn to run alone" : unitText(unit)}</code>
                 {behind !== null && (
                   <>
                     , behind <code>{behind.slice(0, 8)}</code>
@@ -256,7 +270,7 @@ function Units({ units, leftOut }: { readonly units: Call["life"]["units"]; read
       {first.map(([unit, mode, had], index) => (
         <span key={unit}>
           {index > 0 && ", "}
-          <code>{unit}</code>
+          <code>{unitText(unit)}</code>
           {mode !== "write" && <span class="muted"> {commitWords(had)}</span>}
         </span>
       ))}

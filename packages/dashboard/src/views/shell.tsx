@@ -12,6 +12,7 @@ import {
   calls,
   connection,
   filter,
+  isDeployment,
   isPaused,
   pause,
   selected,
@@ -82,7 +83,7 @@ export function Shell() {
             <Mark />
             <span>
               {nameOf()}
-              <small>{isDeployment() ? "radical dashboard" : "radical dev"}</small>
+              <small>{isDeployment.value ? "radical dashboard" : "radical dev"}</small>
             </span>
           </span>
           {views.value.map((name) => (
@@ -127,10 +128,6 @@ export function Shell() {
       <Help />
     </div>
   );
-}
-
-function isDeployment(): boolean {
-  return state.value?.source.kind === "deployment";
 }
 
 function nameOf(): string {
@@ -239,12 +236,12 @@ function Top({ title }: { readonly title: string }) {
           </button>
         </>
       )}
-      {!isDeployment() && (faults > 0 || view.value === "locations") && (
+      {!isDeployment.value && (faults > 0 || view.value === "locations") && (
         <button type="button" class="btn" onClick={() => void heal()}>
           Heal everything <kbd class="opt">h</kbd>
         </button>
       )}
-      {isDeployment() ? <span class="pill">read-only</span> : <CallingFrom />}
+      {isDeployment.value ? <span class="pill">read-only</span> : <CallingFrom />}
     </header>
   );
 }
@@ -350,13 +347,13 @@ function useKeys(): void {
       else if (key === "k" || (isList && key === "ArrowUp")) move(-1);
       else if (key === "Escape") selected.value = null;
       else if (key === "p") pause();
-      else if (key === "h" && !isDeployment()) void heal();
+      else if (key === "h" && !isDeployment.value) void heal();
       else if (key === "d") nextScheme();
       else if (key === "?") help.value = !help.value;
       else if (key === "/") {
         view.value = "requests";
         setTimeout(() => document.querySelector<HTMLElement>("#filter")?.focus());
-      } else if (key === "c" && !isDeployment()) {
+      } else if (key === "c" && !isDeployment.value) {
         if (view.value !== "locations") view.value = "try";
         setTimeout(() => document.querySelector<HTMLElement>("#handler")?.focus());
       } else return;

@@ -5,7 +5,7 @@ import type { Call } from "../model/join.ts";
 import { placeName } from "../model/places.ts";
 import { type Bar, type RoundTrip, roundTripOf, spansOf, waitOf } from "../model/spans.ts";
 import { ms, shortUnit } from "../model/words.ts";
-import { central } from "../store.ts";
+import { central, state } from "../store.ts";
 
 const AT_PRIMARY: Readonly<Record<string, string>> = {
   "look-up": "look up",
@@ -84,13 +84,13 @@ export function Waterfall({ call }: { readonly call: Call }) {
         <span class="lab" />
         <svg aria-hidden="true">
           {ticks
-            .filter((tick) => Math.abs(tick - life.tookUs) / fullUs > 0.09)
+            .filter((tick) => !isHidden(tick / fullUs, life.tookUs / fullUs))
             .map((tick) => (
               <text key={tick} x={x(tick)} y="18" text-anchor={tick === 0 ? "start" : "middle"}>
                 {tick / 1_000}
               </text>
             ))}
-          <text x={x(life.tookUs)} y="18" text-anchor={life.tookUs / fullUs > 0.85 ? "end" : "middle"} class="t-good">
+          <text x={x(life.tookUs)} y="18" text-anchor={endsAt(life.tookUs / fullUs) ? "end" : "middle"} class="t-good">
             answered
           </text>
         </svg>
@@ -180,11 +180,7 @@ export function Waterfall({ call }: { readonly call: Call }) {
             ms(spansOf(life, "send").reduce((sum, [, , tookUs]) => sum + tookUs, 0)),
             spans(["send"]).map((each) => line(each, "s-there")),
           )}
-          <p class="note muted">
-            {life.code === null
-              ? "The primary’s half is told when the followup is applied."
-              : "The primary has told nothing of it."}
-          </p>
+          <p class="note muted">{missingHalf(call)}</p>
         </>
       )}
       {row("The same caller", "", null, "grp")}
@@ -205,6 +201,27 @@ export function Waterfall({ call }: { readonly call: Call }) {
         row("ideal, not consistent", ms(ideal), bar({ startUs: 0, tookUs: ideal }, "f-soft", 15), "sum")}
     </div>
   );
+}
+
+/** Whether the word at the answer ends there, since there is no room behind it. Places are shares of the axis. */
+function endsAt(answered: number): boolean {
+  return answered > 0.85;
+}
+
+/** Whether the number of a tick would stand where the word at the answer does. */
+function isHidden(tick: number, answered: number): boolean {
+  const [before, after] = endsAt(answered) ? [0.24, 0.04] : [0.14, 0.14];
+  return tick > answered - before && tick < answered + after;
+}
+
+/** Why the primary's half is not here. */
+function missingHalf({ life }: Call): string {
+  const { source, livesLeftOut = 0 } = state.value ?? {};
+  if (life.code !== null) return "The primary has told nothing of it.";
+  const every = source?.kind === "deployment" ? source.every : 1;
+  if (every > 1) return `The primary tells one of ${every} executions, and has not told this one.`;
+  const left = livesLeftOut > 0 ? ` It may be among the ${livesLeftOut.toLocaleString("en")} that were left out.` : "";
+  return `The primary’s half is told when the followup is applied.${left}`;
 }
 
 /** What the primary did before its answer, from the start of the call. */

@@ -16,6 +16,7 @@ import { benchRanges } from "./ranges.ts";
 import { benchRecovery } from "./recovery.ts";
 import { benchReads, benchWrites } from "./request-path.ts";
 import { benchStorageCalls } from "./storage-calls.ts";
+import { benchTasks } from "./tasks.ts";
 
 type Benchmark = (effort: Effort, progress: Progress) => readonly Figure[] | Promise<readonly Figure[]>;
 
@@ -31,6 +32,7 @@ const NAMES = [
   "ranges",
   "indexes",
   "object",
+  "tasks",
 ] as const;
 
 const BENCHMARKS: Readonly<Record<(typeof NAMES)[number], Benchmark>> = {
@@ -45,19 +47,26 @@ const BENCHMARKS: Readonly<Record<(typeof NAMES)[number], Benchmark>> = {
   ranges: benchRanges,
   indexes: benchIndexes,
   object: benchObject,
+  tasks: benchTasks,
 };
 
 const { benchmarks, quick, json, out, ...given } = commandLine({
   name: "pnpm bench:server",
   words:
-    "Measure the LVI server: signed requests beside the same bytes to bare node:http, the protocol core in process,\ncalls to storage, memory of versions, recovery of pending intents, what endless handlers leave to others, and executions on one key, ranges of a large table, the build of an index, and an object with many entries.",
+    "Measure the LVI server: signed requests beside the same bytes to bare node:http, the protocol core in process,\ncalls to storage, memory of versions, recovery of pending intents, what endless handlers leave to others, and executions on one key, ranges of a large table, the build of an index, an object with many entries, and tasks.",
   options: {
     benchmarks: { kind: "operands", of: NAMES, words: "what to measure" },
     quick: { kind: "flag", words: "fewer turns, rounds and intents, no DynamoDB: all of it in less than two minutes" },
     turns: { kind: "number", default: 12, quick: 5, least: 1, words: "how often those that are compared take turns" },
     requests: { kind: "number", default: 10_000, quick: 4_000, least: 1, words: "requests of each turn" },
     rounds: { kind: "number", default: 5, quick: 2, least: 1, words: "injections of endless handlers" },
-    intents: { kind: "number", default: 10_000, quick: 2_000, least: 1, words: "pending intents to recover" },
+    intents: {
+      kind: "number",
+      default: 10_000,
+      quick: 2_000,
+      least: 1,
+      words: "pending intents to recover, and tasks to carry out",
+    },
     versions: { kind: "number", default: 1_000_000, least: 1, words: "versions in memory" },
     rows: { kind: "number", default: 1_000_000, quick: 100_000, least: 10_000, words: "rows of the table with ranges" },
     items: { kind: "number", default: 100_000, quick: 10_000, least: 1_000, words: "items whose index is built" },

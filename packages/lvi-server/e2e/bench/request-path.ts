@@ -23,6 +23,8 @@ import {
   unitId,
   LIVES_PATH,
   type LivesQuestion,
+  SAMPLES_PATH,
+  type SampleQuestion,
   UPDATES_PATH,
   type ListeningQuestion,
 } from "@radical/protocol";
@@ -35,14 +37,14 @@ const CONNECTIONS = 32;
 const WARM_UP = 3;
 /** Of the bare server's requests per second. */
 const SHARE: Goal = { atLeast: 0.6 };
-/** The most that a follower of all lives may cost, of the processor time of the requests. */
-const LIVES_SHARE: Goal = { atMost: 0.05 };
+/** The most that a follower of all lives, or of samples, may cost, of the processor time of the requests. */
+const FOLLOWER_SHARE: Goal = { atMost: 0.05 };
 const VALUE = new Uint8Array(32).fill(7);
 
 export async function benchReads(effort: Effort, progress: Progress): Promise<readonly Figure[]> {
-  return beside("reads", async (server, unheard, told, bare) => {
+  return beside("reads", async ({ server, unheard, told, sampled, bare }) => {
     const made = new Map<Target, RequestMaker>();
-    for (const one of [server, unheard, told]) made.set(one, await readsOf(one));
+    for (const one of [server, unheard, told, sampled]) made.set(one, await readsOf(one));
     // The bare server gets the same bytes.
     const make = (target: Target): RequestMaker => made.get(target) ?? made.get(server)!;
     const run = async (target: Target, connections: readonly Connection[], count: number): Promise<Rate> => {
@@ -55,8 +57,15 @@ export async function benchReads(effort: Effort, progress: Progress): Promise<re
       const tookMs = performance.now() - startedAtMs;
       return { perSecond: (count / tookMs) * 1_000, cpuMicros: ((await target.cpuSeconds()) - before) * (1e6 / count) };
     };
-    const targets = [server, unheard, told, bare];
-    const [heard = [], alone = [], living = [], theirs = []] = await compare(targets, effort, run, progress);
+    const targets = [server, unheard, told, sampled, bare];
+    const [heard = [], alone = [], living = [], samples = [], theirs = []] = await compare(
+      targets,
+      effort,
+      run,
+      progress,
+    );
+    const more = (rates: readonly Rate[]): number =>
+      median(rates.map(({ cpuMicros }, turn) => cpuMicros / alone[turn]!.cpuMicros - 1));
     progress("one request at a time");
     const [ours, bareTimes] = await latencies([server, bare], make(server), effort.requests);
     return [
@@ -66,12 +75,8 @@ export async function benchReads(effort: Effort, progress: Progress): Promise<re
         median(alone.map(({ cpuMicros }) => cpuMicros)),
         "µs",
       ),
-      figure(
-        "the same where somebody follows lives: processor time more",
-        median(living.map(({ cpuMicros }, turn) => cpuMicros / alone[turn]!.cpuMicros - 1)),
-        "",
-        LIVES_SHARE,
-      ),
+      figure("the same where somebody follows lives: processor time more", more(living), "", FOLLOWER_SHARE),
+      figure("the same where radical dev samples with values: processor time more", more(samples), "", FOLLOWER_SHARE),
       figure("one at a time: round trip, p50", quantile(ours!, 0.5), "ms"),
       figure("one at a time: round trip, p99", quantile(ours!, 0.99), "ms"),
       figure("one at a time: bare, p50", quantile(bareTimes!, 0.5), "ms"),
@@ -95,7 +100,7 @@ async function readsOf(server: StartedServer): Promise<RequestMaker> {
 
 /** Executions: an LVI request and its followup, on units that nobody else wants. */
 export async function benchWrites(effort: Effort, progress: Progress): Promise<readonly Figure[]> {
-  return beside("writes", async (server, _unheard, _told, bare) => {
+  return beside("writes", async ({ server, bare }) => {
     const figures: Figure[] = [];
     for (const count of [1, 10]) {
       const run = async (target: Target, connections: readonly Connection[], executions: number): Promise<Rate> => {
@@ -296,24 +301,30 @@ async function latencies(
   return connected.map(({ times }) => times);
 }
 
-/**
- * Four servers: at the first one the location of the requests listens for updates, as locations do. At the second one nobody
- * listens, the third one tells all lives, and the last one is the bare one.
- */
-function beside<T>(
-  requests: "reads" | "writes",
-  use: (server: StartedServer, unheard: StartedServer, told: StartedServer, bare: Target) => Promise<T>,
-): Promise<T> {
+interface Servers {
+  /** The location of the requests listens for updates there, as locations do. At the others nobody does. */
+  readonly server: StartedServer;
+  readonly unheard: StartedServer;
+  /** It tells all lives. */
+  readonly told: StartedServer;
+  /** It tells samples, as `radical dev` asks for them. */
+  readonly sampled: StartedServer;
+  readonly bare: Target;
+}
+
+function beside<T>(requests: "reads" | "writes", use: (servers: Servers) => Promise<T>): Promise<T> {
   return withServer((server) =>
     withServer((unheard) =>
-      withServer(async (told) => {
-        const stops = [await listen(server), await followLives(told)];
-        try {
-          return await withBareServer(requests, (bare) => use(server, unheard, told, bare));
-        } finally {
-          for (const stop of stops) await stop();
-        }
-      }),
+      withServer((told) =>
+        withServer(async (sampled) => {
+          const stops = [await listen(server), await followLives(told), await followSamples(sampled)];
+          try {
+            return await withBareServer(requests, (bare) => use({ server, unheard, told, sampled, bare }));
+          } finally {
+            for (const stop of stops) await stop();
+          }
+        }),
+      ),
     ),
   );
 }
@@ -329,11 +340,16 @@ function followLives({ client }: StartedServer): Promise<() => Promise<void>> {
   return readFrom(client, LIVES_PATH, { every: 1 } satisfies LivesQuestion);
 }
 
+function followSamples({ client }: StartedServer): Promise<() => Promise<void>> {
+  const question: SampleQuestion = { every: 1, handlers: [], values: true, redact: [], perSecond: 100 };
+  return readFrom(client, SAMPLES_PATH, question);
+}
+
 /** Asks again when an answer has ended, and reads all of it. Returns how to stop. */
 async function readFrom(
   client: StartedServer["client"],
   path: string,
-  question: ListeningQuestion | LivesQuestion,
+  question: ListeningQuestion | LivesQuestion | SampleQuestion,
 ): Promise<() => Promise<void>> {
   const body = new TextEncoder().encode(JSON.stringify(question));
   const stop = new AbortController();

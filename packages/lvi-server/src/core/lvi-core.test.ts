@@ -543,8 +543,9 @@ class Story {
       case "halt":
       case "note":
       case "resume":
-      case "sample-left-out":
         return effect.kind;
+      case "sample-left-out":
+        return `${effect.kind} ${effect.count}`;
       case "sampled": {
         const { executionId, path, invocation, commitId: commit, versions, values: known, ended } = effect.sample;
         const values = Array.from(versions, ([name, { commitId: of }]) =>
@@ -841,7 +842,7 @@ describe("trains", () => {
 });
 
 describe("samples", () => {
-  const SAMPLING = { every: 1, handlers: null, values: true };
+  const SAMPLING = { every: 1, handlers: null, values: true, perSecond: null };
   const samples = (story: Story): readonly string[] => story.said.filter((line) => line.startsWith("sample"));
 
   test("nothing is sampled unless it is asked for, nor after it is not any more", () => {
@@ -889,7 +890,7 @@ describe("samples", () => {
     const story = new Story({ x: "1" });
     story.request("A", "x=1");
     story.loaded();
-    story.tell({ kind: "sampling", samplings: [{ every: 2, handlers: new Set(["f"]), values: true }] });
+    story.tell({ kind: "sampling", samplings: [{ ...SAMPLING, every: 2, handlers: new Set(["f"]) }] });
     for (const name of ["B", "C", "D", "E"]) {
       story.request(name, "x=1");
       story.request(`${name}R`, "x=1", { handler: "recorded" });
@@ -910,6 +911,18 @@ describe("samples", () => {
     expect(samples(story).map((line) => line.split(" ")[1])).toEqual(["C", "C", "D"]);
   });
 
+  test("at most so many in a second; the number of the others is told before the next one", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "x=1");
+    story.loaded();
+    story.tell({ kind: "sampling", samplings: [{ ...SAMPLING, perSecond: 2 }] });
+    for (const name of ["B", "C", "D", "E"]) story.request(name, "x=1");
+    expect(samples(story)).toEqual(["sample B f valid x=1 → ?", "sample C f valid x=1 → ?"]);
+    story.passes(1_000);
+    story.request("F", "x=1");
+    expect(samples(story)).toEqual(["sample-left-out 2", "sample F f valid x=1 → ?"]);
+  });
+
   test("versions alone: of every execution, also of who reads its location's write that is not applied", () => {
     const story = withPendingWrite();
     story.tell({ kind: "sampling", samplings: [{ ...SAMPLING, values: false }] });
@@ -924,7 +937,7 @@ describe("samples", () => {
     const story = withPendingWrite();
     story.tell({ kind: "sampling", samplings: [SAMPLING] });
     story.request("B", "x=2@2.1");
-    expect(samples(story)).toEqual(["sample-left-out"]);
+    expect(samples(story)).toEqual(["sample-left-out 1"]);
     // The handler leaves its set in the re-execution, and can't be run near storage either.
     story.passes(DEFAULT_CORE_OPTIONS.followupTimeoutMs);
     story.ran({ kind: "undeclared", reason: "y" });

@@ -418,7 +418,7 @@ export class LviCore {
     this.#indexes.name(this.#modules.indexes);
     this.#versions = new VersionTable(options.hotBytes, options.hashSeed);
     for (const [unit, item] of recovered.items ?? []) this.#versions.found(unit, item);
-    this.#sampler = new Sampler(this.#versions);
+    this.#sampler = new Sampler(this.#versions, () => this.#nowMs);
     this.#budgets = new Budgets(options.location);
     this.#finished = new FinishedExecutions(options.finishedBytes, options.forgottenIds, wallMs);
     this.#since = this.#latest;

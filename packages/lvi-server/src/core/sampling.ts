@@ -30,6 +30,8 @@ export interface Sampling {
   readonly handlers: ReadonlySet<string> | null;
   /** Whether samples bring values too. Without values every execution can be sampled. */
   readonly values: boolean;
+  /** Most samples of a second; null: any number. The others cost nothing but their count. */
+  readonly perSecond: number | null;
 }
 
 export interface Sample {
@@ -49,9 +51,22 @@ export interface Sample {
 
 export type SampleEffect = { readonly sampling: Sampling } & (
   | { readonly kind: "sampled"; readonly sample: Sample }
-  /** An execution whose turn it was, but whose values memory no longer holds. */
-  | { readonly kind: "sample-left-out" }
+  /** Executions whose turn it was. Memory no longer holds their values, or there were too many. */
+  | { readonly kind: "sample-left-out"; readonly count: number }
 );
+
+/** How far a rule has come. */
+interface Progress {
+  /** Executions since the last one whose turn it was. */
+  count: number;
+  /** The second that is under way ends then, and has had so many samples. */
+  endsAtMs: number;
+  taken: number;
+  /** Left out since the last sample, because there were too many. */
+  leftOut: number;
+}
+
+const SECOND_MS = 1_000;
 
 /** The execution that a sample is about. */
 export interface Sampled {
@@ -74,16 +89,19 @@ type Memory = Pick<VersionTable, "get" | "isCurrent"> & { readonly ranges: Pick<
 
 export class Sampler {
   readonly #memory: Memory;
-  /** With the number of executions since the last sample of each. */
-  #samplings: Map<Sampling, number> = new Map();
+  readonly #nowMs: () => number;
+  #samplings: Map<Sampling, Progress> = new Map();
 
-  constructor(memory: Memory) {
+  /** @param nowMs by the monotonic clock, in the step that is under way */
+  constructor(memory: Memory, nowMs: () => number) {
     this.#memory = memory;
+    this.#nowMs = nowMs;
   }
 
   /** Samples by each of these rules from now on. One that went on before keeps its count. */
   begin(samplings: readonly Sampling[]): void {
-    this.#samplings = new Map(samplings.map((sampling) => [sampling, this.#samplings.get(sampling) ?? 0]));
+    const begun = (): Progress => ({ count: 0, endsAtMs: -Infinity, taken: 0, leftOut: 0 });
+    this.#samplings = new Map(samplings.map((sampling) => [sampling, this.#samplings.get(sampling) ?? begun()]));
   }
 
   get isOn(): boolean {
@@ -99,8 +117,15 @@ export class Sampler {
     ended: Sample["ended"],
   ): readonly SampleEffect[] {
     if (!this.isOn) return NONE;
-    const samplings = [...this.#samplings.keys()].filter((one) => this.#takes(sampled.invocation.handler, one));
-    return samplings.map((sampling) => this.#sampleBy(sampling, sampled, path, commit, ground, ended));
+    const effects: SampleEffect[] = [];
+    for (const [sampling, progress] of this.#samplings) {
+      if (!this.#isTurn(sampled.invocation.handler, sampling, progress)) continue;
+      const { leftOut } = progress;
+      if (leftOut > 0) effects.push({ sampling, kind: "sample-left-out", count: leftOut });
+      progress.leftOut = 0;
+      effects.push(this.#sampleBy(sampling, sampled, path, commit, ground, ended));
+    }
+    return effects;
   }
 
   #sampleBy(
@@ -113,7 +138,7 @@ export class Sampler {
   ): SampleEffect {
     const { executionId, module, handler, args, environment } = invocation;
     const entries = sampling.values ? this.#entriesOf(ground) : null;
-    if (entries === null && sampling.values) return { sampling, kind: "sample-left-out" };
+    if (entries === null && sampling.values) return { sampling, kind: "sample-left-out", count: 1 };
     // variant: sample-made
     const sample: Sample = {
       executionId: id,
@@ -129,13 +154,19 @@ export class Sampler {
     return { sampling, kind: "sampled", sample };
   }
 
-  #takes(handler: string, sampling: Sampling): boolean {
-    const { every, handlers } = sampling;
+  #isTurn(handler: string, { every, handlers, perSecond }: Sampling, progress: Progress): boolean {
     if (handlers !== null && !handlers.has(handler)) return false;
-    const count = (this.#samplings.get(sampling) ?? 0) + 1;
-    const isTurn = count >= every;
-    this.#samplings.set(sampling, isTurn ? 0 : count);
-    return isTurn;
+    if (++progress.count < every) return false;
+    progress.count = 0;
+    if (perSecond === null) return true;
+    const nowMs = this.#nowMs();
+    if (nowMs >= progress.endsAtMs) {
+      progress.endsAtMs = nowMs + SECOND_MS;
+      progress.taken = 0;
+    }
+    if (++progress.taken <= perSecond) return true;
+    progress.leftOut++;
+    return false;
   }
 
   /** Null: memory does not hold all of these versions. One may be a write of the same location that is not applied yet. */

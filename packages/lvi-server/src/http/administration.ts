@@ -60,19 +60,19 @@ export function samplesAnswer(
   body: Uint8Array,
   heartbeatMs: number,
 ): (response: ServerResponse) => void {
-  const { every, handlers, values, redact: redaction } = readSampleQuestion(jsonOf(body));
+  const { every, handlers, values, redact: redaction, perSecond = null } = readSampleQuestion(jsonOf(body));
   const secrets = redactionSecrets();
   return (response) => {
     let leftOut = 0;
     const tell = (line: SampleLine): boolean => stream.write(`${JSON.stringify(line)}\n`);
     const stream = new LineStream(response, { heartbeatMs, onClose: () => stop?.() });
     const stop = engine.sample(
-      { every, handlers: handlers.length === 0 ? null : new Set(handlers), values },
+      { every, handlers: handlers.length === 0 ? null : new Set(handlers), values, perSecond },
       {
-        take: (sample) => {
+        take: (sample, left) => {
+          leftOut += left;
           if (leftOut > 0 && tell({ kind: "left-out", count: leftOut })) leftOut = 0;
-          if (sample !== null ? tell(lineOf(sample, redaction, secrets)) : tell({ kind: "left-out", count: 1 })) return;
-          leftOut++;
+          if (sample !== null && !tell(lineOf(sample, redaction, secrets))) leftOut++;
         },
         end: (reason) => stream.end(`${JSON.stringify({ kind: "ended", reason } satisfies SampleLine)}\n`),
       },
@@ -176,12 +176,15 @@ function readSampleQuestion({
   handlers,
   values,
   redact: names,
+  perSecond = null,
 }: Readonly<Record<string, unknown>>): SampleQuestion {
   if (!isNumberIn(every, 1, MAX_EVERY)) throw new MalformedError("every is not a number from 1");
   if (!Array.isArray(handlers) || handlers.length > MAX_HANDLERS || handlers.some((name) => typeof name !== "string"))
     throw new MalformedError("handlers is no list of names");
   if (typeof values !== "boolean") throw new MalformedError("values is neither true nor false");
-  return { every, handlers: handlers as readonly string[], values, redact: checkRedaction(names) };
+  if (perSecond !== null && !isNumberIn(perSecond, 1, MAX_EVERY))
+    throw new MalformedError("perSecond is not a number from 1");
+  return { every, handlers: handlers as readonly string[], values, redact: checkRedaction(names), perSecond };
 }
 
 /** Throws a MalformedError. */

@@ -7,6 +7,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { type CommitId, contentHash, prefixEnd, unitId } from "@radical/protocol";
 import type { StoredItem } from "../core/version-table.ts";
+import { withDynamoClient } from "./dynamo-client.ts";
 import type { StorageAddress } from "./storage-address.ts";
 import { StorageError, type StoredUnit } from "./storage.ts";
 
@@ -29,7 +30,7 @@ export async function openItems(address: StorageAddress): Promise<ItemReader> {
     case "sqlite":
       return new SqliteItems(address.file);
     case "dynamodb": {
-      const { DynamoItems } = await import("./dynamo/dynamo-items.ts");
+      const { DynamoItems } = await withDynamoClient(import("./dynamo/dynamo-items.ts"));
       return new DynamoItems(address);
     }
   }

@@ -1,5 +1,6 @@
 /** Where primary storage is, as one text: `sqlite:<file>` or `dynamodb:<prefix>?region=…&endpoint=…`. */
 import type { CallHasher } from "../core/call-hash.ts";
+import { withDynamoClient } from "./dynamo-client.ts";
 import { SqliteStorage } from "./sqlite-storage.ts";
 import type { Storage } from "./storage.ts";
 
@@ -47,8 +48,7 @@ export async function openStorage(
     case "sqlite":
       return new SqliteStorage(address.file, hasher);
     case "dynamodb": {
-      // The SDK is large: who does not need it does not wait for it.
-      const { DynamoStorage } = await import("./dynamo/dynamo-storage.ts");
+      const { DynamoStorage } = await withDynamoClient(import("./dynamo/dynamo-storage.ts"));
       return DynamoStorage.open({ ...address, retentionMs });
     }
   }

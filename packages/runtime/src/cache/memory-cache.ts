@@ -43,6 +43,11 @@ export class MemoryCache implements Cache {
     };
   }
 
+  /** The entry of an item. A look is not a use. */
+  look(unit: UnitId): Entry | undefined {
+    return this.#entries.get(unit);
+  }
+
   peek(unit: UnitId): Entry | undefined {
     const entry = this.#entries.get(unit);
     if (entry === undefined) return undefined;

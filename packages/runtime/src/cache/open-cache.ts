@@ -16,6 +16,8 @@ export interface LocationCache {
   readonly of: RequestCache;
   /** Of the isolate, in front of everything else. */
   readonly memory: MemoryCache;
+  /** The cache behind the memory; null: there is none. */
+  readonly behind: RequestCache | null;
 }
 
 /**
@@ -24,28 +26,30 @@ export interface LocationCache {
  */
 export function openCache(choice: CacheChoice, application: string, bindings: CacheBindings): LocationCache {
   const memory = new MemoryCache(choice.memoryBytes);
-  return { of: behind(memory, choice, application, bindings), memory };
+  const behind = cacheBehind(choice, application, bindings);
+  return {
+    of: behind === null ? () => memory : (place, onError) => new TieredCache(memory, behind(place, onError)),
+    memory,
+    behind,
+  };
 }
 
-function behind(memory: MemoryCache, choice: CacheChoice, application: string, bindings: CacheBindings): RequestCache {
+function cacheBehind(choice: CacheChoice, application: string, bindings: CacheBindings): RequestCache | null {
   switch (choice.kind) {
     case "memory":
-      return () => memory;
+      return null;
     case "durable-object": {
       const { objectBytes: maxBytes, timeoutMs } = choice;
       const namespace =
         bindings.RADICAL_CACHE ?? missingBinding("RADICAL_CACHE", "the Durable Object class RadicalCache");
-      return (place, onError) => {
-        const object = { ...place, application, namespace, maxBytes, timeoutMs, onError };
-        return new TieredCache(memory, new DurableObjectCache(object));
-      };
+      return (place, onError) =>
+        new DurableObjectCache({ ...place, application, namespace, maxBytes, timeoutMs, onError });
     }
     case "kv": {
       const { timeoutMs } = choice;
       const namespace = bindings.RADICAL_CACHE_KV ?? missingBinding("RADICAL_CACHE_KV", "a KV namespace");
       const writes = new KvWrites();
-      return ({ location }, onError) =>
-        new TieredCache(memory, new KvCache({ application, location, namespace, timeoutMs, writes, onError }));
+      return ({ location }, onError) => new KvCache({ application, location, namespace, timeoutMs, writes, onError });
     }
   }
 }

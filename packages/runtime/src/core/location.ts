@@ -2,6 +2,7 @@
  * A location: one machine for each isolate. It holds what executions share: the link to the primary, what was learned, and who
  * listens. It makes the executions, and each of these is a machine of its own. A synchronous function of its events, like them.
  */
+import type { UnitId } from "@radical/protocol";
 import type { LocationEffect, LocationEvent } from "./effects.ts";
 import { DEFAULT_BOUNDS, Execution, type ExecutionBounds, type ExecutionInput } from "./execution.ts";
 import { Experience } from "./experience.ts";
@@ -45,6 +46,11 @@ export class LocationCore {
 
   execution(input: ExecutionInput): Execution {
     return new Execution(input, this.#bounds, this.#experience, this.#primaries[0]);
+  }
+
+  /** Whether a read lease of the item, or of a range around it, counts now. For people: executions look at all their units at once. */
+  isLeased(item: UnitId, atMs: number): boolean {
+    return this.#primaries[0].leases.covers(item, atMs);
   }
 
   step(event: LocationEvent): readonly LocationEffect[] {

@@ -91,6 +91,30 @@ describe("a look finds all units leased in the versions of the snapshot, or none
   });
 });
 
+describe("for people: whether an item is covered", () => {
+  test("by its own lease, or by one of a range of rows around it, as long as they count", () => {
+    const [rows, count] = (["rows", "count"] as const).map((kind) =>
+      spanId({ table: "posts", kind, lo: "a/", hi: "a0" }),
+    );
+    const leased = holding([ANN, entry(5)], [rows!, directoryEntry(commitId(3, 6), [])]);
+    expect(
+      [ANN, BOB, unitId("posts", "a/1"), unitId("posts", "b/1")].map((unit) => leased.covers(unit, 1_100)),
+    ).toEqual([true, false, true, false]);
+    // The number of rows says nothing of one of them.
+    expect(holding([count!, entry(5)]).covers(unitId("posts", "a/1"), 1_100)).toBe(false);
+    expect(leased.covers(ANN, 1e12)).toBe(false);
+    leased.take(revoke(2, ANN));
+    expect(leased.covers(ANN, 1_100)).toBe(false);
+  });
+
+  test("it is no read: the server is told of none, and no clock is noted", () => {
+    const leased = holding([ANN, entry(5)]);
+    leased.covers(ANN, 1e12);
+    expect(leased.takeServed(10)).toEqual([]);
+    expect(look(leased, [[ANN, entry(5)]])).toBe(true);
+  });
+});
+
 describe("lines count in the order of their numbers", () => {
   test("a revoked unit is not leased any more, others are", () => {
     const leases = holding([ANN, entry(5)], [BOB, ABSENT]);

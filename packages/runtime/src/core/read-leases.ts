@@ -11,7 +11,14 @@
  *   value that lies far behind it shows that the clock was set back.
  *   A timer runs out, whatever the clock says.
  */
-import { type ListeningQuestion, type NumberedLine, sameVersion, type SenderSession, SpanMap } from "@radical/protocol";
+import {
+  type ListeningQuestion,
+  type NumberedLine,
+  sameVersion,
+  type SenderSession,
+  SpanMap,
+  spanOf,
+} from "@radical/protocol";
 import type { Entry, Served, SessionId, UnitId, Version } from "@radical/protocol";
 import { LeaseCover } from "./lease-cover.ts";
 import type { KnownRows } from "./span-look.ts";
@@ -173,6 +180,12 @@ export class ReadLeases {
   /** Ends a term, or without one named the present one. */
   endTerm(term = this.#term): void {
     if (term === this.#term) this.#validUntilMs = -Infinity;
+  }
+
+  /** Whether a lease of the item, or of a range of rows around it, counts at this time. Nothing is noted: see `look`. */
+  covers(item: UnitId, atMs: number): boolean {
+    if (Math.max(atMs, this.#greatestMs) >= this.#validUntilMs) return false;
+    return this.#leases.overlapping(item).some(([unit]) => unit === item || spanOf(unit)?.kind === "rows");
   }
 
   /**

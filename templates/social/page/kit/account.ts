@@ -185,9 +185,8 @@ export async function seedLogins(
     return h(
       "p",
       { className: "begin" },
-      "Nobody is here yet. Fill the storage by ",
-      h("code", {}, "npx radical data seed"),
-      ", and reload this page.",
+      // One child: others would stand in places of their own.
+      h("span", {}, "Nobody is here yet. Run ", h("code", {}, "npx radical data seed"), ", and reload this page."),
     );
   return h(
     "div",

@@ -13,13 +13,16 @@ export interface Votes {
   readonly mine: (vote: number) => void;
 }
 
-/** A reader who is not logged in sees the score alone. `cast` gives the score after the vote. */
-export function votesOf(first: number, cast: (vote: Vote) => Promise<number>): Votes {
+/**
+ * A reader who is not logged in sees the score alone. `cast` gives the score after the vote. `inWords`: where a number by itself
+ * would say nothing.
+ */
+export function votesOf(first: number, cast: (vote: Vote) => Promise<number>, inWords = false): Votes {
   const number = h("b", { className: "score" });
   number.role = "img";
   const score = (count: number): void => {
-    number.textContent = String(count);
     number.ariaLabel = counted(count, "point");
+    number.textContent = inWords && me() === null ? number.ariaLabel : String(count);
   };
   score(first);
   let isCast = false;

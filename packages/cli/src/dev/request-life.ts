@@ -1,6 +1,6 @@
 /** The life of a request of which the location has logged one line only: its phases are sums, and their starts are reckoned. */
 import type { ExecutionId, Life, LifeSpan } from "@radical/protocol";
-import type { RequestLine } from "../dev/dev-events.ts";
+import type { RequestLine } from "./dev-events.ts";
 
 /** Null: it named no handler, or is not an execution. `endedAtMs`: by the clock of this machine. */
 export function lifeOfRequest(line: RequestLine, endedAtMs: number): Life | null {

@@ -294,7 +294,7 @@ function checkWorkers(root) {
 }
 
 /**
- * What these files import of other packages, and so do the files of their own package that they load.
+ * The imports of other packages by these files, and by the files of their own package that they load.
  * @param {string} root @param {readonly string[]} starts @returns {(Import & { file: string })[]}
  */
 function loadedWith(root, starts) {

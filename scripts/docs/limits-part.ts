@@ -46,6 +46,32 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       atLimit: "`blob_busy`",
     },
   ],
+  services: [
+    {
+      what: "one call of a service",
+      from: `${SERVER}/core/services.ts#DEFAULT_SERVICE_OPTIONS.timeoutMs`,
+      unit: "ms",
+      atLimit: "its `signal` is aborted; it is called again",
+    },
+    {
+      what: "calls of one service at once, unless `@limit` says less",
+      from: `${SERVER}/core/services.ts#DEFAULT_SERVICE_OPTIONS.atOnce`,
+      unit: "count",
+      atLimit: "other tasks wait",
+    },
+    {
+      what: "time in which a service is taken to know a key, unless `keyWindow` sets it",
+      from: `${PROTOCOL}/services.ts#DEFAULT_KEY_WINDOW_MS`,
+      unit: "seconds",
+      atLimit: "the task is dead as `unknown`",
+    },
+    {
+      what: "result of a service",
+      from: `${PROTOCOL}/messages/service-call.ts#MAX_SERVICE_RESULT_BYTES`,
+      unit: "bytes",
+      atLimit: "the call has failed",
+    },
+  ],
   execution: [
     {
       what: "memory",

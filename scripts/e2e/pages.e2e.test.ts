@@ -90,7 +90,7 @@ interface Violation {
 /** The rules of axe that the page breaks in light and in dark, and whether it scrolls sideways on a phone. */
 async function faultsOf(page: Page): Promise<readonly string[]> {
   const faults: string[] = [];
-  // The page's own policy lets no script in. What is evaluated is not a script of the page.
+  // The page's own policy lets no script in, and says nothing about an evaluation.
   await page.evaluate(axeSource);
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });

@@ -52,8 +52,10 @@ test("of several servers the one that leads answers, wherever it stands in the l
     [gateway.url, leader.url],
   ])
     expect(await pendingIntents({ urls, key: KEY })).toBe(5);
-  await registerModule({ urls: [standby.url, leader.url], key: KEY }, MODULE, CONTENT);
+  await registerModule({ urls: [standby.url, leader.url], key: KEY }, MODULE, CONTENT, null);
   expect(leader.asked.at(-1)).toBe(`PUT /v1/modules/${MODULE}`);
+  await registerModule({ urls: [leader.url], key: KEY }, MODULE, CONTENT, "https://shop.example");
+  expect(leader.asked.at(-1)).toBe(`PUT /v1/modules/${MODULE}?worker=https%3A%2F%2Fshop.example`);
   expect(await hasModule({ urls: [standby.url, leader.url], key: KEY }, MODULE)).toBe(true);
 });
 

@@ -9,6 +9,9 @@ import {
   type ModuleHash,
   type ModuleList,
   encodeModuleContent,
+  type ServerStatus,
+  type ServicesStatus,
+  STATUS_PATH,
 } from "@radical/protocol";
 import type { DeploymentKey } from "./deployment-key.ts";
 import { askPrimary, PrimaryError } from "./ask-primary.ts";
@@ -31,8 +34,21 @@ export async function hasModule(address: AdminAddress, module: ModuleHash): Prom
   }
 }
 
-export async function registerModule(address: AdminAddress, module: ModuleHash, content: ModuleContent): Promise<void> {
-  await askLeader(address, "PUT", `${MODULES_PATH}${module}`, encodeModuleContent(content));
+/** `worker`: the origin at which the primary calls the application's services; null: there are none. */
+export async function registerModule(
+  address: AdminAddress,
+  module: ModuleHash,
+  content: ModuleContent,
+  worker: string | null,
+): Promise<void> {
+  const query = worker === null ? "" : `?worker=${encodeURIComponent(worker)}`;
+  await askLeader(address, "PUT", `${MODULES_PATH}${module}${query}`, encodeModuleContent(content));
+}
+
+/** The primary's view of services; null: its server is of a release without them, or does not say. */
+export async function servicesOf(address: AdminAddress): Promise<ServicesStatus | null> {
+  const status = (await (await askLeader(address, "GET", STATUS_PATH)).json()) as ServerStatus;
+  return status.services ?? null;
 }
 
 /** The modules that the server has, or that executions name. Only a server that serves can say. */

@@ -6,6 +6,7 @@ export {
   pendingIntents,
   registerModule,
   registeredModules,
+  servicesOf,
 } from "./admin-requests.ts";
 export { PrimaryError, askPrimary, linesOf } from "./ask-primary.ts";
 export { type PrimaryAddress, serverName, shortName } from "./primary-address.ts";

@@ -28,7 +28,7 @@ import { analysisOf, type Analysis } from "./report.ts";
 import { abortCodesOf } from "./schema/abort-codes.ts";
 import { isSetFunction, readDirections, type Directions } from "./schema/directions.ts";
 import { extractSchema, rootsOf, type Schema } from "./schema/schema.ts";
-import { readTags, wrappingFunctions } from "./schema/tags.ts";
+import { readTags, taggedServices, wrappingFunctions } from "./schema/tags.ts";
 import { handlersWithTasks, ticksWithCaller } from "./slice/known-accesses.ts";
 import { directedAccesses } from "./slice/directed-accesses.ts";
 import { verdictsOf } from "./slice/verdicts.ts";
@@ -43,12 +43,13 @@ export function buildWith(
 ): BuildResult {
   const { sources, handlerFiles } = input;
   const fallback = startOf(input);
-  const request = requestOf(input, trees);
+  const tags = readTags(sources); // schema
+  const services = taggedServices(tags);
+  const request = { ...requestOf(input, trees), services };
 
-  const { tooDeep, mistakes } = checkSources(sources, handlerFiles, trees); // check
+  const { tooDeep, mistakes } = checkSources(sources, handlerFiles, trees, services); // check
   if (tooDeep) return failedWith(mistakes);
   const loaded = loadProgram({ ...request, shadowStack: false, allMistakes: true }); // parse
-  const tags = readTags(sources); // schema
   const wrapping = wrappingFunctions(tags);
   const wraps = { overflow: "wraps", wrapping } as const;
   // Handlers may have results whose types the compiler finds.
@@ -56,6 +57,7 @@ export function buildWith(
   const schema = extractSchema(loaded.program, handlerFiles, {
     uniqueNames: true,
     isSetFunction: (declaration) => isSetFunction(tags, declaration),
+    services,
   });
   const directions = readDirections(loaded.program, schema, tags, input.workflows);
   if (started.compiler !== null) started.compiler.roots = rootsOf(schema);
@@ -189,6 +191,7 @@ const NOTHING: BuildResult = {
   ok: false,
   diagnostics: [],
   handlers: [],
+  services: [],
   tables: [],
   indexes: [],
   records: {},

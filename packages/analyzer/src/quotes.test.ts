@@ -277,8 +277,8 @@ describe("tags", () => {
   );
 
   test.each([
-    ["/** @every 5m\n * @cron 0 3 * * * */ export function h(): void {}", "two tags"],
-    ["/** @retry 5\n * @retry 6 */ export function h(): void {}", "two tags"],
+    ["/** @every 5m\n * @cron 0 3 * * * */ export function h(): void {}", "Two tags"],
+    ["/** @retry 5\n * @retry 6 */ export function h(): void {}", "Two tags"],
     ["/** @retry 5 */ function f(): void {} export function h(): void { f(); }", "not a handler"],
   ])("%s is refused", (text, words) => {
     const refused = buildWith({ ...buildInput({ "handlers/h.ts": text }), optimize: false }, slicer);
@@ -374,10 +374,10 @@ const HEAD = `import { Table, enqueue } from "@radical/sdk";
 
 describe("a misuse is refused at its place, with the form to write", () => {
   const MISUSES: readonly (readonly [call: string, at: string, words: string])[] = [
-    ["enqueue(note)", "note)", "a call of a handler, written out"],
+    ["enqueue(note)", "note)", "a call of a handler or service, written out"],
     ["enqueue((() => 1)())", "() => 1", "this is not one"],
-    ["enqueue(1)", "1)", "a call of a handler, written out"],
-    ["enqueue()", "enqueue()", "a call of a handler, written out"],
+    ["enqueue(1)", "1)", "a call of a handler or service, written out"],
+    ["enqueue()", "enqueue()", "a call of a handler or service, written out"],
     ['enqueue(helper("a"))', 'helper("a', "no file of handlers exports it"],
     ['enqueue(new Pen().write("a"))', 'new Pen().write("a', "not a method"],
     ["enqueue(note())", "note())", "another number of arguments"],

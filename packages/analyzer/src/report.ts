@@ -7,6 +7,7 @@ import {
   type NamedTypes,
   type Parameter,
   type RecordTypes,
+  type ServiceRules,
   type TaskRules,
   type ValueType,
 } from "@radical/protocol";
@@ -16,7 +17,7 @@ import { spanOfRange } from "./parse/span.ts";
 import { handlersWithBlobs } from "./schema/blobs.ts";
 import type { Directions } from "./schema/directions.ts";
 import { documentationOf } from "./schema/documentation.ts";
-import { recordTypes, type HandlerSchema, type Schema } from "./schema/schema.ts";
+import { recordTypes, type HandlerSchema, type Schema, type ServiceSchema } from "./schema/schema.ts";
 import type { KnownByHandler } from "./slice/directed-accesses.ts";
 import { NOT_KNOWN, type KnownAccesses } from "./slice/known-accesses.ts";
 
@@ -69,6 +70,19 @@ export interface HandlerReport {
   readonly products: readonly PhaseProduct[];
 }
 
+export interface ServiceReport extends ServiceRules {
+  readonly name: string;
+  readonly file: string;
+  readonly line: number;
+  readonly parameters: readonly Parameter[];
+  /** Null: the service returns nothing. */
+  readonly result: ValueType | null;
+  /** The rules that its tags state for its tasks; null: none. */
+  readonly tasks: TaskRules | null;
+  /** The words of its doc comment; null: there are none. */
+  readonly description: string | null;
+}
+
 export interface TableReport {
   readonly name: string;
   readonly type: ValueType;
@@ -84,6 +98,8 @@ export interface Analysis {
   readonly diagnostics: readonly Diagnostic[];
   /** Sorted by name. */
   readonly handlers: readonly HandlerReport[];
+  /** Sorted by name. */
+  readonly services: readonly ServiceReport[];
   readonly tables: readonly TableReport[];
   /** Sorted by name. */
   readonly indexes: readonly IndexDeclaration[];
@@ -123,6 +139,7 @@ export function analysisOf(
         withBlobs.has(handler.name) && !directions.workflows.has(handler.name),
       ),
     ),
+    services: schema.services.map((service) => serviceReport(service, directions)),
     tables: schema.tables.map(({ name, type, declaration }) => ({
       name,
       type,
@@ -163,16 +180,7 @@ function report(
     file: span.file,
     line: span.line,
     span,
-    parameters: handler.parameters.map(({ name, type, optional, absent }) => {
-      const description = documentation.parameters.get(name);
-      return {
-        name,
-        type,
-        optional,
-        ...(absent === true ? { absent } : {}),
-        ...(description === undefined ? {} : { description }),
-      };
-    }),
+    parameters: parametersOf(handler, documentation),
     result: handler.resultType,
     speculative: directions.speculative.get(handler.name) ?? null,
     description: documentation.description,
@@ -183,6 +191,32 @@ function report(
     ...plan,
     readOnly: plan.readOnly && !mayEffect,
   };
+}
+
+function parametersOf(
+  { parameters }: Pick<HandlerSchema, "parameters">,
+  documentation: ReturnType<typeof documentationOf>,
+): readonly Parameter[] {
+  return parameters.map(({ name, type, optional, absent }) => {
+    const description = documentation.parameters.get(name);
+    return {
+      name,
+      type,
+      optional,
+      ...(absent === true ? { absent } : {}),
+      ...(description === undefined ? {} : { description }),
+    };
+  });
+}
+
+function serviceReport(service: ServiceSchema, { tasks }: Directions): ServiceReport {
+  const { name, declaration, resultType: result, rules } = service;
+  const { range } = declaration.name;
+  const { file, line, start } = spanOfRange(range);
+  const documentation = documentationOf(range.source.text, start);
+  const parameters = parametersOf(service, documentation);
+  const { description } = documentation;
+  return { name, file, line, parameters, result, ...rules, tasks: tasks.get(name) ?? null, description };
 }
 
 function planOf(

@@ -12,9 +12,19 @@ import { LOCATION_HEADER } from "@radical/local";
 import type { DevOptions } from "./dev/dev-options.ts";
 import { type DevServer, startDev } from "./dev/start-dev.ts";
 
+export { Refused } from "@radical/runtime/services";
+
 export interface TestAppOptions extends Pick<
   DevOptions,
-  "central" | "environment" | "link" | "vars" | "testHooks" | "followupTimeoutMs" | "readLeaseMs"
+  | "central"
+  | "environment"
+  | "link"
+  | "vars"
+  | "testHooks"
+  | "followupTimeoutMs"
+  | "readLeaseMs"
+  | "serviceFaults"
+  | "services"
 > {
   /** Folder of the application. Default: the working directory. */
   readonly project?: string;

@@ -11,6 +11,9 @@ import { ScaffoldError } from "./scaffold-error.ts";
 /** Path of the tarball by package name. */
 export type LocalPackages = ReadonlyMap<string, string>;
 
+/** An application depends on it once it is deployed. npm refuses a direct dependency that an override names otherwise. */
+const OPTIONAL = "@radical/deploy";
+
 const TARBALL = /^(radical-[a-z-]+?)-\d+\.\d+\.\d+.*\.tgz$/;
 
 /** Throws a ScaffoldError if there are none. */
@@ -53,7 +56,7 @@ export function withLocalPackages<T extends PackageJson>(manifest: T, packages: 
 
 /** `manifest`: with the packages in place. */
 export function overriding(manager: PackageManager, manifest: PackageJson, packages: LocalPackages): Overriding {
-  const names = [...packages.keys()];
+  const names = [...packages.keys()].filter((name) => name !== OPTIONAL);
   const specs = Object.fromEntries(names.map((name) => [name, specOf(packages, name) ?? ""]));
   switch (manager) {
     case "npm": {

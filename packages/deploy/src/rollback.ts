@@ -87,7 +87,7 @@ export async function planRollback(options: RollbackOptions): Promise<readonly P
     plan: () => Promise.resolve([]),
     apply: async () => {
       if (content !== null) {
-        await registerModule(primary.admin, record.module, content);
+        await registerModule(primary.admin, record.module, content, null);
         // One that no build has named for long is built anew.
         await untilIndexesBuilt({ indexes: content.indexes, ask: () => indexStatuses(primary.admin) });
       }

@@ -15,11 +15,11 @@ export {
 } from "./core/leadership.ts";
 export { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 export { type LockWait, LviCore, type Now, type Recovered } from "./core/lvi-core.ts";
-export { type ScheduleState, scheduleStates } from "./core/schedule-state.ts";
+export { latestTickIds, scheduleStates } from "./core/schedule-state.ts";
 export type { CallAnswer } from "./core/services.ts";
 export { compareDue, type Task, type TaskPlace } from "./core/task.ts";
 export { decodePart, type PartContent, type Workflow, type WorkflowPart } from "./core/workflow.ts";
-export type { NextCron } from "./core/ticks.ts";
+export { nextCron } from "./cron.ts";
 export { execute, executeTrain, type Host } from "./execution/execute.ts";
 export { type Answer, Driver, type Halt, type Observer, type OutgoingCall, type StoragePort } from "./driver.ts";
 export type { Sample, Sampling } from "./core/sampling.ts";

@@ -15,7 +15,6 @@ import {
   type LviReply,
   type LviRequest,
   type ModuleHash,
-  present,
   type ReadLeaseStatus,
   type ScheduleAnswer,
   type ScheduleList,
@@ -52,8 +51,7 @@ export interface EngineOptions {
   readonly epoch: number;
   readonly storage: Storage;
   readonly executor: Executor;
-  /** The application's Worker, with its services; null: nobody has said where it is. */
-  readonly worker: { readonly origin: string; readonly caller: Pick<ServiceCaller, "call"> } | null;
+  readonly services: ServiceCaller;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly now: () => Now;
@@ -87,8 +85,6 @@ const WARNINGS: ReadonlySet<NoteName> = new Set([
 /** Notes that nobody has to look at, and somebody may want to read. */
 const NEWS: ReadonlySet<NoteName> = new Set(["index_turned", "service_up", "service_refused"]);
 
-const NO_WORKER = "services are called only if the Worker of the application is known";
-
 /** Most units that one line of log names. */
 const LOGGED_UNITS = 5;
 /** Most who are told lives at once. */
@@ -121,7 +117,7 @@ export class Engine {
   #lives: Lives | null = null;
 
   constructor(options: EngineOptions) {
-    const { core, epoch, now, executor, worker, log, collectIntervalMs } = options;
+    const { core, epoch, now, executor, services, log, collectIntervalMs } = options;
     this.#options = options;
     this.#contention = new ContentionTally(now);
     this.#times = log.writes("debug") ? new RequestTimes() : null;
@@ -134,7 +130,7 @@ export class Engine {
         act: (act) => act(),
         storage: this.#storage(),
         execute: (run, location, ended) => void executor.execute(run, location).then(ended),
-        callService: (call, ended) => void present(worker, NO_WORKER).caller.call(call).then(ended),
+        callService: (call, ended) => void services.call(call).then(ended),
         observer: this.#observer(),
         lives: () => this.#lives,
         halted: (halt) => this.#halted(halt),
@@ -195,7 +191,12 @@ export class Engine {
   }
 
   get services(): ServicesStatus {
-    return { worker: this.#options.worker?.origin ?? null, ...this.#options.core.services };
+    return { worker: this.#options.services.origin, ...this.#options.core.services };
+  }
+
+  /** The application's Worker is there from now on. */
+  callServicesAt(origin: string): void {
+    this.#options.services.origin = origin;
   }
 
   get setsLeft(): readonly SetLeft[] {

@@ -97,7 +97,7 @@ export const SETTINGS = {
   workerUrl: {
     kind: "text",
     placeholder: "url",
-    words: "origin of the application's Worker, where this server calls services. Without it tasks of services wait",
+    words: "origin of the application's Worker, where this server calls services (default: as radical deploy says)",
     parse: originOf,
   },
   retentionMs: {

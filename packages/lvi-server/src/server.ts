@@ -3,15 +3,7 @@ import { randomInt } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
-import {
-  decodeModuleContent,
-  type ExecutionId,
-  INDEX_STATES,
-  plansOf,
-  SCHEDULE_STATES,
-  tickIdOf,
-  type UnitId,
-} from "@radical/protocol";
+import { decodeModuleContent, INDEX_STATES, plansOf, SCHEDULE_STATES, type UnitId } from "@radical/protocol";
 import type { Budget } from "./core/budgets.ts";
 import { type Intent, itemsReadBy } from "./core/intent.ts";
 import type { Leadership } from "./core/leadership.ts";
@@ -19,7 +11,7 @@ import { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 import { indexStates } from "./core/index-state.ts";
 import type { CurrentModule } from "./core/module-table.ts";
 import { LviCore, type Now, type Recovered } from "./core/lvi-core.ts";
-import { type ScheduleState, scheduleStates } from "./core/schedule-state.ts";
+import { latestTickIds, scheduleStates } from "./core/schedule-state.ts";
 import type { StoredItem } from "./core/version-table.ts";
 import { nextCron } from "./cron.ts";
 import { Engine, type OnHalt } from "./engine.ts";
@@ -60,7 +52,7 @@ export interface ServerOptions {
   readonly leaseMs?: number;
   /** Where locations reach this server: standbys tell it to whoever asks them. */
   readonly advertise?: string;
-  /** Origin of the application's Worker, which has its services. Left out: tasks of services wait. */
+  /** Origin of the application's Worker, which has its services. Left out: the one that a module was registered with. */
   readonly workerUrl?: string;
   readonly core?: Partial<Omit<CoreOptions, "location">>;
   /** What one location may use at once, and in the long run of the workers' time. */
@@ -164,7 +156,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       // Nobody writes meanwhile.
       const states = await storage.scan({ table: INDEX_STATES, from: null, to: null }, MOST_INDEXES);
       const current = await currentModule(storage, known);
-      const schedules = await schedulesIn(storage, epoch);
+      const schedules = await schedulesIn(storage);
       return { pending, items: await itemsRead(storage, pending), indexes: indexStates(states), current, schedules };
     });
     const { pending, items, indexes, current, schedules } = found;
@@ -190,10 +182,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const workers = options.workers ?? Math.max(MIN_WORKERS, availableParallelism() - 1);
     const { workersPercent = DEFAULT_WORKERS_PERCENT, ...counted } = options.location ?? {};
     const location = { ...DEFAULT_CORE_OPTIONS.location, ...counted, workers: (workers * workersPercent) / 100 };
-    const { workerUrl = null } = options;
-    const services = { ...(options.core?.services ?? DEFAULT_CORE_OPTIONS.services), isReachable: workerUrl !== null };
     const core = new LviCore(
-      { ...DEFAULT_CORE_OPTIONS, hashSeed: randomInt(2 ** 32), ...options.core, location, services },
+      { ...DEFAULT_CORE_OPTIONS, hashSeed: randomInt(2 ** 32), ...options.core, location },
       recovered,
       coreNow(),
       keys.callHashes,
@@ -217,7 +207,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       epoch,
       storage,
       executor,
-      worker: workerUrl === null ? null : { origin: workerUrl, caller: new ServiceCaller(workerUrl, keys, now) },
+      services: new ServiceCaller(options.workerUrl ?? lastWorker(known), keys, now),
       log,
       metrics,
       now: coreNow,
@@ -229,16 +219,19 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       epoch,
       moduleRetentionMs: options.core?.moduleRetentionMs ?? DEFAULT_CORE_OPTIONS.moduleRetentionMs,
       hasModule: (hash) => engine.hasModule(hash),
-      registerModule: async (hash, content, bytes) => {
+      registerModule: async (hash, content, bytes, worker) => {
         checkModule(hash, content);
         const plans = new Map(Object.entries(plansOf(content)));
         const atMs = now();
         const { indexes: named = [], tasks: rules = {}, services: declared = {} } = content;
         // Also if the clock was set back.
         putAtMs = Math.max(putAtMs + 1, atMs);
-        const module = { hash, plans, indexes: named, usedAtMs: atMs, registeredAtMs: atMs, putAtMs };
+        const workerUrl = worker === null ? {} : { workerUrl: worker };
+        const module = { hash, plans, indexes: named, usedAtMs: atMs, registeredAtMs: atMs, putAtMs, ...workerUrl };
         await engine.registerModule(module, bytes, { rules, services: declared });
-        if (workerUrl === null && Object.keys(declared).length > 0)
+        // An operator's configuration counts more.
+        if (worker !== null && options.workerUrl === undefined) engine.callServicesAt(worker);
+        if (engine.services.worker === null && Object.keys(declared).length > 0)
           log.warn("worker_url_missing", { module: hash, reason: WORKER_URL_MISSING });
         log.info("module_registered", { module: hash, handlers: plans.size });
       },
@@ -292,28 +285,21 @@ const MOST_INDEXES = 100_000;
 const MOST_SCHEDULES = 100_000;
 
 /** How far schedules have come, and which of their latest ticks are not done. Nobody writes meanwhile. */
-async function schedulesIn(storage: Storage, epoch: number): Promise<NonNullable<Recovered["schedules"]>> {
+async function schedulesIn(storage: Storage): Promise<NonNullable<Recovered["schedules"]>> {
   const states = scheduleStates(await storage.scan({ table: SCHEDULE_STATES, from: null, to: null }, MOST_SCHEDULES));
-  const latest = Array.from(states, async ([handler, state]) => openTick(storage, epoch, handler, state));
-  return { states, open: (await Promise.all(latest)).filter((id) => id !== null) };
-}
-
-/** The task of the latest tick, if it is open. */
-async function openTick(
-  storage: Storage,
-  epoch: number,
-  handler: string,
-  { firedMs }: ScheduleState,
-): Promise<ExecutionId | null> {
-  if (firedMs === null) return null;
-  const id = tickIdOf(handler, firedMs);
-  const record = await storage.lookUp(epoch, id);
-  return record?.state === "task" && record.task.state === "open" ? id : null;
+  const tasks = await Promise.all(latestTickIds(states).map((id) => storage.findTask(id)));
+  return { states, open: tasks.flatMap((task) => (task?.state === "open" ? [task.id] : [])) };
 }
 
 /** How much is read for all pending intents together. */
 const MOST_UNITS = 100_000;
 const MOST_BYTES = 64 * 1024 * 1024;
+
+/** Where the application's Worker was when a module was last registered with it; null: nobody has said. */
+function lastWorker(known: readonly StoredModule[]): string | null {
+  const told = known.filter(({ workerUrl }) => workerUrl !== undefined);
+  return told.toSorted((a, b) => (b.putAtMs ?? 0) - (a.putAtMs ?? 0))[0]?.workerUrl ?? null;
+}
 
 /** The one that was registered last. Its content has the rules of its tasks. */
 async function currentModule(

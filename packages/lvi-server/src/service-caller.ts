@@ -36,15 +36,15 @@ const NOT_CONNECTED: ReadonlySet<string> = new Set([
 ]);
 
 export class ServiceCaller {
-  readonly #origin: string;
+  /** Where the application's Worker answers; null: nobody has said. */
+  origin: string | null;
   readonly #keys: KeyRing;
   readonly #now: () => number;
   /** The id of the key that the Worker has taken last: it has one, and while keys are rotated the server has several. */
   #taken: string | null = null;
 
-  /** `origin`: where the application's Worker answers. */
-  constructor(origin: string, keys: KeyRing, now: () => number) {
-    this.#origin = origin;
+  constructor(origin: string | null, keys: KeyRing, now: () => number) {
+    this.origin = origin;
     this.#keys = keys;
     this.#now = now;
   }
@@ -59,10 +59,11 @@ export class ServiceCaller {
 
   async #tryKeys(call: OutgoingCall): Promise<CallAnswer> {
     const keys = [...this.#keys.current].toSorted(([a], [b]) => Number(b === this.#taken) - Number(a === this.#taken));
-    let answer: CallAnswer = notCalled("the server has no key");
-    for (const [id, key] of keys) {
+    const { origin } = this;
+    let answer: CallAnswer = notCalled("the server was not told where the application's Worker is: set --worker-url");
+    for (const [id, key] of origin === null ? [] : keys) {
       // oxlint-disable-next-line no-await-in-loop -- the next key is for a Worker that does not know this one
-      const asked = await this.#ask(call, id, key);
+      const asked = await ask(call, origin!, id, key, this.#now());
       if (asked.isKnown) {
         this.#taken = id;
         return asked.answer;
@@ -71,45 +72,46 @@ export class ServiceCaller {
     }
     return answer;
   }
+}
 
-  /** `isKnown`: false if the Worker does not take the key, and has done nothing. */
-  async #ask(
-    { task, service, key, args, timeoutMs }: OutgoingCall,
-    keyId: string,
-    hmac: HmacKey,
-  ): Promise<{ readonly isKnown: boolean; readonly answer: CallAnswer }> {
-    const path = `${SERVICE_PATH}${encodeURIComponent(service)}`;
-    const nonce = randomBytes(SERVICE_NONCE_BYTES);
-    const body = encodeServiceCall({ service, task, key, nonce, timeoutMs, args });
-    const timeMs = this.#now();
-    const signature = hmac.sign(signedHead("POST", path, timeMs), body);
-    try {
-      const response = await fetch(`${this.#origin}${path}`, {
-        method: "POST",
-        headers: {
-          "content-type": "application/cbor",
-          [KEY_HEADER]: keyId,
-          [TIME_HEADER]: String(timeMs),
-          [SIGNATURE_HEADER]: signature,
-        },
-        body: body as Uint8Array<ArrayBuffer>,
-        redirect: "manual",
-        signal: AbortSignal.timeout(timeoutMs + GRACE_MS),
-      });
-      if (response.status !== 200) {
-        await response.body?.cancel();
-        return { isKnown: response.status !== 401, answer: answerOfStatus(response.status, this.#origin) };
-      }
-      const declared = Number(response.headers.get("content-length") ?? 0);
-      if (declared > MAX_ANSWER_BYTES) throw new Error(`the answer has ${declared} bytes`);
-      const bytes = new Uint8Array(await response.arrayBuffer());
-      const claimed = response.headers.get(SIGNATURE_HEADER) ?? "";
-      if (!isSame(claimed, hmac.sign(signedAnswerHead(signature), bytes)))
-        throw new Error("the answer is not signed for this call");
-      return { isKnown: true, answer: decodeServiceAnswer(bytes) };
-    } catch (error) {
-      return { isKnown: true, answer: answerOfError(error, this.#origin) };
+/** `isKnown`: false if the Worker does not take the key, and has done nothing. */
+async function ask(
+  { task, service, key, args, timeoutMs }: OutgoingCall,
+  origin: string,
+  keyId: string,
+  hmac: HmacKey,
+  timeMs: number,
+): Promise<{ readonly isKnown: boolean; readonly answer: CallAnswer }> {
+  const path = `${SERVICE_PATH}${encodeURIComponent(service)}`;
+  const nonce = randomBytes(SERVICE_NONCE_BYTES);
+  const body = encodeServiceCall({ service, task, key, nonce, timeoutMs, args });
+  const signature = hmac.sign(signedHead("POST", path, timeMs), body);
+  try {
+    const response = await fetch(`${origin}${path}`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/cbor",
+        [KEY_HEADER]: keyId,
+        [TIME_HEADER]: String(timeMs),
+        [SIGNATURE_HEADER]: signature,
+      },
+      body: body as Uint8Array<ArrayBuffer>,
+      redirect: "manual",
+      signal: AbortSignal.timeout(timeoutMs + GRACE_MS),
+    });
+    if (response.status !== 200) {
+      await response.body?.cancel();
+      return { isKnown: response.status !== 401, answer: answerOfStatus(response.status, origin) };
     }
+    const declared = Number(response.headers.get("content-length") ?? 0);
+    if (declared > MAX_ANSWER_BYTES) throw new Error(`the answer has ${declared} bytes`);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    const claimed = response.headers.get(SIGNATURE_HEADER) ?? "";
+    if (!isSame(claimed, hmac.sign(signedAnswerHead(signature), bytes)))
+      throw new Error("the answer is not signed for this call");
+    return { isKnown: true, answer: decodeServiceAnswer(bytes) };
+  } catch (error) {
+    return { isKnown: true, answer: answerOfError(error, origin) };
   }
 }
 

@@ -1,4 +1,4 @@
-/** Services on the wire: golden bytes, and what is no message. */
+/** Services on the wire: golden bytes, and messages that are refused. */
 import { expect, test } from "vitest";
 import type { ExecutionId } from "./ids.ts";
 import { MalformedError } from "./malformed-error.ts";

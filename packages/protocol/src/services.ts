@@ -20,7 +20,7 @@ export type ServiceOutcome =
   /** It may have been done, and may not be called again: its key is no longer remembered, or it has none. */
   | { readonly kind: "unknown"; readonly message: string };
 
-/** The same for those who know the outcomes of handlers only: a refusal is an answer (422), the others are not. */
+/** The outcome of a service as that of a handler: a refusal is an answer (422), other failures are not (502, 504). */
 export function outcomeOfService(outcome: ServiceOutcome): Outcome {
   switch (outcome.kind) {
     case "value":

@@ -1,6 +1,6 @@
 /**
  * Workflows: functions that take days. A workflow waits as a handler in record mode waits: its run stops at a result that is
- * missing, and runs again from its beginning when the result is there. Its results so far are its *journal*.
+ * missing. It runs again from its beginning when the result is there. Its results so far are its *journal*.
  *
  * - A run is a pure function of module, invocation and journal. It issues *commands*, numbered in program order from 0.
  * - An *arrival* is the result of a command, or the request to cancel the workflow.
@@ -33,8 +33,8 @@ export type WorkflowCommand =
   /** It settles by its timer. */
   | { readonly kind: "sleep"; readonly ms: number }
   /**
-   * The next value of a signal. The n-th command of a name takes the n-th value that was sent under it, unless its timer comes
-   * first: then the value is for the command after it. It settles.
+   * The next value of a signal. The commands of a name take the values that were sent under it, in their order. If the timer of a
+   * command comes first, the value is for the command after it. It settles.
    */
   | { readonly kind: "signal"; readonly name: string; readonly ms: number | null }
   /** As of a handler. */
@@ -84,7 +84,7 @@ export interface CommandTrace {
   readonly hash: ContentHash;
 }
 
-/** What one activation has added to the journal. */
+/** The part of a journal that one activation has added. */
 export interface JournalEntry {
   /** Of the activation. From here to the next entry `now()` says it. */
   readonly timeMs: number;
@@ -143,7 +143,7 @@ export function sameTrace(a: CommandTrace, b: CommandTrace): boolean {
 
 // ── Activations ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** What a run goes by, besides module and invocation. */
+/** The past of a run, besides module and invocation. */
 export interface Activation {
   readonly journal: Journal;
   /** All that have come since the last entry, in the order in which the run is to see them. */
@@ -159,16 +159,16 @@ export interface IssuedCommand {
   readonly place: string;
 }
 
-/** What a run comes to. `entry` is to be added to the journal, `commands` are those of the entry. */
+/** The end of a run. `entry` is to be added to the journal, `commands` are those of the entry. */
 export type WorkflowRun =
   | (Activated & { readonly kind: "waiting" })
   | (Activated & {
       readonly kind: "ended";
       readonly outcome: Exclude<Outcome, { kind: "trap" }>;
-      /** What is to be undone, the newest first. Empty unless the outcome is an abort. */
+      /** The commands to be undone, the newest first. Empty unless the outcome is an abort. */
       readonly undos: readonly IssuedCommand[];
     })
-  /** It goes on with an empty journal, in the next round, and with these arguments. What the round before could undo is final. */
+  /** It goes on with an empty journal, in the next round, and with these arguments. The `undo`s before it are forgotten. */
   | (Activated & { readonly kind: "again"; readonly args: Uint8Array })
   /**
    * It has issued another command than the journal has under this number. Null: none, or none any more. Of equal commands the

@@ -33,10 +33,13 @@ import {
   TIME_HEADER,
   type UnitId,
   UPDATES_PATH,
+  WORKFLOW_PATH,
+  type WorkflowQuestion,
   type Write,
   commitId,
   decodeFollowup,
   decodeLviRequest,
+  decodeWorkflowQuestion,
   encodeFollowupReply,
   encodeLviReply,
   entryOf,
@@ -58,6 +61,7 @@ export type PrimaryEvent =
       readonly result: FollowupResult;
       readonly headers: IncomingHttpHeaders;
     }
+  | { readonly kind: "question"; readonly question: WorkflowQuestion }
   | { readonly kind: "listening"; readonly question: ListeningQuestion };
 
 /** Returns what to answer instead of the primary's own reply: undefined for that, null for none at all. */
@@ -80,6 +84,8 @@ export class TestPrimary {
   /** Followups that differ from the primary's own run of the same request. */
   readonly divergences: Followup[] = [];
   intercept: Interceptor | null = null;
+  /** Answers questions after workflows; null: with none. */
+  answerQuestion: ((question: WorkflowQuestion) => Promise<LviAnswer>) | null = null;
   /** Called for every followup; false drops it unanswered. */
   acceptFollowup: (followup: Followup) => Promise<boolean> = async () => true;
 
@@ -152,6 +158,7 @@ export class TestPrimary {
     for (const response of this.#listening) response.end();
     this.#listening.clear();
     this.intercept = null;
+    this.answerQuestion = null;
     this.acceptFollowup = async () => true;
     this.comeBack();
   }
@@ -193,7 +200,9 @@ export class TestPrimary {
         ? await this.#onLvi(body, request.headers)
         : path === FOLLOWUP_PATH
           ? await this.#onFollowup(body, request.headers)
-          : null;
+          : path === WORKFLOW_PATH
+            ? await this.#onQuestion(body)
+            : null;
     if (answer === null) response.destroy();
     else response.writeHead(200, { "content-type": "application/cbor" }).end(answer);
   }
@@ -226,6 +235,13 @@ export class TestPrimary {
     const ownReply = (): LviReply => (own ??= this.reply(request));
     const reply = await this.intercept?.(request, ownReply);
     return reply === null ? null : encodeLviReply(reply ?? ownReply());
+  }
+
+  async #onQuestion(body: Uint8Array): Promise<Uint8Array | null> {
+    const question = decodeWorkflowQuestion(body);
+    this.#events.push({ kind: "question", question });
+    const answer = await this.answerQuestion?.(question);
+    return answer === undefined ? null : encodeLviReply({ ...answer, asOf: commitId(1, this.#sequence) });
   }
 
   async #onFollowup(body: Uint8Array, headers: IncomingHttpHeaders): Promise<Uint8Array | null> {

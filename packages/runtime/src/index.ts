@@ -7,7 +7,7 @@ export { CallError } from "./call-error.ts";
 export type { Authenticate } from "./http/authentication.ts";
 export type { CorsOptions } from "./http/cors.ts";
 export { Refused } from "./services/refused.ts";
-export { perform, type Service, type ServiceContext } from "./services/perform.ts";
+export type { Service, ServiceContext } from "./services/perform.ts";
 export type { Isolate } from "./isolate.ts";
 export { bindRadical, createWorker, entryOf } from "./worker.ts";
 export type {

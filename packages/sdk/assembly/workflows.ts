@@ -1,6 +1,6 @@
 /**
- * Workflows. `run`, `start`, `undo`, `again`, `sleep` and the methods of signals are compiled in the place of their calls, as calls
- * of the functions at the end of this file, behind the evaluation of all arguments.
+ * Workflows. `run`, `start`, `undo`, `again`, `sleep` and the methods of signals are compiled in the place of their calls. They
+ * become calls of the functions at the end of this file, behind the evaluation of all arguments.
  */
 import { Reader, Writer, encodeValue, takeValue } from "./codec";
 import * as host from "./host";
@@ -100,7 +100,7 @@ export function undo<R>(call: R): void {
 
 /**
  * Only in a workflow itself: goes on with other arguments, as if it had begun anew. The workflow keeps its id. Its `undo`s so far
- * are forgotten. A workflow that runs for ever needs it, as its history is bounded:
+ * are forgotten. A workflow that runs forever needs it, as its history is bounded:
  *
  *     return again(watch(account, round + 1));
  */

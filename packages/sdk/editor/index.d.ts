@@ -459,7 +459,7 @@ export declare function undo<R>(call: R): void;
 
 /**
  * Only in a workflow itself: goes on with other arguments, as if it had begun anew. The workflow keeps its id. Its `undo`s so far
- * are forgotten. A workflow that runs for ever needs it, as its history is bounded:
+ * are forgotten. A workflow that runs forever needs it, as its history is bounded:
  *
  *     return again(watch(account, round + 1));
  */

@@ -30,6 +30,8 @@ export interface Mutant extends Variant {
   readonly isOfWorkflows?: true;
   /** Its histories are those of services: `service-histories.ts`. */
   readonly isOfServices?: true;
+  /** Its histories are those of schedules: `schedule-histories.ts`. */
+  readonly isOfSchedules?: true;
 }
 
 const SAME_COMMIT = `((_unit, a, b) => a.hash === null || b.hash === null ? a.hash === b.hash : a.commitId === b.commitId)`;
@@ -1176,6 +1178,18 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [remove("lanes-named-clear")],
   },
   {
+    name: "a task begins before it is due",
+    within: 25,
+    isOfTasks: true,
+    edits: [value("task-due", `nowMs`)],
+  },
+  {
+    name: "a dead task is tried again by the next server",
+    within: 150,
+    isOfTasks: true,
+    edits: [expression("task-dead", `task.state === "dead"`, `false`)],
+  },
+  {
     name: "the number of tasks is never counted again",
     within: 150,
     isOfTasks: true,
@@ -1369,6 +1383,78 @@ export const MUTANTS: readonly Mutant[] = [
     within: 100,
     isOfServices: true,
     edits: [returns("breaker-probe", `this.#state !== "open" || nowMs >= this.#openUntilMs`)],
+  },
+  {
+    name: "a tick becomes a task, and its schedule moves in another transaction",
+    within: 25,
+    isOfSchedules: true,
+    edits: [
+      expression(
+        "schedule-stored",
+        `change.becomes`,
+        `{ ...change.becomes, lastMs: change.ticks.length === 0 ? change.becomes.lastMs : change.ticks[0] - 1 }`,
+      ),
+    ],
+  },
+  {
+    name: "a schedule goes back with the clock",
+    within: 25,
+    isOfSchedules: true,
+    edits: [
+      expression(
+        "schedule-clock",
+        `entry`,
+        `{ ...entry, state: entry.state && { ...entry.state, lastMs: Math.min(entry.state.lastMs, wallMs) } }`,
+      ),
+    ],
+  },
+  {
+    name: "a schedule that begins makes up for ticks of before",
+    within: 25,
+    isOfSchedules: true,
+    edits: [expression("schedule-begins", `Math.max(lastMs, wallMs)`, `Math.max(lastMs, wallMs - 86_400_000)`)],
+  },
+  {
+    name: "a schedule that another build lacks makes up for its ticks after a rollback",
+    within: 25,
+    isOfSchedules: true,
+    edits: [condition("schedule-due", `state === null`)],
+  },
+  {
+    name: "all missed ticks are made up for",
+    within: 25,
+    isOfSchedules: true,
+    edits: [expression("schedule-catch-up", `isInTime ? 1 : 0`, `all.length`)],
+  },
+  {
+    name: "a tick that is late counts as in time",
+    within: 25,
+    isOfSchedules: true,
+    edits: [expression("schedule-late", `wallMs - Math.max(latestMs, freedMs) <= LATE_MS`, `true`)],
+  },
+  {
+    name: "a tick does not wait until the one before is done",
+    within: 25,
+    isOfSchedules: true,
+    edits: [condition("schedule-overlap", `true`)],
+  },
+  {
+    name: "a server that starts does not ask whether the latest tick is done",
+    within: 150,
+    isOfSchedules: true,
+    edits: [remove("schedule-open")],
+  },
+  {
+    name: "a pause ends with its server",
+    within: 150,
+    isOfSchedules: true,
+    edits: [expression("schedule-stored", `change.becomes`, `{ ...change.becomes, isPaused: false }`)],
+  },
+  {
+    name: "a schedule makes up for the ticks of its pause",
+    within: 25,
+    isOfSchedules: true,
+    edits: [expression("schedule-resumes", `Math.max(state.lastMs, wallMs)`, `state.lastMs`)],
   },
   {
     name: "a step begins before the entry with its command is durable",

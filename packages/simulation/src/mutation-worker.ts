@@ -3,6 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { VariantLoader } from "@radical/variants";
 import { type Mutant, MUTANTS } from "./mutants.ts";
 import { type MutationTask, readAnchors } from "./mutation.ts";
+import type { simulateSchedules } from "./schedule-histories.ts";
 import type { simulateIndexBuilds } from "./index-builds.ts";
 import type { simulateServices } from "./service-histories.ts";
 import type { simulateTasks } from "./task-histories.ts";
@@ -29,6 +30,7 @@ async function check(wanted: string): Promise<void> {
   const variant = (await loader.load(mutant, new URL(file, import.meta.url))) as {
     readonly simulate: typeof simulate;
     readonly simulateIndexBuilds: typeof simulateIndexBuilds;
+    readonly simulateSchedules: typeof simulateSchedules;
     readonly simulateTasks: typeof simulateTasks;
     readonly simulateServices: typeof simulateServices;
     readonly simulateWorkflows: typeof simulateWorkflows;
@@ -36,8 +38,9 @@ async function check(wanted: string): Promise<void> {
   port.postMessage(verdictOn(mutant, variant[run], from, most ?? mutant.within));
 }
 
-function historiesOf({ isOfIndexes, isOfTasks, isOfServices, isOfWorkflows }: Mutant) {
+function historiesOf({ isOfIndexes, isOfTasks, isOfServices, isOfSchedules, isOfWorkflows }: Mutant) {
   if (isOfWorkflows === true) return ["workflow-histories.ts", "simulateWorkflows"] as const;
+  if (isOfSchedules === true) return ["schedule-histories.ts", "simulateSchedules"] as const;
   if (isOfServices === true) return ["service-histories.ts", "simulateServices"] as const;
   if (isOfIndexes === true) return ["index-builds.ts", "simulateIndexBuilds"] as const;
   return isOfTasks === true

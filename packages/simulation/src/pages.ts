@@ -1,13 +1,18 @@
 /** Parts of the documents that the simulation writes about itself. */
-import { MUTANTS } from "./mutants.ts";
+import { type Mutant, MUTANTS } from "./mutants.ts";
 
 /** The table of wrong variants. */
 function mutantTable(): string {
-  const rows = MUTANTS.map(
-    ({ name, within, weather, isOfIndexes, isOfTasks, isOfServices }) =>
-      `| ${name} | ${within} | ${isOfServices === true ? "services" : isOfTasks === true ? "tasks" : isOfIndexes === true ? "indexes" : (weather ?? "")} |`,
-  );
+  const rows = MUTANTS.map((mutant) => `| ${mutant.name} | ${mutant.within} | ${histories(mutant)} |`);
   return ["| variant | histories | of |", "| --- | --- | --- |", ...rows].join("\n");
+}
+
+/** The histories that catch it; empty: any. */
+function histories({ weather, isOfIndexes, isOfTasks, isOfServices, isOfSchedules }: Mutant): string {
+  if (isOfIndexes === true) return "indexes";
+  if (isOfTasks === true) return "tasks";
+  if (isOfServices === true) return "services";
+  return isOfSchedules === true ? "schedules" : (weather ?? "");
 }
 
 /** `docs/internals/verification.md` with its table. */

@@ -48,7 +48,7 @@ const HASHER = {
   hashWith: (key: string, bytes: Uint8Array) => ({ key, hash: contentHash(bytes) }),
 };
 
-/** What the bank does with an order, and the post office with a mail. */
+/** A payment or a mail, and how its service deals with it. */
 interface Order {
   readonly name: string;
   readonly service: keyof typeof SERVICES;
@@ -143,7 +143,7 @@ class World {
       readLeaseMs: 0,
       maxClockSkewMs: Infinity,
       tasksAtOnce: random.pick([1, 64]),
-      services: { ...DEFAULT_CORE_OPTIONS.services, isReachable: true, atOnce: random.pick([1, 3, 32]) },
+      services: { ...DEFAULT_CORE_OPTIONS.services, atOnce: random.pick([1, 3, 32]) },
     };
   }
 
@@ -159,7 +159,7 @@ class World {
       if (this.#isQuiet) this.#isDown = false;
       if (this.#left > 0 && random.chance(isBusy ? 0.05 : 0.4)) this.#send();
       else if (!this.#isQuiet && random.chance(0.01)) this.#kill();
-      else if (!this.#isQuiet && random.chance(0.01)) this.#isDown = !this.#isDown;
+      else if (!this.#isQuiet && random.chance(0.011)) this.#isDown = !this.#isDown;
       else if (!this.#isQuiet && random.chance(0.006)) this.#pass(random.below(90) * 60_000);
       else if (isBusy) this.#next.splice(random.below(this.#next.length), 1)[0]!();
       else if (this.#isOver()) return this.#end();

@@ -211,7 +211,7 @@ class World {
       if (this.#left > 0 && random.chance(isBusy ? 0.06 : 0.5)) this.#send();
       else if (!this.#isQuiet && this.#killAt === null && random.chance(0.004)) this.#kill();
       else if (!this.#isQuiet && random.chance(0.002)) this.#setClock();
-      else if (!this.#isQuiet && random.chance(0.003)) this.#repeat();
+      else if (!this.#isQuiet && random.chance(0.004)) this.#repeat();
       else if (!this.#isQuiet && random.chance(0.003)) this.#register(random.pick(MODULES));
       else if (isBusy) this.#next.splice(random.below(this.#next.length), 1)[0]!();
       else if (this.#isOver()) return this.#end();

@@ -135,7 +135,6 @@ class World {
       maxClockSkewMs: Infinity,
       hotBytes: 4_000,
       tasksAtOnce: random.pick([1, 3, 64]),
-      services: { ...DEFAULT_CORE_OPTIONS.services, isReachable: true },
       workflows: { page: random.pick([1, 3, 1_000]), readsAtOnce: random.pick([1, 16]) },
     };
   }

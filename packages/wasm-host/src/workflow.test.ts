@@ -369,7 +369,7 @@ describe("a run that goes another way than the journal", () => {
 
 // ── Properties ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** What the engine does with the commands of a workflow: it settles each of them at some time. */
+/** The part of the engine that these tests need: it settles each command of a workflow at some time. */
 class Engine {
   readonly journal: JournalEntry[] = [];
   readonly issued: WorkflowCommand[] = [];

@@ -1,6 +1,5 @@
 /**
- * A run of a workflow on its journal: it takes the same way as the runs before it, with the same results, up to where they
- * stopped. From there on it goes by what has arrived since, until it waits for something else or ends.
+ * A run of a workflow on its journal. It takes the same way as the runs before it, up to where they stopped. From there on it goes by what has arrived since, until it waits for something else or ends.
  */
 import {
   type Activation,
@@ -189,7 +188,7 @@ class Replay implements WorkflowCalls<Stop> {
 
   #see(arrivals: readonly Arrival[]): void {
     for (const arrival of arrivals) {
-      // What comes behind a cancellation was not there when the workflow was to end.
+      // Later arrivals were not there when the workflow was to end.
       if (this.#isCancelled) return;
       if (arrival.kind === "cancelled") this.#isCancelled = true;
       else if (!this.#settled.has(arrival.command)) {

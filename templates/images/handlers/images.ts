@@ -151,7 +151,7 @@ export function vote(image: i32, value: i32): i32 {
   return <i32>scores.get(key);
 }
 
-/** What the caller has done with an image. */
+/** The vote of the caller for an image, and whether it is a favourite of theirs. */
 export function mine(image: i32): Mine {
   const me = authenticate();
   findImage(image);

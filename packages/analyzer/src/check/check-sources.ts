@@ -5,6 +5,7 @@
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import { spanOf, type Diagnostic, type Fix, type SourceFile } from "../diagnostics/diagnostic.ts";
 import { type as, CommonFlags, NodeKind } from "../parse/assemblyscript.ts";
+import type { NamedPlace } from "../parse/handlers.ts";
 import { fromParser } from "../parse/messages.ts";
 import { spanOfRange } from "../parse/span.ts";
 import type { SyntaxTree, SyntaxTrees } from "../parse/syntax-trees.ts";
@@ -28,6 +29,7 @@ export function checkSources(
   sources: readonly SourceFile[],
   handlerFiles: readonly string[],
   trees: SyntaxTrees,
+  services: readonly NamedPlace[] = [],
 ): SourceCheck {
   const byPath = new Map(sources.map((file) => [file.path, file]));
   const waiting = [...handlerFiles];
@@ -45,7 +47,12 @@ export function checkSources(
     }
     const { source, messages } = trees.get(file.path, file.text);
     diagnostics.push(...forms, ...withoutFollowing(fromParser(messages, spanOf(file, 0, 0)), forms));
-    diagnostics.push(...checkNames(source));
+    diagnostics.push(
+      ...checkNames(
+        source,
+        services.filter((service) => service.file === path),
+      ),
+    );
     for (const { specifier, internalPath } of importsOf(source)) {
       const problem = checkImport(specifier, internalPath, byPath);
       if (problem !== null) diagnostics.push(problem);
@@ -177,7 +184,7 @@ function withoutExtension({ range, value }: as.StringLiteralExpression): Fix | u
 }
 
 /** Declarations at the top of a file: no generated names, nothing that only the host could provide. */
-function checkNames(source: as.Source): Diagnostic[] {
+function checkNames(source: as.Source, services: readonly NamedPlace[]): Diagnostic[] {
   const found: Diagnostic[] = [];
   for (const declaration of topDeclarations(source.statements)) {
     const { name, flags } = declaration;
@@ -190,12 +197,13 @@ function checkNames(source: as.Source): Diagnostic[] {
         }),
       );
     }
-    if ((flags & CommonFlags.Declare) !== 0) {
+    const isService = services.some(({ start }) => start === name.range.start);
+    if ((flags & CommonFlags.Declare) !== 0 && !isService) {
       found.push(
         diagnostic("host_import", {
           message: `A handler can't declare ${name.text}, because the host has no functions and variables but those of the SDK.`,
           primary: spanOfRange(name.range),
-          help: "Write the function in a file of the application.",
+          help: "Write the function in a file of the application. For one that the application's Worker has, write `/** @service */` before it.",
         }),
       );
     }

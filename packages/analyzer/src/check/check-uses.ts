@@ -9,6 +9,7 @@ import { ENVIRONMENT_HELP, LOG_HELP, REGULAR_EXPRESSION } from "../diagnostics/w
 import { type as, CommonFlags, ElementKind } from "../parse/assemblyscript.ts";
 import { type CallSite, type CompiledProgram, type RadicalCompiler, SDK_LIBRARY } from "../parse/compile.ts";
 import { isDevelopers } from "../parse/graft.ts";
+import { isService } from "../parse/handlers.ts";
 import { indexClass, writtenIndexes, type IndexClass } from "../parse/indexes.ts";
 import { SIGNAL, signalsIn } from "../parse/signals.ts";
 import { spanOfRange, textOf } from "../parse/span.ts";
@@ -178,6 +179,14 @@ function checkImports(program: as.Program, compiler: RadicalCompiler, fallback: 
   for (const [module, elements] of program.moduleImports) {
     for (const [name, element] of elements) {
       if (isHostFunction(module, name, kind)) continue;
+      const service = element.kind === ElementKind.Function ? (element as as.Function).prototype : null;
+      if (service !== null && isService(program, service)) {
+        const at = spanOfRange(service.declaration.name.range);
+        found.push(
+          diagnostic("unquoted_service", { ...unquoted(service.name), primary: originOf(element, compiler) ?? at }),
+        );
+        continue;
+      }
       const full = `${module}.${name}`;
       const refusal = IMPORTS.find(([prefix]) => full.startsWith(prefix))?.[1] ?? {
         code: "host_import",
@@ -192,6 +201,13 @@ function checkImports(program: as.Program, compiler: RadicalCompiler, fallback: 
     }
   }
   return found;
+}
+
+function unquoted(name: string): Pick<Diagnostic, "message" | "help"> {
+  return {
+    message: `A handler can't call the service ${name}, because a handler may run more than once, and at several places.`,
+    help: `Let a task call it after the transaction: \`enqueue(${name}(…))\`.`,
+  };
 }
 
 function isHostFunction(module: string, name: string, kind: ProgramKind): boolean {

@@ -20,6 +20,7 @@ export const CATALOGUE = {
   // The application as a whole
   no_handlers: INVALID,
   duplicate_handler: INVALID,
+  service_declaration: INVALID,
   invalid_handler_name: INVALID,
   reserved_name: INVALID,
   import_not_found: INVALID,
@@ -57,6 +58,7 @@ export const CATALOGUE = {
   thrown_value: REFUSED,
   blob_made: REFUSED,
   quoted_call: REFUSED,
+  unquoted_service: REFUSED,
   computed_name: REFUSED,
   private_name: REFUSED,
   dynamic_import: REFUSED,

@@ -26,7 +26,7 @@ import { restLiteral } from "./expand/arguments.ts";
 import { Expander } from "./expand/expander.ts";
 import { BlockExpression } from "./forms-nodes.ts";
 import { grafted, isDevelopers, isGenerated, type Graft } from "./graft.ts";
-import { noteHandlerFiles } from "./handlers.ts";
+import { type NamedPlace, noteHandlerFiles, noteServices } from "./handlers.ts";
 import { inferredShapes, withInferred, type InferredShape } from "./inferred-shapes.ts";
 import { mended } from "./library-mends.ts";
 import { ENTRIES_FILE, MapEntries, resolveMapEntries } from "./map-entries.ts";
@@ -66,6 +66,8 @@ export interface CompileRequest {
   readonly entry: string;
   /** Paths of the sources whose exported functions are handlers. Default: none, and no call can be quoted. */
   readonly handlerFiles?: readonly string[];
+  /** Where the names of services stand. Default: there are none. */
+  readonly services?: readonly NamedPlace[];
   /** Files of `@radical/sdk`'s `assembly` folder by path within it: "index.ts". */
   readonly sdk: ReadonlyMap<string, string>;
   /** Files of AssemblyScript's `std/assembly` folder by path within it: "rt/index-stub.ts". */
@@ -135,6 +137,7 @@ export function loadProgram(request: CompileRequest): LoadedProgram {
   as.setBundleVersion(options, major, minor, patch);
   const program = as.newProgram(options);
   noteHandlerFiles(program, request.handlerFiles ?? []);
+  noteServices(program, request.services ?? []);
   resolveNullableNumbers(program);
   resolveMapEntries(program);
   try {

@@ -2,14 +2,38 @@
 import { type as, ElementKind } from "./assemblyscript.ts";
 
 const FILES = new WeakMap<as.Program, readonly string[]>();
+const SERVICES = new WeakMap<as.Program, readonly NamedPlace[]>();
+
+/** Where the name of a function stands. */
+export interface NamedPlace {
+  readonly file: string;
+  readonly start: number;
+}
 
 /** Paths of the files of a program whose exported functions are handlers. */
 export function noteHandlerFiles(program: as.Program, files: readonly string[]): void {
   FILES.set(program, files);
 }
 
+/** Where the names of functions stand that are services. */
+export function noteServices(program: as.Program, places: readonly NamedPlace[]): void {
+  SERVICES.set(program, places);
+}
+
+/** Whether a function is declared as a service: the application's Worker has it. */
+export function isService(program: as.Program, function_: as.Element): boolean {
+  if (function_.kind !== ElementKind.FunctionPrototype) return false;
+  const { start, source } = (function_ as as.FunctionPrototype).declaration.name.range;
+  return (SERVICES.get(program) ?? []).some((place) => place.start === start && place.file === source.normalizedPath);
+}
+
+/** The name under which a task calls a function: that of a handler or of a service; null: it is none. */
+export function calleeOf(program: as.Program, function_: as.Element): string | null {
+  return isService(program, function_) ? function_.name : exportedHandler(program, function_);
+}
+
 /** The name under which a handler file exports a function; null: none does. */
-export function exportedHandler(program: as.Program, function_: as.Element): string | null {
+function exportedHandler(program: as.Program, function_: as.Element): string | null {
   for (const path of FILES.get(program) ?? []) {
     const file = program.filesByName.get(path.replace(/\.ts$/, ""));
     if (file === undefined) continue;

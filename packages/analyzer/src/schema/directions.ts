@@ -38,7 +38,7 @@ export interface Directions {
   readonly workflows: ReadonlyMap<string, Span>;
   /** By handler. */
   readonly refused: ReadonlyMap<string, ReadonlySet<TransformationKind>>;
-  /** The rules of tasks, by the handlers that state some. */
+  /** The rules of tasks, by the handlers and services that state some. */
   readonly tasks: ReadonlyMap<string, TaskRules>;
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -91,6 +91,17 @@ export function readDirections(
       if (tag.kind === "wrapping") {
         if (!isFunction(program, tagged))
           diagnostics.push(misplaced(tag, `stands before ${tagged.name}, which is not a function`));
+        continue;
+      }
+      if (tag.kind === "service") continue;
+      const service = schema.services.find(
+        ({ declaration: { name } }) =>
+          name.range.source.normalizedPath === tagged.file && name.range.start === tagged.span.start,
+      );
+      if (service !== undefined && (tag.kind === "retry" || tag.kind === "limit")) {
+        const rules = withBound(tasks.get(service.name) ?? {}, tag, service.name);
+        if ("code" in rules) diagnostics.push(rules);
+        else tasks.set(service.name, rules);
         continue;
       }
       const handler = handlerAt(tagged);
@@ -204,27 +215,38 @@ function withRule(
   tag: Extract<Tag, { kind: "retry" | "limit" | "cron" | "every" }>,
   handler: HandlerSchema,
 ): TaskRules | Diagnostic {
-  const { name } = handler;
-  const twice = (): Diagnostic =>
-    diagnostic("misplaced_tag", {
-      message: `The handler ${name} has two tags that say the same of its tasks.`,
-      primary: tag.span,
-      help: "Keep one of them.",
-    });
   switch (tag.kind) {
     case "retry":
-      return rules.attempts === undefined ? { ...rules, attempts: tag.attempts } : twice();
     case "limit":
-      return rules.limit === undefined ? { ...rules, limit: tag.limit } : twice();
+      return withBound(rules, tag, handler.name);
     case "cron":
     case "every": {
-      if (rules.schedule !== undefined) return twice();
+      if (rules.schedule !== undefined) return twice(handler.name, tag);
       const parameter = tickParameter(handler);
       if (typeof parameter === "object" && parameter !== null) return parameter;
       const schedule: Schedule = { ...tag.schedule, parameter };
       return { ...rules, schedule };
     }
   }
+}
+
+/** The rules with what a tag adds that services have too, or the mistake in it. */
+function withBound(
+  rules: TaskRules,
+  tag: Extract<Tag, { kind: "retry" | "limit" }>,
+  name: string,
+): TaskRules | Diagnostic {
+  if (tag.kind === "retry")
+    return rules.attempts === undefined ? { ...rules, attempts: tag.attempts } : twice(name, tag);
+  return rules.limit === undefined ? { ...rules, limit: tag.limit } : twice(name, tag);
+}
+
+function twice(name: string, { span }: Tag): Diagnostic {
+  return diagnostic("misplaced_tag", {
+    message: `Two tags of ${name} say the same of its tasks.`,
+    primary: span,
+    help: "Keep one of them.",
+  });
 }
 
 /** The parameter that is given the time of a tick; null: the handler has none. Or the mistake in its signature. */

@@ -14,7 +14,7 @@ export interface Documentation {
 
 const NONE: Documentation = { description: null, parameters: new Map(), isInternal: false, was: [] };
 /** Between a comment and the name of a function or method. */
-const BETWEEN = /^(?:\s|\/\/[^\n]*\n|@[\w.]+(?:\([^)]*\))?|\b(?:export|default|public|function)\b)*$/;
+const BETWEEN = /^(?:\s|\/\/[^\n]*\n|@[\w.]+(?:\([^)]*\))?|\b(?:export|default|declare|public|function)\b)*$/;
 /** Between a comment and the name of a type or of a field. */
 const BEFORE_NAME =
   /^(?:\s|\/\/[^\n]*\n|@[\w.]+(?:\([^)]*\))?|\b(?:export|abstract|const|class|interface|enum|type|public|readonly)\b)*$/;

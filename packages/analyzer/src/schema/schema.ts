@@ -11,6 +11,7 @@ import {
   type NamedTypes,
   type Parameter,
   type RecordTypes,
+  type ServiceRules,
   type ValueType,
 } from "@radical/protocol";
 import { diagnostic } from "../diagnostics/catalogue.ts";
@@ -29,7 +30,7 @@ import { isBlobClass } from "../parse/blobs.ts";
 import { childrenOf } from "../parse/children.ts";
 import type { Roots } from "../parse/facts.ts";
 import { isPatternName } from "../parse/forms-patterns.ts";
-import { exportsOf } from "../parse/handlers.ts";
+import { exportsOf, isService } from "../parse/handlers.ts";
 import { isOptionalMember, isOptionalParameter } from "../parse/forms-types.ts";
 import { entriesOf } from "../parse/map-entries.ts";
 import { boxedType } from "../parse/nullable-numbers.ts";
@@ -43,6 +44,7 @@ import { indexesIn, type IndexSchema } from "./indexes.ts";
 import { descriptionBefore, documentationOf, formerNames } from "./documentation.ts";
 import { TypeNames } from "./named-types.ts";
 import { RecordNames } from "./record-names.ts";
+import { misplaced, type TaggedService } from "./tags.ts";
 import { elementOf, textsOf, withoutAliases, type WrittenType } from "../parse/written-types.ts";
 
 /** Prefix of every generated name. */
@@ -69,6 +71,16 @@ export interface HandlerSchema {
   readonly result: as.Type;
   /** Null: the handler returns nothing. */
   readonly resultType: ValueType | null;
+}
+
+/** A function that the application's Worker has. */
+export interface ServiceSchema {
+  readonly name: string;
+  readonly declaration: as.FunctionDeclaration;
+  readonly parameters: readonly HandlerParameter[];
+  /** Null: the service returns nothing. */
+  readonly resultType: ValueType | null;
+  readonly rules: ServiceRules;
 }
 
 export interface TableSchema {
@@ -110,6 +122,8 @@ export interface Schema {
   readonly handlers: readonly HandlerSchema[];
   /** Handlers with a mistake in their declaration, by exported name; null: there is nothing to compile. */
   readonly broken: ReadonlyMap<string, as.Function | null>;
+  /** Sorted by name. */
+  readonly services: readonly ServiceSchema[];
   readonly tables: readonly TableSchema[];
   readonly indexes: readonly IndexSchema[];
   /** Tables with a mistake in their declaration. */
@@ -128,12 +142,15 @@ export interface SchemaOptions {
   readonly uniqueNames: boolean;
   /** Whether an exported function is not a handler, but a read/write-set function. */
   readonly isSetFunction?: (declaration: as.FunctionDeclaration) => boolean;
+  /** The functions that their tags call services. */
+  readonly services?: readonly TaggedService[];
 }
 
 /** Extracts the schema of a loaded program. Problems are in the result, and as messages of the compiler in the program. */
 export function extractSchema(program: as.Program, handlerFiles: readonly string[], options: SchemaOptions): Schema {
   const extractor = new SchemaExtractor(program, options);
   for (const path of handlerFiles) extractor.addHandlers(path);
+  for (const service of options.services ?? []) extractor.addService(service);
   extractor.addTables();
   if (options.uniqueNames) extractor.addSignals();
   if (options.uniqueNames) extractor.addIndexes();
@@ -193,6 +210,7 @@ class SchemaExtractor {
   readonly #isSetFunction: (declaration: as.FunctionDeclaration) => boolean;
   readonly #handlers = new Map<string, HandlerSchema>();
   readonly #broken = new Map<string, as.Function | null>();
+  readonly #services = new Map<string, ServiceSchema>();
   readonly #tables = new Map<string, TableSchema>();
   readonly #brokenTables: Pick<TableSchema, "declaration">[] = [];
   #indexes: readonly IndexSchema[] = [];
@@ -215,6 +233,7 @@ class SchemaExtractor {
     return {
       handlers: [...this.#handlers.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
       broken: this.#broken,
+      services: [...this.#services.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
       brokenTables: this.#brokenTables,
       tables: [...this.#tables.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
       indexes: this.#indexes,
@@ -232,6 +251,7 @@ class SchemaExtractor {
       if (element.kind === ElementKind.FunctionPrototype) {
         const prototype = element as as.FunctionPrototype;
         if (this.#isSetFunction(prototype.declaration as as.FunctionDeclaration)) continue;
+        if (isService(this.#program, prototype)) continue;
         this.#addHandler(name, path, prototype, null);
       } else if (element.kind === ElementKind.Global) {
         const declaration = (element as as.Global).declaration as as.VariableDeclaration;
@@ -347,6 +367,76 @@ class SchemaExtractor {
     this.#broken.set(name, instance);
     // The compiler has reported the type that does not resolve.
     if (instance === null) return;
+    const signature = this.#signatureOf("handler", name, prototype, instance);
+    if (signature === null) return;
+    this.#broken.delete(name);
+    const declaredIn = declaration.range.source.normalizedPath;
+    this.#handlers.set(name, { name, exportedBy: path, declaredIn, calledAs, declaration, instance, ...signature });
+  }
+
+  /** A function of another file than those that handlers import is nobody's. */
+  addService({ file, name, start, rules, tag }: TaggedService): void {
+    const source = this.#program.filesByName.get(file.replace(/\.ts$/, ""));
+    if (source === undefined) return;
+    const element = source.members?.get(name);
+    const declaration = element?.declaration as as.FunctionDeclaration | undefined;
+    if (element?.kind !== ElementKind.FunctionPrototype || declaration?.name.range.start !== start)
+      return void this.#diagnostics.push(
+        misplaced(tag, `stands before ${name}, which is not a function at the top of a file`),
+      );
+    const prototype = element as as.FunctionPrototype;
+    const at = declaration.name.range;
+    if (declaration.body !== null || !prototype.is(CommonFlags.Ambient)) {
+      const signature = textOf(declaration.signature).replace(/;$/, "");
+      return this.#report(
+        "service_declaration",
+        at,
+        `The service ${name} has a body, but the application's Worker has the service.`,
+        {
+          help: `Declare it, and write it in \`src/worker.ts\`: \`export declare function ${name}${signature.startsWith("(") ? signature : "(…): …"};\`.`,
+        },
+      );
+    }
+    if (declaration.typeParameters !== null && declaration.typeParameters.length > 0)
+      return this.#report(
+        "service_declaration",
+        at,
+        `The service ${name} has type parameters, but the Worker gets values of definite types.`,
+        {
+          help: "Declare one service for each type.",
+        },
+      );
+    if (!HANDLER_NAME.test(name) || name in Object.prototype)
+      return this.#report("service_declaration", at, `A service can't have the name ${name}.`, {
+        help: "Choose a name of at most 64 letters, digits and `_` that starts with a letter.",
+      });
+    const other = this.#services.get(name)?.declaration ?? this.#handlers.get(name)?.declaration;
+    if (other !== undefined)
+      return this.#report(
+        "duplicate_handler",
+        at,
+        `The service ${name} has the name of another service, or of a handler, and a task names no file.`,
+        {
+          related: [{ span: spanOfRange(other.name.range), label: "the other one" }],
+          help: "Rename one of them.",
+        },
+      );
+    const instance = this.#program.resolver.resolveFunction(prototype, null, new Map(), ReportMode.Report);
+    if (instance === null) return;
+    const signature = this.#signatureOf("service", name, prototype, instance);
+    if (signature === null) return;
+    const { parameters, resultType } = signature;
+    this.#services.set(name, { name, declaration, parameters, resultType, rules });
+  }
+
+  /** Null: a part of it has no value type, which is reported. */
+  #signatureOf(
+    noun: "handler" | "service",
+    name: string,
+    prototype: as.FunctionPrototype,
+    instance: as.Function,
+  ): Pick<HandlerSchema, "parameters" | "result" | "resultType"> | null {
+    const declaration = prototype.declaration as as.FunctionDeclaration;
     const parameters: HandlerParameter[] = [];
     let complete = true;
     declaration.signature.parameters.forEach((node, index) => {
@@ -354,7 +444,7 @@ class SchemaExtractor {
         this.#report(
           "rest_parameter",
           node.range,
-          `The handler ${name} has a rest parameter, but its arguments have names.`,
+          `The ${noun} ${name} has a rest parameter, but its arguments have names.`,
           {
             help: `Take an array: \`${node.name.text}: ${node.type.range.start < node.type.range.end ? textOf(node.type) : "string[]"}\`.`,
             fix: withoutFirst(node.range, /^\.\.\.\s*/, "Take an array"),
@@ -366,7 +456,7 @@ class SchemaExtractor {
       // variant: parameter-named
       if (isPatternName(node.name)) {
         const pattern = textOf(node.name);
-        this.#report("pattern_parameter", node.name.range, `A parameter of handler ${name} has no name.`, {
+        this.#report("pattern_parameter", node.name.range, `A parameter of ${noun} ${name} has no name.`, {
           help: `Clients send arguments by name. Write \`input\` in its place, and in the body \`const ${pattern} = input;\`.`,
           fix: namedParameter(declaration, node.name),
         });
@@ -380,7 +470,7 @@ class SchemaExtractor {
         { node: node.type, scope: prototype },
         {
           range: node.type.range,
-          what: `The parameter ${node.name.text} of handler ${name}`,
+          what: `The parameter ${node.name.text} of ${noun} ${name}`,
           path: [name, node.name.text],
         },
       );
@@ -404,24 +494,11 @@ class SchemaExtractor {
       resultType = this.#valueType(
         result,
         { node, scope: prototype },
-        { range: node.range, what: `The result of handler ${name}`, path: [name, "result"] },
+        { range: node.range, what: `The result of ${noun} ${name}`, path: [name, "result"] },
       );
       if (resultType === null) complete = false;
     }
-    if (!complete) return;
-    this.#broken.delete(name);
-    const declaredIn = declaration.range.source.normalizedPath;
-    this.#handlers.set(name, {
-      name,
-      exportedBy: path,
-      declaredIn,
-      calledAs,
-      declaration,
-      instance,
-      parameters,
-      result,
-      resultType,
-    });
+    return complete ? { parameters, result, resultType } : null;
   }
 
   /** Tables and counters are constants of files: `const users = new Table<User>("users")`. */

@@ -8,15 +8,18 @@
  *     /** @refuse union *\/          the slice of the handler does without these transformations
  *     /** @workflow *\/             the handler is a workflow: it runs steps, and touches no table
  *     /** @wrapping *\/              integers of the function wrap around where a result does not fit
+ *     /** @service keyWindow=25m *\/ the function is a service, which the application's Worker has
  *
  * `task-tags.ts` has those for tasks: `@retry`, `@limit`, `@cron`, `@every`.
  */
-import type { TaskLimit } from "@radical/protocol";
+import { DEFAULT_KEY_WINDOW_MS, type ServiceRules, type TaskLimit } from "@radical/protocol";
 import { isCutByStep } from "../check/steps.ts";
 import { scan, type ScannedToken } from "../check/scanner.ts";
 import { diagnostic } from "../diagnostics/catalogue.ts";
 import { spanOf, type Diagnostic, type Fix, type SourceFile, type Span } from "../diagnostics/diagnostic.ts";
 import { TRANSFORMATIONS, type TransformationKind } from "../front.ts";
+import type { NamedPlace } from "../parse/handlers.ts";
+import { readService } from "./service-tags.ts";
 import { readCron, readEvery, readLimit, readRetry, type WrittenSchedule } from "./task-tags.ts";
 
 export type Tag =
@@ -25,6 +28,7 @@ export type Tag =
   | { readonly kind: "speculative"; readonly span: Span }
   | { readonly kind: "workflow"; readonly span: Span }
   | { readonly kind: "wrapping"; readonly span: Span }
+  | { readonly kind: "service"; readonly rules: ServiceRules; readonly span: Span }
   | { readonly kind: "retry"; readonly attempts: number; readonly span: Span }
   | { readonly kind: "limit"; readonly limit: TaskLimit; readonly span: Span }
   | { readonly kind: "cron" | "every"; readonly schedule: WrittenSchedule; readonly span: Span }
@@ -45,17 +49,17 @@ export interface Tags {
 }
 
 const ACCEPTED =
-  "Write one of the tags `@readwrite <handler>`, `@nearstorage`, `@speculative`, `@workflow`, `@wrapping`, `@retry 5`, `@limit 10 100/s`, `@cron 0 3 * * *`, `@every 5m` and `@refuse union|dropped-guard|widening|all`.";
+  "Write one of the tags `@readwrite <handler>`, `@nearstorage`, `@speculative`, `@workflow`, `@wrapping`, `@service`, `@retry 5`, `@limit 10 100/s`, `@cron 0 3 * * *`, `@every 5m` and `@refuse union|dropped-guard|widening|all`.";
 
 const SCHEDULED =
   "Write for example `@cron 0 3 * * *`, `@cron 30 8 * * MON-FRI Europe/Berlin` or `@every 5m`, and behind it perhaps `catchUp=0` and `overlap=skip`.";
 
 /** A tag, or a word that was meant to be one. */
 const TAG =
-  /(?<=^[ \t]*\/?\*{0,2}[ \t]*)@((?:near[-_]?storage|read[-_]?write|refuse|speculat(?:ive|e|ion)|workflow|wrap(?:ping|around)?|retr(?:y|ies)|limit|cron|every)s?\b)([^\n]*)/gim;
+  /(?<=^[ \t]*\/?\*{0,2}[ \t]*)@((?:near[-_]?storage|read[-_]?write|refuse|speculat(?:ive|e|ion)|workflow|wrap(?:ping|around)?|service|retr(?:y|ies)|limit|cron|every)s?\b)([^\n]*)/gim;
 
 /** The beginning of a tag, perhaps in a comment behind code. */
-const MAY_HAVE_TAGS = /@(?:near|read|refuse|speculat|workflow|wrap|retr|limit|cron|every)/i;
+const MAY_HAVE_TAGS = /@(?:near|read|refuse|speculat|workflow|wrap|service|retr|limit|cron|every)/i;
 
 export function readTags(sources: readonly SourceFile[]): Tags {
   const functions: TaggedFunction[] = [];
@@ -92,7 +96,9 @@ export function misplaced({ kind, span }: Tag, why: string): Diagnostic {
         ? "Write it in the doc comment of a function at the top of a file: `/** @readwrite homepage */`."
         : kind === "wrapping"
           ? "Write it in the doc comment of a function or method: `/** @wrapping */`."
-          : `Write it in the doc comment of a handler: \`/** @${kind}${EXAMPLES.get(kind) ?? ""} */\`.`,
+          : kind === "service"
+            ? "Write it before a function without a body, at the top of a file: `/** @service */ export declare function charge(order: string): string;`."
+            : `Write it in the doc comment of a handler: \`/** @${kind}${EXAMPLES.get(kind) ?? ""} */\`.`,
   });
 }
 
@@ -114,7 +120,9 @@ function tagsIn(comment: string, offset: number, file: SourceFile, diagnostics: 
     const words = rest.split(SCHEDULES.has(match[1]!) ? /\s+/ : /[\s,]+/).filter((word) => word !== "");
     const tag = tagOf(match[1]!, words, span);
     if (typeof tag !== "string") found.push(tag);
-    else
+    // Its function is a service all the same, with a mistake.
+    else if (match[1] === "service") found.push({ kind: "service", rules: DEFAULT_RULES, span });
+    if (typeof tag === "string")
       diagnostics.push(
         SCHEDULES.has(match[1]!)
           ? diagnostic("invalid_schedule", { message: tag, primary: span, help: SCHEDULED })
@@ -128,6 +136,8 @@ function tagsIn(comment: string, offset: number, file: SourceFile, diagnostics: 
   }
   return found;
 }
+
+const DEFAULT_RULES: ServiceRules = { keyWindowMs: DEFAULT_KEY_WINDOW_MS, once: false };
 
 /** Tags behind which a comma is a part of a word. */
 const SCHEDULES: ReadonlySet<string> = new Set(["cron", "every"]);
@@ -144,7 +154,9 @@ function fixOf(name: string, { start }: Span, file: SourceFile): Fix | undefined
           ? "wrapping"
           : /^work/i.test(name)
             ? "workflow"
-            : (/^(?:retry|limit|cron|every)/.exec(name.replace(/^retries/, "retry"))?.[0] ?? "refuse");
+            : /^serv/i.test(name)
+              ? "service"
+              : (/^(?:retry|limit|cron|every)/.exec(name.replace(/^retries/, "retry"))?.[0] ?? "refuse");
   if (name === spelled) return undefined;
   const span = spanOf(file, start, start + 1 + name.length);
   return { title: `Write @${spelled}`, edits: [{ span, text: `@${spelled}` }] };
@@ -168,6 +180,10 @@ function tagOf(name: string, words: readonly string[], span: Span): Tag | string
       if (unknown !== undefined) return `The transformation ${unknown} does not exist.`;
       const transformations = TRANSFORMATIONS.filter((known) => words.includes(known) || words.includes("all"));
       return { kind: "refuse", transformations, span };
+    }
+    case "service": {
+      const rules = readService(words);
+      return typeof rules === "string" ? rules : { kind: name, rules, span };
     }
     case "retry": {
       const attempts = readRetry(words);
@@ -193,7 +209,7 @@ function functionAt(tokens: readonly ScannedToken[], index: number): ScannedToke
   const word = (): string | undefined => tokens[at]?.text;
   for (;;) {
     if (word() === "@") at = behindDecorator(tokens, at);
-    else if (word() === "export" || word() === "default") at++;
+    else if (word() === "export" || word() === "default" || word() === "declare") at++;
     else break;
   }
   if (word() !== "function") return null;
@@ -215,6 +231,19 @@ function memberAt(tokens: readonly ScannedToken[], index: number): ScannedToken 
   const name = tokens[at];
   const next = tokens[at + 1]?.text;
   return name?.kind === "name" && (next === "(" || next === "<" || next === "=" || next === ":") ? name : null;
+}
+
+/** A function whose doc comment calls it a service. */
+export interface TaggedService extends NamedPlace {
+  readonly name: string;
+  readonly rules: ServiceRules;
+  readonly tag: Tag;
+}
+
+export function taggedServices({ functions }: Tags): readonly TaggedService[] {
+  return functions.flatMap(({ file, name, span, tags }) =>
+    tags.flatMap((tag) => (tag.kind === "service" ? [{ file, name, start: span.start, rules: tag.rules, tag }] : [])),
+  );
 }
 
 /** Where the names of the functions begin whose integers wrap around. */

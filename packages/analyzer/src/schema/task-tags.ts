@@ -173,7 +173,7 @@ function isZone(zone: string): boolean {
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** `90s`, `5m`, `12h`, `1d`; null: another text. */
-function durationMs(text: string): number | null {
+export function durationMs(text: string): number | null {
   const [, count, unit = ""] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   return count === undefined ? null : Number(count) * UNITS[unit]!;
 }

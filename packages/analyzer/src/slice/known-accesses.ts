@@ -197,7 +197,9 @@ export function ticksWithCaller(
   const found = new Map<as.CallExpression, Diagnostic>();
   for (const { name, instance } of handlers) {
     if (rules.get(name)?.schedule === undefined) continue;
-    for (const call of new Reached(front, instance).callerCalls) {
+    for (const { called, node } of new Reached(front, instance).sdkCalls()) {
+      if (called.internalName !== CALLER || node.kind !== NodeKind.Call) continue;
+      const call = node as as.CallExpression;
       const { source, end } = call.range;
       if (found.has(call) || !/^\s*!(?!=)/.test(source.text.slice(end))) continue;
       found.set(
@@ -219,7 +221,6 @@ export class Reached {
   #asksForTasks = false;
   readonly #functions = new Set<as.Function>();
   readonly #calls: AccessCall[] = [];
-  readonly #callerCalls: as.CallExpression[] = [];
   readonly #sdkCalls: SdkCall[] = [];
 
   constructor(front: Pick<Known, "program" | "facts">, start: as.Function) {
@@ -254,11 +255,6 @@ export class Reached {
     return this.#asksForTasks;
   }
 
-  /** The calls of `caller()`. */
-  get callerCalls(): readonly as.CallExpression[] {
-    return this.#callerCalls;
-  }
-
   #reach(called: as.Function): void {
     if (TASK_FUNCTIONS.has(called.prototype.internalName)) this.#asksForTasks = true;
     if (!isApplication(sourcePath(called))) return;
@@ -279,8 +275,6 @@ export class Reached {
       if (isTable && node.kind === NodeKind.Call)
         for (const operation of OPERATIONS.get(name) ?? [])
           this.#calls.push({ operation, node: node as as.CallExpression });
-      if (called.internalName === CALLER && node.kind === NodeKind.Call)
-        this.#callerCalls.push(node as as.CallExpression);
       if (sourcePath(called).startsWith(SDK_LIBRARY)) this.#sdkCalls.push({ called, node });
       this.#reach(called);
     }

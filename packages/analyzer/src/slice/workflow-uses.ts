@@ -1,6 +1,6 @@
 /**
- * The rules of workflows, which need to know what code they reach: a workflow and its helpers touch no table, only workflows have
- * steps and waits, and nobody calls a workflow as a function.
+ * The rules of workflows, which need to know what code they reach. A workflow and its helpers touch no table. Only workflows have
+ * steps and waits. Nobody calls a workflow as a function.
  */
 import { diagnostic, type DiagnosticCode } from "../diagnostics/catalogue.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";

@@ -10,6 +10,7 @@ import {
   hasBlobs,
   type Manifest,
   type ModuleContent,
+  SERVICE_PATH,
   terminalText,
 } from "@radical/protocol";
 import { abiOf, moduleHash } from "@radical/wasm-host";
@@ -17,7 +18,7 @@ import type { ResolvedConfig } from "../config/config.ts";
 import type { NotFound } from "../config/schema.ts";
 import { CommandError, messageOf } from "../command-error.ts";
 import type { Project } from "../config/load-config.ts";
-import { bundleEntry, type EntryError } from "./bundle-entry.ts";
+import { bundleEntry, EntryError } from "./bundle-entry.ts";
 import { bundlePage } from "./bundle-page.ts";
 import { bundleAppWorker } from "./bundle.ts";
 import { clientForPages, generateClient } from "./client.ts";
@@ -113,6 +114,8 @@ export async function buildApp(
     return { app: null, report, folders: withFoldersOf(config, handlerFolders), assetFolders };
   }
   const entry = await bundling;
+  if (bundle && entry === null && report.services.length > 0)
+    throw workerLacking(config, report, [posix.dirname(config.worker)]);
   const content = contentOf(config, report);
   const manifest = manifestOf(config, report, content);
   const client = generateClient(manifest);
@@ -129,7 +132,7 @@ export async function buildApp(
     manifest,
     content,
     worker: entry?.worker ?? (await bundleAppWorker()),
-    assets: staticFiles === null ? null : assetsOf(root, config, staticFiles, hasBlobs(report.records)),
+    assets: staticFiles === null ? null : assetsOf(root, config, staticFiles, ownPaths(report)),
     leftOutFiles: staticFiles?.leftOut ?? [],
     workerTypes: entry === null ? null : generateWorkerTypes(manifest),
     types: generateHandlerTypes(manifest),
@@ -168,9 +171,14 @@ export async function sourceFolders(
   };
 }
 
-function assetsOf(root: string, { assets }: ResolvedConfig, { files }: StaticFiles, withBlobs: boolean): Assets {
+/** Paths that the runtime answers, and static files never. */
+function ownPaths({ records, services }: BuildResult): readonly string[] {
+  const ofBlobs = hasBlobs(records) ? [BLOBS_PATH, `${BLOBS_PATH}/*`] : [];
+  return ["/api/*", ...ofBlobs, ...(services.length > 0 ? [`${SERVICE_PATH}*`] : [])];
+}
+
+function assetsOf(root: string, { assets }: ResolvedConfig, { files }: StaticFiles, own: readonly string[]): Assets {
   const { folder, notFound, workerFirst } = assets;
-  const own = ["/api/*", ...(withBlobs ? [BLOBS_PATH, `${BLOBS_PATH}/*`] : [])];
   return { folder: join(root, folder), notFound, workerFirst: [...own, ...workerFirst], files };
 }
 
@@ -231,12 +239,16 @@ export function plansOf({ handlers }: Analysis): Readonly<Record<string, Handler
 }
 
 function contentOf({ limits }: ResolvedConfig, report: BuildResult): ModuleContent {
-  const { handlers, wasm, rwWasm, records } = report;
+  const { handlers, services, wasm, rwWasm, records } = report;
   const indexes = report.indexes.map(({ name }) => name);
-  const rules = handlers.flatMap(({ name, tasks }) => (tasks === null ? [] : [[name, tasks] as const]));
+  const rules = [...handlers, ...services].flatMap(({ name, tasks }) =>
+    tasks === null ? [] : [[name, tasks] as const],
+  );
+  const called = services.map(({ name, keyWindowMs, once }) => [name, { keyWindowMs, once }] as const);
   const tasks = rules.length > 0 || handlers.some(({ plan }) => plan.kind === "workflow");
+  const needs = { indexes: indexes.length > 0, blobs: hasBlobs(records), services: services.length > 0, tasks };
   return {
-    abi: abiOf([wasm, rwWasm], { indexes: indexes.length > 0, blobs: hasBlobs(records), tasks }),
+    abi: abiOf([wasm, rwWasm], needs),
     limits,
     handlers: {
       ...Object.fromEntries(handlers.map(({ name, plan, tables }) => [name, { plan: plan.kind, tables }])),
@@ -245,10 +257,31 @@ function contentOf({ limits }: ResolvedConfig, report: BuildResult): ModuleConte
         : {}),
     },
     ...(indexes.length > 0 ? { indexes } : {}),
+    ...(called.length > 0 ? { services: Object.fromEntries(called) } : {}),
     ...(rules.length > 0 ? { tasks: Object.fromEntries(rules) } : {}),
     wasm: withStoredTypes(wasm, { tables: tableTypes(report), records }),
     rwWasm,
   };
+}
+
+function servicesOf({ services }: BuildResult): NonNullable<Manifest["services"]> {
+  return Object.fromEntries(
+    services.map(({ name, description, tasks: _tasks, ...service }) => [
+      name,
+      { ...service, ...(description === null ? {} : { description }) },
+    ]),
+  );
+}
+
+function workerLacking({ worker }: ResolvedConfig, { services }: BuildResult, folders: readonly string[]): EntryError {
+  const names = services.map(({ name }) => name);
+  const message = `The application declares services (${names.join(", ")}), and has no Worker of its own that has them: there is no ${worker}. Write it:
+
+  import { createRadical } from "radical:worker";
+  export default createRadical({
+    services: { ${names[0]}: async (args, { key, env, signal }) => { … } },
+  });`;
+  return new EntryError("worker_not_bundled", message, worker, folders, undefined);
 }
 
 function tableTypes({ tables }: BuildResult): Manifest["tables"] {
@@ -281,6 +314,7 @@ function manifestOf({ name, cache }: ResolvedConfig, report: BuildResult, conten
         },
       ]),
     ),
+    ...(report.services.length === 0 ? {} : { services: servicesOf(report) }),
     records: report.records,
     ...(Object.keys(report.named).length === 0 ? {} : { named: report.named }),
     tables: tableTypes(report),

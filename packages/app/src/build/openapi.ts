@@ -82,7 +82,8 @@ export function generateOpenApi(whole: Manifest): string {
     ...(direction === "arguments" ? { additionalProperties: false } : {}),
   });
 
-  const used = usedTypes(manifest);
+  const { services: _services, ...others } = manifest;
+  const used = usedTypes(others);
   const schemas = Object.values(manifest.records).flatMap((record: RecordType): [name: string, schema: Schema][] => {
     const isWhole = used.result.has(record.name) || (used.arguments.has(record.name) && !differing.has(record.name));
     const isInput = used.arguments.has(record.name) && differing.has(record.name);

@@ -19,6 +19,8 @@ import {
 type Direction = "arguments" | "result";
 
 export interface GeneratedTypes {
+  /** The interface `Services`; null: there are none. */
+  readonly services: string | null;
   /** Interfaces of all records and named types that handlers take or return, then `Handlers`. */
   readonly text: string;
   readonly argumentsOf: (handler: HandlerManifest) => string;
@@ -29,15 +31,17 @@ export interface GeneratedTypes {
 export const RESERVED: ReadonlySet<string> = new Set(
   (
     "AbortController AbortSignal Answered Arguments Array AsyncGenerator AsyncIterable AsyncIterableIterator ArrayBuffer Blob BlobOptions CallError CallOptions Called Calls Client ClientOptions Context CorsOptions Date Error ErrorFields " +
-    "HANDLERS HandlerName Handlers Headers JSON LIVE Live LiveEvent LiveOptions Math NonNullable Number Object Pick Promise PutOptions READ_ONLY Radical RadicalClientError RadicalOptions Readonly Record Request RequestInit " +
+    "HANDLERS HandlerName Handlers Headers JSON LIVE Live LiveEvent LiveOptions Math NonNullable Number Object Pick Promise PutOptions READ_ONLY Radical RadicalClientError RadicalOptions Readonly Refused ServiceContext Services Record Request RequestInit " +
     "Response SILENT_MS SPECULATIVE STALE_MS Set Speculation SpeculationEvent String Symbol TextDecoder TypeError Uint8Array URL URLSearchParams abortCode addressOf any blobsOf bigint boolean callHandler callable createClient " +
     "createRadical crypto errorOf eventsOf fetch jsonOf lastOf linesOf liveResults location never newKey null number object openLive originOf putBlob queryOf setTimeout speculate string symbol undefined " +
     "WORKFLOW_WAIT_SECONDS Workflow WorkflowOptions WorkflowState Working postWorkflow runWorkflow startWorkflow tried unknown void wait wholeOf workflowOf"
   ).split(" "),
 );
 
-/** `hasValues`: an enum is an object too, with its values by name. */
-export function generateTypes(manifest: Manifest, { hasValues = false } = {}): GeneratedTypes {
+/** `hasValues`: an enum is an object too, with its values by name. `hasServices`: with the types of services, for those who write them. */
+export function generateTypes(whole: Manifest, { hasValues = false, hasServices = false } = {}): GeneratedTypes {
+  const { services: declared = {}, ...others } = whole;
+  const manifest: Manifest = hasServices ? whole : others;
   const incomplete = differingRecords(manifest);
   const isRecord = (name: string): boolean => Object.hasOwn(manifest.records, name);
   const safeName = (name: string): string => (RESERVED.has(name) || isRecord(name) ? `${name}Type` : name);
@@ -118,15 +122,36 @@ export function generateTypes(manifest: Manifest, { hasValues = false } = {}): G
       `    readonly aborts: ${abortsOf(handler)};\n` +
       `  };\n`,
   );
+  // Arguments come from handlers as results do, and results go to them as arguments.
+  const services = Object.entries(declared).map(
+    ([name, { parameters, result, description, file, line }]) =>
+      docComment([...(description === undefined ? [] : [description]), `${file}:${line}`], "  ") +
+      `  readonly ${propertyName(name)}: (\n` +
+      `    args: ${parameters.length === 0 ? "Record<string, never>" : `{\n${fieldsOf(parameters, "result", "      ")}    }`},\n` +
+      `    context: ServiceContext<Bindings>,\n` +
+      `  ) => ${result === null ? "unknown" : awaitable(typeOf(result, "arguments"))};\n`,
+  );
   return {
     text: [
       ...namedTypes,
       ...interfaces,
       `/** What every handler takes and returns. */\nexport interface Handlers {\n${handlers.join("")}}\n`,
     ].join("\n"),
+    services: hasServices && services.length > 0 ? servicesOf(services) : null,
     argumentsOf,
     resultOf,
   };
+}
+
+function servicesOf(services: readonly string[]): string {
+  return `/** The services that the sources declare. This Worker has them. */
+export interface Services<Bindings = unknown> {
+${services.join("")}}
+`;
+}
+
+function awaitable(type: string): string {
+  return `${type} | Promise<${type}>`;
 }
 
 function namedTypeOf(name: string, type: NamedType, hasValues: boolean): string {
@@ -190,9 +215,14 @@ export function usedTypes(manifest: Manifest): {
     return names;
   };
   const handlers = Object.values(manifest.handlers);
+  const services = Object.values(manifest.services ?? {});
+  const taken = (list: readonly { readonly parameters: readonly Parameter[] }[]): readonly ValueType[] =>
+    list.flatMap(({ parameters }) => parameters.map(({ type }) => type));
+  const given = (list: readonly { readonly result: ValueType | null }[]): readonly ValueType[] =>
+    list.flatMap(({ result }) => (result === null ? [] : [result]));
   return {
-    arguments: collect(handlers.flatMap(({ parameters }) => parameters.map(({ type }) => type))),
-    result: collect(handlers.flatMap(({ result }) => (result === null ? [] : [result]))),
+    arguments: collect([...taken(handlers), ...given(services)]),
+    result: collect([...given(handlers), ...taken(services)]),
     named,
   };
 }

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
-import { encodeModuleContent, type ModuleContent, MODULES_PATH } from "@radical/protocol";
+import { encodeModuleContent, type Manifest, type ModuleContent, MODULES_PATH } from "@radical/protocol";
 import { moduleHash } from "@radical/wasm-host";
 import { buildApp, startCompiler, loadProject } from "@radical/app";
 import {
@@ -28,6 +28,7 @@ import {
 } from "@radical/local";
 import { descendantsOf } from "../radical-process.ts";
 import { signedRequest } from "@radical/admin";
+import { Bank } from "./cash-desk.ts";
 
 export const LOCATIONS = ["here", "there"] as const;
 
@@ -45,13 +46,16 @@ const MOST_ATTEMPTS = 200;
 const MOST_STARTS = 20;
 const ATTEMPT_PAUSE_MS = 50;
 /** The handlers of these are one application. */
-const PROJECTS = ["bank", "post-office"].map((name) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url)));
+const PROJECTS = ["bank", "post-office", "cash-desk"].map((name) =>
+  fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url)),
+);
 
 /** One worker, and modules that nobody asks for are removed soon. */
 const SERVER_OPTIONS: readonly string[] = ["--workers=1", "--collect-interval-ms=200"];
 
 /** The application as both sides need it, built once. */
 export interface Application {
+  readonly manifest: Manifest;
   readonly content: ModuleContent;
   readonly folder: string;
   /** Of all processes: they are started often, and what Node compiles is kept by those that end by themselves. */
@@ -77,7 +81,8 @@ export async function buildApplication(): Promise<Application> {
     });
     await once(child, "exit");
   }
-  return { content: app.content, folder, environment, remove: () => rm(folder, { recursive: true, force: true }) };
+  const { manifest, content } = app;
+  return { manifest, content, folder, environment, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
 export interface StorageChoice {
@@ -122,6 +127,8 @@ export class Deployment {
   /** Resolved while they serve. */
   #url = Promise.withResolvers<string>();
   #areServing = false;
+  readonly bank = new Bank();
+  #bankUrl = "";
   /** Since the deployment was made. */
   kills = 0;
   readonly alarms: Line[] = [];
@@ -141,6 +148,8 @@ export class Deployment {
   ): Promise<Deployment> {
     const self = new Deployment(application, storage, await LocalDeployment.temporary("crash"));
     try {
+      self.#bankUrl = await self.bank.start(application.manifest, self.#local.key);
+      self.#local.onStop(() => self.bank.close());
       self.#link = await self.#local.startLink({ roundTripMs: ROUND_TRIP_MS }, () => self.#at(self.#linkedPort));
       await self.startServer(prepared);
       await self.registerApplication();
@@ -253,7 +262,7 @@ export class Deployment {
       followupTimeoutMs: FOLLOWUP_TIMEOUT_MS,
       readLeaseMs: READ_LEASE_MS,
       logLevel,
-      args: SERVER_OPTIONS,
+      args: [...SERVER_OPTIONS, `--worker-url=${this.#bankUrl}`],
       environment: {
         ...this.#application.environment,
         ...this.#storage.environment,

@@ -8,6 +8,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkStrictSerializability, type Random, type Transaction, type Version } from "@radical/history";
 import { type Deployment, LOCATIONS } from "./deployment.ts";
+import { CashDesk } from "./cash-desk.ts";
 import { PostOffice } from "./post-office.ts";
 
 const COUNTERS = ["a", "b"];
@@ -65,6 +66,7 @@ export class Load {
   /** They look again whenever a call has its outcome. */
   readonly #waiting: (() => void)[] = [];
   readonly #postOffice: PostOffice;
+  readonly #cashDesk: CashDesk;
 
   // What was told.
   readonly #counts = new Map<string, number>([...COUNTERS, VISITED].map((name) => [name, 0]));
@@ -91,6 +93,7 @@ export class Load {
     this.#deployment = deployment;
     this.#random = random;
     const call = (handler: string, args: unknown): Promise<Told> => this.#call(handler, args);
+    this.#cashDesk = new CashDesk(deployment.bank, random, call);
     this.#postOffice = new PostOffice(deployment, random, call, (...about) => this.#expectSame(...about));
   }
 
@@ -133,6 +136,7 @@ export class Load {
       this.#client(() => this.#roll()),
       this.#client(() => this.#book()),
       ...this.#postOffice.clients.map((each) => this.#client(each)),
+      ...Array.from({ length: 2 }, () => this.#client(() => this.#cashDesk.pay())),
     ];
   }
 
@@ -359,7 +363,10 @@ export class Load {
     this.#checkParty();
     await this.#book();
     await this.#checkSeats();
+    await this.#cashDesk.pay();
     await this.#postOffice.check();
+    const [charged, told] = this.#cashDesk.charges;
+    this.#expectSame("charges of the bank", charged, told);
 
     const names = [...this.#counts.keys()];
     const { result } = await this.#call("inspect", {

@@ -9,6 +9,7 @@ import type { DevEvent } from "../dev/dev-events.ts";
 import type { DevServer } from "../dev/start-dev.ts";
 import { KEYS_HINT, listenToKeys } from "../dev/dev-keys.ts";
 import { devLine } from "../dev/dev-lines.ts";
+import { parseServiceFaults } from "../dev/service-faults.ts";
 import { PrimaryLine } from "../dev/primary-line.ts";
 import { type Terminal, createTerminal, print } from "../terminal/terminal.ts";
 import { PROJECT, reportError, reported } from "./command.ts";
@@ -65,6 +66,12 @@ const DEV = {
       words:
         'add a location "central" beside the primary that never speculates, and show how long each call would wait for it',
     },
+    fail: {
+      kind: "list",
+      placeholder: "service=failures",
+      words:
+        "failures of a service to order: throw and lost (done, and the answer is gone) for a part of its calls, slow in ms",
+    },
     noWatch: { kind: "flag", words: "don't rebuild on changes; the one build is optimized" },
     json: { kind: "flag", words: "one JSON object for each line of the log" },
   },
@@ -84,6 +91,7 @@ Faults can be switched while it runs: in a terminal by keys, which ? shows, and 
     ["radical dev --jitter 5 --loss 0.5"],
     ["curl localhost:8787/api/count -X POST -d '{}' -H 'x-radical-location: JP'"],
     ['curl localhost:8787/__radical/faults --json \'{"partitioned": ["JP"]}\''],
+    ["radical dev --fail charge=throw:0.2,lost:0.2,slow:3000", "with a bank that fails"],
     ["curl localhost:8787/__radical/build"],
   ],
 } as const satisfies Command<Options>;
@@ -132,6 +140,7 @@ async function dev(options: DevOptions): Promise<void> {
     acceptMisfits: options.acceptMisfits,
     host: options.host,
     central: options.central,
+    serviceFaults: parseServiceFaults(options.fail),
     watch: !options.noWatch,
     optimize: options.noWatch,
     colours: terminal.colours,
@@ -151,7 +160,7 @@ async function dev(options: DevOptions): Promise<void> {
   process.exit(EXIT_OK);
 }
 
-/** What building has left takes 20 MB, and V8 would keep it until somebody builds again. */
+/** A build leaves 20 MB of garbage, and V8 would keep it until the next one. */
 function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();

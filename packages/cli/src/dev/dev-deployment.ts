@@ -47,12 +47,21 @@ import { type FrontServer, startFrontServer } from "./front-server.ts";
 import { ShownExecutions } from "./handler-lines.ts";
 import { handlerLine, locationLine } from "./location-line.ts";
 import { LifeRing } from "./life-ring.ts";
+import { type ServiceFront, startServiceFront } from "./service-front.ts";
 import { type AskPrimary, followLives, followSamples } from "./primary-lines.ts";
 import { lifeOfRequest } from "./request-life.ts";
 
 export interface DevDeploymentOptions extends Pick<
   DevOptions,
-  "project" | "central" | "link" | "testHooks" | "followupTimeoutMs" | "signal" | "onEvent"
+  | "project"
+  | "central"
+  | "link"
+  | "testHooks"
+  | "followupTimeoutMs"
+  | "serviceFaults"
+  | "services"
+  | "signal"
+  | "onEvent"
 > {
   readonly local: LocalDeployment;
   readonly record: ProcessRecord;
@@ -90,6 +99,7 @@ export class DevDeployment {
   #control: Control | null = null;
   #controlServer: ControlServer | null = null;
   #front: FrontServer | null = null;
+  #services: ServiceFront | null = null;
   #edge: Edge | null = null;
   #lviServer = "";
   #isPrepared = false;
@@ -137,10 +147,11 @@ export class DevDeployment {
     signal?.throwIfAborted();
     await this.#openControl();
     local.onStop(() => removeRunning(local.folder));
+    const services = await this.#openServices();
     await local.startServer({
       nodeOptions: SMALL_HEAP,
       // A thread takes 15 MB, and a developer calls seldom. A central server that calls are compared with has all cores.
-      ...(this.#central === null ? { args: ["--workers", "1"] } : {}),
+      args: ["--worker-url", services.url, ...(this.#reckoner === null ? ["--workers", "1"] : [])],
       followupTimeoutMs: followupTimeoutMs ?? null,
       readLeaseMs,
       onStarted: async ({ address, pid, restarted }) => {
@@ -193,6 +204,7 @@ export class DevDeployment {
     this.#control = this.#controlOf(edge);
     this.#collectHourly(edge);
     front.serve({ url: edge.url, token: entryToken });
+    this.#services?.serve({ url: edge.url, token: entryToken });
     await this.#tellRunning();
     if (bindings !== null) onEvent({ event: "bindings", url: front.url, ...bindings.told });
     this.#dashboard?.changed();
@@ -326,6 +338,20 @@ export class DevDeployment {
     });
     this.#local.onStop(() => opened.close());
     return (this.#front = opened);
+  }
+
+  async #openServices(): Promise<ServiceFront> {
+    const { local, serviceFaults: faults = {}, services = null, onEvent } = this.#options;
+    const opened = await startServiceFront({
+      key: local.key,
+      faults,
+      services,
+      manifest: () => this.#app?.manifest ?? null,
+      told: (service, message) =>
+        onEvent({ event: "service_failed", level: "warn", location: "", handler: service, execution: null, message }),
+    });
+    local.onStop(() => opened.close());
+    return (this.#services = opened);
   }
 
   async #startLink(location: Location): Promise<void> {

@@ -3,6 +3,8 @@ import type { TestHooks } from "@radical/protocol";
 import type { Location, Project } from "@radical/app";
 import type { Address, DistanceChange, LinkFaults } from "@radical/local";
 import type { DevEvent } from "./dev-events.ts";
+import type { FaultsByService } from "./service-faults.ts";
+import type { GivenServices } from "./service-front.ts";
 
 /** The name of the location beside the primary that {@link DevOptions.central} adds. */
 export const CENTRAL = "central";
@@ -58,4 +60,8 @@ export interface DevOptions {
   readonly followupTimeoutMs?: number;
   /** Default: the config's. */
   readonly readLeaseMs?: number;
+  /** Failures of services to order. Default: none. */
+  readonly serviceFaults?: FaultsByService;
+  /** In place of the services of the application's Worker. */
+  readonly services?: GivenServices;
 }

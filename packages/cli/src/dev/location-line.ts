@@ -20,8 +20,8 @@ const WARNINGS: Readonly<Record<LocationWarning["event"], true>> = {
   cache_failed: true,
   blobs_open: true,
   blobs_not_collected: true,
-  service_failed: true,
   internal_error: true,
+  service_failed: true,
 };
 
 /** The line as the runtime writes it; null: it is another one. */

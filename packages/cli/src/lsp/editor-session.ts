@@ -340,13 +340,18 @@ export class EditorSession {
     this.#compiler ??= this.#ports.startCompiler();
     const compiler = await this.#compiler;
     const modules = stage === "compilation";
-    const { ok, diagnostics, handlers, tables, indexes, records, named } = await compiler.compile({
+    const { ok, diagnostics, handlers, services, tables, indexes, records, named } = await compiler.compile({
       sources,
       handlerFiles,
       optimize: false,
       modules,
     });
-    return { ...files, stage, sources, analysis: { ok, diagnostics, handlers, tables, indexes, records, named } };
+    return {
+      ...files,
+      stage,
+      sources,
+      analysis: { ok, diagnostics, handlers, services, tables, indexes, records, named },
+    };
   }
 
   #filesOf(root: string, { sources }: AppSources): AnalyzedFiles & Pick<Checked, "versions"> {

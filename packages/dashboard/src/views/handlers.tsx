@@ -307,5 +307,7 @@ function Cost({ handler: { plan, steps } }: { readonly handler: DashboardHandler
       return <>The request leaves when the handler has run, which takes {about(steps.handler)}.</>;
     case "near-storage":
       return <>The handler runs when the request has come to the primary. It takes {about(steps.handler)}.</>;
+    case "workflow":
+      return <>The workflow begins when the request has come to the primary. Its steps are executions of their own.</>;
   }
 }

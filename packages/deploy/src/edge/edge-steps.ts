@@ -27,6 +27,7 @@ import {
   hasModule,
   indexStatuses,
   registerModule,
+  servicesOf,
   storeModule,
 } from "@radical/admin";
 import type { PrimaryHalf } from "../primary-half.ts";
@@ -223,6 +224,7 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
     },
   });
 
+  const hasServices = Object.keys(app.content.services ?? {}).length > 0;
   const moduleStep: Step = {
     name: "module",
     title: "Module at the primary",
@@ -235,8 +237,17 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
       const built = admin === null || indexes.length === 0 ? [] : await indexStatuses(admin);
       const isBuilt = (index: string): boolean => built.some(({ name, phase }) => name === index && phase === "ready");
       const lacking = indexes.filter((index) => !isBuilt(index));
+      const calledAt = admin === null || !hasServices ? null : ((await servicesOf(admin))?.worker ?? null);
+      const [origin = null] = hasServices ? await calledOrigins() : [];
+      if (hasServices && origin === null)
+        throw new CommandError(
+          "no_worker_origin",
+          "The application has services, and no route of wrangler.jsonc names a host where the primary could call them.",
+          "Give the origin of the Worker with --url, or as deploy.url in radical.config.ts.",
+        );
       return [
         ...(isThere ? [] : [make(`module ${module.slice(0, SHOWN)} at the primary`)]),
+        ...(calledAt === origin ? [] : [make(`calls of services at ${origin}`, "the primary calls them there")]),
         ...lacking.map((index) => make(`index ${index}`, "the primary builds it before the locations serve it")),
       ];
     },
@@ -245,7 +256,9 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
       const { indexes = [] } = app.content;
       const ask = () => indexStatuses(admin);
       const isAgain = indexes.length > 0 && areStopped(indexes, await ask());
-      if (isAgain || !(await hasModule(admin, module))) await registerModule(admin, module, app.content);
+      const [calledAt = null] = hasServices ? await calledOrigins() : [];
+      if (isAgain || hasServices || !(await hasModule(admin, module)))
+        await registerModule(admin, module, app.content, calledAt);
       const { onProgress, signal } = context;
       await untilIndexesBuilt({
         indexes,
@@ -377,6 +390,12 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
         await versions.serve({ [version]: 100 }, annotationsOf(record).message);
       return version;
     },
+  };
+
+  /** Where the primary calls services. */
+  const calledOrigins = async (): Promise<readonly string[]> => {
+    subdomain ??= await subdomainOf(api, accountPath);
+    return urlsOf();
   };
 
   const urlsOf = (): readonly string[] =>

@@ -288,15 +288,15 @@ async function nearStorageRate(client: TestClient, count: number): Promise<numbe
 /** Until the reply, of writes of a location, one after the other, for as long as something else takes. */
 async function requestTimes(client: TestClient, meanwhile: () => Promise<void>): Promise<readonly number[]> {
   const times: number[] = [];
-  let isOver = false;
+  const over = new AbortController();
   const sending = (async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       times.push((await execute(client, PUT)).replyMs);
       await sleep(PACE_MS);
     }
   })();
   await meanwhile();
-  isOver = true;
+  over.abort();
   await sending;
   return times;
 }

@@ -3,7 +3,7 @@ import { DEFAULT_READ_LEASE_MS, REPLAY_WINDOW_MS } from "@radical/protocol";
 import type { Budget } from "./budgets.ts";
 import { DEFAULT_LEASE_POLICY, type LeasePolicy } from "./lease-policy.ts";
 import { REPEAT_WINDOW_MS } from "./finished-executions.ts";
-import type { ServiceOptions } from "./services.ts";
+import { DEFAULT_SERVICE_OPTIONS, type ServiceOptions } from "./services.ts";
 import type { TaskBounds } from "./task-table.ts";
 import type { WorkflowBounds } from "./workflows.ts";
 
@@ -95,14 +95,7 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   maxTasks: 1_000_000,
   tasks: { most: 10_000, mostBytes: 64 * 1024 * 1024, page: 1_000, inLane: 16 },
   workflows: { page: 1_000, readsAtOnce: 16 },
-  services: {
-    isReachable: false,
-    timeoutMs: 30_000,
-    atOnce: 32,
-    opensAfter: 5,
-    firstPauseMs: 1_000,
-    longestPauseMs: 60_000,
-  },
+  services: DEFAULT_SERVICE_OPTIONS,
   retentionMs: 24 * 3_600_000,
   outcomeRetentionMs: REPEAT_WINDOW_MS,
   moduleRetentionMs: 7 * 24 * 3_600_000,

@@ -217,7 +217,7 @@ export type Effect =
       readonly call: CallId;
       readonly task: ExecutionId;
       readonly service: string;
-      /** The same for all attempts of the task, on each server. */
+      /** All attempts of the task have this one, on each server. */
       readonly key: string;
       /** Encoded. */
       readonly args: Uint8Array;

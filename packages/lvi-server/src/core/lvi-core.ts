@@ -399,6 +399,7 @@ export class LviCore {
     this.#workflows = new Workflows({ ...options.workflows, retryMs: options.retryMs }, this.#workflowsHost);
     this.#cancellations = new Cancellations(this.#tasks, this.#executions);
     const { states, open = [] } = recovered.schedules ?? {};
+    // variant: schedule-open
     for (const task of open) this.#tasks.watch(task);
     this.#schedules = new Schedules(states ?? new Map(), nextCron, (task) => this.#tasks.isOpen(task));
     this.#services = new Services(options.services, {
@@ -2124,6 +2125,7 @@ export class LviCore {
     const execution = schedulingOf(change, module, id, ++this.#tickets, this.#wallMs);
     this.#executions.set(id, execution);
     this.#budgets.begin(execution.location, execution.usage, this.#nowMs);
+    // variant: schedule-stored
     const writes = [{ unit: scheduleUnit(change.handler), value: encodeScheduleState(change.becomes) }];
     const near = this.#nearStorage(execution, "requested", null);
     this.#ran(execution, near, new Map(), { kind: "completed", outcome: NO_RESULT, reads: [], writes });

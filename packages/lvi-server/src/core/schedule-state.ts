@@ -5,9 +5,11 @@
 import {
   CborReader,
   CborWriter,
+  type ExecutionId,
   MalformedError,
   SCHEDULE_STATES,
   splitUnit,
+  tickIdOf,
   type UnitId,
   unitId,
 } from "@radical/protocol";
@@ -49,6 +51,11 @@ export function decodeScheduleState(bytes: Uint8Array): ScheduleState {
   };
   reader.end();
   return state;
+}
+
+/** The ids of the latest ticks. A starting server asks storage which of them are open tasks. */
+export function latestTickIds(states: ReadonlyMap<string, ScheduleState>): readonly ExecutionId[] {
+  return Array.from(states, ([handler, { firedMs }]) => (firedMs === null ? [] : [tickIdOf(handler, firedMs)])).flat();
 }
 
 /** The states among stored items, by the name of their handler. Throws a MalformedError. */

@@ -149,7 +149,6 @@ export class Schedules {
   ended({ handler, becomes, ask }: ScheduleChange, isStored: boolean, againAtMs: number): void {
     const entry = this.#add(handler);
     entry.isChanging = false;
-    // variant: schedule-moves
     if (isStored) entry.state = becomes;
     else entry.againAtMs = againAtMs;
     if (!isStored && ask !== null) entry.asks.unshift(ask);
@@ -158,6 +157,7 @@ export class Schedules {
 
   /** Or for how long none is to be expected. */
   #changeOf(entry: Entry, wallMs: number, mayTick: boolean): ScheduleChange | number {
+    // variant: schedule-clock
     const { handler, schedule, state } = entry;
     const change = (becomes: ScheduleState, more: Partial<ScheduleChange> = {}): ScheduleChange => ({
       handler,
@@ -169,6 +169,7 @@ export class Schedules {
       ...more,
     });
     const due = schedule === null ? null : dueText(schedule);
+    // variant: schedule-due
     if (state === null || state.due !== due) {
       const { lastMs = 0, firedMs = null, isPaused = false } = state ?? {};
       // variant: schedule-begins
@@ -201,6 +202,7 @@ export class Schedules {
     const { catchUp, overlap } = schedule;
     const all = latestTicks(schedule, lastMs, wallMs, MOST_COUNTED + catchUp, this.#nextCron);
     const latestMs = all.at(-1) ?? lastMs;
+    // variant: schedule-late
     const isInTime = wallMs - Math.max(latestMs, freedMs) <= LATE_MS;
     // variant: schedule-catch-up
     const count = Math.max(overlap === "skip" ? Math.min(1, catchUp) : catchUp, isInTime ? 1 : 0);
@@ -253,6 +255,7 @@ function asked(state: ScheduleState, { action }: ScheduleAsk, wallMs: number): S
       return { ...state, isPaused: true };
     case "resume":
       // Ticks of the pause are left out.
+      // variant: schedule-resumes
       return state.isPaused ? { ...state, isPaused: false, lastMs: Math.max(state.lastMs, wallMs) } : state;
   }
 }

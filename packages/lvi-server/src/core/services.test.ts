@@ -7,7 +7,7 @@ import { type CallAnswer, Services } from "./services.ts";
 import { placeOf, type Task } from "./task.ts";
 
 const HOUR = 3_600_000;
-const OPTIONS = { ...DEFAULT_CORE_OPTIONS.services, isReachable: true };
+const OPTIONS = DEFAULT_CORE_OPTIONS.services;
 const VALUE: CallAnswer = { kind: "value", bytes: Uint8Array.of(1) };
 const REFUSED: CallAnswer = { kind: "refused", code: "declined", message: "the card is blocked" };
 const FAILED: CallAnswer = { kind: "failed", code: "Error", message: "the bank is down" };
@@ -243,13 +243,11 @@ test("a probe that finds its window over leaves the place of the probe to anothe
   expect(services.mayCall("charge", now.nowMs)).toBe(true);
 });
 
-test("a service is called so often at once, and none without a Worker or without its declaration", () => {
+test("a service is called so often at once, and none without its declaration", () => {
   for (let n = 0; n < OPTIONS.atOnce; n++) services.begin(taskOf(n), now);
   expect([services.mayCall("charge", 0), services.mayCall("mail", 0), services.mayCall("fax", 0)]).toEqual([
     false,
     true,
     false,
   ]);
-  services = new Services({ ...OPTIONS, isReachable: false }, undefined as never);
-  expect(services.mayCall("charge", 0)).toBe(false);
 });

@@ -26,13 +26,19 @@ import { errorOf, settled, type Task, type TaskError } from "./task.ts";
 import { stepPart, type WorkflowPart } from "./workflow.ts";
 
 export interface ServiceOptions extends BreakerOptions {
-  /** False: the server does not know where the application's Worker is. Its tasks wait. */
-  readonly isReachable: boolean;
   /** Longest time of a call. */
   readonly timeoutMs: number;
   /** Most calls of one service at once. */
   readonly atOnce: number;
 }
+
+export const DEFAULT_SERVICE_OPTIONS: ServiceOptions = {
+  timeoutMs: 30_000,
+  atOnce: 32,
+  opensAfter: 5,
+  firstPauseMs: 1_000,
+  longestPauseMs: 60_000,
+};
 
 /** Names a call of a service. */
 export type CallId = number;
@@ -85,7 +91,7 @@ interface Call {
   readonly isProbe: boolean;
   /** Nothing was ever sent for the task before this attempt. */
   readonly isFirst: boolean;
-  /** What storage is asked for. */
+  /** Storage is asked for it. Null: it is asked for nothing. */
   change: { readonly kind: "mark" | "settle"; readonly effect: Effect & { kind: "change-task" } } | null;
 }
 
@@ -126,7 +132,7 @@ export class Services {
 
   /** Whether a task of the service may begin. */
   mayCall(service: string, nowMs: number): boolean {
-    if (!this.#options.isReachable || this.#ground.rulesOf(service) === null) return false;
+    if (this.#ground.rulesOf(service) === null) return false;
     const known = this.#services.get(service);
     return known === undefined || (known.calling < this.#options.atOnce && known.breaker.mayCall(nowMs));
   }

@@ -635,7 +635,9 @@ export class TaskTable<Owner> {
   }
 
   #enter(task: Task, { nowMs, wallMs }: Instant): Entry {
+    // variant: task-due
     const atMs = nowMs + Math.max(0, task.dueMs - wallMs);
+    // variant: task-dead
     const state = this.#held.has(task.id) ? "held" : task.state === "dead" ? "dead" : "delayed";
     const entry: Entry = { task, atMs, state, isTimed: false };
     if (state === "dead") this.#dead++;

@@ -78,7 +78,6 @@ export function tickTasks(
     state: "open",
     error: null,
   });
-  // variant: tick-id
   const made = ticks.map((tickMs, ordinal) => taskAt(tickIdOf(handler, tickMs), tickMs, ordinal));
   return ask?.action === "run" ? [...made, taskAt(taskIdOf(parent, 0), timeMs, made.length)] : made;
 }

@@ -91,7 +91,13 @@ export interface Serving {
   readonly moduleRetentionMs: number;
   readonly hasModule: (hash: ModuleHash) => boolean;
   /** Checks a module, makes it durable and known. Throws a RadicalError. */
-  readonly registerModule: (hash: ModuleHash, content: ModuleContent, bytes: Uint8Array) => Promise<void>;
+  readonly registerModule: (
+    hash: ModuleHash,
+    content: ModuleContent,
+    bytes: Uint8Array,
+    /** Origin of the application's Worker; null: it was not told. */
+    worker: string | null,
+  ) => Promise<void>;
 }
 
 /** Largest bodies, in bytes. The followup of an execution at all its limits fits. */
@@ -264,7 +270,8 @@ type Route =
         | "lives"
         | "none";
     }
-  | { readonly kind: "module" | "module-content"; readonly hash: ModuleHash };
+  | { readonly kind: "module"; readonly hash: ModuleHash; readonly worker: string | null }
+  | { readonly kind: "module-content"; readonly hash: ModuleHash };
 
 const ASK_PROCESS: ReadonlySet<Route["kind"]> = new Set(["status", "log"]);
 
@@ -306,9 +313,16 @@ function routeOf(path: string): Route {
       return { kind: "lives" };
   }
   const name = path.startsWith(MODULES_PATH) ? path.slice(MODULES_PATH.length) : "";
-  if (isModuleHash(name)) return { kind: "module", hash: name };
+  const [module = "", query = ""] = name.split("?", 2);
+  if (isModuleHash(module)) return { kind: "module", hash: module, worker: workerIn(query) };
   const hash = name.endsWith(CONTENT_SUFFIX) ? name.slice(0, -CONTENT_SUFFIX.length) : "";
   return isModuleHash(hash) ? { kind: "module-content", hash } : { kind: "none" };
+}
+
+/** The origin that a registration names; null: none, or it is not one. */
+function workerIn(query: string): string | null {
+  const url = URL.parse(new URLSearchParams(query).get("worker") ?? "");
+  return url !== null && /^https?:$/.test(url.protocol) ? url.origin : null;
 }
 
 /** Throws a RadicalError, or has the exchange answered. */
@@ -383,7 +397,7 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
         const { hasModule, registerModule } = serving(options);
         if (method === "PUT") {
           failpoint("http.module-received");
-          registerModule(route.hash, decodeModuleContent(body), body).then(() => {
+          registerModule(route.hash, decodeModuleContent(body), body, route.worker).then(() => {
             failpoint("http.module-registered");
             answer({ status: 204 });
           }, fail);

@@ -122,7 +122,8 @@ CREATE TABLE IF NOT EXISTS modules (
   used_at_ms INTEGER,
   registered_at_ms INTEGER,
   indexes    TEXT,
-  put_at_ms  INTEGER
+  put_at_ms  INTEGER,
+  worker_url TEXT
 ) STRICT;
 ${TASKS_SCHEMA}${WORKFLOWS_SCHEMA}`;
 
@@ -135,7 +136,7 @@ const UPGRADES: Readonly<Record<number, string>> = {
   2: "ALTER TABLE intents ADD COLUMN caller TEXT",
   3: "ALTER TABLE modules ADD COLUMN registered_at_ms INTEGER",
   6: "ALTER TABLE modules ADD COLUMN indexes TEXT",
-  7: "ALTER TABLE modules ADD COLUMN put_at_ms INTEGER",
+  7: "ALTER TABLE modules ADD COLUMN put_at_ms INTEGER; ALTER TABLE modules ADD COLUMN worker_url TEXT",
 };
 
 /** The last schema whose intents stand in one table. */
@@ -187,6 +188,7 @@ interface ModuleRow {
   readonly registered_at_ms: number | null;
   readonly indexes: string | null;
   readonly put_at_ms: number | null;
+  readonly worker_url: string | null;
 }
 
 /** Of schema 4, in which pending and done intents were one table. */
@@ -591,11 +593,12 @@ export class SqliteStorage implements Storage {
   }
 
   storeModule(module: StoredModule, content: Uint8Array): Promise<void> {
-    const { hash, plans, usedAtMs, registeredAtMs, indexes = [], putAtMs = null } = module;
+    const { hash, plans, usedAtMs, registeredAtMs, indexes = [], putAtMs = null, workerUrl = null } = module;
     return this.#enqueue(() => {
       this.#run(
-        `INSERT INTO modules VALUES (?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT DO UPDATE SET used_at_ms = excluded.used_at_ms, put_at_ms = excluded.put_at_ms`,
+        `INSERT INTO modules VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET used_at_ms = excluded.used_at_ms, put_at_ms = excluded.put_at_ms,
+           worker_url = COALESCE(excluded.worker_url, worker_url)`,
         hash,
         JSON.stringify(Object.fromEntries(plans)),
         content,
@@ -603,6 +606,7 @@ export class SqliteStorage implements Storage {
         registeredAtMs,
         indexes.length === 0 ? null : JSON.stringify(indexes),
         putAtMs,
+        workerUrl,
       );
     });
   }
@@ -622,16 +626,17 @@ export class SqliteStorage implements Storage {
 
   modules(): Promise<readonly StoredModule[]> {
     return this.#enqueue(() =>
-      this.#all<ModuleRow>("SELECT hash, plans, used_at_ms, registered_at_ms, indexes, put_at_ms FROM modules").map(
-        ({ hash, plans, used_at_ms: usedAtMs, registered_at_ms: registeredAtMs, indexes, put_at_ms: putAtMs }) => ({
-          hash,
-          plans: new Map(Object.entries(JSON.parse(plans) as Record<string, HandlerPlan>)),
-          ...(indexes === null ? {} : { indexes: JSON.parse(indexes) as readonly string[] }),
-          usedAtMs,
-          registeredAtMs,
-          ...(putAtMs === null ? {} : { putAtMs }),
-        }),
-      ),
+      this.#all<ModuleRow>(
+        "SELECT hash, plans, used_at_ms, registered_at_ms, indexes, put_at_ms, worker_url FROM modules",
+      ).map((row) => ({
+        hash: row.hash,
+        plans: new Map(Object.entries(JSON.parse(row.plans) as Record<string, HandlerPlan>)),
+        ...(row.indexes === null ? {} : { indexes: JSON.parse(row.indexes) as readonly string[] }),
+        usedAtMs: row.used_at_ms,
+        registeredAtMs: row.registered_at_ms,
+        ...(row.put_at_ms === null ? {} : { putAtMs: row.put_at_ms }),
+        ...(row.worker_url === null ? {} : { workerUrl: row.worker_url }),
+      })),
     );
   }
 

@@ -963,6 +963,10 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
     expect(await storage.modules()).toEqual([{ ...module, usedAtMs: 2_000 }]);
     await storage.useModule(MODULE, 3_000);
     expect(await storage.modules()).toEqual([{ ...module, usedAtMs: 3_000 }]);
+    const workerUrl = "https://shop.example";
+    await storage.storeModule({ ...module, usedAtMs: 3_000, workerUrl }, content);
+    await storage.storeModule({ ...module, usedAtMs: 3_000 }, content);
+    expect(await storage.modules()).toEqual([{ ...module, usedAtMs: 3_000, workerUrl }]);
     expect(isSame((await storage.moduleContent(MODULE))!, content)).toEqual(true);
     expect(await storage.moduleContent("b".repeat(64) as ModuleHash)).toEqual(null);
   });

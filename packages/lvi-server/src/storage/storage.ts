@@ -228,6 +228,8 @@ export interface StoredModule {
   readonly usedAtMs: number | null;
   /** When it was last registered. Tasks run on the module that was registered last. Left out: not known. */
   readonly putAtMs?: number;
+  /** Origin of the application's Worker, as the last registration that names one has it. Left out: none has. */
+  readonly workerUrl?: string;
   /** When it was first registered since it was last removed; likewise. */
   readonly registeredAtMs: number | null;
 }

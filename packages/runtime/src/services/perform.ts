@@ -9,9 +9,9 @@ import {
 } from "@radical/protocol";
 import { Refused } from "./refused.ts";
 
-/** What a service gets besides its arguments. */
+/** A service gets this besides its arguments. */
 export interface ServiceContext<Bindings> {
-  /** The same for all calls of one task, in the form of a UUID: the idempotency key for whatever the service asks. */
+  /** A UUID that all calls of one task share: the idempotency key for whatever the service asks. */
   readonly key: string;
   readonly env: Bindings;
   /** Is aborted when the call has taken too long. */

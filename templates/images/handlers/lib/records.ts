@@ -74,7 +74,7 @@ export class ImagePage {
   comments: CommentPage = new CommentPage();
 }
 
-/** What somebody has done with an image. */
+/** The doings of somebody with an image. */
 export class Mine {
   /** 1, -1, or 0 for none. */
   vote: i32 = 0;

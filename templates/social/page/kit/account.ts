@@ -19,9 +19,11 @@ export function me(): string | null {
   return localStorage.getItem(NAME);
 }
 
-/** Called with an error of a call: a session that is over is nobody's. */
-export function forgetIfOver(error: unknown): void {
-  if ((error as { readonly code?: string }).code === "not_logged_in") remember(null);
+/** Called with an error of a call: a session that is over is nobody's. Whether it was. */
+export function forgetIfOver(error: unknown): boolean {
+  const isOver = (error as { readonly code?: string }).code === "not_logged_in";
+  if (isOver) remember(null);
+  return isOver;
 }
 
 function remember(name: string | null): void {

@@ -1,4 +1,4 @@
-/** What the reader has done with the things on the page, which the answers for everybody do not tell. */
+/** The reader's own doings with the things on the page, which the answers for everybody do not tell. */
 import { forgetIfOver, me } from "./account.ts";
 import { report } from "./actions.ts";
 
@@ -11,11 +11,14 @@ export function asked<Value>(ask: (ids: string[]) => Promise<readonly Value[]>):
   const send = async (): Promise<void> => {
     const all = waiting;
     waiting = [];
+    const reader = me();
     try {
       const values = await ask(all.map(({ id }) => id));
+      if (me() !== reader) return;
       for (const [at, { put }] of all.entries()) put(values[at]!);
     } catch (error) {
-      forgetIfOver(error);
+      // They may be leaving: a session that is over is told when they do something.
+      if (me() !== reader || forgetIfOver(error)) return;
       report(error);
     }
   };

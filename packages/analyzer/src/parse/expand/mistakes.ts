@@ -208,22 +208,22 @@ const MISTAKES = {
   },
   quote_not_call: {
     code: "quoted_call",
-    message: "A task is a call of a handler, written out as the first argument of `enqueue`.",
+    message: "A task is a call of a handler or service, written out as the first argument of `enqueue`.",
     help: "Write the call with its arguments: `enqueue(remind(order), { delay: 3_600_000 })`. It is made later, and nothing is called now.",
   },
   quote_method: {
     code: "quoted_call",
-    message: "A task calls a handler by its name, and not a method.",
+    message: "A task calls a handler or service by its name, and not a method.",
     help: "Export a handler that calls the method, and write `enqueue(remind(order))`. With `/** @internal */` before it, no client can call it.",
   },
   quote_not_handler: {
     code: "quoted_call",
-    message: "A task calls a handler, and this is not one: no file of handlers exports it.",
+    message: "A task calls a handler or service, and this is not one: no file of handlers exports it.",
     help: "Export the function from a file in `handlers/`. With `/** @internal */` before it, no client can call it. To call it now, leave out `enqueue`.",
   },
   quote_arguments: {
     code: "quoted_call",
-    message: "This call has another number of arguments than the handler has parameters.",
+    message: "This call has another number of arguments than its function has parameters.",
     help: "Write one value for each parameter, without `...`. Those at the end that have a default can be left out.",
   },
   quote_options: {
@@ -241,9 +241,14 @@ const MISTAKES = {
     message: "A step calls a handler, a service or a workflow by its name, and not a method.",
     help: "Export a handler that calls the method, and write `run(hold(order))`. With `/** @internal */` before it, no client can call it.",
   },
+  step_service: {
+    code: "quoted_call",
+    message: "A step can't call a service, because a workflow can't wait for the result of one yet.",
+    help: "Let a step run a handler that asks for the service: `enqueue(charge(order))`. Its result is dropped.",
+  },
   step_not_handler: {
     code: "quoted_call",
-    message: "A step calls a handler, a service or a workflow, and this is not one: no file of handlers exports it.",
+    message: "A step calls a handler or a workflow, and this is not one: no file of handlers exports it.",
     help: "Export the function from a file in `handlers/`. With `/** @internal */` before it, no client can call it. A function that touches no table needs no step: call it as it is.",
   },
   again_elsewhere: {

@@ -1,12 +1,12 @@
 /**
- * Quoted calls: `enqueue(remind(order), { delay, key })` calls nothing. The arguments are evaluated under the types of the handler's
- * parameters, then the options, in the order in which they stand. The call is then put together from these values, by functions
- * of the SDK that run no code of the developer's. So are the steps of workflows: `run(hold(order))`.
+ * Quoted calls: `enqueue(remind(order), { delay, key })` calls nothing. The arguments are evaluated under the types of the parameters,
+ * then the options, in the order in which they stand. The call is then put together from these values, by functions of the SDK that
+ * run no code of the developer's. So are the steps of workflows: `run(hold(order))`. A task calls a handler or a service.
  */
 import { as, ElementKind, ReportMode } from "../assemblyscript.ts";
 import { withoutParentheses } from "../children.ts";
 import { BlockExpression, ResolvedTypeNode } from "../forms-nodes.ts";
-import { exportedHandler } from "../handlers.ts";
+import { calleeOf, isService } from "../handlers.ts";
 import { sdkCall } from "../sdk-functions.ts";
 import { drawPlace, spanOfRange } from "../span.ts";
 import type { Expansion } from "./expander.ts";
@@ -149,7 +149,8 @@ function handlerIn(expansion: Expansion, call: as.CallExpression, isTask: boolea
   const isMember = callee instanceof as.PropertyAccessExpression;
   const noMethod = isTask ? "quote_method" : "step_method";
   if (!isFunction && isMember) return expansion.tell(noMethod, callee.range);
-  const handler = isFunction ? exportedHandler(program, element) : null;
+  if (!isTask && isFunction && isService(program, element)) return expansion.tell("step_service", callee.range);
+  const handler = isFunction ? calleeOf(program, element) : null;
   if (handler === null) {
     const noHandler = isTask ? "quote_not_handler" : "step_not_handler";
     return expansion.tell(isFunction && isMember ? noMethod : noHandler, callee.range);

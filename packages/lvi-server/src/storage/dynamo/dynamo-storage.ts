@@ -717,13 +717,13 @@ export class DynamoStorage implements Storage {
   // ── Modules ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async storeModule(module: StoredModule, content: Uint8Array): Promise<void> {
-    const { hash, plans, usedAtMs, registeredAtMs, indexes = [], putAtMs } = module;
+    const { hash, plans, usedAtMs, registeredAtMs, indexes = [], putAtMs, workerUrl } = module;
     await this.#overflow.put(hash, MODULE_PARTS, content, null);
     const known = registeredAtMs === null ? "" : ", registered_at_ms = if_not_exists(registered_at_ms, :registered)";
     await this.#dynamo.update({
       TableName: this.#tables.meta,
       Key: moduleKey(hash),
-      UpdateExpression: `SET plans = :plans, parts = :parts, #indexes = :indexes${usedAtMs === null ? "" : ", used_at_ms = :used"}${known}${putAtMs === undefined ? "" : ", put_at_ms = :put"}`,
+      UpdateExpression: `SET plans = :plans, parts = :parts, #indexes = :indexes${usedAtMs === null ? "" : ", used_at_ms = :used"}${known}${putAtMs === undefined ? "" : ", put_at_ms = :put"}${workerUrl === undefined ? "" : ", worker_url = :worker"}`,
       // The name is reserved.
       ExpressionAttributeNames: { "#indexes": "indexes" },
       ExpressionAttributeValues: {
@@ -732,6 +732,7 @@ export class DynamoStorage implements Storage {
         ":indexes": { S: JSON.stringify(indexes) },
         ...(usedAtMs === null ? {} : { ":used": { N: String(usedAtMs) } }),
         ...(putAtMs === undefined ? {} : { ":put": { N: String(putAtMs) } }),
+        ...(workerUrl === undefined ? {} : { ":worker": { S: workerUrl } }),
         ...(registeredAtMs === null ? {} : { ":registered": { N: String(registeredAtMs) } }),
       },
     });
@@ -780,6 +781,7 @@ export class DynamoStorage implements Storage {
       usedAtMs: item["used_at_ms"] === undefined ? null : number(item, "used_at_ms"),
       registeredAtMs: item["registered_at_ms"] === undefined ? null : number(item, "registered_at_ms"),
       ...(item["put_at_ms"] === undefined ? {} : { putAtMs: number(item, "put_at_ms") }),
+      ...(item["worker_url"]?.S === undefined ? {} : { workerUrl: item["worker_url"].S }),
     }));
   }
 

@@ -170,7 +170,7 @@ export class DynamoWorkflows {
     const { name: hash, count } = beside(item, `${name}_beside`);
     const content = await this.#overflow.read(text(item, "id"), hash, count);
     if (content === null) throw new Error(`the ${name} of ${text(item, "id")} has gone from the table of overflow`);
-    return content;
+    return new Uint8Array(content);
   }
 
   /** The cursor has the place of each bucket. */

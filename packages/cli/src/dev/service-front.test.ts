@@ -1,0 +1,86 @@
+/** Services of tests, and failures to order, over real HTTP. */
+import { createHmac, randomBytes } from "node:crypto";
+import {
+  decodeServiceAnswer,
+  encodeServiceCall,
+  type ExecutionId,
+  KEY_HEADER,
+  type Manifest,
+  SERVICE_PATH,
+  type ServiceAnswer,
+  SIGNATURE_HEADER,
+  signedHead,
+  TIME_HEADER,
+} from "@radical/protocol";
+import { afterEach, expect, test } from "vitest";
+import { type FaultsByService, NO_SERVICE_FAULTS, parseServiceFaults } from "./service-faults.ts";
+import { type ServiceFront, startServiceFront } from "./service-front.ts";
+
+const KEY = { id: "main", secret: "07".repeat(32) };
+const MANIFEST = {
+  services: { charge: { parameters: [], result: null, keyWindowMs: 72_000_000, once: false, file: "s.ts", line: 1 } },
+  records: {},
+} as unknown as Manifest;
+
+let front: ServiceFront | null = null;
+let calls = 0;
+
+afterEach(async () => {
+  await front?.close();
+  calls = 0;
+});
+
+async function opened(faults: FaultsByService, manifest: Manifest | null = MANIFEST): Promise<void> {
+  const services = { charge: () => void calls++ };
+  front = await startServiceFront({ key: KEY, faults, services, manifest: () => manifest, told: () => undefined });
+}
+
+async function called(): Promise<ServiceAnswer | number> {
+  const path = `${SERVICE_PATH}charge`;
+  const task = "80".padEnd(32, "0") as ExecutionId;
+  const nonce = Uint8Array.from(randomBytes(16));
+  const args = Uint8Array.of(0xa0);
+  const body = encodeServiceCall({ service: "charge", task, key: "k", nonce, timeoutMs: 1_000, args });
+  const timeMs = Date.now();
+  const hmac = createHmac("sha256", Buffer.from(KEY.secret, "hex")).update(signedHead("POST", path, timeMs));
+  const response = await fetch(`${front!.url}${path}`, {
+    method: "POST",
+    headers: {
+      [KEY_HEADER]: KEY.id,
+      [TIME_HEADER]: String(timeMs),
+      [SIGNATURE_HEADER]: hmac.update(body).digest("hex"),
+    },
+    body: body as Uint8Array<ArrayBuffer>,
+  });
+  return response.status === 200 ? decodeServiceAnswer(new Uint8Array(await response.arrayBuffer())) : response.status;
+}
+
+test("a call reaches the service of the test", async () => {
+  await opened({});
+  expect(await called()).toEqual({ kind: "value", bytes: Uint8Array.of(0xf6) });
+  expect(calls).toBe(1);
+});
+
+test("a thrown call is not made, and a lost one is", async () => {
+  await opened({ charge: { ...NO_SERVICE_FAULTS, throw: 1 } });
+  expect(await called()).toMatchObject({ kind: "failed", code: "ordered_failure" });
+  expect(calls).toBe(0);
+  await front!.close();
+  await opened({ charge: { ...NO_SERVICE_FAULTS, lost: 1, slowMs: 1 } });
+  await expect(called()).rejects.toThrow("fetch failed");
+  expect(calls).toBe(1);
+});
+
+test("before anything serves nothing is called", async () => {
+  await opened({}, null);
+  expect(await called()).toBe(404);
+});
+
+test("failures are ordered by kind", () => {
+  expect(parseServiceFaults(["charge=throw:0.2,lost:0.3,slow:3000", "mail=slow:5", "mail=lost:1"])).toEqual({
+    charge: { throw: 0.2, lost: 0.3, slowMs: 3_000 },
+    mail: { throw: 0, lost: 1, slowMs: 0 },
+  });
+  for (const text of ["charge", "charge=", "charge=throw:2", "charge=late:1", "=throw:1", "charge=slow:-1"])
+    expect(() => parseServiceFaults([text])).toThrow(/--fail/);
+});

@@ -34,7 +34,7 @@ import {
   tickIdOf,
 } from "@radical/protocol";
 import { portOf } from "./model-port.ts";
-import { ModelStorage } from "./model-storage.ts";
+import { ModelStorage, rowsIn } from "./model-storage.ts";
 import { noServices } from "./server.ts";
 
 const MINUTE = 60_000;

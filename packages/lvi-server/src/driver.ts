@@ -503,8 +503,8 @@ export class Driver {
   #advanced(operation: OperationId, records: readonly RecordChange[], result: CommitResult): void {
     if (result.kind === "fenced") return;
     this.#facts.succeeded(operation);
-    const isOurs = result.kind === "applied" || isAdvanced(records, result.record);
-    const kept = isOurs ? records.map(({ becomes }) => becomes) : [result.record];
+    const isMade = result.kind === "applied" || isAdvanced(records, result.record);
+    const kept = isMade ? records.map(({ becomes }) => becomes) : [result.record];
     for (const record of kept) {
       if (record?.state === "task") this.#facts.owes(record.task);
       if (record?.state !== "workflow") continue;

@@ -17,6 +17,7 @@ const LOAD = {
   clearing: 19,
   sessions: 20,
   tasks: { all: 31, ready: 32, running: 33, delayed: 34, dead: 35, blockedLanes: 36 },
+  workflows: { running: 37, waiting: 38, undoing: 39, stuck: 40, oldestMs: null },
   leasedUnits: 21,
 };
 

@@ -24,6 +24,7 @@ const ALARMS = {
   intent_alarm: "intent",
   overdue_intent_alarm: "overdue_intent",
   wrote_on_get_alarm: "wrote_on_get",
+  workflow_stuck_alarm: "workflow_stuck",
 } as const satisfies Partial<Record<NoteName, string>>;
 
 /** Where the metrics look when they are asked for. */
@@ -166,6 +167,7 @@ export class Metrics {
       case "intent_alarm":
       case "overdue_intent_alarm":
       case "wrote_on_get_alarm":
+      case "workflow_stuck_alarm":
         this.#alarms.child({ alarm: ALARMS[name] }).count++;
         return;
       case "set_left":
@@ -254,6 +256,9 @@ export class Metrics {
         return;
       case "refused":
         this.#replies.child({ kind: "refused", reason: reply.code }).count++;
+        return;
+      case "working":
+        this.#replies.child({ kind: "working", reason: reply.state }).count++;
         return;
     }
   }

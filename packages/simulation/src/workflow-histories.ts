@@ -63,7 +63,7 @@ interface Telling {
   readonly value: string;
 }
 
-/** A signal that a sender was told of, with the places of that and of its sending among all that has happened. */
+/** A signal, with the places of its sending and of the answer to its sender among all that has happened. */
 interface Told extends Telling {
   readonly sentAt: number;
   toldAt: number;
@@ -697,7 +697,7 @@ class World {
       this.#problems.push(`${id} has undone [${undone.join(" ")}], and not [${expected.join(" ")}]`);
   }
 
-  /** What a workflow takes it takes once; and of two values of which one was told before the other was sent, that one first. */
+  /** A workflow takes a value once. Of two values, the one comes first that was told before the other was sent. */
   #checkSignals(): void {
     for (const [workflow, consumed] of this.#consumed) {
       if (new Set(consumed).size < consumed.length) this.#problems.push(`${workflow} has taken a signal twice`);

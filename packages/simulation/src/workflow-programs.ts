@@ -25,7 +25,7 @@ export interface StepCall {
   readonly writes: boolean;
   readonly aborts: boolean;
   readonly fails: number;
-  /** What its workflow has seen so far: a run that has seen something else makes another call. */
+  /** The results that its workflow has seen so far: a run that has seen others makes another call. */
   readonly seen: string;
 }
 
@@ -117,11 +117,12 @@ export function encode(value: unknown): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(value));
 }
 
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- only the caller knows what was encoded
 export function decode<T>(bytes: Uint8Array): T {
   return JSON.parse(new TextDecoder().decode(bytes)) as T;
 }
 
-/** The end of a run that is no return. */
+/** A run ends here, and does not return. */
 class Stopped extends Error {
   readonly run: (journal: Replay) => WorkflowRun;
 

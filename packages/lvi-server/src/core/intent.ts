@@ -87,7 +87,7 @@ export interface Completion extends Invocation {
   readonly cancelled?: readonly Task[];
   /** Of a task: its record from then on, null: it is gone. Undefined: the execution is not a task. */
   readonly settled?: Task | null;
-  /** Of a step of a workflow: it arrives there, and leaves no other record. Left out: the execution is no step. */
+  /** Of a step of a workflow: it arrives there, and leaves no other record. Left out: the execution is not a step. */
   readonly arrival?: WorkflowPart;
   /** Signals that it has sent. Left out: none. */
   readonly signals?: readonly WorkflowPart[];
@@ -142,7 +142,7 @@ export type IntentRecord =
   | { readonly state: "workflow"; readonly workflow: Workflow }
   | { readonly state: "part"; readonly part: WorkflowPart };
 
-/** What becomes of a record. */
+/** A record that a commit changes. */
 export interface RecordChange {
   readonly id: ExecutionId;
   /**

@@ -471,6 +471,11 @@ class Story {
         this.observed.push(effect.note);
         continue;
       }
+      if (effect.kind === "read-workflows") {
+        const answer = { kind: "open", workflows: [], next: null } as const;
+        this.#tell({ kind: "workflows-read", operation: effect.operation, answer });
+        continue;
+      }
       if (effect.kind === "read-tasks") {
         this.#tell({ kind: "tasks-read", operation: effect.operation, answer: NO_TASKS[effect.question.kind] });
         continue;
@@ -510,6 +515,8 @@ class Story {
         });
         return `complete ${ends.join(" and ")}`;
       }
+      case "advance":
+      case "read-workflows":
       case "read-tasks":
         throw new Error("it was answered");
       case "execute": {

@@ -1994,12 +1994,12 @@ export class LviCore {
 
   /** Whether a commit under way inserts tasks, or settles some. */
   get #changesTasks(): boolean {
-    const completes = [...this.#executions.values()].some(
+    const changes = [...this.#executions.values()].some(
       ({ phase, task }) =>
         phase.kind === "completing" &&
         (task !== null || [...(phase.completion.tasks ?? []), ...(phase.completion.cancelled ?? [])].length > 0),
     );
-    return completes || this.#workflows.bringsTasks;
+    return changes || this.#workflows.bringsTasks;
   }
 
   /** The record of a task after this outcome of an attempt. */

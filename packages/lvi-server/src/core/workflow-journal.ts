@@ -1,6 +1,6 @@
 /**
- * What the parts of a workflow say together: its journal, the commands that have not settled, and what has arrived since the last
- * entry. From storage and from one commit after the other it comes out the same.
+ * The sum of the parts of a workflow: its journal, the commands that have not settled, and the arrivals since the last entry. Parts
+ * read from storage give the same as one commit after the other.
  */
 import {
   type Arrival,

@@ -92,7 +92,7 @@ export type PartContent =
   | { readonly kind: "cancelled" }
   | { readonly kind: "signal"; readonly name: string; readonly value: Uint8Array };
 
-/** A call of a workflow. What its callee is was decided when it was issued. */
+/** A call of a workflow. The kind of its callee was decided when it was issued. */
 export interface Call {
   readonly kind: CalleeKind;
   readonly args: Uint8Array;
@@ -129,7 +129,7 @@ export function encodePart(part: PartContent): Uint8Array {
   return writer.finish();
 }
 
-/** Of what {@link encodePart} has made. Throws a MalformedError. */
+/** Reads the bytes of {@link encodePart}. Throws a MalformedError. */
 export function decodePart(content: Uint8Array): PartContent {
   const reader = new CborReader(content);
   reader.array();

@@ -101,7 +101,7 @@ export interface WorkflowBounds {
   readonly retryMs: number;
 }
 
-/** Whoever asks for the end of a workflow. */
+/** Somebody who asks for the end of a workflow. */
 export interface WorkflowCaller {
   readonly id: CallerId;
   readonly receivedAtMs: number;
@@ -148,7 +148,7 @@ type Operation =
     }
   | { readonly kind: "look-up"; readonly question: WorkflowQuestion; readonly caller: WorkflowCaller };
 
-/** What a commit of a workflow makes. */
+/** The changes of one commit of a workflow. */
 interface Made {
   readonly commit: CommitId;
   readonly next: Workflow;
@@ -452,7 +452,7 @@ export class Workflows {
     if (workflow === null || !isAskedBy(workflow, question)) return this.#unknown(caller);
     const { id, outcome, state } = workflow;
     if (state !== "ended" || outcome === null) {
-      // Of those that a starting server has not read yet.
+      // A starting server has not read it yet.
       const told = state === "stuck" ? "stuck" : "waiting";
       return this.#host.reply(caller, { kind: "working", workflow: id, state: told, retryAfterMs: RETRY_SOON_MS }, []);
     }
@@ -874,7 +874,7 @@ export class Workflows {
     return { ...workflow, ...state, module: next, args, round: round + 1, entries: 0, bytes: 0 };
   }
 
-  /** What new commands ask for, beside steps. */
+  /** The records that new commands ask for. */
   #asked(
     workflow: Workflow,
     first: number,
@@ -905,12 +905,16 @@ export class Workflows {
           break;
         case "cancel":
           parts.push(...this.cancellationsOf(command.task, placeOf(commit, at)));
+          break;
+        case "undo":
+        case "sleep":
+        case "signal":
       }
     }
     return { children, tasks, parts };
   }
 
-  /** What a command calls; null: nothing by itself. */
+  /** The call of a command; null: it calls nothing by itself. */
   #callOf(command: WorkflowCommand): Call | null {
     if (command.kind !== "start" && command.kind !== "undo") return null;
     const { callee, args } = command;

@@ -1,5 +1,5 @@
 /** The duties of every implementation of the storage port about workflows: a part of `storage-conformance.ts`. */
-import { type ContentHash, type ExecutionId, type ModuleHash, unitId } from "@radical/protocol";
+import { contentHash, type ExecutionId, type ModuleHash, unitId } from "@radical/protocol";
 import type { Completion, RecordChange } from "../core/intent.ts";
 import { entryPart, signalPart, stepPart, type Workflow, type WorkflowPart } from "../core/workflow.ts";
 import { commitOf, type Storage } from "./storage.ts";
@@ -26,7 +26,7 @@ function workflowOf(number: number): Workflow {
     seed: new Uint8Array(16).fill(number),
     caller: number % 2 === 0 ? null : `caller ${number}`,
     parent: null,
-    call: { key: "k", hash: "0123456789abcdef" as ContentHash },
+    call: { key: "k", hash: contentHash(new Uint8Array()) },
     createdAtMs: 1_000,
     round: 0,
     changes: 0,
@@ -42,9 +42,9 @@ function workflowOf(number: number): Workflow {
   };
 }
 
-function entryOf(workflow: Workflow, n: number, arguments_ = new Uint8Array()): WorkflowPart {
+function entryOf(workflow: Workflow, n: number, bytesOfCall = new Uint8Array()): WorkflowPart {
   const entry = { timeMs: 1_000 + n, arrivals: [], commands: [], wait: null };
-  return entryPart(workflow, n, { kind: "entry", entry, calls: [{ kind: "handler", args: arguments_ }], taken: [] });
+  return entryPart(workflow, n, { kind: "entry", entry, calls: [{ kind: "handler", args: bytesOfCall }], taken: [] });
 }
 
 function start(workflow: Workflow): RecordChange {
@@ -201,9 +201,9 @@ export function describeWorkflows({ test, expect, takeOver, completionOf }: Suit
     const { epoch } = await takeOver(storage);
     const [old, young, open] = [workflowOf(1), workflowOf(2), workflowOf(3)];
     for (const workflow of [old, young, open]) {
-      const arguments_ = new Uint8Array(200_000);
+      const bytesOfCall = new Uint8Array(200_000);
       // oxlint-disable-next-line no-await-in-loop -- in order
-      await commit(storage, epoch, [start(workflow), added(entryOf(workflow, 0, arguments_))]);
+      await commit(storage, epoch, [start(workflow), added(entryOf(workflow, 0, bytesOfCall))]);
     }
     const ends = (workflow: Workflow, endedAtMs: number) =>
       commit(storage, epoch, [change(workflow, changed(workflow, { state: "ended", endedAtMs }))]);

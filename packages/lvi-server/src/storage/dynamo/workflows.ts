@@ -7,10 +7,10 @@
  *   <shard> workflow part <id> <place>
  *
  * A workflow and its parts have one bucket. So its journal is one query. Bytes that do not fit into an item stand in the table of
- * overflow: the arguments and the outcome of a workflow, and the content of a part.
+ * overflow. These are arguments and outcomes of workflows, and contents of parts.
  */
 import type { QueryCommandInput } from "@aws-sdk/client-dynamodb";
-import { type ContentHash, decodeOutcome, encodeOutcome, type ExecutionId, type ModuleHash } from "@radical/protocol";
+import { decodeOutcome, encodeOutcome, type ExecutionId, type ModuleHash } from "@radical/protocol";
 import type { TaskError } from "../../core/task.ts";
 import type { StepName, Workflow, WorkflowPart } from "../../core/workflow.ts";
 import type { WorkflowPage } from "../storage.ts";
@@ -138,7 +138,7 @@ export class DynamoWorkflows {
       seed: bytes(item, "seed"),
       caller: item["caller"]?.S ?? null,
       parent: parent === undefined ? null : (JSON.parse(parent) as StepName),
-      call: { key: text(item, "call_key"), hash: text(item, "call_hash") as ContentHash },
+      call: { key: text(item, "call_key"), hash: text(item, "call_hash") },
       createdAtMs: number(item, "created_at_ms"),
       round: number(item, "round"),
       changes: number(item, "changes"),

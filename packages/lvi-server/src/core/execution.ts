@@ -363,7 +363,8 @@ const NO_HANDLER = { module: "0".repeat(64) as ModuleHash, handler: BACKGROUND, 
 /** An attempt of a task. */
 export function attemptOf(task: Task, module: ModuleHash, ticket: Ticket, wallMs: number): Execution {
   // variant: task-seed
-  return { ...owed(task, module, ticket, wallMs), task };
+  const attempt = owed(task, module, ticket, wallMs);
+  return { ...attempt, task };
 }
 
 /** An attempt of a step of a workflow. */

@@ -694,10 +694,10 @@ export class LviCore {
     this.#finished.collect(doneBeforeMs, toldBeforeMs, this.#wallMs);
     this.#listeners.lapse(this.#nowMs);
     const used = this.#modules.takeUsed();
+    // Each workflow is pinned to one, also those that are not known yet.
+    const keptMs = this.#workflows.modules === null ? Infinity : moduleRetentionMs;
     // variant: modules-unused
-    // variant: module-pinned
-    const areAllKnown = this.#workflows.modules !== null;
-    const unused = areAllKnown ? this.#modules.takeUnused(moduleRetentionMs, () => this.#namedModules()) : [];
+    const unused = this.#modules.takeUnused(keptMs, () => this.#namedModules());
     if (unused.length > 0) this.#nameIndexes();
     this.#effects.push({ kind: "collect", doneBeforeMs, toldBeforeMs, limit, used, unused });
   }
@@ -1981,11 +1981,11 @@ export class LviCore {
     const question = present(this.#taskQuestions.get(operation), `storage answers question ${operation} for tasks`);
     this.#taskQuestions.delete(operation);
     const inserts = ({ id, parent, place }: Task): boolean => {
+      if (this.#workflows.isBringing(id)) return true;
       const phase = this.#executions.get(parent)?.phase;
       // A repeat of an execution that is done is under way too, and brings nothing.
       // variant: task-coming-now
-      const isCompleting = phase?.kind === "completing" && isPlaceOf(place, phase.completion.commitId);
-      return isCompleting || this.#workflows.isBringing(id);
+      return phase?.kind === "completing" && isPlaceOf(place, phase.completion.commitId);
     };
     const changesTheNumber = answer.kind === "count" && this.#changesTasks;
     this.#tasks.answered(question, answer, { inserts, changesTheNumber }, this.#instant);

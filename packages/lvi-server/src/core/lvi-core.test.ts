@@ -510,7 +510,8 @@ class Story {
       case "complete": {
         const ends = effect.completions.map(({ expects, completion: { executionId, commitId: commit, writes } }) => {
           const list = writes.map((write) => `${shown(write.unit)}:=${decode(write.value)}`).join(" ");
-          const found = typeof expects === "object" ? `attempt ${expects.attempt}` : expects;
+          const found =
+            typeof expects === "object" ? `attempt ${"attempt" in expects ? expects.attempt : ""}` : expects;
           return `${nameOf(executionId)} ${showCommit(commit)} ${found} ${list}`.trimEnd();
         });
         return `complete ${ends.join(" and ")}`;

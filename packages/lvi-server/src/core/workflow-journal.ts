@@ -218,7 +218,7 @@ function isCancelled({ arrivals, entries }: Loaded): boolean {
 }
 
 /** Of an arrival: the same for two of the same command. */
-export function keyOf(arrival: Arrival): number | "cancelled" {
+function keyOf(arrival: Arrival): number | "cancelled" {
   return arrival.kind === "cancelled" ? "cancelled" : arrival.command;
 }
 

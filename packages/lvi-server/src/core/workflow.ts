@@ -104,7 +104,7 @@ const ENTRY = 0;
 const ARRIVAL = 1;
 const SIGNAL = 2;
 
-export function encodePart(part: PartContent): Uint8Array {
+function encodePart(part: PartContent): Uint8Array {
   const writer = new CborWriter();
   switch (part.kind) {
     case "entry": {

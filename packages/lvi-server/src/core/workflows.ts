@@ -239,9 +239,15 @@ export class Workflows {
 
   /** When something becomes due. Infinity: not by itself. */
   get wakeAtMs(): number {
+    if (this.#isIdle) return Infinity;
     const all = [this.#timers, this.#delays, this.#pauses, this.#retries, this.#askers];
     const asksAtMs = this.#asksAtMs > this.#now.nowMs ? this.#asksAtMs : Infinity;
     return Math.min(asksAtMs, ...all.map(({ nextMs }) => nextMs ?? Infinity));
+  }
+
+  /** There is none, and storage knows of none. Most servers are so, and each of their steps asks. */
+  get #isIdle(): boolean {
+    return this.#entries.size === 0 && this.#operations.size === 0 && this.#walk === null;
   }
 
   ownsOperation(operation: OperationId): boolean {
@@ -669,6 +675,7 @@ export class Workflows {
 
   /** All that is due by now; and then what may begin, up to so many at once. */
   goOn(atOnce: number, isDraining: boolean): void {
+    if (this.#isIdle) return;
     const { nowMs } = this.#now;
     for (let due = this.#askers.takeDue(nowMs); due !== undefined; due = this.#askers.takeDue(nowMs)) {
       const { entry, caller } = due;

@@ -21,6 +21,8 @@ import {
   RadicalError,
   type ScheduleAnswer,
   type ScheduleQuestion,
+  type TaskOrder,
+  type TaskOrderAnswer,
   type UnitId,
   type WorkflowQuestion,
 } from "@radical/protocol";
@@ -52,6 +54,7 @@ import {
   type Collected,
   commitOf,
   commitOfChange,
+  commitOfChanges,
   type CommitResult,
   type KeyRange,
   type LanePage,
@@ -256,6 +259,13 @@ export class Driver {
     this.#step({ kind: "schedule-asked", caller, handler, action });
   }
 
+  /** An operator's order about tasks. It is answered when what it changes is durable. */
+  orderTasks(order: TaskOrder, asker: Asker<TaskOrderAnswer>): void {
+    if (this.#ended !== null) return asker.failed(this.#ended.later);
+    const caller = this.#wait(asker);
+    this.#step({ kind: "task-order", caller, order });
+  }
+
   /** An event whose sender waits for no answer. */
   tell(event: Event & { kind: "module-registered" | "sampling" | "collect" | "drain" | "retry-workflow" }): void {
     this.#step(event);
@@ -408,6 +418,10 @@ export class Driver {
       }
       case "read-workflows":
         return this.#readWorkflows(effect.operation, effect.question);
+      case "change-tasks":
+        return this.#changeTasks(effect);
+      case "task-order-reply":
+        return this.#answer(effect.caller, effect.answer, effect.after);
       case "renew-leadership": {
         const { operation, termMs } = effect;
         const renewed = (isHeld: boolean): Event => ({ kind: "leadership-renewed", operation, isHeld });
@@ -563,6 +577,21 @@ export class Driver {
       case "count":
         return storage.countTasks(this.#operating(operation, (count: number) => read({ kind, count })));
     }
+  }
+
+  #changeTasks({ operation, changes, after }: Effect & { kind: "change-tasks" }): void {
+    this.#facts.require(after, this.#nowMs);
+    const changed = (result: CommitResult): Event => {
+      if (result.kind !== "fenced") {
+        this.#facts.succeeded(operation);
+        for (const { before, after: next } of changes) {
+          if (next === null) this.#facts.owesNoMore(before.id);
+          else this.#facts.owes(next);
+        }
+      }
+      return { kind: "tasks-changed", operation, result };
+    };
+    this.#ports.storage.commit(this.#epoch, commitOfChanges(changes), this.#operating(operation, changed));
   }
 
   /** Tells, when it is called, that this part of the way has ended; undefined: nobody wants to know. */

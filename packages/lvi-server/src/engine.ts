@@ -22,6 +22,10 @@ import {
   type ServicesStatus,
   type SetLeft,
   type WorkflowQuestion,
+  type TaskList,
+  type TaskListQuestion,
+  type TaskOrder,
+  type TaskOrderAnswer,
 } from "@radical/protocol";
 import { ContentionTally } from "./contention.ts";
 import type { Load, Note, NoteName } from "./core/events.ts";
@@ -45,6 +49,7 @@ import type { Metrics } from "./metrics.ts";
 import { RequestTimes } from "./request-times.ts";
 import type { ServiceCaller } from "./service-caller.ts";
 import { type Storage, StorageError, type StoredModule } from "./storage/storage.ts";
+import { listTasks } from "./task-list.ts";
 
 export interface EngineOptions {
   readonly core: LviCore;
@@ -252,6 +257,17 @@ export class Engine {
   close(): void {
     this.#driver.close();
     this.#stop();
+  }
+
+  // ── Tasks ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  listTasks(question: TaskListQuestion): Promise<TaskList> {
+    const { storage, core } = this.#options;
+    return this.#asking(() => listTasks(storage, core, question));
+  }
+
+  orderTasks(order: TaskOrder, asker: Asker<TaskOrderAnswer>): void {
+    this.#driver.orderTasks(order, asker);
   }
 
   // ── Modules ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -44,6 +44,7 @@ export function storageWithFailpoints(storage: Storage): Storage {
     laneHeads: (after, limit) =>
       between("storage.lanes-unread", "storage.lanes-read", () => storage.laneHeads(after, limit)),
     countTasks: () => between(null, "storage.tasks-counted", () => storage.countTasks()),
+    listTasks: (selection, after, limit) => storage.listTasks(selection, after, limit),
     findTask: (id) => between(null, "storage.task-found", () => storage.findTask(id)),
     openWorkflows: (after, limit) => between(null, "storage.workflows-read", () => storage.openWorkflows(after, limit)),
     partsOf: (workflow) => between(null, "storage.parts-read", () => storage.partsOf(workflow)),

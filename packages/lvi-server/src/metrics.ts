@@ -225,6 +225,7 @@ export class Metrics {
       case "workflow_undoing":
       case "workflow_ended":
       case "task_cancelled":
+      case "task_ordered":
       case "train":
       case "train_left":
       case "contention_round":

@@ -1299,9 +1299,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "an old answer about a task counts that has changed since",
-    within: 2_500,
+    within: 600,
     isOfTasks: true,
-    edits: [condition("lookup-stale", `lookup === undefined`)],
+    edits: [condition("lookup-stale", `!isComing`)],
   },
   {
     name: "a task that is taken back while storage is asked for others comes back",
@@ -1455,6 +1455,12 @@ export const MUTANTS: readonly Mutant[] = [
     within: 25,
     isOfSchedules: true,
     edits: [expression("schedule-resumes", `Math.max(state.lastMs, wallMs)`, `state.lastMs`)],
+  },
+  {
+    name: "an order does not wait for a commit that takes the task back",
+    within: 600,
+    isOfTasks: true,
+    edits: [expression("order-held", `known?.state === "held"`, `false`)],
   },
   {
     name: "a step begins before the entry with its command is durable",

@@ -45,7 +45,8 @@ export class Cancellations {
       // variant: cancel-running
       if (found !== null && found.state !== "waits") continue;
       const task = found?.task ?? this.#tasks.lookups.find(id, execution) ?? null;
-      if (task === null) continue;
+      // The workflow of a step waits for its end.
+      if (task === null || task.step !== undefined) continue;
       // variant: cancel-hold
       this.#tasks.hold(task);
       taken.push(task);

@@ -19,6 +19,8 @@ import type {
   SessionId,
   UnitId,
   WorkflowQuestion,
+  TaskOrder,
+  TaskOrderAnswer,
 } from "@radical/protocol";
 import type { EndedRun, Run } from "./run.ts";
 import type { Completion, Intent, IntentRecord, RecordChange } from "./intent.ts";
@@ -27,7 +29,8 @@ import type { ModuleUse, Rules, ServiceTable } from "./module-table.ts";
 import type { Hole, StoredRow } from "./range-table.ts";
 import type { SampleEffect, Sampling } from "./sampling.ts";
 import type { ScheduleAsk } from "./schedules.ts";
-import type { CallAnswer, CallId, TaskChange } from "./services.ts";
+import type { CallAnswer, CallChange, CallId } from "./services.ts";
+import type { Task } from "./task.ts";
 import type { TaskAnswer, TaskCounts, TaskQuestion } from "./task-table.ts";
 import type { StoredItem } from "./version-table.ts";
 import type { WorkflowCounts, WorkflowsAnswer, WorkflowsQuestion } from "./workflows.ts";
@@ -88,6 +91,8 @@ export type Event =
   | ({ readonly kind: "schedule-asked" } & ScheduleAsk)
   | { readonly kind: "task-changed"; readonly operation: OperationId; readonly result: CompleteResult }
   | { readonly kind: "called"; readonly call: CallId; readonly answer: CallAnswer }
+  | { readonly kind: "task-order"; readonly caller: CallerId; readonly order: TaskOrder }
+  | { readonly kind: "tasks-changed"; readonly operation: OperationId; readonly result: CompleteResult }
   /** Not held: another server leads. */
   | { readonly kind: "leadership-renewed"; readonly operation: OperationId; readonly isHeld: boolean }
   | { readonly kind: "read-leases-named"; readonly operation: OperationId; readonly isHeld: boolean }
@@ -210,7 +215,7 @@ export type Effect =
       readonly after: readonly Fact[];
     }
   /** Change the record of a task, if it is as expected. */
-  | { readonly kind: "change-task"; readonly operation: OperationId; readonly change: TaskChange }
+  | { readonly kind: "change-task"; readonly operation: OperationId; readonly change: CallChange }
   /** Call a service of the application's Worker, under the key of the task. */
   | {
       readonly kind: "call-service";
@@ -224,6 +229,21 @@ export type Effect =
       readonly timeoutMs: number;
       readonly after: readonly Fact[];
     }
+  /** As an operator has ordered. */
+  | {
+      readonly kind: "change-tasks";
+      readonly operation: OperationId;
+      readonly changes: readonly TaskChange[];
+      readonly after: readonly Fact[];
+    }
+  | {
+      readonly kind: "task-order-reply";
+      readonly caller: CallerId;
+      readonly answer: TaskOrderAnswer;
+      readonly after: readonly Fact[];
+    }
+  /** The leadership has run out: the sender is to ask again. */
+  | { readonly kind: "not-leading"; readonly caller: CallerId }
   | { readonly kind: "note"; readonly note: Note }
   /** Events that were put off: the driver hands them back at once, in this order. */
   | { readonly kind: "resume"; readonly events: readonly Event[] }
@@ -240,6 +260,12 @@ export type Expectation =
   | { readonly attempt: number; readonly lane: string | null }
   | { readonly changes: number }
   | { readonly partOf: ExecutionId };
+
+/** Of the record of a task; null: it goes. */
+export interface TaskChange {
+  readonly before: Task;
+  readonly after: Task | null;
+}
 
 export interface ExpectedCompletion {
   readonly expects: Expectation;
@@ -366,6 +392,8 @@ export type NoteName =
   /** Calls of a service fail, so its breaker is open; and closed again. */
   | "service_down"
   | "service_up"
+  /** An operator has changed or removed it. */
+  | "task_ordered"
   /** The run by which an execution has ended here has logged lines. */
   | "handler_log"
   | "joined"

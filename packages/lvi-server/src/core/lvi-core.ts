@@ -51,6 +51,7 @@ import {
   type ServicesStatus,
   type ReadLeaseStatus,
   type SetLeft,
+  type TaskState,
   sameVersion,
   spanId,
   spanOf,
@@ -171,6 +172,7 @@ import { type ScheduleAsk, type ScheduleChange, Schedules } from "./schedules.ts
 import { Services } from "./services.ts";
 import type { Revocation } from "./sessions.ts";
 import { failureOf, isPlaceOf, placeOf, settled, type Task, tasksOf } from "./task.ts";
+import { type OrderUnderWay, TaskOrders } from "./task-orders.ts";
 import { type Instant, type TaskAnswer, type TaskQuestion, TaskTable } from "./task-table.ts";
 import { type NextCron, tickTasks } from "./ticks.ts";
 import {
@@ -310,6 +312,9 @@ export class LviCore {
   readonly #taskQuestions = new Map<OperationId, TaskQuestion>();
   readonly #workflows: Workflows;
   readonly #cancellations: Cancellations;
+  readonly #orders: TaskOrders<object>;
+  /** Orders whose changes are on their way to storage. */
+  readonly #ordered = new Map<OperationId, { readonly order: OrderUnderWay; readonly effect: Effect }>();
   /** Storage could not be asked for tasks: not before then. */
   #asksAtMs = -Infinity;
   readonly #schedules: Schedules;
@@ -415,6 +420,7 @@ export class LviCore {
       note: (name, { id, module }, more) => this.#note(name, { id, invocation: { module } }, more),
       replaced: () => this.#halt(TAKEN_OVER),
     });
+    this.#orders = new TaskOrders(this.#tasks, (task) => this.#isDead(task));
     this.#indexes = new IndexTable(indexes, (tables) => this.#writersOf(tables));
     this.#indexes.name(this.#modules.indexes);
     this.#versions = new VersionTable(options.hotBytes, options.hashSeed);
@@ -479,6 +485,23 @@ export class LviCore {
   /** The number of isolates of locations that listen. */
   get listeners(): number {
     return this.#listeners.size;
+  }
+
+  /** The state of a task that storage has, as an operator sees it. */
+  taskStateOf(task: Task): TaskState {
+    return this.#isDead(task) ? "dead" : this.#tasks.stateOf(task, this.#instant);
+  }
+
+  /** Whether the current module has the handler or service of a task. Before there is a module, nobody knows. */
+  canRun(callee: string): boolean {
+    const { current } = this.#modules;
+    if (current === null || current.services?.[callee] !== undefined) return true;
+    return this.#modules.planOf(current.module, callee) !== undefined;
+  }
+
+  /** After how many failures a task of the handler is dead. */
+  taskAttemptsOf(handler: string): number {
+    return this.#modules.current?.rules[handler]?.attempts ?? DEFAULT_TASK_ATTEMPTS;
   }
 
   /** Goes through all that is under way. */
@@ -551,8 +574,8 @@ export class LviCore {
 
   /** Nothing is under way, locked or waited for. */
   get isIdle(): boolean {
-    const asks = this.#taskQuestions.size + this.#services.calling > 0 || this.#workflows.isUnderWay;
-    const isUnderWay = this.#operations.size > 0 || asks || this.#naming.isUnderWay;
+    const operations = this.#operations.size + this.#taskQuestions.size + this.#ordered.size + this.#services.calling;
+    const isUnderWay = operations > 0 || this.#workflows.isUnderWay || this.#naming.isUnderWay;
     return this.#executions.size === 0 && this.#locks.isEmpty && !isUnderWay && this.isLeading;
   }
 
@@ -644,6 +667,10 @@ export class LviCore {
         return this.#services.changed(event.operation, event.result, this.#instant);
       case "called":
         return this.#services.answered(event.call, event.answer, this.#instant);
+      case "task-order":
+        return this.#orders.add(event.caller, event.order);
+      case "tasks-changed":
+        return this.#orderDone(event.operation, event.result);
       case "completed":
         return this.#completed(event.operation, event.result);
       case "leadership-renewed":
@@ -1926,6 +1953,7 @@ export class LviCore {
   #goOnWithTasks(): void {
     if (this.#halted) return;
     this.#workflows.goOn(this.#options.tasksAtOnce, this.#draining);
+    for (const order of this.#orders.takeReady(this.#instant)) this.#carryOut(order);
     const mayAsk = this.#nowMs >= this.#asksAtMs;
     if (mayAsk) for (const question of this.#tasks.takeLookups()) this.#askForTasks(question);
     if (this.#draining) return this.#wakeForTasks(Math.min(this.#questionsAtMs, this.#workflows.wakeAtMs));
@@ -1934,11 +1962,11 @@ export class LviCore {
     const current = this.#modules.current?.module;
     if (current !== undefined && this.#indexes.unready(this.#modules.indexesOf(current)) === null) {
       const plans = this.#modules.plansOf(current);
-      const canRun = (callee: string): boolean =>
+      const mayBegin = (callee: string): boolean =>
         plans?.has(callee) === true || this.#services.mayCall(callee, this.#nowMs);
       // Calls of services wait for others, and take nobody's turn.
       while (this.#tasks.running - this.#services.calling < this.#options.tasksAtOnce) {
-        const task = this.#tasks.next(canRun, this.#instant);
+        const task = this.#tasks.next(mayBegin, this.#instant);
         if (task === null) break;
         const plan = plans?.get(task.handler);
         if (plan === "workflow") this.#workflows.startTask(task, current);
@@ -1994,19 +2022,53 @@ export class LviCore {
 
   /** Whether a commit under way inserts tasks, or settles some. */
   get #changesTasks(): boolean {
-    const changes = [...this.#executions.values()].some(
+    if (this.#ordered.size > 0 || this.#services.isChanging || this.#workflows.bringsTasks) return true;
+    return [...this.#executions.values()].some(
       ({ phase, task }) =>
         phase.kind === "completing" &&
         (task !== null || [...(phase.completion.tasks ?? []), ...(phase.completion.cancelled ?? [])].length > 0),
     );
-    return changes || this.#workflows.bringsTasks;
+  }
+
+  #carryOut(order: OrderUnderWay): void {
+    const { changes } = order;
+    if (changes.length === 0) return this.#answerOrder(order, NO_FACTS);
+    const operation = ++this.#names;
+    const after = changes.map(({ before }): Fact => ({ kind: "owed", task: before.id, attempt: before.attempt }));
+    const effect: Effect = { kind: "change-tasks", operation, changes, after };
+    this.#ordered.set(operation, { order, effect });
+    this.#effects.push(effect);
+  }
+
+  #orderDone(operation: OperationId, result: CompleteResult): void {
+    const { order } = present(this.#ordered.get(operation), `storage answers order ${operation}`);
+    this.#ordered.delete(operation);
+    if (result.kind === "fenced") return this.#halt(TAKEN_OVER);
+    // Nobody else changes these records: if one is gone, an earlier attempt of this change has removed it, and all others.
+    if (result.kind === "exists") assert(result.record === null, "a task that an order changes is as it was");
+    for (const { before, after } of order.changes) {
+      this.#tasks.settled(before, after, this.#instant);
+      this.#note("task_ordered", { id: before.id }, { handler: before.handler, detail: order.order.action });
+    }
+    this.#answerOrder(order, [{ kind: "operation", operation }]);
+    this.#mayBeClear = this.#clearing.size > 0;
+  }
+
+  #answerOrder({ caller, order, left }: OrderUnderWay, after: readonly Fact[]): void {
+    const results = order.ids.map((id) => ({ id, outcome: left.get(id) ?? "done" }) as const);
+    this.#effects.push({ kind: "task-order-reply", caller, answer: { results }, after });
+  }
+
+  /** Its attempts are over, or there is no handler to run it. */
+  #isDead({ state, handler }: Task): boolean {
+    return state === "dead" || !this.canRun(handler);
   }
 
   /** The record of a task after this outcome of an attempt. */
   #settlement({ task }: Execution, outcome: Outcome): { readonly settled?: Task | null } {
     if (task === null) return {};
-    const attempts = this.#modules.current?.rules[task.handler]?.attempts ?? DEFAULT_TASK_ATTEMPTS;
-    return { settled: settled(task, failureOf(outcome, this.#wallMs), attempts, this.#wallMs) };
+    const failure = failureOf(outcome, this.#wallMs);
+    return { settled: settled(task, failure, this.taskAttemptsOf(task.handler), this.#wallMs) };
   }
 
   /** The tasks of a completion are durable. */
@@ -2365,6 +2427,9 @@ export class LviCore {
     // variant: complete-when-clear
     for (const { execution, completing } of members)
       if (completing.completion.writes.length > 0) after.push(...this.#clearFacts(execution));
+    for (const { completing } of members)
+      for (const { id, attempt } of completing.completion.cancelled ?? [])
+        after.push({ kind: "owed", task: id, attempt });
     const completions = members.map(({ completing: { expects, completion } }) => ({ expects, completion }));
     const effect = { kind: "complete", operation, completions, after } as const;
     const { execution } = first;
@@ -2755,6 +2820,11 @@ export class LviCore {
       this.#workflows.failed(operation, effect);
       return this.#note("storage_failed", null, { detail: `workflows: ${reason}` });
     }
+    const ordered = this.#ordered.get(operation);
+    if (ordered !== undefined) {
+      this.#deadlines.add(this.#nowMs + this.#options.retryMs, { kind: "retry", operation, effect: ordered.effect });
+      return this.#note("storage_failed", null, { detail: `change tasks: ${reason}` });
+    }
     const question = this.#taskQuestions.get(operation);
     if (question !== undefined) {
       this.#taskQuestions.delete(operation);
@@ -2882,10 +2952,9 @@ export class LviCore {
         return true;
       }
       case "heard":
-        // It is sent again each second, for as long as storage does not answer.
-        this.#effects.push({ kind: "not-leading", caller: event.caller });
-        return true;
       case "schedule-asked":
+      case "task-order":
+        // What was heard is sent again each second, for as long as storage does not answer.
         this.#effects.push({ kind: "not-leading", caller: event.caller });
         return true;
       case "clock":

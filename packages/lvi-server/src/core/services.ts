@@ -50,7 +50,7 @@ export type CallAnswer =
   | { readonly kind: "lost"; readonly message: string };
 
 /** A record of a task that changes outside of any execution. */
-export interface TaskChange {
+export interface CallChange {
   readonly id: ExecutionId;
   readonly expects: { readonly attempt: number; readonly lane: string | null };
   /** Null: it is removed. */
@@ -61,7 +61,7 @@ export interface TaskChange {
 
 /** The record of a task as storage has it after a change; null: there is none. Somebody else may have changed it before. */
 export function taskAfter(
-  { becomes }: TaskChange,
+  { becomes }: CallChange,
   result: Exclude<CompleteResult, { readonly kind: "fenced" }>,
 ): Task | null {
   if (result.kind === "applied") return becomes;
@@ -112,6 +112,11 @@ export class Services {
   constructor(options: ServiceOptions, ground: ServiceGround) {
     this.#options = options;
     this.#ground = ground;
+  }
+
+  /** The record of a task is about to change. */
+  get isChanging(): boolean {
+    return this.#changes.size > 0;
   }
 
   /** Attempts under way. */

@@ -22,6 +22,7 @@ const OPERATIONS = {
   countTasks: "count_tasks",
   openWorkflows: "open_workflows",
   partsOf: "parts_of",
+  listTasks: "list_tasks",
   findTask: "find_task",
   collect: "collect",
   storeModule: "store_module",

@@ -40,8 +40,11 @@ import {
   StorageError,
   type StoredModule,
   type StoredUnit,
+  type TaskListCursor,
+  type TaskListPage,
   type TaskPage,
   type WorkflowPage,
+  type TaskSelection,
 } from "./storage.ts";
 import { type Rows, SqliteTasks, TASKS_SCHEMA } from "./sqlite-tasks.ts";
 import { SqliteWorkflows, WORKFLOWS_SCHEMA } from "./sqlite-workflows.ts";
@@ -555,6 +558,10 @@ export class SqliteStorage implements Storage {
 
   countTasks(): Promise<number> {
     return this.#enqueue(() => this.#tasks.count());
+  }
+
+  listTasks(selection: TaskSelection, after: TaskListCursor | null, limit: number): Promise<TaskListPage> {
+    return this.#enqueue(() => this.#tasks.list(selection, after, limit));
   }
 
   findTask(id: ExecutionId): Promise<Task | null> {

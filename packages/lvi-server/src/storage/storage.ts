@@ -11,7 +11,7 @@
  * not there, unless `recover` has seen it. Its sender must not act on the answer, which it knows from its leadership.
  */
 import type { CommitId, ExecutionId, HandlerPlan, Key, ModuleHash, UnitId, Write } from "@radical/protocol";
-import type { ExpectedCompletion, StoreResult } from "../core/events.ts";
+import type { ExpectedCompletion, StoreResult, TaskChange } from "../core/events.ts";
 import {
   type Completion,
   doneIntentOf,
@@ -21,7 +21,7 @@ import {
   recordIdOf,
 } from "../core/intent.ts";
 import type { Leadership } from "../core/leadership.ts";
-import type { TaskChange } from "../core/services.ts";
+import type { CallChange } from "../core/services.ts";
 import type { Task, TaskPlace } from "../core/task.ts";
 import type { StoredItem } from "../core/version-table.ts";
 import type { Workflow, WorkflowPart } from "../core/workflow.ts";
@@ -81,6 +81,11 @@ export interface Storage {
   openWorkflows(after: string | null, limit: number): Promise<WorkflowPage>;
   /** The parts of a workflow, in the order of their places. */
   partsOf(workflow: ExecutionId): Promise<readonly WorkflowPart[]>;
+  /**
+   * The tasks that are selected, in an order of the storage's own; of those after a place. A page may have fewer than were asked
+   * for, even none, and not be the last.
+   */
+  listTasks(selection: TaskSelection, after: TaskListCursor | null, limit: number): Promise<TaskListPage>;
   /** The task with this id, in whatever lane; strongly consistent. Null: there is none. */
   findTask(id: ExecutionId): Promise<Task | null>;
   /**
@@ -123,6 +128,21 @@ export interface WorkflowPage {
   readonly workflows: readonly Workflow[];
   /** A place that only the storage understands. Null: these were the last ones. */
   readonly next: string | null;
+}
+
+/** Left out: any. */
+export interface TaskSelection {
+  readonly state?: Task["state"];
+  readonly lane?: string;
+}
+
+/** A place in a list of tasks that only the storage understands. */
+export type TaskListCursor = string;
+
+export interface TaskListPage {
+  readonly tasks: readonly Task[];
+  /** Null: there are no more. */
+  readonly next: TaskListCursor | null;
 }
 
 /** Some of the keys of one table of the application. */
@@ -183,9 +203,19 @@ export function commitOf(completions: readonly ExpectedCompletion[]): Commit {
 }
 
 /** The record of a task alone. */
-export function commitOfChange({ id, expects, becomes, arrival }: TaskChange): Commit {
+export function commitOfChange({ id, expects, becomes, arrival }: CallChange): Commit {
   const change: RecordChange = { id, expects, becomes: becomes === null ? null : { state: "task", task: becomes } };
   return { records: arrival === undefined ? [change] : [change, additionOf(arrival)], items: [] };
+}
+
+/** The changes of tasks that an operator has ordered. */
+export function commitOfChanges(changes: readonly TaskChange[]): Commit {
+  const records = changes.map(({ before: { id, attempt, lane }, after }): RecordChange => ({
+    id,
+    expects: { attempt, lane },
+    becomes: after === null ? null : { state: "task", task: after },
+  }));
+  return { records, items: [] };
 }
 
 /** A task leaves no record: nobody asks for its outcome. */

@@ -2,7 +2,14 @@
 import { byUnit, commitId, type ExecutionId, type ModuleHash, type UnitId, unitId } from "@radical/protocol";
 import type { Completion, RecordChange } from "../core/intent.ts";
 import { compareDue, placeOf, settled, type Task, type TaskPlace } from "../core/task.ts";
-import { commitOf, commitOfChange, type Storage, type TaskPage } from "./storage.ts";
+import {
+  commitOf,
+  commitOfChange,
+  type Storage,
+  type TaskListPage,
+  type TaskPage,
+  type TaskSelection,
+} from "./storage.ts";
 
 interface Suite {
   readonly test: (
@@ -296,6 +303,51 @@ export function describeTasks({ test, expect, takeOver, completionOf }: Suite): 
     await takeOver(storage);
     expect(await cancel(6, [last])).toEqual({ kind: "fenced" });
     expect(await storage.findTask(last.id)).toEqual(last);
+  });
+
+  test("all tasks are listed in pages, each once, by state and by lane", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const tasks = Array.from({ length: 60 }, (_, n): Task => {
+      const id =
+        `9${n.toString(16).padStart(15, "0")}${((n * 37) % 256).toString(16).padStart(16, "0")}` as ExecutionId;
+      return { ...taskOf(n + 1, n % 4 === 0 ? "lane" : n % 4 === 1 ? `lane ${n}` : null), id, dueMs: 1_000 };
+    });
+    await enqueue(storage, epoch, 1, tasks.slice(0, 30));
+    await enqueue(storage, epoch, 2, tasks.slice(30));
+    const dead = new Map<ExecutionId, Task>();
+    // At the same time, so that nothing but their ids tells them apart.
+    for (const task of tasks.filter((_, n) => n % 3 === 0)) {
+      dead.set(task.id, settled(task, FAILURE, 1, 5_000)!);
+      // oxlint-disable-next-line no-await-in-loop -- one after another, as attempts end
+      await settle(storage, epoch, task, dead.get(task.id)!);
+    }
+    const now = tasks.map((task) => dead.get(task.id) ?? task);
+    const byId = (a: Task, b: Task): number => (a.id < b.id ? -1 : 1);
+    const listed = async (selection: TaskSelection, limit: number): Promise<readonly Task[]> => {
+      const found: Task[] = [];
+      for (let after: string | null = null; ;) {
+        // oxlint-disable-next-line no-await-in-loop -- a page says where the next one begins
+        const page: TaskListPage = await storage.listTasks(selection, after, limit);
+        if (page.tasks.length > limit) throw new Error("a page has more than was asked for");
+        found.push(...page.tasks);
+        if (page.next === null) return found;
+        after = page.next;
+      }
+    };
+    for (const limit of [1, 7, 1_000]) {
+      // oxlint-disable-next-line no-await-in-loop -- of one storage
+      const [all, dying, open, lane] = await Promise.all([
+        listed({}, limit),
+        listed({ state: "dead" }, limit),
+        listed({ state: "open" }, limit),
+        listed({ lane: "lane" }, limit),
+      ]);
+      expect(all.toSorted(byId)).toEqual(now.toSorted(byId));
+      expect(dying.toSorted(byId)).toEqual([...dead.values()].toSorted(byId));
+      expect(open.toSorted(byId)).toEqual(now.filter(({ state }) => state === "open").toSorted(byId));
+      expect(lane).toEqual(now.filter((task) => task.lane === "lane"));
+    }
+    expect(await storage.listTasks({ lane: "nothing" }, null, 10)).toEqual({ tasks: [], next: null });
   });
 
   test("a task is found by its id, whatever its lane", async (storage) => {

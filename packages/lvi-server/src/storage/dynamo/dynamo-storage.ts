@@ -40,8 +40,11 @@ import {
   StorageError,
   type StoredModule,
   type StoredUnit,
+  type TaskListCursor,
+  type TaskListPage,
   type TaskPage,
   type WorkflowPage,
+  type TaskSelection,
 } from "../storage.ts";
 import { nativeAttributes, number, text } from "./attributes.ts";
 import { atOnce, Dynamo, type Met } from "./dynamo.ts";
@@ -682,6 +685,10 @@ export class DynamoStorage implements Storage {
 
   partsOf(workflow: ExecutionId): Promise<readonly WorkflowPart[]> {
     return this.#workflows.partsOf(workflow);
+  }
+
+  listTasks(selection: TaskSelection, after: TaskListCursor | null, limit: number): Promise<TaskListPage> {
+    return this.#tasks.list(selection, after, limit);
   }
 
   findTask(id: ExecutionId): Promise<Task | null> {

@@ -19,10 +19,10 @@ import {
   type LviReply,
   type LviRequest,
   RadicalError,
-  type ScheduleAnswer,
-  type ScheduleQuestion,
   type TaskOrder,
   type TaskOrderAnswer,
+  type ScheduleAnswer,
+  type ScheduleQuestion,
   type UnitId,
   type WorkflowQuestion,
 } from "@radical/protocol";
@@ -53,7 +53,6 @@ import { Facts } from "./facts.ts";
 import {
   type Collected,
   commitOf,
-  commitOfChange,
   commitOfChanges,
   type CommitResult,
   type KeyRange,
@@ -252,18 +251,18 @@ export class Driver {
     this.#step({ kind: "heard", caller, session, n, served });
   }
 
-  /** Null: no handler of the current module has such a schedule. */
-  askSchedule({ handler, action }: ScheduleQuestion, asker: Asker<ScheduleAnswer | null>): void {
-    if (this.#ended !== null) return asker.failed(this.#ended.later);
-    const caller = this.#wait(asker);
-    this.#step({ kind: "schedule-asked", caller, handler, action });
-  }
-
   /** An operator's order about tasks. It is answered when what it changes is durable. */
   orderTasks(order: TaskOrder, asker: Asker<TaskOrderAnswer>): void {
     if (this.#ended !== null) return asker.failed(this.#ended.later);
     const caller = this.#wait(asker);
     this.#step({ kind: "task-order", caller, order });
+  }
+
+  /** Null: no handler of the current module has such a schedule. */
+  askSchedule({ handler, action }: ScheduleQuestion, asker: Asker<ScheduleAnswer | null>): void {
+    if (this.#ended !== null) return asker.failed(this.#ended.later);
+    const caller = this.#wait(asker);
+    this.#step({ kind: "schedule-asked", caller, handler, action });
   }
 
   /** An event whose sender waits for no answer. */
@@ -418,8 +417,8 @@ export class Driver {
       }
       case "read-workflows":
         return this.#readWorkflows(effect.operation, effect.question);
-      case "change-tasks":
-        return this.#changeTasks(effect);
+      case "carry-out-order":
+        return this.#carryOut(effect);
       case "task-order-reply":
         return this.#answer(effect.caller, effect.answer, effect.after);
       case "renew-leadership": {
@@ -456,7 +455,7 @@ export class Driver {
           if (result.kind !== "fenced") this.#changed(change.id, taskAfter(change, result));
           return { kind: "task-changed", operation, result };
         };
-        return storage.commit(epoch, commitOfChange(change), this.#operating(operation, changed));
+        return storage.commit(epoch, commitOfChanges([change]), this.#operating(operation, changed));
       }
       case "call-service": {
         this.#facts.require(effect.after, this.#nowMs);
@@ -579,19 +578,16 @@ export class Driver {
     }
   }
 
-  #changeTasks({ operation, changes, after }: Effect & { kind: "change-tasks" }): void {
+  #carryOut({ operation, changes, after }: Effect & { kind: "carry-out-order" }): void {
     this.#facts.require(after, this.#nowMs);
-    const changed = (result: CommitResult): Event => {
+    const carriedOut = (result: CommitResult): Event => {
       if (result.kind !== "fenced") {
         this.#facts.succeeded(operation);
-        for (const { before, after: next } of changes) {
-          if (next === null) this.#facts.owesNoMore(before.id);
-          else this.#facts.owes(next);
-        }
+        for (const { id, becomes } of changes) this.#changed(id, becomes);
       }
-      return { kind: "tasks-changed", operation, result };
+      return { kind: "order-carried-out", operation, result };
     };
-    this.#ports.storage.commit(this.#epoch, commitOfChanges(changes), this.#operating(operation, changed));
+    this.#ports.storage.commit(this.#epoch, commitOfChanges(changes), this.#operating(operation, carriedOut));
   }
 
   /** Tells, when it is called, that this part of the way has ended; undefined: nobody wants to know. */

@@ -76,6 +76,7 @@ const ALARMS: ReadonlySet<NoteName> = new Set([
   "overdue_intent_alarm",
   "wrote_on_get_alarm",
   "workflow_stuck_alarm",
+  "task_dead",
 ]);
 const WARNINGS: ReadonlySet<NoteName> = new Set([
   "storage_failed",

@@ -140,6 +140,11 @@ export class Metrics {
       "Lanes whose first task is dead or waits for its next attempt.",
       "blockedLanes",
     );
+    this.#gauge(
+      "radical_task_oldest_ready_seconds",
+      "Time for which the oldest task that may begin has waited.",
+      () => (gauges.load()?.tasks.oldestReadyMs ?? 0) / 1_000,
+    );
     const ofWorkers = (name: string, help: string, of: keyof WorkerLoad): void =>
       this.#gauge(name, help, () => gauges.workers()?.[of] ?? 0);
     ofWorkers("radical_workers", "Worker threads.", "workers");

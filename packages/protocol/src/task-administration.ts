@@ -47,6 +47,8 @@ export interface TaskList {
   readonly tasks: readonly ListedTask[];
   /** Where the next question begins; null: there are no more. */
   readonly next: string | null;
+  /** The number of all tasks, whatever was asked for; null: the server has not counted them yet. */
+  readonly all: number | null;
 }
 
 /** Times are by the wall clock of the server, in milliseconds since the epoch. */
@@ -95,6 +97,8 @@ export interface TaskOrder {
   readonly action: TaskAction;
   /** At most {@link MAX_ORDERED_TASKS}, each once. */
   readonly ids: readonly ExecutionId[];
+  /** `retry` also calls services of which nobody knows whether they have acted. */
+  readonly callAgain: boolean;
 }
 
 export type TaskOrderOutcome =
@@ -107,19 +111,23 @@ export type TaskOrderOutcome =
   /** Only a dead task can be discarded. */
   | "not-dead"
   /** No attempt of it has failed. */
-  | "not-failed";
+  | "not-failed"
+  /** Nobody knows whether its service has acted for it. */
+  | "may-have-acted";
 
 export interface TaskOrderAnswer {
   readonly results: readonly { readonly id: ExecutionId; readonly outcome: TaskOrderOutcome }[];
 }
 
 /** Throws a MalformedError. */
-export function readTaskOrder({ action, ids }: Readonly<Record<string, unknown>>): TaskOrder {
+export function readTaskOrder(order: Readonly<Record<string, unknown>>): TaskOrder {
+  const { action, ids, callAgain = false } = order;
   const known = TASK_ACTIONS.find((each) => each === action);
   if (known === undefined) throw new MalformedError(`action is none of ${TASK_ACTIONS.join(", ")}`);
   const read = readIds(ids);
   if (read.length === 0) throw new MalformedError("ids is empty");
-  return { action: known, ids: read };
+  if (typeof callAgain !== "boolean") throw new MalformedError("callAgain is neither true nor false");
+  return { action: known, ids: read, callAgain };
 }
 
 /** Throws a MalformedError. */
@@ -160,5 +168,5 @@ function readIds(ids: unknown): readonly ExecutionId[] {
     !ids.every((id) => typeof id === "string" && isExecutionId(id))
   )
     throw new MalformedError(`ids is no list of at most ${MAX_ORDERED_TASKS} ids of tasks`);
-  return [...new Set(ids as ExecutionId[])];
+  return [...new Set(ids)];
 }

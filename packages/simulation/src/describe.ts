@@ -20,8 +20,8 @@ export function describeEvent(event: Event): string {
     case "called":
       return `hears of call ${event.call}: ${event.answer.kind}`;
     case "intent-stored":
+    case "order-carried-out":
     case "task-changed":
-    case "tasks-changed":
     case "completed":
       return `hears of operation ${event.operation}: ${event.result.kind}`;
     case "too-much-to-load":
@@ -94,8 +94,8 @@ export function describeEffect(effect: Effect): string {
     }
     case "read-tasks":
       return `asks storage for tasks: ${effect.question.kind}, operation ${effect.operation}`;
-    case "change-tasks":
-      return `changes tasks ${effect.changes.map(({ before }) => shortId(before.id)).join(" ")}, operation ${effect.operation}`;
+    case "carry-out-order":
+      return `changes tasks ${effect.changes.map(({ id }) => shortId(id)).join(" ")}, operation ${effect.operation}`;
     case "task-order-reply":
       return `answers order ${effect.caller}: ${effect.answer.results.map(({ outcome }) => outcome).join(" ")}`;
     case "scan": {

@@ -14,6 +14,7 @@ import {
   type Run,
   type RunAccess,
   type RunResult,
+  type TaskAnswer,
 } from "@radical/lvi-server/core";
 import { Random } from "@radical/history";
 import {
@@ -284,6 +285,10 @@ class World {
         const { run } = effect;
         return this.#later(() => this.#step({ kind: "executed", run: run.id, ...this.#ran(run) }));
       }
+      case "read-tasks":
+        return this.#later(() =>
+          this.#step({ kind: "tasks-read", operation: effect.operation, answer: NO_TASKS[effect.question.kind] }),
+        );
       case "reply":
         return this.#replied(effect.caller, effect.reply);
       case "halt":
@@ -520,3 +525,12 @@ function accessesOf(
     return { unit, mode, version: isRead ? present(view.get(unit), "it was read").version : null };
   });
 }
+
+/** Nothing is enqueued here. */
+const NO_TASKS: Readonly<Record<TaskAnswer["kind"], TaskAnswer>> = {
+  due: { kind: "due", tasks: [], upTo: null },
+  lane: { kind: "lane", tasks: [], upTo: null },
+  heads: { kind: "heads", tasks: [], next: null },
+  task: { kind: "task", task: null },
+  count: { kind: "count", count: 0 },
+};

@@ -1340,7 +1340,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       replace(
         "service-refused",
-        `return this.#change(call, "settle", error && this.#afterFailure(call, error, false, now));`,
+        `return this.#change(call, "settle", answer.kind === "value" ? null : this.#afterFailure(call, errorIn(answer, now.wallMs), false, now));`,
       ),
     ],
   },
@@ -1357,7 +1357,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       replace(
         "service-not-called",
-        `return this.#change(call, "settle", this.#afterFailure(call, errorIn(answer, now.wallMs), false, now));`,
+        `return this.#change(call, "settle", this.#afterFailure(call, error, false, now));`,
       ),
     ],
   },
@@ -1383,6 +1383,12 @@ export const MUTANTS: readonly Mutant[] = [
     within: 100,
     isOfServices: true,
     edits: [returns("breaker-probe", `this.#state !== "open" || nowMs >= this.#openUntilMs`)],
+  },
+  {
+    name: "an order does not wait for a commit that takes the task back",
+    within: 600,
+    isOfTasks: true,
+    edits: [expression("order-held", `known?.state === "held"`, `false`)],
   },
   {
     name: "a tick becomes a task, and its schedule moves in another transaction",
@@ -1455,12 +1461,6 @@ export const MUTANTS: readonly Mutant[] = [
     within: 25,
     isOfSchedules: true,
     edits: [expression("schedule-resumes", `Math.max(state.lastMs, wallMs)`, `state.lastMs`)],
-  },
-  {
-    name: "an order does not wait for a commit that takes the task back",
-    within: 600,
-    isOfTasks: true,
-    edits: [expression("order-held", `known?.state === "held"`, `false`)],
   },
   {
     name: "a step begins before the entry with its command is durable",

@@ -11,6 +11,7 @@
 import {
   type Answer,
   type Commit,
+  type CommitResult,
   DEFAULT_CORE_OPTIONS,
   Driver,
   type Effect,
@@ -215,8 +216,8 @@ class World {
       if (this.#left > 0 && random.chance(isBusy ? 0.06 : 0.5)) this.#send();
       else if (!this.#isQuiet && this.#killAt === null && random.chance(0.004)) this.#kill();
       else if (!this.#isQuiet && random.chance(0.002)) this.#setClock();
+      else if (!this.#isQuiet && this.#killAt === null && random.chance(0.01)) this.#order();
       else if (!this.#isQuiet && random.chance(0.004)) this.#repeat();
-      else if (!this.#isQuiet && random.chance(0.01)) this.#order();
       else if (!this.#isQuiet && random.chance(0.003)) this.#register(random.pick(MODULES));
       else if (isBusy) this.#next.splice(random.below(this.#next.length), 1)[0]!();
       else if (this.#isOver()) return this.#end();
@@ -261,6 +262,7 @@ class World {
     const core = new LviCore(this.#options, recovered, this.#now, HASHER);
     this.#core = core;
     this.#running.clear();
+    this.#settling.clear();
     this.#wakeAtMs = Infinity;
     const life = this.#life;
     this.#driver = new Driver({
@@ -317,10 +319,10 @@ class World {
       else if (mayEnd && this.#random.chance(0.0004)) this.#takeOver();
       if (!this.#isGoingOn(life)) return;
       if (effect.kind === "complete") this.#completes(effect);
-      if (effect.kind === "change-tasks")
+      if (effect.kind === "carry-out-order" && life === this.#life)
         this.#ordered = new Map([
           ...this.#ordered,
-          ...effect.changes.map((change) => [change.before.id, change.after] as const),
+          ...effect.changes.map(({ id: task, becomes }) => [task, becomes] as const),
         ]);
       yield effect;
     }
@@ -349,8 +351,6 @@ class World {
   /** Operations that were sent to storage may still arrive there. */
   #kill(): void {
     this.counts.kills++;
-    this.#ordered.clear();
-    this.#settling.clear();
     this.#driver.close();
     this.#succeed();
   }
@@ -370,6 +370,8 @@ class World {
 
   /** Locations ask the next server what became of their requests. */
   #succeed(): void {
+    this.#ordered.clear();
+    this.#changing.clear();
     this.#life++;
     this.#start();
     for (const sent of this.#open.values())
@@ -412,7 +414,7 @@ class World {
     const ids = (random.chance(0.7) ? dead : tasks).map(({ id }) => id).filter(() => random.chance(0.5));
     if (random.chance(0.1)) ids.push(...[...this.#calls.keys()].slice(-1));
     if (ids.length === 0) return;
-    const order = { action: random.pick(TASK_ACTIONS), ids: [...new Set(ids)] };
+    const order = { action: random.pick(TASK_ACTIONS), ids: [...new Set(ids)], callAgain: false };
     const states = new Map(tasks.map(({ id, state }) => [id, state]));
     const life = this.#life;
     this.#driver.orderTasks(order, {
@@ -497,12 +499,20 @@ class World {
     const isDue = ({ lane, state }: Task): boolean => lane === null && state === "open";
     return {
       ...portOf(storage, ask),
-      commit: (epoch, commit, answer) =>
-        ask(() => {
+      commit: (epoch, commit, { succeeded, failed }) => {
+        const ids = commit.records.flatMap(({ id, expects }) => (typeof expects === "object" ? [id] : []));
+        for (const id of ids) this.#changing.add(id);
+        const act = (): CommitResult => {
           const result = storage.commit(epoch, commit);
           if (result.kind === "applied") this.#committed(commit);
           return result;
-        }, answer),
+        };
+        const heard = (result: CommitResult): void => {
+          for (const id of ids) this.#changing.delete(id);
+          succeeded(result);
+        };
+        ask(act, { succeeded: heard, failed });
+      },
       dueTasks: (after, limit, answer) => look(() => storage.dueTasks(after, limit), isDue, answer),
       laneTasks: (lane, limit, answer) =>
         look(
@@ -774,7 +784,7 @@ class World {
       if (before !== null && this.#ordered.has(id) && this.#ordered.get(id) === after) {
         this.#ordered.delete(id);
         if (after === null) this.#removed.add(id);
-        this.#changedByOrder(id);
+        if (this.#running.has(id)) this.#problems.push(`task ${id} is changed by an order while it runs`);
         continue;
       }
       if (before === null && after !== null) this.#inserted(id, after);
@@ -813,8 +823,12 @@ class World {
     }
   }
 
+  /** Tasks whose records the present server is changing. It does not know yet what has become of them. */
+  readonly #changing = new Set<ExecutionId>();
+
   #mayHaveBegun({ id, state, dueMs, lane }: Task): boolean {
     const isFirst = lane === null || this.#storage.laneTasks(lane, 1).tasks[0]?.id === id;
+    if (this.#changing.has(id)) return true;
     return state === "open" && isFirst && dueMs < this.#wallMs + this.#setBackMs + 3_600_000;
   }
 
@@ -829,10 +843,6 @@ class World {
 
   /** The changes that operators have ordered, as they are to be. */
   #ordered = new Map<ExecutionId, Task | null>();
-
-  #changedByOrder(id: ExecutionId): void {
-    if (this.#running.has(id)) this.#problems.push(`task ${id} is changed by an order while it runs`);
-  }
 
   readonly #parentOf = new Map<ExecutionId, ExecutionId>();
 
@@ -910,10 +920,8 @@ class World {
   #lanes(ended: ReadonlySet<ExecutionId>): readonly string[] {
     const { items, taskChanges } = this.#storage;
     // Those that were taken back went before their turn.
-    const takenBack = new Set([
-      ...taskChanges.flatMap(({ id, isCancelled }) => (isCancelled ? [id] : [])),
-      ...this.#removed,
-    ]);
+    const cancelled = taskChanges.flatMap(({ id, isCancelled }) => (isCancelled ? [id] : []));
+    const takenBack = new Set([...cancelled, ...this.#removed]);
     const enqueuers = Array.from(this.#parents, ([id, { call }]): Enqueuer => {
       const lanes = new Map<string, ExecutionId[]>();
       for (const [ordinal, { lane }] of call.children.entries()) {

@@ -29,8 +29,7 @@ import type { ModuleUse, Rules, ServiceTable } from "./module-table.ts";
 import type { Hole, StoredRow } from "./range-table.ts";
 import type { SampleEffect, Sampling } from "./sampling.ts";
 import type { ScheduleAsk } from "./schedules.ts";
-import type { CallAnswer, CallChange, CallId } from "./services.ts";
-import type { Task } from "./task.ts";
+import type { CallAnswer, CallId, TaskChange } from "./services.ts";
 import type { TaskAnswer, TaskCounts, TaskQuestion } from "./task-table.ts";
 import type { StoredItem } from "./version-table.ts";
 import type { WorkflowCounts, WorkflowsAnswer, WorkflowsQuestion } from "./workflows.ts";
@@ -88,11 +87,11 @@ export type Event =
   | { readonly kind: "advanced"; readonly operation: OperationId; readonly result: CompleteResult }
   /** An operator lets a stuck workflow try again. */
   | { readonly kind: "retry-workflow"; readonly workflow: ExecutionId }
+  | { readonly kind: "task-order"; readonly caller: CallerId; readonly order: TaskOrder }
+  | { readonly kind: "order-carried-out"; readonly operation: OperationId; readonly result: CompleteResult }
   | ({ readonly kind: "schedule-asked" } & ScheduleAsk)
   | { readonly kind: "task-changed"; readonly operation: OperationId; readonly result: CompleteResult }
   | { readonly kind: "called"; readonly call: CallId; readonly answer: CallAnswer }
-  | { readonly kind: "task-order"; readonly caller: CallerId; readonly order: TaskOrder }
-  | { readonly kind: "tasks-changed"; readonly operation: OperationId; readonly result: CompleteResult }
   /** Not held: another server leads. */
   | { readonly kind: "leadership-renewed"; readonly operation: OperationId; readonly isHeld: boolean }
   | { readonly kind: "read-leases-named"; readonly operation: OperationId; readonly isHeld: boolean }
@@ -207,6 +206,19 @@ export type Effect =
   | { readonly kind: "read-tasks"; readonly operation: OperationId; readonly question: TaskQuestion }
   /** Read workflows, or the parts of one, strongly consistent. */
   | { readonly kind: "read-workflows"; readonly operation: OperationId; readonly question: WorkflowsQuestion }
+  /** As an operator has ordered. */
+  | {
+      readonly kind: "carry-out-order";
+      readonly operation: OperationId;
+      readonly changes: readonly TaskChange[];
+      readonly after: readonly Fact[];
+    }
+  | {
+      readonly kind: "task-order-reply";
+      readonly caller: CallerId;
+      readonly answer: TaskOrderAnswer;
+      readonly after: readonly Fact[];
+    }
   /** Null: there is no such schedule. */
   | {
       readonly kind: "schedule-reply";
@@ -215,7 +227,7 @@ export type Effect =
       readonly after: readonly Fact[];
     }
   /** Change the record of a task, if it is as expected. */
-  | { readonly kind: "change-task"; readonly operation: OperationId; readonly change: CallChange }
+  | { readonly kind: "change-task"; readonly operation: OperationId; readonly change: TaskChange }
   /** Call a service of the application's Worker, under the key of the task. */
   | {
       readonly kind: "call-service";
@@ -229,21 +241,6 @@ export type Effect =
       readonly timeoutMs: number;
       readonly after: readonly Fact[];
     }
-  /** As an operator has ordered. */
-  | {
-      readonly kind: "change-tasks";
-      readonly operation: OperationId;
-      readonly changes: readonly TaskChange[];
-      readonly after: readonly Fact[];
-    }
-  | {
-      readonly kind: "task-order-reply";
-      readonly caller: CallerId;
-      readonly answer: TaskOrderAnswer;
-      readonly after: readonly Fact[];
-    }
-  /** The leadership has run out: the sender is to ask again. */
-  | { readonly kind: "not-leading"; readonly caller: CallerId }
   | { readonly kind: "note"; readonly note: Note }
   /** Events that were put off: the driver hands them back at once, in this order. */
   | { readonly kind: "resume"; readonly events: readonly Event[] }
@@ -260,12 +257,6 @@ export type Expectation =
   | { readonly attempt: number; readonly lane: string | null }
   | { readonly changes: number }
   | { readonly partOf: ExecutionId };
-
-/** Of the record of a task; null: it goes. */
-export interface TaskChange {
-  readonly before: Task;
-  readonly after: Task | null;
-}
 
 export interface ExpectedCompletion {
   readonly expects: Expectation;
@@ -380,6 +371,8 @@ export type NoteName =
   | "workflow_stuck_alarm"
   /** The canceller of a task is durable. */
   | "task_cancelled"
+  /** An operator has changed or removed it. */
+  | "task_ordered"
   /** Ticks of a schedule have become tasks. */
   | "ticks_made"
   /** Ticks of a schedule were left out, since it was too late for them or another one was running. */
@@ -392,8 +385,6 @@ export type NoteName =
   /** Calls of a service fail, so its breaker is open; and closed again. */
   | "service_down"
   | "service_up"
-  /** An operator has changed or removed it. */
-  | "task_ordered"
   /** The run by which an execution has ended here has logged lines. */
   | "handler_log"
   | "joined"

@@ -76,6 +76,7 @@ function perform(effects: readonly ListeningEffect[]): void {
         (effect.isRefused ? refused : ended).push(effect.listener);
         break;
       case "heard-reply":
+      case "not-leading":
       case "session-over":
         throw new Error(`${effect.kind}, and nobody has a session`);
     }

@@ -73,6 +73,7 @@ export type ListeningEffect =
   | { readonly kind: "end-listening"; readonly listener: ListenerId; readonly isRefused: boolean }
   | { readonly kind: "heard-reply"; readonly caller: CallerId; readonly reply: HeardReply }
   /** The message counts for nothing: only a server that leads can take it. */
+  | { readonly kind: "not-leading"; readonly caller: CallerId }
   /** Nothing names the session from now on but effects that have waited for it. */
   | { readonly kind: "session-over"; readonly session: SessionId };
 

@@ -68,8 +68,8 @@ const NO_TASKS: Readonly<Record<TaskAnswer["kind"], TaskAnswer>> = {
   due: { kind: "due", tasks: [], upTo: null },
   lane: { kind: "lane", tasks: [], upTo: null },
   heads: { kind: "heads", tasks: [], next: null },
-  task: { kind: "task", task: null },
   count: { kind: "count", count: 0 },
+  task: { kind: "task", task: null },
 };
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array | null): string => (bytes === null ? "∅" : new TextDecoder().decode(bytes));
@@ -528,12 +528,12 @@ class Story {
         return `run ${runs.join(" and ")}`;
       }
       case "name-read-leases":
+      case "carry-out-order":
+      case "task-order-reply":
+      case "not-leading":
       case "schedule-reply":
       case "change-task":
       case "call-service":
-      case "change-tasks":
-      case "task-order-reply":
-      case "not-leading":
         throw new Error(`${effect.kind} has no part in a story`);
       case "renew-leadership":
         return "renew";

@@ -403,6 +403,7 @@ export class LviCore {
     this.#tasks = new TaskTable(options.tasks, (handler) => this.#modules.current?.rules[handler]?.limit ?? null);
     this.#workflows = new Workflows({ ...options.workflows, retryMs: options.retryMs }, this.#workflowsHost);
     this.#cancellations = new Cancellations(this.#tasks, this.#executions);
+    this.#orders = new TaskOrders(this.#tasks, (task) => this.#isDead(task));
     const { states, open = [] } = recovered.schedules ?? {};
     // variant: schedule-open
     for (const task of open) this.#tasks.watch(task);
@@ -412,7 +413,7 @@ export class LviCore {
       emit: (effect) => void this.#effects.push(effect),
       retry: (operation, effect) =>
         this.#deadlines.add(this.#nowMs + options.retryMs, { kind: "retry", operation, effect }),
-      rulesOf: (service) => this.#modules.current?.services?.[service] ?? null,
+      rulesOf: (service) => this.#modules.serviceOf(service),
       attemptsOf: (service) => this.#modules.current?.rules[service]?.attempts ?? DEFAULT_TASK_ATTEMPTS,
       arrived: (part) => this.#workflows.taskArrived(part),
       settled: (task, next) =>
@@ -420,7 +421,6 @@ export class LviCore {
       note: (name, { id, module }, more) => this.#note(name, { id, invocation: { module } }, more),
       replaced: () => this.#halt(TAKEN_OVER),
     });
-    this.#orders = new TaskOrders(this.#tasks, (task) => this.#isDead(task));
     this.#indexes = new IndexTable(indexes, (tables) => this.#writersOf(tables));
     this.#indexes.name(this.#modules.indexes);
     this.#versions = new VersionTable(options.hotBytes, options.hashSeed);
@@ -492,11 +492,11 @@ export class LviCore {
     return this.#isDead(task) ? "dead" : this.#tasks.stateOf(task, this.#instant);
   }
 
-  /** Whether the current module has the handler or service of a task. Before there is a module, nobody knows. */
+  /** Whether the current module has the handler, or the service, of a task. Before there is a module, nobody knows. */
   canRun(callee: string): boolean {
     const { current } = this.#modules;
-    if (current === null || current.services?.[callee] !== undefined) return true;
-    return this.#modules.planOf(current.module, callee) !== undefined;
+    if (current === null) return true;
+    return this.#modules.planOf(current.module, callee) !== undefined || current.services?.[callee] !== undefined;
   }
 
   /** After how many failures a task of the handler is dead. */
@@ -528,7 +528,7 @@ export class LviCore {
       hotBytes: this.#versions.bytes,
       finished: this.#finished.size,
       answered: this.#answered.size,
-      tasks: this.#tasks.counts,
+      tasks: this.#tasks.countsAt(this.#nowMs),
       workflows: this.#workflows.counts,
       sessions: this.#listeners.sessions,
       leasedUnits: this.#listeners.leases.size,
@@ -574,7 +574,8 @@ export class LviCore {
 
   /** Nothing is under way, locked or waited for. */
   get isIdle(): boolean {
-    const operations = this.#operations.size + this.#taskQuestions.size + this.#ordered.size + this.#services.calling;
+    const underWay = this.#taskQuestions.size + this.#ordered.size + this.#services.calling;
+    const operations = this.#operations.size + underWay;
     const isUnderWay = operations > 0 || this.#workflows.isUnderWay || this.#naming.isUnderWay;
     return this.#executions.size === 0 && this.#locks.isEmpty && !isUnderWay && this.isLeading;
   }
@@ -661,16 +662,16 @@ export class LviCore {
         return this.#workflows.read(event.operation, event.answer);
       case "advanced":
         return this.#advanced(event.operation, event.result);
+      case "task-order":
+        return this.#orders.add(event.caller, event.order);
+      case "order-carried-out":
+        return this.#orderDone(event.operation, event.result);
       case "schedule-asked":
         return this.#scheduleAsked(event);
       case "task-changed":
         return this.#services.changed(event.operation, event.result, this.#instant);
       case "called":
         return this.#services.answered(event.call, event.answer, this.#instant);
-      case "task-order":
-        return this.#orders.add(event.caller, event.order);
-      case "tasks-changed":
-        return this.#orderDone(event.operation, event.result);
       case "completed":
         return this.#completed(event.operation, event.result);
       case "leadership-renewed":
@@ -2020,22 +2021,20 @@ export class LviCore {
     if (question.kind === "task") this.#mayBeClear = this.#clearing.size > 0;
   }
 
-  /** Whether a commit under way inserts tasks, or settles some. */
-  get #changesTasks(): boolean {
-    if (this.#ordered.size > 0 || this.#services.isChanging || this.#workflows.bringsTasks) return true;
-    return [...this.#executions.values()].some(
-      ({ phase, task }) =>
-        phase.kind === "completing" &&
-        (task !== null || [...(phase.completion.tasks ?? []), ...(phase.completion.cancelled ?? [])].length > 0),
-    );
-  }
-
   #carryOut(order: OrderUnderWay): void {
     const { changes } = order;
     if (changes.length === 0) return this.#answerOrder(order, NO_FACTS);
     const operation = ++this.#names;
     const after = changes.map(({ before }): Fact => ({ kind: "owed", task: before.id, attempt: before.attempt }));
-    const effect: Effect = { kind: "change-tasks", operation, changes, after };
+    const effect: Effect = {
+      kind: "carry-out-order",
+      operation,
+      changes: changes.map(({ before, after: becomes }) => {
+        const { id, attempt, lane } = before;
+        return { id, expects: { attempt, lane }, becomes };
+      }),
+      after,
+    };
     this.#ordered.set(operation, { order, effect });
     this.#effects.push(effect);
   }
@@ -2062,6 +2061,16 @@ export class LviCore {
   /** Its attempts are over, or there is no handler to run it. */
   #isDead({ state, handler }: Task): boolean {
     return state === "dead" || !this.canRun(handler);
+  }
+
+  /** Whether a commit is under way that inserts tasks, or settles some. */
+  get #changesTasks(): boolean {
+    if (this.#ordered.size > 0 || this.#services.isChanging || this.#workflows.bringsTasks) return true;
+    return [...this.#executions.values()].some(
+      ({ phase, task }) =>
+        phase.kind === "completing" &&
+        (task !== null || [...(phase.completion.tasks ?? []), ...(phase.completion.cancelled ?? [])].length > 0),
+    );
   }
 
   /** The record of a task after this outcome of an attempt. */
@@ -2952,9 +2961,9 @@ export class LviCore {
         return true;
       }
       case "heard":
-      case "schedule-asked":
       case "task-order":
-        // What was heard is sent again each second, for as long as storage does not answer.
+      case "schedule-asked":
+        // A location says again each second what it has heard, for as long as storage does not answer.
         this.#effects.push({ kind: "not-leading", caller: event.caller });
         return true;
       case "clock":

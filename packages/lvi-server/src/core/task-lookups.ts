@@ -49,7 +49,7 @@ export class TaskLookups<Owner> {
     const wanted = this.#tasks.get(question.id);
     if (wanted === undefined || wanted.asked !== question) return;
     wanted.asked = null;
-    // Else it has changed since the question.
+    // A task that has changed since the question is known already.
     // variant: lookup-stale
     if (wanted.found === undefined && !isComing) wanted.found = task;
   }

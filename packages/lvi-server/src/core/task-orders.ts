@@ -2,17 +2,23 @@
  * An operator's orders about tasks. An order waits until all of its tasks are known, and changes the records of those that it can, in
  * one commit. No attempt of them begins meanwhile. A task that is tried again keeps its place in its lane.
  */
-import type { ExecutionId, TaskAction, TaskOrder, TaskOrderOutcome } from "@radical/protocol";
-import type { CallerId, TaskChange } from "./events.ts";
+import { type ExecutionId, type TaskOrder, type TaskOrderOutcome, UNKNOWN } from "@radical/protocol";
+import type { CallerId } from "./events.ts";
 import type { Task } from "./task.ts";
 import type { Instant, TaskTable } from "./task-table.ts";
+
+interface OrderedChange {
+  readonly before: Task;
+  /** Null: it is removed. */
+  readonly after: Task | null;
+}
 
 export interface OrderUnderWay {
   readonly caller: CallerId;
   readonly order: TaskOrder;
-  /** What is known of the tasks that stay as they are. */
+  /** Tasks that stay as they are, and why. */
   readonly left: ReadonlyMap<ExecutionId, TaskOrderOutcome>;
-  readonly changes: readonly TaskChange[];
+  readonly changes: readonly OrderedChange[];
 }
 
 export class TaskOrders<Owner> {
@@ -40,9 +46,9 @@ export class TaskOrders<Owner> {
       this.#waiting.delete(caller);
       this.#tasks.lookups.ended(caller);
       const left = new Map<ExecutionId, TaskOrderOutcome>();
-      const changes: TaskChange[] = [];
+      const changes: OrderedChange[] = [];
       for (const [id, task] of found) {
-        const decided = task === "running" || task === null ? null : this.#decide(order.action, task, now);
+        const decided = task === "running" || task === null ? null : this.#decide(order, task, now);
         if (task === "running") left.set(id, "running");
         else if (task === null) left.set(id, "unknown");
         else if (typeof decided === "string") left.set(id, decided);
@@ -76,7 +82,7 @@ export class TaskOrders<Owner> {
   }
 
   /** The task as it is to be; null: it goes. */
-  #decide(action: TaskAction, task: Task, { wallMs }: Instant): Task | null | TaskOrderOutcome {
+  #decide({ action, callAgain }: TaskOrder, task: Task, { wallMs }: Instant): Task | null | TaskOrderOutcome {
     switch (action) {
       case "cancel":
         // A step of a workflow is under way until its workflow has heard of its end.
@@ -85,15 +91,17 @@ export class TaskOrders<Owner> {
         return this.#isDead(task) ? null : "not-dead";
       case "retry":
         if (task.state !== "dead" && task.failures === 0) return "not-failed";
-        return again(task, wallMs);
+        return this.#again(task, callAgain, wallMs);
       case "run":
-        if (task.state === "dead") return again(task, wallMs);
+        if (task.state === "dead") return this.#again(task, callAgain, wallMs);
         return { ...task, dueMs: Math.min(task.dueMs, wallMs) };
     }
   }
-}
 
-/** From its beginning: a service is called as if it had not been called, under the same key. */
-function again(task: Task, wallMs: number): Task {
-  return { ...task, state: "open", failures: 0, sentAtMs: null, dueMs: wallMs };
+  /** A service that may have acted is called again only if the operator says so, as if it had never been called. */
+  #again(task: Task, callAgain: boolean, wallMs: number): Task | TaskOrderOutcome {
+    const again: Task = { ...task, state: "open", failures: 0, dueMs: wallMs };
+    if (task.error?.code !== UNKNOWN) return again;
+    return callAgain ? { ...again, sentAtMs: null } : "may-have-acted";
+  }
 }

@@ -55,6 +55,8 @@ export interface TaskCounts {
   readonly dead: number;
   /** Lanes whose first task is dead, or waits for its next attempt. */
   readonly blockedLanes: number;
+  /** For so long the oldest one has been ready; 0: none is. */
+  readonly oldestReadyMs: number;
 }
 
 export interface Instant {
@@ -136,7 +138,7 @@ export class TaskTable<Owner> {
   readonly #held = new Map<ExecutionId, Task>();
   /** Tasks that are wanted by their ids. */
   readonly lookups = new TaskLookups<Owner | CallerId>();
-  /** Of which somebody wants to know whether they are open. */
+  /** Tasks that are neither done nor dead, of those that were watched. */
   readonly #watched = new Set<ExecutionId>();
 
   constructor(bounds: TaskBounds, limitOf: (handler: string) => TaskLimit | null) {
@@ -144,9 +146,12 @@ export class TaskTable<Owner> {
     this.#limitOf = limitOf;
   }
 
-  get counts(): TaskCounts {
-    let ready = 0;
-    for (const entries of this.#ready.values()) ready += entries.size;
+  countsAt(nowMs: number): TaskCounts {
+    let [ready, oldestReadyMs] = [0, 0];
+    for (const entries of this.#ready.values()) {
+      ready += entries.size;
+      for (const { atMs } of entries) oldestReadyMs = Math.max(oldestReadyMs, nowMs - atMs);
+    }
     let blockedLanes = 0;
     for (const { entries } of this.#lanes.values()) {
       const first = entries[0];
@@ -155,7 +160,7 @@ export class TaskTable<Owner> {
     }
     const [running, dead] = [this.#running, this.#dead];
     const delayed = this.#entries.size - ready - running - dead;
-    return { all: this.all, ready, running, delayed, dead, blockedLanes };
+    return { all: this.all, ready, running, delayed, dead, blockedLanes, oldestReadyMs };
   }
 
   /** The number of tasks; null: not known yet. */
@@ -386,7 +391,7 @@ export class TaskTable<Owner> {
       if (next !== null) {
         if (entry !== undefined) this.#insertInLane(lane, next, now);
         // The answer that is on its way may be older.
-        else lane.coming?.push(next);
+        else putInto(lane.coming, next);
       }
       return this.#goOn(lane, now);
     }
@@ -453,7 +458,7 @@ export class TaskTable<Owner> {
     if (this.#entries.has(task.id)) return;
     if (task.lane === null) return this.#addDue(task, now);
     const lane = this.#lanes.get(task.lane) ?? this.#addLane(task.lane, this.#heads === null);
-    if (lane.coming !== null) return void lane.coming.push(task);
+    if (lane.coming !== null) return putInto(lane.coming, task);
     const last = lane.entries.at(-1);
     const isNext = lane.isWhole || (last !== undefined && task.place < last.task.place);
     if (!isNext) return this.#want(lane);
@@ -470,7 +475,7 @@ export class TaskTable<Owner> {
 
   #addDue(task: Task, now: Instant): void {
     if (task.state === "dead") return;
-    if (this.#bound !== null && compareDue(task, this.#bound) > 0) return void this.#coming?.push(task);
+    if (this.#bound !== null && compareDue(task, this.#bound) > 0) return putInto(this.#coming, task);
     const entry = this.#enter(task, now);
     this.#insertInWindow(entry);
     if (entry.state === "delayed") {
@@ -678,6 +683,12 @@ export class TaskTable<Owner> {
       if (ready?.size === 0) this.#ready.delete(handler);
     }
   }
+}
+
+/** Once, as it is now: a task that was held comes a second time. */
+function putInto(coming: Task[] | null, task: Task): void {
+  dropFrom(coming, task.id);
+  coming?.push(task);
 }
 
 function dropFrom(coming: Task[] | null, id: ExecutionId): void {

@@ -11,7 +11,7 @@
  * not there, unless `recover` has seen it. Its sender must not act on the answer, which it knows from its leadership.
  */
 import type { CommitId, ExecutionId, HandlerPlan, Key, ModuleHash, UnitId, Write } from "@radical/protocol";
-import type { ExpectedCompletion, StoreResult, TaskChange } from "../core/events.ts";
+import type { ExpectedCompletion, StoreResult } from "../core/events.ts";
 import {
   type Completion,
   doneIntentOf,
@@ -21,7 +21,7 @@ import {
   recordIdOf,
 } from "../core/intent.ts";
 import type { Leadership } from "../core/leadership.ts";
-import type { CallChange } from "../core/services.ts";
+import type { TaskChange } from "../core/services.ts";
 import type { Task, TaskPlace } from "../core/task.ts";
 import type { StoredItem } from "../core/version-table.ts";
 import type { Workflow, WorkflowPart } from "../core/workflow.ts";
@@ -202,19 +202,12 @@ export function commitOf(completions: readonly ExpectedCompletion[]): Commit {
   return { records, items: [...new Map(all.map((write) => [write.unit, write])).values()] };
 }
 
-/** The record of a task alone. */
-export function commitOfChange({ id, expects, becomes, arrival }: CallChange): Commit {
-  const change: RecordChange = { id, expects, becomes: becomes === null ? null : { state: "task", task: becomes } };
-  return { records: arrival === undefined ? [change] : [change, additionOf(arrival)], items: [] };
-}
-
-/** The changes of tasks that an operator has ordered. */
+/** Records of tasks alone, and what arrives with them. */
 export function commitOfChanges(changes: readonly TaskChange[]): Commit {
-  const records = changes.map(({ before: { id, attempt, lane }, after }): RecordChange => ({
-    id,
-    expects: { attempt, lane },
-    becomes: after === null ? null : { state: "task", task: after },
-  }));
+  const records = changes.flatMap(({ id, expects, becomes, arrival }): readonly RecordChange[] => {
+    const change = { id, expects, becomes: becomes === null ? null : ({ state: "task", task: becomes } as const) };
+    return arrival === undefined ? [change] : [change, additionOf(arrival)];
+  });
   return { records, items: [] };
 }
 

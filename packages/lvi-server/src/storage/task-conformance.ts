@@ -1,10 +1,20 @@
 /** The duties of every implementation of the storage port about tasks: a part of `storage-conformance.ts`. */
-import { byUnit, commitId, type ExecutionId, type ModuleHash, type UnitId, unitId } from "@radical/protocol";
+import {
+  byUnit,
+  commitId,
+  type ExecutionId,
+  type ModuleHash,
+  SCHEDULE_STATES,
+  tickIdOf,
+  type UnitId,
+  unitId,
+} from "@radical/protocol";
 import type { Completion, RecordChange } from "../core/intent.ts";
+import { encodeScheduleState, scheduleStates, type ScheduleState, scheduleUnit } from "../core/schedule-state.ts";
 import { compareDue, placeOf, settled, type Task, type TaskPlace } from "../core/task.ts";
 import {
   commitOf,
-  commitOfChange,
+  commitOfChanges,
   type Storage,
   type TaskListPage,
   type TaskPage,
@@ -133,7 +143,7 @@ export function describeTasks({ test, expect, takeOver, completionOf }: Suite): 
     let opened = storage;
     const change = (of: number, one: Task, becomes: Task | null) => {
       const { id, attempt, lane } = one;
-      return opened.commit(of, commitOfChange({ id, expects: { attempt, lane }, becomes }));
+      return opened.commit(of, commitOfChanges([{ id, expects: { attempt, lane }, becomes }]));
     };
     const [marked, markedInLane] = [
       { ...task, sentAtMs: 4_000 },
@@ -370,6 +380,29 @@ export function describeTasks({ test, expect, takeOver, completionOf }: Suite): 
       id: task.id,
       record: { state: "task", task },
     });
+  });
+
+  test("the ticks of a schedule and its state are one commit, and the state is found by a server that starts", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const at = (lastMs: number): ScheduleState => ({ due: "@every 1000", lastMs, firedMs: lastMs, isPaused: false });
+    const unit = scheduleUnit("sweep");
+    const fire = (by: number, number: number, lastMs: number) => {
+      const task = { ...taskOf(number), id: tickIdOf("sweep", lastMs), caller: null };
+      return enqueue(storage, by, number, [task], [{ unit, value: encodeScheduleState(at(lastMs)) }]);
+    };
+    const found = async () => scheduleStates(await storage.scan({ table: SCHEDULE_STATES, from: null, to: null }, 100));
+    expect(await found()).toEqual(new Map());
+    expect(await fire(epoch, 1, 1_000)).toEqual({ kind: "applied" });
+    expect(await found()).toEqual(new Map([["sweep", at(1_000)]]));
+    expect((await storage.findTask(tickIdOf("sweep", 1_000)))?.state).toEqual("open");
+    // A server that was replaced makes no tick, and moves nothing.
+    const { epoch: next } = await takeOver(storage);
+    expect(await fire(epoch, 2, 2_000)).toEqual({ kind: "fenced" });
+    expect(await found()).toEqual(new Map([["sweep", at(1_000)]]));
+    expect(await storage.findTask(tickIdOf("sweep", 2_000))).toEqual(null);
+    expect(await fire(next, 3, 2_000)).toEqual({ kind: "applied" });
+    expect(await found()).toEqual(new Map([["sweep", at(2_000)]]));
+    expect(await storage.countTasks()).toEqual(2);
   });
 
   test("an intent keeps the lanes that it names", async (storage) => {

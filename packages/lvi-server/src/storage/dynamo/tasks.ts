@@ -174,12 +174,11 @@ export class DynamoTasks {
   }
 
   async inLane(lane: string, limit: number): Promise<TaskPage<string>> {
-    const name = laneText(lane);
     const { bucket, first, end } = this.#rangeOf(lane);
     const entries = await this.#entries(bucket, first, end, limit + 1);
     const page = entries.slice(0, limit);
     const tasks = (await this.#tasksOf(page)).toSorted((a, b) => (a.place < b.place ? -1 : 1));
-    const upTo = entries.length > limit ? text(page.at(-1)!, OPEN).slice(name.length + NUL.length) : null;
+    const upTo = entries.length > limit ? text(page.at(-1)!, OPEN).slice(first.length) : null;
     return { tasks, upTo };
   }
 

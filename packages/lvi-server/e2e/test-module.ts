@@ -259,7 +259,8 @@ async function build(): Promise<TestModule> {
   return { content, bytes: encodeModuleContent(content), hash: moduleHash(content) };
 }
 
-async function compile(source: string): Promise<Uint8Array> {
+/** The program of handlers against the raw host functions. */
+export async function compile(source: string): Promise<Uint8Array> {
   let wasm: Uint8Array | null = null;
   const { error, stderr } = await asc.main(
     [

@@ -24,6 +24,7 @@ import {
   type ScheduleAnswer,
   type ScheduleQuestion,
   type UnitId,
+  type WorkflowQuestion,
 } from "@radical/protocol";
 import { toBase64 } from "./base64.ts";
 import {
@@ -37,7 +38,7 @@ import {
   type OperationId,
 } from "./core/events.ts";
 import type { EndedRun, Run } from "./core/run.ts";
-import { type IntentRecord, isRecordAfter } from "./core/intent.ts";
+import { type IntentRecord, isRecordAfter, type RecordChange, recordIdOf } from "./core/intent.ts";
 import type { ListenerId } from "./core/listeners.ts";
 import type { Hole } from "./core/range-table.ts";
 import type { Now } from "./core/lvi-core.ts";
@@ -46,6 +47,8 @@ import { type CallAnswer, taskAfter } from "./core/services.ts";
 import type { Task, TaskPlace } from "./core/task.ts";
 import type { TaskAnswer, TaskQuestion } from "./core/task-table.ts";
 import type { StoredItem } from "./core/version-table.ts";
+import type { WorkflowPart } from "./core/workflow.ts";
+import type { WorkflowsAnswer, WorkflowsQuestion } from "./core/workflows.ts";
 import { Facts } from "./facts.ts";
 import {
   type Collected,
@@ -57,6 +60,7 @@ import {
   type Storage,
   type StoredUnit,
   type TaskPage,
+  type WorkflowPage,
 } from "./storage/storage.ts";
 
 /** The core, as its driver sees it. */
@@ -93,6 +97,8 @@ type StorageOperation =
   | "laneTasks"
   | "laneHeads"
   | "countTasks"
+  | "openWorkflows"
+  | "partsOf"
   | "findTask"
   | "collect";
 
@@ -214,6 +220,13 @@ export class Driver {
     this.#step({ kind: "followup", caller, followup });
   }
 
+  /** Asks for a workflow, or for its end. */
+  workflow(question: WorkflowQuestion, asker: Asker<LviReply>): void {
+    if (this.#ended !== null) return asker.failed(this.#ended.later);
+    const caller = this.#wait(asker);
+    this.#step({ kind: "workflow-question", caller, question });
+  }
+
   /** Returns a function that ends it from the listener's side; null: too many listen. Throws if the driver has ended. */
   listen(question: ListeningQuestion, listener: Listener): (() => void) | null {
     if (this.#ended !== null) throw this.#ended.later;
@@ -253,7 +266,7 @@ export class Driver {
   }
 
   /** An event whose sender waits for no answer. */
-  tell(event: Event & { kind: "module-registered" | "sampling" | "collect" | "drain" }): void {
+  tell(event: Event & { kind: "module-registered" | "sampling" | "collect" | "drain" | "retry-workflow" }): void {
     this.#step(event);
   }
 
@@ -394,6 +407,16 @@ export class Driver {
       }
       case "read-tasks":
         return this.#readTasks(effect.operation, effect.question);
+      case "advance": {
+        const { operation, records } = effect;
+        const advanced = (result: CommitResult): Event => {
+          this.#advanced(operation, records, result);
+          return { kind: "advanced", operation, result };
+        };
+        return storage.commit(epoch, { records, items: [] }, this.#operating(operation, advanced));
+      }
+      case "read-workflows":
+        return this.#readWorkflows(effect.operation, effect.question);
       case "carry-out-order":
         return this.#carryOut(effect);
       case "task-order-reply":
@@ -487,6 +510,35 @@ export class Driver {
       if (settled === null) this.#facts.owesNoMore(executionId);
       else if (settled !== undefined) this.#facts.owes(settled);
     }
+  }
+
+  /** From now on storage has what these changes leave; or the record that is as an earlier attempt of them has left it. */
+  #advanced(operation: OperationId, records: readonly RecordChange[], result: CommitResult): void {
+    if (result.kind === "fenced") return;
+    this.#facts.succeeded(operation);
+    const isMade = result.kind === "applied" || isAdvanced(records, result.record);
+    const kept = isMade ? records.map(({ becomes }) => becomes) : [result.record];
+    for (const record of kept) {
+      if (record?.state === "task") this.#facts.owes(record.task);
+      if (record?.state !== "workflow") continue;
+      const { id, changes, state } = record.workflow;
+      if (state === "ended") this.#facts.journalsNoMore(id);
+      else this.#facts.journaled(id, changes);
+    }
+  }
+
+  #readWorkflows(operation: OperationId, question: WorkflowsQuestion): void {
+    const { storage } = this.#ports;
+    const read = (answer: WorkflowsAnswer): Event => ({ kind: "workflows-read", operation, answer });
+    if (question.kind === "parts") {
+      const answered = (parts: readonly WorkflowPart[]): Event => read({ kind: "parts", parts });
+      return storage.partsOf(question.workflow, this.#operating(operation, answered));
+    }
+    const answered = (page: WorkflowPage): Event => {
+      for (const { id, changes } of page.workflows) this.#facts.journaled(id, changes);
+      return read({ kind: "open", ...page });
+    };
+    storage.openWorkflows(question.after, question.limit, this.#operating(operation, answered));
   }
 
   #changed(id: ExecutionId, task: Task | null): void {
@@ -630,8 +682,14 @@ function isOurs(
   { id, record }: CommitResult & { readonly kind: "exists" },
   completions: readonly ExpectedCompletion[],
 ): boolean {
-  const found = completions.find(({ completion }) => completion.executionId === id);
+  const found = completions.find(({ completion }) => recordIdOf(completion) === id);
   return found !== undefined && isRecordAfter(found, record);
+}
+
+/** Whether the record of a workflow is as the first of these changes leaves it, or one after it. */
+function isAdvanced([first]: readonly RecordChange[], record: IntentRecord | null): boolean {
+  if (first?.becomes?.state !== "workflow" || record?.state !== "workflow") return false;
+  return first.expects !== "new" && record.workflow.changes >= first.becomes.workflow.changes;
 }
 
 function commitIdIn(record: IntentRecord): string {
@@ -641,6 +699,8 @@ function commitIdIn(record: IntentRecord): string {
     case "done":
       return record.done.commitId;
     case "task":
+    case "workflow":
+    case "part":
       return "";
   }
 }

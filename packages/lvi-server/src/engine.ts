@@ -21,6 +21,7 @@ import {
   type ScheduleQuestion,
   type ServicesStatus,
   type SetLeft,
+  type WorkflowQuestion,
   type TaskList,
   type TaskListQuestion,
   type TaskOrder,
@@ -74,6 +75,7 @@ const ALARMS: ReadonlySet<NoteName> = new Set([
   "intent_alarm",
   "overdue_intent_alarm",
   "wrote_on_get_alarm",
+  "workflow_stuck_alarm",
   "task_dead",
 ]);
 const WARNINGS: ReadonlySet<NoteName> = new Set([
@@ -213,6 +215,11 @@ export class Engine {
     if (this.#lives !== null) asking = this.#told(this.#lives, request, asking);
     if (this.#times !== null) asking = this.#timed(this.#times, request, asking);
     this.#driver.request(request, asking);
+  }
+
+  /** See {@link Driver.workflow}. */
+  workflow(question: WorkflowQuestion, asker: Asker<LviReply>): void {
+    this.#driver.workflow(question, asker);
   }
 
   followup(followup: Followup, asker: Asker<FollowupResult>): void {
@@ -399,6 +406,8 @@ export class Engine {
       laneTasks: (lane, limit, answer) => settle(storage.laneTasks(lane, limit), answer),
       laneHeads: (after, limit, answer) => settle(storage.laneHeads(after, limit), answer),
       countTasks: (answer) => settle(storage.countTasks(), answer),
+      openWorkflows: (after, limit, answer) => settle(storage.openWorkflows(after, limit), answer),
+      partsOf: (workflow, answer) => settle(storage.partsOf(workflow), answer),
       findTask: (id, answer) => settle(storage.findTask(id), answer),
       collect: (due, answer) => settle(storage.collect(due), answer),
     };

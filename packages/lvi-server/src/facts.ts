@@ -31,6 +31,8 @@ export class Facts {
   #longOver = new Map<SessionId, number>();
   /** The records of tasks that storage owes, as far as effects name them. They are bounded at admission. */
   readonly #owed = new Map<ExecutionId, Owed>();
+  /** How often the record has changed, of each workflow that has not ended. */
+  readonly #journaled = new Map<ExecutionId, number>();
 
   /** How many successes are remembered. */
   get size(): number {
@@ -43,6 +45,16 @@ export class Facts {
       this.#recent = new Set();
     }
     this.#recent.add(operation);
+  }
+
+  /** Storage has the record of a workflow after so many changes. */
+  journaled(workflow: ExecutionId, changes: number): void {
+    this.#journaled.set(workflow, Math.max(changes, this.#journaled.get(workflow) ?? 0));
+  }
+
+  /** It has ended: nothing of it begins any more. */
+  journalsNoMore(workflow: ExecutionId): void {
+    this.#journaled.delete(workflow);
   }
 
   /** Storage has this record of a task. */
@@ -101,6 +113,8 @@ export class Facts {
         return this.#owed.get(fact.task)?.attempt === fact.attempt;
       case "marked":
         return this.#owed.get(fact.task)?.sentAtMs === fact.sentAtMs;
+      case "journaled":
+        return (this.#journaled.get(fact.workflow) ?? -1) >= fact.changes;
     }
   }
 
@@ -129,6 +143,8 @@ function wordsOf(fact: Fact): string {
       return `the time ${fact.atMs} has passed`;
     case "owed":
       return `storage owes attempt ${fact.attempt + 1} of task ${fact.task}`;
+    case "journaled":
+      return `storage has change ${fact.changes} of workflow ${fact.workflow}`;
     case "marked":
       return `storage has the mark of task ${fact.task} of the time ${fact.sentAtMs}`;
   }

@@ -1,6 +1,7 @@
 /** The ports of the engine with failpoints before and after their calls; they are put in between only if one is armed. */
 import { SCHEDULE_STATES, tableOf } from "@radical/protocol";
 import { TASKS } from "./core/execution.ts";
+import type { RecordChange } from "./core/intent.ts";
 import type { EndedRun, Run } from "./core/run.ts";
 import type { Executor } from "./execution/worker-pool.ts";
 import { armed, type Failpoint, failpoint } from "./failpoints.ts";
@@ -45,6 +46,8 @@ export function storageWithFailpoints(storage: Storage): Storage {
     countTasks: () => between(null, "storage.tasks-counted", () => storage.countTasks()),
     listTasks: (selection, after, limit) => storage.listTasks(selection, after, limit),
     findTask: (id) => between(null, "storage.task-found", () => storage.findTask(id)),
+    openWorkflows: (after, limit) => between(null, "storage.workflows-read", () => storage.openWorkflows(after, limit)),
+    partsOf: (workflow) => between(null, "storage.parts-read", () => storage.partsOf(workflow)),
     collect: (due) => between("storage.collection-unsent", "storage.collected", () => storage.collect(due)),
     storeModule: (module, content) =>
       between("storage.module-unsent", "storage.module-stored", () => storage.storeModule(module, content)),
@@ -64,6 +67,7 @@ export function executorWithFailpoints(executor: Executor): Executor {
   return {
     execute: (run, location) => {
       const execute = () => executor.execute(run, location);
+      if (run.access.kind === "workflow") return between("run.activation-unsent", "run.activated", execute);
       if (isReExecution(run)) return between("run.re-execution-unsent", "run.re-executed", () => reExecuted(execute));
       return location === TASKS
         ? between("run.task-unsent", "run.task-ended", execute)
@@ -77,10 +81,21 @@ export function executorWithFailpoints(executor: Executor): Executor {
 function aroundCommit({ records, items }: Commit): readonly [Failpoint, Failpoint] {
   if (items.some(({ unit }) => tableOf(unit) === SCHEDULE_STATES))
     return ["storage.schedule-unsent", "storage.schedule-stored"];
-  const ends = records.filter(
-    ({ expects, becomes }) =>
-      (expects !== "new" || becomes?.state !== "task") && (typeof expects !== "object" || expects.attempt !== null),
-  );
+  const leader = records[0]?.becomes;
+  if (leader?.state === "workflow") {
+    if (leader.workflow.changes === 0) return ["storage.workflow-unsent", "storage.workflow-stored"];
+    return leader.workflow.state === "ended"
+      ? ["storage.workflow-end-unsent", "storage.workflow-ended"]
+      : ["storage.entry-unsent", "storage.entry-stored"];
+  }
+  if (leader?.state === "part") return ["storage.arrival-unsent", "storage.arrival-stored"];
+  const isOfAnother = ({ expects }: RecordChange): boolean =>
+    typeof expects === "object" && "attempt" in expects && expects.attempt === null;
+  const ends = records.filter((change) => {
+    const { expects, becomes } = change;
+    const isAskedFor = expects === "new" && (becomes?.state === "task" || becomes?.state === "part");
+    return !isAskedFor && !isOfAnother(change);
+  });
   const [first] = ends;
   if (first === undefined || ends.length > 1) return ["storage.train-unsent", "storage.train-stored"];
   const { expects, becomes } = first;
@@ -107,7 +122,8 @@ async function reExecuted(execute: () => Promise<EndedRun>): Promise<EndedRun> {
 /** Only the mark of a call leaves the attempt of a task as it is. */
 function isMark({ records: [change] }: Commit): boolean {
   const { expects, becomes = null } = change ?? {};
-  return typeof expects === "object" && becomes?.state === "task" && becomes.task.attempt === expects.attempt;
+  if (typeof expects !== "object" || !("attempt" in expects)) return false;
+  return becomes?.state === "task" && becomes.task.attempt === expects.attempt;
 }
 
 /** Only a re-execution runs on the set that a location declared. */

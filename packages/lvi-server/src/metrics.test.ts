@@ -17,6 +17,7 @@ const LOAD = {
   clearing: 19,
   sessions: 20,
   tasks: { all: 31, ready: 32, running: 33, delayed: 34, dead: 35, blockedLanes: 36, oldestReadyMs: 37_000 },
+  workflows: { running: 38, waiting: 39, undoing: 40, stuck: 41, oldestMs: null },
   leasedUnits: 21,
 };
 

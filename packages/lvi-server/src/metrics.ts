@@ -24,6 +24,7 @@ const ALARMS = {
   intent_alarm: "intent",
   overdue_intent_alarm: "overdue_intent",
   wrote_on_get_alarm: "wrote_on_get",
+  workflow_stuck_alarm: "workflow_stuck",
 } as const satisfies Partial<Record<NoteName, string>>;
 
 /** Where the metrics look when they are asked for. */
@@ -99,7 +100,7 @@ export class Metrics {
     ofLeases("radical_read_leases_granted_total", "Units that a session of a location was leased.", "granted");
     ofLeases("radical_read_leases_revoked_total", "Those whose lease was revoked.", "revoked");
     ofLeases("radical_sessions_lapsed_total", "Sessions that did not hear of a revocation in time.", "lapsed");
-    const ofLoad = (name: string, help: string, of: Exclude<keyof Load, "tasks">): void =>
+    const ofLoad = (name: string, help: string, of: Exclude<keyof Load, "tasks" | "workflows">): void =>
       this.#gauge(name, help, () => gauges.load()?.[of] ?? 0);
     ofLoad("radical_executions", "Executions under way.", "executions");
     ofLoad("radical_intents_pending", "Intents that are durable and not applied.", "pending");
@@ -124,6 +125,16 @@ export class Metrics {
       "Tasks in memory that are not due, or stand behind others of their lane.",
       "delayed",
     );
+    const ofWorkflows = (state: "running" | "waiting" | "undoing" | "stuck", help: string): void =>
+      this.#gauge(`radical_workflows_${state}`, help, () => gauges.load()?.workflows[state] ?? 0);
+    ofWorkflows("running", "Workflows that run, or whose steps do.");
+    ofWorkflows("waiting", "Workflows that wait for time or for a signal.");
+    ofWorkflows("undoing", "Workflows that have failed, and undo what they had done.");
+    ofWorkflows("stuck", "Workflows that can't go on until somebody sees to it.");
+    this.#gauge("radical_workflow_oldest_seconds", "The age of the oldest workflow that has not ended.", () => {
+      const oldestMs = gauges.load()?.workflows.oldestMs ?? null;
+      return oldestMs === null ? 0 : (Date.now() - oldestMs) / 1_000;
+    });
     ofTasks(
       "radical_task_lanes_blocked",
       "Lanes whose first task is dead or waits for its next attempt.",
@@ -161,6 +172,7 @@ export class Metrics {
       case "intent_alarm":
       case "overdue_intent_alarm":
       case "wrote_on_get_alarm":
+      case "workflow_stuck_alarm":
         this.#alarms.child({ alarm: ALARMS[name] }).count++;
         return;
       case "set_left":
@@ -213,6 +225,10 @@ export class Metrics {
       case "task_done":
       case "task_failed":
       case "task_dead":
+      case "workflow_started":
+      case "workflow_step_failed":
+      case "workflow_undoing":
+      case "workflow_ended":
       case "task_cancelled":
       case "task_ordered":
       case "train":

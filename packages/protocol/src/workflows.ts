@@ -113,7 +113,6 @@ export const CANCELLED = { status: 409, code: "cancelled", message: "The workflo
 
 /** Whether a wait is over. `isSettled`: of the commands that have settled since it began. */
 export function isOver({ mode, commands }: Wait, isSettled: (command: number) => boolean): boolean {
-  // variant: wait-mode
   return mode === "all" ? commands.every(isSettled) : commands.some(isSettled);
 }
 

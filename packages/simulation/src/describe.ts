@@ -46,6 +46,10 @@ export function describeEvent(event: Event): string {
       return `hears that listener ${event.listener} has gone`;
     case "clock":
       return "has something due";
+    case "workflow-question":
+    case "workflows-read":
+    case "advanced":
+    case "retry-workflow":
     case "module-registered":
     case "sampling":
     case "collect":
@@ -82,6 +86,12 @@ export function describeEffect(effect: Effect): string {
       return `asks storage for ${shortId(effect.executionId)}, operation ${effect.operation}`;
     case "load":
       return `asks storage for ${effect.units.join(" ")}, operation ${effect.operation}`;
+    case "read-workflows":
+      return `asks storage for workflows: ${effect.question.kind}, operation ${effect.operation}`;
+    case "advance": {
+      const changed = effect.records.map(({ id, becomes }) => `${shortId(id)} ${becomes?.state ?? "gone"}`);
+      return `stores ${changed.join(" and ")}, operation ${effect.operation}`;
+    }
     case "read-tasks":
       return `asks storage for tasks: ${effect.question.kind}, operation ${effect.operation}`;
     case "carry-out-order":
@@ -159,6 +169,8 @@ function describeFact(fact: Fact): string {
       return `${fact.atMs} having passed`;
     case "owed":
       return `task ${shortId(fact.task)} being owed`;
+    case "journaled":
+      return `change ${fact.changes} of workflow ${shortId(fact.workflow)} being durable`;
     case "marked":
       return `task ${shortId(fact.task)} being marked`;
   }
@@ -168,6 +180,7 @@ const ACCESS = {
   declared: "of f under its set",
   derive: "of f^rw and f",
   record: "of f in record mode",
+  workflow: "of a workflow",
 } as const;
 
 function describeAccess(accessed: AccessedUnit): string {

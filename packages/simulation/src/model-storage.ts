@@ -19,6 +19,8 @@ import {
   type Task,
   type TaskPage,
   type TaskPlace,
+  type WorkflowPage,
+  type WorkflowPart,
   withoutOutcome,
 } from "@radical/lvi-server/core";
 import {
@@ -85,6 +87,8 @@ export function rowsIn(
 function isAsExpected(record: IntentRecord | undefined, expects: RecordChange["expects"]): boolean {
   if (expects === "new") return record === undefined;
   if (expects === "pending") return record?.state === "pending";
+  if ("changes" in expects) return record?.state === "workflow" && record.workflow.changes === expects.changes;
+  if ("partOf" in expects) return record?.state === "part" && record.part.workflow === expects.partOf;
   return expects.attempt === null || (record?.state === "task" && record.task.attempt === expects.attempt);
 }
 
@@ -103,6 +107,8 @@ export class ModelStorage {
   readonly modules = new Map<ModuleHash, number>([[MODULES[0], 0]]);
   readonly applied: Applied[] = [];
   readonly taskChanges: TaskChange[] = [];
+  /** Each record of a workflow, and each part, as it was written; and each part that was removed. */
+  readonly workflowChanges: (IntentRecord | { readonly state: "gone"; readonly part: WorkflowPart })[] = [];
   /** Ends of attempts that have found no record, since the task was cancelled meanwhile. */
   readonly lostAttempts: ExecutionId[] = [];
   readonly #cancelled = new Set<ExecutionId>();
@@ -203,7 +209,7 @@ export class ModelStorage {
     if (epoch !== this.leadership.epoch) return { kind: "fenced" };
     for (const { id, expects } of records) {
       const record = this.intents.get(id);
-      const isEnd = typeof expects === "object" && expects.attempt !== null;
+      const isEnd = typeof expects === "object" && "attempt" in expects && expects.attempt !== null;
       const isLost = isEnd && record === undefined && this.#cancelled.has(id);
       if (isLost) this.lostAttempts.push(id);
       // variant: completion-expected
@@ -213,9 +219,11 @@ export class ModelStorage {
       const record = this.intents.get(id);
       const before = record?.state === "task" ? record.task : null;
       const after = becomes?.state === "task" ? becomes.task : null;
-      const isCancelled = typeof expects === "object" && expects.attempt === null;
+      const isCancelled = typeof expects === "object" && "attempt" in expects && expects.attempt === null;
       if (isCancelled) this.#cancelled.add(id);
       if (before !== null || after !== null || isCancelled) this.taskChanges.push({ id, before, after, isCancelled });
+      if (becomes === null && record?.state === "part") this.workflowChanges.push({ state: "gone", part: record.part });
+      if (becomes?.state === "workflow" || becomes?.state === "part") this.workflowChanges.push(becomes);
       if (becomes === null) this.intents.delete(id);
       else this.intents.set(id, becomes);
       if (becomes?.state === "done") this.#log(becomes.done);
@@ -262,6 +270,22 @@ export class ModelStorage {
 
   countTasks(): number {
     return this.#tasks.length;
+  }
+
+  openWorkflows(after: string | null, limit: number): WorkflowPage {
+    const open = Array.from(this.intents.values()).flatMap((record) =>
+      record.state === "workflow" && record.workflow.state !== "ended" ? [record.workflow] : [],
+    );
+    const left = open.toSorted((a, b) => (a.id < b.id ? -1 : 1)).filter(({ id }) => after === null || id > after);
+    const workflows = left.slice(0, limit);
+    return { workflows, next: left.length > limit ? (workflows.at(-1)?.id ?? null) : null };
+  }
+
+  partsOf(workflow: ExecutionId): readonly WorkflowPart[] {
+    const parts = Array.from(this.intents.values()).flatMap((record) =>
+      record.state === "part" && record.part.workflow === workflow ? [record.part] : [],
+    );
+    return parts.toSorted((a, b) => (a.place < b.place ? -1 : 1));
   }
 
   findTask(id: ExecutionId): Task | null {

@@ -26,6 +26,8 @@ export interface Mutant extends Variant {
   readonly isOfIndexes?: true;
   /** Its histories are those of tasks: `task-histories.ts`. */
   readonly isOfTasks?: true;
+  /** Its histories are those of workflows: `workflow-histories.ts`. */
+  readonly isOfWorkflows?: true;
   /** Its histories are those of services: `service-histories.ts`. */
   readonly isOfServices?: true;
   /** Its histories are those of schedules: `schedule-histories.ts`. */
@@ -1459,5 +1461,122 @@ export const MUTANTS: readonly Mutant[] = [
     within: 25,
     isOfSchedules: true,
     edits: [expression("schedule-resumes", `Math.max(state.lastMs, wallMs)`, `state.lastMs`)],
+  },
+  {
+    name: "a step begins before the entry with its command is durable",
+    within: 25,
+    isOfWorkflows: true,
+    edits: [before("entry-stored-first", `this.#journaled(entry, made)`)],
+  },
+  {
+    name: "the journal has arrivals in another order than the run has seen",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [expression("entry-as-seen", `run.entry`, `{ ...run.entry, arrivals: run.entry.arrivals.toReversed() }`)],
+  },
+  {
+    name: "the first of several steps is the one with the smallest number",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [
+      expression(
+        "entry-as-seen",
+        `run.entry`,
+        `{ ...run.entry, arrivals: run.entry.arrivals.toSorted((a, b) => (a.command ?? 1e9) - (b.command ?? 1e9)) }`,
+      ),
+    ],
+  },
+  {
+    name: "a step arrives at its workflow apart from its writes",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [condition("step-arrives", `false`)],
+  },
+  {
+    name: "a workflow runs while its last entry is on its way",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [
+      condition("one-activation", `loaded === null`),
+      condition("one-run", `entry.loaded !== null && needsRun(entry.loaded)`),
+    ],
+  },
+  {
+    name: "the time of a workflow is that of the clock",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [value("workflow-time", `this.#now.wallMs`)],
+  },
+  {
+    name: "the oldest undo comes first",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [returns("undo-order", `undos.find(({ command }) => !undone.has(command))`)],
+  },
+  {
+    name: "a signal does not wake the workflow that it is for",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [condition("signal-wakes", `false`)],
+  },
+  {
+    name: "what a workflow has done is undone while its steps are under way",
+    within: 600,
+    isOfWorkflows: true,
+    edits: [returns("steps-end", `true`)],
+  },
+  {
+    name: "after a start a workflow takes the signals that it has taken",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [condition("signal-taken", `false`)],
+  },
+  {
+    name: "a signal is not in the commit of its sender",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [remove("signal-inserted")],
+  },
+  {
+    name: "a workflow that fails undoes nothing",
+    within: 25,
+    isOfWorkflows: true,
+    edits: [value("workflow-undo", `undefined`)],
+  },
+  {
+    name: "the end of a workflow does not arrive at the one whose step it is",
+    within: 25,
+    isOfWorkflows: true,
+    edits: [condition("child-arrival", `false`)],
+  },
+  {
+    name: "an undo is given up after some attempts",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [condition("step-attempts", `open.failures < attempts`)],
+  },
+  {
+    name: "a workflow runs on the module of its steps",
+    within: 150,
+    isOfWorkflows: true,
+    edits: [expression("activation-module", `workflow`, `{ ...workflow, module: this.#host.current()?.module }`)],
+  },
+  {
+    name: "a workflow that has ended is found once more by a starting server",
+    within: 600,
+    isOfWorkflows: true,
+    edits: [condition("workflow-stale", `known !== undefined`)],
+  },
+  {
+    name: "a starting server drops signals for workflows that it has not found yet",
+    within: 600,
+    isOfWorkflows: true,
+    edits: [returns("workflow-known", `this.#entries.has(id)`)],
+  },
+  {
+    name: "the end of a service's call does not arrive at the workflow whose step it is",
+    within: 25,
+    isOfWorkflows: true,
+    edits: [value("service-step-arrives", `{ id, expects, becomes }`)],
   },
 ];

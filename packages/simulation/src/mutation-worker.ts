@@ -8,6 +8,7 @@ import type { simulateIndexBuilds } from "./index-builds.ts";
 import type { simulateServices } from "./service-histories.ts";
 import type { simulateTasks } from "./task-histories.ts";
 import type { simulate } from "./simulate.ts";
+import type { simulateWorkflows } from "./workflow-histories.ts";
 import { verdictOn } from "./verdict.ts";
 
 // The protocol is among the sources that variants change, so nothing of it is imported here.
@@ -32,11 +33,13 @@ async function check(wanted: string): Promise<void> {
     readonly simulateSchedules: typeof simulateSchedules;
     readonly simulateTasks: typeof simulateTasks;
     readonly simulateServices: typeof simulateServices;
+    readonly simulateWorkflows: typeof simulateWorkflows;
   };
   port.postMessage(verdictOn(mutant, variant[run], from, most ?? mutant.within));
 }
 
-function historiesOf({ isOfIndexes, isOfTasks, isOfServices, isOfSchedules }: Mutant) {
+function historiesOf({ isOfIndexes, isOfTasks, isOfServices, isOfSchedules, isOfWorkflows }: Mutant) {
+  if (isOfWorkflows === true) return ["workflow-histories.ts", "simulateWorkflows"] as const;
   if (isOfSchedules === true) return ["schedule-histories.ts", "simulateSchedules"] as const;
   if (isOfServices === true) return ["service-histories.ts", "simulateServices"] as const;
   if (isOfIndexes === true) return ["index-builds.ts", "simulateIndexBuilds"] as const;

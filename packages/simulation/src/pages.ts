@@ -8,10 +8,11 @@ function mutantTable(): string {
 }
 
 /** The histories that catch it; empty: any. */
-function histories({ weather, isOfIndexes, isOfTasks, isOfServices, isOfSchedules }: Mutant): string {
+function histories({ weather, isOfIndexes, isOfTasks, isOfServices, isOfSchedules, isOfWorkflows }: Mutant): string {
   if (isOfIndexes === true) return "indexes";
   if (isOfTasks === true) return "tasks";
   if (isOfServices === true) return "services";
+  if (isOfWorkflows === true) return "workflows";
   return isOfSchedules === true ? "schedules" : (weather ?? "");
 }
 

@@ -586,6 +586,10 @@ const STOPPED = new Error("stopped");
 
 /** Runs programs as the WebAssembly host runs handlers. */
 export const truthfulHost: Host = {
+  // These histories have none: `workflow-histories.ts`.
+  runWorkflow: () => {
+    throw new Error("there is no workflow among the programs");
+  },
   deriveAccessSet({ handler, args, environment }, snapshot) {
     const reads = new Set<UnitId>();
     const writes = new Set<UnitId>();
@@ -835,6 +839,7 @@ function run(handler: string, args: Uint8Array, items: Items): string {
 function wrongFor(programs: readonly ProgramName[]): Host {
   const first = (units: ReadonlySet<UnitId>): ReadonlySet<UnitId> => new Set([...units].slice(0, 1));
   return {
+    runWorkflow: truthfulHost.runWorkflow,
     runHandler: truthfulHost.runHandler,
     recordHandler: truthfulHost.recordHandler,
     deriveAccessSet(invocation, snapshot) {

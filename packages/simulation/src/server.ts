@@ -634,6 +634,8 @@ export class Server {
       laneTasks: (lane, limit, { succeeded }) => succeeded(storage.laneTasks(lane, limit)),
       laneHeads: (after, limit, { succeeded }) => succeeded(storage.laneHeads(after, limit)),
       countTasks: ({ succeeded }) => succeeded(storage.countTasks()),
+      openWorkflows: (after, limit, { succeeded }) => succeeded(storage.openWorkflows(after, limit)),
+      partsOf: (workflow, { succeeded }) => succeeded(storage.partsOf(workflow)),
       findTask: (id, { succeeded }) => succeeded(storage.findTask(id)),
       collect: (due, answer) => ask(() => storage.collect(due), answer),
     };

@@ -34,7 +34,8 @@ import {
   unitId,
   UNKNOWN,
 } from "@radical/protocol";
-import { ModelStorage, rowsIn } from "./model-storage.ts";
+import { portOf } from "./model-port.ts";
+import { ModelStorage } from "./model-storage.ts";
 
 const MODULE = "a".repeat(64) as ModuleHash;
 const HOUR_MS = 3_600_000;
@@ -302,26 +303,7 @@ class World {
   }
 
   #ports(): StoragePort {
-    const storage = this.#storage;
-    const ask = <T>(act: () => T, answer: Answer<T>): void => this.#ask(act, answer);
-    return {
-      lookUp: (_epoch, id, answer) => ask(() => storage.lookUp(id), answer),
-      load: (units, _most, answer) => ask(() => storage.load(units), answer),
-      scan: (range, limit, answer) => ask(() => rowsIn(storage.items, range, limit), answer),
-      storeIntent: (epoch, intent, answer) => ask(() => storage.storeIntent(epoch, intent), answer),
-      commit: (epoch, commit, answer) => ask(() => storage.commit(epoch, commit), answer),
-      renewLeadership: (epoch, termMs, answer) => ask(() => storage.renewLeadership(epoch, termMs), answer),
-      nameReadLeases: (epoch, ms, answer) => ask(() => storage.nameReadLeases(epoch, ms), answer),
-      useModule: (module, usedAtMs, answer) => ask(() => storage.useModule(module, usedAtMs), answer),
-      removeModule: (epoch, module, usedAtMs, answer) =>
-        ask(() => storage.removeModule(epoch, module, usedAtMs), answer),
-      dueTasks: (after, limit, answer) => ask(() => storage.dueTasks(after, limit), answer),
-      laneTasks: (lane, limit, answer) => ask(() => storage.laneTasks(lane, limit), answer),
-      laneHeads: (after, limit, answer) => ask(() => storage.laneHeads(after, limit), answer),
-      countTasks: (answer) => ask(() => storage.countTasks(), answer),
-      findTask: (id, answer) => ask(() => storage.findTask(id), answer),
-      collect: (due, answer) => ask(() => storage.collect(due), answer),
-    };
+    return portOf(this.#storage, (act, answer) => this.#ask(act, answer));
   }
 
   /** An order writes one item, and enqueues its calls. */

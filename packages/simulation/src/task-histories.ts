@@ -51,7 +51,8 @@ import {
   type Write,
 } from "@radical/protocol";
 import { checkLanes, type Enqueuer } from "./checkers/lanes.ts";
-import { ModelStorage, rowsIn } from "./model-storage.ts";
+import { portOf } from "./model-port.ts";
+import { ModelStorage } from "./model-storage.ts";
 import { noServices } from "./server.ts";
 
 const MODULES = ["a", "b"].map((letter) => letter.repeat(64) as ModuleHash);
@@ -492,10 +493,7 @@ class World {
     };
     const isDue = ({ lane, state }: Task): boolean => lane === null && state === "open";
     return {
-      lookUp: (_epoch, id, answer) => ask(() => storage.lookUp(id), answer),
-      load: (units, _most, answer) => ask(() => storage.load(units), answer),
-      scan: (range, limit, answer) => ask(() => rowsIn(storage.items, range, limit), answer),
-      storeIntent: (epoch, intent, answer) => ask(() => storage.storeIntent(epoch, intent), answer),
+      ...portOf(storage, ask),
       commit: (epoch, commit, { succeeded, failed }) => {
         const ids = commit.records.flatMap(({ id, expects }) =>
           typeof expects === "object" && expects.attempt !== null ? [id] : [],
@@ -512,11 +510,6 @@ class World {
         };
         ask(act, { succeeded: heard, failed });
       },
-      renewLeadership: (epoch, termMs, answer) => ask(() => storage.renewLeadership(epoch, termMs), answer),
-      nameReadLeases: (epoch, ms, answer) => ask(() => storage.nameReadLeases(epoch, ms), answer),
-      useModule: (module, usedAtMs, answer) => ask(() => storage.useModule(module, usedAtMs), answer),
-      removeModule: (epoch, module, usedAtMs, answer) =>
-        ask(() => storage.removeModule(epoch, module, usedAtMs), answer),
       dueTasks: (after, limit, answer) => look(() => storage.dueTasks(after, limit), isDue, answer),
       laneTasks: (lane, limit, answer) =>
         look(
@@ -524,10 +517,6 @@ class World {
           () => true,
           answer,
         ),
-      laneHeads: (after, limit, answer) => ask(() => storage.laneHeads(after, limit), answer),
-      countTasks: (answer) => ask(() => storage.countTasks(), answer),
-      findTask: (id, answer) => ask(() => storage.findTask(id), answer),
-      collect: (due, answer) => ask(() => storage.collect(due), answer),
     };
   }
 
@@ -816,7 +805,8 @@ class World {
     const storage = this.#storage;
     for (const { id, expects, becomes } of records) {
       const call = this.#parents.get(id)?.call;
-      if (call === undefined || (typeof expects === "object" && expects.attempt === null)) continue;
+      if (call === undefined || (typeof expects === "object" && "attempt" in expects && expects.attempt === null))
+        continue;
       const isTask = this.#isTask(id);
       const hasEnded = isTask
         ? becomes === null && !call.aborts
@@ -981,7 +971,7 @@ function callIn(args: Uint8Array): Call {
 
 /** As a handler with f^rw says: it lacks values, or locks of what it writes; and a set bounds what it does. */
 function within(access: RunAccess, result: RunResult): RunResult {
-  if (access.kind === "record") return result;
+  if (access.kind === "record" || access.kind === "workflow") return result;
   if (access.kind === "declared") {
     if (result.kind !== "completed") return { kind: "undeclared", reason: "it lacks a value" };
     const { lanes = new Set(), writes } = access.set;

@@ -21,11 +21,14 @@ export const ALL_FAILPOINTS: readonly string[] = [...Object.keys(SERVER_FAILPOIN
 
 export type StorageKind = StorageChoice["kind"];
 
+/** The load has no workflows. `packages/lvi-server/e2e/workflows.e2e.test.ts` kills servers there. */
+const OF_WORKFLOWS = /^(?:storage\.(?:workflow|entry-|arrival-|parts-)|run\.activat|sqlite\.half-arrived)/;
+
 /** The failpoints that can be reached with a storage. */
 export function failpointsOf(storage: StorageKind): readonly string[] {
   // Modules that nobody asks for are aged in the file.
   const others = storage === "sqlite" ? /^dynamo\./ : /^(?:sqlite\.|storage\.module-remov)/;
-  return ALL_FAILPOINTS.filter((name) => !others.test(name));
+  return ALL_FAILPOINTS.filter((name) => !others.test(name) && !OF_WORKFLOWS.test(name));
 }
 
 export interface Crash {

@@ -11,11 +11,11 @@ import type { Task } from "./task.ts";
 import type { TaskTable } from "./task-table.ts";
 
 export class Cancellations {
-  readonly #tasks: TaskTable<Execution>;
+  readonly #tasks: TaskTable<object>;
   /** All that are under way. */
   readonly #executions: ReadonlyMap<ExecutionId, Execution>;
 
-  constructor(tasks: TaskTable<Execution>, executions: ReadonlyMap<ExecutionId, Execution>) {
+  constructor(tasks: TaskTable<object>, executions: ReadonlyMap<ExecutionId, Execution>) {
     this.#tasks = tasks;
     this.#executions = executions;
   }
@@ -45,7 +45,8 @@ export class Cancellations {
       // variant: cancel-running
       if (found !== null && found.state !== "waits") continue;
       const task = found?.task ?? this.#tasks.lookups.find(id, execution) ?? null;
-      if (task === null) continue;
+      // The workflow of a step waits for its end.
+      if (task === null || task.step !== undefined) continue;
       // variant: cancel-hold
       this.#tasks.hold(task);
       taken.push(task);

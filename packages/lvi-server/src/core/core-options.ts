@@ -5,6 +5,7 @@ import { DEFAULT_LEASE_POLICY, type LeasePolicy } from "./lease-policy.ts";
 import { REPEAT_WINDOW_MS } from "./finished-executions.ts";
 import { DEFAULT_SERVICE_OPTIONS, type ServiceOptions } from "./services.ts";
 import type { TaskBounds } from "./task-table.ts";
+import type { WorkflowBounds } from "./workflows.ts";
 
 export interface CoreOptions {
   /** After `valid`, how long the followup may take before the handler is re-executed. */
@@ -55,6 +56,8 @@ export interface CoreOptions {
   /** Most tasks in storage before requests that may enqueue are refused. */
   readonly maxTasks: number;
   readonly tasks: TaskBounds;
+  /** Records of workflows of one question, and questions for the parts of one at once. */
+  readonly workflows: Omit<WorkflowBounds, "retryMs">;
   readonly services: ServiceOptions;
   /** How long done intents are kept, and modules that nobody asks for. */
   readonly retentionMs: number;
@@ -91,6 +94,7 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   tasksAtOnce: 64,
   maxTasks: 1_000_000,
   tasks: { most: 10_000, mostBytes: 64 * 1024 * 1024, page: 1_000, inLane: 16 },
+  workflows: { page: 1_000, readsAtOnce: 16 },
   services: DEFAULT_SERVICE_OPTIONS,
   retentionMs: 24 * 3_600_000,
   outcomeRetentionMs: REPEAT_WINDOW_MS,

@@ -18,11 +18,12 @@ import type {
   ScheduleAnswer,
   SessionId,
   UnitId,
+  WorkflowQuestion,
   TaskOrder,
   TaskOrderAnswer,
 } from "@radical/protocol";
 import type { EndedRun, Run } from "./run.ts";
-import type { Completion, Intent, IntentRecord } from "./intent.ts";
+import type { Completion, Intent, IntentRecord, RecordChange } from "./intent.ts";
 import type { ListeningEffect, ListeningEvent } from "./listeners.ts";
 import type { ModuleUse, Rules, ServiceTable } from "./module-table.ts";
 import type { Hole, StoredRow } from "./range-table.ts";
@@ -31,6 +32,7 @@ import type { ScheduleAsk } from "./schedules.ts";
 import type { CallAnswer, CallId, TaskChange } from "./services.ts";
 import type { TaskAnswer, TaskCounts, TaskQuestion } from "./task-table.ts";
 import type { StoredItem } from "./version-table.ts";
+import type { WorkflowCounts, WorkflowsAnswer, WorkflowsQuestion } from "./workflows.ts";
 
 /** Names a request whose sender waits for a reply. */
 export type CallerId = number;
@@ -49,6 +51,8 @@ export type Fact =
   | { readonly kind: "passed"; readonly atMs: number }
   /** Storage owes this attempt of a task. */
   | { readonly kind: "owed"; readonly task: ExecutionId; readonly attempt: number }
+  /** Storage has the record of a workflow after so many changes, and all parts of it up to then. */
+  | { readonly kind: "journaled"; readonly workflow: ExecutionId; readonly changes: number }
   /** Storage has the mark that the service of a task is called, as of that time. */
   | { readonly kind: "marked"; readonly task: ExecutionId; readonly sentAtMs: number };
 
@@ -58,6 +62,7 @@ export const NO_FACTS: readonly Fact[] = [];
 export type Event =
   | { readonly kind: "lvi-request"; readonly caller: CallerId; readonly request: LviRequest }
   | { readonly kind: "followup"; readonly caller: CallerId; readonly followup: Followup }
+  | { readonly kind: "workflow-question"; readonly caller: CallerId; readonly question: WorkflowQuestion }
   | {
       readonly kind: "module-registered";
       readonly module: ModuleHash;
@@ -78,6 +83,10 @@ export type Event =
   | { readonly kind: "intent-stored"; readonly operation: OperationId; readonly result: StoreResult }
   | { readonly kind: "completed"; readonly operation: OperationId; readonly result: CompleteResult }
   | { readonly kind: "tasks-read"; readonly operation: OperationId; readonly answer: TaskAnswer }
+  | { readonly kind: "workflows-read"; readonly operation: OperationId; readonly answer: WorkflowsAnswer }
+  | { readonly kind: "advanced"; readonly operation: OperationId; readonly result: CompleteResult }
+  /** An operator lets a stuck workflow try again. */
+  | { readonly kind: "retry-workflow"; readonly workflow: ExecutionId }
   | { readonly kind: "task-order"; readonly caller: CallerId; readonly order: TaskOrder }
   | { readonly kind: "order-carried-out"; readonly operation: OperationId; readonly result: CompleteResult }
   | ({ readonly kind: "schedule-asked" } & ScheduleAsk)
@@ -163,6 +172,8 @@ export type Effect =
       readonly completions: readonly ExpectedCompletion[];
       readonly after: readonly Fact[];
     }
+  /** In one transaction, if the records are as expected: a workflow starts, goes on or ends, or is asked to end. */
+  | { readonly kind: "advance"; readonly operation: OperationId; readonly records: readonly RecordChange[] }
   /** For another term from when this effect is carried out. */
   | { readonly kind: "renew-leadership"; readonly operation: OperationId; readonly termMs: number }
   /** The stored leadership is to name this time: read leases are about to be given. */
@@ -193,6 +204,8 @@ export type Effect =
     }
   /** Read tasks, strongly consistent. */
   | { readonly kind: "read-tasks"; readonly operation: OperationId; readonly question: TaskQuestion }
+  /** Read workflows, or the parts of one, strongly consistent. */
+  | { readonly kind: "read-workflows"; readonly operation: OperationId; readonly question: WorkflowsQuestion }
   /** As an operator has ordered. */
   | {
       readonly kind: "carry-out-order";
@@ -234,8 +247,16 @@ export type Effect =
   /** This server may serve no more. */
   | { readonly kind: "halt"; readonly reason: string };
 
-/** `new`: there is no record. `attempt`: it is that of a task after so many attempts, in a lane or in none. */
-export type Expectation = "pending" | "new" | { readonly attempt: number; readonly lane: string | null };
+/**
+ * `new`: there is no record. `attempt`: it is that of a task after so many attempts, in a lane or in none. `changes`: it is that of a
+ * workflow after so many changes. `partOf`: it is a part of a workflow whose record the same commit names before.
+ */
+export type Expectation =
+  | "pending"
+  | "new"
+  | { readonly attempt: number; readonly lane: string | null }
+  | { readonly changes: number }
+  | { readonly partOf: ExecutionId };
 
 export interface ExpectedCompletion {
   readonly expects: Expectation;
@@ -314,6 +335,7 @@ export interface Load {
   readonly finished: number;
   readonly answered: number;
   readonly tasks: TaskCounts;
+  readonly workflows: WorkflowCounts;
   /** Sessions of locations, and pairs of a session and a unit that it may answer for by a read lease. */
   readonly sessions: number;
   readonly leasedUnits: number;
@@ -339,6 +361,14 @@ export type NoteName =
   | "task_failed"
   /** The attempts of a task are over. */
   | "task_dead"
+  | "workflow_started"
+  /** Each attempt of a step has failed: its workflow is told. */
+  | "workflow_step_failed"
+  /** It has failed, and what it had done is being undone. */
+  | "workflow_undoing"
+  | "workflow_ended"
+  /** It can't go on until somebody sees to it. */
+  | "workflow_stuck_alarm"
   /** The canceller of a task is durable. */
   | "task_cancelled"
   /** An operator has changed or removed it. */

@@ -41,6 +41,7 @@ import type { SampleEffect } from "./sampling.ts";
 import type { ScheduleChange } from "./schedules.ts";
 import type { Revocation } from "./sessions.ts";
 import type { Task } from "./task.ts";
+import type { Step } from "./workflow-journal.ts";
 
 export interface Caller {
   readonly id: CallerId;
@@ -272,6 +273,8 @@ export interface Execution {
   readonly schedule: ScheduleChange | null;
   /** The task of which it is an attempt; null: it is none. */
   readonly task: Task | null;
+  /** The step of a workflow of which it is an attempt; null: it is none. */
+  readonly step: Step | null;
   phase: Phase;
   /** How often it waited without asking for locks, and how often it loaded values. */
   watches: number;
@@ -306,6 +309,7 @@ function begun(): Omit<Execution, "id" | "ticket" | "invocation" | "location" | 
     turning: null,
     schedule: null,
     task: null,
+    step: null,
     phase: { kind: "arrived" },
     watches: 0,
     loads: 0,
@@ -359,22 +363,39 @@ const NO_HANDLER = { module: "0".repeat(64) as ModuleHash, handler: BACKGROUND, 
 /** An attempt of a task. */
 export function attemptOf(task: Task, module: ModuleHash, ticket: Ticket, wallMs: number): Execution {
   // variant: task-seed
-  const { id, handler, args, seed, caller } = task;
-  const environment = { timeMs: wallMs, seed, caller };
+  const attempt = owed(task, module, ticket, wallMs);
+  return { ...attempt, task };
+}
+
+/** An attempt of a step of a workflow. */
+export function stepAttemptOf(step: Step, module: ModuleHash, ticket: Ticket, wallMs: number): Execution {
+  return { ...owed(step, module, ticket, wallMs), step };
+}
+
+/** Whether nobody waits for it, and the primary owes it. */
+export function isOwed({ task, step }: Execution): boolean {
+  return task !== null || step !== null;
+}
+
+function owed(
+  { id, handler, args, seed, caller }: Pick<Task, "id" | "handler" | "args" | "seed" | "caller">,
+  module: ModuleHash,
+  ticket: Ticket,
+  wallMs: number,
+): Execution {
   return {
     ...begun(),
     id,
     ticket,
-    invocation: { executionId: id, module, handler, args, environment },
+    invocation: { executionId: id, module, handler, args, environment: { timeMs: wallMs, seed, caller } },
     location: TASKS,
     usage: usageOf(args, []),
-    task,
   };
 }
 
 /** The server makes it by itself: nobody waits for its outcome. */
-export function isOwn({ turning, schedule, task }: Execution): boolean {
-  return turning !== null || schedule !== null || task !== null;
+export function isOwn({ turning, schedule, task, step }: Execution): boolean {
+  return turning !== null || schedule !== null || task !== null || step !== null;
 }
 
 /** A new execution, known by its request alone. */

@@ -23,8 +23,9 @@ import {
   type Write,
 } from "@radical/protocol";
 import type { CallHash } from "./call-hash.ts";
-import type { ExpectedCompletion } from "./events.ts";
+import type { Expectation, ExpectedCompletion } from "./events.ts";
 import type { Task } from "./task.ts";
+import type { Workflow, WorkflowPart } from "./workflow.ts";
 
 /** The run of a handler: the same at a location, near storage and in a re-execution. */
 export interface Invocation {
@@ -86,6 +87,10 @@ export interface Completion extends Invocation {
   readonly cancelled?: readonly Task[];
   /** Of a task: its record from then on, null: it is gone. Undefined: the execution is not a task. */
   readonly settled?: Task | null;
+  /** Of a step of a workflow: it arrives there, and leaves no other record. Left out: the execution is not a step. */
+  readonly arrival?: WorkflowPart;
+  /** Signals that it has sent. Left out: none. */
+  readonly signals?: readonly WorkflowPart[];
 }
 
 /**
@@ -104,6 +109,11 @@ export interface DoneIntent {
   readonly call: CallHash | null;
   /** Null: not kept, or not any more. */
   readonly outcome: { readonly value: Outcome; readonly keeps: Exclude<OutcomeKept, "not"> } | null;
+}
+
+/** The id of the record that a completion makes. */
+export function recordIdOf({ executionId, arrival }: Completion): ExecutionId {
+  return arrival?.id ?? executionId;
 }
 
 export function doneIntentOf(completion: Completion): DoneIntent {
@@ -128,7 +138,30 @@ export function withoutOutcome(done: DoneIntent): DoneIntent {
 export type IntentRecord =
   | { readonly state: "pending"; readonly intent: Intent }
   | { readonly state: "done"; readonly done: DoneIntent }
-  | { readonly state: "task"; readonly task: Task };
+  | { readonly state: "task"; readonly task: Task }
+  | { readonly state: "workflow"; readonly workflow: Workflow }
+  | { readonly state: "part"; readonly part: WorkflowPart };
+
+/** A record that a commit changes. */
+export interface RecordChange {
+  readonly id: ExecutionId;
+  /**
+   * Whether a task, a part or a workflow is new that another execution asks for, the record says which the same commit names
+   * before.
+   */
+  readonly expects: Expectation | CancelledTask;
+  /** Null: it is removed. */
+  readonly becomes: IntentRecord | null;
+}
+
+/**
+ * The record of a task that is cancelled, whatever its attempts. The server knows it, and the record of the canceller decides, which
+ * the same commit names before.
+ */
+export interface CancelledTask {
+  readonly attempt: null;
+  readonly lane: string | null;
+}
 
 /**
  * Whether the record of an execution is the one that a completion makes. If a completion meets it, an earlier attempt of that
@@ -136,7 +169,10 @@ export type IntentRecord =
  */
 export function isRecordAfter({ expects, completion }: ExpectedCompletion, record: IntentRecord | null): boolean {
   if (typeof expects === "object")
-    return record === null || (record.state === "task" && record.task.attempt > expects.attempt);
+    return (
+      record === null || (record.state === "task" && "attempt" in expects && record.task.attempt > expects.attempt)
+    );
+  if (completion.arrival !== undefined) return record?.state === "part";
   return record?.state === "done" && record.done.commitId === completion.commitId;
 }
 

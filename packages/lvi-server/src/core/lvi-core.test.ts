@@ -471,6 +471,11 @@ class Story {
         this.observed.push(effect.note);
         continue;
       }
+      if (effect.kind === "read-workflows") {
+        const answer = { kind: "open", workflows: [], next: null } as const;
+        this.#tell({ kind: "workflows-read", operation: effect.operation, answer });
+        continue;
+      }
       if (effect.kind === "read-tasks") {
         this.#tell({ kind: "tasks-read", operation: effect.operation, answer: NO_TASKS[effect.question.kind] });
         continue;
@@ -505,11 +510,14 @@ class Story {
       case "complete": {
         const ends = effect.completions.map(({ expects, completion: { executionId, commitId: commit, writes } }) => {
           const list = writes.map((write) => `${shown(write.unit)}:=${decode(write.value)}`).join(" ");
-          const found = typeof expects === "object" ? `attempt ${expects.attempt}` : expects;
+          const found =
+            typeof expects === "object" ? `attempt ${"attempt" in expects ? expects.attempt : ""}` : expects;
           return `${nameOf(executionId)} ${showCommit(commit)} ${found} ${list}`.trimEnd();
         });
         return `complete ${ends.join(" and ")}`;
       }
+      case "advance":
+      case "read-workflows":
       case "read-tasks":
         throw new Error("it was answered");
       case "execute": {

@@ -61,6 +61,7 @@ import {
   type UnitId,
   unitId,
   type Version,
+  type WorkflowQuestion,
   type Write,
 } from "@radical/protocol";
 import { adoptionOrder } from "./adoption.ts";
@@ -113,9 +114,11 @@ import {
   pendingOn,
   type Ran,
   type RanNearStorage,
+  isOwed,
   requested,
   sequenceOf,
   type Stage,
+  stepAttemptOf,
   type Storing,
   type Tell,
   schedulingOf,
@@ -139,6 +142,7 @@ import {
   isRecordAfter,
   type OutcomeKept,
   readsOf,
+  recordIdOf,
 } from "./intent.ts";
 import { Leader } from "./leader.ts";
 import { LeaseNaming } from "./lease-naming.ts";
@@ -167,7 +171,7 @@ import { type ScheduleState, encodeScheduleState, scheduleUnit } from "./schedul
 import { type ScheduleAsk, type ScheduleChange, Schedules } from "./schedules.ts";
 import { Services } from "./services.ts";
 import type { Revocation } from "./sessions.ts";
-import { failureOf, isPlaceOf, settled, type Task, tasksOf } from "./task.ts";
+import { failureOf, isPlaceOf, placeOf, settled, type Task, tasksOf } from "./task.ts";
 import { type OrderUnderWay, TaskOrders } from "./task-orders.ts";
 import { type Instant, type TaskAnswer, type TaskQuestion, TaskTable } from "./task-table.ts";
 import { type NextCron, tickTasks } from "./ticks.ts";
@@ -183,6 +187,9 @@ import {
 } from "./train.ts";
 import { type StoredItem, VersionTable } from "./version-table.ts";
 import { assertWellFormed } from "./well-formed.ts";
+import { doneOf, signalPart, type WorkflowPart } from "./workflow.ts";
+import type { Step } from "./workflow-journal.ts";
+import { Workflows, type WorkflowsHost } from "./workflows.ts";
 
 /** The state that a starting server found in storage. */
 export interface Recovered {
@@ -301,10 +308,11 @@ export class LviCore {
   #turning: Turned | null = null;
   /** Rows of the next page. */
   #pageItems: number;
-  readonly #tasks: TaskTable<Execution>;
+  readonly #tasks: TaskTable<object>;
   readonly #taskQuestions = new Map<OperationId, TaskQuestion>();
+  readonly #workflows: Workflows;
   readonly #cancellations: Cancellations;
-  readonly #orders: TaskOrders<Execution>;
+  readonly #orders: TaskOrders<object>;
   /** Orders whose changes are on their way to storage. */
   readonly #ordered = new Map<OperationId, { readonly order: OrderUnderWay; readonly effect: Effect }>();
   /** Storage could not be asked for tasks: not before then. */
@@ -393,6 +401,7 @@ export class LviCore {
     const { current = null } = recovered;
     this.#modules = new ModuleTable(recovered.modules, moduleUses, wallMs, moduleIndexes, current);
     this.#tasks = new TaskTable(options.tasks, (handler) => this.#modules.current?.rules[handler]?.limit ?? null);
+    this.#workflows = new Workflows({ ...options.workflows, retryMs: options.retryMs }, this.#workflowsHost);
     this.#cancellations = new Cancellations(this.#tasks, this.#executions);
     this.#orders = new TaskOrders(this.#tasks, (task) => this.#isDead(task));
     const { states, open = [] } = recovered.schedules ?? {};
@@ -406,6 +415,7 @@ export class LviCore {
         this.#deadlines.add(this.#nowMs + options.retryMs, { kind: "retry", operation, effect }),
       rulesOf: (service) => this.#modules.serviceOf(service),
       attemptsOf: (service) => this.#modules.current?.rules[service]?.attempts ?? DEFAULT_TASK_ATTEMPTS,
+      arrived: (part) => this.#workflows.taskArrived(part),
       settled: (task, next) =>
         this.#taskSettled({ id: task.id, invocation: { module: task.module } }, task, next, next?.error ?? null),
       note: (name, { id, module }, more) => this.#note(name, { id, invocation: { module } }, more),
@@ -519,6 +529,7 @@ export class LviCore {
       finished: this.#finished.size,
       answered: this.#answered.size,
       tasks: this.#tasks.countsAt(this.#nowMs),
+      workflows: this.#workflows.counts,
       sessions: this.#listeners.sessions,
       leasedUnits: this.#listeners.leases.size,
     };
@@ -565,7 +576,7 @@ export class LviCore {
   get isIdle(): boolean {
     const underWay = this.#taskQuestions.size + this.#ordered.size + this.#services.calling;
     const operations = this.#operations.size + underWay;
-    const isUnderWay = operations > 0 || this.#naming.isUnderWay;
+    const isUnderWay = operations > 0 || this.#workflows.isUnderWay || this.#naming.isUnderWay;
     return this.#executions.size === 0 && this.#locks.isEmpty && !isUnderWay && this.isLeading;
   }
 
@@ -596,6 +607,7 @@ export class LviCore {
     this.#nowMs = monotonicMs;
     this.#wallMs = wallMs;
     this.#effects = [];
+    this.#workflows.at(this.#instant);
     // Listening needs no leadership, and is not put off.
     const isListening = event.kind === "listens" || event.kind === "stopped-listening";
     if (isListening || this.#leader.admits(monotonicMs, event)) this.#act(event);
@@ -627,6 +639,11 @@ export class LviCore {
         return this.#request(event.caller, event.request);
       case "followup":
         return this.#followup(event.caller, event.followup);
+      case "workflow-question":
+        return this.#workflowQuestion(event.caller, event.question);
+      case "retry-workflow":
+        this.#workflows.retry(event.workflow);
+        return;
       case "module-registered":
         return this.#registered(event);
       case "looked-up":
@@ -641,6 +658,10 @@ export class LviCore {
         return this.#intentStored(event.operation, event.result);
       case "tasks-read":
         return this.#tasksRead(event.operation, event.answer);
+      case "workflows-read":
+        return this.#workflows.read(event.operation, event.answer);
+      case "advanced":
+        return this.#advanced(event.operation, event.result);
       case "task-order":
         return this.#orders.add(event.caller, event.order);
       case "order-carried-out":
@@ -686,6 +707,7 @@ export class LviCore {
         return;
       case "drain":
         this.#draining = true;
+        this.#workflows.drain();
         for (const untilMs of this.#listeners.end(this.#nowMs))
           this.#deadlines.add(untilMs, { kind: "clear", execution: null });
     }
@@ -700,8 +722,10 @@ export class LviCore {
     this.#finished.collect(doneBeforeMs, toldBeforeMs, this.#wallMs);
     this.#listeners.lapse(this.#nowMs);
     const used = this.#modules.takeUsed();
+    // Each workflow is pinned to one, also those that are not known yet.
+    const keptMs = this.#workflows.modules === null ? Infinity : moduleRetentionMs;
     // variant: modules-unused
-    const unused = this.#modules.takeUnused(moduleRetentionMs, () => this.#namedModules());
+    const unused = this.#modules.takeUnused(keptMs, () => this.#namedModules());
     if (unused.length > 0) this.#nameIndexes();
     this.#effects.push({ kind: "collect", doneBeforeMs, toldBeforeMs, limit, used, unused });
   }
@@ -711,7 +735,12 @@ export class LviCore {
     const run = [...this.#executions.values()].map(({ invocation }) => invocation.module);
     const { current } = this.#modules;
     const isNeeded = current !== null && (this.#tasks.all !== 0 || Object.keys(current.rules).length > 0);
-    return new Set([...run, ...(isNeeded ? [current.module] : []), ...this.#modules.naming(this.#indexes.unstored)]);
+    return new Set([
+      ...run,
+      ...(this.#workflows.modules ?? []),
+      ...(isNeeded ? [current.module] : []),
+      ...this.#modules.naming(this.#indexes.unstored),
+    ]);
   }
 
   // ── The request ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -731,9 +760,17 @@ export class LviCore {
     const known = this.#executions.get(executionId);
     if (known !== undefined) {
       // A task is nobody's to join.
-      if (known.task !== null || !isSameCall(callOf(known.invocation), callOf(request)))
+      if (isOwed(known) || !isSameCall(callOf(known.invocation), callOf(request)))
         return refuse("idempotency_key_reused", REUSED, null);
       return this.#join(known, caller);
+    }
+    const asking = { id, receivedAtMs: this.#wallMs, untilMs: this.#nowMs + (request.waitMs ?? 0) };
+    switch (this.#workflows.join(asking, request)) {
+      case "joined":
+        return;
+      case "another":
+        return refuse("idempotency_key_reused", REUSED, null);
+      case "unknown":
     }
     const done = this.#finished.get(executionId);
     if (done !== undefined) return this.#replyStored(caller, done, NO_FACTS);
@@ -768,6 +805,11 @@ export class LviCore {
       return refuse("busy", `${tasks} tasks wait. Try again later.`, 1_000);
     if (this.#executions.size >= this.#options.maxExecutions) {
       return refuse("busy", `${this.#executions.size} executions are under way`, 1_000);
+    }
+    if (plan === "workflow") {
+      if (this.#workflows.size >= this.#options.maxTasks)
+        return refuse("busy", `${this.#workflows.size} workflows are under way. Try again later.`, 1_000);
+      return this.#workflows.start(asking, request);
     }
 
     const usage = usageOf(request.args, units ?? []);
@@ -808,6 +850,7 @@ export class LviCore {
   }
 
   #lookedUp(operation: OperationId, record: IntentRecord | null): void {
+    if (this.#workflows.ownsOperation(operation)) return this.#workflows.lookedUp(operation, record);
     const { execution } = this.#takeOperation(operation, "look-up");
     if (record === null) this.#begin(execution);
     else this.#taken(execution, record);
@@ -1170,7 +1213,13 @@ export class LviCore {
       for (const caller of callers) this.#replyStored(caller, record.done, NO_FACTS);
       return;
     }
-    if (record?.state === "task") {
+    if (record?.state === "workflow" && record.workflow.state === "ended") {
+      const done = doneOf(record.workflow, NO_COMMIT);
+      this.#finished.add(done);
+      for (const caller of callers) this.#replyStored(caller, done, NO_FACTS);
+      return;
+    }
+    if (record !== null && record.state !== "pending") {
       const words = { kind: "refused", code: "idempotency_key_reused", message: REUSED, retryAfterMs: null } as const;
       for (const caller of callers) this.#reply(caller, words, NO_FACTS);
       return;
@@ -1342,6 +1391,7 @@ export class LviCore {
       case "no-set":
         return this.#abandon(execution, phase, false);
       case "not-run":
+      case "activated":
         throw new Error("Broken invariant: a re-execution did not begin");
     }
   }
@@ -1635,6 +1685,8 @@ export class LviCore {
       }
       case "completed": {
         const ran = { snapshot: withObserved(snapshot, result.reads), result };
+        if (execution.step !== null && !mustLeaveTrace(execution, result))
+          return this.#endStep(execution, execution.step, result);
         // variant: get-must-not-write
         if (execution.mustNotWrite && result.writes.length + (result.effects ?? []).length > 0)
           return this.#refuseWrites(execution, near);
@@ -1660,7 +1712,7 @@ export class LviCore {
         if (near.recording && near.guessing) return this.#captureStrictly(execution, near);
         return this.#fail(execution, near, "execution_failed", result.reason);
       case "crowded-out":
-        if (execution.task !== null) return this.#fail(execution, near, "execution_failed", CROWDED_OUT);
+        if (isOwed(execution)) return this.#fail(execution, near, "execution_failed", CROWDED_OUT);
         if (near.abandoned === null) return this.#refuseBusy(execution, CROWDED_OUT);
         // The next one is not crowded out as soon.
         near.abandoned.kills++;
@@ -1669,6 +1721,8 @@ export class LviCore {
         throw new Error("Broken invariant: a run that was asked for alone did not begin");
       case "exhausted":
         throw new Error("Broken invariant: a run near storage had the fuel of a speculation");
+      case "activated":
+        throw new Error("Broken invariant: a handler ran as a workflow");
     }
   }
 
@@ -1899,10 +1953,11 @@ export class LviCore {
   /** Asks storage for tasks that memory lacks, and begins those that may begin. */
   #goOnWithTasks(): void {
     if (this.#halted) return;
+    this.#workflows.goOn(this.#options.tasksAtOnce, this.#draining);
     for (const order of this.#orders.takeReady(this.#instant)) this.#carryOut(order);
     const mayAsk = this.#nowMs >= this.#asksAtMs;
     if (mayAsk) for (const question of this.#tasks.takeLookups()) this.#askForTasks(question);
-    if (this.#draining) return this.#wakeForTasks(this.#questionsAtMs);
+    if (this.#draining) return this.#wakeForTasks(Math.min(this.#questionsAtMs, this.#workflows.wakeAtMs));
     if (mayAsk) for (const question of this.#tasks.takeQuestions(this.#instant)) this.#askForTasks(question);
     this.#tasks.pass(this.#instant);
     const current = this.#modules.current?.module;
@@ -1914,12 +1969,15 @@ export class LviCore {
       while (this.#tasks.running - this.#services.calling < this.#options.tasksAtOnce) {
         const task = this.#tasks.next(mayBegin, this.#instant);
         if (task === null) break;
-        if (plans?.has(task.handler) === true) this.#attempt(task, current);
+        const plan = plans?.get(task.handler);
+        if (plan === "workflow") this.#workflows.startTask(task, current);
+        else if (plan !== undefined) this.#attempt(task, current);
         else this.#services.begin(task, this.#instant);
       }
     }
     const dueMs = Math.min(this.#tasks.wakeAtMs(this.#nowMs), this.#services.wakeAtMs(this.#nowMs));
-    this.#wakeForTasks(Math.min(dueMs, this.#questionsAtMs, this.#schedules.wakeAtMs));
+    const others = Math.min(this.#schedules.wakeAtMs, this.#workflows.wakeAtMs);
+    this.#wakeForTasks(Math.min(dueMs, this.#questionsAtMs, others));
   }
 
   #askForTasks(question: TaskQuestion): void {
@@ -1951,7 +2009,8 @@ export class LviCore {
   #tasksRead(operation: OperationId, answer: TaskAnswer): void {
     const question = present(this.#taskQuestions.get(operation), `storage answers question ${operation} for tasks`);
     this.#taskQuestions.delete(operation);
-    const inserts = ({ parent, place }: Task): boolean => {
+    const inserts = ({ id, parent, place }: Task): boolean => {
+      if (this.#workflows.isBringing(id)) return true;
       const phase = this.#executions.get(parent)?.phase;
       // A repeat of an execution that is done is under way too, and brings nothing.
       // variant: task-coming-now
@@ -2006,7 +2065,7 @@ export class LviCore {
 
   /** Whether a commit is under way that inserts tasks, or settles some. */
   get #changesTasks(): boolean {
-    if (this.#ordered.size > 0 || this.#services.isChanging) return true;
+    if (this.#ordered.size > 0 || this.#services.isChanging || this.#workflows.bringsTasks) return true;
     return [...this.#executions.values()].some(
       ({ phase, task }) =>
         phase.kind === "completing" &&
@@ -2044,6 +2103,72 @@ export class LviCore {
     const name = next === null ? "task_done" : next.state === "dead" ? "task_dead" : "task_failed";
     const detail = words === null ? {} : { detail: `${words.code}: ${words.message}` };
     this.#note(name, about, { handler: task.handler, times: task.attempt + 1, ...detail });
+  }
+
+  // ── Workflows ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  get #workflowsHost(): WorkflowsHost {
+    return {
+      nextName: () => ++this.#names,
+      takeCommit: () => this.#takeCommitId(),
+      emit: (effect) => void this.#effects.push(effect),
+      note: (name, { id, module, handler }, detail) =>
+        this.#note(name, { id, invocation: { module } }, { handler, ...(detail === undefined ? {} : { detail }) }),
+      tellLogged: ({ id, module, handler }, logged) =>
+        this.#note(
+          "handler_log",
+          { id, invocation: { module } },
+          { handler, location: "~tasks", logged, path: "near-storage" },
+        ),
+      reply: ({ id }, answer, after) => this.#replyTo(id, answer, after),
+      times: (receivedAtMs) => this.#times(receivedAtMs),
+      current: () => this.#modules.current,
+      plansOf: (module) => this.#modules.plansOf(module),
+      hasher: this.#hasher,
+      attempt: (step) => this.#attemptStep(step),
+      names: (owner, lanes, commit) => this.#tasks.names(owner, lanes, commit),
+      namesNoMore: (owner) => this.#tasks.ended(owner, this.#instant),
+      added: (task) => this.#tasks.added(task, this.#instant),
+      taskGone: (task) => this.#tasks.settled(task, null, this.#instant),
+      ended: (workflow, commit) => this.#finished.add(doneOf(workflow, commit)),
+    };
+  }
+
+  #workflowQuestion(caller: CallerId, question: WorkflowQuestion): void {
+    const untilMs = this.#nowMs + (this.#draining ? 0 : question.waitMs);
+    this.#workflows.ask({ id: caller, receivedAtMs: this.#wallMs, untilMs }, question);
+  }
+
+  #advanced(operation: OperationId, result: CompleteResult): void {
+    if (result.kind === "fenced") return this.#halt(TAKEN_OVER);
+    this.#workflows.advanced(operation, result.kind === "applied" ? undefined : result.record);
+  }
+
+  /** As an attempt of a task: nobody has asked for it, and no budget bounds it. */
+  #attemptStep(step: Step): void {
+    const { module } = present(this.#modules.current, "a step begins on the current module");
+    const execution = stepAttemptOf(step, module, ++this.#tickets, this.#wallMs);
+    this.#executions.set(execution.id, execution);
+    this.#budgets.begin(execution.location, execution.usage, this.#nowMs);
+    this.#capture(execution, this.#nearStorage(execution, "requested", null));
+  }
+
+  /** It has written nothing, so storage hears nothing of it. */
+  #endStep(execution: Execution, step: Step, { outcome, logged = NO_LINES }: Ended): void {
+    const { invocation, location } = execution;
+    if (logged.length > 0)
+      this.#note("handler_log", execution, { handler: invocation.handler, location, logged, path: "near-storage" });
+    this.#workflows.stepEnded(step, outcome);
+    this.#endWithoutTrace(execution, []);
+  }
+
+  /** Signals for workflows that have not ended, and cancellations of some. */
+  #signalsOf(effects: readonly RunEffect[], commit: CommitId): readonly WorkflowPart[] {
+    return effects.flatMap((effect, ordinal) => {
+      if (effect.kind === "cancel") return this.#workflows.cancellationsOf(effect.task, placeOf(commit, ordinal));
+      if (effect.kind !== "send" || !this.#workflows.isOpen(effect.workflow)) return [];
+      return [signalPart(effect.workflow, commit, ordinal, effect.name, effect.value)];
+    });
   }
 
   get #instant(): Instant {
@@ -2258,6 +2383,7 @@ export class LviCore {
     const tasks =
       schedule === null ? tasksOf(effects, invocation, commit) : tickTasks(schedule, invocation, commit, this.#hasher);
     const cancelled = this.#cancellations.take(ending);
+    const signals = this.#signalsOf(effects, commit);
     const writes = withBlobNames(own, (entry) => (this.#versions.get(entry)?.value ?? null) !== null);
     const call = this.#hasher.hash(bytesOfCall(callOf(execution.invocation)));
     const completion: Completion = {
@@ -2274,7 +2400,10 @@ export class LviCore {
       tasks,
       cancelled,
       ...this.#settlement(execution, outcome),
+      ...(signals.length === 0 ? {} : { signals }),
+      ...(execution.step === null ? {} : { arrival: this.#workflows.partOf(execution.step, outcome) }),
     };
+    this.#workflows.expect(signals);
     // Under its locks its reads are still what it ran on.
     const written = of.kind === "near-storage" ? (of.ran?.result.writes ?? own) : own;
     // variant: sample-taken
@@ -2324,7 +2453,7 @@ export class LviCore {
     if (result.kind === "exists") {
       const { id, record } = result;
       const found = present(
-        members.find(({ execution }) => execution.id === id),
+        members.find(({ completing: { completion } }) => recordIdOf(completion) === id),
         "storage names a record of the commit",
       );
       // A storage answer may have been lost: then the completion that exists is this one, and with it all of the commit.
@@ -2335,8 +2464,11 @@ export class LviCore {
       this.#effects.push(...sampled);
       this.#tellLogged(execution, logged, of);
       this.#versions.applied(completion.commitId, completion.writes);
-      if (completion.settled === undefined) this.#finished.add(doneIntentOf(completion));
+      const { settled: next, arrival, signals = [] } = completion;
+      if (next === undefined && arrival === undefined) this.#finished.add(doneIntentOf(completion));
       this.#tasksChanged(execution, completion);
+      if (execution.step !== null && arrival !== undefined) this.#workflows.stepArrived(execution.step, arrival);
+      this.#workflows.came(signals, true);
     }
     const changed = lastWriters(members);
     const after: readonly Fact[] = [{ kind: "operation", operation }];
@@ -2377,8 +2509,9 @@ export class LviCore {
     for (const wait of waits) this.#waitAgain(wait);
   }
 
-  #notStored({ writes, cancelled = [] }: Completion): void {
+  #notStored({ writes, cancelled = [], signals = [] }: Completion): void {
     this.#versions.applyFailed(writes);
+    this.#workflows.came(signals, false);
     // variant: cancel-let-go
     for (const { id } of cancelled) this.#tasks.letGo(id, this.#instant);
   }
@@ -2400,6 +2533,7 @@ export class LviCore {
     // variant: task-put-back
     if (execution.task !== null && hash === null)
       this.#tasks.putBack(execution.task.id, this.#nowMs + RETRY_AFTER_MS, this.#instant);
+    if (execution.step !== null && hash === null) this.#workflows.putBack(execution.step);
     if (execution.turning !== null) this.#turnEnded(execution, hash !== null);
     if (execution.schedule !== null) this.#scheduleChanged(execution.schedule, hash !== null);
     if (this.#indexes.ended(execution)) this.#deadlines.add(this.#nowMs, { kind: "turn" });
@@ -2413,11 +2547,12 @@ export class LviCore {
 
   /** The handler can't be run near storage. */
   #fail(execution: Execution, near: NearStorage | null, code: RefusalCode, message: string): void {
-    const isOwed = near !== null && (near.abandoned !== null || execution.task !== null);
-    if (!isOwed) return this.#refuse(execution, code, message, null);
+    const mayFail = near !== null && (near.abandoned !== null || isOwed(execution));
+    if (!mayFail) return this.#refuse(execution, code, message, null);
     // An abandoned intent: nobody was told a success, so it may end as a failure, once and for all. So may an attempt of a task.
     const told = code === "wrote_on_get" ? code : "execution_failed";
     const outcome: Outcome = { kind: "abort", status: ERROR_KINDS[told].status, code: told, message };
+    if (execution.step !== null) return this.#endStep(execution, execution.step, { outcome, writes: [] });
     this.#completeRan(execution, { kind: "near-storage", near, ran: null }, { outcome, writes: [] });
   }
 
@@ -2690,6 +2825,10 @@ export class LviCore {
   #storageFailed(operation: OperationId, effect: "none" | "unknown", reason: string): void {
     if (this.#naming.failed(operation, this.#nowMs))
       return this.#note("storage_failed", null, { detail: `name read leases: ${reason}` });
+    if (this.#workflows.ownsOperation(operation)) {
+      this.#workflows.failed(operation, effect);
+      return this.#note("storage_failed", null, { detail: `workflows: ${reason}` });
+    }
     const ordered = this.#ordered.get(operation);
     if (ordered !== undefined) {
       this.#deadlines.add(this.#nowMs + this.#options.retryMs, { kind: "retry", operation, effect: ordered.effect });
@@ -2755,6 +2894,7 @@ export class LviCore {
   }
 
   #executed(run: RunId, { result, tookMs, followers: ended = NO_FOLLOWERS }: EndedRun): void {
+    if (this.#workflows.ownsRun(run)) return this.#workflows.executed(run, result);
     const { execution, isReplay, followers } = present(this.#runs.get(run), `run ${run} ended, which is under way`);
     this.#runs.delete(run);
     this.#budgets.ran(execution.location, tookMs, this.#nowMs);
@@ -2815,6 +2955,11 @@ export class LviCore {
         this.#note("followup_unknown", { id: event.followup.executionId });
         this.#effects.push({ kind: "followup-reply", caller: event.caller, result: "unknown_intent", after: NO_FACTS });
         return true;
+      case "workflow-question": {
+        const words = { kind: "refused", code: "draining", message: RUN_OUT, retryAfterMs: 1_000 } as const;
+        this.#replyTo(event.caller, words, NO_FACTS);
+        return true;
+      }
       case "heard":
       case "task-order":
       case "schedule-asked":
@@ -2872,9 +3017,10 @@ export class LviCore {
     if (followers.length > 0) run = { ...run, followers: followers.map((member) => this.#runOf(member)) };
     const all = [execution, ...followers.map((member) => member.execution)];
     const executions = all.map((each) => each.id);
-    const after = all.flatMap(({ task }): readonly Fact[] =>
-      task === null ? NO_FACTS : [{ kind: "owed", task: task.id, attempt: task.attempt }],
-    );
+    const after = all.flatMap(({ task, step }): readonly Fact[] => {
+      if (step !== null) return [{ kind: "journaled", workflow: step.workflow, changes: step.changes }];
+      return task === null ? NO_FACTS : [{ kind: "owed", task: task.id, attempt: task.attempt }];
+    });
     this.#effects.push({ kind: "execute", run, location, executions, after });
   }
 
@@ -2890,8 +3036,12 @@ export class LviCore {
   }
 
   #reply({ id, request }: Pick<Caller, "id" | "request">, answer: LviAnswer, after: readonly Fact[]): void {
-    if (answer.kind === "refused") this.#note("refused", null, { detail: `${answer.code}: ${answer.message}` });
     if (answer.kind === "executed") this.#listeners.repaired(request.location, answer.repairs);
+    this.#replyTo(id, answer, after);
+  }
+
+  #replyTo(id: CallerId, answer: LviAnswer, after: readonly Fact[]): void {
+    if (answer.kind === "refused") this.#note("refused", null, { detail: `${answer.code}: ${answer.message}` });
     const reply = { ...answer, asOf: this.#latest };
     this.#effects.push({ kind: "reply", caller: id, reply, after });
   }
@@ -3045,7 +3195,8 @@ function hashOfEnded({ outcome, writes, effects }: Ended): ContentHash {
 
 /** The record that the end of the execution is to find. */
 function expectationOf(execution: Execution): Expectation {
-  const { task } = execution;
+  const { task, step } = execution;
+  if (step !== null) return "new";
   if (task !== null) return { attempt: task.attempt, lane: task.lane };
   return intentOf(execution) === null ? "new" : "pending";
 }

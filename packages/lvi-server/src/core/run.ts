@@ -1,5 +1,15 @@
 /** A run of a handler: the core asks the executor for it, and hears of its result. The executor decides nothing. */
-import type { Entry, LoggedLine, Outcome, Query, RunEffect, UnitId, Write } from "@radical/protocol";
+import type {
+  Activation,
+  Entry,
+  LoggedLine,
+  Outcome,
+  Query,
+  RunEffect,
+  UnitId,
+  WorkflowRun,
+  Write,
+} from "@radical/protocol";
 import type { RunId } from "./events.ts";
 import type { Invocation } from "./intent.ts";
 
@@ -54,9 +64,13 @@ export type RunAccess =
    * Record mode: f runs and its accesses are recorded. With `guess`, items that were not captured are taken for absent,
    * so that one run finds many that are missing.
    */
-  | { readonly kind: "record"; readonly guess: boolean };
+  | { readonly kind: "record"; readonly guess: boolean }
+  /** A workflow runs on its journal. It reads no unit. */
+  | { readonly kind: "workflow"; readonly round: number; readonly activation: Activation };
 
 export type RunResult =
+  /** Of a workflow. */
+  | { readonly kind: "activated"; readonly run: WorkflowRun }
   | {
       readonly kind: "completed";
       readonly outcome: Outcome;

@@ -55,6 +55,7 @@ beforeEach(() => {
       retried.push(operation);
       effects.push(effect);
     },
+    arrived: () => {},
     rulesOf: (name) => rules[name] ?? null,
     attemptsOf: () => 3,
     settled: (task, next) => void settled.push({ task, next }),

@@ -12,6 +12,7 @@ import {
   assert,
   type ExecutionId,
   present,
+  type Settled,
   type ServiceAnswer,
   serviceKeyOf,
   type ServiceRules,
@@ -22,6 +23,7 @@ import { Breaker, type BreakerOptions, type Probe } from "./breaker.ts";
 import type { CompleteResult, Effect, Fact, NoteName, Note, OperationId } from "./events.ts";
 import type { Instant } from "./task-table.ts";
 import { errorOf, settled, type Task, type TaskError } from "./task.ts";
+import { stepPart, type WorkflowPart } from "./workflow.ts";
 
 export interface ServiceOptions extends BreakerOptions {
   /** Longest time of a call. */
@@ -53,6 +55,8 @@ export interface TaskChange {
   readonly expects: { readonly attempt: number; readonly lane: string | null };
   /** Null: it is removed. */
   readonly becomes: Task | null;
+  /** Of a step of a workflow that has ended: it arrives there. Left out: nothing does. */
+  readonly arrival?: WorkflowPart;
 }
 
 /** The record of a task as storage has it after a change; null: there is none. Somebody else may have changed it before. */
@@ -72,6 +76,8 @@ export interface ServiceGround {
   readonly retry: (operation: OperationId, effect: Effect) => void;
   readonly rulesOf: (service: string) => ServiceRules | null;
   readonly attemptsOf: (service: string) => number;
+  /** It is durable. */
+  readonly arrived: (part: WorkflowPart) => void;
   /** The record of the task has changed: it runs no more. */
   readonly settled: (task: Task, next: Task | null) => void;
   readonly note: (name: NoteName, task: Task, more: Omit<Note, "name" | "executionId" | "module">) => void;
@@ -212,14 +218,14 @@ export class Services {
     const { task, rules } = call;
     if (answer.kind === "value" || answer.kind === "refused")
       // variant: service-refused
-      return this.#change(call, "settle", null);
+      return this.#change(call, "settle", null, settledBy(answer));
     const error = errorIn(answer, now.wallMs);
     if (answer.kind === "not-called")
       // variant: service-not-called
       return this.#change(call, "settle", this.#putOff(call, error, now));
     // variant: service-once-lost
     if (rules.once && answer.kind === "lost") return this.#unknown(call, wordsOfOnce(task), now);
-    this.#change(call, "settle", this.#afterFailure(call, error, rules.once, now));
+    this.#change(call, "settle", this.#afterFailure(call, error, rules.once, now), settledBy(answer));
   }
 
   /** The breaker and the log hear of each answer. */
@@ -240,7 +246,8 @@ export class Services {
   }
 
   #afterFailure({ task }: Call, error: TaskError, isFinal: boolean, { wallMs }: Instant): Task | null {
-    return settled(task, error, isFinal ? 0 : this.#ground.attemptsOf(task.handler), wallMs);
+    const attempts = task.step?.isUndo === true ? Infinity : this.#ground.attemptsOf(task.handler);
+    return settled(task, error, isFinal ? 0 : attempts, wallMs);
   }
 
   /** Nothing was done: no failure of the task, and the key is as new as before. The breaker says when it is tried again. */
@@ -252,15 +259,22 @@ export class Services {
 
   #unknown(call: Call, message: string, { wallMs }: Instant): void {
     this.#note("service_unknown", call, { detail: message });
-    this.#change(call, "settle", settled(call.task, errorOf({ code: UNKNOWN, message }, wallMs), 0, wallMs));
+    const dead = settled(call.task, errorOf({ code: UNKNOWN, message }, wallMs), 0, wallMs);
+    this.#change(call, "settle", dead, { kind: "unknown", message });
   }
 
   // ── Storage ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #change(call: Call, kind: "mark" | "settle", becomes: Task | null): void {
+  /** `end`: of a step of a workflow, if the record goes or is dead. A workflow is told, so nobody has to see to the task. */
+  #change(call: Call, kind: "mark" | "settle", becomes: Task | null, end?: Settled): void {
     const operation = this.#ground.nextName();
-    const { id, attempt, lane } = call.task;
-    const effect = { kind: "change-task", operation, change: { id, expects: { attempt, lane }, becomes } } as const;
+    const { id, attempt, lane, step } = call.task;
+    const isOver = becomes === null || becomes.state === "dead";
+    const arrives = kind === "settle" && step !== undefined && end !== undefined && isOver;
+    const expects = { attempt, lane };
+    // variant: service-step-arrives
+    const change = arrives ? { id, expects, becomes: null, arrival: stepPart(step, end) } : { id, expects, becomes };
+    const effect = { kind: "change-task", operation, change } as const;
     call.change = { kind, effect };
     this.#changes.set(operation, call);
     this.#ground.emit(effect);
@@ -278,7 +292,12 @@ export class Services {
     const { kind, effect } = present(call.change, "storage was asked for the change");
     call.change = null;
     const task = taskAfter(effect.change, result);
-    if (kind === "settle") return this.#end(call, task);
+    if (kind === "settle") {
+      this.#end(call, task);
+      const { arrival } = effect.change;
+      if (arrival !== undefined && task === null) this.#ground.arrived(arrival);
+      return;
+    }
     if (result.kind === "exists") {
       // Somebody else has settled the task, and nothing was sent for it.
       this.#service(call.task.handler).breaker.gaveUp(call.probe);
@@ -315,6 +334,21 @@ export class Services {
 
   #note(name: NoteName, { task }: Call, more: Omit<Note, "name" | "executionId" | "module">): void {
     this.#ground.note(name, task, { handler: task.handler, times: task.attempt + 1, ...more });
+  }
+}
+
+/** As the workflow of a step sees it. */
+function settledBy(answer: CallAnswer): Settled {
+  switch (answer.kind) {
+    case "value":
+      return { kind: "value", value: answer.bytes };
+    case "refused":
+      return { kind: "failed", status: 422, code: answer.code, message: answer.message };
+    case "failed":
+    case "not-called":
+      return { kind: "failed", status: 502, code: answer.code, message: answer.message };
+    case "lost":
+      return { kind: "failed", status: 502, code: LOST, message: answer.message };
   }
 }
 

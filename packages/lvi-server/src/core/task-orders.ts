@@ -85,7 +85,8 @@ export class TaskOrders<Owner> {
   #decide({ action, callAgain }: TaskOrder, task: Task, { wallMs }: Instant): Task | null | TaskOrderOutcome {
     switch (action) {
       case "cancel":
-        return null;
+        // A step of a workflow is under way until its workflow has heard of its end.
+        return task.step === undefined ? null : "running";
       case "discard":
         return this.#isDead(task) ? null : "not-dead";
       case "retry":

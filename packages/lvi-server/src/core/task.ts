@@ -19,6 +19,7 @@ import {
   taskIdOf,
   taskSeedOf,
 } from "@radical/protocol";
+import type { StepName } from "./workflow.ts";
 import type { Invocation } from "./intent.ts";
 
 export interface Task {
@@ -45,9 +46,17 @@ export interface Task {
   readonly failures: number;
   /** When its service was about to be called for the first time, by the wall clock. Null: it was not, or its callee is a handler. */
   readonly sentAtMs: number | null;
+  /** The step of a workflow that it is: its end arrives there. Left out: it is none. */
+  readonly step?: TaskStep;
   readonly state: "open" | "dead";
   /** Of the last attempt. */
   readonly error: TaskError | null;
+}
+
+/** A call of a service by a workflow. */
+export interface TaskStep extends StepName {
+  /** It is tried until it is done. */
+  readonly isUndo: boolean;
 }
 
 export interface TaskError {
@@ -118,11 +127,11 @@ export function settled(task: Task, failure: TaskError | null, attempts: number,
   const attempt = task.attempt + 1;
   // variant: task-attempts
   if (failures >= attempts) return { ...task, attempt, failures, state: "dead", error: failure };
-  return { ...task, attempt, failures, dueMs: nowMs + pauseMs(task, failures), error: failure };
+  return { ...task, attempt, failures, dueMs: nowMs + pauseMs(task.id, failures), error: failure };
 }
 
 /** Twice as long each time. A part that the task's id decides keeps tasks that failed together from trying again together. */
-function pauseMs({ id }: Task, failures: number): number {
+export function pauseMs(id: ExecutionId, failures: number): number {
   const longest = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
   const part = Number.parseInt(hashOf(`${id} ${failures}`).slice(0, 8), 16) / 2 ** 32;
   return Math.round(longest * (0.75 + part / 4));

@@ -7,6 +7,7 @@ import {
   type HandlerModule,
   type recordHandler,
   type runHandler,
+  type runWorkflow,
   type Snapshot,
   spanSnapshot,
 } from "@radical/wasm-host";
@@ -31,6 +32,10 @@ export interface Host {
     snapshot: Snapshot,
     options: Parameters<typeof recordHandler>[3],
   ) => ReturnType<typeof recordHandler>;
+  readonly runWorkflow: (
+    invocation: Parameters<typeof runWorkflow>[1],
+    activation: Parameters<typeof runWorkflow>[2],
+  ) => ReturnType<typeof runWorkflow>;
 }
 
 export function hostOf(
@@ -39,6 +44,7 @@ export function hostOf(
     deriveAccessSet: typeof deriveAccessSet;
     runHandler: typeof runHandler;
     recordHandler: typeof recordHandler;
+    runWorkflow: typeof runWorkflow;
   },
 ): Host {
   return {
@@ -46,6 +52,7 @@ export function hostOf(
     runHandler: (invocation, snapshot, access, options) =>
       wasmHost.runHandler(module, invocation, snapshot, access, options),
     recordHandler: (invocation, snapshot, options) => wasmHost.recordHandler(module, invocation, snapshot, options),
+    runWorkflow: (invocation, activation) => wasmHost.runWorkflow(module, invocation, activation),
   };
 }
 
@@ -69,6 +76,8 @@ export function execute(host: Host, run: RunInThread): RunResult {
   const { invocation, access } = run;
   const snapshot = spanSnapshot(run.snapshot);
   switch (access.kind) {
+    case "workflow":
+      return { kind: "activated", run: host.runWorkflow({ ...invocation, round: access.round }, access.activation) };
     case "declared":
       // As its location has run it.
       return outsideIsUndeclared(host.runHandler(invocation, snapshot, access.set, { speculative: true }));

@@ -4,7 +4,7 @@
  */
 import { parentPort, workerData } from "node:worker_threads";
 import { decodeModuleContent, type Entry, type ModuleHash, type UnitId } from "@radical/protocol";
-import { compileModule, deriveAccessSet, recordHandler, runHandler } from "@radical/wasm-host";
+import { compileModule, deriveAccessSet, recordHandler, runHandler, runWorkflow } from "@radical/wasm-host";
 import type { Ended, Follower, RunAccess, RunResult } from "../core/run.ts";
 import type { Invocation } from "../core/intent.ts";
 import { failpoint } from "../failpoints.ts";
@@ -114,7 +114,12 @@ function hostFor({ invocation: { module } }: RunInThread, content: Uint8Array | 
   let host = hosts.get(module);
   if (host === undefined) {
     if (content === null) throw new Error("the worker was not sent the module");
-    host = hostOf(paced(compileModule(decodeModuleContent(content))), { deriveAccessSet, recordHandler, runHandler });
+    host = hostOf(paced(compileModule(decodeModuleContent(content))), {
+      deriveAccessSet,
+      recordHandler,
+      runHandler,
+      runWorkflow,
+    });
     hosts.set(module, host);
   }
   return host;

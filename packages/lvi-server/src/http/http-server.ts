@@ -7,6 +7,7 @@ import {
   checkHeard,
   decodeFollowup,
   decodeLviRequest,
+  decodeWorkflowQuestion,
   decodeModuleContent,
   encodeFollowupReply,
   encodeHeardReply,
@@ -42,6 +43,7 @@ import {
   UnknownSectionError,
   traceContextOf,
   UPDATES_PATH,
+  WORKFLOW_PATH,
   readTaskListQuestion,
   readTaskOrder,
   TASK_ORDERS_PATH,
@@ -257,6 +259,7 @@ type Route =
       readonly kind:
         | "lvi"
         | "followup"
+        | "workflow"
         | "updates"
         | "heard"
         | "alarms"
@@ -286,6 +289,8 @@ function routeOf(path: string): Route {
       return { kind: "lvi" };
     case FOLLOWUP_PATH:
       return { kind: "followup" };
+    case WORKFLOW_PATH:
+      return { kind: "workflow" };
     case UPDATES_PATH:
       return { kind: "updates" };
     case HEARD_PATH:
@@ -371,6 +376,13 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
           answer({ status: 200, body: bytes, type: CBOR });
         };
         serving(options).engine.followup(decodeFollowup(body), { answered: guarded(answered, fail), failed: fail });
+      });
+    case "workflow":
+      expectMethod(method, "POST");
+      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
+        const answered = (reply: LviReply): void => answer({ status: 200, body: encodeLviReply(reply), type: CBOR });
+        const question = decodeWorkflowQuestion(body);
+        serving(options).engine.workflow(question, { answered: guarded(answered, fail), failed: fail });
       });
     case "updates":
       expectMethod(method, "POST");

@@ -20,6 +20,8 @@ const OPERATIONS = {
   laneTasks: "lane_tasks",
   laneHeads: "lane_heads",
   countTasks: "count_tasks",
+  openWorkflows: "open_workflows",
+  partsOf: "parts_of",
   listTasks: "list_tasks",
   findTask: "find_task",
   collect: "collect",

@@ -22,9 +22,10 @@ import {
 } from "@radical/protocol";
 import type { StoreResult } from "../core/events.ts";
 import { bytesOfCall, type CallHasher, hashOfResult } from "../core/call-hash.ts";
-import type { DoneIntent, Intent, IntentRecord, IntentUnit } from "../core/intent.ts";
+import type { DoneIntent, Intent, IntentRecord, IntentUnit, RecordChange } from "../core/intent.ts";
 import type { Task, TaskPlace } from "../core/task.ts";
 import type { StoredItem } from "../core/version-table.ts";
+import type { WorkflowPart } from "../core/workflow.ts";
 import type { Leadership } from "../core/leadership.ts";
 import { failpoint } from "../failpoints.ts";
 import {
@@ -35,7 +36,6 @@ import {
   type KeyRange,
   type LaneCursor,
   type LanePage,
-  type RecordChange,
   type Storage,
   StorageError,
   type StoredModule,
@@ -43,9 +43,11 @@ import {
   type TaskListCursor,
   type TaskListPage,
   type TaskPage,
+  type WorkflowPage,
   type TaskSelection,
 } from "./storage.ts";
-import { SqliteTasks, TASKS_SCHEMA } from "./sqlite-tasks.ts";
+import { type Rows, SqliteTasks, TASKS_SCHEMA } from "./sqlite-tasks.ts";
+import { SqliteWorkflows, WORKFLOWS_SCHEMA } from "./sqlite-workflows.ts";
 
 /** The version of the schema that a file has once this storage has opened it. */
 export const SCHEMA_VERSION = 8;
@@ -63,6 +65,7 @@ const ROWS_OF_TURN = 100;
  *   brief_outcomes    outcomes that only a location asks for
  *   outcomes          outcomes that a client asks for, as long as the done intent
  *   tasks             what the primary owes itself (`sqlite-tasks.ts`)
+ *   workflows         and workflow_parts: their journals, and what has arrived for them (`sqlite-workflows.ts`)
  */
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT;
@@ -125,7 +128,7 @@ CREATE TABLE IF NOT EXISTS modules (
   put_at_ms  INTEGER,
   worker_url TEXT
 ) STRICT;
-${TASKS_SCHEMA}`;
+${TASKS_SCHEMA}${WORKFLOWS_SCHEMA}`;
 
 /**
  * What makes of a schema the next one. Schema 4 needs the hashes of calls as well: `#split`. Those that are left out have new tables
@@ -218,10 +221,12 @@ export class SqliteStorage implements Storage {
   /** Acquired here; null: no leadership yet. */
   #epoch: number | null = null;
   readonly #statements = new Map<string, StatementSync>();
-  readonly #tasks = new SqliteTasks({
+  readonly #rows: Rows = {
     run: (sql, ...values) => this.#run(sql, ...values),
     all: (sql, ...values) => this.#all(sql, ...values),
-  });
+  };
+  readonly #tasks = new SqliteTasks(this.#rows);
+  readonly #workflows = new SqliteWorkflows(this.#rows);
   #jobs: Job[] = [];
   #notice: string | null = null;
 
@@ -456,7 +461,7 @@ export class SqliteStorage implements Storage {
     return this.#enqueue((): StoreResult => {
       if (this.#number("epoch") !== epoch) return { kind: "fenced" };
       const { executionId } = intent;
-      if (this.#isDone(executionId) || this.#tasks.find(executionId) !== null || !this.#insertPending(intent))
+      if (this.#isDone(executionId) || this.#isOwed(executionId) || !this.#insertPending(intent))
         return { kind: "exists", record: this.#record(executionId)! };
       return { kind: "stored" };
     });
@@ -470,18 +475,32 @@ export class SqliteStorage implements Storage {
       }
       for (const { id, expects, becomes } of records) {
         if (expects === "pending") this.#run("DELETE FROM pending_intents WHERE execution_id = ?", id);
-        if (becomes?.state === "task") {
-          if (expects === "new") this.#tasks.insert(becomes.task);
-          else this.#tasks.update(becomes.task);
-          if (expects === "new" && items.length > 0) failpoint("sqlite.half-enqueued");
-          continue;
-        }
-        if (typeof expects === "object") {
+        if (typeof expects === "object" && "attempt" in expects && becomes?.state !== "task") {
           this.#tasks.remove(id);
           if (items.length > 0) failpoint("sqlite.half-settled");
         }
-        if (becomes?.state === "pending") this.#insertPending(becomes.intent);
-        else if (becomes?.state === "done") this.#insertDone(becomes.done);
+        switch (becomes?.state) {
+          case "task":
+            if (expects === "new") this.#tasks.insert(becomes.task);
+            else this.#tasks.update(becomes.task);
+            if (expects === "new" && items.length > 0) failpoint("sqlite.half-enqueued");
+            break;
+          case "pending":
+            this.#insertPending(becomes.intent);
+            break;
+          case "done":
+            this.#insertDone(becomes.done);
+            break;
+          case "workflow":
+            this.#workflows.put(becomes.workflow);
+            break;
+          case "part":
+            this.#workflows.putPart(becomes.part);
+            if (items.length > 0) failpoint("sqlite.half-arrived");
+            break;
+          case undefined:
+            if (typeof expects === "object" && "partOf" in expects) this.#workflows.removePart(id);
+        }
       }
       for (const [index, { unit, value, commitId }] of items.entries()) {
         if (index > 0) failpoint("sqlite.half-written");
@@ -504,10 +523,25 @@ export class SqliteStorage implements Storage {
   }
 
   #isAsExpected(id: ExecutionId, expects: RecordChange["expects"]): boolean {
-    if (typeof expects === "object")
+    if (typeof expects === "object") {
+      if ("changes" in expects) return this.#workflows.find(id)?.changes === expects.changes;
+      if ("partOf" in expects) return this.#workflows.findPart(id)?.workflow === expects.partOf;
       return expects.attempt === null || this.#tasks.find(id)?.attempt === expects.attempt;
+    }
     if (this.#isPending(id)) return expects === "pending";
-    return expects === "new" && !this.#isDone(id) && this.#tasks.find(id) === null;
+    return expects === "new" && !this.#isDone(id) && !this.#isOwed(id);
+  }
+
+  #isOwed(id: ExecutionId): boolean {
+    return this.#tasks.find(id) !== null || this.#workflows.find(id) !== null || this.#workflows.findPart(id) !== null;
+  }
+
+  openWorkflows(after: string | null, limit: number): Promise<WorkflowPage> {
+    return this.#enqueue(() => this.#workflows.open(after, limit));
+  }
+
+  partsOf(workflow: ExecutionId): Promise<readonly WorkflowPart[]> {
+    return this.#enqueue(() => this.#workflows.partsOf(workflow));
   }
 
   dueTasks(after: TaskPlace | null, limit: number): Promise<TaskPage<TaskPlace>> {
@@ -552,7 +586,8 @@ export class SqliteStorage implements Storage {
         toldBeforeMs,
         limit,
       );
-      return { intents: old.length, outcomes };
+      const workflows = this.#workflows.collect(doneBeforeMs, limit);
+      return { intents: Math.max(old.length, workflows), outcomes };
     });
     // The log of the database has earlier states of its pages. Who reads at the moment is not waited for: the next time.
     this.#database.exec("PRAGMA busy_timeout = 0");
@@ -693,7 +728,11 @@ export class SqliteStorage implements Storage {
     );
     if (done !== undefined) return { state: "done", done: doneOf(done) };
     const task = this.#tasks.find(id);
-    return task === null ? null : { state: "task", task };
+    if (task !== null) return { state: "task", task };
+    const workflow = this.#workflows.find(id);
+    if (workflow !== null) return { state: "workflow", workflow };
+    const part = this.#workflows.findPart(id);
+    return part === null ? null : { state: "part", part };
   }
 
   #isPending(id: ExecutionId): boolean {

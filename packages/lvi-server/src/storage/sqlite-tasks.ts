@@ -1,7 +1,7 @@
 /** Tasks in SQLite: one table, with an index for those that come by time and one for those that come by lane. */
 import type { SQLInputValue } from "node:sqlite";
 import type { ExecutionId, ModuleHash } from "@radical/protocol";
-import type { Task, TaskError, TaskPlace } from "../core/task.ts";
+import type { Task, TaskError, TaskPlace, TaskStep } from "../core/task.ts";
 import type { LaneCursor, LanePage, TaskListCursor, TaskListPage, TaskPage, TaskSelection } from "./storage.ts";
 
 /** The part of a database that tasks need. */
@@ -29,6 +29,7 @@ CREATE TABLE IF NOT EXISTS tasks (
   attempt       INTEGER NOT NULL,
   failures      INTEGER NOT NULL,
   sent_at_ms    INTEGER,
+  step          TEXT,
   error         TEXT
 ) STRICT;
 CREATE INDEX IF NOT EXISTS tasks_by_time ON tasks (due_ms, execution_id) WHERE lane IS NULL AND state = 'open';
@@ -53,6 +54,7 @@ interface Row {
   readonly attempt: number;
   readonly failures: number;
   readonly sent_at_ms: number | null;
+  readonly step: string | null;
   readonly error: string | null;
 }
 
@@ -72,8 +74,8 @@ export class SqliteTasks {
   insert(task: Task): void {
     this.#rows.run(
       `INSERT INTO tasks (execution_id, state, due_ms, lane, place, handler, args, seed, caller, module, parent, created_at_ms,
-                          attempt, failures, sent_at_ms, error)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+                          attempt, failures, sent_at_ms, step, error)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       task.id,
       task.state,
       task.dueMs,
@@ -89,6 +91,7 @@ export class SqliteTasks {
       task.attempt,
       task.failures,
       task.sentAtMs,
+      task.step === undefined ? null : JSON.stringify(task.step),
       errorText(task.error),
     );
   }
@@ -190,6 +193,7 @@ function taskOf(row: Row): Task {
     attempt: row.attempt,
     failures: row.failures,
     sentAtMs: row.sent_at_ms,
+    ...(row.step === null ? {} : { step: JSON.parse(row.step) as TaskStep }),
     state: row.state,
     error: row.error === null ? null : (JSON.parse(row.error) as TaskError),
   };

@@ -24,19 +24,13 @@ import {
   doneIntentOf,
   type Intent,
   type OutcomeKept,
+  type RecordChange,
   withoutOutcome,
 } from "../core/intent.ts";
 import type { StoredItem } from "../core/version-table.ts";
-import {
-  type CollectionDue,
-  type Commit,
-  commitOf,
-  type CommitResult,
-  type RecordChange,
-  type Storage,
-  StorageError,
-} from "./storage.ts";
+import { type CollectionDue, type Commit, commitOf, type CommitResult, type Storage, StorageError } from "./storage.ts";
 import { describeTasks } from "./task-conformance.ts";
+import { describeWorkflows } from "./workflow-conformance.ts";
 
 /** The part of a test runner that the suite needs. */
 export interface Runner {
@@ -1022,6 +1016,12 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
   });
 
   describeTasks({
+    test,
+    expect,
+    takeOver,
+    completionOf: (number, writes) => completionOf(intentOf(number), writes),
+  });
+  describeWorkflows({
     test,
     expect,
     takeOver,

@@ -11,12 +11,20 @@
  * not there, unless `recover` has seen it. Its sender must not act on the answer, which it knows from its leadership.
  */
 import type { CommitId, ExecutionId, HandlerPlan, Key, ModuleHash, UnitId, Write } from "@radical/protocol";
-import type { Expectation, ExpectedCompletion, StoreResult } from "../core/events.ts";
-import { type Completion, doneIntentOf, type Intent, type IntentRecord } from "../core/intent.ts";
+import type { ExpectedCompletion, StoreResult } from "../core/events.ts";
+import {
+  type Completion,
+  doneIntentOf,
+  type Intent,
+  type IntentRecord,
+  type RecordChange,
+  recordIdOf,
+} from "../core/intent.ts";
 import type { Leadership } from "../core/leadership.ts";
 import type { TaskChange } from "../core/services.ts";
 import type { Task, TaskPlace } from "../core/task.ts";
 import type { StoredItem } from "../core/version-table.ts";
+import type { Workflow, WorkflowPart } from "../core/workflow.ts";
 
 export interface Storage {
   /** Nobody else knows this storage, so that the leadership needs no renewal. */
@@ -69,6 +77,10 @@ export interface Storage {
   /** The first task of each lane, dead or not, in any order of lanes. */
   laneHeads(after: LaneCursor | null, limit: number): Promise<LanePage>;
   countTasks(): Promise<number>;
+  /** Workflows that have not ended, in any order. */
+  openWorkflows(after: string | null, limit: number): Promise<WorkflowPage>;
+  /** The parts of a workflow, in the order of their places. */
+  partsOf(workflow: ExecutionId): Promise<readonly WorkflowPart[]>;
   /**
    * The tasks that are selected, in an order of the storage's own; of those after a place. A page may have fewer than were asked
    * for, even none, and not be the last.
@@ -78,7 +90,8 @@ export interface Storage {
   findTask(id: ExecutionId): Promise<Task | null>;
   /**
    * Deletes intents that were done before one time, unless the storage expires them itself. Deletes outcomes that were kept
-   * briefly, of executions done before another. Deleted data is then in none of the storage's files.
+   * briefly, of executions done before another. Deletes workflows that ended before the first time, with their parts. Deleted data
+   * is then in none of the storage's files.
    */
   collect(due: CollectionDue): Promise<Collected>;
 
@@ -109,6 +122,12 @@ export interface LanePage {
   readonly heads: readonly Task[];
   /** Null: these were the last ones. */
   readonly next: LaneCursor | null;
+}
+
+export interface WorkflowPage {
+  readonly workflows: readonly Workflow[];
+  /** A place that only the storage understands. Null: these were the last ones. */
+  readonly next: string | null;
 }
 
 /** Left out: any. */
@@ -149,23 +168,6 @@ export interface Commit {
   readonly items: readonly ItemWrite[];
 }
 
-export interface RecordChange {
-  readonly id: ExecutionId;
-  /** Whether a new task is new, its parent's record says, which the same commit names before. */
-  readonly expects: Expectation | CancelledTask;
-  /** Null: it is removed. */
-  readonly becomes: IntentRecord | null;
-}
-
-/**
- * The record of a task that is cancelled, whatever its attempts. The server knows it, and the record of the canceller decides, which
- * the same commit names before.
- */
-export interface CancelledTask {
-  readonly attempt: null;
-  readonly lane: string | null;
-}
-
 export interface ItemWrite extends Write {
   readonly commitId: CommitId;
 }
@@ -180,12 +182,14 @@ export type CommitResult =
 /** The end of some executions, in order: each unit is written once, as the last of them does. */
 export function commitOf(completions: readonly ExpectedCompletion[]): Commit {
   const records = completions.map(({ expects, completion }): RecordChange => ({
-    id: completion.executionId,
+    id: recordIdOf(completion),
     expects,
     becomes: recordAfter(completion),
   }));
   // variant: task-inserted
   for (const { completion } of completions) for (const task of completion.tasks ?? []) records.push(insertionOf(task));
+  // variant: signal-inserted
+  for (const { completion } of completions) for (const part of completion.signals ?? []) records.push(additionOf(part));
   // variant: cancel-committed
   for (const { completion } of completions)
     for (const { id, lane } of completion.cancelled ?? [])
@@ -198,25 +202,30 @@ export function commitOf(completions: readonly ExpectedCompletion[]): Commit {
   return { records, items: [...new Map(all.map((write) => [write.unit, write])).values()] };
 }
 
-/** Records of tasks alone. */
+/** Records of tasks alone, and what arrives with them. */
 export function commitOfChanges(changes: readonly TaskChange[]): Commit {
-  const records = changes.map(({ id, expects, becomes }): RecordChange => ({
-    id,
-    expects,
-    becomes: becomes === null ? null : { state: "task", task: becomes },
-  }));
+  const records = changes.flatMap(({ id, expects, becomes, arrival }): readonly RecordChange[] => {
+    const change = { id, expects, becomes: becomes === null ? null : ({ state: "task", task: becomes } as const) };
+    return arrival === undefined ? [change] : [change, additionOf(arrival)];
+  });
   return { records, items: [] };
 }
 
 /** A task leaves no record: nobody asks for its outcome. */
 function recordAfter(completion: Completion): IntentRecord | null {
-  const { settled } = completion;
+  const { settled, arrival } = completion;
+  // variant: step-arrives
+  if (arrival !== undefined) return { state: "part", part: arrival };
   if (settled === undefined) return { state: "done", done: doneIntentOf(completion) };
   return settled === null ? null : { state: "task", task: settled };
 }
 
 function insertionOf(task: Task): RecordChange {
   return { id: task.id, expects: "new", becomes: { state: "task", task } };
+}
+
+function additionOf(part: WorkflowPart): RecordChange {
+  return { id: part.id, expects: "new", becomes: { state: "part", part } };
 }
 
 export interface CollectionDue {

@@ -9,13 +9,12 @@ import {
   type UnitId,
   unitId,
 } from "@radical/protocol";
-import type { Completion } from "../core/intent.ts";
+import type { Completion, RecordChange } from "../core/intent.ts";
 import { encodeScheduleState, scheduleStates, type ScheduleState, scheduleUnit } from "../core/schedule-state.ts";
 import { compareDue, placeOf, settled, type Task, type TaskPlace } from "../core/task.ts";
 import {
   commitOf,
   commitOfChanges,
-  type RecordChange,
   type Storage,
   type TaskListPage,
   type TaskPage,

@@ -21,9 +21,10 @@ import {
   type UnitId,
 } from "@radical/protocol";
 import type { StoreResult } from "../../core/events.ts";
-import type { Intent, IntentRecord } from "../../core/intent.ts";
+import type { Intent, IntentRecord, RecordChange } from "../../core/intent.ts";
 import type { Task, TaskPlace } from "../../core/task.ts";
 import type { StoredItem } from "../../core/version-table.ts";
+import type { WorkflowPart } from "../../core/workflow.ts";
 import type { Leadership } from "../../core/leadership.ts";
 import { failpoint } from "../../failpoints.ts";
 import {
@@ -35,7 +36,6 @@ import {
   type KeyRange,
   type LaneCursor,
   type LanePage,
-  type RecordChange,
   type Storage,
   StorageError,
   type StoredModule,
@@ -43,6 +43,7 @@ import {
   type TaskListCursor,
   type TaskListPage,
   type TaskPage,
+  type WorkflowPage,
   type TaskSelection,
 } from "../storage.ts";
 import { nativeAttributes, number, text } from "./attributes.ts";
@@ -80,12 +81,14 @@ import {
   restOf,
   type Stored,
   TASK,
+  WORKFLOW,
   withoutOutcomeOf,
 } from "./records.ts";
 import { DEFAULT_REQUEST_OPTIONS, type RequestOptions, Requests } from "./requests.ts";
 import { type Change, decodeRest, encodeRest } from "./rest.ts";
 import { storedUnit } from "./stored-unit.ts";
 import { DynamoTasks, taskKey, taskOf, taskRecord } from "./tasks.ts";
+import { DynamoWorkflows, partKey } from "./workflows.ts";
 import { ensureTables, Layout, LEADERSHIP, OPEN, type Tables, tablesOf } from "./tables.ts";
 
 export interface DynamoOptions {
@@ -121,6 +124,7 @@ export class DynamoStorage implements Storage {
   /** What this server's pending intents have in parts. */
   readonly #withParts = new Map<ExecutionId, Beside>();
   readonly #tasks: DynamoTasks;
+  readonly #workflows: DynamoWorkflows;
   /** Done executions whose outcome is kept briefly, and when they were done. */
   readonly #told = new Map<ExecutionId, number>();
 
@@ -136,6 +140,7 @@ export class DynamoStorage implements Storage {
     this.#parts = new Parts(dynamo, tables.parts);
     this.#overflow = new Parts(dynamo, tables.overflow);
     this.#tasks = new DynamoTasks(dynamo, tables, layout);
+    this.#workflows = new DynamoWorkflows(dynamo, tables, layout, this.#overflow);
   }
 
   /** Makes the tables that are missing. Throws a StorageError that says what is in the way. */
@@ -405,13 +410,14 @@ export class DynamoStorage implements Storage {
     return { kind: "exists", record: known };
   }
 
-  async commit(epoch: number, { records, items }: Commit): Promise<CommitResult> {
+  async commit(epoch: number, { records: all, items }: Commit): Promise<CommitResult> {
+    const records = all.flatMap(inBuckets);
     const becoming = await atOnce(records, (change) => this.#prepare(epoch, change));
     const changes: readonly Change[] = [
       ...becoming.map((item, index) => this.#recordChange(records[index]!, item)),
       ...items.map((write) => this.#itemChange(write)),
     ];
-    const conditions = records.map((change) => conditionOf(epoch, change));
+    const conditions = records.map((change, index) => conditionOf(epoch, change, index === 0));
     let actions = changes.map((change, index) => this.#action(change, conditions[index]));
     let decided: Item | null = null;
     if (!fitsTransaction(together(weightOf(actions), FENCE))) {
@@ -461,6 +467,8 @@ export class DynamoStorage implements Storage {
       return this.#withBeside(id, stored, this.#parts, null);
     }
     if (becomes.state === "task") return taskRecord(this.#layout, epoch, becomes.task);
+    if (becomes.state === "workflow") return this.#workflows.workflowRecord(epoch, becomes.workflow);
+    if (becomes.state === "part") return this.#workflows.partRecord(epoch, becomes.part);
     const expiresAtMs = becomes.done.doneAtMs + this.#retentionMs;
     return this.#withBeside(
       id,
@@ -479,6 +487,7 @@ export class DynamoStorage implements Storage {
   async #became(id: ExecutionId, record: Item | null): Promise<void> {
     const position = record === null ? null : positionOf(record);
     if (record !== null && isBrief(record)) this.#told.set(id, number(record, "done_at_ms"));
+    if (record !== null) this.#workflows.became(record);
     const before = this.#withParts.get(id);
     const after = position?.status === "pending" ? position.overflow : null;
     this.#noteParts(id, after);
@@ -506,6 +515,10 @@ export class DynamoStorage implements Storage {
       }
       case "task":
         return { state: "task", task: taskOf(record) };
+      case "workflow":
+        return { state: "workflow", workflow: await this.#workflows.workflowOf(record) };
+      case "part":
+        return { state: "part", part: await this.#workflows.partOf(record) };
       case "done": {
         const beside = overflow === null ? null : await this.#overflow.read(executionId, overflow.name, overflow.count);
         const done = doneOf(record, beside);
@@ -590,9 +603,10 @@ export class DynamoStorage implements Storage {
 
   #keyOf({ id, expects, becomes }: RecordChange): Item {
     if (becomes?.state === "task") return taskKey(this.#layout, becomes.task);
-    return typeof expects === "object"
-      ? taskKey(this.#layout, { id, lane: expects.lane })
-      : this.#layout.executionKey(id);
+    if (becomes?.state === "part") return partKey(this.#layout, becomes.part);
+    if (typeof expects !== "object" || "changes" in expects) return this.#layout.executionKey(id);
+    if ("partOf" in expects) return partKey(this.#layout, { id, workflow: expects.partOf });
+    return taskKey(this.#layout, { id, lane: expects.lane });
   }
 
   #recordChange(change: RecordChange, becomes: Item | null): Change {
@@ -665,6 +679,14 @@ export class DynamoStorage implements Storage {
     return this.#tasks.count();
   }
 
+  openWorkflows(after: string | null, limit: number): Promise<WorkflowPage> {
+    return this.#workflows.open(after, limit);
+  }
+
+  partsOf(workflow: ExecutionId): Promise<readonly WorkflowPart[]> {
+    return this.#workflows.partsOf(workflow);
+  }
+
   listTasks(selection: TaskSelection, after: TaskListCursor | null, limit: number): Promise<TaskListPage> {
     return this.#tasks.list(selection, after, limit);
   }
@@ -674,7 +696,7 @@ export class DynamoStorage implements Storage {
   }
 
   /** Records expire by themselves, which may take days; outcomes that were kept briefly are taken out of them in time. */
-  async collect({ toldBeforeMs, limit }: CollectionDue): Promise<Collected> {
+  async collect({ doneBeforeMs, toldBeforeMs, limit }: CollectionDue): Promise<Collected> {
     const due: ExecutionId[] = [];
     for (const [id, doneAtMs] of this.#told) {
       if (due.length === limit) break;
@@ -684,7 +706,8 @@ export class DynamoStorage implements Storage {
       await this.#dropOutcome(id);
       this.#told.delete(id);
     });
-    return { intents: 0, outcomes: due.length };
+    const workflows = await this.#workflows.collect(doneBeforeMs, limit);
+    return { intents: workflows, outcomes: due.length };
   }
 
   /** Again, or by a server that has lost the leadership, it does no harm: the outcome's time is over. */
@@ -815,13 +838,34 @@ function isOrphan(epoch: number, record: Item): boolean {
   return status === "pending" && owner < epoch;
 }
 
+/** The record of a task in a lane is in the bucket of the lane. If it becomes a workflow, that one is in another bucket. */
+function inBuckets(change: RecordChange): readonly RecordChange[] {
+  const { id, expects, becomes } = change;
+  const moves = typeof expects === "object" && "lane" in expects && expects.lane !== null;
+  if (!moves || becomes?.state !== "workflow") return [change];
+  return [
+    { id, expects, becomes: null },
+    { id, expects: "new", becomes },
+  ];
+}
+
 /**
- * Undefined: a task that is new or is cancelled, whose parent or canceller has been found as expected. The id of a new one is made of
- * that of its parent, and this server alone changes the one that is cancelled.
+ * Undefined: a new record that another execution asks for, or one that goes with another. The record of that one, which comes before
+ * it, has been found as expected. The id of a new one is made of that of the other one, and this server alone changes one that goes.
  */
-function conditionOf(epoch: number, { expects, becomes }: RecordChange): Condition | undefined {
+function conditionOf(epoch: number, { expects, becomes }: RecordChange, isFirst: boolean): Condition | undefined {
   if (expects === "pending") return ifOwn(epoch, PENDING);
-  if (expects === "new") return becomes?.state === "task" ? undefined : ifNew(epoch);
+  if (expects === "new") {
+    const isAskedFor = becomes?.state === "task" || becomes?.state === "part" || becomes?.state === "workflow";
+    return isAskedFor && !isFirst ? undefined : ifNew(epoch);
+  }
+  if ("partOf" in expects) return undefined;
+  if ("changes" in expects)
+    return {
+      ConditionExpression: "#status = :workflow AND changes = :changes",
+      ExpressionAttributeNames: { "#status": "status" },
+      ExpressionAttributeValues: { ":workflow": { S: WORKFLOW }, ":changes": { N: String(expects.changes) } },
+    };
   if (expects.attempt === null) return undefined;
   return {
     ConditionExpression: "#status = :task AND attempt = :attempt",

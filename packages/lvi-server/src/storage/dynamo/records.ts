@@ -1,10 +1,11 @@
 /**
- * The items of the table of executions. A record is in one of four states, its `status`:
+ * The items of the table of executions. A record is in one of these states, its `status`:
  *
  *   pending                    an intent: promised, not applied
  *   partly applied             decided, with more changes than one transaction takes: they are being applied from its parts
  *   done 2026-01-31T12:00:…Z   without its arguments, perhaps with its outcome, until it expires
  *   task                       a task (`tasks.ts`)
+ *   workflow, part             a workflow, and the parts of its journal (`workflows.ts`)
  *
  * `owner` is the epoch of the server that stored or adopted it. What does not fit into one item stands in parts beside
  * it, of which the record has the number.
@@ -33,6 +34,9 @@ export const PENDING = "pending";
 export const PARTLY_APPLIED = "partly applied";
 const DONE = "done ";
 export const TASK = "task";
+export const WORKFLOW = "workflow";
+export const PART = "part";
+const STATUSES = [PENDING, PARTLY_APPLIED, TASK, WORKFLOW, PART] as const;
 
 /** For what a record gets besides when it is completed. */
 const MAX_RECORD_BYTES = MAX_ITEM_BYTES - 20_000;
@@ -54,7 +58,7 @@ export function besideOf(content: Uint8Array): Beside {
 }
 
 export interface Position {
-  readonly status: "pending" | "partly applied" | "done" | "task";
+  readonly status: (typeof STATUSES)[number] | "done";
   readonly executionId: ExecutionId;
   readonly owner: number;
   /** Of a pending record in the table of parts, of a done one in that of overflow. */
@@ -64,18 +68,18 @@ export interface Position {
 export function positionOf(item: Item): Position {
   const status = text(item, "status");
   return {
-    status: status === PENDING || status === PARTLY_APPLIED || status === TASK ? status : "done",
+    status: STATUSES.find((known) => known === status) ?? "done",
     executionId: text(item, "id") as ExecutionId,
     owner: number(item, "owner"),
     overflow: item["overflow"] === undefined ? null : beside(item, "overflow"),
   };
 }
 
-function beside(item: Item, name: string): Beside {
+export function beside(item: Item, name: string): Beside {
   return { name: text(item, name), count: number(item, `${name}_parts`) };
 }
 
-function besideAttributes(name: string, { name: hash, count }: Beside): Item {
+export function besideAttributes(name: string, { name: hash, count }: Beside): Item {
   return { [name]: { S: hash }, [`${name}_parts`]: { N: String(count) } };
 }
 

@@ -10,7 +10,7 @@
 import { createHash } from "node:crypto";
 import type { QueryCommandInput } from "@aws-sdk/client-dynamodb";
 import { type ExecutionId, MalformedError, type ModuleHash } from "@radical/protocol";
-import { compareDue, laneByteOf, type Task, type TaskError, type TaskPlace } from "../../core/task.ts";
+import { compareDue, laneByteOf, type Task, type TaskError, type TaskPlace, type TaskStep } from "../../core/task.ts";
 import type { LaneCursor, LanePage, TaskListCursor, TaskListPage, TaskPage, TaskSelection } from "../storage.ts";
 import { bytes, flag, nativeAttributes, nativeOf, number, text } from "./attributes.ts";
 import { atOnce, type Dynamo } from "./dynamo.ts";
@@ -58,6 +58,7 @@ export function taskRecord(layout: Layout, epoch: number, task: Task): Item {
     due_ms: { N: String(task.dueMs) },
     attempt: { N: String(task.attempt) },
     failures: { N: String(task.failures) },
+    ...(task.step === undefined ? {} : { step: { S: JSON.stringify(task.step) } }),
     ...(task.sentAtMs === null ? {} : { sent_at_ms: { N: String(task.sentAtMs) } }),
     ...(error === null ? {} : { error: { S: JSON.stringify(error) } }),
     [OPEN]: { S: openOf(task) },
@@ -80,6 +81,7 @@ export function taskOf(item: Item): Task {
     dueMs: number(item, "due_ms"),
     attempt: number(item, "attempt"),
     failures: number(item, "failures"),
+    ...(item["step"] === undefined ? {} : { step: JSON.parse(text(item, "step")) as TaskStep }),
     sentAtMs: item["sent_at_ms"] === undefined ? null : number(item, "sent_at_ms"),
     state: flag(item, "dead") ? "dead" : "open",
     error: error === undefined ? null : (JSON.parse(error) as TaskError),

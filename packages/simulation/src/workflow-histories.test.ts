@@ -1,0 +1,13 @@
+import { expect, test } from "vitest";
+import { simulateWorkflows } from "./workflow-histories.ts";
+
+test("every workflow comes to one end by one journal, and each of its steps happens once", { timeout: 300_000 }, () => {
+  const sum = { ended: 0, failed: 0, steps: 0, signals: 0, undone: 0, served: 0, kills: 0 };
+  for (let seed = 1; seed <= 300; seed++) {
+    const { problems, ...counts } = simulateWorkflows({ seed });
+    expect({ seed, problems }).toEqual({ seed, problems: [] });
+    for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += counts[name];
+  }
+  // The histories have all of it.
+  for (const count of Object.values(sum)) expect(count).toBeGreaterThan(50);
+});

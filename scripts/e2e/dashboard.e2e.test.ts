@@ -9,7 +9,17 @@ import { startTestApp, type TestApp } from "../../packages/cli/src/testing.ts";
 
 const project = fileURLToPath(new URL("../../templates/social", import.meta.url));
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const VIEWS = ["Requests", "Locations", "Try it", "Handlers", "Contention", "Caches", "Data", "Replay"] as const;
+const VIEWS = [
+  "Requests",
+  "Locations",
+  "Try it",
+  "Handlers",
+  "Tasks",
+  "Contention",
+  "Caches",
+  "Data",
+  "Replay",
+] as const;
 
 let browser: Browser;
 let app: TestApp;

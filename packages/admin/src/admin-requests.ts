@@ -9,12 +9,20 @@ import {
   type ModuleHash,
   type ModuleList,
   encodeModuleContent,
+  type ScheduleAnswer,
+  type ScheduleList,
+  type ScheduleQuestion,
+  SCHEDULES_PATH,
   type ServerStatus,
   type ServicesStatus,
   STATUS_PATH,
+  type TaskList,
+  type TaskListQuestion,
+  TASKS_PATH,
 } from "@radical/protocol";
 import type { DeploymentKey } from "./deployment-key.ts";
 import { askPrimary, PrimaryError } from "./ask-primary.ts";
+import type { PrimaryAddress } from "./primary-address.ts";
 import { readModule } from "./module-store.ts";
 
 export interface AdminAddress {
@@ -61,6 +69,16 @@ export async function indexStatuses(address: AdminAddress): Promise<readonly Ind
   return ((await (await askLeader(address, "GET", INDEXES_PATH)).json()) as IndexList).indexes;
 }
 
+/** The schedules of handlers, of the server that leads. */
+export async function schedulesOf(address: PrimaryAddress): Promise<ScheduleList> {
+  return (await (await askPrimary(address, "GET", SCHEDULES_PATH)).json()) as ScheduleList;
+}
+
+/** Resolves when it is durable. */
+export async function askSchedule(address: PrimaryAddress, question: ScheduleQuestion): Promise<ScheduleAnswer> {
+  return (await (await askPrimary(address, "POST", SCHEDULES_PATH, question)).json()) as ScheduleAnswer;
+}
+
 /** Null: the server does not have it. Throws a CommandError for one of a release that this one does not run. */
 export async function moduleContent(address: AdminAddress, module: ModuleHash): Promise<ModuleContent | null> {
   try {
@@ -68,6 +86,17 @@ export async function moduleContent(address: AdminAddress, module: ModuleHash): 
     return readModule(new Uint8Array(await answer.arrayBuffer()));
   } catch (error) {
     if (error instanceof PrimaryError && error.answered === "not_found") return null;
+    throw error;
+  }
+}
+
+/** How many tasks wait at the primary; null: it has not counted them yet. Of a release without tasks: none. */
+export async function waitingTasks(address: AdminAddress): Promise<number | null> {
+  const question: TaskListQuestion = { filter: {}, limit: 1, after: null, withArguments: false };
+  try {
+    return ((await (await askLeader(address, "POST", TASKS_PATH, question)).json()) as TaskList).all;
+  } catch (error) {
+    if (error instanceof PrimaryError && error.answered === "not_found") return 0;
     throw error;
   }
 }
@@ -80,9 +109,9 @@ export async function pendingIntents(address: AdminAddress): Promise<number> {
 /** Asks one server after the other until one leads: which one does is decided by the leadership, and may change at any time. */
 async function askLeader(
   { urls, key }: AdminAddress,
-  method: "GET" | "PUT",
+  method: "GET" | "POST" | "PUT",
   path: string,
-  body?: Uint8Array,
+  body?: unknown,
 ): Promise<Response> {
   let failure: PrimaryError | null = null;
   for (const url of urls) {

@@ -1,11 +1,14 @@
 export {
   type AdminAddress,
+  askSchedule,
   hasModule,
   indexStatuses,
   moduleContent,
   pendingIntents,
   registerModule,
   registeredModules,
+  schedulesOf,
+  waitingTasks,
   servicesOf,
 } from "./admin-requests.ts";
 export { PrimaryError, askPrimary, linesOf } from "./ask-primary.ts";

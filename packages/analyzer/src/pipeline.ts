@@ -74,10 +74,10 @@ export function buildWith(
     places,
   );
   if (hasErrors(found)) return failedWith(found);
-  const misused = checkWorkflows(resolved, schema, directions); // slice
-  if (misused.length > 0) return failedWith([...found, ...misused]);
 
   const derived = verdictsOf(slicer, resolved, frontEnd(input, schema, directions), schema); // lower, infer, slice, emit
+  const misused = checkWorkflows(resolved, schema, directions); // slice
+  if (misused.length > 0) return failedWith([...found, ...misused]);
   const accesses = directedAccesses(resolved, request, sources, schema, directions); // slice
   const aborts = abortCodesOf(resolved, schema); // schema
   const asking = handlersWithTasks(resolved, schema); // slice

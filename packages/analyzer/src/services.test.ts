@@ -209,18 +209,6 @@ describe("a mistake is refused at its place", () => {
     expect(errors[0]!.primary.start).toBe(text.indexOf(at, HEAD.length));
   });
 
-  test("a step of a workflow", () => {
-    const text = `import { enqueue } from "@radical/sdk";
-      import { run } from "@radical/sdk";
-      /** @service */ export declare function charge(order: string): string;
-      export function h(): void { enqueue(charge("a")); }
-      /** @workflow */ export function w(): string { return run(charge("a")); }`;
-    const { diagnostics } = build({ "handlers/h.ts": text });
-    expect(diagnostics.map(({ code, message }) => `${code} ${message}`).join("\n")).toContain(
-      "A step can't call a service",
-    );
-  });
-
   test("its value is refused at its declaration", () => {
     const text = `${HEAD}export function h(): void { const f = charge; f("a"); }\n`;
     const [error, ...others] = build({ "handlers/h.ts": text }).diagnostics;

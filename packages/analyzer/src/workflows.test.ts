@@ -1,11 +1,11 @@
 /** Workflows, from the source to runs on journals, and the mistakes that the build refuses. */
 import { readFileSync } from "node:fs";
-import { encodeArguments, type ExecutionId, type Settled, stepIdOf } from "@radical/protocol";
+import { CborWriter, encodeArguments, type Settled } from "@radical/protocol";
 import { describe, expect, test } from "vitest";
 import { buildWith, type BuildResult } from "./pipeline.ts";
 import { slicer } from "./slicer.ts";
 import { buildInput } from "./testing/library.ts";
-import { encodedText, WorkflowEngine } from "./testing/workflow-engine.ts";
+import { WorkflowEngine } from "./testing/workflow-engine.ts";
 
 function build(files: Readonly<Record<string, string>>): BuildResult {
   const built = buildWith({ ...buildInput(files), optimize: false }, slicer);
@@ -214,6 +214,80 @@ describe("a workflow", () => {
   });
 });
 
+describe("steps stand in everyday forms", () => {
+  const FORMS: readonly (readonly [type: string, body: string, answer: unknown])[] = [
+    ["i32[]", 'return all(["a", "bb"].map((seat) => start(hold(seat))));', [1, 2]],
+    ["i32[]", 'return all([start(hold("a")), start(hold("bbb"))]);', [1, 3]],
+    ["i32", 'return run(twice(run(hold("abc"))));', 6],
+    ["i32", "return run(sums(4))[0].n;", 4],
+    ["void", "for (let i = 0; i < 3; i++) run(nothing(i)); all([start(nothing(1))]);", null],
+    [
+      "i32",
+      'const first = any([start(hold("abc")), start(hold("a"))]); return first.error() == null ? first.get() : -1;',
+      3,
+    ],
+    ["i32", 'return part("abcd").get() + start(hold("x")).get();', 5],
+    ["string", 'return `${run(hold("abc"))} of ${run(hold("a"))}`;', "3 of 1"],
+    ["f64", "done.send(workflowId(), 1.5); return done.wait(5) ?? 0;", 1.5],
+    ["i32", 'let sum = 0; ["a", "b"].forEach((seat) => { sum += run(hold(seat)); }); return sum;', 2],
+    ["i32", 'const step = start(hold("abc")); return step.error()?.status ?? step.get();', 3],
+  ];
+  const built = build({
+    "handlers/forms.ts": `
+      import { all, any, Future, run, Signal, start, workflowId } from "@radical/sdk";
+      export class Sum { n: i32 = 0; }
+      const done = new Signal<f64>("done");
+      /** @internal */ export function hold(seat: string): i32 { return seat.length; }
+      /** @internal */ export function twice(n: i32): i32 { return 2 * n; }
+      /** @internal */ export function sums(n: i32): Sum[] { return [{ n }]; }
+      /** @internal */ export function nothing(n: i32): void {}
+      function part(seat: string): Future<i32> { return start(hold(seat)); }
+      ${FORMS.map(([type, body], at) => `/** @workflow */ export function w${at}(): ${type} { ${body} }`).join("\n")}
+    `,
+  });
+
+  test.each(FORMS.map(([, body, answer], at) => [body, `w${at}`, answer] as const))("%s", (_body, name, answer) => {
+    const engine = new WorkflowEngine(built);
+    expect(engine.answer(engine.start(name, {}))).toEqual(answer);
+  });
+});
+
+test("a step calls a service by its name, and takes its result, a record too", () => {
+  const built = build({
+    "services.ts": `
+      export class Receipt { id: string = ""; cents: i64 = 0; }
+      /** @service */
+      export declare function charge(order: string, cents: i64): Receipt;
+      /** @service */
+      export declare function mail(to: string): void;
+    `,
+    "handlers/pay.ts": `
+      import { abort, run, start } from "@radical/sdk";
+      import { charge, mail } from "../services";
+      /** @workflow */
+      export function pay(order: string): string {
+        const receipt = run(charge(order, 500));
+        const sent = start(mail("ann")).error();
+        return receipt.id + " " + receipt.cents.toString() + " " + (sent == null ? "sent" : sent.code);
+      }
+    `,
+  });
+  const receipt = new CborWriter().map(2).text("id").text("r1").text("cents").integer(500).finish();
+  const engine = new WorkflowEngine(
+    built,
+    new Map<string, Settled>([
+      ["charge", { kind: "value", value: receipt }],
+      ["mail", { kind: "unknown", message: "the line was cut" }],
+    ]),
+  );
+  const id = engine.start("pay", { order: "o1" });
+  expect(engine.answer(id)).toBe("r1 500 unknown");
+  expect(engine.journal(id).flatMap(({ commands }) => commands.map(({ kind, name }) => `${kind} ${name}`))).toEqual([
+    "start charge",
+    "start mail",
+  ]);
+});
+
 test("the report of a workflow, and of handlers that send", () => {
   const reports = new Map(shop.handlers.map((handler) => [handler.name, handler]));
   expect(reports.get("buy")).toMatchObject({
@@ -409,6 +483,20 @@ describe("the tag", () => {
     ]);
   });
 
+  test("is refused with all that belongs to workflows", () => {
+    const text = `import { Signal } from "@radical/sdk";
+      const said = new Signal<string>("said");
+      export function h(id: string): void { said.send(id, "a"); }`;
+    expect(errorsOf(text, {}, false)).toMatchObject([{ code: "invalid_signal", primary: { line: 2 } }]);
+    expect(errorsOf(text)).toEqual([]);
+    const plain = `import { run, sleep } from "@radical/sdk";
+      /** @internal */ export function note(text: string): void {}`;
+    for (const call of ['run(note("a"))', "sleep(5)"])
+      expect(errorsOf(`${plain}\nexport function h(): void { ${call}; }`, {}, false)).toMatchObject([
+        { code: "workflow_only" },
+      ]);
+  });
+
   test.each([
     ["@nearstorage", "nearstorage"],
     ["@speculative", "speculative"],
@@ -434,9 +522,4 @@ describe("the tag", () => {
       { code: "misplaced_tag", message: expect.stringContaining("Thread.create") as string },
     ]);
   });
-});
-
-test("the id of a step is not that of its workflow", () => {
-  expect(stepIdOf({ workflow: "0".repeat(32) as ExecutionId, round: 0 }, 0)).not.toBe("0".repeat(32));
-  expect(encodedText("a")).toHaveLength(2);
 });

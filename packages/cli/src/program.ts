@@ -17,8 +17,10 @@ import { primaryCommand } from "./commands/primary.ts";
 import { recordCommand } from "./commands/record.ts";
 import { replayCommand } from "./commands/replay.ts";
 import { rollbackCommand } from "./commands/rollback.ts";
+import { schedulesCommand } from "./commands/schedules.ts";
 import { secretsCommand } from "./commands/secrets.ts";
 import { tailCommand } from "./commands/tail.ts";
+import { tasksCommand } from "./commands/tasks.ts";
 import { radicalVersion } from "./version.ts";
 
 /** The table of the command. */
@@ -39,11 +41,13 @@ export function radicalProgram(): Program {
       rollbackCommand,
       destroyCommand,
       secretsCommand,
+      schedulesCommand,
       primaryCommand,
       doctorCommand,
       recordCommand,
       replayCommand,
       tailCommand,
+      tasksCommand,
       dashboardCommand,
       lspCommand,
       completionCommand(radicalProgram),

@@ -13,7 +13,17 @@ import { placeName } from "./model/places.ts";
 import { Reckoner } from "./model/reckoner.ts";
 import { join, type StreamMessage } from "./stream.worker.ts";
 
-export const VIEWS = ["requests", "locations", "try", "handlers", "contention", "caches", "data", "replay"] as const;
+export const VIEWS = [
+  "requests",
+  "locations",
+  "try",
+  "handlers",
+  "tasks",
+  "contention",
+  "caches",
+  "data",
+  "replay",
+] as const;
 export type View = (typeof VIEWS)[number];
 
 export const view = signal<View>("requests");
@@ -38,7 +48,7 @@ export const isDeployment = computed(() => state.value?.source.kind === "deploym
 
 /** The views of the source. Of a deployment nothing can be changed, and its items are not read. */
 export const views = computed<readonly View[]>(() =>
-  isDeployment.value ? ["requests", "locations", "contention", "caches", "replay"] : VIEWS,
+  isDeployment.value ? ["requests", "locations", "tasks", "contention", "caches", "replay"] : VIEWS,
 );
 
 /** The place that calls are made from. */

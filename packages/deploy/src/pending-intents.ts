@@ -1,11 +1,11 @@
 /**
- * What a deployment must not leave behind: a request that was answered has written once its intent is durable, but what it has written is seen
+ * What a deployment must not leave behind: tasks that wait, which nobody would run, and pending intents. A request that was answered has written once its intent is durable, but what it has written is seen
  * only when the intent is applied. An intent that waits at a primary which nobody asks any more, or which is removed, is
  * never seen.
  */
 import { CommandError, messageOf } from "@radical/app/command-error";
 import { counted } from "@radical/app";
-import { type AdminAddress, pendingIntents } from "@radical/admin";
+import { type AdminAddress, pendingIntents, waitingTasks } from "@radical/admin";
 
 /** Lets it happen, on the commands that check it. */
 const STRAND_OPTION = "--strand-pending";
@@ -19,7 +19,19 @@ export async function checkNothingPending(
   addresses: () => Promise<readonly AdminAddress[]>,
   leaving: string,
 ): Promise<void> {
-  const pending = await firstAnswer(primary, addresses, leaving);
+  const { pending, tasks } = await firstAnswer(primary, addresses, leaving);
+  if (tasks === null)
+    throw new CommandError(
+      "tasks_unknown",
+      `The primary (${primary}) that ${leaving} has not counted its tasks yet.`,
+      `Run the same command again in a moment. Or give up the tasks that wait there with ${STRAND_OPTION}.`,
+    );
+  if (tasks > 0)
+    throw new CommandError(
+      "tasks_wait",
+      `${counted(tasks, "task")} ${tasks === 1 ? "waits" : "wait"} at the primary (${primary}) that ${leaving}. ${tasks === 1 ? "It" : "They"} would never run.`,
+      `See radical tasks list. Let them run, or cancel or discard them, and run the same command again. Or give them up with ${STRAND_OPTION}.`,
+    );
   if (pending === 0) return;
   throw new CommandError(
     "pending_intents",
@@ -32,7 +44,7 @@ async function firstAnswer(
   primary: string,
   addresses: () => Promise<readonly AdminAddress[]>,
   leaving: string,
-): Promise<number> {
+): Promise<{ readonly pending: number; readonly tasks: number | null }> {
   let failure: unknown = "nothing says where it is asked";
   const asked = await addresses().catch((error: unknown) => {
     failure = error;
@@ -40,14 +52,15 @@ async function firstAnswer(
   });
   for (const address of asked) {
     try {
-      return await pendingIntents(address);
+      const [pending, tasks] = await Promise.all([pendingIntents(address), waitingTasks(address)]);
+      return { pending, tasks };
     } catch (error) {
       failure = error;
     }
   }
   throw new CommandError(
     "pending_unknown",
-    `Nobody knows whether intents are pending at the primary (${primary}) that ${leaving}: ${messageOf(failure)}`,
+    `Nobody knows whether intents are pending or tasks wait at the primary (${primary}) that ${leaving}: ${messageOf(failure)}`,
     `See that it serves and that its key is given (RADICAL_KEYS may have keys of several servers). Then run the same command again. Or give up what may be pending there with ${STRAND_OPTION}.`,
     { cause: failure },
   );

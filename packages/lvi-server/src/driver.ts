@@ -19,6 +19,8 @@ import {
   type LviReply,
   type LviRequest,
   RadicalError,
+  type TaskOrder,
+  type TaskOrderAnswer,
   type ScheduleAnswer,
   type ScheduleQuestion,
   type UnitId,
@@ -48,7 +50,7 @@ import { Facts } from "./facts.ts";
 import {
   type Collected,
   commitOf,
-  commitOfChange,
+  commitOfChanges,
   type CommitResult,
   type KeyRange,
   type LanePage,
@@ -236,6 +238,13 @@ export class Driver {
     this.#step({ kind: "heard", caller, session, n, served });
   }
 
+  /** An operator's order about tasks. It is answered when what it changes is durable. */
+  orderTasks(order: TaskOrder, asker: Asker<TaskOrderAnswer>): void {
+    if (this.#ended !== null) return asker.failed(this.#ended.later);
+    const caller = this.#wait(asker);
+    this.#step({ kind: "task-order", caller, order });
+  }
+
   /** Null: no handler of the current module has such a schedule. */
   askSchedule({ handler, action }: ScheduleQuestion, asker: Asker<ScheduleAnswer | null>): void {
     if (this.#ended !== null) return asker.failed(this.#ended.later);
@@ -385,6 +394,10 @@ export class Driver {
       }
       case "read-tasks":
         return this.#readTasks(effect.operation, effect.question);
+      case "carry-out-order":
+        return this.#carryOut(effect);
+      case "task-order-reply":
+        return this.#answer(effect.caller, effect.answer, effect.after);
       case "renew-leadership": {
         const { operation, termMs } = effect;
         const renewed = (isHeld: boolean): Event => ({ kind: "leadership-renewed", operation, isHeld });
@@ -419,7 +432,7 @@ export class Driver {
           if (result.kind !== "fenced") this.#changed(change.id, taskAfter(change, result));
           return { kind: "task-changed", operation, result };
         };
-        return storage.commit(epoch, commitOfChange(change), this.#operating(operation, changed));
+        return storage.commit(epoch, commitOfChanges([change]), this.#operating(operation, changed));
       }
       case "call-service": {
         this.#facts.require(effect.after, this.#nowMs);
@@ -511,6 +524,18 @@ export class Driver {
       case "count":
         return storage.countTasks(this.#operating(operation, (count: number) => read({ kind, count })));
     }
+  }
+
+  #carryOut({ operation, changes, after }: Effect & { kind: "carry-out-order" }): void {
+    this.#facts.require(after, this.#nowMs);
+    const carriedOut = (result: CommitResult): Event => {
+      if (result.kind !== "fenced") {
+        this.#facts.succeeded(operation);
+        for (const { id, becomes } of changes) this.#changed(id, becomes);
+      }
+      return { kind: "order-carried-out", operation, result };
+    };
+    this.#ports.storage.commit(this.#epoch, commitOfChanges(changes), this.#operating(operation, carriedOut));
   }
 
   /** Tells, when it is called, that this part of the way has ended; undefined: nobody wants to know. */

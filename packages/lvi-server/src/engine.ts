@@ -21,6 +21,10 @@ import {
   type ScheduleQuestion,
   type ServicesStatus,
   type SetLeft,
+  type TaskList,
+  type TaskListQuestion,
+  type TaskOrder,
+  type TaskOrderAnswer,
 } from "@radical/protocol";
 import { ContentionTally } from "./contention.ts";
 import type { Load, Note, NoteName } from "./core/events.ts";
@@ -44,6 +48,7 @@ import type { Metrics } from "./metrics.ts";
 import { RequestTimes } from "./request-times.ts";
 import type { ServiceCaller } from "./service-caller.ts";
 import { type Storage, StorageError, type StoredModule } from "./storage/storage.ts";
+import { listTasks } from "./task-list.ts";
 
 export interface EngineOptions {
   readonly core: LviCore;
@@ -69,6 +74,7 @@ const ALARMS: ReadonlySet<NoteName> = new Set([
   "intent_alarm",
   "overdue_intent_alarm",
   "wrote_on_get_alarm",
+  "task_dead",
 ]);
 const WARNINGS: ReadonlySet<NoteName> = new Set([
   "storage_failed",
@@ -245,6 +251,17 @@ export class Engine {
   close(): void {
     this.#driver.close();
     this.#stop();
+  }
+
+  // ── Tasks ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  listTasks(question: TaskListQuestion): Promise<TaskList> {
+    const { storage, core } = this.#options;
+    return this.#asking(() => listTasks(storage, core, question));
+  }
+
+  orderTasks(order: TaskOrder, asker: Asker<TaskOrderAnswer>): void {
+    this.#driver.orderTasks(order, asker);
   }
 
   // ── Modules ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { type SessionId, sessionId } from "@radical/protocol";
+import { type ExecutionId, type SessionId, sessionId } from "@radical/protocol";
 import type { Fact } from "./core/events.ts";
+import type { Task } from "./core/task.ts";
 import { Facts } from "./facts.ts";
 
 const SECOND = 1_000;
@@ -99,4 +100,28 @@ test("one fact that is not true holds an effect back among others that are", () 
   facts.require(all, 5);
   expect(() => facts.require(all, 4)).toThrow("the time 5");
   expect(() => facts.require([...all, operation(2)], 5)).toThrow("operation 2");
+});
+
+describe("the mark of a task", () => {
+  const task = { id: "8".repeat(32) as ExecutionId, attempt: 1, sentAtMs: null } as Task;
+  const marked = (sentAtMs: number): Fact => ({ kind: "marked", task: task.id, sentAtMs });
+
+  test("is true when storage has it, and an answer from before does not take it away", () => {
+    facts.owes(task);
+    expect(() => facts.require([marked(500)], 0)).toThrow("has the mark of task");
+    facts.owes({ ...task, sentAtMs: 500 });
+    facts.owes(task);
+    facts.owes({ ...task, attempt: 0 });
+    facts.require([marked(500)], 0);
+    expect(() => facts.require([marked(400)], 0)).toThrow("400");
+  });
+
+  test("goes with a later record, and with the task", () => {
+    facts.owes({ ...task, sentAtMs: 500 });
+    facts.owes({ ...task, attempt: 2 });
+    expect(() => facts.require([marked(500)], 0)).toThrow("500");
+    facts.owes({ ...task, attempt: 3, sentAtMs: 600 });
+    facts.owesNoMore(task.id);
+    expect(() => facts.require([marked(600)], 0)).toThrow("600");
+  });
 });

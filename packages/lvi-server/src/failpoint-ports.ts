@@ -43,6 +43,7 @@ export function storageWithFailpoints(storage: Storage): Storage {
     laneHeads: (after, limit) =>
       between("storage.lanes-unread", "storage.lanes-read", () => storage.laneHeads(after, limit)),
     countTasks: () => between(null, "storage.tasks-counted", () => storage.countTasks()),
+    listTasks: (selection, after, limit) => storage.listTasks(selection, after, limit),
     findTask: (id) => between(null, "storage.task-found", () => storage.findTask(id)),
     collect: (due) => between("storage.collection-unsent", "storage.collected", () => storage.collect(due)),
     storeModule: (module, content) =>

@@ -16,7 +16,7 @@ const LOAD = {
   answered: 17,
   clearing: 19,
   sessions: 20,
-  tasks: { all: 31, ready: 32, running: 33, delayed: 34, dead: 35, blockedLanes: 36 },
+  tasks: { all: 31, ready: 32, running: 33, delayed: 34, dead: 35, blockedLanes: 36, oldestReadyMs: 37_000 },
   leasedUnits: 21,
 };
 

@@ -129,6 +129,11 @@ export class Metrics {
       "Lanes whose first task is dead or waits for its next attempt.",
       "blockedLanes",
     );
+    this.#gauge(
+      "radical_task_oldest_ready_seconds",
+      "Time for which the oldest task that may begin has waited.",
+      () => (gauges.load()?.tasks.oldestReadyMs ?? 0) / 1_000,
+    );
     const ofWorkers = (name: string, help: string, of: keyof WorkerLoad): void =>
       this.#gauge(name, help, () => gauges.workers()?.[of] ?? 0);
     ofWorkers("radical_workers", "Worker threads.", "workers");
@@ -209,6 +214,7 @@ export class Metrics {
       case "task_failed":
       case "task_dead":
       case "task_cancelled":
+      case "task_ordered":
       case "train":
       case "train_left":
       case "contention_round":
@@ -240,6 +246,9 @@ export class Metrics {
         return;
       case "refused":
         this.#replies.child({ kind: "refused", reason: reply.code }).count++;
+        return;
+      case "working":
+        this.#replies.child({ kind: "working", reason: reply.state }).count++;
         return;
     }
   }

@@ -6,6 +6,7 @@
 import type { CommitId, ExecutionId, UnitId } from "./ids.ts";
 import type { Life } from "./life.ts";
 import type { HandlerPlan } from "./module-content.ts";
+import type { ListedTask } from "./task-administration.ts";
 import type { NamedTypes, Parameter, RecordTypes, ValueType } from "./value-type.ts";
 
 export const DASHBOARD_TOKEN_HEADER = "x-radical-token";
@@ -31,6 +32,13 @@ export const DASHBOARD_CONTENTION_PATH = "/api/contention";
 export const DASHBOARD_RECORDS_PATH = "/api/records";
 /** `POST` of a {@link ReplayQuestion}: {@link Replay}. */
 export const DASHBOARD_REPLAY_PATH = "/api/replay";
+
+/** `POST` of a {@link TasksQuestion}: {@link DashboardTasks}. */
+export const DASHBOARD_TASKS_PATH = "/api/tasks";
+/** `POST` of a `TaskOrder`: `TaskOrderAnswer`. */
+export const DASHBOARD_TASK_ORDERS_PATH = "/api/tasks/orders";
+/** `GET`: `ScheduleList`. `POST` of a `ScheduleQuestion`: `ScheduleAnswer`. */
+export const DASHBOARD_SCHEDULES_PATH = "/api/schedules";
 
 /** Most items of a {@link CachedQuestion}. */
 export const MAX_LOOKED_AT = 50;
@@ -232,6 +240,23 @@ export interface HeldItem {
   /** The location may answer reads of it without a question. */
   readonly isLeased: boolean;
 }
+
+export interface TasksQuestion {
+  /** One task, with its arguments if they may be shown; null: all, without arguments. */
+  readonly task: ExecutionId | null;
+}
+
+export interface DashboardTasks {
+  readonly tasks: readonly DashboardTask[];
+  /** There are more than the answer has. */
+  readonly isMore: boolean;
+}
+
+export type DashboardTask = Omit<ListedTask, "args" | "caller"> & {
+  /** JSON text; null: not asked for, or not shown. */
+  readonly arguments: string | null;
+  readonly caller: string | null;
+};
 
 export interface DashboardRecords {
   /** The latest first. */

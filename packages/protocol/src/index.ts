@@ -33,6 +33,7 @@ export * from "./services.ts";
 export * from "./signature.ts";
 export * from "./span.ts";
 export * from "./stored-types.ts";
+export * from "./task-administration.ts";
 export * from "./task-rules.ts";
 export * from "./tasks.ts";
 export * from "./terminal-text.ts";

@@ -26,7 +26,7 @@ export interface TaskLimit {
 
 /** The ways of a tick that is due while the one before is not done. */
 export const OVERLAPS = [
-  /** It waits. Of those that wait, `catchUp` run, the latest ones, one by one. */
+  /** It waits. The latest `catchUp` of the waiting ones run, one by one. */
   "wait",
   /** It is left out. */
   "skip",

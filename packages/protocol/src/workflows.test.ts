@@ -154,8 +154,19 @@ describe("traces of commands", () => {
 
   test("name the callee or the signal", () => {
     expect(commands.map((command) => traceOf(command).name)).toEqual([
-      ...["hold", "hold", "holds", "hold"],
-      ...["", "", "hold", "hold", "hold", "hold", "", "hold", "hold"],
+      "hold",
+      "hold",
+      "holds",
+      "hold",
+      "",
+      "",
+      "hold",
+      "hold",
+      "hold",
+      "hold",
+      "",
+      "hold",
+      "hold",
     ]);
   });
 

@@ -181,6 +181,12 @@ describe("the path of a workflow", () => {
       { waitMs: 5_000 },
       { waitMs: 0 },
     ]);
+    expect(response.headers.get("x-radical-execution")).toBe(`execution-${"8a".repeat(16)}`);
+    const line = await location.logged(
+      "request",
+      ({ status, execution }) => status === 200 && execution === "8a".repeat(16),
+    );
+    expect(line).toMatchObject({ handler: "buy", path: "near-storage", reason: "stored" });
     expect(primary.badSignatures).toEqual([]);
   });
 

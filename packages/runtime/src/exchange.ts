@@ -1,5 +1,6 @@
 /** One call of a handler, from its checked input to its reply, and what is left to do then. */
 import {
+  type ExecutionId,
   type HandlerManifest,
   type HandlerPlan,
   type Life,
@@ -171,7 +172,8 @@ export class Exchange {
   }
 
   /** Replies to a question after a workflow: it is not an execution. */
-  async ask(asking: Promise<Answer>): Promise<Told> {
+  async ask(workflow: ExecutionId, asking: Promise<Answer>): Promise<Told> {
+    this.#identity = { executionId: workflow, retained: true, repeatKey: toldExecution(workflow) };
     try {
       const answer = await asking;
       return this.#reply(replyOf(answer), answer, null, null);

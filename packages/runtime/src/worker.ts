@@ -37,6 +37,7 @@ export function bindRadical(
 ): <Bindings = Env>(options?: RadicalOptions<Bindings>) => Radical<Bindings> {
   const { manifest, f, rw, log = consoleLog, pace, onLeased, onIsolate, isReplaced = () => false } = parts;
   const module: HandlerModule = { hash: manifest.module, f, rw, limits: manifest.limits, pace };
+  const hasWorkflows = Object.values(manifest.handlers).some(({ plan }) => plan === "workflow");
   let isolate: Isolate | null = null;
 
   return <Bindings>({ authenticate, cors: corsOptions, blobs, services }: RadicalOptions<Bindings> = {}) => {
@@ -176,7 +177,7 @@ export function bindRadical(
         cors.check(request);
         const caller = await callerOf(authenticate, request, bindings);
         const question = { ...of, caller, waitMs: waitMsOf(request) ?? 0 };
-        told = await one.ask(askWorkflow(primary, core.primary, question, traceOf(request)));
+        told = await one.ask(of.workflow, askWorkflow(primary, core.primary, question, traceOf(request)));
       } catch (error) {
         told = one.fail(error);
       }
@@ -191,8 +192,10 @@ export function bindRadical(
       if (cors.isPreflight(request)) return cors.preflight(request);
       if (isBlobPath(request.url) && hasBlobs(manifest.records)) return putOrGetBlob(env, context, request);
       if (wantsEvents(request)) return stream(env, context, request);
-      const asked = await workflow(env, request);
-      if (asked !== null) return asked;
+      if (hasWorkflows) {
+        const asked = await workflow(env, request);
+        if (asked !== null) return asked;
+      }
       const early = prefersSpeculative(request) ? new SpeculativeReply() : null;
       const replying = exchange(env, context, request, early, async (one, { maxBodyBytes }) => {
         cors.check(request);

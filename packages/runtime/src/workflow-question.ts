@@ -24,11 +24,8 @@ export async function askWorkflow(
     if (answered.kind === "reply") {
       link.heard(answered.reply.asOf);
       const isDraining = answered.reply.kind === "refused" && answered.reply.code === "draining";
-      if (!isDraining) {
-        search.found();
-        return answerOf(answered.reply, question.handler);
-      }
-      if (search.missed()) continue;
+      if (!isDraining) search.found();
+      else if (search.missed()) continue;
       return answerOf(answered.reply, question.handler);
     }
     if (search.missed()) continue;

@@ -20,6 +20,7 @@ export function describeEvent(event: Event): string {
     case "called":
       return `hears of call ${event.call}: ${event.answer.kind}`;
     case "intent-stored":
+    case "order-carried-out":
     case "task-changed":
     case "completed":
       return `hears of operation ${event.operation}: ${event.result.kind}`;
@@ -28,6 +29,8 @@ export function describeEvent(event: Event): string {
     case "loaded":
     case "looked-up":
       return `hears of operation ${event.operation}: ${event.kind}`;
+    case "task-order":
+      return `gets order ${event.caller}: ${event.order.action} ${event.order.ids.map(shortId).join(" ")}`;
     case "tasks-read":
       return `hears of operation ${event.operation}: ${event.answer.kind}`;
     case "read-leases-named":
@@ -81,6 +84,10 @@ export function describeEffect(effect: Effect): string {
       return `asks storage for ${effect.units.join(" ")}, operation ${effect.operation}`;
     case "read-tasks":
       return `asks storage for tasks: ${effect.question.kind}, operation ${effect.operation}`;
+    case "carry-out-order":
+      return `changes tasks ${effect.changes.map(({ id }) => shortId(id)).join(" ")}, operation ${effect.operation}`;
+    case "task-order-reply":
+      return `answers order ${effect.caller}: ${effect.answer.results.map(({ outcome }) => outcome).join(" ")}`;
     case "scan": {
       const { hole, limit, operation } = effect;
       const way = hole.isReversed ? ", from the end" : "";

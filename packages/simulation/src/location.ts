@@ -324,6 +324,9 @@ export class ModelLocation implements Location {
           // The answer to another copy of that message may have come meanwhile.
           if (running.sending === sending && running.valid === null) this.#send(running);
         });
+        return;
+      case "working":
+        throw new Error(`${executionId} is told that it is a workflow`);
     }
   }
 

@@ -1297,9 +1297,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "an old answer about a task counts that has changed since",
-    within: 2_500,
+    within: 600,
     isOfTasks: true,
-    edits: [condition("lookup-stale", `lookup === undefined`)],
+    edits: [condition("lookup-stale", `!isComing`)],
   },
   {
     name: "a task that is taken back while storage is asked for others comes back",
@@ -1338,7 +1338,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       replace(
         "service-refused",
-        `return this.#change(call, "settle", error && this.#afterFailure(call, error, false, now));`,
+        `return this.#change(call, "settle", answer.kind === "value" ? null : this.#afterFailure(call, errorIn(answer, now.wallMs), false, now));`,
       ),
     ],
   },
@@ -1355,7 +1355,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       replace(
         "service-not-called",
-        `return this.#change(call, "settle", this.#afterFailure(call, errorIn(answer, now.wallMs), false, now));`,
+        `return this.#change(call, "settle", this.#afterFailure(call, error, false, now));`,
       ),
     ],
   },
@@ -1381,6 +1381,12 @@ export const MUTANTS: readonly Mutant[] = [
     within: 100,
     isOfServices: true,
     edits: [returns("breaker-probe", `this.#state !== "open" || nowMs >= this.#openUntilMs`)],
+  },
+  {
+    name: "an order does not wait for a commit that takes the task back",
+    within: 600,
+    isOfTasks: true,
+    edits: [expression("order-held", `known?.state === "held"`, `false`)],
   },
   {
     name: "a tick becomes a task, and its schedule moves in another transaction",

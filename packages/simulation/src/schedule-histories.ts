@@ -126,7 +126,7 @@ class World {
   #module = 0;
   /** No tick up to this time may become a task, by handler: its schedule began then, or an operator let it go on. */
   readonly #since = new Map<string, number>();
-  /** The same for the tick of a task, when it was decided; and those that were decided in a pause. */
+  /** For each tick that a server has decided to make: the time of `#since` then, and whether there was a pause. */
   readonly #sinceOf = new Map<ExecutionId, number>();
   readonly #sentPaused = new Set<ExecutionId>();
   #isPaused = false;
@@ -236,12 +236,12 @@ class World {
 
   #ask(action: ScheduleAction): void {
     const { driver } = present(this.#servers.at(-1), "a server leads");
-    const askedAtMs = this.#wallMs;
-    if (action === "resume") this.#isPaused = false;
+    if (action === "resume") {
+      if (this.#isPaused) this.#since.set("paused", Math.max(this.#since.get("paused") ?? 0, this.#wallMs));
+      this.#isPaused = false;
+    }
     const answered = (): void => {
       if (action === "pause") this.#isPaused = true;
-      if (action === "resume")
-        this.#since.set("paused", Math.max(this.#since.get("paused") ?? 0, Math.min(askedAtMs, this.#wallMs)));
     };
     driver.askSchedule({ handler: "paused", action }, { answered, failed: () => {} });
   }
@@ -321,7 +321,7 @@ class World {
     const fails = !this.#isQuiet && this.#random.chance(this.#failure);
     const wasDone = !fails || this.#random.chance(0.5);
     this.#next.push(() => {
-      // What was sent arrives, also from a server that is gone.
+      // An operation that was sent arrives, also from a server that is gone.
       const value = wasDone ? act() : null;
       this.#later(server, () => (fails ? failed("unknown", "simulated") : succeeded(value as T)));
     });
@@ -416,7 +416,7 @@ class World {
     return COMPLETE.flatMap((handler) => {
       const schedule = present(SAME[handler].schedule, "it has one");
       const made = this.#made.get(handler) ?? new Set();
-      // Of those that have just come the server hears soon.
+      // The server hears soon of those that have just come.
       return ticksBetween(schedule, this.#begunMs, this.#wallMs - HOUR)
         .filter((tickMs) => !made.has(tickMs))
         .map((tickMs) => `tick ${new Date(tickMs).toISOString()} of ${handler} has become no task`);

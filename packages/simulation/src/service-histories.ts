@@ -127,8 +127,9 @@ class World {
   readonly #answeredFor = new Set<ExecutionId>();
   readonly #failedFor = new Set<ExecutionId>();
   readonly #inARow = new Map<string, number>();
-  readonly #probing = new Map<string, number>();
-  /** Tasks whose attempt began before the breaker was open, and whose call has not left. */
+  readonly #probing = new Map<string, OutgoingCall>();
+  /** Tasks whose attempt began and whose call has not left, with their service; and whether that was before the breaker was open. */
+  readonly #begun = new Map<ExecutionId, string>();
   readonly #early = new Set<ExecutionId>();
 
   constructor(seed: number) {
@@ -157,8 +158,7 @@ class World {
       this.#isQuiet ||= this.#left === 0 && random.chance(0.002);
       if (this.#isQuiet) this.#isDown = false;
       if (this.#left > 0 && random.chance(isBusy ? 0.05 : 0.4)) this.#send();
-      else if (!this.#isQuiet && random.chance(0.01)) this.#kill();
-      else if (!this.#isQuiet && random.chance(0.011)) this.#isDown = !this.#isDown;
+      else if (!this.#isQuiet && random.chance(0.02)) this.#fault();
       else if (!this.#isQuiet && random.chance(0.006)) this.#pass(random.below(90) * 60_000);
       else if (isBusy) this.#next.splice(random.below(this.#next.length), 1)[0]!();
       else if (this.#isOver()) return this.#end();
@@ -198,7 +198,8 @@ class World {
     };
     const core = new LviCore(this.#options, recovered, this.#now, HASHER);
     this.#core = core;
-    for (const known of [this.#answeredFor, this.#failedFor, this.#inARow, this.#probing, this.#early]) known.clear();
+    for (const known of [this.#answeredFor, this.#failedFor, this.#inARow, this.#probing, this.#early, this.#begun])
+      known.clear();
     this.#wakeAtMs = Infinity;
     const life = this.#life;
     this.#driver = new Driver({
@@ -248,9 +249,16 @@ class World {
     }
   }
 
+  #fault(): void {
+    if (this.#random.chance(0.5)) this.#kill();
+    else this.#isDown = !this.#isDown;
+  }
+
   /** Operations and calls that were sent may still arrive. */
   #kill(): void {
     this.counts.kills++;
+    // What has changed until now is about the life that ends.
+    this.#check();
     this.#life++;
     this.#driver.close();
     this.#start();
@@ -377,7 +385,8 @@ class World {
     const { task, service, timeoutMs } = call;
     const random = this.#random;
     this.counts.calls++;
-    const isProbe = this.#isOpen(service) && !this.#early.delete(task);
+    this.#begun.delete(task);
+    const isProbe = !this.#early.delete(task) && this.#isOpen(service);
     this.#leaves(call, isProbe);
     const sentAtMs = this.#wallMs;
     const life = this.#life;
@@ -385,15 +394,20 @@ class World {
       const isAnswer = answer.kind === "value" || answer.kind === "refused";
       if (isAnswer) this.#answeredFor.add(task);
       else if (answer.kind !== "not-called") this.#failedFor.add(task);
+      // The breaker is closed: the next time that it opens, these will have begun before.
+      if (isAnswer) {
+        for (const [id, one] of this.#begun) if (one === service) this.#early.add(id);
+      }
       const inARow = answer.kind === "not-called" ? 5 : (this.#inARow.get(service) ?? 0) + 1;
       this.#inARow.set(service, isAnswer ? 0 : inARow);
-      if (isProbe) this.#probing.set(service, (this.#probing.get(service) ?? 1) - 1);
+      // After an answer no call is a probe any more.
+      if (isAnswer || this.#probing.get(service) === call) this.#probing.delete(service);
       if (answer.kind === "lost") this.counts.lost++;
       ended(answer);
     };
     if (isProbe) {
       this.counts.probes++;
-      this.#probing.set(service, (this.#probing.get(service) ?? 0) + 1);
+      this.#probing.set(service, call);
     }
     if (this.#isDown)
       return this.#later(() => hear({ kind: "not-called", code: "worker_unreachable", message: "simulated" }));
@@ -415,7 +429,9 @@ class World {
   }
 
   #marks({ id, expects, becomes }: (Effect & { kind: "change-task" })["change"]): void {
-    if (becomes?.attempt === expects.attempt && !this.#isOpen(becomes.handler)) this.#early.add(id);
+    if (becomes?.attempt !== expects.attempt) return;
+    this.#begun.set(id, becomes.handler);
+    if (!this.#isOpen(becomes.handler)) this.#early.add(id);
   }
 
   /** Each call, as it leaves the server. */
@@ -428,7 +444,7 @@ class World {
     else if (this.#wallMs > task.sentAtMs + rules.keyWindowMs)
       this.#problems.push(`a call of ${service} leaves for ${id} after its window`);
     if (this.#answeredFor.has(id)) this.#problems.push(`${service} is called again for ${id}, after its answer`);
-    if (isProbe && (this.#probing.get(service) ?? 0) > 0) this.#problems.push(`two probes of ${service} are under way`);
+    if (isProbe && this.#probing.has(service)) this.#problems.push(`two probes of ${service} are under way`);
   }
 
   // ── What must be true ──────────────────────────────────────────────────────────────────────────────────────────────

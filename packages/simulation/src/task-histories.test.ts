@@ -2,7 +2,17 @@ import { expect, test } from "vitest";
 import { simulateTasks } from "./task-histories.ts";
 
 test("every task happens exactly once, in the order of its lane, whatever fails", { timeout: 300_000 }, () => {
-  const sum = { answered: 0, tasks: 0, attempts: 0, dead: 0, cancelled: 0, kills: 0, takeovers: 0, repeats: 0 };
+  const sum = {
+    answered: 0,
+    tasks: 0,
+    attempts: 0,
+    dead: 0,
+    cancelled: 0,
+    ordered: 0,
+    kills: 0,
+    takeovers: 0,
+    repeats: 0,
+  };
   for (let seed = 1; seed <= 800; seed++) {
     const { problems, ...counts } = simulateTasks({ seed });
     expect({ seed, problems }).toEqual({ seed, problems: [] });

@@ -43,6 +43,7 @@ import {
   type Outcome,
   present,
   type RunEffect,
+  TASK_ACTIONS,
   taskIdOf,
   taskSeedOf,
   type UnitId,
@@ -101,6 +102,8 @@ interface TaskHistory {
   readonly dead: number;
   /** Tasks that were taken back. */
   readonly cancelled: number;
+  /** Tasks that an operator has changed. */
+  readonly ordered: number;
   readonly kills: number;
   /** Servers whose successor led while they went on. */
   readonly takeovers: number;
@@ -128,6 +131,7 @@ class World {
     attempts: 0,
     dead: 0,
     cancelled: 0,
+    ordered: 0,
     kills: 0,
     takeovers: 0,
     repeats: 0,
@@ -211,6 +215,7 @@ class World {
       if (this.#left > 0 && random.chance(isBusy ? 0.06 : 0.5)) this.#send();
       else if (!this.#isQuiet && this.#killAt === null && random.chance(0.004)) this.#kill();
       else if (!this.#isQuiet && random.chance(0.002)) this.#setClock();
+      else if (!this.#isQuiet && this.#killAt === null && random.chance(0.01)) this.#order();
       else if (!this.#isQuiet && random.chance(0.004)) this.#repeat();
       else if (!this.#isQuiet && random.chance(0.003)) this.#register(random.pick(MODULES));
       else if (isBusy) this.#next.splice(random.below(this.#next.length), 1)[0]!();
@@ -280,7 +285,8 @@ class World {
         observer: {
           replied: () => {},
           followed: () => {},
-          noted: ({ name }) => {
+          noted: ({ name, executionId }) => {
+            if (executionId !== undefined && ENDS.has(name)) this.#settling.delete(executionId);
             // A followup that is not what its execution does looks like a run that differs.
             if (ALARMS.has(name) && !(name === "determinism_alarm" && this.#hasSpoilt))
               this.#problems.push(`there was a ${name}`);
@@ -312,6 +318,11 @@ class World {
       else if (mayEnd && this.#random.chance(0.0004)) this.#takeOver();
       if (!this.#isGoingOn(life)) return;
       if (effect.kind === "complete") this.#completes(effect);
+      if (effect.kind === "carry-out-order" && life === this.#life)
+        this.#ordered = new Map([
+          ...this.#ordered,
+          ...effect.changes.map(({ id: task, becomes }) => [task, becomes] as const),
+        ]);
       yield effect;
     }
   }
@@ -319,15 +330,19 @@ class World {
   #completes({ operation, completions }: Effect & { kind: "complete" }): void {
     for (const { completion } of completions) {
       this.#storage.expect(completion);
-      const { executionId: id, outcome } = completion;
+      const { executionId: id, outcome, settled } = completion;
+      if (settled !== undefined) this.#settling.add(id);
       if (outcome.kind !== "result" || this.#mustGo.get(id)?.operation === `${this.#life} ${operation}`) continue;
       const tasks = (this.#parents.get(id)?.call.cancels ?? []).filter((each) => {
         const task = this.#storage.findTask(each);
-        return task !== null && !this.#mayHaveBegun(task);
+        return task !== null && !this.#settling.has(each) && !this.#mayHaveBegun(task);
       });
       this.#mustGo.set(id, { operation: `${this.#life} ${operation}`, tasks });
     }
   }
+
+  /** Tasks of which an attempt has ended; the server may not have heard that it is in storage. */
+  readonly #settling = new Set<ExecutionId>();
 
   /** By execution, the tasks that its end takes back for sure. */
   readonly #mustGo = new Map<ExecutionId, { readonly operation: string; readonly tasks: readonly ExecutionId[] }>();
@@ -354,6 +369,8 @@ class World {
 
   /** Locations ask the next server what became of their requests. */
   #succeed(): void {
+    this.#ordered.clear();
+    this.#changing.clear();
     this.#life++;
     this.#start();
     for (const sent of this.#open.values())
@@ -384,6 +401,36 @@ class World {
   #register(module: ModuleHash): void {
     const rules = { late: { attempts: ATTEMPTS, limit: { running: LIMITED_AT_ONCE, rate: null } } };
     this.#driver.tell({ kind: "module-registered", module, plans: PLANS, rules });
+  }
+
+  /** As an operator does. */
+  #order(): void {
+    const random = this.#random;
+    const tasks = [...this.#storage.intents.values()].flatMap((record) =>
+      record.state === "task" ? [record.task] : [],
+    );
+    const dead = tasks.filter(({ state }) => state === "dead");
+    const ids = (random.chance(0.7) ? dead : tasks).map(({ id }) => id).filter(() => random.chance(0.5));
+    if (random.chance(0.1)) ids.push(...[...this.#calls.keys()].slice(-1));
+    if (ids.length === 0) return;
+    const order = { action: random.pick(TASK_ACTIONS), ids: [...new Set(ids)], callAgain: false };
+    const states = new Map(tasks.map(({ id, state }) => [id, state]));
+    const life = this.#life;
+    this.#driver.orderTasks(order, {
+      answered: ({ results }) => {
+        for (const { id, outcome } of results) {
+          if (outcome === "done") this.counts.ordered++;
+          if (
+            outcome === "not-dead" &&
+            states.get(id) === "dead" &&
+            life === this.#life &&
+            this.#storage.findTask(id)?.state === "dead"
+          )
+            this.#problems.push(`task ${id} is dead, and can't be discarded`);
+        }
+      },
+      failed: () => {},
+    });
   }
 
   get #now(): Now {
@@ -458,14 +505,14 @@ class World {
         const ids = commit.records.flatMap(({ id, expects }) =>
           typeof expects === "object" && expects.attempt !== null ? [id] : [],
         );
-        for (const id of ids) this.#settling.add(id);
+        for (const id of ids) this.#changing.add(id);
         const act = (): CommitResult => {
           const result = storage.commit(epoch, commit);
           if (result.kind === "applied") this.#committed(commit);
           return result;
         };
         const heard = (result: CommitResult): void => {
-          for (const id of ids) this.#settling.delete(id);
+          for (const id of ids) this.#changing.delete(id);
           succeeded(result);
         };
         ask(act, { succeeded: heard, failed });
@@ -747,6 +794,12 @@ class World {
         this.#cancelled(id, before);
         continue;
       }
+      if (before !== null && this.#ordered.has(id) && this.#ordered.get(id) === after) {
+        this.#ordered.delete(id);
+        if (after === null) this.#removed.add(id);
+        if (this.#running.has(id)) this.#problems.push(`task ${id} is changed by an order while it runs`);
+        continue;
+      }
       if (before === null && after !== null) this.#inserted(id, after);
       if (after?.state === "dead" && this.#calls.get(id)?.aborts === true)
         this.#problems.push(`task ${id} is dead, and its handler has answered`);
@@ -783,11 +836,11 @@ class World {
   }
 
   /** Tasks whose attempts have ended, as far as the present server has not heard what has become of them. */
-  readonly #settling = new Set<ExecutionId>();
+  readonly #changing = new Set<ExecutionId>();
 
   #mayHaveBegun({ id, state, dueMs, lane }: Task): boolean {
     const isFirst = lane === null || this.#storage.laneTasks(lane, 1).tasks[0]?.id === id;
-    if (this.#settling.has(id)) return true;
+    if (this.#changing.has(id)) return true;
     return state === "open" && isFirst && dueMs < this.#wallMs + this.#setBackMs + 3_600_000;
   }
 
@@ -800,9 +853,14 @@ class World {
     if (!isEnded) this.#problems.push(`${canceller} has taken task ${task} back before its parent had enqueued it`);
   }
 
+  /** The changes that operators have ordered, as they are to be. */
+  #ordered = new Map<ExecutionId, Task | null>();
+
   readonly #parentOf = new Map<ExecutionId, ExecutionId>();
 
   readonly #insertions = new Set<ExecutionId>();
+  /** Tasks that an operator has removed. */
+  readonly #removed = new Set<ExecutionId>();
 
   #inserted(id: ExecutionId, task: Task): void {
     if (this.#insertions.has(id)) this.#problems.push(`task ${id} was enqueued twice`);
@@ -842,7 +900,8 @@ class World {
       applied.filter(({ outcome }) => outcome.kind === "result").map(({ executionId }) => executionId),
     );
     for (const { id, before, after, isCancelled } of taskChanges)
-      if (before !== null && after === null && !isCancelled && !this.#calls.get(id)!.aborts) ended.add(id);
+      if (before !== null && after === null && !isCancelled && !this.#removed.has(id) && !this.#calls.get(id)!.aborts)
+        ended.add(id);
     for (const id of this.#storage.lostAttempts)
       this.#problems.push(`an attempt of task ${id}, which was taken back, has ended`);
     for (const [id, { call }] of this.#parents) {
@@ -873,7 +932,8 @@ class World {
   #lanes(ended: ReadonlySet<ExecutionId>): readonly string[] {
     const { items, taskChanges } = this.#storage;
     // Those that were taken back went before their turn.
-    const takenBack = new Set(taskChanges.flatMap(({ id, isCancelled }) => (isCancelled ? [id] : [])));
+    const cancelled = taskChanges.flatMap(({ id, isCancelled }) => (isCancelled ? [id] : []));
+    const takenBack = new Set([...cancelled, ...this.#removed]);
     const enqueuers = Array.from(this.#parents, ([id, { call }]): Enqueuer => {
       const lanes = new Map<string, ExecutionId[]>();
       for (const [ordinal, { lane }] of call.children.entries()) {
@@ -896,6 +956,7 @@ class World {
   }
 }
 
+const ENDS: ReadonlySet<NoteName> = new Set(["task_done", "task_failed", "task_dead"]);
 const ALARMS: ReadonlySet<NoteName> = new Set(["determinism_alarm", "intent_alarm"]);
 const NOT_RUN: { readonly result: RunResult; readonly tookMs: number } = { result: { kind: "not-run" }, tookMs: 0 };
 

@@ -7,22 +7,15 @@ import { utf8ToBytes } from "@noble/hashes/utils.js";
 import {
   CborWriter,
   isEmptyInterval,
-  isExecutionId,
-  isSignalName,
-  isTaskKey,
   isTooDeep,
   LOG_LINE_LEVELS,
   type LoggedLine,
   MAX_DEPTH,
-  MAX_EFFECTS,
   MAX_RESULT_BYTES,
   MAX_SCRYPT_LOG_COST,
   MAX_SCRYPT_PARALLELIZATION,
   MAX_SCRYPT_SALT_BYTES,
-  MAX_TASK_ARGUMENT_BYTES,
-  MAX_TASK_DELAY_MS,
   MAX_VALUE_BYTES,
-  MAX_WAIT_MS,
   MAX_WRITTEN_BYTES,
   unitId,
   type Environment,
@@ -32,18 +25,14 @@ import {
   type Outcome,
   type RunEffect,
   type ScanQuery,
-  type Settled,
   spanId,
-  taskIdOf,
   type TrapCode,
-  UNKNOWN_STEP,
   type UnitId,
-  type Wait,
-  type WorkflowCommand,
 } from "@radical/protocol";
 import { Draws } from "./draws.ts";
 import { Guest, type HostCalls } from "./guest.ts";
 import { LoggedLines } from "./logged-lines.ts";
+import { Requests, type WorkflowCalls } from "./requests.ts";
 import type { RunStep } from "./run-step.ts";
 import { scryptHash } from "./scrypt.ts";
 import { ownIn, type WalkedRow } from "./spans.ts";
@@ -87,21 +76,6 @@ export interface Items<Stop> {
   touchCount(interval: KeyInterval, run: Execution<Stop>): void;
 }
 
-/** The journal of a workflow, for one of its runs. Each method may end the run. */
-export interface WorkflowCalls<Stop> {
-  /** The time that the run sees. */
-  readonly timeMs: number;
-  /** Gives the number of the command. */
-  issue(command: WorkflowCommand, place: string, run: Execution<Stop>): number;
-  /** The execution that a command asks for. */
-  idOf(command: number): ExecutionId;
-  /** Goes on when the wait for these commands is over. Gives the one that settled first. */
-  await(mode: Wait["mode"], commands: readonly number[], run: Execution<Stop>): number;
-  /** Undefined: it has not settled, or there is no such command. */
-  settled(command: number): Settled | undefined;
-  again(args: Uint8Array, run: Execution<Stop>): never;
-}
-
 /** How a run ended: by itself, with the fuel that it has used, or because `stop` was called. */
 export type Ending<Stop> =
   | { readonly kind: "ended"; readonly outcome: Outcome; readonly fuel: number }
@@ -135,6 +109,7 @@ export class Execution<Stop> implements HostCalls {
   readonly #items: Items<Stop>;
   /** Null: the run is not one of a workflow. */
   readonly #workflow: WorkflowCalls<Stop> | null;
+  #asks: Requests<Stop> | null = null;
   readonly #draws: Draws;
   readonly #watch: Invocation["watch"];
   /** The units of all accesses while they are fewer than an execution may touch: hardly any has more. */
@@ -392,92 +367,58 @@ export class Execution<Stop> implements HostCalls {
   }
 
   enqueue(destination: number, callee: number, delayMs: bigint, key: number, pointer: number, length: number): void {
-    if (delayMs > BigInt(MAX_TASK_DELAY_MS))
-      this.#trap("invalid_access", `a task with a delay of ${delayMs} ms: at most ${MAX_TASK_DELAY_MS}`);
-    const lane = key === 0 ? null : this.#lane(key);
-    const id = this.#effect({
-      kind: "enqueue",
-      callee: this.#text(callee),
-      args: this.#taken(pointer, length, "the arguments of a task"),
-      delayMs: Math.max(0, Number(delayMs)),
-      key: lane,
-    });
-    this.#copyIn(destination, utf8ToBytes(id));
+    this.#requests.enqueue(destination, callee, delayMs, key, pointer, length);
   }
 
   cancel(task: number): void {
-    const id = this.#text(task);
-    if (!isExecutionId(id))
-      this.#trap("invalid_access", `cancel of ${tidy(JSON.stringify(id.slice(0, 80)))}, which is not the id of a task`);
-    this.#effect({ kind: "cancel", task: id });
+    this.#requests.cancel(task);
   }
 
   touch_lane(key: number): void {
-    this.#lane(key);
+    this.#requests.lane(key);
   }
 
   send(workflow: number, name: number, pointer: number, length: number): void {
-    const id = this.#text(workflow);
-    if (!isExecutionId(id))
-      this.#trap(
-        "invalid_access",
-        `send to ${tidy(JSON.stringify(id.slice(0, 80)))}, which is not the id of a workflow`,
-      );
-    const value = this.#taken(pointer, length, "the value of a signal");
-    this.#effect({ kind: "send", workflow: id, name: this.#signal(name), value });
+    this.#requests.send(workflow, name, pointer, length);
   }
 
-  // ── Workflows ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
   start(callee: number, place: number, pointer: number, length: number): number {
-    const args = this.#taken(pointer, length, "the arguments of a step");
-    return this.#journal.issue({ kind: "start", callee: this.#text(callee), args }, this.#text(place), this);
+    return this.#requests.call("start", callee, place, pointer, length);
   }
 
   undo(callee: number, place: number, pointer: number, length: number): void {
-    const args = this.#taken(pointer, length, "the arguments of a step");
-    this.#journal.issue({ kind: "undo", callee: this.#text(callee), args }, this.#text(place), this);
+    this.#requests.call("undo", callee, place, pointer, length);
   }
 
   await(isForOne: number, pointer: number, count: number): number {
-    const bytes = this.#copyOut(pointer, 4 * (count >>> 0));
-    const { buffer } = bytes;
-    return this.#journal.await(isForOne === 0 ? "all" : "any", [...new Int32Array(buffer)], this);
+    return this.#requests.await(isForOne !== 0, pointer, count);
   }
 
   settled(command: number): number {
-    const settled = this.#settled(command);
-    this.#held = settled.kind === "value" ? settled.value : null;
+    this.#held = this.#requests.value(command);
     return this.#held?.length ?? -1;
   }
 
   failure(command: number): number {
-    const settled = this.#settled(command);
-    this.#held = failureIn(settled);
+    this.#held = this.#requests.failure(command);
     return this.#held?.length ?? -1;
   }
 
   sleep(ms: bigint, place: number): void {
-    const command = { kind: "sleep", ms: Math.max(0, this.#waitMs(ms)) } as const;
-    this.#journal.await("all", [this.#journal.issue(command, this.#text(place), this)], this);
+    this.#requests.sleep(ms, place);
   }
 
   receive(name: number, ms: bigint, place: number): number {
-    const command = { kind: "signal", name: this.#signal(name), ms: ms < 0n ? null : this.#waitMs(ms) } as const;
-    const number = this.#journal.issue(command, this.#text(place), this);
-    this.#journal.await("all", [number], this);
-    const settled = this.#settled(number);
-    this.#held = settled.kind === "signal" ? settled.value : null;
+    this.#held = this.#requests.receive(name, ms, place);
     return this.#held?.length ?? -1;
   }
 
   workflow_id(destination: number): void {
-    void this.#journal;
-    this.#copyIn(destination, utf8ToBytes(this.#invocation.executionId));
+    this.#copyIn(destination, utf8ToBytes(this.#requests.workflowId));
   }
 
   again(pointer: number, length: number): void {
-    this.#journal.again(this.#taken(pointer, length, "the arguments of a workflow"), this);
+    this.#requests.again(pointer, length);
   }
 
   touch(table: number, key: number): void {
@@ -509,60 +450,17 @@ export class Execution<Stop> implements HostCalls {
     return this.#trap(trap.code, trap.message);
   }
 
-  // ── Effects ────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Requests ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The lane of a task, after the checks that each passes. */
-  #lane(pointer: number): string {
-    const key = this.#text(pointer);
-    if (!isTaskKey(key))
-      this.#trap(
-        "invalid_access",
-        `invalid key ${tidy(JSON.stringify(key.slice(0, 80)))} of a task: it is well-formed text of 1 to 512 UTF-8 bytes`,
-      );
-    this.#items.lane(key, this);
-    return key;
-  }
-
-  /** The id of the task that it asks for. */
-  #effect(effect: RunEffect): ExecutionId {
-    if (this.#workflow !== null) return this.#workflow.idOf(this.#workflow.issue(effect, "", this));
-    if (this.effects.length >= MAX_EFFECTS)
-      this.#trap(
-        "invalid_access",
-        `more than ${MAX_EFFECTS} tasks, cancellations and signals in one execution: let a task ask for the others`,
-      );
-    this.effects.push(effect);
-    return taskIdOf(this.#invocation.executionId, this.effects.length - 1);
-  }
-
-  /** Encoded arguments, or a value, that leave the run. */
-  #taken(pointer: number, length: number, what: string): Uint8Array {
-    if (length >>> 0 > MAX_TASK_ARGUMENT_BYTES)
-      this.#trap("out_of_memory", `${what} has more than ${MAX_TASK_ARGUMENT_BYTES} bytes`);
-    const bytes = this.#copyOut(pointer, length);
-    if (isTooDeep(bytes)) this.#trap("invalid_access", `${what} is nested deeper than ${MAX_DEPTH}`);
-    this.#addWritten(bytes.length);
-    return bytes;
-  }
-
-  #signal(pointer: number): string {
-    const name = this.#text(pointer);
-    if (!isSignalName(name))
-      this.#trap("invalid_access", `invalid name ${tidy(JSON.stringify(name.slice(0, 80)))} of a signal`);
-    return name;
-  }
-
-  get #journal(): WorkflowCalls<Stop> {
-    return this.#workflow ?? this.#trap("invalid_access", "only a workflow has steps and waits");
-  }
-
-  #waitMs(ms: bigint): number {
-    if (ms > BigInt(MAX_WAIT_MS)) this.#trap("invalid_access", `a wait of ${ms} ms: at most ${MAX_WAIT_MS}`);
-    return Number(ms);
-  }
-
-  #settled(command: number): Settled {
-    return this.#journal.settled(command) ?? this.#trap("invalid_access", `command ${command} has no result yet`);
+  /** Most runs ask for nothing. */
+  get #requests(): Requests<Stop> {
+    return (this.#asks ??= new Requests<Stop>(this, this.#invocation.executionId, this.#workflow, {
+      text: (pointer) => this.#text(pointer),
+      copyIn: (destination, bytes) => this.#copyIn(destination, bytes),
+      copyOut: (pointer, length) => this.#copyOut(pointer, length),
+      addWritten: (bytes) => this.#addWritten(bytes),
+      nameLane: (key) => this.#items.lane(key, this),
+    }));
   }
 
   // ── Accesses ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -664,12 +562,4 @@ export class Execution<Stop> implements HostCalls {
   #outside(): never {
     return this.#trap("memory_out_of_bounds", "access outside of memory");
   }
-}
-
-/** The failure of a step as its workflow reads it; null: it has none. */
-function failureIn(settled: Settled): Uint8Array | null {
-  const encoded = (status: number, code: string, message: string): Uint8Array =>
-    new CborWriter().array(3).integer(status).text(code).text(message).finish();
-  if (settled.kind === "failed") return encoded(settled.status, settled.code, settled.message);
-  return settled.kind === "unknown" ? encoded(UNKNOWN_STEP.status, UNKNOWN_STEP.code, settled.message) : null;
 }

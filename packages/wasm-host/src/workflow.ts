@@ -20,8 +20,9 @@ import {
   type WorkflowCommand,
   type WorkflowRun,
 } from "@radical/protocol";
-import { Execution, type Invocation, type Items, type WorkflowCalls } from "./execution.ts";
+import { Execution, type Invocation, type Items } from "./execution.ts";
 import type { HandlerModule } from "./module.ts";
+import type { WorkflowCalls } from "./requests.ts";
 
 /** A run of a workflow. `executionId` is the id of the workflow, and `environment.seed` the seed with which it was started. */
 export interface WorkflowInvocation extends Invocation {
@@ -145,7 +146,6 @@ class Replay implements WorkflowCalls<Stop> {
     } else {
       const expected = entry.commands[number - this.#first] ?? null;
       const found = traceOf(command);
-      // variant: command-compared
       if (expected === null || !sameTrace(expected, found))
         run.stop({ kind: "differs", command: number, expected, found, place });
     }
@@ -174,7 +174,6 @@ class Replay implements WorkflowCalls<Stop> {
   /** The run stops, unless it has stopped here before and goes on. */
   #stopAt(wait: Wait, run: Execution<Stop>): void {
     const entry = this.#entry;
-    // variant: cancel-seen
     if (this.#isCancelled) run.stop(this.early() ?? { kind: "cancelled" });
     if (entry === undefined) return run.stop({ kind: "waiting", wait });
     const missing = entry.commands[this.#next - this.#first];

@@ -8,6 +8,7 @@ import { closest } from "../diagnostics/closest.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import type { TransformationKind } from "../front.ts";
 import { type as, ElementKind, ReportMode, TypeKind } from "../parse/assemblyscript.ts";
+import { signalsIn } from "../parse/signals.ts";
 import { spanOfRange, textOf } from "../parse/span.ts";
 import { functionsNamedAt } from "../parse/wrapping.ts";
 import type { HandlerSchema, Schema } from "./schema.ts";
@@ -152,6 +153,15 @@ export function readDirections(
       }),
     );
   }
+  if (!runsWorkflows)
+    for (const { declaration } of signalsIn(program))
+      diagnostics.push(
+        diagnostic("invalid_signal", {
+          message: `The signal ${declaration.name.text} is for workflows, and the primary does not run workflows yet.`,
+          primary: spanOfRange(declaration.name.range),
+          help: "Remove it. A handler can enqueue the next step as a task: see how-to/tasks.",
+        }),
+      );
   for (const [name, span] of workflows)
     diagnostics.push(
       ...workflowMistakes(name, span, { given, nearStorage, speculative, refused, tasks }, runsWorkflows),

@@ -52,7 +52,7 @@ function complaints(): readonly string[] {
 }
 
 test("fixtures have no red line but for forms that only AssemblyScript has", () => {
-  for (const name of ["constructs", "dispatch", "forum", "hotel", "social", "start"])
+  for (const name of ["constructs", "dispatch", "forum", "hotel", "social", "start", "workflows"])
     for (const part of ["handlers", "lib"]) {
       const folder = join(FIXTURES, name, part);
       if (existsSync(folder)) cpSync(folder, join(project, name, part), { recursive: true });

@@ -4,7 +4,6 @@
  */
 import {
   type Arrival,
-  CborWriter,
   type Environment,
   type ExecutionId,
   type IssuedCommand,
@@ -272,9 +271,4 @@ function settledOf(outcome: Outcome): Settled {
     case "trap":
       throw new Error(`a step has trapped: ${outcome.message}`);
   }
-}
-
-/** A text, as an encoded value. */
-export function encodedText(text: string): Uint8Array {
-  return new CborWriter().text(text).finish();
 }

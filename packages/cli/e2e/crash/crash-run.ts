@@ -56,7 +56,7 @@ interface Kill {
 
 /** Few, for what one start meets seldom or once. */
 const SELDOM =
-  /^(?:http\.module|storage\.(?:leadership|read-leases|collect|module|scanned|next-attempt|death|due-tasks|lane|task-found|tasks-counted|cancel)|start|stop|dynamo|edge\.(?:fetched|recorded|heard|shown)|storage\.l|run\.(?:re|enqueuing)|sqlite\.half-settled)/;
+  /^(?:http\.module|storage\.(?:leadership|read-leases|collect|module|schedule|scanned|next-attempt|death|due-tasks|lane|task-found|tasks-counted|cancel)|start|stop|dynamo|edge\.(?:fetched|recorded|heard|shown)|storage\.l|run\.(?:re|enqueuing)|sqlite\.half-settled)/;
 /** What only a server meets that was started after a kill under load. */
 const MET_AFTER_START =
   /^(?:start\.|dynamo\.adopted|run\.(?:re-|enqueuing)|storage\.(?:looked|loaded|scanned|module-remov|read-leases|due-tasks|lane|tasks-counted))/;

@@ -52,7 +52,10 @@ const DEPLOY = {
       placeholder: "origin",
       words: "where the deployment is reached, if no route and no workers.dev name says it",
     },
-    strandPending: { kind: "flag", words: "change the primary though intents are pending at the one that serves" },
+    strandPending: {
+      kind: "flag",
+      words: "change the primary though intents are pending or tasks wait at the one that serves, and lose them",
+    },
     acceptMisfits: {
       kind: "flag",
       words: "deploy types that stored items may not fit: handlers that read such an item fail",

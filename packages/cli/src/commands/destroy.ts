@@ -24,7 +24,10 @@ const DESTROY = {
       placeholder: "name",
       words: "of the primary at AWS (default: that of AWS_REGION or of the profile)",
     },
-    strandPending: { kind: "flag", words: "remove the primary though intents are pending there" },
+    strandPending: {
+      kind: "flag",
+      words: "remove the primary though intents are pending or tasks wait there, and lose them",
+    },
     json: { kind: "flag", words: "print the result as JSON" },
   },
   notes: `Shows what would be removed, and asks for the name of the deployment before it does it. The tables with what the application has

@@ -3,11 +3,12 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import { type RedactionQuestion, terminalText } from "@radical/protocol";
 import { type Command, type Options, type Subcommand, subcommand, type Values } from "@radical/command-line";
 import { EXIT_FAILED } from "@radical/app/command-error";
-import { loadProject, type Project, targetOf, counted } from "@radical/app";
+import { counted, loadProject } from "@radical/app";
 import { untilSignal } from "../operate/until-signal.ts";
 import { DEPLOYED } from "../operate/deployed-options.ts";
-import { PRIMARY, primaryAddress } from "../operate/primary-address.ts";
-import { type PrimaryAddress, serverName } from "@radical/admin";
+import { leadingPrimary } from "../operate/leading-primary.ts";
+import { PRIMARY } from "../operate/primary-address.ts";
+import { serverName } from "@radical/admin";
 import { record, type Recording } from "../replay/record.ts";
 import { recordToLine } from "../replay/record-line.ts";
 import { redactionChoice } from "../replay/redaction-choice.ts";
@@ -77,7 +78,7 @@ async function run(options: RecordOptions): Promise<void> {
   const { output, handler: handlers, count, every } = options;
   const terminal = createTerminal({ quiet: options.json });
   const redact = redactionOf(options);
-  const primary = await recordedPrimary(await loadProject(options.project), options);
+  const primary = await leadingPrimary(await loadProject(options.project), options);
   terminal.note(`${terminal.style("yellow", "!")} ${warningOf(redact)}`);
 
   const { signal, stopListening } = untilSignal();
@@ -118,14 +119,6 @@ function warningOf(redact: RedactionQuestion): string {
     return "the LVI server replaces texts by pseudonyms, and numbers that no key has by 0; --whole records all as it is";
   const words = "records hold what users have sent and what tables have; keep them as you keep that";
   return `${words}${redact.length === 0 ? " (--redact leaves fields out)" : "; keys of items are not redacted"}`;
-}
-
-/** Only the server that leads executes anything. */
-async function recordedPrimary(project: Project, { env, primary, region }: RecordOptions): Promise<PrimaryAddress> {
-  if (env === null) return primaryAddress(project, primary);
-  const { findDeployed, leaderOf } = await import("@radical/deploy");
-  const target = targetOf(project.config.name, env);
-  return leaderOf((await findDeployed({ project, target, primary, region, url: null })).servers);
 }
 
 function tell({ recorded, leftOut, differing, unredacted }: Recording, output: string, terminal: Terminal): void {

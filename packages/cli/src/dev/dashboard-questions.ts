@@ -5,9 +5,16 @@ import {
   type DataChange,
   type DataQuestion,
   isCommitId,
+  isExecutionId,
   isItemId,
+  MalformedError,
   MAX_LOOKED_AT,
+  readTaskOrder,
   type ReplayQuestion,
+  SCHEDULE_ACTIONS,
+  type ScheduleQuestion,
+  type TaskOrder,
+  type TasksQuestion,
 } from "@radical/protocol";
 import { CommandError } from "@radical/app/command-error";
 
@@ -61,6 +68,33 @@ export function readCachedQuestion(json: unknown): CachedQuestion {
       return unit;
     }),
   };
+}
+
+export function readTasksQuestion(json: unknown): TasksQuestion {
+  const { task } = fieldsOf(json);
+  const id = textOrNull(task, "task");
+  if (id !== null && !isExecutionId(id)) throw wrong("task must be an id or null");
+  return { task: id };
+}
+
+export function readOrder(json: unknown): TaskOrder {
+  return checked(() => readTaskOrder(fieldsOf(json)));
+}
+
+export function readScheduleChange(json: unknown): ScheduleQuestion {
+  const { handler, action } = fieldsOf(json);
+  const known = SCHEDULE_ACTIONS.find((one) => one === action);
+  if (typeof handler !== "string" || known === undefined)
+    throw wrong(`handler must be text, and action one of ${SCHEDULE_ACTIONS.join(", ")}`);
+  return { handler, action: known };
+}
+
+function checked<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof MalformedError ? wrong(error.message) : error;
+  }
 }
 
 function fieldsOf(json: unknown): Readonly<Record<string, unknown>> {

@@ -24,7 +24,10 @@ import {
   DASHBOARD_FAULTS_PATH,
   DASHBOARD_RECORDS_PATH,
   DASHBOARD_REPLAY_PATH,
+  DASHBOARD_SCHEDULES_PATH,
   DASHBOARD_STREAM_PATH,
+  DASHBOARD_TASK_ORDERS_PATH,
+  DASHBOARD_TASKS_PATH,
   DASHBOARD_TOKEN_HEADER,
   DASHBOARD_WRITE_PATH,
   type DashboardApp,
@@ -46,8 +49,12 @@ import {
   readCalls,
   readDataChange,
   readDataQuestion,
+  readOrder,
   readReplayQuestion,
+  readScheduleChange,
+  readTasksQuestion,
 } from "./dashboard-questions.ts";
+import type { DashboardTasks } from "./dashboard-tasks.ts";
 import { jsonOf } from "./json-body.ts";
 import type { LifeRing } from "./life-ring.ts";
 
@@ -61,6 +68,8 @@ export interface DashboardOptions {
   readonly contention: () => Promise<ContentionReport>;
   readonly records: () => DashboardRecords;
   readonly replay: (question: ReplayQuestion) => Promise<Replay>;
+  /** Its orders are for `radical dev` only. */
+  readonly tasks: DashboardTasks;
   /** Null: the page shows a deployment, of which it changes nothing. */
   readonly dev: DashboardOfDev | null;
 }
@@ -148,6 +157,7 @@ async function answerTo(
   if (request.method === "GET") {
     if (path === DASHBOARD_CONTENTION_PATH) return json(await options.contention());
     if (path === DASHBOARD_RECORDS_PATH) return json(options.records());
+    if (path === DASHBOARD_SCHEDULES_PATH) return json(await options.tasks.schedules());
     if (path === DASHBOARD_APP_PATH && dev !== null) return json(await dev.app());
   }
   if (request.method !== "POST" || request.headers["content-type"]?.split(";")[0] !== "application/json")
@@ -157,6 +167,7 @@ async function answerTo(
     };
   const nothing = { status: 404, body: errorBody("not_found", "There is nothing here.", "See docs/dashboard.md.") };
   if (path === DASHBOARD_REPLAY_PATH) return json(await options.replay(readReplayQuestion(await jsonOf(request))));
+  if (path === DASHBOARD_TASKS_PATH) return json(await options.tasks.list(readTasksQuestion(await jsonOf(request))));
   if (dev === null) return nothing;
   switch (path) {
     case DASHBOARD_FAULTS_PATH:
@@ -167,6 +178,10 @@ async function answerTo(
       return json(await dev.data(readDataQuestion(await jsonOf(request))));
     case DASHBOARD_WRITE_PATH:
       return json(await dev.write(readDataChange(await jsonOf(request))));
+    case DASHBOARD_TASK_ORDERS_PATH:
+      return json(await options.tasks.order(readOrder(await jsonOf(request))));
+    case DASHBOARD_SCHEDULES_PATH:
+      return json(await options.tasks.changeSchedule(readScheduleChange(await jsonOf(request))));
     case DASHBOARD_CACHED_PATH:
       return json(await dev.cached(readCachedQuestion(await jsonOf(request))));
     default:

@@ -3,7 +3,7 @@ import { Dashboard, type DashboardPorts } from "./dashboard.ts";
 import { LifeRing } from "./life-ring.ts";
 
 test("open requests are counted for locations that there are, whatever a client names", () => {
-  const ports: Omit<DashboardPorts, "data" | "caches" | "replays" | "records" | "contention"> = {
+  const ports: Omit<DashboardPorts, "data" | "caches" | "replays" | "tasks" | "records" | "contention"> = {
     root: "",
     locations: [{ name: "CA", roundTripMs: 74 }],
     central: false,

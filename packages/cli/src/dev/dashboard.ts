@@ -26,6 +26,7 @@ import type { DashboardCaches } from "./dashboard-caches.ts";
 import type { DashboardData } from "./dashboard-data.ts";
 import type { DashboardReplays } from "./dashboard-replays.ts";
 import type { DashboardOptions } from "./dashboard-server.ts";
+import type { DashboardTasks } from "./dashboard-tasks.ts";
 import { CENTRAL } from "./dev-options.ts";
 import type { LifeRing } from "./life-ring.ts";
 
@@ -49,6 +50,7 @@ export interface DashboardPorts {
   readonly data: DashboardData;
   readonly caches: DashboardCaches;
   readonly replays: DashboardReplays;
+  readonly tasks: DashboardTasks;
   readonly records: () => DashboardRecords;
   readonly contention: () => Promise<ContentionReport>;
 }
@@ -70,7 +72,7 @@ export class Dashboard {
 
   /** The needs of its server. */
   get options(): DashboardOptions {
-    const { lives, data, caches, replays, records, contention } = this.#ports;
+    const { lives, data, caches, replays, tasks, records, contention } = this.#ports;
     return {
       token: this.token,
       lives,
@@ -82,6 +84,7 @@ export class Dashboard {
       contention,
       records,
       replay: (question) => replays.replay(question),
+      tasks,
       dev: {
         app: () => this.#app(),
         changeFaults: (change) => this.#changeFaults(change),

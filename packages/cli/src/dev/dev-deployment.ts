@@ -41,6 +41,7 @@ import { Dashboard } from "./dashboard.ts";
 import { DashboardCaches } from "./dashboard-caches.ts";
 import { DashboardData } from "./dashboard-data.ts";
 import { DashboardReplays } from "./dashboard-replays.ts";
+import { DashboardTasks } from "./dashboard-tasks.ts";
 import type { DevEvent } from "./dev-events.ts";
 import { CENTRAL, type DevOptions, type Link } from "./dev-options.ts";
 import { type FrontServer, startFrontServer } from "./front-server.ts";
@@ -151,7 +152,8 @@ export class DevDeployment {
     await local.startServer({
       nodeOptions: SMALL_HEAP,
       // A thread takes 15 MB, and a developer calls seldom. A central server that calls are compared with has all cores.
-      args: ["--worker-url", services.url, ...(this.#reckoner === null ? ["--workers", "1"] : [])],
+      args: this.#reckoner === null ? ["--workers", "1"] : [],
+      environment: { RADICAL_WORKER_URL: services.url },
       followupTimeoutMs: followupTimeoutMs ?? null,
       readLeaseMs,
       onStarted: async ({ address, pid, restarted }) => {
@@ -267,6 +269,7 @@ export class DevDeployment {
         },
         isRedacted: false,
       }),
+      tasks: new DashboardTasks({ asking: (ask) => ask(this.primary), showsArguments: true }),
       records: () => this.#samples.records,
       contention: async () =>
         (await (await askPrimary(this.primary, "GET", CONTENTION_PATH)).json()) as ContentionReport,

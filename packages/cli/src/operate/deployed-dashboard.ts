@@ -23,6 +23,7 @@ import { CommandError, messageOf } from "@radical/app/command-error";
 import { closeServer, listen } from "../dev/control-server.ts";
 import { DashboardReplays } from "../dev/dashboard-replays.ts";
 import { answerDashboard, type DashboardOptions } from "../dev/dashboard-server.ts";
+import { DashboardTasks } from "../dev/dashboard-tasks.ts";
 import { LifeRing } from "../dev/life-ring.ts";
 import { locationLine } from "../dev/location-line.ts";
 import { type AskPrimary, followLives, followSamples } from "../dev/primary-lines.ts";
@@ -121,6 +122,7 @@ class Deployed {
       contention: async () => (await this.#get(CONTENTION_PATH)) as ContentionReport,
       records: () => this.#samples.records,
       replay: (question) => replays.replay(question),
+      tasks: new DashboardTasks({ asking: (ask) => this.#asking(ask), showsArguments: false }),
       dev: null,
     };
   }

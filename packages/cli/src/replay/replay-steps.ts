@@ -118,7 +118,7 @@ function shown(value: Uint8Array | null): string {
 const SECRET = /password|passphrase|secret|token|credential/i;
 
 /** Secrets that a person has typed are masked. */
-function shownArguments(args: Uint8Array): string {
+export function shownArguments(args: Uint8Array): string {
   try {
     const json: unknown = JSON.parse(shownValue(args));
     const isSecret = typeof json === "object" && json !== null && Object.keys(json).some((name) => SECRET.test(name));

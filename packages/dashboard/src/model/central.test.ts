@@ -56,7 +56,7 @@ test("runs that were seen at the primary count for more than fuel", () => {
       commit: "00000001-000000000001" as CommitId,
     }),
   };
-  central.learn(near);
+  for (let run = 0; run < 3; run++) central.learn(near);
   const here = asked(150_000, 2_000, { handler: "login", fuel: 1_000, commit: "00000001-000000000002" as CommitId });
   central.learn(here);
   expect(central.of(here)).toMatchObject({ runUs: 60_000, restUs: 4_000 });
@@ -67,6 +67,19 @@ test("runs that were seen at the primary count for more than fuel", () => {
   expect(central.of(asked(150_000, 2_000, { handler: "posts" }))).toMatchObject({ restUs: 1_500 });
   // Twice the usual fuel, twice the time.
   expect(central.of(asked(150_000, 2_000, { handler: "login", fuel: 2_000 }))).toMatchObject({ runUs: 120_000 });
+});
+
+test("the first run at the primary compiles: it counts for no more than a run here", () => {
+  const central = new Central(() => 100_000);
+  central.learn({
+    id: 2,
+    life: life({ spans: [["send", 0, 180_000]], path: "near-storage", reason: "missing", handler: "home" }),
+    primary: life({ side: "primary", tookUs: 72_000, spans: [["run", 1_000, 70_000]] }),
+  });
+  const warm = life({ handler: "home", path: "leased", fuel: 30_000_000, spans: [["run", 0, 2_000]], tookUs: 3_000 });
+  expect(central.of({ id: 3, life: warm, primary: null })).toMatchObject({ runUs: 2_000 });
+  // Nobody knows how long it runs here.
+  expect(central.of({ id: 3, life: { ...warm, fuel: null }, primary: null })).toMatchObject({ runUs: 70_000 });
 });
 
 test("differences below five milliseconds are none", () => {

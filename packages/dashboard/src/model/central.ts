@@ -12,6 +12,8 @@ const SAME_US = 5_000;
 const FUEL_OF_MS = 20_000_000;
 /** Of one execution at the primary, besides run and locks, until one was seen. */
 const REST_US = 1_500;
+/** Fewer runs at the primary say little: the first one may have been the only one. */
+const ENOUGH_RUNS = 3;
 const KEPT = 100;
 
 export interface Reckoned {
@@ -64,13 +66,19 @@ export class Central {
     return { roundTripUs, runUs, restUs, totalUs: roundTripUs + runUs + restUs };
   }
 
-  #runUs({ handler, fuel }: Life, primary: Life | null): number {
+  #runUs(life: Life, primary: Life | null): number {
+    const { handler, fuel } = life;
     const own = primary === null ? 0 : sumOf(primary, "run");
     if (own > 0) return own;
-    const seen = median(this.#runs.get(handler) ?? []);
+    const seen = this.#runs.get(handler) ?? [];
+    if (seen.length < ENOUGH_RUNS) {
+      // A run is as long here as there. The first one there compiles.
+      const here = fuel === null ? null : Math.max((fuel / FUEL_OF_MS) * 1_000, sumOf(life, "run"));
+      return seen.length === 0 ? (here ?? 0) : Math.min(...seen, here ?? Infinity);
+    }
     const usual = median(this.#fuels.get(handler) ?? []);
-    if (seen !== null) return fuel === null || usual === null || usual === 0 ? seen : (seen * fuel) / usual;
-    return fuel === null ? 0 : (fuel / FUEL_OF_MS) * 1_000;
+    const middle = median(seen) ?? 0;
+    return fuel === null || usual === null || usual === 0 ? middle : (middle * fuel) / usual;
   }
 
   /** A call came from the location that runs everything near storage: that is central itself, but for its own way to the primary. */

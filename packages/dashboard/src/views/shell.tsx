@@ -31,6 +31,7 @@ import { Icon, Mark } from "./icons.tsx";
 import { faultCount, heal, Locations } from "./locations.tsx";
 import { Replay } from "./replay.tsx";
 import { Requests } from "./requests.tsx";
+import { Tasks } from "./tasks.tsx";
 import { TryIt } from "./try-it.tsx";
 
 interface Part {
@@ -44,6 +45,7 @@ const PARTS: Readonly<Record<View, Part>> = {
   locations: { title: "Locations", content: Locations, count: () => state.value?.locations.length ?? null },
   try: { title: "Try it", content: TryIt },
   handlers: { title: "Handlers", content: Handlers, count: () => app.value?.handlers.length ?? null },
+  tasks: { title: "Tasks", content: Tasks },
   contention: { title: "Contention", content: Contention },
   caches: { title: "Caches", content: Caches },
   data: { title: "Data", content: Data, count: () => app.value?.tables.length ?? null },

@@ -1,7 +1,7 @@
 /** The breaker of a service, in virtual time. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Breaker } from "./breaker.ts";
+import { Breaker, type Probe } from "./breaker.ts";
 
 const OPTIONS = { opensAfter: 3, firstPauseMs: 1_000, longestPauseMs: 4_000 };
 
@@ -31,9 +31,10 @@ test("after the pause one call is the probe, and pauses grow up to the longest",
   for (const pauseMs of [1_000, 2_000, 4_000, 4_000]) {
     expect([breaker.mayCall(nowMs + pauseMs - 1), breaker.mayCall(nowMs + pauseMs)]).toEqual([false, true]);
     nowMs += pauseMs;
-    expect(breaker.began()).toBe(true);
+    const probe = breaker.began();
+    expect(probe).not.toBeNull();
     expect([breaker.mayCall(nowMs), breaker.state, breaker.wakeAtMs(nowMs)]).toEqual([false, "probing", Infinity]);
-    expect(breaker.failed(true, false, nowMs)).toBe(false);
+    expect(breaker.failed(probe, false, nowMs)).toBe(false);
   }
   expect(breaker.succeeded()).toBe(true);
   expect([breaker.state, breaker.failures]).toEqual(["closed", 0]);
@@ -41,37 +42,49 @@ test("after the pause one call is the probe, and pauses grow up to the longest",
 
 test("calls that began before others failed change nothing, unless one succeeds", () => {
   const breaker = opened();
-  expect(breaker.failed(false, false, 900)).toBe(false);
+  expect(breaker.failed(null, false, 900)).toBe(false);
   expect(breaker.mayCall(1_000)).toBe(true);
-  breaker.began();
-  breaker.gaveUp(true);
+  breaker.gaveUp(breaker.began());
   expect(breaker.mayCall(1_000)).toBe(true);
   expect(breaker.succeeded()).toBe(true);
   expect(breaker.mayCall(0)).toBe(true);
 });
 
-test("property: while it is not closed one probe at most is under way, and a success always closes it", () => {
+test("a probe from before the breaker was closed does not count as one when it is open again", () => {
+  const breaker = opened();
+  const stale = breaker.began();
+  breaker.succeeded();
+  for (let n = 0; n < 3; n++) breaker.failed(breaker.began(), false, 2_000);
+  const probe = breaker.began();
+  expect(breaker.failed(stale, false, 3_000)).toBe(false);
+  breaker.gaveUp(stale);
+  expect([breaker.state, breaker.mayCall(1e9)]).toEqual(["probing", false]);
+  breaker.failed(probe, false, 3_000);
+  expect([breaker.state, breaker.wakeAtMs(3_000)]).toEqual(["open", 5_000]);
+});
+
+test("property: while it probes, the probe that it began last is under way, and no other call begins", () => {
   const steps = fc.array(
     fc.record({ ms: fc.integer({ min: 0, max: 5_000 }), end: fc.constantFrom("ok", "bad", "none") }),
   );
   fc.assert(
     fc.property(steps, (list) => {
       const breaker = new Breaker(OPTIONS);
-      const calls: boolean[] = [];
+      const calls: Probe[] = [];
       let nowMs = 0;
       for (const { ms, end } of list) {
         nowMs += ms;
         if (breaker.mayCall(nowMs)) calls.push(breaker.began());
-        if (breaker.state !== "closed") expect(calls.filter((isProbe) => isProbe).length).toBeLessThanOrEqual(1);
+        const last = Math.max(0, ...calls.map((probe) => probe ?? 0));
+        if (breaker.state === "probing") expect(calls).toContain(last);
+        if (breaker.state !== "closed") expect(breaker.state === "open" || !breaker.mayCall(Infinity)).toBe(true);
         if (end === "none") continue;
-        const isProbe = calls.shift();
-        if (isProbe === undefined) continue;
-        if (end === "bad") breaker.failed(isProbe, false, nowMs);
+        const probe = calls.shift();
+        if (probe === undefined) continue;
+        if (end === "bad") breaker.failed(probe, false, nowMs);
         else {
           breaker.succeeded();
-          expect(breaker.state).toBe("closed");
-          // Probes are calls like others from then on.
-          calls.fill(false);
+          expect([breaker.state, breaker.failures]).toEqual(["closed", 0]);
         }
       }
     }),

@@ -17,6 +17,9 @@ export interface BreakerOptions {
 
 export type BreakerState = ServiceStatus["breaker"];
 
+/** Names a probe; null: the call is none. */
+export type Probe = number | null;
+
 export class Breaker {
   readonly #options: BreakerOptions;
   #state: BreakerState = "closed";
@@ -25,6 +28,9 @@ export class Breaker {
   /** Since it was last closed. */
   #pauses = 0;
   #openUntilMs = -Infinity;
+  #probes = 0;
+  /** The one that is under way. A success may have closed the breaker since it began, and others may be probes now. */
+  #probe: Probe = null;
 
   constructor(options: BreakerOptions) {
     this.#options = options;
@@ -48,16 +54,22 @@ export class Breaker {
     return this.#state === "closed" || (this.#state === "open" && nowMs >= this.#openUntilMs);
   }
 
-  /** A call begins, as it may. Returns whether it is the probe. */
-  began(): boolean {
-    if (this.#state === "closed") return false;
+  /** A call begins, as it may. */
+  began(): Probe {
+    if (this.#state === "closed") return null;
     this.#state = "probing";
-    return true;
+    return (this.#probe = ++this.#probes);
   }
 
   /** The probe has found out nothing: another call is the probe. */
-  gaveUp(isProbe: boolean): void {
-    if (isProbe && this.#state === "probing") this.#state = "open";
+  gaveUp(probe: Probe): void {
+    if (!this.#isPresent(probe)) return;
+    this.#state = "open";
+    this.#probe = null;
+  }
+
+  #isPresent(probe: Probe): boolean {
+    return probe !== null && probe === this.#probe;
   }
 
   /** Returns whether it was open until now. */
@@ -66,18 +78,20 @@ export class Breaker {
     this.#state = "closed";
     this.#failures = 0;
     this.#pauses = 0;
+    this.#probe = null;
     return wasOpen;
   }
 
   /** `isDown`: nobody was there to call, so that one failure is enough. Returns whether it is open since now. */
-  failed(isProbe: boolean, isDown: boolean, nowMs: number): boolean {
+  failed(probe: Probe, isDown: boolean, nowMs: number): boolean {
     this.#failures++;
     const wasClosed = this.#state === "closed";
     // The call began before others failed: the pause goes on.
-    if (!wasClosed && !isProbe) return false;
+    if (!wasClosed && !this.#isPresent(probe)) return false;
     if (wasClosed && !isDown && this.#failures < this.#options.opensAfter) return false;
     const { firstPauseMs, longestPauseMs } = this.#options;
     this.#state = "open";
+    this.#probe = null;
     this.#openUntilMs = nowMs + Math.min(firstPauseMs * 2 ** this.#pauses, longestPauseMs);
     this.#pauses++;
     return wasClosed;

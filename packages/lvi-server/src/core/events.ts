@@ -18,6 +18,8 @@ import type {
   ScheduleAnswer,
   SessionId,
   UnitId,
+  TaskOrder,
+  TaskOrderAnswer,
 } from "@radical/protocol";
 import type { EndedRun, Run } from "./run.ts";
 import type { Completion, Intent, IntentRecord } from "./intent.ts";
@@ -76,6 +78,8 @@ export type Event =
   | { readonly kind: "intent-stored"; readonly operation: OperationId; readonly result: StoreResult }
   | { readonly kind: "completed"; readonly operation: OperationId; readonly result: CompleteResult }
   | { readonly kind: "tasks-read"; readonly operation: OperationId; readonly answer: TaskAnswer }
+  | { readonly kind: "task-order"; readonly caller: CallerId; readonly order: TaskOrder }
+  | { readonly kind: "order-carried-out"; readonly operation: OperationId; readonly result: CompleteResult }
   | ({ readonly kind: "schedule-asked" } & ScheduleAsk)
   | { readonly kind: "task-changed"; readonly operation: OperationId; readonly result: CompleteResult }
   | { readonly kind: "called"; readonly call: CallId; readonly answer: CallAnswer }
@@ -189,6 +193,19 @@ export type Effect =
     }
   /** Read tasks, strongly consistent. */
   | { readonly kind: "read-tasks"; readonly operation: OperationId; readonly question: TaskQuestion }
+  /** As an operator has ordered. */
+  | {
+      readonly kind: "carry-out-order";
+      readonly operation: OperationId;
+      readonly changes: readonly TaskChange[];
+      readonly after: readonly Fact[];
+    }
+  | {
+      readonly kind: "task-order-reply";
+      readonly caller: CallerId;
+      readonly answer: TaskOrderAnswer;
+      readonly after: readonly Fact[];
+    }
   /** Null: there is no such schedule. */
   | {
       readonly kind: "schedule-reply";
@@ -324,6 +341,8 @@ export type NoteName =
   | "task_dead"
   /** The canceller of a task is durable. */
   | "task_cancelled"
+  /** An operator has changed or removed it. */
+  | "task_ordered"
   /** Ticks of a schedule have become tasks. */
   | "ticks_made"
   /** Ticks of a schedule were left out, since it was too late for them or another one was running. */

@@ -520,6 +520,8 @@ class Story {
         return `run ${runs.join(" and ")}`;
       }
       case "name-read-leases":
+      case "carry-out-order":
+      case "task-order-reply":
       case "not-leading":
       case "schedule-reply":
       case "change-task":

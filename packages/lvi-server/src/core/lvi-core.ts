@@ -51,6 +51,7 @@ import {
   type ServicesStatus,
   type ReadLeaseStatus,
   type SetLeft,
+  type TaskState,
   sameVersion,
   spanId,
   spanOf,
@@ -167,6 +168,7 @@ import { type ScheduleAsk, type ScheduleChange, Schedules } from "./schedules.ts
 import { Services } from "./services.ts";
 import type { Revocation } from "./sessions.ts";
 import { failureOf, isPlaceOf, settled, type Task, tasksOf } from "./task.ts";
+import { type OrderUnderWay, TaskOrders } from "./task-orders.ts";
 import { type Instant, type TaskAnswer, type TaskQuestion, TaskTable } from "./task-table.ts";
 import { type NextCron, tickTasks } from "./ticks.ts";
 import {
@@ -302,6 +304,9 @@ export class LviCore {
   readonly #tasks: TaskTable<Execution>;
   readonly #taskQuestions = new Map<OperationId, TaskQuestion>();
   readonly #cancellations: Cancellations;
+  readonly #orders: TaskOrders<Execution>;
+  /** Orders whose changes are on their way to storage. */
+  readonly #ordered = new Map<OperationId, { readonly order: OrderUnderWay; readonly effect: Effect }>();
   /** Storage could not be asked for tasks: not before then. */
   #asksAtMs = -Infinity;
   readonly #schedules: Schedules;
@@ -389,6 +394,7 @@ export class LviCore {
     this.#modules = new ModuleTable(recovered.modules, moduleUses, wallMs, moduleIndexes, current);
     this.#tasks = new TaskTable(options.tasks, (handler) => this.#modules.current?.rules[handler]?.limit ?? null);
     this.#cancellations = new Cancellations(this.#tasks, this.#executions);
+    this.#orders = new TaskOrders(this.#tasks, (task) => this.#isDead(task));
     const { states, open = [] } = recovered.schedules ?? {};
     // variant: schedule-open
     for (const task of open) this.#tasks.watch(task);
@@ -398,7 +404,7 @@ export class LviCore {
       emit: (effect) => void this.#effects.push(effect),
       retry: (operation, effect) =>
         this.#deadlines.add(this.#nowMs + options.retryMs, { kind: "retry", operation, effect }),
-      rulesOf: (service) => this.#modules.current?.services?.[service] ?? null,
+      rulesOf: (service) => this.#modules.serviceOf(service),
       attemptsOf: (service) => this.#modules.current?.rules[service]?.attempts ?? DEFAULT_TASK_ATTEMPTS,
       settled: (task, next) =>
         this.#taskSettled({ id: task.id, invocation: { module: task.module } }, task, next, next?.error ?? null),
@@ -471,6 +477,23 @@ export class LviCore {
     return this.#listeners.size;
   }
 
+  /** The state of a task that storage has, as an operator sees it. */
+  taskStateOf(task: Task): TaskState {
+    return this.#isDead(task) ? "dead" : this.#tasks.stateOf(task, this.#instant);
+  }
+
+  /** Whether the current module has the handler, or the service, of a task. Before there is a module, nobody knows. */
+  canRun(callee: string): boolean {
+    const { current } = this.#modules;
+    if (current === null) return true;
+    return this.#modules.planOf(current.module, callee) !== undefined || current.services?.[callee] !== undefined;
+  }
+
+  /** After how many failures a task of the handler is dead. */
+  taskAttemptsOf(handler: string): number {
+    return this.#modules.current?.rules[handler]?.attempts ?? DEFAULT_TASK_ATTEMPTS;
+  }
+
   /** Goes through all that is under way. */
   get load(): Load {
     let [pending, overdue, waiting, clearing, running] = [0, 0, 0, 0, 0];
@@ -495,7 +518,7 @@ export class LviCore {
       hotBytes: this.#versions.bytes,
       finished: this.#finished.size,
       answered: this.#answered.size,
-      tasks: this.#tasks.counts,
+      tasks: this.#tasks.countsAt(this.#nowMs),
       sessions: this.#listeners.sessions,
       leasedUnits: this.#listeners.leases.size,
     };
@@ -540,7 +563,8 @@ export class LviCore {
 
   /** Nothing is under way, locked or waited for. */
   get isIdle(): boolean {
-    const operations = this.#operations.size + this.#taskQuestions.size + this.#services.calling;
+    const underWay = this.#taskQuestions.size + this.#ordered.size + this.#services.calling;
+    const operations = this.#operations.size + underWay;
     const isUnderWay = operations > 0 || this.#naming.isUnderWay;
     return this.#executions.size === 0 && this.#locks.isEmpty && !isUnderWay && this.isLeading;
   }
@@ -617,6 +641,10 @@ export class LviCore {
         return this.#intentStored(event.operation, event.result);
       case "tasks-read":
         return this.#tasksRead(event.operation, event.answer);
+      case "task-order":
+        return this.#orders.add(event.caller, event.order);
+      case "order-carried-out":
+        return this.#orderDone(event.operation, event.result);
       case "schedule-asked":
         return this.#scheduleAsked(event);
       case "task-changed":
@@ -1871,6 +1899,7 @@ export class LviCore {
   /** Asks storage for tasks that memory lacks, and begins those that may begin. */
   #goOnWithTasks(): void {
     if (this.#halted) return;
+    for (const order of this.#orders.takeReady(this.#instant)) this.#carryOut(order);
     const mayAsk = this.#nowMs >= this.#asksAtMs;
     if (mayAsk) for (const question of this.#tasks.takeLookups()) this.#askForTasks(question);
     if (this.#draining) return this.#wakeForTasks(this.#questionsAtMs);
@@ -1879,11 +1908,11 @@ export class LviCore {
     const current = this.#modules.current?.module;
     if (current !== undefined && this.#indexes.unready(this.#modules.indexesOf(current)) === null) {
       const plans = this.#modules.plansOf(current);
-      const canRun = (callee: string): boolean =>
+      const mayBegin = (callee: string): boolean =>
         plans?.has(callee) === true || this.#services.mayCall(callee, this.#nowMs);
       // Calls of services wait for others, and take nobody's turn.
       while (this.#tasks.running - this.#services.calling < this.#options.tasksAtOnce) {
-        const task = this.#tasks.next(canRun, this.#instant);
+        const task = this.#tasks.next(mayBegin, this.#instant);
         if (task === null) break;
         if (plans?.has(task.handler) === true) this.#attempt(task, current);
         else this.#services.begin(task, this.#instant);
@@ -1933,8 +1962,51 @@ export class LviCore {
     if (question.kind === "task") this.#mayBeClear = this.#clearing.size > 0;
   }
 
+  #carryOut(order: OrderUnderWay): void {
+    const { changes } = order;
+    if (changes.length === 0) return this.#answerOrder(order, NO_FACTS);
+    const operation = ++this.#names;
+    const after = changes.map(({ before }): Fact => ({ kind: "owed", task: before.id, attempt: before.attempt }));
+    const effect: Effect = {
+      kind: "carry-out-order",
+      operation,
+      changes: changes.map(({ before, after: becomes }) => {
+        const { id, attempt, lane } = before;
+        return { id, expects: { attempt, lane }, becomes };
+      }),
+      after,
+    };
+    this.#ordered.set(operation, { order, effect });
+    this.#effects.push(effect);
+  }
+
+  #orderDone(operation: OperationId, result: CompleteResult): void {
+    const { order } = present(this.#ordered.get(operation), `storage answers order ${operation}`);
+    this.#ordered.delete(operation);
+    if (result.kind === "fenced") return this.#halt(TAKEN_OVER);
+    // Nobody else changes these records: if one is gone, an earlier attempt of this change has removed it, and all others.
+    if (result.kind === "exists") assert(result.record === null, "a task that an order changes is as it was");
+    for (const { before, after } of order.changes) {
+      this.#tasks.settled(before, after, this.#instant);
+      this.#note("task_ordered", { id: before.id }, { handler: before.handler, detail: order.order.action });
+    }
+    this.#answerOrder(order, [{ kind: "operation", operation }]);
+    this.#mayBeClear = this.#clearing.size > 0;
+  }
+
+  #answerOrder({ caller, order, left }: OrderUnderWay, after: readonly Fact[]): void {
+    const results = order.ids.map((id) => ({ id, outcome: left.get(id) ?? "done" }) as const);
+    this.#effects.push({ kind: "task-order-reply", caller, answer: { results }, after });
+  }
+
+  /** Its attempts are over, or there is no handler to run it. */
+  #isDead({ state, handler }: Task): boolean {
+    return state === "dead" || !this.canRun(handler);
+  }
+
   /** Whether a commit is under way that inserts tasks, or settles some. */
   get #changesTasks(): boolean {
+    if (this.#ordered.size > 0 || this.#services.isChanging) return true;
     return [...this.#executions.values()].some(
       ({ phase, task }) =>
         phase.kind === "completing" &&
@@ -1945,8 +2017,8 @@ export class LviCore {
   /** The record of a task after this outcome of an attempt. */
   #settlement({ task }: Execution, outcome: Outcome): { readonly settled?: Task | null } {
     if (task === null) return {};
-    const attempts = this.#modules.current?.rules[task.handler]?.attempts ?? DEFAULT_TASK_ATTEMPTS;
-    return { settled: settled(task, failureOf(outcome, this.#wallMs), attempts, this.#wallMs) };
+    const failure = failureOf(outcome, this.#wallMs);
+    return { settled: settled(task, failure, this.taskAttemptsOf(task.handler), this.#wallMs) };
   }
 
   /** The tasks of a completion are durable. */
@@ -2235,6 +2307,9 @@ export class LviCore {
     // variant: complete-when-clear
     for (const { execution, completing } of members)
       if (completing.completion.writes.length > 0) after.push(...this.#clearFacts(execution));
+    for (const { completing } of members)
+      for (const { id, attempt } of completing.completion.cancelled ?? [])
+        after.push({ kind: "owed", task: id, attempt });
     const completions = members.map(({ completing: { expects, completion } }) => ({ expects, completion }));
     const effect = { kind: "complete", operation, completions, after } as const;
     const { execution } = first;
@@ -2615,6 +2690,11 @@ export class LviCore {
   #storageFailed(operation: OperationId, effect: "none" | "unknown", reason: string): void {
     if (this.#naming.failed(operation, this.#nowMs))
       return this.#note("storage_failed", null, { detail: `name read leases: ${reason}` });
+    const ordered = this.#ordered.get(operation);
+    if (ordered !== undefined) {
+      this.#deadlines.add(this.#nowMs + this.#options.retryMs, { kind: "retry", operation, effect: ordered.effect });
+      return this.#note("storage_failed", null, { detail: `change tasks: ${reason}` });
+    }
     const question = this.#taskQuestions.get(operation);
     if (question !== undefined) {
       this.#taskQuestions.delete(operation);
@@ -2736,10 +2816,9 @@ export class LviCore {
         this.#effects.push({ kind: "followup-reply", caller: event.caller, result: "unknown_intent", after: NO_FACTS });
         return true;
       case "heard":
-        // It is sent again each second, for as long as storage does not answer.
-        this.#effects.push({ kind: "not-leading", caller: event.caller });
-        return true;
+      case "task-order":
       case "schedule-asked":
+        // A location says again each second what it has heard, for as long as storage does not answer.
         this.#effects.push({ kind: "not-leading", caller: event.caller });
         return true;
       case "clock":

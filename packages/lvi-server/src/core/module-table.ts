@@ -127,6 +127,13 @@ export class ModuleTable {
     return this.#current;
   }
 
+  /** The rules of a service of the current module; null: it has none of this name. */
+  serviceOf(name: string): ServiceRules | null {
+    const { services = NO_SERVICES } = this.#current ?? {};
+    // A location may name whatever it likes.
+    return Object.hasOwn(services, name) ? (services[name] ?? null) : null;
+  }
+
   /** It is in storage, used as of then. */
   register(
     module: ModuleHash,

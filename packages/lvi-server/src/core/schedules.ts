@@ -12,7 +12,7 @@ import type { ScheduleState } from "./schedule-state.ts";
 import type { Instant } from "./task-table.ts";
 import { dueText, latestTicks, type NextCron, nextTick } from "./ticks.ts";
 
-/** What an operator wants of a schedule. */
+/** An operator's wish about a schedule. */
 export interface ScheduleAsk {
   readonly caller: CallerId;
   readonly handler: string;

@@ -18,7 +18,7 @@ import {
   type ServiceStatus,
   UNKNOWN,
 } from "@radical/protocol";
-import { Breaker, type BreakerOptions } from "./breaker.ts";
+import { Breaker, type BreakerOptions, type Probe } from "./breaker.ts";
 import type { CompleteResult, Effect, Fact, NoteName, Note, OperationId } from "./events.ts";
 import type { Instant } from "./task-table.ts";
 import { errorOf, settled, type Task, type TaskError } from "./task.ts";
@@ -82,7 +82,7 @@ export interface ServiceGround {
 interface Call {
   task: Task;
   readonly rules: ServiceRules;
-  readonly isProbe: boolean;
+  readonly probe: Probe;
   /** Nothing was ever sent for the task before this attempt. */
   readonly isFirst: boolean;
   /** Storage is asked for it. Null: it is asked for nothing. */
@@ -106,6 +106,11 @@ export class Services {
   constructor(options: ServiceOptions, ground: ServiceGround) {
     this.#options = options;
     this.#ground = ground;
+  }
+
+  /** The record of a task is about to change. */
+  get isChanging(): boolean {
+    return this.#changes.size > 0;
   }
 
   /** Attempts under way. */
@@ -147,11 +152,11 @@ export class Services {
     this.#calling++;
     // variant: service-first
     const isFirst = task.sentAtMs === null;
-    const call: Call = { task, rules, isProbe: service.breaker.began(), isFirst, change: null };
+    const call: Call = { task, rules, probe: service.breaker.began(), isFirst, change: null };
     if (isFirst) return this.#mark(call, now);
     const why = this.#mayNotRepeat(call, now);
     if (why === null) return this.#send(call);
-    service.breaker.gaveUp(call.isProbe);
+    service.breaker.gaveUp(call.probe);
     this.#unknown(call, why, now);
   }
 
@@ -203,35 +208,35 @@ export class Services {
   answered(id: CallId, answer: CallAnswer, now: Instant): void {
     const call = present(this.#calls.get(id), `call ${id} is answered, which is under way`);
     this.#calls.delete(id);
+    this.#heard(call, answer, now);
     const { task, rules } = call;
-    const service = this.#service(task.handler);
-    const error = answer.kind === "value" ? null : errorIn(answer, now.wallMs);
-    const isAnswer = answer.kind === "value" || answer.kind === "refused";
-    this.#note("service_called", call, { answer: answer.kind, ...(error === null ? {} : { detail: detailOf(error) }) });
-    if (isAnswer) {
+    if (answer.kind === "value" || answer.kind === "refused")
+      // variant: service-refused
+      return this.#change(call, "settle", null);
+    const error = errorIn(answer, now.wallMs);
+    if (answer.kind === "not-called")
+      // variant: service-not-called
+      return this.#change(call, "settle", this.#putOff(call, error, now));
+    // variant: service-once-lost
+    if (rules.once && answer.kind === "lost") return this.#unknown(call, wordsOfOnce(task), now);
+    this.#change(call, "settle", this.#afterFailure(call, error, rules.once, now));
+  }
+
+  /** The breaker and the log hear of each answer. */
+  #heard(call: Call, answer: CallAnswer, { nowMs, wallMs }: Instant): void {
+    const service = this.#service(call.task.handler);
+    const error = answer.kind === "value" ? null : errorIn(answer, wallMs);
+    const detail = error === null ? {} : { detail: detailOf(error) };
+    this.#note("service_called", call, { answer: answer.kind, ...detail });
+    if (answer.kind === "refused") this.#note("service_refused", call, detail);
+    if (answer.kind === "value" || answer.kind === "refused") {
       service.error = null;
-      if (error !== null) this.#note("service_refused", call, { detail: detailOf(error) });
       if (service.breaker.succeeded()) this.#note("service_up", call, {});
-    } else {
-      service.error = error;
-      const isDown = answer.kind === "not-called";
-      if (service.breaker.failed(call.isProbe, isDown, now.nowMs))
-        this.#note("service_down", call, { detail: detailOf(error) });
+      return;
     }
-    switch (answer.kind) {
-      case "value":
-      case "refused":
-        // variant: service-refused
-        return this.#change(call, "settle", null);
-      case "not-called":
-        // variant: service-not-called
-        return this.#change(call, "settle", this.#putOff(call, errorIn(answer, now.wallMs), now));
-      case "failed":
-      case "lost":
-        // variant: service-once-lost
-        if (rules.once && answer.kind === "lost") return this.#unknown(call, wordsOfOnce(task), now);
-        return this.#change(call, "settle", this.#afterFailure(call, errorIn(answer, now.wallMs), rules.once, now));
-    }
+    service.error = error;
+    if (service.breaker.failed(call.probe, answer.kind === "not-called", nowMs))
+      this.#note("service_down", call, detail);
   }
 
   #afterFailure({ task }: Call, error: TaskError, isFinal: boolean, { wallMs }: Instant): Task | null {
@@ -276,7 +281,7 @@ export class Services {
     if (kind === "settle") return this.#end(call, task);
     if (result.kind === "exists") {
       // Somebody else has settled the task, and nothing was sent for it.
-      this.#service(call.task.handler).breaker.gaveUp(call.isProbe);
+      this.#service(call.task.handler).breaker.gaveUp(call.probe);
       return this.#end(call, task);
     }
     // Storage has taken long: the mark is of this time, as nothing was sent.
@@ -322,8 +327,8 @@ function errorIn(answer: Exclude<CallAnswer, { readonly kind: "value" }>, wallMs
 /** The code of an attempt whose answer did not come. */
 const LOST = "service_unanswered";
 
-function detailOf(error: TaskError | null): string {
-  return error === null ? "" : `${error.code}: ${error.message}`;
+function detailOf({ code, message }: TaskError): string {
+  return `${code}: ${message}`;
 }
 
 function wordsOfOnce({ id, handler }: Task): string {

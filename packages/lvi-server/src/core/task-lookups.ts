@@ -5,69 +5,72 @@
 import type { ExecutionId } from "@radical/protocol";
 import type { Task } from "./task.ts";
 
-interface Lookup<Owner> {
+/** Compared as an object: storage may still answer an earlier question about the same task. */
+export interface TaskLookup {
+  readonly kind: "task";
+  readonly id: ExecutionId;
+}
+
+interface Wanted<Owner> {
   readonly owners: Set<Owner>;
-  /** Null: there is none. `unknown`: storage is to be asked. `asked`: it was. */
-  found: Task | null | "unknown" | "asked";
+  /** Null: there is none. Undefined: not known. */
+  found: Task | null | undefined;
+  /** The question that storage is to answer; null: it was not asked, or has answered. */
+  asked: TaskLookup | null;
 }
 
 export class TaskLookups<Owner> {
-  readonly #lookups = new Map<ExecutionId, Lookup<Owner>>();
-  /** By owner, what it wants. */
-  readonly #wanted = new Map<Owner, Set<ExecutionId>>();
-
-  get isEmpty(): boolean {
-    return this.#lookups.size === 0;
-  }
+  readonly #tasks = new Map<ExecutionId, Wanted<Owner>>();
+  readonly #wantedBy = new Map<Owner, Set<ExecutionId>>();
 
   /** The task, null: there is none. Undefined: it is not known yet, and storage is asked. */
   find(id: ExecutionId, owner: Owner): Task | null | undefined {
-    let lookup = this.#lookups.get(id);
-    if (lookup === undefined) this.#lookups.set(id, (lookup = { owners: new Set(), found: "unknown" }));
-    lookup.owners.add(owner);
-    const wanted = this.#wanted.get(owner);
-    if (wanted === undefined) this.#wanted.set(owner, new Set([id]));
-    else wanted.add(id);
-    return typeof lookup.found === "string" ? undefined : lookup.found;
+    let wanted = this.#tasks.get(id);
+    if (wanted === undefined) this.#tasks.set(id, (wanted = { owners: new Set(), found: undefined, asked: null }));
+    wanted.owners.add(owner);
+    const ids = this.#wantedBy.get(owner);
+    if (ids === undefined) this.#wantedBy.set(owner, new Set([id]));
+    else ids.add(id);
+    return wanted.found;
   }
 
-  /** The ids to ask storage for. */
-  takeQuestions(): readonly ExecutionId[] {
-    const ids: ExecutionId[] = [];
-    for (const [id, lookup] of this.#lookups) {
-      if (lookup.found !== "unknown") continue;
-      lookup.found = "asked";
-      ids.push(id);
+  takeQuestions(): readonly TaskLookup[] {
+    const questions: TaskLookup[] = [];
+    for (const [id, wanted] of this.#tasks) {
+      if (wanted.found !== undefined || wanted.asked !== null) continue;
+      wanted.asked = { kind: "task", id };
+      questions.push(wanted.asked);
     }
-    return ids;
+    return questions;
   }
 
   /** `isComing`: its parent has not heard yet that it is durable. Then the parent brings it. */
-  answered(id: ExecutionId, task: Task | null, isComing: boolean): void {
-    const lookup = this.#lookups.get(id);
-    // It has changed since the question.
+  answered(question: TaskLookup, task: Task | null, isComing: boolean): void {
+    const wanted = this.#tasks.get(question.id);
+    if (wanted === undefined || wanted.asked !== question) return;
+    wanted.asked = null;
+    // A task that has changed since the question is known already.
     // variant: lookup-stale
-    if (lookup?.found !== "asked") return;
-    lookup.found = isComing ? "unknown" : task;
+    if (wanted.found === undefined && !isComing) wanted.found = task;
   }
 
-  failed(id: ExecutionId): void {
-    const lookup = this.#lookups.get(id);
-    if (lookup?.found === "asked") lookup.found = "unknown";
+  failed(question: TaskLookup): void {
+    const wanted = this.#tasks.get(question.id);
+    if (wanted?.asked === question) wanted.asked = null;
   }
 
   /** Null: it is gone. */
   changed(id: ExecutionId, task: Task | null): void {
-    const lookup = this.#lookups.get(id);
-    if (lookup !== undefined) lookup.found = task;
+    const wanted = this.#tasks.get(id);
+    if (wanted !== undefined) wanted.found = task;
   }
 
   /** It wants to know nothing more. */
   ended(owner: Owner): void {
-    for (const id of this.#wanted.get(owner) ?? []) {
-      const lookup = this.#lookups.get(id);
-      if (lookup?.owners.delete(owner) === true && lookup.owners.size === 0) this.#lookups.delete(id);
+    for (const id of this.#wantedBy.get(owner) ?? []) {
+      const wanted = this.#tasks.get(id);
+      if (wanted?.owners.delete(owner) === true && wanted.owners.size === 0) this.#tasks.delete(id);
     }
-    this.#wanted.delete(owner);
+    this.#wantedBy.delete(owner);
   }
 }

@@ -4,17 +4,18 @@
  *
  * Pure: it says what to ask storage for, and which task may begin. Times are of the monotonic clock, but for `dueMs` of a task.
  */
-import { assert, type CommitId, type ExecutionId, present, type TaskLimit } from "@radical/protocol";
+import { assert, type CommitId, type ExecutionId, present, type TaskLimit, type TaskState } from "@radical/protocol";
 import { Deadlines } from "./deadlines.ts";
+import type { CallerId } from "./events.ts";
 import { compareDue, type Task, type TaskPlace } from "./task.ts";
-import { TaskLookups } from "./task-lookups.ts";
+import { type TaskLookup, TaskLookups } from "./task-lookups.ts";
 
 /** Something that memory lacks. */
 export type TaskQuestion =
   | { readonly kind: "due"; readonly after: TaskPlace | null; readonly limit: number }
   | { readonly kind: "lane"; readonly lane: string; readonly limit: number }
   | { readonly kind: "heads"; readonly after: string | null; readonly limit: number }
-  | { readonly kind: "task"; readonly id: ExecutionId }
+  | TaskLookup
   | { readonly kind: "count" };
 
 export type TaskAnswer =
@@ -54,6 +55,8 @@ export interface TaskCounts {
   readonly dead: number;
   /** Lanes whose first task is dead, or waits for its next attempt. */
   readonly blockedLanes: number;
+  /** For so long the oldest one has been ready; 0: none is. */
+  readonly oldestReadyMs: number;
 }
 
 export interface Instant {
@@ -134,8 +137,8 @@ export class TaskTable<Owner> {
   /** Tasks whose record somebody else is changing, as they were. Not all of them have an entry. */
   readonly #held = new Map<ExecutionId, Task>();
   /** Tasks that are wanted by their ids. */
-  readonly lookups = new TaskLookups<Owner>();
-  /** Of which somebody wants to know whether they are open. */
+  readonly lookups = new TaskLookups<Owner | CallerId>();
+  /** Tasks that are neither done nor dead, of those that were watched. */
   readonly #watched = new Set<ExecutionId>();
 
   constructor(bounds: TaskBounds, limitOf: (handler: string) => TaskLimit | null) {
@@ -143,9 +146,12 @@ export class TaskTable<Owner> {
     this.#limitOf = limitOf;
   }
 
-  get counts(): TaskCounts {
-    let ready = 0;
-    for (const entries of this.#ready.values()) ready += entries.size;
+  countsAt(nowMs: number): TaskCounts {
+    let [ready, oldestReadyMs] = [0, 0];
+    for (const entries of this.#ready.values()) {
+      ready += entries.size;
+      for (const { atMs } of entries) oldestReadyMs = Math.max(oldestReadyMs, nowMs - atMs);
+    }
     let blockedLanes = 0;
     for (const { entries } of this.#lanes.values()) {
       const first = entries[0];
@@ -154,7 +160,7 @@ export class TaskTable<Owner> {
     }
     const [running, dead] = [this.#running, this.#dead];
     const delayed = this.#entries.size - ready - running - dead;
-    return { all: this.all, ready, running, delayed, dead, blockedLanes };
+    return { all: this.all, ready, running, delayed, dead, blockedLanes, oldestReadyMs };
   }
 
   /** The number of tasks; null: not known yet. */
@@ -217,7 +223,7 @@ export class TaskTable<Owner> {
 
   /** Those about tasks that are wanted by their ids. */
   takeLookups(): readonly TaskQuestion[] {
-    return this.lookups.takeQuestions().map((id) => ({ kind: "task", id }));
+    return this.lookups.takeQuestions();
   }
 
   /** Whether an answer of storage is the last word on the task. */
@@ -231,7 +237,7 @@ export class TaskTable<Owner> {
     if (question.kind === "task") {
       assert(answer.kind === "task", "the answer is that to the question");
       const { task } = answer;
-      return this.lookups.answered(question.id, task, task !== null && underWay.inserts(task));
+      return this.lookups.answered(question, task, task !== null && underWay.inserts(task));
     }
     this.#take(question, answer, underWay, now);
     this.#isAnswered(question);
@@ -321,7 +327,7 @@ export class TaskTable<Owner> {
 
   /** Storage could not be asked: the question comes again. */
   failed(question: TaskQuestion): void {
-    if (question.kind === "task") return this.lookups.failed(question.id);
+    if (question.kind === "task") return this.lookups.failed(question);
     this.#isAnswered(question);
     switch (question.kind) {
       case "due":
@@ -428,6 +434,15 @@ export class TaskTable<Owner> {
       lane.entries = lane.entries.map((each) => (each === entry ? again : each));
     }
     if (again.state === "delayed") this.#delay(again);
+  }
+
+  /** As an operator sees a task that is not dead. */
+  stateOf({ id, lane, dueMs }: Task, { wallMs }: Instant): Exclude<TaskState, "dead"> {
+    const entry = this.#entries.get(id);
+    if (entry?.state === "running") return "running";
+    const first = lane === null ? undefined : this.#lanes.get(lane)?.entries[0];
+    if (first !== undefined && first.task.id !== id) return "waiting";
+    return dueMs > wallMs ? "delayed" : "ready";
   }
 
   /** `held`: somebody else is changing its record. Null: memory does not have it. */

@@ -13,7 +13,7 @@ import type { Invocation } from "./intent.ts";
 import type { ScheduleChange } from "./schedules.ts";
 import { placeOf, type Task } from "./task.ts";
 
-/** The first time after another at which the fields fit the clock of a zone; null: there is none, or the zone is not known here. */
+/** The first time after another at which the fields fit the clock of a zone. Null: there is none, or this machine does not know the zone. */
 export type NextCron = (fields: string, zone: string, afterMs: number) => number | null;
 
 /** Ticks of the same text come at the same times. */
@@ -88,7 +88,7 @@ function seedOf(id: ExecutionId, hasher: CallHasher): Uint8Array {
   return Uint8Array.from({ length: SEED_BYTES }, (_, at) => Number.parseInt(hash.slice(2 * at, 2 * at + 2), 16));
 }
 
-/** What the handler of a schedule is called with. */
+/** The arguments with which the handler of a schedule is called. */
 function tickArguments({ parameter }: Schedule, tickMs: number): Uint8Array {
   const writer = new CborWriter();
   if (parameter === null) return writer.map(0).finish();

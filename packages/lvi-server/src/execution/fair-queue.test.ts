@@ -17,3 +17,12 @@ test("who comes while others wait is next after one turn of each", () => {
   queue.push("b", "b0");
   expect([queue.shift(), queue.shift()]).toEqual(["a1", "b0"]);
 });
+
+test("a line that has enough waits for all others, and goes on when there are none", () => {
+  const queue = new FairQueue<string>();
+  for (const name of ["t1", "t2", "a1", "a2", "b1"]) queue.push(name[0]!, name);
+  const shift = (): string | undefined => queue.shift((location) => location === "t");
+  expect([shift(), shift(), shift()]).toEqual(["a1", "b1", "a2"]);
+  queue.push("b", "b2");
+  expect([shift(), shift(), shift(), shift()]).toEqual(["b2", "t1", "t2", undefined]);
+});

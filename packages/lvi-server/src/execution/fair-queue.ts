@@ -15,10 +15,11 @@ export class FairQueue<T> {
     this.#size++;
   }
 
-  shift(): T | undefined {
-    const first = this.#lines.entries().next();
-    if (first.done === true) return undefined;
-    const [location, line] = first.value;
+  /** `hasEnough`: whether a location is to wait for others, if there are any. */
+  shift(hasEnough: (location: string) => boolean = () => false): T | undefined {
+    const [first] = this.#lines;
+    if (first === undefined) return undefined;
+    const [location, line] = [...this.#lines].find(([name]) => !hasEnough(name)) ?? first;
     const next = line.shift();
     this.#lines.delete(location);
     if (line.length > 0) this.#lines.set(location, line);

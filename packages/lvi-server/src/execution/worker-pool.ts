@@ -13,6 +13,7 @@
 import { Worker } from "node:worker_threads";
 import type { ModuleHash } from "@radical/protocol";
 import type { Ended, EndedRun, Run, RunResult } from "../core/run.ts";
+import { TASKS } from "../core/execution.ts";
 import { FairQueue } from "./fair-queue.ts";
 import { pack } from "./packed-entries.ts";
 import { SentExecutions } from "./sent-executions.ts";
@@ -47,6 +48,7 @@ export interface WorkerPoolOptions {
 
 interface Waiting {
   readonly run: Run;
+  readonly location: string;
   readonly resolve: (ended: EndedRun) => void;
 }
 
@@ -145,7 +147,7 @@ export class WorkerPool implements Executor {
     return new Promise((resolve) => {
       if (this.#closed) return resolve(SHUTTING_DOWN);
       const isEndedBefore = run.access.kind === "declared" && run.kills > 0;
-      (isEndedBefore ? this.#again : this.#queue).push(location, { run, resolve });
+      (isEndedBefore ? this.#again : this.#queue).push(location, { run, location, resolve });
       if (isEndedBefore) this.#dispatchApart();
       else this.#dispatch();
     });
@@ -165,7 +167,7 @@ export class WorkerPool implements Executor {
     // The start of a thread is no part of a run's time.
     const free = [...this.#lane].filter(({ running, isUp }) => running === null && isUp);
     while (free.length > 0) {
-      const waiting = this.#queue.shift();
+      const waiting = this.#queue.shift((location) => location === TASKS && this.#tasksHaveEnough);
       if (waiting === undefined) break;
       const knows = free.findIndex(({ sent }) => sent.has(waiting.run));
       this.#begin(free.splice(Math.max(0, knows), 1)[0]!, waiting);
@@ -178,6 +180,13 @@ export class WorkerPool implements Executor {
       if (this.#aside.size >= workers || (this.#queue.size === 0 && !crowds)) return;
       if (this.#lane.has(thread)) this.#setAside(thread, thread.running!);
     }
+  }
+
+  /** Tasks have half of the workers at most while requests wait: nobody waits for a task as for an answer. */
+  get #tasksHaveEnough(): boolean {
+    let tasks = 0;
+    for (const { running } of this.#lane) if (running?.location === TASKS) tasks++;
+    return tasks >= Math.max(1, Math.floor(this.#options.workers / 2));
   }
 
   #dispatchApart(): void {

@@ -42,6 +42,12 @@ import {
   UnknownSectionError,
   traceContextOf,
   UPDATES_PATH,
+  readTaskListQuestion,
+  readTaskOrder,
+  TASK_ORDERS_PATH,
+  TASKS_PATH,
+  type TaskList,
+  type TaskOrderAnswer,
 } from "@radical/protocol";
 import type { Engine } from "../engine.ts";
 import { armed, type Failpoint, failpoint } from "../failpoints.ts";
@@ -262,6 +268,8 @@ type Route =
         | "indexes"
         | "schedules"
         | "contention"
+        | "tasks"
+        | "task-orders"
         | "log"
         | "samples"
         | "lives"
@@ -300,6 +308,10 @@ function routeOf(path: string): Route {
       return { kind: "schedules" };
     case CONTENTION_PATH:
       return { kind: "contention" };
+    case TASKS_PATH:
+      return { kind: "tasks" };
+    case TASK_ORDERS_PATH:
+      return { kind: "task-orders" };
     case LOG_PATH:
       return { kind: "log" };
     case SAMPLES_PATH:
@@ -437,6 +449,21 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
       return receive(options, exchange, MAX_QUESTION_BYTES, () =>
         answer(json(200, serving(options).engine.contention)),
       );
+    case "tasks":
+      expectMethod(method, "POST");
+      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
+        const listed = (list: TaskList): void => answer(json(200, list));
+        serving(options)
+          .engine.listTasks(readTaskListQuestion(jsonOf(body)))
+          .then(listed, fail);
+      });
+    case "task-orders":
+      expectMethod(method, "POST");
+      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
+        const answered = (results: TaskOrderAnswer): void => answer(json(200, results));
+        const order = readTaskOrder(jsonOf(body));
+        serving(options).engine.orderTasks(order, { answered: guarded(answered, fail), failed: fail });
+      });
     case "log":
       expectMethod(method, "POST");
       return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {

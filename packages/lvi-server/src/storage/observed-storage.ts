@@ -20,6 +20,7 @@ const OPERATIONS = {
   laneTasks: "lane_tasks",
   laneHeads: "lane_heads",
   countTasks: "count_tasks",
+  listTasks: "list_tasks",
   findTask: "find_task",
   collect: "collect",
   storeModule: "store_module",

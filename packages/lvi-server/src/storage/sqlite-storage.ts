@@ -40,7 +40,10 @@ import {
   StorageError,
   type StoredModule,
   type StoredUnit,
+  type TaskListCursor,
+  type TaskListPage,
   type TaskPage,
+  type TaskSelection,
 } from "./storage.ts";
 import { SqliteTasks, TASKS_SCHEMA } from "./sqlite-tasks.ts";
 
@@ -521,6 +524,10 @@ export class SqliteStorage implements Storage {
 
   countTasks(): Promise<number> {
     return this.#enqueue(() => this.#tasks.count());
+  }
+
+  listTasks(selection: TaskSelection, after: TaskListCursor | null, limit: number): Promise<TaskListPage> {
+    return this.#enqueue(() => this.#tasks.list(selection, after, limit));
   }
 
   findTask(id: ExecutionId): Promise<Task | null> {

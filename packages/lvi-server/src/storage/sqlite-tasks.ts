@@ -2,7 +2,7 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { ExecutionId, ModuleHash } from "@radical/protocol";
 import type { Task, TaskError, TaskPlace } from "../core/task.ts";
-import type { LaneCursor, LanePage, TaskPage } from "./storage.ts";
+import type { LaneCursor, LanePage, TaskListCursor, TaskListPage, TaskPage, TaskSelection } from "./storage.ts";
 
 /** The part of a database that tasks need. */
 export interface Rows {
@@ -32,10 +32,12 @@ CREATE TABLE IF NOT EXISTS tasks (
   error         TEXT
 ) STRICT;
 CREATE INDEX IF NOT EXISTS tasks_by_time ON tasks (due_ms, execution_id) WHERE lane IS NULL AND state = 'open';
+CREATE INDEX IF NOT EXISTS tasks_dead ON tasks (number) WHERE state = 'dead';
 CREATE INDEX IF NOT EXISTS tasks_by_lane ON tasks (lane, place) WHERE lane IS NOT NULL;
 `;
 
 interface Row {
+  readonly number: number;
   readonly execution_id: ExecutionId;
   readonly state: Task["state"];
   readonly due_ms: number;
@@ -134,6 +136,23 @@ export class SqliteTasks {
       heads.push(head);
     }
     return { heads, next: heads.at(-1)?.lane ?? after };
+  }
+
+  /** Those of one lane in the order of the lane, others in that in which they came. */
+  list({ state, lane }: TaskSelection, after: TaskListCursor | null, limit: number): TaskListPage {
+    const [column, from] = lane === undefined ? ["number", Number(after ?? 0)] : ["place", after ?? ""];
+    const wanted = [
+      `${column} > ?`,
+      ...(lane === undefined ? [] : ["lane = ?"]),
+      // As text: a parameter would keep SQLite from the index of dead tasks.
+      ...(state === undefined ? [] : [state === "dead" ? "state = 'dead'" : "state = 'open'"]),
+    ];
+    const values = [from, ...(lane === undefined ? [] : [lane]), limit + 1];
+    const sql = `SELECT * FROM tasks WHERE ${wanted.join(" AND ")} ORDER BY ${column} LIMIT ?`;
+    const rows = this.#rows.all(sql, ...values) as Row[];
+    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    const next = last === undefined ? null : lane === undefined ? String(last.number) : last.place;
+    return { tasks: rows.slice(0, limit).map(taskOf), next };
   }
 
   count(): number {

@@ -69,6 +69,11 @@ export interface Storage {
   /** The first task of each lane, dead or not, in any order of lanes. */
   laneHeads(after: LaneCursor | null, limit: number): Promise<LanePage>;
   countTasks(): Promise<number>;
+  /**
+   * The tasks that are selected, in an order of the storage's own; of those after a place. A page may have fewer than were asked
+   * for, even none, and not be the last.
+   */
+  listTasks(selection: TaskSelection, after: TaskListCursor | null, limit: number): Promise<TaskListPage>;
   /** The task with this id, in whatever lane; strongly consistent. Null: there is none. */
   findTask(id: ExecutionId): Promise<Task | null>;
   /**
@@ -104,6 +109,21 @@ export interface LanePage {
   readonly heads: readonly Task[];
   /** Null: these were the last ones. */
   readonly next: LaneCursor | null;
+}
+
+/** Left out: any. */
+export interface TaskSelection {
+  readonly state?: Task["state"];
+  readonly lane?: string;
+}
+
+/** A place in a list of tasks that only the storage understands. */
+export type TaskListCursor = string;
+
+export interface TaskListPage {
+  readonly tasks: readonly Task[];
+  /** Null: there are no more. */
+  readonly next: TaskListCursor | null;
 }
 
 /** Some of the keys of one table of the application. */
@@ -178,9 +198,14 @@ export function commitOf(completions: readonly ExpectedCompletion[]): Commit {
   return { records, items: [...new Map(all.map((write) => [write.unit, write])).values()] };
 }
 
-/** The record of a task alone. */
-export function commitOfChange({ id, expects, becomes }: TaskChange): Commit {
-  return { records: [{ id, expects, becomes: becomes === null ? null : { state: "task", task: becomes } }], items: [] };
+/** Records of tasks alone. */
+export function commitOfChanges(changes: readonly TaskChange[]): Commit {
+  const records = changes.map(({ id, expects, becomes }): RecordChange => ({
+    id,
+    expects,
+    becomes: becomes === null ? null : { state: "task", task: becomes },
+  }));
+  return { records, items: [] };
 }
 
 /** A task leaves no record: nobody asks for its outcome. */

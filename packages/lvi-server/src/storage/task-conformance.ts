@@ -1,8 +1,26 @@
 /** The duties of every implementation of the storage port about tasks: a part of `storage-conformance.ts`. */
-import { byUnit, commitId, type ExecutionId, type ModuleHash, type UnitId, unitId } from "@radical/protocol";
+import {
+  byUnit,
+  commitId,
+  type ExecutionId,
+  type ModuleHash,
+  SCHEDULE_STATES,
+  tickIdOf,
+  type UnitId,
+  unitId,
+} from "@radical/protocol";
 import type { Completion } from "../core/intent.ts";
+import { encodeScheduleState, scheduleStates, type ScheduleState, scheduleUnit } from "../core/schedule-state.ts";
 import { compareDue, placeOf, settled, type Task, type TaskPlace } from "../core/task.ts";
-import { commitOf, commitOfChange, type RecordChange, type Storage, type TaskPage } from "./storage.ts";
+import {
+  commitOf,
+  commitOfChanges,
+  type RecordChange,
+  type Storage,
+  type TaskListPage,
+  type TaskPage,
+  type TaskSelection,
+} from "./storage.ts";
 
 interface Suite {
   readonly test: (
@@ -126,7 +144,7 @@ export function describeTasks({ test, expect, takeOver, completionOf }: Suite): 
     let opened = storage;
     const change = (of: number, one: Task, becomes: Task | null) => {
       const { id, attempt, lane } = one;
-      return opened.commit(of, commitOfChange({ id, expects: { attempt, lane }, becomes }));
+      return opened.commit(of, commitOfChanges([{ id, expects: { attempt, lane }, becomes }]));
     };
     const [marked, markedInLane] = [
       { ...task, sentAtMs: 4_000 },
@@ -298,6 +316,51 @@ export function describeTasks({ test, expect, takeOver, completionOf }: Suite): 
     expect(await storage.findTask(last.id)).toEqual(last);
   });
 
+  test("all tasks are listed in pages, each once, by state and by lane", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const tasks = Array.from({ length: 60 }, (_, n): Task => {
+      const id =
+        `9${n.toString(16).padStart(15, "0")}${((n * 37) % 256).toString(16).padStart(16, "0")}` as ExecutionId;
+      return { ...taskOf(n + 1, n % 4 === 0 ? "lane" : n % 4 === 1 ? `lane ${n}` : null), id, dueMs: 1_000 };
+    });
+    await enqueue(storage, epoch, 1, tasks.slice(0, 30));
+    await enqueue(storage, epoch, 2, tasks.slice(30));
+    const dead = new Map<ExecutionId, Task>();
+    // At the same time, so that nothing but their ids tells them apart.
+    for (const task of tasks.filter((_, n) => n % 3 === 0)) {
+      dead.set(task.id, settled(task, FAILURE, 1, 5_000)!);
+      // oxlint-disable-next-line no-await-in-loop -- one after another, as attempts end
+      await settle(storage, epoch, task, dead.get(task.id)!);
+    }
+    const now = tasks.map((task) => dead.get(task.id) ?? task);
+    const byId = (a: Task, b: Task): number => (a.id < b.id ? -1 : 1);
+    const listed = async (selection: TaskSelection, limit: number): Promise<readonly Task[]> => {
+      const found: Task[] = [];
+      for (let after: string | null = null; ;) {
+        // oxlint-disable-next-line no-await-in-loop -- a page says where the next one begins
+        const page: TaskListPage = await storage.listTasks(selection, after, limit);
+        if (page.tasks.length > limit) throw new Error("a page has more than was asked for");
+        found.push(...page.tasks);
+        if (page.next === null) return found;
+        after = page.next;
+      }
+    };
+    for (const limit of [1, 7, 1_000]) {
+      // oxlint-disable-next-line no-await-in-loop -- of one storage
+      const [all, dying, open, lane] = await Promise.all([
+        listed({}, limit),
+        listed({ state: "dead" }, limit),
+        listed({ state: "open" }, limit),
+        listed({ lane: "lane" }, limit),
+      ]);
+      expect(all.toSorted(byId)).toEqual(now.toSorted(byId));
+      expect(dying.toSorted(byId)).toEqual([...dead.values()].toSorted(byId));
+      expect(open.toSorted(byId)).toEqual(now.filter(({ state }) => state === "open").toSorted(byId));
+      expect(lane).toEqual(now.filter((task) => task.lane === "lane"));
+    }
+    expect(await storage.listTasks({ lane: "nothing" }, null, 10)).toEqual({ tasks: [], next: null });
+  });
+
   test("a task is found by its id, whatever its lane", async (storage) => {
     const { epoch } = await takeOver(storage);
     const tasks = [taskOf(1), taskOf(2, "a"), taskOf(3, "b/ü")];
@@ -318,6 +381,29 @@ export function describeTasks({ test, expect, takeOver, completionOf }: Suite): 
       id: task.id,
       record: { state: "task", task },
     });
+  });
+
+  test("the ticks of a schedule and its state are one commit, and the state is found by a server that starts", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const at = (lastMs: number): ScheduleState => ({ due: "@every 1000", lastMs, firedMs: lastMs, isPaused: false });
+    const unit = scheduleUnit("sweep");
+    const fire = (by: number, number: number, lastMs: number) => {
+      const task = { ...taskOf(number), id: tickIdOf("sweep", lastMs), caller: null };
+      return enqueue(storage, by, number, [task], [{ unit, value: encodeScheduleState(at(lastMs)) }]);
+    };
+    const found = async () => scheduleStates(await storage.scan({ table: SCHEDULE_STATES, from: null, to: null }, 100));
+    expect(await found()).toEqual(new Map());
+    expect(await fire(epoch, 1, 1_000)).toEqual({ kind: "applied" });
+    expect(await found()).toEqual(new Map([["sweep", at(1_000)]]));
+    expect((await storage.findTask(tickIdOf("sweep", 1_000)))?.state).toEqual("open");
+    // A server that was replaced makes no tick, and moves nothing.
+    const { epoch: next } = await takeOver(storage);
+    expect(await fire(epoch, 2, 2_000)).toEqual({ kind: "fenced" });
+    expect(await found()).toEqual(new Map([["sweep", at(1_000)]]));
+    expect(await storage.findTask(tickIdOf("sweep", 2_000))).toEqual(null);
+    expect(await fire(next, 3, 2_000)).toEqual({ kind: "applied" });
+    expect(await found()).toEqual(new Map([["sweep", at(2_000)]]));
+    expect(await storage.countTasks()).toEqual(2);
   });
 
   test("an intent keeps the lanes that it names", async (storage) => {

@@ -89,7 +89,7 @@ test("a sending after one without an answer waits for what is left of the time",
 
 describe("an answer that can't be", () => {
   test.each<[string, Partial<ExecutionInput>, LviAnswer]>([
-    ["works at another workflow", {}, { ...working, workflow: "0".repeat(32) as ExecutionId } as LviAnswer],
+    ["works at another workflow", {}, { ...working, workflow: "0".repeat(32) as ExecutionId }],
     ["works at a handler that is none", { plan: "near-storage" }, working],
     [
       "does not know what it is to start",

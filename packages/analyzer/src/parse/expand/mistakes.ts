@@ -241,11 +241,6 @@ const MISTAKES = {
     message: "A step calls a handler, a service or a workflow by its name, and not a method.",
     help: "Export a handler that calls the method, and write `run(hold(order))`. With `/** @internal */` before it, no client can call it.",
   },
-  step_service: {
-    code: "quoted_call",
-    message: "A step can't call a service, because a workflow can't wait for the result of one yet.",
-    help: "Let a step run a handler that asks for the service: `enqueue(charge(order))`. Its result is dropped.",
-  },
   step_not_handler: {
     code: "quoted_call",
     message: "A step calls a handler or a workflow, and this is not one: no file of handlers exports it.",

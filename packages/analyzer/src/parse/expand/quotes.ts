@@ -6,7 +6,7 @@
 import { as, ElementKind, ReportMode } from "../assemblyscript.ts";
 import { withoutParentheses } from "../children.ts";
 import { BlockExpression, ResolvedTypeNode } from "../forms-nodes.ts";
-import { calleeOf, isService } from "../handlers.ts";
+import { calleeOf } from "../handlers.ts";
 import { sdkCall } from "../sdk-functions.ts";
 import { drawPlace, spanOfRange } from "../span.ts";
 import type { Expansion } from "./expander.ts";
@@ -149,7 +149,6 @@ function handlerIn(expansion: Expansion, call: as.CallExpression, isTask: boolea
   const isMember = callee instanceof as.PropertyAccessExpression;
   const noMethod = isTask ? "quote_method" : "step_method";
   if (!isFunction && isMember) return expansion.tell(noMethod, callee.range);
-  if (!isTask && isFunction && isService(program, element)) return expansion.tell("step_service", callee.range);
   const handler = isFunction ? calleeOf(program, element) : null;
   if (handler === null) {
     const noHandler = isTask ? "quote_not_handler" : "step_not_handler";

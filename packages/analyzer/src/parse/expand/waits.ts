@@ -39,10 +39,10 @@ function waitOf(expansion: Expansion, node: as.CallExpression): Wait | null {
   const { typing, flow } = expansion;
   const callee = withoutParentheses(node.expression);
   if (callee instanceof as.PropertyAccessExpression && METHODS.has(callee.property.text)) {
-    const class_ = typing.of(callee.expression, flow)?.getClass() ?? null;
-    if (class_?.prototype.internalName !== SIGNAL) return null;
+    const found = typing.of(callee.expression, flow)?.getClass() ?? null;
+    if (found?.prototype.internalName !== SIGNAL) return null;
     const kind = callee.property.text as "send" | "wait";
-    return { kind, signal: callee.expression, type: class_.typeArguments![0]! };
+    return { kind, signal: callee.expression, type: found.typeArguments![0]! };
   }
   const name = elementOf(expansion, node.expression)?.internalName;
   if (name === `${LIBRARY}/sleep`) return { kind: "sleep" };

@@ -17,6 +17,8 @@ export type CheckName =
   | "sets"
   /** How long writers wait for read leases to end. */
   | "read_leases"
+  /** The primary calls the services of the application's Worker. */
+  | "services"
   /** Each location serves, and reaches the primary. */
   | "locations"
   /** What the locations run is what the primary has. */

@@ -13,6 +13,7 @@ import {
 import { messageOf } from "@radical/app/command-error";
 import { counted } from "@radical/app";
 import { signedRequest, askPrimary, type PrimaryAddress, serverName } from "@radical/admin";
+import { serviceFindings } from "./service-checks.ts";
 import { type ClockReading, clockOf, type Finding, type Problem } from "./finding.ts";
 
 const REQUEST_MS = 20_000;
@@ -76,6 +77,7 @@ export async function lookAtPrimary(servers: readonly PrimaryAddress[]): Promise
     findings: [
       { check: "primary", problems: isServed && overdue === 0 ? [] : problems },
       ...(servers.length > 1 ? [{ check: "standby", problems: standby } as const] : []),
+      ...serviceFindings(looks[leading]?.status?.services ?? null),
     ],
     clocks,
     modules: isServed ? await modulesOf(servers[leading]!) : null,

@@ -40,7 +40,10 @@ import {
   StorageError,
   type StoredModule,
   type StoredUnit,
+  type TaskListCursor,
+  type TaskListPage,
   type TaskPage,
+  type TaskSelection,
 } from "../storage.ts";
 import { nativeAttributes, number, text } from "./attributes.ts";
 import { atOnce, Dynamo, type Met } from "./dynamo.ts";
@@ -660,6 +663,10 @@ export class DynamoStorage implements Storage {
 
   countTasks(): Promise<number> {
     return this.#tasks.count();
+  }
+
+  listTasks(selection: TaskSelection, after: TaskListCursor | null, limit: number): Promise<TaskListPage> {
+    return this.#tasks.list(selection, after, limit);
   }
 
   findTask(id: ExecutionId): Promise<Task | null> {

@@ -1,7 +1,7 @@
 /**
  * Tasks in the table of executions. In the index `open` their entries stand behind those that a starting server reads:
  *
- *   <shard> task dead <since>             in no lane, dead
+ *   <shard> task dead <since> <id>        in no lane, dead
  *   <shard> task due <time> <id>          in no lane
  *   <shard> task lane <lane> <place>      in a lane, dead or not
  *
@@ -9,9 +9,9 @@
  */
 import { createHash } from "node:crypto";
 import type { QueryCommandInput } from "@aws-sdk/client-dynamodb";
-import type { ExecutionId, ModuleHash } from "@radical/protocol";
+import { type ExecutionId, MalformedError, type ModuleHash } from "@radical/protocol";
 import { compareDue, laneByteOf, type Task, type TaskError, type TaskPlace } from "../../core/task.ts";
-import { type LaneCursor, type LanePage, type TaskPage } from "../storage.ts";
+import type { LaneCursor, LanePage, TaskListCursor, TaskListPage, TaskPage, TaskSelection } from "../storage.ts";
 import { bytes, flag, nativeAttributes, nativeOf, number, text } from "./attributes.ts";
 import { atOnce, type Dynamo } from "./dynamo.ts";
 import type { Item } from "./limits.ts";
@@ -19,6 +19,7 @@ import { SHARD, TASK } from "./records.ts";
 import { type Layout, OPEN, type Tables } from "./tables.ts";
 
 const ALL = `${SHARD} task`;
+const DEAD = `${ALL} dead`;
 const DUE = `${ALL} due`;
 const LANE = `${ALL} lane`;
 /** After these words. The next character ends all that begins so. */
@@ -87,7 +88,7 @@ export function taskOf(item: Item): Task {
 
 function openOf({ id, lane, place, dueMs, state, error }: Task): string {
   if (lane !== null) return `${laneText(lane)}${NUL}${place}`;
-  if (state === "dead") return `${ALL} dead ${time(error?.atMs ?? dueMs)}`;
+  if (state === "dead") return `${DEAD} ${time(error?.atMs ?? dueMs)} ${id}`;
   return dueText({ dueMs, id });
 }
 
@@ -96,7 +97,7 @@ function dueText({ dueMs, id }: TaskPlace): string {
 }
 
 /** The place that {@link dueText} has written. */
-function placeIn(entry: string): TaskPlace {
+function dueIn(entry: string): TaskPlace {
   const [dueMs = "", id = ""] = entry.slice(DUE.length + SPACE.length).split(SPACE);
   return { dueMs: Number(dueMs), id: id as ExecutionId };
 }
@@ -117,6 +118,27 @@ function laneText(lane: string): string {
 function laneIn(entry: Item): string {
   const open = text(entry, OPEN);
   return open.slice(0, open.indexOf(NUL));
+}
+
+/** A part of the index in one bucket; the end is not in it. */
+interface Range {
+  readonly bucket: string;
+  readonly first: string;
+  readonly end: string;
+}
+
+/** The parts of the index that may have tasks in this state. */
+function partsWith(state: Task["state"] | undefined): readonly Omit<Range, "bucket">[] {
+  const words = state === undefined ? [ALL] : [state === "dead" ? DEAD : DUE, LANE];
+  return words.map((each) => ({ first: `${each}${SPACE}`, end: `${each}${AFTER_SPACE}` }));
+}
+
+function cursorIn(cursor: TaskListCursor): readonly [range: number, from: string | null] {
+  try {
+    return JSON.parse(cursor) as [number, string | null];
+  } catch {
+    throw new MalformedError("after is no place in a list of tasks");
+  }
 }
 
 /** Lists of tasks, by the index. */
@@ -146,16 +168,15 @@ export class DynamoTasks {
     const page = within.slice(0, limit);
     const last = within.length > limit ? text(page.at(-1)!, OPEN) : bound;
     const tasks = (await this.#tasksOf(page)).filter(({ lane, state }) => lane === null && state === "open");
-    return { tasks: tasks.toSorted(compareDue), upTo: last === null ? null : placeIn(last) };
+    return { tasks: tasks.toSorted(compareDue), upTo: last === null ? null : dueIn(last) };
   }
 
   async inLane(lane: string, limit: number): Promise<TaskPage<string>> {
-    const name = laneText(lane);
-    const bucket = this.#layout.executionBucketOf(laneByteOf(lane));
-    const entries = await this.#entries(bucket, `${name}${NUL}`, `${name}${AFTER_NUL}`, limit + 1);
+    const { bucket, first, end } = this.#rangeOf(lane);
+    const entries = await this.#entries(bucket, first, end, limit + 1);
     const page = entries.slice(0, limit);
     const tasks = (await this.#tasksOf(page)).toSorted((a, b) => (a.place < b.place ? -1 : 1));
-    const upTo = entries.length > limit ? text(page.at(-1)!, OPEN).slice(name.length + NUL.length) : null;
+    const upTo = entries.length > limit ? text(page.at(-1)!, OPEN).slice(first.length) : null;
     return { tasks, upTo };
   }
 
@@ -203,6 +224,34 @@ export class DynamoTasks {
     const items = await this.#dynamo.batchGet(this.#tables.executions, keys);
     const found = items.find((item) => item["status"]?.S === TASK);
     return found === undefined ? null : taskOf(found);
+  }
+
+  /** Bucket after bucket, and in each one the parts of the index that may have such tasks. */
+  async list({ state, lane }: TaskSelection, after: TaskListCursor | null, limit: number): Promise<TaskListPage> {
+    const ranges =
+      lane === undefined
+        ? this.#layout.executionBuckets().flatMap((bucket) => partsWith(state).map((part) => ({ bucket, ...part })))
+        : [this.#rangeOf(lane)];
+    let [index, from] = after === null ? [0, null] : cursorIn(after);
+    const entries: Item[] = [];
+    while (index < ranges.length && entries.length < limit) {
+      const { bucket, first, end } = ranges[index]!;
+      const most = limit - entries.length;
+      // oxlint-disable-next-line no-await-in-loop -- a page is full, or the next part follows
+      const found = await this.#entries(bucket, from ?? first, end, most);
+      entries.push(...found);
+      const last = found.length < most ? undefined : found.at(-1);
+      if (last === undefined) index++;
+      from = last === undefined ? null : `${text(last, OPEN)}${NUL}`;
+    }
+    const tasks = (await this.#tasksOf(entries)).filter((task) => state === undefined || task.state === state);
+    return { tasks, next: index < ranges.length ? JSON.stringify([index, from]) : null };
+  }
+
+  #rangeOf(lane: string): Range {
+    const name = laneText(lane);
+    const bucket = this.#layout.executionBucketOf(laneByteOf(lane));
+    return { bucket, first: `${name}${NUL}`, end: `${name}${AFTER_NUL}` };
   }
 
   async count(): Promise<number> {

@@ -1,0 +1,123 @@
+/** `radical schedules`: the handlers that the primary calls by a schedule, seen, fired, paused and resumed. */
+import { askSchedule, PrimaryError, schedulesOf } from "@radical/admin";
+import { loadProject } from "@radical/app";
+import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
+import { type Options, type Program, subcommand } from "@radical/command-line";
+import type { ScheduleAction, ScheduleAnswer } from "@radical/protocol";
+import { DEPLOYED } from "../operate/deployed-options.ts";
+import { leadingPrimary, type PrimaryChoice } from "../operate/leading-primary.ts";
+import { PRIMARY } from "../operate/primary-address.ts";
+import { scheduleLines } from "../operate/schedule-lines.ts";
+import { createTerminal, print } from "../terminal/terminal.ts";
+import { type CommonOptions, PROJECT, reported } from "./command.ts";
+
+const COMMON = {
+  project: PROJECT,
+  env: DEPLOYED.env,
+  primary: PRIMARY,
+  region: DEPLOYED.region,
+  json: { kind: "flag", words: "print JSON" },
+} as const satisfies Options;
+
+const HANDLER = { kind: "operand", words: "name of the handler" } as const;
+
+export const schedulesCommand: Program = {
+  name: "schedules",
+  words: "list, fire, pause and resume the schedules of handlers",
+  commands: [
+    subcommand(
+      {
+        name: "list",
+        words: "print the schedules: when the last tick was, and when the next one is",
+        options: COMMON,
+        examples: [
+          ["radical schedules list"],
+          ["radical schedules list --env production --json | jq '.schedules[].nextMs'"],
+        ],
+      },
+      (options) => reported(options, () => list(options)),
+    ),
+    subcommand(
+      {
+        name: "run",
+        words: "call the handler of a schedule once, now",
+        options: { handler: HANDLER, ...COMMON },
+        notes: `The call is a task of its own, with the present time as its tick. It waits for no other call of the schedule, and the next tick comes
+as it would have. A schedule that is paused can be run too.`,
+        examples: [["radical schedules run nightly"], ["radical schedules run nightly --env production"]],
+      },
+      (options) => reported(options, () => ask(options, "run")),
+    ),
+    subcommand(
+      {
+        name: "pause",
+        words: "make no more calls by a schedule, until it is resumed",
+        options: { handler: HANDLER, ...COMMON },
+        notes: `A pause outlasts restarts of the primary, deployments and rollbacks. A call that is under way goes on.`,
+        examples: [["radical schedules pause nightly --env production"]],
+      },
+      (options) => reported(options, () => ask(options, "pause")),
+    ),
+    subcommand(
+      {
+        name: "resume",
+        words: "let a paused schedule go on; the ticks of the pause are left out",
+        options: { handler: HANDLER, ...COMMON },
+        examples: [["radical schedules resume nightly --env production"]],
+      },
+      (options) => reported(options, () => ask(options, "resume")),
+    ),
+  ],
+  notes: `The schedules are those of the build that was deployed last: handlers with the tag @cron or @every. They are those of radical dev, if
+that runs in the project; or those of the deployment of the environment --env; or those of the LVI server that --primary names.
+
+docs/how-to/schedule.md shows how a schedule is written.`,
+  examples: [
+    ["radical schedules list"],
+    ["radical schedules run nightly", "do not wait for the night"],
+    ["radical schedules pause nightly --env production"],
+    ["radical schedules resume nightly --env production"],
+  ],
+};
+
+type ListOptions = CommonOptions & PrimaryChoice;
+
+async function list(options: ListOptions): Promise<void> {
+  const address = await leadingPrimary(await loadProject(options.project), options);
+  const found = await schedulesOf(address);
+  if (options.json) return print(JSON.stringify(found));
+  if (found.schedules.length === 0) {
+    createTerminal().note("No handler has a schedule: the tag @cron or @every gives it one.");
+    return;
+  }
+  const { style } = createTerminal({ stream: process.stdout });
+  const [headings, ...lines] = scheduleLines(found);
+  print(style("dim", headings!));
+  for (const line of lines) print(line);
+}
+
+async function ask(options: ListOptions & { readonly handler: string }, action: ScheduleAction): Promise<void> {
+  const { handler, json } = options;
+  const address = await leadingPrimary(await loadProject(options.project), options);
+  let answer: ScheduleAnswer;
+  try {
+    answer = await askSchedule(address, { handler, action });
+  } catch (error) {
+    if (!(error instanceof PrimaryError) || error.answered !== "not_found") throw error;
+    const names = (await schedulesOf(address)).schedules.map((one) => one.handler);
+    throw new CommandError(
+      "no_schedule",
+      `The handler "${handler}" has no schedule.`,
+      names.length === 0 ? "No handler has one: see docs/how-to/schedule.md." : `Name one of: ${names.join(", ")}.`,
+      { exitCode: EXIT_USAGE },
+    );
+  }
+  if (json) print(JSON.stringify({ handler, action, ...answer }));
+  else print(WORDS[action](handler, answer));
+}
+
+const WORDS: Readonly<Record<ScheduleAction, (handler: string, answer: ScheduleAnswer) => string>> = {
+  run: (handler, { task }) => `${handler} is called, as task ${task}.`,
+  pause: (handler) => `The schedule of ${handler} is paused.`,
+  resume: (handler) => `The schedule of ${handler} goes on.`,
+};

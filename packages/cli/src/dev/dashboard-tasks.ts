@@ -1,0 +1,81 @@
+/** Tasks and schedules of the primary, for the dashboard's page. */
+import { askPrimary, type PrimaryAddress, PrimaryError } from "@radical/admin";
+import { CommandError } from "@radical/app/command-error";
+import {
+  type DashboardTask,
+  type DashboardTasks as Answer,
+  type ListedTask,
+  MAX_LISTED_TASKS,
+  type ScheduleAnswer,
+  type ScheduleList,
+  SCHEDULES_PATH,
+  type ScheduleQuestion,
+  TASK_ORDERS_PATH,
+  type TaskList,
+  type TaskListQuestion,
+  type TaskOrder,
+  type TaskOrderAnswer,
+  TASKS_PATH,
+  type TasksQuestion,
+} from "@radical/protocol";
+import { shownArguments } from "../replay/replay-steps.ts";
+
+export interface DashboardTasksPorts {
+  /** Asks the server that leads. */
+  readonly asking: <T>(ask: (primary: PrimaryAddress) => Promise<T>) => Promise<T>;
+  /** Whether arguments are shown. Those of a deployment are values of its users. */
+  readonly showsArguments: boolean;
+}
+
+export class DashboardTasks {
+  readonly #ports: DashboardTasksPorts;
+
+  constructor(ports: DashboardTasksPorts) {
+    this.#ports = ports;
+  }
+
+  /** Each of these throws a CommandError. */
+  async list({ task }: TasksQuestion): Promise<Answer> {
+    const question: TaskListQuestion = {
+      filter: task === null ? {} : { ids: [task] },
+      limit: MAX_LISTED_TASKS,
+      after: null,
+      withArguments: task !== null && this.#ports.showsArguments,
+    };
+    const { tasks, next } = await this.#asked<TaskList>("POST", TASKS_PATH, question);
+    return { tasks: tasks.map(shownTask), isMore: next !== null };
+  }
+
+  order(order: TaskOrder): Promise<TaskOrderAnswer> {
+    return this.#asked("POST", TASK_ORDERS_PATH, order);
+  }
+
+  schedules(): Promise<ScheduleList> {
+    return this.#asked("GET", SCHEDULES_PATH);
+  }
+
+  changeSchedule(question: ScheduleQuestion): Promise<ScheduleAnswer> {
+    return this.#asked("POST", SCHEDULES_PATH, question);
+  }
+
+  async #asked<T>(method: "GET" | "POST", path: string, question?: unknown): Promise<T> {
+    try {
+      return await this.#ports.asking(
+        async (primary) => (await askPrimary(primary, method, path, question)).json() as T,
+      );
+    } catch (error) {
+      if (error instanceof PrimaryError && error.answered === "not_found")
+        throw new CommandError(
+          "no_tasks",
+          "The primary has no tasks.",
+          "It is of an earlier release: deploy this one.",
+        );
+      throw error;
+    }
+  }
+}
+
+function shownTask({ args, caller, ...task }: ListedTask): DashboardTask {
+  const shown = args === undefined ? null : shownArguments(Buffer.from(args, "base64"));
+  return { ...task, arguments: shown, caller: caller ?? null };
+}

@@ -1,0 +1,88 @@
+/** Tasks in words, for a terminal. */
+import { type ListedTask, terminalText } from "@radical/protocol";
+import { valueToExactJson } from "@radical/app";
+
+const UNITS = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["min", 60_000],
+  ["s", 1_000],
+] as const;
+
+/** `3 h`, the largest unit alone. */
+function wordsOfTime(ms: number): string {
+  const [unit, size] = UNITS.find(([, each]) => ms >= each) ?? UNITS[3];
+  return `${Math.floor(Math.max(0, ms) / size)} ${unit}`;
+}
+
+/** When it begins, or since when it waits. */
+function wordsOfWhen({ state, dueMs, error }: ListedTask, nowMs: number): string {
+  const deadMs = error?.atMs ?? null;
+  switch (state) {
+    case "delayed":
+      return `in ${wordsOfTime(dueMs - nowMs)}`;
+    case "dead":
+      return deadMs === null ? "no handler" : `for ${wordsOfTime(nowMs - deadMs)}`;
+    case "ready":
+    case "running":
+    case "waiting":
+      return `for ${wordsOfTime(nowMs - dueMs)}`;
+  }
+}
+
+/** One line for each, in columns. */
+export function linesOfTasks(tasks: readonly ListedTask[], nowMs: number): readonly string[] {
+  const rows = tasks.map((task) => [
+    task.id,
+    task.state,
+    wordsOfWhen(task, nowMs),
+    terminalText(task.handler),
+    `${task.failures}/${task.mostFailures}`,
+    task.lane === null ? "-" : terminalText(JSON.stringify(task.lane)),
+    task.error === null ? "" : terminalText(`${task.error.code}: ${task.error.message}`),
+  ]);
+  const all = [HEAD, ...rows];
+  const widths = HEAD.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
+  return all.map((row) =>
+    row
+      .map((text, column) => text.padEnd(widths[column]!))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+const HEAD = ["id", "state", "when", "handler", "failures", "key", "error"];
+
+/** All that is known of one. */
+export function describeTask(task: ListedTask, nowMs: number): readonly string[] {
+  const time = (ms: number): string => `${new Date(ms).toISOString()} (${relative(ms - nowMs)})`;
+  const { error, args } = task;
+  const fields: readonly (readonly [string, string])[] = [
+    ["id", task.id],
+    ["state", task.state],
+    ["handler", task.handler],
+    ["key", task.lane === null ? "none: it waits for no other" : JSON.stringify(task.lane)],
+    ["enqueued", `${time(task.createdAtMs)}, by execution ${task.parent}`],
+    ["due", time(task.dueMs)],
+    ["attempts", `${task.attempts}, ${task.failures} of ${task.mostFailures} failures before it is dead`],
+    ...(error === null ? [] : [["error", wordsOfError(error)] as const]),
+    ...(args === undefined
+      ? [["arguments", `${task.argumentBytes} bytes: --arguments shows them`] as const]
+      : [["arguments", argumentsOf(args)] as const, ["caller", task.caller ?? "none"] as const]),
+  ];
+  const width = Math.max(...fields.map(([name]) => name.length));
+  return fields.map(([name, text]) => `${name.padEnd(width)}  ${terminalText(text)}`);
+}
+
+function wordsOfError({ code, message, atMs }: NonNullable<ListedTask["error"]>): string {
+  return `${code}: ${message}${atMs === null ? "" : ` (${new Date(atMs).toISOString()})`}`;
+}
+
+function relative(ms: number): string {
+  return ms >= 0 ? `in ${wordsOfTime(ms)}` : `${wordsOfTime(-ms)} ago`;
+}
+
+/** As JSON, or in base 64 if JSON can't say them. */
+function argumentsOf(args: string): string {
+  return valueToExactJson(new Uint8Array(Buffer.from(args, "base64"))) ?? `base64 ${args}`;
+}

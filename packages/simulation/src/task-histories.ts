@@ -496,7 +496,7 @@ class World {
       ...portOf(storage, ask),
       commit: (epoch, commit, { succeeded, failed }) => {
         const ids = commit.records.flatMap(({ id, expects }) =>
-          typeof expects === "object" && expects.attempt !== null ? [id] : [],
+          typeof expects === "object" && "attempt" in expects && expects.attempt !== null ? [id] : [],
         );
         for (const id of ids) this.#settling.add(id);
         const act = (): CommitResult => {

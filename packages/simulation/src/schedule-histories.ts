@@ -174,7 +174,7 @@ class World {
   #pass(ms: number): void {
     this.#nowMs += ms;
     this.#wallMs += ms;
-    for (const server of [...this.#servers]) {
+    for (const server of this.#servers.slice()) {
       if (this.#nowMs < server.wakeAtMs || !server.isAlive) continue;
       server.wakeAtMs = Infinity;
       server.driver.wake();

@@ -316,8 +316,6 @@ export class ModelLocation implements Location {
           else this.#spans.set(nameOfSpans(span), { unit, entry });
         }
         return this.#end(running, reply.outcome);
-      case "working":
-        throw new Error(`${executionId} is said to be a workflow`);
       case "refused":
         if (reply.code === "unknown_module" || reply.code === "wrote_on_get") return this.#end(running, null);
         // It has not told the answer to anybody.

@@ -1,4 +1,4 @@
-import { type ExecutionId, type Schedule, tickIdOf } from "@radical/protocol";
+import { assert, type ExecutionId, type Schedule, tickIdOf } from "@radical/protocol";
 import { expect, test } from "vitest";
 import { decodeScheduleState, encodeScheduleState, type ScheduleState } from "./schedule-state.ts";
 import { type ScheduleChange, Schedules } from "./schedules.ts";
@@ -64,7 +64,11 @@ class Story {
   }
 
   done(handler: string, hour: number): readonly string[] {
+<<<<<<< HEAD
     if (!this.open.delete(tickIdOf(handler, hour * HOUR))) throw new Error(`tick ${hour} of ${handler} is not open`);
+=======
+    assert(this.open.delete(tickIdOf(handler, hour * HOUR)), "the tick is open");
+>>>>>>> refs/heads/schedules
     return this.go();
   }
 }

@@ -261,11 +261,7 @@ function twice(name: string, { span }: Tag): Diagnostic {
 
 /** The parameter that is given the time of a tick; null: the handler has none. Or the mistake in its signature. */
 function tickParameter({ name, parameters, declaration, calledAs }: HandlerSchema): string | null | Diagnostic {
-<<<<<<< HEAD
   const [first, another] = parameters;
-=======
-  const [first, more] = parameters;
->>>>>>> refs/heads/schedules
   const wrong = (primary: as.Range, message: string): Diagnostic =>
     diagnostic("schedule_signature", {
       message,
@@ -278,11 +274,7 @@ function tickParameter({ name, parameters, declaration, calledAs }: HandlerSchem
   const at = (index: number): as.Range => declaration.signature.parameters[index]?.range ?? declaration.name.range;
   if (first.resolved.kind !== TypeKind.I64)
     return wrong(at(0), `The handler ${name} has a schedule, and its parameter ${first.name} is not an \`i64\`.`);
-<<<<<<< HEAD
   if (another !== undefined)
-=======
-  if (more !== undefined)
->>>>>>> refs/heads/schedules
     return wrong(at(1), `The handler ${name} has a schedule, and a tick gives it one argument at most.`);
   return first.name;
 }

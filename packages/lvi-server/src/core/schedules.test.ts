@@ -64,11 +64,7 @@ class Story {
   }
 
   done(handler: string, hour: number): readonly string[] {
-<<<<<<< HEAD
     if (!this.open.delete(tickIdOf(handler, hour * HOUR))) throw new Error(`tick ${hour} of ${handler} is not open`);
-=======
-    assert(this.open.delete(tickIdOf(handler, hour * HOUR)), "the tick is open");
->>>>>>> refs/heads/schedules
     return this.go();
   }
 }

@@ -1,4 +1,4 @@
-import { assert, type ExecutionId, type Schedule, tickIdOf } from "@radical/protocol";
+import { type ExecutionId, type Schedule, tickIdOf } from "@radical/protocol";
 import { expect, test } from "vitest";
 import { decodeScheduleState, encodeScheduleState, type ScheduleState } from "./schedule-state.ts";
 import { type ScheduleChange, Schedules } from "./schedules.ts";

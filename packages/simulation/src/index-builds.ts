@@ -289,6 +289,11 @@ class World {
         return this.#later(() =>
           this.#step({ kind: "tasks-read", operation: effect.operation, answer: NO_TASKS[effect.question.kind] }),
         );
+      case "read-workflows": {
+        const { operation } = effect;
+        const answer = { kind: "open", workflows: [], next: null } as const;
+        return this.#later(() => this.#step({ kind: "workflows-read", operation, answer }));
+      }
       case "reply":
         return this.#replied(effect.caller, effect.reply);
       case "halt":

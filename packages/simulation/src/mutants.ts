@@ -1249,7 +1249,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a followup enqueues in lanes that its intent does not name",
-    within: 25,
+    within: 150,
     isOfTasks: true,
     edits: [
       expression("followup-lanes", `lanesOf(followup.effects).every((lane) => intent.lanes.includes(lane))`, `true`),
@@ -1299,7 +1299,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "an old answer about a task counts that has changed since",
-    within: 600,
+    within: 2_500,
     isOfTasks: true,
     edits: [condition("lookup-stale", `!isComing`)],
   },

@@ -14,6 +14,7 @@ import {
   type ModuleHash,
   NODES,
   type NodeName,
+  TASKS_PATH,
 } from "@radical/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AppBuild, loadProject, type Project, type WranglerConfig, targetOf } from "@radical/app";
@@ -398,6 +399,9 @@ interface Fault {
 /** Of a version, which is another one in each run. */
 const ID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 
+/** A removal asks for them again, until nothing is pending. */
+const PENDING_PATHS = [MODULE_LIST_PATH, TASKS_PATH];
+
 /** What may go wrong with each call of a run. */
 function faultsOf(of: Fault["of"], requests: readonly string[]): readonly Fault[] {
   const lines = requests.map((line) => `^${line.split(new RegExp(ID)).map(escaped).join(ID)}$`);
@@ -415,7 +419,7 @@ function faultsOf(of: Fault["of"], requests: readonly string[]): readonly Fault[
     const isAwaited =
       of === "primary" &&
       (requests[index]?.endsWith("0".repeat(64)) === true ||
-        (requests[index]?.endsWith(MODULE_LIST_PATH) === true && skip > 0));
+        (PENDING_PATHS.some((path) => requests[index]?.endsWith(path)) && skip > 0));
     if (of === "edge" || isAwaited) return [fault(500, Infinity), fault("hang-up", 1, true)];
     if (of === "primary") return [fault(500), fault("hang-up"), fault("after")];
     if (requests[index]?.startsWith("GET ") === true) return [fault(500, 3), fault(403), fault("hang-up", 1, true)];

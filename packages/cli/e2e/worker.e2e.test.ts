@@ -266,7 +266,7 @@ describe("pages of other origins", () => {
     expect(Object.fromEntries(asked.headers)).toMatchObject({
       "access-control-allow-origin": ORIGIN,
       "access-control-allow-credentials": "true",
-      "access-control-allow-methods": "GET, POST, PUT",
+      "access-control-allow-methods": "GET, POST, PUT, DELETE",
       "access-control-allow-headers": expect.stringContaining("idempotency-key") as unknown,
       vary: "origin",
     });

@@ -201,7 +201,7 @@ describe("executions over HTTP", () => {
   test("unknown modules and handlers, clocks far off", async () => {
     const request = client.requestOf("increment", "j", null);
     expect(await client.lvi({ ...request, module: "0".repeat(64) as never })).toMatchObject({ code: "unknown_module" });
-    expect(await client.lvi({ ...request, handler: "nothing", attempt: 2 })).toMatchObject({ code: "unknown_handler" });
+    expect(await client.lvi({ ...request, handler: "nobody", attempt: 2 })).toMatchObject({ code: "unknown_handler" });
     const environment = { ...request.environment, timeMs: request.environment.timeMs - 3_600_000 };
     expect(await client.lvi({ ...request, environment, attempt: 3 })).toMatchObject({ code: "clock_skew" });
   });

@@ -1,5 +1,6 @@
 /** Services of tests, and failures to order, over real HTTP. */
 import { createHmac, randomBytes } from "node:crypto";
+import { request } from "node:http";
 import {
   decodeServiceAnswer,
   encodeServiceCall,
@@ -74,6 +75,25 @@ test("a thrown call is not made, and a lost one is", async () => {
 test("before anything serves nothing is called", async () => {
   await opened({}, null);
   expect(await called()).toBe(404);
+});
+
+test("nothing but a call of a service passes", async () => {
+  await opened({});
+  const asked = async (path: string, method = "POST"): Promise<number> => {
+    const { port, hostname } = new URL(front!.url);
+    return new Promise((resolve, reject) => {
+      const sent = request({ hostname, port, path, method }, (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      });
+      sent.on("error", reject).end();
+    });
+  };
+  for (const path of ["/", "/page.txt", `${SERVICE_PATH}`, `${SERVICE_PATH}../../page.txt`, `${SERVICE_PATH}%ff`])
+    expect([path, await asked(path)]).toEqual([path, 404]);
+  expect(await asked(`${SERVICE_PATH}charge`, "GET")).toBe(404);
+  expect(await asked(`${SERVICE_PATH}charge`)).toBe(401);
+  expect(calls).toBe(0);
 });
 
 test("failures are ordered by kind", () => {

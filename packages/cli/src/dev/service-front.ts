@@ -43,7 +43,8 @@ export async function startServiceFront(options: ServiceFrontOptions): Promise<S
   let entry: EntryPort | null = null;
   const nonces = new Nonces();
   const server = createServer((request, response) => {
-    const name = decodeURIComponent((request.url ?? "").slice(SERVICE_PATH.length));
+    const name = serviceIn(request);
+    if (name === null) return void response.writeHead(404).end();
     const { slowMs, throw: thrown, lost } = options.faults[name] ?? NO_SERVICE_FAULTS;
     const respond = async (): Promise<void> => {
       const body = await bodyOf(request);
@@ -68,6 +69,12 @@ export async function startServiceFront(options: ServiceFrontOptions): Promise<S
 }
 
 const HOST = "127.0.0.1";
+
+/** Null: it is another request. What passes here reaches the Worker past the front door. */
+function serviceIn({ url = "", method }: IncomingMessage): string | null {
+  const name = url.startsWith(SERVICE_PATH) ? url.slice(SERVICE_PATH.length) : "";
+  return method === "POST" && /^[A-Za-z_$][\w$]*$/.test(name) ? name : null;
+}
 
 interface Answer {
   readonly status: number;

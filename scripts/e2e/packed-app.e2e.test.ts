@@ -220,7 +220,9 @@ test("npm run build, npm run dev, requests, data on disk; Ctrl-C leaves no proce
   };
 
   const events: DevEvent[] = [];
-  let dev: DevProcess = await startDevProcess(app, ["--port", "0"], { onEvent: (event) => events.push(event) });
+  let dev: DevProcess = await startDevProcess(app, ["--port", "0", "--no-seed"], {
+    onEvent: (event) => events.push(event),
+  });
   const client = createClient({ baseUrl: dev.url });
   const at = (location: string): object => ({ headers: { "x-radical-location": location } });
 

@@ -60,8 +60,8 @@ beforeAll(async () => {
   }
   const endpoint = local?.endpoint;
   const [sqlite, dynamodb, lostWrite, forgottenExecution] = await Promise.all([
-    crashes(KILLED_ON_SQLITE, SQLITE),
-    endpoint === undefined ? new Map() : crashes(KILLED_ON_DYNAMODB, dynamoDb(endpoint)),
+    crashes(KILLED_ON_SQLITE, () => SQLITE),
+    endpoint === undefined ? new Map() : crashes(KILLED_ON_DYNAMODB, () => dynamoDb(endpoint)),
     problemsAfter(
       "a write is lost",
       "sqlite.begun",
@@ -86,12 +86,12 @@ afterAll(async () => {
 });
 
 /** Crashes by failpoint, of some deployments. They go on beside each other, since each waits for timers. */
-async function crashes(names: readonly string[], storage: StorageChoice): Promise<ReadonlyMap<string, Crash>> {
+async function crashes(names: readonly string[], storage: () => StorageChoice): Promise<ReadonlyMap<string, Crash>> {
   const parts = Array.from({ length: Math.min(DEPLOYMENTS, names.length) }, (_, part) =>
     names.filter((_name, index) => index % DEPLOYMENTS === part),
   );
   const all = await Promise.all(
-    parts.map((part) => crashAt(application, storage, part, new Random(seed), { freeWithinMs: FREE_WITHIN_MS })),
+    parts.map((part) => crashAt(application, storage(), part, new Random(seed), { freeWithinMs: FREE_WITHIN_MS })),
   );
   return new Map(all.flat().map((crash) => [crash.failpoint.name, crash]));
 }

@@ -189,7 +189,7 @@ import { type StoredItem, VersionTable } from "./version-table.ts";
 import { assertWellFormed } from "./well-formed.ts";
 import { doneOf, signalPart, type WorkflowPart } from "./workflow.ts";
 import type { Step } from "./workflow-journal.ts";
-import { Workflows, type WorkflowsHost } from "./workflows.ts";
+import { type WorkflowCaller, Workflows, type WorkflowsHost } from "./workflows.ts";
 
 /** The state that a starting server found in storage. */
 export interface Recovered {
@@ -347,6 +347,8 @@ export class LviCore {
   /** Told executions whose followup did not come, in line; and those of them that are being re-executed. */
   readonly #lost = new Set<Execution>();
   readonly #replaced = new Set<Execution>();
+  /** The request of this step was valid at once: nothing has changed by which anything else could go on. */
+  #changesNothing = false;
   #effects: Effect[] = [];
   /** Monotonic, for all that is due; and by the wall clock, for what others compare with theirs. */
   #nowMs: number;
@@ -448,12 +450,12 @@ export class LviCore {
     return this.#modules.uses;
   }
 
-  /** Handlers whose runs have left their read/write set here. */
   /** The schedules of the current module, and how far they have come. */
   schedules(wallMs: number): readonly ScheduleStatus[] {
     return this.#schedules.list(wallMs);
   }
 
+  /** Handlers whose runs have left their read/write set here. */
   get setsLeft(): readonly SetLeft[] {
     return this.#modules.setsLeft;
   }
@@ -607,7 +609,7 @@ export class LviCore {
     this.#nowMs = monotonicMs;
     this.#wallMs = wallMs;
     this.#effects = [];
-    this.#workflows.at(this.#instant);
+    this.#changesNothing = false;
     // Listening needs no leadership, and is not put off.
     const isListening = event.kind === "listens" || event.kind === "stopped-listening";
     if (isListening || this.#leader.admits(monotonicMs, event)) this.#act(event);
@@ -627,8 +629,11 @@ export class LviCore {
       }
       if (this.#replaces) this.#replaceNext();
     }
-    this.#goOnWithSchedules();
-    this.#goOnWithTasks();
+    // Most steps are of this kind. Schedules, tasks and workflows that wait for a time have deadlines of their own.
+    if (!this.#changesNothing) {
+      this.#goOnWithSchedules();
+      this.#goOnWithTasks();
+    }
     // variant: step-ends
     this.#versions.evict();
   }
@@ -764,13 +769,10 @@ export class LviCore {
         return refuse("idempotency_key_reused", REUSED, null);
       return this.#join(known, caller);
     }
-    const asking = { id, receivedAtMs: this.#wallMs, untilMs: this.#nowMs + (request.waitMs ?? 0) };
-    switch (this.#workflows.join(asking, request)) {
-      case "joined":
-        return;
-      case "another":
+    if (this.#workflows.has(executionId)) {
+      if (!this.#workflows.join(this.#workflowCaller(caller), request))
         return refuse("idempotency_key_reused", REUSED, null);
-      case "unknown":
+      return;
     }
     const done = this.#finished.get(executionId);
     if (done !== undefined) return this.#replyStored(caller, done, NO_FACTS);
@@ -809,7 +811,7 @@ export class LviCore {
     if (plan === "workflow") {
       if (this.#workflows.size >= this.#options.maxTasks)
         return refuse("busy", `${this.#workflows.size} workflows are under way. Try again later.`, 1_000);
-      return this.#workflows.start(asking, request);
+      return this.#workflows.start(this.#workflowCaller(caller), request);
     }
 
     const usage = usageOf(request.args, units ?? []);
@@ -818,6 +820,7 @@ export class LviCore {
 
     const isNew = !this.#finished.isForgotten(executionId, this.#isOurs(request), this.#wallMs);
     if (isNew && this.#modules.runsAtLocations(module, plan) && this.#validatesAtOnce(request)) {
+      this.#changesNothing = true;
       this.#note("valid", { id: executionId, invocation: request });
       this.#remember(request);
       if (this.#sampler.isOn && units !== null)
@@ -2109,6 +2112,7 @@ export class LviCore {
 
   get #workflowsHost(): WorkflowsHost {
     return {
+      now: () => this.#instant,
       nextName: () => ++this.#names,
       takeCommit: () => this.#takeCommitId(),
       emit: (effect) => void this.#effects.push(effect),
@@ -2132,6 +2136,10 @@ export class LviCore {
       taskGone: (task) => this.#tasks.settled(task, null, this.#instant),
       ended: (workflow, commit) => this.#finished.add(doneOf(workflow, commit)),
     };
+  }
+
+  #workflowCaller({ id, request, receivedAtMs }: Caller): WorkflowCaller {
+    return { id, receivedAtMs, untilMs: this.#nowMs + (request.waitMs ?? 0) };
   }
 
   #workflowQuestion(caller: CallerId, question: WorkflowQuestion): void {

@@ -1,4 +1,4 @@
-/** Orders about tasks, and tasks that the current module can't run, at the core alone. `simulation` has histories of them. */
+/** Orders about tasks, tasks that the current module can't run, and when tasks begin, at the core alone. `simulation` has histories of them. */
 import {
   commitId,
   contentHash,
@@ -46,14 +46,34 @@ function taskOf(number: number, more: Partial<Task> = {}): Task {
   };
 }
 
+function requestOf(number: number): LviRequest {
+  return {
+    executionId: number.toString(16).padStart(32, "0") as ExecutionId,
+    module: OLD,
+    handler: "send",
+    args: new Uint8Array(),
+    environment: { timeMs: NOW.wallMs, seed: new Uint8Array(16), caller: null },
+    location: "va",
+    units: null,
+    retained: false,
+    mustNotWrite: false,
+    mayEffect: false,
+    lanes: [],
+    session: null,
+    deadlineMs: 1_000,
+    attempt: 1,
+    seen: commitId(1, 0),
+  };
+}
+
 let core: LviCore;
 let stored: Task[];
 let effects: Effect[];
 let callers: number;
 
 /** Storage answers at once. */
-function tell(event: Event): void {
-  for (const effect of core.step(NOW, event)) {
+function tell(event: Event, now = NOW): void {
+  for (const effect of core.step(now, event)) {
     effects.push(effect);
     if (effect.kind === "read-tasks") {
       const { question, operation } = effect;
@@ -171,25 +191,8 @@ test("a task that waits begins before its time, or is removed, and one that neve
 test("over the most tasks a request that may enqueue is refused before anything is kept, and others are not", () => {
   start([taskOf(1, { dueMs: NOW.wallMs + 1_000 }), taskOf(2, { dueMs: NOW.wallMs + 1_000 })], 2);
   const ask = (number: number, mayEffect: boolean): void => {
-    const request: LviRequest = {
-      executionId: number.toString(16).padStart(32, "0") as ExecutionId,
-      module: OLD,
-      handler: "send",
-      args: new Uint8Array(),
-      environment: { timeMs: NOW.wallMs, seed: new Uint8Array(16), caller: null },
-      location: "va",
-      units: null,
-      retained: false,
-      mustNotWrite: false,
-      mayEffect,
-      lanes: [],
-      session: null,
-      deadlineMs: 1_000,
-      attempt: 1,
-      seen: commitId(1, 0),
-    };
     effects = [];
-    tell({ kind: "lvi-request", caller: ++callers, request });
+    tell({ kind: "lvi-request", caller: ++callers, request: { ...requestOf(number), mayEffect } });
   };
   ask(1, true);
   const refused = effects.find((effect) => effect.kind === "reply");
@@ -197,4 +200,19 @@ test("over the most tasks a request that may enqueue is refused before anything 
   expect(effects.some(({ kind }) => kind === "store-intent" || kind === "look-up")).toBe(false);
   ask(2, false);
   expect(effects.some(({ kind }) => kind === "reply")).toBe(false);
+});
+
+test("a task begins by the clock when it is due, and a read that is valid at once looks for none", () => {
+  const task = taskOf(1, { dueMs: NOW.wallMs + 1_000 });
+  start([task]);
+  tell({ kind: "module-registered", module: NEW, plans: new Map([...plansOf("send"), ["list", "sliced"]]) });
+  const due = { monotonicMs: NOW.monotonicMs + 1_000, wallMs: task.dueMs };
+  expect(core.wakeAtMs).toBe(due.monotonicMs);
+  const request: LviRequest = { ...requestOf(1), module: NEW, handler: "list", units: [] };
+  effects = [];
+  tell({ kind: "lvi-request", caller: ++callers, request }, due);
+  expect(effects.map(({ kind }) => kind)).toEqual(["note", "reply"]);
+  expect(core.wakeAtMs).toBe(due.monotonicMs);
+  tell({ kind: "clock" }, due);
+  expect(begun()).toEqual([task.id]);
 });

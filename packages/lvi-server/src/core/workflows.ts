@@ -74,6 +74,8 @@ export interface WorkflowCounts {
 
 /** The rest of the core, as workflows see it. */
 export interface WorkflowsHost {
+  /** In the step that is under way. */
+  readonly now: () => Instant;
   readonly nextName: () => number;
   readonly takeCommit: () => CommitId;
   readonly emit: (effect: Effect) => void;
@@ -198,11 +200,14 @@ export class Workflows {
   readonly #askers = new Deadlines<{ readonly entry: Entry; readonly caller: WorkflowCaller }>(
     ({ entry, caller }) => !entry.callers.includes(caller),
   );
-  #now: Instant = { nowMs: 0, wallMs: 0 };
 
   constructor(bounds: WorkflowBounds, host: WorkflowsHost) {
     this.#bounds = bounds;
     this.#host = host;
+  }
+
+  get #now(): Instant {
+    return this.#host.now();
   }
 
   // ── From outside ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -278,17 +283,12 @@ export class Workflows {
     return this.#tasks.has(task);
   }
 
-  at(now: Instant): void {
-    this.#now = now;
-  }
-
-  /** A request that starts a workflow, or asks for one that it has started. False: the id is not that of an open workflow. */
-  join(caller: WorkflowCaller, request: LviRequest): "joined" | "another" | "unknown" {
-    const entry = this.#entries.get(request.executionId);
-    if (entry === undefined) return "unknown";
-    if (isHashedCall(entry.workflow.call, callOf(request), this.#host.hasher) !== true) return "another";
+  /** A request under the id of an open workflow asks for it. False: another call has started it. */
+  join(caller: WorkflowCaller, request: LviRequest): boolean {
+    const entry = present(this.#entries.get(request.executionId), "the workflow that is asked for is open");
+    if (isHashedCall(entry.workflow.call, callOf(request), this.#host.hasher) !== true) return false;
     this.#wait(entry, caller);
-    return "joined";
+    return true;
   }
 
   start(caller: WorkflowCaller, request: LviRequest): void {

@@ -158,11 +158,11 @@ export function decodeLviRequest(bytes: Uint8Array): LviRequest {
   const caller = length > REQUIRED_FIELDS + 2 ? readNullable(reader, () => readCaller(reader)) : null;
   const session = length > REQUIRED_FIELDS + 3 ? readNullable(reader, () => readSenderSession(reader)) : null;
   const mustNotWrite = length > REQUIRED_FIELDS + 4 ? reader.boolean() : false;
-  const lanes = length > REQUIRED_FIELDS + 5 ? readLanes(reader) : [];
+  const lanes = length > REQUIRED_FIELDS + 5 ? readLanes(reader) : NO_LANES;
   const waitMs = length > REQUIRED_FIELDS + 6 ? reader.integerIn(0, MAX_DEADLINE_MS) : 0;
   closeMessage(reader, Math.max(0, length - FIELDS));
   const environment = { timeMs, seed, caller };
-  return {
+  const request: LviRequest = {
     executionId,
     module,
     handler,
@@ -178,8 +178,8 @@ export function decodeLviRequest(bytes: Uint8Array): LviRequest {
     mayEffect,
     lanes,
     session,
-    ...(waitMs > 0 ? { waitMs } : {}),
   };
+  return waitMs === 0 ? request : { ...request, waitMs };
 }
 
 function areDistinct(units: readonly AccessedUnit[]): boolean {
@@ -188,8 +188,11 @@ function areDistinct(units: readonly AccessedUnit[]): boolean {
   return new Set(units.map(({ unit }) => unit)).size === units.length;
 }
 
+const NO_LANES: readonly string[] = [];
+
 function readLanes(reader: CborReader): readonly string[] {
   const count = reader.array();
+  if (count === 0) return NO_LANES;
   if (count > MAX_EFFECTS) throw new TooLargeError(`${count} lanes of one execution; at most ${MAX_EFFECTS}`);
   const lanes: string[] = [];
   for (let left = count; left > 0; left--) {

@@ -1209,13 +1209,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a full memory holds up tasks behind those that can't begin",
-    within: 250,
+    within: 25,
     isOfTasks: true,
     edits: [condition("task-blocked", `false`)],
   },
   {
     name: "a handler without a task in memory waits for room",
-    within: 250,
+    within: 150,
     isOfTasks: true,
     edits: [condition("task-parked", `false`)],
   },

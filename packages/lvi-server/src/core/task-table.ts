@@ -287,6 +287,8 @@ export class TaskTable<Owner> {
   #dueRead({ tasks, upTo }: TaskAnswer & { kind: "due" }, isNews: (task: Task) => boolean, now: Instant): void {
     const coming = present(this.#coming, "storage was asked");
     this.#coming = null;
+    // Not the place of the last task: one that has changed since storage looked may be left out, or stand elsewhere.
+    // variant: task-page
     if (!this.#window.answered(upTo)) return;
     for (const task of coming) this.#addDue(task, now);
     for (const task of tasks) if (isNews(task)) this.#addDue(task, now);

@@ -153,8 +153,6 @@ export class TaskWindow<Entry extends { readonly task: Task }> {
     this.#asked = null;
     if (handler === null) {
       assert(after === this.#bound, "only an answer moves the walk over all tasks");
-      // Not the place of the last task: one that has changed since storage looked may be left out, or stand elsewhere.
-      // variant: task-page
       this.#bound = upTo;
       return true;
     }

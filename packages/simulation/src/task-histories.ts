@@ -522,6 +522,12 @@ class World {
         ask(act, { succeeded: heard, failed });
       },
       dueTasks: (after, limit, answer) => look(() => storage.dueTasks(after, limit), isDue, answer),
+      // A task may change long before the answer about it comes.
+      findTask: (id, { succeeded, failed }) => {
+        const found = (task: Task | null): void =>
+          this.#later(() => succeeded(task), this.#random.chance(0.5) ? this.#slow : this.#next);
+        ask(() => storage.findTask(id), { succeeded: found, failed });
+      },
       laneTasks: (lane, limit, answer) =>
         look(
           () => storage.laneTasks(lane, limit),

@@ -1,4 +1,4 @@
-/** What a run may ask for beside its writes, at the edge of each limit. */
+/** The requests of a run beside its writes, at the edge of each limit. */
 import {
   decodeEffects,
   encodeEffects,
@@ -79,7 +79,7 @@ describe("the largest is taken, and one more is a trap that leaves nothing", () 
     expect(taken.outcome.kind).toBe("result");
     const { effects = [] } = taken;
     expect(effects.length).toBeGreaterThan(0);
-    // What a run may ask for is what a message may carry.
+    // A message may carry all that a run may ask for.
     expect(decodeEffects(encodeEffects(effects))).toEqual(effects);
     const refused = run(handler, most + 1);
     expect(refused.outcome.kind).toBe("trap");

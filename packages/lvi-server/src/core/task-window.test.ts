@@ -1,4 +1,4 @@
-import { type ExecutionId, type ModuleHash, present } from "@radical/protocol";
+import { assert, type ExecutionId, type ModuleHash, present } from "@radical/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compareDue, type Task, type TaskPlace } from "./task.ts";
@@ -76,14 +76,14 @@ class World {
     while (this.#running.size < 4) {
       const task = this.#table.next((handler) => !this.missing.has(handler), this.now);
       if (task === null) break;
-      expect(task.dueMs).toBeLessThanOrEqual(START_MS + this.nowMs);
-      expect(this.missing).not.toContain(task.handler);
+      assert(task.dueMs <= START_MS + this.nowMs, "a task begins when it is due");
+      assert(!this.missing.has(task.handler), "a task begins when its handler is there");
       this.#running.add(task.id);
       this.begun.push(task.id);
     }
     this.#asked.push(...this.#table.takeQuestions(this.now));
     const handlers = new Set([...this.stored.values()].map(({ handler }) => handler));
-    expect(this.#inMemory).toBeLessThanOrEqual(this.#bounds.most + handlers.size);
+    assert(this.#inMemory <= this.#bounds.most + handlers.size, "memory has no more tasks than it may");
   }
 
   answer(): boolean {

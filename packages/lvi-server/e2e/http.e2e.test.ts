@@ -15,17 +15,22 @@ import {
   encodeLviRequest,
   encodeModuleContent,
   entryOf,
+  type ExecutionId,
   type Followup,
   FOLLOWUP_PATH,
   type Heard,
   HEARD_PATH,
   KEY_HEADER,
   LINES_TYPE,
+  type ListedTask,
   LOG_PATH,
   LVI_PATH,
   type LviRequest,
   MAX_ARGUMENT_BYTES,
+  MAX_EFFECTS,
   MAX_RESULT_BYTES,
+  MAX_TASK_ARGUMENT_BYTES,
+  MAX_TASK_DELAY_MS,
   MAX_VALUE_BYTES,
   MODULE_LIST_PATH,
   handlersWith,
@@ -33,11 +38,16 @@ import {
   type ModuleList,
   MODULES_PATH,
   REPLAY_WINDOW_MS,
+  type RunEffect,
   SAMPLES_PATH,
+  SCHEDULES_PATH,
   type ServerStatus,
   type SessionId,
   SIGNATURE_HEADER,
   STATUS_PATH,
+  TASK_ORDERS_PATH,
+  type TaskList,
+  TASKS_PATH,
   TIME_HEADER,
   unitId,
   UPDATES_PATH,
@@ -524,6 +534,20 @@ describe("who may speak", () => {
     expect(await errorOf(response)).toEqual([401, "unauthorized"]);
   });
 
+  test.each([TASKS_PATH, TASK_ORDERS_PATH, SCHEDULES_PATH])("%s: only who has the key", async (path) => {
+    const question = Buffer.from(
+      JSON.stringify({ limit: 1, action: "discard", ids: ["8".repeat(32)], handler: "read" }),
+    );
+    const unsigned = await fetch(server.url + path, { method: "POST", body: question });
+    expect(await errorOf(unsigned)).toEqual([401, "unauthorized"]);
+    for (const signing of [{ secret: randomBytes(16) }, { keyId: "other" }, { path: LVI_PATH }])
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect(await errorOf(await client.send("POST", path, question, signing))).toEqual([401, "unauthorized"]);
+    for (const nonsense of ["", "[]", "null", '{"limit":0}', '{"action":"burn","ids":[]}', '{"handler":7}'])
+      // oxlint-disable-next-line no-await-in-loop -- likewise
+      expect((await client.send("POST", path, Buffer.from(nonsense))).status).toBe(400);
+  });
+
   test("the very same bytes again, within the replay window: no second effect", async () => {
     // From here on the client has heard of this server.
     await client.read("replayed");
@@ -774,6 +798,43 @@ describe("bad input", () => {
     // The intent is as it was: the followup that fits is applied.
     expect(await client.followup(followup)).toBe("applied");
     expect(server.engine.load).toMatchObject({ executions: 0, pending: 0, lockedUnits: 0 });
+  });
+
+  test("a followup with effects that no run may have leaves its intent as it was", async () => {
+    const tasks = async (): Promise<readonly ListedTask[]> => {
+      const response = await client.send("POST", TASKS_PATH, Buffer.from(JSON.stringify({ limit: 10 })));
+      return ((await response.json()) as TaskList).tasks;
+    };
+    const request = client.requestOf("increment", "greedy", incrementUnits("greedy", ABSENT), { mayEffect: true });
+    const reply = await client.lvi(request);
+    if (reply.kind !== "valid") throw new Error(`not valid: ${reply.kind}`);
+    const followup = incrementFollowup(request.executionId, reply.commitId!, "greedy", ABSENT);
+    const args = Uint8Array.of(0xa0);
+    const task: RunEffect = { kind: "enqueue", callee: "read", args, delayMs: 0, key: null };
+    const of = (effects: readonly RunEffect[]): Uint8Array => encodeFollowup({ ...followup, effects });
+    for (const [bytes, status, code] of [
+      [of(Array.from({ length: MAX_EFFECTS + 1 }, () => task)), 413, "message_too_large"],
+      [of([{ ...task, args: new Uint8Array(MAX_TASK_ARGUMENT_BYTES + 1) }]), 413, "message_too_large"],
+      [
+        of(Array.from({ length: 11 }, () => ({ ...task, args: new Uint8Array(MAX_TASK_ARGUMENT_BYTES) }))),
+        413,
+        "message_too_large",
+      ],
+      [of([{ ...task, delayMs: MAX_TASK_DELAY_MS + 1 }]), 400, "malformed_message"],
+      [of([{ ...task, delayMs: -1 }]), 400, "malformed_message"],
+      [of([{ ...task, callee: "" }]), 400, "malformed_message"],
+      [of([{ ...task, key: "" }]), 400, "malformed_message"],
+      [of([{ kind: "cancel", task: "me" as ExecutionId }]), 400, "malformed_message"],
+      [of([task]).slice(0, -3), 400, "malformed_message"],
+    ] as const)
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect(await errorOf(await client.send("POST", FOLLOWUP_PATH, bytes))).toEqual([status, code]);
+    expect(server.engine.load).toMatchObject({ executions: 1, pending: 1 });
+    // A lane that the intent does not name: the primary runs the handler itself, which asks for nothing.
+    expect(await client.followup({ ...followup, effects: [{ ...task, key: "stray" }] })).toBe("not_covered");
+    expect(await client.read("greedy")).toBe(1);
+    expect(await tasks()).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   test("a module that can't be run", async () => {

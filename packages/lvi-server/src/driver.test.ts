@@ -74,6 +74,7 @@ beforeEach(() => {
       get wakeAtMs() {
         return wakeAtMs;
       },
+      namesTask: null,
     },
     epoch: 1,
     ports: {

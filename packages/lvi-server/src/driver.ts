@@ -70,6 +70,8 @@ export interface Machine {
   readonly wakeAtMs: number | null;
   /** No location may answer by a read lease. */
   readonly isClear: boolean;
+  /** Tells whether an effect may name the task before storage is asked for it. Null: what the core has put off may bring some. */
+  readonly namesTask: ((task: ExecutionId) => boolean) | null;
 }
 
 /** How an operation of storage ended. One of these is called, once. */
@@ -177,6 +179,8 @@ interface Ended {
 
 export interface DriverOptions {
   readonly core: Machine;
+  /** With so many tasks known, those are forgotten that the core does not need. Left out: many. */
+  readonly lookAtOwed?: number;
   readonly epoch: number;
   readonly ports: Ports;
 }
@@ -185,7 +189,7 @@ export class Driver {
   readonly #core: Machine;
   readonly #epoch: number;
   readonly #ports: Ports;
-  readonly #facts = new Facts();
+  readonly #facts: Facts;
   readonly #waiters = new Map<CallerId, Asker<never>>();
   readonly #listeners = new Map<ListenerId, Listener>();
   readonly #drained: (() => void)[] = [];
@@ -199,7 +203,8 @@ export class Driver {
   #wakeAtMs = Infinity;
   #ended: Ended | null = null;
 
-  constructor({ core, epoch, ports }: DriverOptions) {
+  constructor({ core, epoch, ports, lookAtOwed }: DriverOptions) {
+    this.#facts = new Facts(lookAtOwed);
     this.#core = core;
     this.#epoch = epoch;
     this.#ports = ports;
@@ -317,7 +322,7 @@ export class Driver {
       }
       if (this.#isOver()) return;
       // The effects that are left of a step around this one may name the same successes.
-      if (this.#steps === 1) this.#facts.endStep();
+      if (this.#steps === 1) this.#endStep();
       this.#askToBeWoken();
       this.#tellDrained();
     } catch (error) {
@@ -498,6 +503,13 @@ export class Driver {
         return this.#halt(endedBecause(reason), { kind: "taken-over", reason });
       }
     }
+  }
+
+  #endStep(): void {
+    this.#facts.endStep();
+    if (!this.#facts.hasManyOwed) return;
+    const { namesTask } = this.#core;
+    if (namesTask !== null) this.#facts.keepOwed(namesTask);
   }
 
   /** From now on storage has what these completions leave. */

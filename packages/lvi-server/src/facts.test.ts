@@ -125,3 +125,25 @@ describe("the mark of a task", () => {
     expect(() => facts.require([marked(600)], 0)).toThrow("600");
   });
 });
+
+describe("the records of tasks", () => {
+  const taskOf = (number: number): Task => ({
+    ...({ attempt: 0, sentAtMs: null } as Task),
+    id: `8${number.toString(16).padStart(31, "0")}` as ExecutionId,
+  });
+  const owed = ({ id }: Task): Fact => ({ kind: "owed", task: id, attempt: 0 });
+
+  test("that the core does not need go when there are many, and the others stay", () => {
+    facts = new Facts(100);
+    const isNeeded = (id: ExecutionId): boolean => id.endsWith("0");
+    for (let n = 0; n < 10_000; n++) {
+      facts.owes(taskOf(n));
+      if (facts.hasManyOwed) facts.keepOwed(isNeeded);
+    }
+    // Twice as many as were needed when somebody looked.
+    expect(facts.owed).toBeLessThanOrEqual(2 * 625);
+    for (let n = 0; n < 10_000; n += 16) facts.require([owed(taskOf(n))], 0);
+    facts.keepOwed(isNeeded);
+    expect(() => facts.require([owed(taskOf(1))], 0)).toThrow("storage owes attempt 1 of task");
+  });
+});

@@ -11,6 +11,8 @@ import type { Task } from "./core/task.ts";
  * at once. A core that does not lead puts off what it has heard, perhaps for long, and asks for nothing new meanwhile.
  */
 const GENERATION = 50_000;
+/** Records of tasks that are remembered without a look at which of them the core needs. */
+const LOOK_AT_OWED = 50_000;
 
 interface Owed {
   readonly attempt: number;
@@ -29,10 +31,18 @@ export class Facts {
   readonly #heard = new Map<SessionId, number>();
   #over = new Map<SessionId, number>();
   #longOver = new Map<SessionId, number>();
-  /** The records of tasks that storage owes, as far as effects name them. They are bounded at admission. */
+  /** The records of tasks that storage owes, as far as effects may name them. */
   readonly #owed = new Map<ExecutionId, Owed>();
+  /** With so many, those go that the core does not need. At first so many. */
+  #mostOwed: number;
+  readonly #lookAtOwed: number;
   /** How often the record has changed, of each workflow that has not ended. */
   readonly #journaled = new Map<ExecutionId, number>();
+
+  constructor(lookAtOwed: number = LOOK_AT_OWED) {
+    this.#lookAtOwed = lookAtOwed;
+    this.#mostOwed = lookAtOwed;
+  }
 
   /** How many successes are remembered. */
   get size(): number {
@@ -68,6 +78,21 @@ export class Facts {
 
   owesNoMore(task: ExecutionId): void {
     this.#owed.delete(task);
+  }
+
+  /** How many records of tasks are remembered. */
+  get owed(): number {
+    return this.#owed.size;
+  }
+
+  get hasManyOwed(): boolean {
+    return this.#owed.size >= this.#mostOwed;
+  }
+
+  /** Forgets the other tasks. Storage is asked for a task before an effect names it again. */
+  keepOwed(isNeeded: (task: ExecutionId) => boolean): void {
+    for (const task of this.#owed.keys()) if (!isNeeded(task)) this.#owed.delete(task);
+    this.#mostOwed = Math.max(this.#lookAtOwed, 2 * this.#owed.size);
   }
 
   /** A success that is remembered for good. There are few. */

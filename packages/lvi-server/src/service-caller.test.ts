@@ -121,6 +121,25 @@ test("the answer to another call is none: it does not fit the signature of this 
   expect(await caller.call(CALL)).toMatchObject({ kind: "lost", message: expect.stringContaining("not signed for") });
 });
 
+test.each([
+  ["with its length", { "content-length": String(1 << 30) }],
+  ["in chunks without end", {}],
+])("an answer that is too large, %s, is not kept", async (_how, headers) => {
+  const origin = await worker((_request, _body, response) => {
+    const chunk = Buffer.alloc(64 * 1024);
+    response.writeHead(200, headers);
+    const write = (): void => {
+      while (response.write(chunk));
+      response.once("drain", write);
+    };
+    write();
+  });
+  expect(await callerOf(origin).call(CALL)).toMatchObject({
+    kind: "lost",
+    message: expect.stringContaining("more than 1048576 bytes"),
+  });
+});
+
 test("while keys are rotated the one that the Worker has is found, and used first from then on", async () => {
   const asked: string[] = [];
   const origin = await worker((request, _body, response) => {

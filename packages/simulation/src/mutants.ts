@@ -1208,6 +1208,18 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [remove("task-bound")],
   },
   {
+    name: "a full memory holds up tasks behind those that can't begin",
+    within: 25,
+    isOfTasks: true,
+    edits: [condition("task-blocked", `false`)],
+  },
+  {
+    name: "a handler without a task in memory waits for room",
+    within: 150,
+    isOfTasks: true,
+    edits: [condition("task-parked", `false`)],
+  },
+  {
     name: "a task runs for nobody",
     within: 25,
     isOfTasks: true,

@@ -266,6 +266,7 @@ class World {
     const core = new LviCore({ ...DEFAULT_CORE_OPTIONS, readLeaseMs: 0 }, recovered, this.#now, HASHER, nextCron);
     const server = { core, wakeAtMs: Infinity, isAlive: true } as Server & { driver: Driver };
     server.driver = new Driver({
+      lookAtOwed: 1,
       core: {
         step: (now, event) => {
           const effects = core.step(now, event);
@@ -282,6 +283,9 @@ class World {
           return core.wakeAtMs;
         },
         isClear: true,
+        get namesTask() {
+          return core.namesTask;
+        },
       },
       epoch,
       ports: {

@@ -275,6 +275,9 @@ export class Server {
           get isClear() {
             return served.isClear;
           },
+          get namesTask() {
+            return served.namesTask;
+          },
         },
         epoch,
         ports: {

@@ -204,12 +204,16 @@ class World {
     this.#wakeAtMs = Infinity;
     const life = this.#life;
     this.#driver = new Driver({
+      lookAtOwed: 1,
       core: {
         step: (now, event) => this.#observed(life, core, now, event),
         get wakeAtMs() {
           return core.wakeAtMs;
         },
         isClear: true,
+        get namesTask() {
+          return core.namesTask;
+        },
       },
       epoch,
       ports: {

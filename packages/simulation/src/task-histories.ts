@@ -63,6 +63,8 @@ const PLANS = new Map([
   ["near", "near-storage"],
   ["late", "sliced"],
 ] as const);
+/** No module has it: its tasks wait for good, and nobody may wait behind them. */
+const GONE = "gone";
 const LOCATIONS = ["va", "jp"];
 const LIMITED_AT_ONCE = 1;
 const ATTEMPTS = 3;
@@ -74,7 +76,7 @@ const HASHER = {
 /** The program of all handlers: a call says what it does. */
 interface Call {
   readonly name: string;
-  readonly handler: "plain" | "free" | "near" | "late";
+  readonly handler: "plain" | "free" | "near" | "late" | typeof GONE;
   /** The item that it writes, with its own name; null: it only reads. */
   readonly writes: string | null;
   readonly children: readonly { readonly call: Call; readonly delayMs: number; readonly lane: string | null }[];
@@ -176,8 +178,12 @@ class World {
   #left: number;
   #isQuiet = false;
   #hasSpoilt = false;
+  /** Null: all handlers are there. */
+  readonly #goneBy: Random | null;
 
   constructor(seed: number, killAt: number | null) {
+    const gone = new Random(seed + 1_000_000);
+    this.#goneBy = gone.chance(0.4) ? gone : null;
     this.#killAt = killAt;
     this.#random = new Random(seed);
     const random = this.#random;
@@ -266,12 +272,17 @@ class World {
     this.#wakeAtMs = Infinity;
     const life = this.#life;
     this.#driver = new Driver({
+      // The driver forgets at each step what the core does not need.
+      lookAtOwed: 1,
       core: {
         step: (now, event) => this.#observed(life, core, now, event),
         get wakeAtMs() {
           return core.wakeAtMs;
         },
         isClear: true,
+        get namesTask() {
+          return core.namesTask;
+        },
       },
       epoch,
       ports: {
@@ -511,6 +522,12 @@ class World {
         ask(act, { succeeded: heard, failed });
       },
       dueTasks: (after, limit, answer) => look(() => storage.dueTasks(after, limit), isDue, answer),
+      // A task may change long before the answer about it comes.
+      findTask: (id, { succeeded, failed }) => {
+        const found = (task: Task | null): void =>
+          this.#later(() => succeeded(task), this.#random.chance(0.5) ? this.#slow : this.#next);
+        ask(() => storage.findTask(id), { succeeded: found, failed });
+      },
       laneTasks: (lane, limit, answer) =>
         look(
           () => storage.laneTasks(lane, limit),
@@ -551,6 +568,7 @@ class World {
     this.counts.attempts++;
     if (this.#wallMs + this.#setBackMs < task.dueMs) this.#problems.push(`task ${id} runs before it is due`);
     if (task.state === "dead") this.#problems.push(`task ${id} runs, and is dead`);
+    if (task.handler === GONE) this.#problems.push(`task ${id} runs, and its handler is missing`);
     if (this.#running.has(id)) this.#problems.push(`two attempts of task ${id} run at once`);
     if (task.lane !== null) {
       const [first] = this.#storage.laneTasks(task.lane, 1).tasks;
@@ -635,11 +653,12 @@ class World {
       lane: random.pick([null, null, "one", "two"]),
     }));
     const isTask = depth > 0;
+    const handler = random.pick(
+      isTask ? (["plain", "free", "near", "late"] as const) : (["plain", "plain", "free", "near"] as const),
+    );
     return {
       name: `c${++this.#names}.`,
-      handler: random.pick(
-        isTask ? (["plain", "free", "near", "late"] as const) : (["plain", "plain", "free", "near"] as const),
-      ),
+      handler: isTask && this.#goneBy?.chance(0.4) === true ? GONE : handler,
       writes: random.chance(0.7) ? random.pick(["x", "y", "z"]) : null,
       children,
       cancels: this.#toCancel(isTask),
@@ -869,10 +888,10 @@ class World {
     );
   }
 
-  /** It is dead, or stands behind a dead one. */
+  /** It is dead or its handler is missing, or it stands behind such a task. */
   #isStuck(task: Task): boolean {
-    const { lane, state } = task;
-    return state === "dead" || (lane !== null && this.#storage.laneTasks(lane, 1).tasks[0]?.state === "dead");
+    const first = task.lane === null ? undefined : this.#storage.laneTasks(task.lane, 1).tasks[0];
+    return [task, first].some((each) => each?.state === "dead" || each?.handler === GONE);
   }
 
   #end(): readonly string[] {

@@ -197,12 +197,16 @@ class World {
     const life = this.#life;
     const ignore = (): void => {};
     this.#driver = new Driver({
+      lookAtOwed: 1,
       core: {
         step: (now, event) => this.#observed(life, core, now, event),
         get wakeAtMs() {
           return core.wakeAtMs;
         },
         isClear: true,
+        get namesTask() {
+          return core.namesTask;
+        },
       },
       epoch,
       ports: {

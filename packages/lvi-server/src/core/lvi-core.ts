@@ -494,6 +494,11 @@ export class LviCore {
     return this.#isDead(task) ? "dead" : this.#tasks.stateOf(task, this.#instant);
   }
 
+  /** Tells whether an effect may name the task before storage is asked for it. Null: events were put off that may bring some. */
+  get namesTask(): ((task: ExecutionId) => boolean) | null {
+    return this.#leader.isLeading ? this.#tasks.known : null;
+  }
+
   /** Whether the current module has the handler, or the service, of a task. Before there is a module, nobody knows. */
   canRun(callee: string): boolean {
     const { current } = this.#modules;
@@ -1961,7 +1966,6 @@ export class LviCore {
     const mayAsk = this.#nowMs >= this.#asksAtMs;
     if (mayAsk) for (const question of this.#tasks.takeLookups()) this.#askForTasks(question);
     if (this.#draining) return this.#wakeForTasks(Math.min(this.#questionsAtMs, this.#workflows.wakeAtMs));
-    if (mayAsk) for (const question of this.#tasks.takeQuestions(this.#instant)) this.#askForTasks(question);
     this.#tasks.pass(this.#instant);
     const current = this.#modules.current?.module;
     if (current !== undefined && this.#indexes.unready(this.#modules.indexesOf(current)) === null) {
@@ -1978,7 +1982,8 @@ export class LviCore {
         else this.#services.begin(task, this.#instant);
       }
     }
-    const dueMs = Math.min(this.#tasks.wakeAtMs(this.#nowMs), this.#services.wakeAtMs(this.#nowMs));
+    if (mayAsk) for (const question of this.#tasks.takeQuestions(this.#instant)) this.#askForTasks(question);
+    const dueMs = Math.min(this.#tasks.wakeAtMs(this.#instant), this.#services.wakeAtMs(this.#nowMs));
     const others = Math.min(this.#schedules.wakeAtMs, this.#workflows.wakeAtMs);
     this.#wakeForTasks(Math.min(dueMs, this.#questionsAtMs, others));
   }

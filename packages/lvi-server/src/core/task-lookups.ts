@@ -34,6 +34,11 @@ export class TaskLookups<Owner> {
     return wanted.found;
   }
 
+  /** Whether somebody wants to know it. */
+  has(id: ExecutionId): boolean {
+    return this.#tasks.has(id);
+  }
+
   takeQuestions(): readonly TaskLookup[] {
     const questions: TaskLookup[] = [];
     for (const [id, wanted] of this.#tasks) {

@@ -7,12 +7,13 @@
 import { assert, type CommitId, type ExecutionId, present, type TaskLimit, type TaskState } from "@radical/protocol";
 import { Deadlines } from "./deadlines.ts";
 import type { CallerId } from "./events.ts";
-import { compareDue, type Task, type TaskPlace } from "./task.ts";
+import type { Task, TaskPlace } from "./task.ts";
 import { type TaskLookup, TaskLookups } from "./task-lookups.ts";
+import { type DueQuestion, TaskWindow, type WindowBounds } from "./task-window.ts";
 
 /** Something that memory lacks. */
 export type TaskQuestion =
-  | { readonly kind: "due"; readonly after: TaskPlace | null; readonly limit: number }
+  | DueQuestion
   | { readonly kind: "lane"; readonly lane: string; readonly limit: number }
   | { readonly kind: "heads"; readonly after: string | null; readonly limit: number }
   | TaskLookup
@@ -35,12 +36,8 @@ export interface UnderWay {
   readonly changesTheNumber: boolean;
 }
 
-export interface TaskBounds {
-  /** Most tasks without a lane that memory has, and most bytes of their arguments. */
-  readonly most: number;
-  readonly mostBytes: number;
-  /** Of one question. */
-  readonly page: number;
+/** Of memory: {@link WindowBounds} for tasks without a lane. */
+export interface TaskBounds extends WindowBounds {
   /** Most tasks of one lane that memory has. */
   readonly inLane: number;
 }
@@ -98,14 +95,11 @@ export class TaskTable<Owner> {
   readonly #bounds: TaskBounds;
   readonly #limitOf: (handler: string) => TaskLimit | null;
   readonly #entries = new Map<ExecutionId, Entry>();
-  /** Those in no lane that don't run, in the order in which they are due. */
-  readonly #window: Entry[] = [];
-  #windowBytes = 0;
-  /** One had to leave it for another: it has no room until one of them begins. */
-  #isFull = false;
-  /** Memory has all open tasks in no lane up to this place; null: all there are. */
-  #bound: TaskPlace | null = { dueMs: -1, id: "" as ExecutionId };
-  /** Those beyond the bound that came while storage was asked; null: it was not. */
+  /** Those in no lane that don't run. */
+  readonly #window: TaskWindow<Entry>;
+  /** No task in memory may begin, as far as is known. */
+  #isIdle = false;
+  /** Those that the window does not reach, and that came while storage was asked; null: it was not. */
   #coming: Task[] | null = null;
   readonly #lanes = new Map<string, Lane>();
   /** Where the walk over all lanes goes on; null: memory knows all lanes. Undefined: it has not begun. */
@@ -143,6 +137,7 @@ export class TaskTable<Owner> {
 
   constructor(bounds: TaskBounds, limitOf: (handler: string) => TaskLimit | null) {
     this.#bounds = bounds;
+    this.#window = new TaskWindow(bounds);
     this.#limitOf = limitOf;
   }
 
@@ -174,8 +169,8 @@ export class TaskTable<Owner> {
   }
 
   /** When a task becomes due, or may begin by its limit. Infinity: not by itself. */
-  wakeAtMs(nowMs: number): number {
-    let atMs = this.#delays.nextMs ?? Infinity;
+  wakeAtMs({ nowMs, wallMs }: Instant): number {
+    let atMs = Math.min(this.#delays.nextMs ?? Infinity, nowMs + this.#window.nextDueMs(wallMs) - wallMs);
     if (this.#countAtMs > nowMs) atMs = Math.min(atMs, this.#countAtMs);
     for (const handler of this.#ready.keys()) {
       const pace = this.#paces.get(handler);
@@ -189,16 +184,14 @@ export class TaskTable<Owner> {
 
   // ── Storage ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Questions about tasks that memory lacks. */
+  /** Questions about tasks that memory lacks, after all have begun that may. */
   takeQuestions({ nowMs, wallMs }: Instant): readonly TaskQuestion[] {
     const questions: TaskQuestion[] = [];
-    const { page, most, inLane } = this.#bounds;
-    if (this.#bound !== null && this.#coming === null) {
-      const isDue = this.#bound.dueMs <= wallMs;
-      if (!this.#isFull && this.#window.length < (isDue ? most : Math.min(page, most))) {
-        this.#coming = [];
-        questions.push({ kind: "due", after: this.#bound.dueMs < 0 ? null : this.#bound, limit: page });
-      }
+    const { page, inLane } = this.#bounds;
+    const due = this.#window.takeQuestion(wallMs, this.#isIdle);
+    if (due !== null) {
+      this.#coming = [];
+      questions.push(due);
     }
     if (this.#heads !== null && !this.#isWalking) {
       this.#isWalking = true;
@@ -258,7 +251,7 @@ export class TaskTable<Owner> {
     switch (answer.kind) {
       case "due":
         assert(question.kind === "due", "the answer is that to the question");
-        return this.#dueRead(question, answer, isNews, now);
+        return this.#dueRead(answer, isNews, now);
       case "lane":
         assert(question.kind === "lane", "the answer is that to the question");
         return this.#laneRead(question, answer, isNews, now);
@@ -291,22 +284,15 @@ export class TaskTable<Owner> {
     this.#countPauseMs = Math.min(2 * this.#countPauseMs, LONGEST_COUNT_PAUSE_MS);
   }
 
-  #dueRead(
-    { after }: TaskQuestion & { kind: "due" },
-    { tasks, upTo }: TaskAnswer & { kind: "due" },
-    isNews: (task: Task) => boolean,
-    now: Instant,
-  ): void {
+  #dueRead({ tasks, upTo }: TaskAnswer & { kind: "due" }, isNews: (task: Task) => boolean, now: Instant): void {
     const coming = present(this.#coming, "storage was asked");
     this.#coming = null;
-    // Others have gone meanwhile, so that some are lacking between.
-    if (this.#bound === null || (after ?? FIRST).dueMs !== this.#bound.dueMs || (after ?? FIRST).id !== this.#bound.id)
-      return;
     // Not the place of the last task: one that has changed since storage looked may be left out, or stand elsewhere.
     // variant: task-page
-    this.#bound = upTo;
+    if (!this.#window.answered(upTo)) return;
     for (const task of coming) this.#addDue(task, now);
     for (const task of tasks) if (isNews(task)) this.#addDue(task, now);
+    this.#window.tidy();
   }
 
   #laneRead(
@@ -332,7 +318,7 @@ export class TaskTable<Owner> {
     switch (question.kind) {
       case "due":
         this.#coming = null;
-        return;
+        return this.#window.failed();
       case "heads":
         this.#isWalking = false;
         return;
@@ -428,7 +414,7 @@ export class TaskTable<Owner> {
     this.#remove(entry);
     const again: Entry = { ...this.#enter(task, now), atMs };
     this.#entries.set(task.id, again);
-    if (task.lane === null) this.#insertInWindow(again);
+    if (task.lane === null) this.#window.insert(again);
     else {
       const lane = present(this.#lanes.get(task.lane), "the lane of a task in memory is there");
       lane.entries = lane.entries.map((each) => (each === entry ? again : each));
@@ -454,6 +440,13 @@ export class TaskTable<Owner> {
     return { task: entry.task, state: entry.state === "running" ? "running" : "waits" };
   }
 
+  /** Tells whether memory has the task. */
+  get known(): (id: ExecutionId) => boolean {
+    const lists = [this.#coming, ...Array.from(this.#lanes.values(), ({ coming }) => coming)];
+    const coming = new Set(lists.flatMap((tasks) => tasks ?? []).map(({ id }) => id));
+    return (id) => this.#entries.has(id) || this.#held.has(id) || this.lookups.has(id) || coming.has(id);
+  }
+
   #add(task: Task, now: Instant): void {
     if (this.#entries.has(task.id)) return;
     if (task.lane === null) return this.#addDue(task, now);
@@ -475,46 +468,15 @@ export class TaskTable<Owner> {
 
   #addDue(task: Task, now: Instant): void {
     if (task.state === "dead") return;
-    if (this.#bound !== null && compareDue(task, this.#bound) > 0) return putInto(this.#coming, task);
+    if (!this.#window.reaches(task)) return putInto(this.#coming, task);
     const entry = this.#enter(task, now);
-    this.#insertInWindow(entry);
+    this.#window.insert(entry);
     if (entry.state === "delayed") {
       if (entry.atMs <= now.nowMs) this.#makeReady(entry);
       else this.#delay(entry);
     }
-    const { most, mostBytes } = this.#bounds;
-    while (this.#window.length > most || (this.#windowBytes > mostBytes && this.#window.length > 1)) {
-      const evicted = present(this.#window.at(-1), "the window has entries");
-      this.#remove(evicted);
-      this.#isFull = true;
-      const last = this.#window.at(-1)?.task ?? FIRST;
-      // variant: task-bound
-      this.#bound = { dueMs: last.dueMs, id: last.id };
-    }
-  }
-
-  #insertInWindow(entry: Entry): void {
-    let [low, high] = [0, this.#window.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (compareDue(present(this.#window[middle], IN_WINDOW).task, entry.task) < 0) low = middle + 1;
-      else high = middle;
-    }
-    this.#window.splice(low, 0, entry);
-    this.#windowBytes += bytesOf(entry.task);
-  }
-
-  #leaveWindow(entry: Entry): void {
-    let [low, high] = [0, this.#window.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (compareDue(present(this.#window[middle], IN_WINDOW).task, entry.task) < 0) low = middle + 1;
-      else high = middle;
-    }
-    if (this.#window[low] !== entry) return;
-    this.#window.splice(low, 1);
-    this.#windowBytes -= bytesOf(entry.task);
-    this.#isFull = false;
+    for (let surplus = this.#window.takeSurplus(); surplus !== null; surplus = this.#window.takeSurplus())
+      this.#remove(surplus);
   }
 
   // ── Lanes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -603,6 +565,7 @@ export class TaskTable<Owner> {
 
   /** The next task that may begin; null: none. It runs from then on. `canRun`: whether there is such a handler at present. */
   next(canRun: (handler: string) => boolean, now: Instant): Task | null {
+    this.#isIdle = false;
     for (const [handler, entries] of this.#ready) {
       const [entry] = entries;
       // variant: task-limit
@@ -611,11 +574,12 @@ export class TaskTable<Owner> {
       // The other handlers are next.
       this.#ready.delete(handler);
       if (entries.size > 0) this.#ready.set(handler, entries);
-      if (entry.task.lane === null) this.#leaveWindow(entry);
+      if (entry.task.lane === null) this.#window.leave(entry);
       entry.state = "running";
       this.#running++;
       return entry.task;
     }
+    this.#isIdle = true;
     return null;
   }
 
@@ -663,7 +627,7 @@ export class TaskTable<Owner> {
   #remove(entry: Entry): void {
     const { task, state } = entry;
     this.#entries.delete(task.id);
-    if (task.lane === null && state !== "running") this.#leaveWindow(entry);
+    if (task.lane === null && state !== "running") this.#window.leave(entry);
     this.#leaveState(entry);
     entry.state = "gone";
   }
@@ -696,18 +660,10 @@ function dropFrom(coming: Task[] | null, id: ExecutionId): void {
   if (at >= 0) coming?.splice(at, 1);
 }
 
-const IN_WINDOW = "the place is in the window";
-const FIRST: TaskPlace = { dueMs: -1, id: "" as ExecutionId };
-
 function isFull({ running }: Pace, limit: TaskLimit): boolean {
   return limit.running !== null && running >= limit.running;
 }
 
 function tokensOf({ tokens, atMs }: Pace, { count, perMs }: NonNullable<TaskLimit["rate"]>, nowMs: number): number {
   return Math.min(count, tokens + ((nowMs - atMs) * count) / perMs);
-}
-
-/** Rough memory of a task. */
-function bytesOf({ args }: Task): number {
-  return 500 + args.length;
 }

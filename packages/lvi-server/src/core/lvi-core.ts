@@ -402,7 +402,7 @@ export class LviCore {
     this.#modules = new ModuleTable(recovered.modules, moduleUses, wallMs, moduleIndexes, current);
     this.#tasks = new TaskTable(options.tasks, (handler) => this.#modules.current?.rules[handler]?.limit ?? null);
     this.#workflows = new Workflows({ ...options.workflows, retryMs: options.retryMs }, this.#workflowsHost);
-    this.#cancellations = new Cancellations(this.#tasks, this.#executions);
+    this.#cancellations = new Cancellations(this.#tasks, this.#workflows, this.#executions);
     this.#orders = new TaskOrders(this.#tasks, (task) => this.#isDead(task));
     const { states, open = [] } = recovered.schedules ?? {};
     // variant: schedule-open
@@ -659,6 +659,7 @@ export class LviCore {
       case "tasks-read":
         return this.#tasksRead(event.operation, event.answer);
       case "workflows-read":
+        this.#mayBeClear ||= event.answer.kind === "open" && this.#clearing.size > 0;
         return this.#workflows.read(event.operation, event.answer);
       case "advanced":
         return this.#advanced(event.operation, event.result);

@@ -179,6 +179,8 @@ export class Workflows {
   /** Where the walk over all of them goes on; null: memory knows all. Undefined: it has not begun. */
   #walk: string | null | undefined = undefined;
   #isWalking = false;
+  /** Somebody waits for the end of the walk. */
+  #isAwaited = false;
   /** Those that have ended during the walk: an answer may be older than that. */
   readonly #endedSince = new Set<ExecutionId>();
   readonly #toRead = new Set<Entry>();
@@ -266,6 +268,13 @@ export class Workflows {
 
   has(id: ExecutionId): boolean {
     return this.#entries.has(id);
+  }
+
+  /** Whether it may be a workflow that is not known yet. Then storage is asked for all of them, even while the server stops. */
+  awaits(id: ExecutionId): boolean {
+    const isAwaited = this.#walk !== null && !this.#entries.has(id);
+    this.#isAwaited ||= isAwaited;
+    return isAwaited;
   }
 
   /** Whether a commit under way brings tasks. */
@@ -389,14 +398,16 @@ export class Workflows {
 
   // ── Storage ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Asks for what memory lacks. */
-  #askStorage(): void {
+  #walkOn(): void {
+    if (this.#now.nowMs < this.#asksAtMs || this.#walk === null || this.#isWalking) return;
+    this.#isWalking = true;
+    this.#question({ kind: "open", after: this.#walk ?? null, limit: this.#bounds.page });
+  }
+
+  /** Asks for the parts that memory lacks. */
+  #askForParts(): void {
     if (this.#now.nowMs < this.#asksAtMs) return;
-    const { page, readsAtOnce } = this.#bounds;
-    if (this.#walk !== null && !this.#isWalking) {
-      this.#isWalking = true;
-      this.#question({ kind: "open", after: this.#walk ?? null, limit: page });
-    }
+    const { readsAtOnce } = this.#bounds;
     for (const entry of this.#toRead) {
       if (this.#reads >= readsAtOnce) return;
       this.#toRead.delete(entry);
@@ -454,6 +465,12 @@ export class Workflows {
     const entry = this.#entries.get(question.workflow);
     // It is known by now.
     if (entry !== undefined && entry.phase !== "starting") return this.ask(caller, question);
+    // It begins as a task: until then, the task can be cancelled, as every task.
+    if (record?.state === "task" && isAskedBy(record.task, question) && !question.cancels) {
+      const { id } = record.task;
+      const later = { kind: "working", workflow: id, state: "waiting", retryAfterMs: RETRY_LATER_MS } as const;
+      return this.#host.reply(caller, later, []);
+    }
     const workflow = record?.state === "workflow" ? record.workflow : null;
     if (workflow === null || !isAskedBy(workflow, question)) return this.#unknown(caller);
     const { id, outcome, state } = workflow;
@@ -685,6 +702,7 @@ export class Workflows {
     }
     for (let due = this.#retries.takeDue(nowMs); due !== undefined; due = this.#retries.takeDue(nowMs))
       if (this.#operations.has(due.operation)) this.#host.emit(due.effect);
+    if (!isDraining || this.#isAwaited) this.#walkOn();
     if (isDraining) return;
     for (let due = this.#timers.takeDue(nowMs); due !== undefined; due = this.#timers.takeDue(nowMs)) {
       const { entry, changes } = due;
@@ -699,7 +717,7 @@ export class Workflows {
       this.#readySteps.add(due);
     }
     for (let due = this.#pauses.takeDue(nowMs); due !== undefined; due = this.#pauses.takeDue(nowMs)) this.#goOn(due);
-    this.#askStorage();
+    this.#askForParts();
     this.#beginSome(atOnce);
   }
 
@@ -1146,7 +1164,7 @@ function insertion(id: ExecutionId, becomes: IntentRecord): RecordChange {
   return { id, expects: "new", becomes };
 }
 
-function isAskedBy(workflow: Workflow, { handler, caller }: WorkflowQuestion): boolean {
+function isAskedBy(workflow: Pick<Workflow, "handler" | "caller">, { handler, caller }: WorkflowQuestion): boolean {
   return workflow.handler === handler && workflow.caller === caller;
 }
 

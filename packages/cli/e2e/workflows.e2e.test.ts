@@ -1,10 +1,12 @@
 /** Workflows of a real application: started, asked for and cancelled over HTTP, with a bank that fails, on a server that is killed. */
 import { cpSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { loadDeploymentKey } from "@radical/admin";
+import type { ListedWorkflow } from "@radical/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type TestApp, startTestApp } from "../src/testing.ts";
 import { Bank } from "./fake-bank.ts";
-import { type TemporaryProject, createProject } from "./radical-process.ts";
+import { type TemporaryProject, createProject, radical } from "./radical-process.ts";
 
 const fixture = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const TICKETS = fixture("fixtures/tickets");
@@ -55,6 +57,11 @@ interface Working {
   readonly state: string;
 }
 
+interface Told {
+  readonly status: number;
+  readonly body: Partial<Working> & { readonly result?: unknown; readonly error?: { readonly code: string } };
+}
+
 /** Starts one, and does not wait for its end. */
 async function started(handler: string, args: unknown, key?: string): Promise<Working & { readonly path: string }> {
   const response = await fetch(`${app.url}/api/${handler}`, {
@@ -67,13 +74,13 @@ async function started(handler: string, args: unknown, key?: string): Promise<Wo
   return { ...body, path: response.headers.get("location")! };
 }
 
-async function ask(path: string, method = "GET", headers: Readonly<Record<string, string>> = ANN) {
+async function ask(path: string, method = "GET", headers: Readonly<Record<string, string>> = ANN): Promise<Told> {
   const response = await fetch(`${app.url}${path}`, { method, headers });
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  return { status: response.status, body: (await response.json()) as Told["body"] };
 }
 
 /** Asks until the workflow has ended. */
-async function ended(path: string): Promise<{ readonly status: number; readonly body: Record<string, unknown> }> {
+async function ended(path: string): Promise<Told> {
   for (;;) {
     // oxlint-disable-next-line no-await-in-loop -- it is asked until it is so
     const answer = await ask(path, "GET", { ...ANN, prefer: "wait=60" });
@@ -184,6 +191,55 @@ describe("a workflow", () => {
   test("goes on with an empty journal", SLOW, async () => {
     const { path } = await started("rounds", { name: "laps", left: 20 });
     expect(await ended(path)).toMatchObject({ status: 200, body: { result: 20 } });
+  });
+});
+
+describe("an operator", () => {
+  const cli = async (...args: readonly string[]): Promise<string> => {
+    const { id, secret } = await loadDeploymentKey(app.stateFolder);
+    const { host, port } = app.lviServer.address();
+    const { code, stdout, stderr } = await radical(
+      ["workflows", ...args, "--primary", `http://${host}:${port}`, "--project", project.folder],
+      { env: { RADICAL_KEYS: `${id}:${secret}` } },
+    );
+    expect({ args, code, stderr: code === 0 ? "" : stderr }).toEqual({ args, code: 0, stderr: "" });
+    return stdout;
+  };
+  const listed = async (...args: readonly string[]): Promise<readonly ListedWorkflow[]> =>
+    (JSON.parse(await cli("list", "--json", ...args)) as { readonly workflows: readonly ListedWorkflow[] }).workflows;
+
+  test("sees what workflows wait for, and their arguments only if asked for", SLOW, async () => {
+    const { workflow, path } = await started("buy", { seat: "A9", card: "good" });
+    await untilState(path, "waiting");
+    expect(await listed()).toMatchObject([{ id: workflow, handler: "buy", state: "waiting", entries: 2 }]);
+    const [head, line] = (await cli("list")).split("\n");
+    expect([head, line]).toEqual([
+      expect.stringMatching(/^id +state +started +workflow +timer/),
+      expect.stringMatching(/ waiting .* buy +in 1 d/),
+    ]);
+    const timeline = await cli("show", workflow);
+    expect(timeline).toContain("→ 0 start hold\n  … waits for 0 start hold");
+    expect(timeline).toContain("← 0 start hold: done\n  → 1 undo release\n  → 2 signal approved");
+    expect(timeline).not.toContain("A9");
+    expect(await cli("show", workflow, "--arguments")).toContain('{"seat":"A9","card":"good"}');
+    await cli("cancel", workflow);
+    expect(await ended(path)).toMatchObject({ status: 409, body: { error: { code: "cancelled" } } });
+    expect(await cli("show", workflow)).toContain("cancelled: The workflow was cancelled.");
+  });
+
+  test("tries a stuck workflow again, and gives it up", SLOW, async () => {
+    const { workflow, path } = await started("stray", { seat: "B9" });
+    await untilState(path, "stuck");
+    expect(await listed("--state", "stuck")).toMatchObject([{ id: workflow, error: { code: expect.any(String) } }]);
+    const from = heard.length;
+    await cli("retry", workflow);
+    // Its code is the same, so it is stuck again.
+    await event("workflow_stuck", from);
+    expect(await result("ownerOf", { seat: "B9" })).toBe("ann");
+    await cli("cancel", workflow);
+    expect(await ended(path)).toMatchObject({ status: 409, body: { error: { code: "cancelled" } } });
+    expect(await result("ownerOf", { seat: "B9" })).toBe("nobody");
+    expect(await listed()).toEqual([]);
   });
 });
 

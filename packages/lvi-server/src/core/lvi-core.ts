@@ -62,6 +62,7 @@ import {
   unitId,
   type Version,
   type WorkflowQuestion,
+  type WorkflowState,
   type Write,
 } from "@radical/protocol";
 import { adoptionOrder } from "./adoption.ts";
@@ -187,7 +188,7 @@ import {
 } from "./train.ts";
 import { type StoredItem, VersionTable } from "./version-table.ts";
 import { assertWellFormed } from "./well-formed.ts";
-import { doneOf, signalPart, type WorkflowPart } from "./workflow.ts";
+import { doneOf, signalPart, type Workflow, type WorkflowPart } from "./workflow.ts";
 import type { Step } from "./workflow-journal.ts";
 import { Workflows, type WorkflowsHost } from "./workflows.ts";
 
@@ -493,6 +494,15 @@ export class LviCore {
   }
 
   /** Whether the current module has the handler, or the service, of a task. Before there is a module, nobody knows. */
+  workflowStateOf(workflow: Workflow): WorkflowState | "ended" {
+    return this.#workflows.stateOf(workflow);
+  }
+
+  /** The number of workflows that have not ended; null: not all of them are known yet. */
+  get openWorkflows(): number | null {
+    return this.#workflows.modules === null ? null : this.#workflows.size;
+  }
+
   canRun(callee: string): boolean {
     const { current } = this.#modules;
     if (current === null) return true;
@@ -641,8 +651,8 @@ export class LviCore {
         return this.#followup(event.caller, event.followup);
       case "workflow-question":
         return this.#workflowQuestion(event.caller, event.question);
-      case "retry-workflow":
-        this.#workflows.retry(event.workflow);
+      case "workflow-order":
+        this.#workflows.order(event.caller, event.action, event.workflow);
         return;
       case "module-registered":
         return this.#registered(event);
@@ -2122,6 +2132,8 @@ export class LviCore {
           { handler, location: "~tasks", logged, path: "near-storage" },
         ),
       reply: ({ id }, answer, after) => this.#replyTo(id, answer, after),
+      ordered: (caller, outcome, after) =>
+        void this.#effects.push({ kind: "workflow-order-reply", caller, outcome, after }),
       times: (receivedAtMs) => this.#times(receivedAtMs),
       current: () => this.#modules.current,
       plansOf: (module) => this.#modules.plansOf(module),
@@ -2963,6 +2975,7 @@ export class LviCore {
       }
       case "heard":
       case "task-order":
+      case "workflow-order":
       case "schedule-asked":
         // A location says again each second what it has heard, for as long as storage does not answer.
         this.#effects.push({ kind: "not-leading", caller: event.caller });

@@ -14,6 +14,7 @@
  */
 import {
   assert,
+  CANCELLED,
   type CommandTrace,
   type CommitId,
   DEFAULT_TASK_ATTEMPTS,
@@ -33,7 +34,9 @@ import {
   type RunEffect,
   stepIdOf,
   stepSeedOf,
+  type WorkflowAction,
   type WorkflowCommand,
+  type WorkflowOrderOutcome,
   type WorkflowQuestion,
   type WorkflowRun,
   type WorkflowState,
@@ -80,6 +83,8 @@ export interface WorkflowsHost {
   readonly note: (name: NoteName, workflow: Workflow, detail?: string) => void;
   readonly tellLogged: (workflow: Workflow, logged: readonly LoggedLine[]) => void;
   readonly reply: (caller: WorkflowCaller, answer: LviAnswer, after: readonly Fact[]) => void;
+  /** The answer to an operator. */
+  readonly ordered: (caller: CallerId, outcome: WorkflowOrderOutcome, after: readonly Fact[]) => void;
   readonly times: (receivedAtMs: number) => { readonly receivedAtMs: number; readonly sentAtMs: number };
   readonly current: () => CurrentModule | null;
   readonly plansOf: (module: ModuleHash) => Plans | undefined;
@@ -141,10 +146,10 @@ type Operation =
     }
   | {
       readonly kind: "cancel";
-      readonly entry: Entry;
       readonly part: WorkflowPart;
       readonly effect: Effect & { kind: "advance" };
-      readonly caller: WorkflowCaller;
+      /** Hears that the cancellation is durable. */
+      readonly told: (after: readonly Fact[]) => void;
     }
   | { readonly kind: "look-up"; readonly question: WorkflowQuestion; readonly caller: WorkflowCaller };
 
@@ -164,6 +169,8 @@ interface Made {
   readonly logged: readonly LoggedLine[];
   /** It goes on with an empty journal. */
   readonly isAgain: boolean;
+  /** The operator who has ordered it. */
+  readonly orderedBy: CallerId | null;
 }
 
 export class Workflows {
@@ -183,6 +190,8 @@ export class Workflows {
   #isAwaited = false;
   /** Those that have ended during the walk: an answer may be older than that. */
   readonly #endedSince = new Set<ExecutionId>();
+  /** Of operators, about workflows that are not known yet, or change at the moment. */
+  #orders: { readonly caller: CallerId; readonly action: WorkflowAction; readonly id: ExecutionId }[] = [];
   readonly #toRead = new Set<Entry>();
   #reads = 0;
   /** Storage could not be asked: not before then. */
@@ -249,7 +258,7 @@ export class Workflows {
 
   /** There is none, and storage knows of none. Most servers are so, and each of their steps asks. */
   get #isIdle(): boolean {
-    return this.#entries.size === 0 && this.#operations.size === 0 && this.#walk === null;
+    return this.#entries.size + this.#operations.size + this.#orders.length === 0 && this.#walk === null;
   }
 
   ownsOperation(operation: OperationId): boolean {
@@ -341,7 +350,10 @@ export class Workflows {
     }
     if (!isAskedBy(entry.workflow, question)) return this.#unknown(caller);
     if (!question.cancels || entry.workflow.state === "ending") return this.#wait(entry, caller);
-    this.#cancel(entry, caller);
+    this.#cancel(entry, (after) => {
+      const isOpen = this.#entries.get(question.workflow) === entry;
+      return isOpen ? this.#wait(entry, caller) : this.#tell(entry, caller, after);
+    });
   }
 
   #unknown(caller: WorkflowCaller): void {
@@ -349,11 +361,11 @@ export class Workflows {
     this.#host.reply(caller, { kind: "refused", code: "unknown_workflow", message, retryAfterMs: null }, []);
   }
 
-  #cancel(entry: Entry, caller: WorkflowCaller): void {
+  #cancel(entry: Entry, told: (after: readonly Fact[]) => void): void {
     const part = cancellationPart(entry.workflow, "");
     this.expect([part]);
     const records: readonly RecordChange[] = [{ id: part.id, expects: "new", becomes: { state: "part", part } }];
-    this.#advance(records, (effect) => ({ kind: "cancel", entry, part, effect, caller }));
+    this.#advance(records, (effect) => ({ kind: "cancel", part, effect, told }));
   }
 
   /** The part by which an effect asks for the end of a workflow; none, if it is not one that has to be asked. */
@@ -362,14 +374,31 @@ export class Workflows {
     return workflow === undefined || workflow.state === "ending" ? [] : [cancellationPart(workflow, by)];
   }
 
-  /** An operator lets a stuck workflow try again. False: it is not stuck. */
-  retry(id: ExecutionId): boolean {
+  /** An operator lets a stuck workflow try again, or asks one to end. The order waits until all workflows are known. */
+  order(caller: CallerId, action: WorkflowAction, id: ExecutionId): void {
     const entry = this.#entries.get(id);
-    if (entry === undefined) return false;
-    const { workflow, phase } = entry;
-    if (workflow.state !== "stuck" || (phase !== "asleep" && phase !== "idle")) return false;
-    this.#commit(entry, { ...NOTHING_MADE, next: { ...changed(workflow), state: "open", error: null } });
-    return true;
+    if (entry === undefined ? this.awaits(id) : entry.phase === "starting" || entry.phase === "committing")
+      return void this.#orders.push({ caller, action, id });
+    if (entry === undefined) return this.#host.ordered(caller, "unknown", NO_FACTS);
+    const { workflow } = entry;
+    if (action === "cancel" && workflow.state === "ending") return this.#host.ordered(caller, "ending", NO_FACTS);
+    if (action === "cancel" && workflow.state === "open")
+      return this.#cancel(entry, (after) => this.#host.ordered(caller, "done", after));
+    if (workflow.state !== "stuck") return this.#host.ordered(caller, "not-stuck", NO_FACTS);
+    // One that is stuck can't run to the wait at which it would see the cancellation.
+    const next: Workflow =
+      action === "retry"
+        ? { ...changed(workflow), state: "open", error: null }
+        : { ...changed(workflow), state: "ending", error: null, outcome: { kind: "abort", ...CANCELLED } };
+    this.#commit(entry, { ...NOTHING_MADE, next, orderedBy: caller });
+  }
+
+  /** As it is told. */
+  stateOf(workflow: Workflow): WorkflowState | "ended" {
+    const entry = this.#entries.get(workflow.id);
+    if (entry !== undefined) return stateOf(entry);
+    if (workflow.state === "ended" || workflow.state === "stuck") return workflow.state;
+    return "waiting";
   }
 
   /** The server stops: nobody waits for it any more. */
@@ -508,11 +537,9 @@ export class Workflows {
         return this.#committed(entry, made, after);
       }
       case "cancel": {
-        const { entry, part, caller } = found;
         // Now, or before: somebody else may have asked for the same.
-        this.came([part], true);
-        const isOpen = this.#entries.get(entry.workflow.id) === entry;
-        return isOpen ? this.#wait(entry, caller) : this.#tell(entry, caller, after);
+        this.came([found.part], true);
+        return found.told(after);
       }
       default:
         throw new Error(`Broken invariant: ${found.kind} is no change of a workflow`);
@@ -702,6 +729,7 @@ export class Workflows {
     }
     for (let due = this.#retries.takeDue(nowMs); due !== undefined; due = this.#retries.takeDue(nowMs))
       if (this.#operations.has(due.operation)) this.#host.emit(due.effect);
+    for (const { caller, action, id } of this.#orders.splice(0)) this.order(caller, action, id);
     if (!isDraining || this.#isAwaited) this.#walkOn();
     if (isDraining) return;
     for (let due = this.#timers.takeDue(nowMs); due !== undefined; due = this.#timers.takeDue(nowMs)) {
@@ -1024,6 +1052,7 @@ export class Workflows {
     entry.phase = "idle";
     this.#host.namesNoMore(entry);
     if (made.logged.length > 0) this.#host.tellLogged(next, made.logged);
+    if (made.orderedBy !== null) this.#host.ordered(made.orderedBy, "done", after);
     if (next.state === "ended") this.#gone(entry, made.commit, after);
     else {
       this.#sleepUntil(entry);
@@ -1158,6 +1187,7 @@ const NOTHING_MADE: Omit<Made, "next"> = {
   tasks: [],
   parts: [],
   isAgain: false,
+  orderedBy: null,
 };
 
 function insertion(id: ExecutionId, becomes: IntentRecord): RecordChange {

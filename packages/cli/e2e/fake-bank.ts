@@ -1,4 +1,4 @@
-/** What the Workers of tests call. */
+/** A bank over HTTP, which the Workers of tests call. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 

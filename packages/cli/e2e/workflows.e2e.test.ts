@@ -195,11 +195,12 @@ describe("a workflow", () => {
 });
 
 describe("an operator", () => {
-  const cli = async (...args: readonly string[]): Promise<string> => {
+  const cli = (...args: readonly string[]): Promise<string> => command("workflows", ...args);
+  const command = async (...args: readonly string[]): Promise<string> => {
     const { id, secret } = await loadDeploymentKey(app.stateFolder);
     const { host, port } = app.lviServer.address();
     const { code, stdout, stderr } = await radical(
-      ["workflows", ...args, "--primary", `http://${host}:${port}`, "--project", project.folder],
+      [...args, "--primary", `http://${host}:${port}`, "--project", project.folder],
       { env: { RADICAL_KEYS: `${id}:${secret}` } },
     );
     expect({ args, code, stderr: code === 0 ? "" : stderr }).toEqual({ args, code: 0, stderr: "" });
@@ -240,6 +241,11 @@ describe("an operator", () => {
     expect(await ended(path)).toMatchObject({ status: 409, body: { error: { code: "cancelled" } } });
     expect(await result("ownerOf", { seat: "B9" })).toBe("nobody");
     expect(await listed()).toEqual([]);
+  });
+
+  test("begins a workflow that has a schedule", SLOW, async () => {
+    await command("schedules", "run", "yearly");
+    await event("years 1");
   });
 });
 

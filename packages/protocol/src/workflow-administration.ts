@@ -37,11 +37,11 @@ export interface ListedWorkflow {
   readonly state: WorkflowState | "ended";
   readonly module: ModuleHash;
   readonly createdAtMs: number;
-  /** Of its timer; null: it waits for none. */
+  /** When its timer is over; null: it waits for no timer. */
   readonly untilMs: number | null;
   /** How often it has gone on with an empty journal. */
   readonly round: number;
-  /** Of its journal. */
+  /** Entries of its journal. */
   readonly entries: number;
   readonly bytes: number;
   /** The workflow whose step it is. */
@@ -65,7 +65,7 @@ export interface WorkflowHistory {
   readonly result?: string;
   /** The journal of its round. */
   readonly entries: readonly ShownEntry[];
-  /** What has come since. */
+  /** Arrivals that no entry has yet. */
   readonly arrived: readonly ShownArrival[];
 }
 

@@ -24,6 +24,7 @@ const LIVE = `${RUNTIME}/core/live-queries.ts#DEFAULT_LIVE_BOUNDS`;
 
 const TRAPS = "trap, nothing is written";
 const FAILS = "`execution_failed`, nothing is written";
+const STUCK = "the workflow is stuck";
 
 const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
   blobs: [
@@ -70,6 +71,28 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       from: `${PROTOCOL}/messages/service-call.ts#MAX_SERVICE_RESULT_BYTES`,
       unit: "bytes",
       atLimit: "the call has failed",
+    },
+  ],
+  workflows: [
+    {
+      what: "commands of one activation: calls, sleeps and waits for signals between two results",
+      from: `${PROTOCOL}/workflows.ts#MAX_ACTIVATION_COMMANDS`,
+      unit: "count",
+      atLimit: STUCK,
+    },
+    { what: "commands of a workflow", from: `${PROTOCOL}/workflows.ts#MAX_COMMANDS`, unit: "count", atLimit: STUCK },
+    {
+      what: "entries of a journal: times that a workflow runs",
+      from: `${PROTOCOL}/workflows.ts#MAX_JOURNAL_ENTRIES`,
+      unit: "count",
+      atLimit: STUCK,
+    },
+    { what: "journal", from: `${PROTOCOL}/workflows.ts#MAX_JOURNAL_BYTES`, unit: "bytes", atLimit: STUCK },
+    {
+      what: "workflows of an application that have not ended",
+      from: `${SERVER}/core/core-options.ts#DEFAULT_CORE_OPTIONS.maxTasks`,
+      unit: "count",
+      atLimit: "`primary_busy`",
     },
   ],
   execution: [

@@ -19,6 +19,9 @@ import {
   type TaskList,
   type TaskListQuestion,
   TASKS_PATH,
+  type WorkflowList,
+  type WorkflowListQuestion,
+  WORKFLOWS_PATH,
 } from "@radical/protocol";
 import type { DeploymentKey } from "./deployment-key.ts";
 import { askPrimary, PrimaryError } from "./ask-primary.ts";
@@ -95,6 +98,17 @@ export async function waitingTasks(address: AdminAddress): Promise<number | null
   const question: TaskListQuestion = { filter: {}, limit: 1, after: null, withArguments: false };
   try {
     return ((await (await askLeader(address, "POST", TASKS_PATH, question)).json()) as TaskList).all;
+  } catch (error) {
+    if (error instanceof PrimaryError && error.answered === "not_found") return 0;
+    throw error;
+  }
+}
+
+/** How many workflows have not ended; null: the primary does not know all of them yet. Of a release without workflows: none. */
+export async function openWorkflows(address: AdminAddress): Promise<number | null> {
+  const question: WorkflowListQuestion = { state: null, handler: null, limit: 1, after: null };
+  try {
+    return ((await (await askLeader(address, "POST", WORKFLOWS_PATH, question)).json()) as WorkflowList).all;
   } catch (error) {
     if (error instanceof PrimaryError && error.answered === "not_found") return 0;
     throw error;

@@ -8,6 +8,7 @@ export {
   registerModule,
   registeredModules,
   schedulesOf,
+  openWorkflows,
   waitingTasks,
   servicesOf,
 } from "./admin-requests.ts";

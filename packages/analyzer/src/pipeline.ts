@@ -59,7 +59,7 @@ export function buildWith(
     isSetFunction: (declaration) => isSetFunction(tags, declaration),
     services,
   });
-  const directions = readDirections(loaded.program, schema, tags, input.workflows);
+  const directions = readDirections(loaded.program, schema, tags);
   if (started.compiler !== null) started.compiler.roots = rootsOf(schema);
   const resolved = started.compile(); // parse
   resolved.module?.drop();
@@ -127,8 +127,6 @@ export interface BuildInput {
    * the application as a whole.
    */
   readonly modules?: boolean;
-  /** Whether handlers may be workflows. Default: if the primary runs them. */
-  readonly workflows?: boolean;
   /**
    * The name of a table. With it, the build has no module of handlers, but the program that stores the items of this table anew.
    * It is empty if no table has the name.

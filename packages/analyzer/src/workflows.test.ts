@@ -360,8 +360,8 @@ const HEAD = `import { again, all, any, enqueue, Future, run, Signal, sleep, sta
   export function other(n: i32): i32 { return n; }
 `;
 
-function errorsOf(text: string, more: Readonly<Record<string, string>> = {}, workflows = true) {
-  const input = { ...buildInput({ "handlers/h.ts": text, ...more }), optimize: false, workflows };
+function errorsOf(text: string, more: Readonly<Record<string, string>> = {}) {
+  const input = { ...buildInput({ "handlers/h.ts": text, ...more }), optimize: false };
   return buildWith(input, slicer).diagnostics.filter(({ severity }) => severity === "error");
 }
 
@@ -476,27 +476,6 @@ describe("signals", () => {
 });
 
 describe("the tag", () => {
-  test("is refused while the primary runs no workflows", () => {
-    const errors = errorsOf("/** @workflow */\nexport function w(): void {}\n", {}, false);
-    expect(errors).toMatchObject([
-      { code: "misplaced_tag", message: "The handler w is a workflow, and the primary does not run workflows yet." },
-    ]);
-  });
-
-  test("is refused with all that belongs to workflows", () => {
-    const text = `import { Signal } from "@radical/sdk";
-      const said = new Signal<string>("said");
-      export function h(id: string): void { said.send(id, "a"); }`;
-    expect(errorsOf(text, {}, false)).toMatchObject([{ code: "invalid_signal", primary: { line: 2 } }]);
-    expect(errorsOf(text)).toEqual([]);
-    const plain = `import { run, sleep } from "@radical/sdk";
-      /** @internal */ export function note(text: string): void {}`;
-    for (const call of ['run(note("a"))', "sleep(5)"])
-      expect(errorsOf(`${plain}\nexport function h(): void { ${call}; }`, {}, false)).toMatchObject([
-        { code: "workflow_only" },
-      ]);
-  });
-
   test.each([
     ["@nearstorage", "nearstorage"],
     ["@speculative", "speculative"],

@@ -1,69 +1,19 @@
 /** Services of a real application: enqueued by handlers, called by the primary, written in its Worker, with a bank that fails. */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { loadProject, startCompiler, buildApp } from "@radical/app";
 import { Refused, type TestApp, startTestApp } from "../src/testing.ts";
+import { Bank } from "./fake-bank.ts";
 import { type TemporaryProject, createProject } from "./radical-process.ts";
 
 /** The application of the documents. */
 const EXAMPLE = fileURLToPath(new URL("../../../docs/examples/payments", import.meta.url));
 const NAMES = ["radical.config.ts", "tsconfig.json", "services.ts", "handlers/shop.ts", "src/worker.ts"];
 const FILES = Object.fromEntries(NAMES.map((name) => [name, readFileSync(join(EXAMPLE, name), "utf8")]));
-
-interface Asked {
-  readonly order: string;
-  readonly card: string;
-  readonly cents: number;
-  readonly to: string;
-}
-
-/** A bank that knows keys. The card decides how it answers. */
-class Bank {
-  /** Done charges, by key. */
-  readonly charges = new Map<string, { readonly order: string; readonly cents: number }>();
-  readonly mails: string[] = [];
-  readonly keys: string[] = [];
-  #server: Server | null = null;
-
-  async start(): Promise<string> {
-    this.#server = createServer((request, response) => {
-      let text = "";
-      request.on("data", (chunk: Buffer) => (text += chunk.toString()));
-      request.on("end", () => {
-        const { order = "", card, cents = 0, to } = JSON.parse(text) as Partial<Asked>;
-        if (to !== undefined) {
-          this.mails.push(to);
-          return response.end();
-        }
-        const key = request.headers["idempotency-key"] as string;
-        const isFirst = !this.keys.includes(key);
-        this.keys.push(key);
-        if (card === "declined") return response.writeHead(402).end("the card is blocked");
-        if (card === "flaky" && isFirst) return response.writeHead(500).end();
-        this.charges.set(key, { order, cents });
-        if (card === "lost" && isFirst) return response.destroy();
-        return response.end(`receipt of ${order}`);
-      });
-    });
-    await new Promise<void>((resolve) => this.#server!.listen(0, "127.0.0.1", resolve));
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  of(order: string): number {
-    return [...this.charges.values()].filter((charge) => charge.order === order).length;
-  }
-
-  close(): void {
-    this.#server?.close();
-    this.#server?.closeAllConnections();
-  }
-}
 
 const waiting = new Map<string, () => void>();
 const heard: string[] = [];

@@ -21,6 +21,7 @@ import { schedulesCommand } from "./commands/schedules.ts";
 import { secretsCommand } from "./commands/secrets.ts";
 import { tailCommand } from "./commands/tail.ts";
 import { tasksCommand } from "./commands/tasks.ts";
+import { workflowsCommand } from "./commands/workflows.ts";
 import { radicalVersion } from "./version.ts";
 
 /** The table of the command. */
@@ -48,6 +49,7 @@ export function radicalProgram(): Program {
       replayCommand,
       tailCommand,
       tasksCommand,
+      workflowsCommand,
       dashboardCommand,
       lspCommand,
       completionCommand(radicalProgram),

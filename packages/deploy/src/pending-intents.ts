@@ -5,7 +5,7 @@
  */
 import { CommandError, messageOf } from "@radical/app/command-error";
 import { counted } from "@radical/app";
-import { type AdminAddress, pendingIntents, waitingTasks } from "@radical/admin";
+import { type AdminAddress, openWorkflows, pendingIntents, waitingTasks } from "@radical/admin";
 
 /** Lets it happen, on the commands that check it. */
 const STRAND_OPTION = "--strand-pending";
@@ -19,7 +19,7 @@ export async function checkNothingPending(
   addresses: () => Promise<readonly AdminAddress[]>,
   leaving: string,
 ): Promise<void> {
-  const { pending, tasks } = await firstAnswer(primary, addresses, leaving);
+  const { pending, tasks, workflows } = await firstAnswer(primary, addresses, leaving);
   if (tasks === null)
     throw new CommandError(
       "tasks_unknown",
@@ -31,6 +31,18 @@ export async function checkNothingPending(
       "tasks_wait",
       `${counted(tasks, "task")} ${tasks === 1 ? "waits" : "wait"} at the primary (${primary}) that ${leaving}. ${tasks === 1 ? "It" : "They"} would never run.`,
       `See radical tasks list. Let them run, or cancel or discard them, and run the same command again. Or give them up with ${STRAND_OPTION}.`,
+    );
+  if (workflows === null)
+    throw new CommandError(
+      "workflows_unknown",
+      `The primary (${primary}) that ${leaving} does not know all of its workflows yet.`,
+      `Run the same command again in a moment. Or give up the workflows there with ${STRAND_OPTION}.`,
+    );
+  if (workflows > 0)
+    throw new CommandError(
+      "workflows_open",
+      `${counted(workflows, "workflow")} at the primary (${primary}) that ${leaving} ${workflows === 1 ? "has" : "have"} not ended. ${workflows === 1 ? "It" : "They"} would never go on.`,
+      `See radical workflows list. Let them end, or cancel them, and run the same command again. Or give them up with ${STRAND_OPTION}.`,
     );
   if (pending === 0) return;
   throw new CommandError(
@@ -44,7 +56,7 @@ async function firstAnswer(
   primary: string,
   addresses: () => Promise<readonly AdminAddress[]>,
   leaving: string,
-): Promise<{ readonly pending: number; readonly tasks: number | null }> {
+): Promise<{ readonly pending: number; readonly tasks: number | null; readonly workflows: number | null }> {
   let failure: unknown = "nothing says where it is asked";
   const asked = await addresses().catch((error: unknown) => {
     failure = error;
@@ -52,8 +64,12 @@ async function firstAnswer(
   });
   for (const address of asked) {
     try {
-      const [pending, tasks] = await Promise.all([pendingIntents(address), waitingTasks(address)]);
-      return { pending, tasks };
+      const [pending, tasks, workflows] = await Promise.all([
+        pendingIntents(address),
+        waitingTasks(address),
+        openWorkflows(address),
+      ]);
+      return { pending, tasks, workflows };
     } catch (error) {
       failure = error;
     }

@@ -24,6 +24,8 @@ import {
   type ScheduleAnswer,
   type ScheduleQuestion,
   type UnitId,
+  type WorkflowAction,
+  type WorkflowOrderOutcome,
   type WorkflowQuestion,
 } from "@radical/protocol";
 import { toBase64 } from "./base64.ts";
@@ -263,6 +265,13 @@ export class Driver {
     this.#step({ kind: "task-order", caller, order });
   }
 
+  /** An operator's order about a workflow. */
+  orderWorkflow(action: WorkflowAction, workflow: ExecutionId, asker: Asker<WorkflowOrderOutcome>): void {
+    if (this.#ended !== null) return asker.failed(this.#ended.later);
+    const caller = this.#wait(asker);
+    this.#step({ kind: "workflow-order", caller, action, workflow });
+  }
+
   /** Null: no handler of the current module has such a schedule. */
   askSchedule({ handler, action }: ScheduleQuestion, asker: Asker<ScheduleAnswer | null>): void {
     if (this.#ended !== null) return asker.failed(this.#ended.later);
@@ -271,7 +280,7 @@ export class Driver {
   }
 
   /** An event whose sender waits for no answer. */
-  tell(event: Event & { kind: "module-registered" | "sampling" | "collect" | "drain" | "retry-workflow" }): void {
+  tell(event: Event & { kind: "module-registered" | "sampling" | "collect" | "drain" }): void {
     this.#step(event);
   }
 
@@ -426,6 +435,8 @@ export class Driver {
         return this.#carryOut(effect);
       case "task-order-reply":
         return this.#answer(effect.caller, effect.answer, effect.after);
+      case "workflow-order-reply":
+        return this.#answer(effect.caller, effect.outcome, effect.after);
       case "renew-leadership": {
         const { operation, termMs } = effect;
         const renewed = (isHeld: boolean): Event => ({ kind: "leadership-renewed", operation, isHeld });

@@ -24,8 +24,16 @@ import {
   type WorkflowQuestion,
   type TaskList,
   type TaskListQuestion,
+  type ExecutionId,
   type TaskOrder,
   type TaskOrderAnswer,
+  type WorkflowHistory,
+  type WorkflowHistoryQuestion,
+  type WorkflowList,
+  type WorkflowListQuestion,
+  type WorkflowOrder,
+  type WorkflowOrderAnswer,
+  type WorkflowOrderOutcome,
 } from "@radical/protocol";
 import { ContentionTally } from "./contention.ts";
 import type { Load, Note, NoteName } from "./core/events.ts";
@@ -50,6 +58,7 @@ import { RequestTimes } from "./request-times.ts";
 import type { ServiceCaller } from "./service-caller.ts";
 import { type Storage, StorageError, type StoredModule } from "./storage/storage.ts";
 import { listTasks } from "./task-list.ts";
+import { listWorkflows, workflowHistory } from "./workflow-list.ts";
 
 export interface EngineOptions {
   readonly core: LviCore;
@@ -269,6 +278,25 @@ export class Engine {
 
   orderTasks(order: TaskOrder, asker: Asker<TaskOrderAnswer>): void {
     this.#driver.orderTasks(order, asker);
+  }
+
+  // ── Workflows ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  listWorkflows(question: WorkflowListQuestion): Promise<WorkflowList> {
+    const { storage, core } = this.#options;
+    return this.#asking(() => listWorkflows(storage, core, question));
+  }
+
+  /** Null: there is no such workflow. */
+  workflowHistory(question: WorkflowHistoryQuestion): Promise<WorkflowHistory | null> {
+    const { storage, core, epoch } = this.#options;
+    return this.#asking(() => workflowHistory(storage, core, epoch, question));
+  }
+
+  async orderWorkflows({ action, ids }: WorkflowOrder): Promise<WorkflowOrderAnswer> {
+    const ordered = (id: ExecutionId): Promise<WorkflowOrderOutcome> =>
+      new Promise((answered, failed) => this.#driver.orderWorkflow(action, id, { answered, failed }));
+    return { results: await Promise.all(ids.map(async (id) => ({ id, outcome: await ordered(id) }))) };
   }
 
   // ── Modules ────────────────────────────────────────────────────────────────────────────────────────────────────────

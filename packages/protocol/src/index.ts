@@ -34,6 +34,7 @@ export * from "./signature.ts";
 export * from "./span.ts";
 export * from "./stored-types.ts";
 export * from "./task-administration.ts";
+export * from "./workflow-administration.ts";
 export * from "./task-rules.ts";
 export * from "./tasks.ts";
 export * from "./terminal-text.ts";

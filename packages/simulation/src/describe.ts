@@ -31,6 +31,8 @@ export function describeEvent(event: Event): string {
       return `hears of operation ${event.operation}: ${event.kind}`;
     case "task-order":
       return `gets order ${event.caller}: ${event.order.action} ${event.order.ids.map(shortId).join(" ")}`;
+    case "workflow-order":
+      return `gets order ${event.caller}: ${event.action} ${shortId(event.workflow)}`;
     case "tasks-read":
       return `hears of operation ${event.operation}: ${event.answer.kind}`;
     case "read-leases-named":
@@ -49,7 +51,6 @@ export function describeEvent(event: Event): string {
     case "workflow-question":
     case "workflows-read":
     case "advanced":
-    case "retry-workflow":
     case "module-registered":
     case "sampling":
     case "collect":
@@ -98,6 +99,8 @@ export function describeEffect(effect: Effect): string {
       return `changes tasks ${effect.changes.map(({ id }) => shortId(id)).join(" ")}, operation ${effect.operation}`;
     case "task-order-reply":
       return `answers order ${effect.caller}: ${effect.answer.results.map(({ outcome }) => outcome).join(" ")}`;
+    case "workflow-order-reply":
+      return `answers order ${effect.caller}: ${effect.outcome}`;
     case "scan": {
       const { hole, limit, operation } = effect;
       const way = hole.isReversed ? ", from the end" : "";

@@ -8,7 +8,6 @@ import { closest } from "../diagnostics/closest.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import type { TransformationKind } from "../front.ts";
 import { type as, ElementKind, ReportMode, TypeKind } from "../parse/assemblyscript.ts";
-import { signalsIn } from "../parse/signals.ts";
 import { spanOfRange, textOf } from "../parse/span.ts";
 import { functionsNamedAt } from "../parse/wrapping.ts";
 import type { HandlerSchema, Schema } from "./schema.ts";
@@ -44,9 +43,6 @@ export interface Directions {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Whether the primary runs workflows. While it does not, the build refuses their tag. */
-const RUNS_WORKFLOWS: boolean = false;
-
 /** The name under which the generated client has the handlers that are tagged. */
 const CLIENT_GROUP = "speculate";
 
@@ -59,12 +55,7 @@ export function isSetFunction({ functions }: Tags, { name }: as.FunctionDeclarat
   );
 }
 
-export function readDirections(
-  program: as.Program,
-  schema: Schema,
-  tags: Tags,
-  runsWorkflows: boolean = RUNS_WORKFLOWS,
-): Directions {
+export function readDirections(program: as.Program, schema: Schema, tags: Tags): Directions {
   const given = new Map<string, GivenSet>();
   const nearStorage = new Map<string, Span>();
   const speculative = new Map<string, Span>();
@@ -153,19 +144,8 @@ export function readDirections(
       }),
     );
   }
-  if (!runsWorkflows)
-    for (const { declaration } of signalsIn(program))
-      diagnostics.push(
-        diagnostic("invalid_signal", {
-          message: `The signal ${declaration.name.text} is for workflows, and the primary does not run workflows yet.`,
-          primary: spanOfRange(declaration.name.range),
-          help: "Remove it. A handler can enqueue the next step as a task: see how-to/tasks.",
-        }),
-      );
   for (const [name, span] of workflows)
-    diagnostics.push(
-      ...workflowMistakes(name, span, { given, nearStorage, speculative, refused, tasks }, runsWorkflows),
-    );
+    diagnostics.push(...workflowMistakes(name, span, { given, nearStorage, speculative, refused, tasks }));
   return { given, nearStorage, speculative, workflows, refused, tasks, diagnostics };
 }
 
@@ -174,16 +154,7 @@ function workflowMistakes(
   name: string,
   primary: Span,
   others: Pick<Directions, "given" | "nearStorage" | "speculative" | "refused" | "tasks">,
-  runsWorkflows: boolean,
 ): Diagnostic[] {
-  if (!runsWorkflows)
-    return [
-      diagnostic("misplaced_tag", {
-        message: `The handler ${name} is a workflow, and the primary does not run workflows yet.`,
-        primary,
-        help: "Remove the tag. A handler can enqueue the next step as a task: see how-to/tasks.",
-      }),
-    ];
   if (objectMethod(name) !== null)
     return [
       diagnostic("misplaced_tag", {

@@ -25,5 +25,5 @@ const stdlib = new Map(
 export function buildInput(files: Readonly<Record<string, string>>): BuildInput {
   const sources = Object.entries(files).map(([path, text]) => ({ path, text }));
   const handlerFiles = sources.map((file) => file.path).filter((path) => path.startsWith("handlers/"));
-  return { sources, handlerFiles, sdk, stdlib, workflows: true };
+  return { sources, handlerFiles, sdk, stdlib };
 }

@@ -54,7 +54,8 @@ const DEPLOY = {
     },
     strandPending: {
       kind: "flag",
-      words: "change the primary though intents are pending or tasks wait at the one that serves, and lose them",
+      words:
+        "change the primary though intents are pending, or tasks or workflows wait at the one that serves, and lose them",
     },
     acceptMisfits: {
       kind: "flag",

@@ -26,7 +26,7 @@ const DESTROY = {
     },
     strandPending: {
       kind: "flag",
-      words: "remove the primary though intents are pending or tasks wait there, and lose them",
+      words: "remove the primary though intents are pending, or tasks or workflows wait there, and lose them",
     },
     json: { kind: "flag", words: "print the result as JSON" },
   },

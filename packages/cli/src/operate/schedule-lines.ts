@@ -1,4 +1,5 @@
 /** Schedules as people read them. */
+import { columnsOf } from "./tasks/task-lines.ts";
 import { type ScheduleList, type ScheduleStatus, terminalText } from "@radical/protocol";
 
 /** A line for each schedule, below a line of headings. */
@@ -9,14 +10,7 @@ export function scheduleLines({ schedules, timeMs }: ScheduleList): readonly str
     schedule.lastMs === null ? "never" : `${timeText(schedule.lastMs)}${schedule.isOpen ? ", not done" : ""}`,
     nextOf(schedule, timeMs),
   ]);
-  const all = [["handler", "schedule", "last tick", "next tick"], ...rows];
-  const widths = all[0]!.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
-  return all.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column]!))
-      .join("  ")
-      .trimEnd(),
-  );
+  return columnsOf(["handler", "schedule", "last tick", "next tick"], rows);
 }
 
 /** As the tag says it. */

@@ -3,20 +3,28 @@
  * under way at that moment. Nobody else changes the records of tasks, so what the core knows of a task then is what storage has.
  *
  * A canceller waits until this is known of all its tasks. It waits for executions that were told before it, and may have enqueued
- * one of them: their commit ids are smaller than its own. So no circle forms.
+ * one of them: their commit ids are smaller than its own. So no circle forms. After a start it waits until all workflows are known:
+ * one that it cancels may be among them.
  */
 import { compareCommits, type ExecutionId, isTaskId, isTaskOf } from "@radical/protocol";
 import type { Ended, Ending, Execution } from "./execution.ts";
 import type { Task } from "./task.ts";
 import type { TaskTable } from "./task-table.ts";
+import type { Workflows } from "./workflows.ts";
 
 export class Cancellations {
   readonly #tasks: TaskTable<object>;
+  readonly #workflows: Pick<Workflows, "awaits">;
   /** All that are under way. */
   readonly #executions: ReadonlyMap<ExecutionId, Execution>;
 
-  constructor(tasks: TaskTable<object>, executions: ReadonlyMap<ExecutionId, Execution>) {
+  constructor(
+    tasks: TaskTable<object>,
+    workflows: Pick<Workflows, "awaits">,
+    executions: ReadonlyMap<ExecutionId, Execution>,
+  ) {
     this.#tasks = tasks;
+    this.#workflows = workflows;
     this.#executions = executions;
   }
 
@@ -24,6 +32,8 @@ export class Cancellations {
   awaits({ execution, commit, ended }: Ending): readonly Execution[] | null {
     const cancelled = cancelledBy(execution.id, ended);
     let awaited: Execution[] | null = null;
+    for (const effect of ended.effects ?? NONE)
+      if (effect.kind === "cancel" && this.#workflows.awaits(effect.task)) awaited ??= [];
     for (const id of cancelled) {
       const found = this.#tasks.find(id);
       // variant: cancel-held
@@ -70,6 +80,7 @@ export class Cancellations {
     return null;
   }
 }
+
 /** The tasks of others that an execution cancels. Its own ones that it has cancelled are not enqueued at all (`tasksOf`). */
 function cancelledBy(execution: ExecutionId, { effects }: Ended): readonly ExecutionId[] {
   if (effects === undefined) return NONE;

@@ -18,6 +18,8 @@ import type {
   ScheduleAnswer,
   SessionId,
   UnitId,
+  WorkflowAction,
+  WorkflowOrderOutcome,
   WorkflowQuestion,
   TaskOrder,
   TaskOrderAnswer,
@@ -85,8 +87,12 @@ export type Event =
   | { readonly kind: "tasks-read"; readonly operation: OperationId; readonly answer: TaskAnswer }
   | { readonly kind: "workflows-read"; readonly operation: OperationId; readonly answer: WorkflowsAnswer }
   | { readonly kind: "advanced"; readonly operation: OperationId; readonly result: CompleteResult }
-  /** An operator lets a stuck workflow try again. */
-  | { readonly kind: "retry-workflow"; readonly workflow: ExecutionId }
+  | {
+      readonly kind: "workflow-order";
+      readonly caller: CallerId;
+      readonly action: WorkflowAction;
+      readonly workflow: ExecutionId;
+    }
   | { readonly kind: "task-order"; readonly caller: CallerId; readonly order: TaskOrder }
   | { readonly kind: "order-carried-out"; readonly operation: OperationId; readonly result: CompleteResult }
   | ({ readonly kind: "schedule-asked" } & ScheduleAsk)
@@ -217,6 +223,12 @@ export type Effect =
       readonly kind: "task-order-reply";
       readonly caller: CallerId;
       readonly answer: TaskOrderAnswer;
+      readonly after: readonly Fact[];
+    }
+  | {
+      readonly kind: "workflow-order-reply";
+      readonly caller: CallerId;
+      readonly outcome: WorkflowOrderOutcome;
       readonly after: readonly Fact[];
     }
   /** Null: there is no such schedule. */

@@ -530,6 +530,7 @@ class Story {
       case "name-read-leases":
       case "carry-out-order":
       case "task-order-reply":
+      case "workflow-order-reply":
       case "not-leading":
       case "schedule-reply":
       case "change-task":

@@ -62,6 +62,7 @@ import {
   unitId,
   type Version,
   type WorkflowQuestion,
+  type WorkflowState,
   type Write,
 } from "@radical/protocol";
 import { adoptionOrder } from "./adoption.ts";
@@ -187,7 +188,7 @@ import {
 } from "./train.ts";
 import { type StoredItem, VersionTable } from "./version-table.ts";
 import { assertWellFormed } from "./well-formed.ts";
-import { doneOf, signalPart, type WorkflowPart } from "./workflow.ts";
+import { doneOf, signalPart, type Workflow, type WorkflowPart } from "./workflow.ts";
 import type { Step } from "./workflow-journal.ts";
 import { type WorkflowCaller, Workflows, type WorkflowsHost } from "./workflows.ts";
 
@@ -404,7 +405,7 @@ export class LviCore {
     this.#modules = new ModuleTable(recovered.modules, moduleUses, wallMs, moduleIndexes, current);
     this.#tasks = new TaskTable(options.tasks, (handler) => this.#modules.current?.rules[handler]?.limit ?? null);
     this.#workflows = new Workflows({ ...options.workflows, retryMs: options.retryMs }, this.#workflowsHost);
-    this.#cancellations = new Cancellations(this.#tasks, this.#executions);
+    this.#cancellations = new Cancellations(this.#tasks, this.#workflows, this.#executions);
     this.#orders = new TaskOrders(this.#tasks, (task) => this.#isDead(task));
     const { states, open = [] } = recovered.schedules ?? {};
     // variant: schedule-open
@@ -500,6 +501,15 @@ export class LviCore {
   }
 
   /** Whether the current module has the handler, or the service, of a task. Before there is a module, nobody knows. */
+  workflowStateOf(workflow: Workflow): WorkflowState | "ended" {
+    return this.#workflows.stateOf(workflow);
+  }
+
+  /** The number of workflows that have not ended; null: not all of them are known yet. */
+  get openWorkflows(): number | null {
+    return this.#workflows.modules === null ? null : this.#workflows.size;
+  }
+
   canRun(callee: string): boolean {
     const { current } = this.#modules;
     if (current === null) return true;
@@ -651,8 +661,8 @@ export class LviCore {
         return this.#followup(event.caller, event.followup);
       case "workflow-question":
         return this.#workflowQuestion(event.caller, event.question);
-      case "retry-workflow":
-        this.#workflows.retry(event.workflow);
+      case "workflow-order":
+        this.#workflows.order(event.caller, event.action, event.workflow);
         return;
       case "module-registered":
         return this.#registered(event);
@@ -669,6 +679,7 @@ export class LviCore {
       case "tasks-read":
         return this.#tasksRead(event.operation, event.answer);
       case "workflows-read":
+        this.#mayBeClear ||= event.answer.kind === "open" && this.#clearing.size > 0;
         return this.#workflows.read(event.operation, event.answer);
       case "advanced":
         return this.#advanced(event.operation, event.result);
@@ -2130,6 +2141,8 @@ export class LviCore {
           { handler, location: "~tasks", logged, path: "near-storage" },
         ),
       reply: ({ id }, answer, after) => this.#replyTo(id, answer, after),
+      ordered: (caller, outcome, after) =>
+        void this.#effects.push({ kind: "workflow-order-reply", caller, outcome, after }),
       times: (receivedAtMs) => this.#times(receivedAtMs),
       current: () => this.#modules.current,
       plansOf: (module) => this.#modules.plansOf(module),
@@ -2975,6 +2988,7 @@ export class LviCore {
       }
       case "heard":
       case "task-order":
+      case "workflow-order":
       case "schedule-asked":
         // A location says again each second what it has heard, for as long as storage does not answer.
         this.#effects.push({ kind: "not-leading", caller: event.caller });

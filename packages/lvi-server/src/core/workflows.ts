@@ -14,6 +14,7 @@
  */
 import {
   assert,
+  CANCELLED,
   type CommandTrace,
   type CommitId,
   DEFAULT_TASK_ATTEMPTS,
@@ -33,7 +34,9 @@ import {
   type RunEffect,
   stepIdOf,
   stepSeedOf,
+  type WorkflowAction,
   type WorkflowCommand,
+  type WorkflowOrderOutcome,
   type WorkflowQuestion,
   type WorkflowRun,
   type WorkflowState,
@@ -82,6 +85,8 @@ export interface WorkflowsHost {
   readonly note: (name: NoteName, workflow: Workflow, detail?: string) => void;
   readonly tellLogged: (workflow: Workflow, logged: readonly LoggedLine[]) => void;
   readonly reply: (caller: WorkflowCaller, answer: LviAnswer, after: readonly Fact[]) => void;
+  /** The answer to an operator. */
+  readonly ordered: (caller: CallerId, outcome: WorkflowOrderOutcome, after: readonly Fact[]) => void;
   readonly times: (receivedAtMs: number) => { readonly receivedAtMs: number; readonly sentAtMs: number };
   readonly current: () => CurrentModule | null;
   readonly plansOf: (module: ModuleHash) => Plans | undefined;
@@ -143,10 +148,10 @@ type Operation =
     }
   | {
       readonly kind: "cancel";
-      readonly entry: Entry;
       readonly part: WorkflowPart;
       readonly effect: Effect & { kind: "advance" };
-      readonly caller: WorkflowCaller;
+      /** Hears that the cancellation is durable. */
+      readonly told: (after: readonly Fact[]) => void;
     }
   | { readonly kind: "look-up"; readonly question: WorkflowQuestion; readonly caller: WorkflowCaller };
 
@@ -166,6 +171,8 @@ interface Made {
   readonly logged: readonly LoggedLine[];
   /** It goes on with an empty journal. */
   readonly isAgain: boolean;
+  /** The operator who has ordered it. */
+  readonly orderedBy: CallerId | null;
 }
 
 export class Workflows {
@@ -181,8 +188,12 @@ export class Workflows {
   /** Where the walk over all of them goes on; null: memory knows all. Undefined: it has not begun. */
   #walk: string | null | undefined = undefined;
   #isWalking = false;
+  /** Somebody waits for the end of the walk. */
+  #isAwaited = false;
   /** Those that have ended during the walk: an answer may be older than that. */
   readonly #endedSince = new Set<ExecutionId>();
+  /** Of operators, about workflows that are not known yet, or change at the moment. */
+  #orders: { readonly caller: CallerId; readonly action: WorkflowAction; readonly id: ExecutionId }[] = [];
   readonly #toRead = new Set<Entry>();
   #reads = 0;
   /** Storage could not be asked: not before then. */
@@ -252,7 +263,7 @@ export class Workflows {
 
   /** There is none, and storage knows of none. Most servers are so, and each of their steps asks. */
   get #isIdle(): boolean {
-    return this.#entries.size === 0 && this.#operations.size === 0 && this.#walk === null;
+    return this.#entries.size + this.#operations.size + this.#orders.length === 0 && this.#walk === null;
   }
 
   ownsOperation(operation: OperationId): boolean {
@@ -271,6 +282,13 @@ export class Workflows {
 
   has(id: ExecutionId): boolean {
     return this.#entries.has(id);
+  }
+
+  /** Whether it may be a workflow that is not known yet. Then storage is asked for all of them, even while the server stops. */
+  awaits(id: ExecutionId): boolean {
+    const isAwaited = this.#walk !== null && !this.#entries.has(id);
+    this.#isAwaited ||= isAwaited;
+    return isAwaited;
   }
 
   /** Whether a commit under way brings tasks. */
@@ -332,7 +350,10 @@ export class Workflows {
     }
     if (!isAskedBy(entry.workflow, question)) return this.#unknown(caller);
     if (!question.cancels || entry.workflow.state === "ending") return this.#wait(entry, caller);
-    this.#cancel(entry, caller);
+    this.#cancel(entry, (after) => {
+      const isOpen = this.#entries.get(question.workflow) === entry;
+      return isOpen ? this.#wait(entry, caller) : this.#tell(entry, caller, after);
+    });
   }
 
   #unknown(caller: WorkflowCaller): void {
@@ -340,11 +361,11 @@ export class Workflows {
     this.#host.reply(caller, { kind: "refused", code: "unknown_workflow", message, retryAfterMs: null }, []);
   }
 
-  #cancel(entry: Entry, caller: WorkflowCaller): void {
+  #cancel(entry: Entry, told: (after: readonly Fact[]) => void): void {
     const part = cancellationPart(entry.workflow, "");
     this.expect([part]);
     const records: readonly RecordChange[] = [{ id: part.id, expects: "new", becomes: { state: "part", part } }];
-    this.#advance(records, (effect) => ({ kind: "cancel", entry, part, effect, caller }));
+    this.#advance(records, (effect) => ({ kind: "cancel", part, effect, told }));
   }
 
   /** The part by which an effect asks for the end of a workflow; none, if it is not one that has to be asked. */
@@ -353,14 +374,31 @@ export class Workflows {
     return workflow === undefined || workflow.state === "ending" ? [] : [cancellationPart(workflow, by)];
   }
 
-  /** An operator lets a stuck workflow try again. False: it is not stuck. */
-  retry(id: ExecutionId): boolean {
+  /** An operator lets a stuck workflow try again, or asks one to end. The order waits until all workflows are known. */
+  order(caller: CallerId, action: WorkflowAction, id: ExecutionId): void {
     const entry = this.#entries.get(id);
-    if (entry === undefined) return false;
-    const { workflow, phase } = entry;
-    if (workflow.state !== "stuck" || (phase !== "asleep" && phase !== "idle")) return false;
-    this.#commit(entry, { ...NOTHING_MADE, next: { ...changed(workflow), state: "open", error: null } });
-    return true;
+    if (entry === undefined ? this.awaits(id) : entry.phase === "starting" || entry.phase === "committing")
+      return void this.#orders.push({ caller, action, id });
+    if (entry === undefined) return this.#host.ordered(caller, "unknown", NO_FACTS);
+    const { workflow } = entry;
+    if (action === "cancel" && workflow.state === "ending") return this.#host.ordered(caller, "ending", NO_FACTS);
+    if (action === "cancel" && workflow.state === "open")
+      return this.#cancel(entry, (after) => this.#host.ordered(caller, "done", after));
+    if (workflow.state !== "stuck") return this.#host.ordered(caller, "not-stuck", NO_FACTS);
+    // One that is stuck can't run to the wait at which it would see the cancellation.
+    const next: Workflow =
+      action === "retry"
+        ? { ...changed(workflow), state: "open", error: null }
+        : { ...changed(workflow), state: "ending", error: null, outcome: { kind: "abort", ...CANCELLED } };
+    this.#commit(entry, { ...NOTHING_MADE, next, orderedBy: caller });
+  }
+
+  /** As it is told. */
+  stateOf(workflow: Workflow): WorkflowState | "ended" {
+    const entry = this.#entries.get(workflow.id);
+    if (entry !== undefined) return stateOf(entry);
+    if (workflow.state === "ended" || workflow.state === "stuck") return workflow.state;
+    return "waiting";
   }
 
   /** The server stops: nobody waits for it any more. */
@@ -389,14 +427,16 @@ export class Workflows {
 
   // ── Storage ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Asks for what memory lacks. */
-  #askStorage(): void {
+  #walkOn(): void {
+    if (this.#now.nowMs < this.#asksAtMs || this.#walk === null || this.#isWalking) return;
+    this.#isWalking = true;
+    this.#question({ kind: "open", after: this.#walk ?? null, limit: this.#bounds.page });
+  }
+
+  /** Asks for the parts that memory lacks. */
+  #askForParts(): void {
     if (this.#now.nowMs < this.#asksAtMs) return;
-    const { page, readsAtOnce } = this.#bounds;
-    if (this.#walk !== null && !this.#isWalking) {
-      this.#isWalking = true;
-      this.#question({ kind: "open", after: this.#walk ?? null, limit: page });
-    }
+    const { readsAtOnce } = this.#bounds;
     for (const entry of this.#toRead) {
       if (this.#reads >= readsAtOnce) return;
       this.#toRead.delete(entry);
@@ -454,6 +494,12 @@ export class Workflows {
     const entry = this.#entries.get(question.workflow);
     // It is known by now.
     if (entry !== undefined && entry.phase !== "starting") return this.ask(caller, question);
+    // It begins as a task: until then, the task can be cancelled, as every task.
+    if (record?.state === "task" && isAskedBy(record.task, question) && !question.cancels) {
+      const { id } = record.task;
+      const later = { kind: "working", workflow: id, state: "waiting", retryAfterMs: RETRY_LATER_MS } as const;
+      return this.#host.reply(caller, later, []);
+    }
     const workflow = record?.state === "workflow" ? record.workflow : null;
     if (workflow === null || !isAskedBy(workflow, question)) return this.#unknown(caller);
     const { id, outcome, state } = workflow;
@@ -491,11 +537,9 @@ export class Workflows {
         return this.#committed(entry, made, after);
       }
       case "cancel": {
-        const { entry, part, caller } = found;
         // Now, or before: somebody else may have asked for the same.
-        this.came([part], true);
-        const isOpen = this.#entries.get(entry.workflow.id) === entry;
-        return isOpen ? this.#wait(entry, caller) : this.#tell(entry, caller, after);
+        this.came([found.part], true);
+        return found.told(after);
       }
       default:
         throw new Error(`Broken invariant: ${found.kind} is no change of a workflow`);
@@ -685,6 +729,8 @@ export class Workflows {
     }
     for (let due = this.#retries.takeDue(nowMs); due !== undefined; due = this.#retries.takeDue(nowMs))
       if (this.#operations.has(due.operation)) this.#host.emit(due.effect);
+    for (const { caller, action, id } of this.#orders.splice(0)) this.order(caller, action, id);
+    if (!isDraining || this.#isAwaited) this.#walkOn();
     if (isDraining) return;
     for (let due = this.#timers.takeDue(nowMs); due !== undefined; due = this.#timers.takeDue(nowMs)) {
       const { entry, changes } = due;
@@ -699,7 +745,7 @@ export class Workflows {
       this.#readySteps.add(due);
     }
     for (let due = this.#pauses.takeDue(nowMs); due !== undefined; due = this.#pauses.takeDue(nowMs)) this.#goOn(due);
-    this.#askStorage();
+    this.#askForParts();
     this.#beginSome(atOnce);
   }
 
@@ -1006,6 +1052,7 @@ export class Workflows {
     entry.phase = "idle";
     this.#host.namesNoMore(entry);
     if (made.logged.length > 0) this.#host.tellLogged(next, made.logged);
+    if (made.orderedBy !== null) this.#host.ordered(made.orderedBy, "done", after);
     if (next.state === "ended") this.#gone(entry, made.commit, after);
     else {
       this.#sleepUntil(entry);
@@ -1140,13 +1187,14 @@ const NOTHING_MADE: Omit<Made, "next"> = {
   tasks: [],
   parts: [],
   isAgain: false,
+  orderedBy: null,
 };
 
 function insertion(id: ExecutionId, becomes: IntentRecord): RecordChange {
   return { id, expects: "new", becomes };
 }
 
-function isAskedBy(workflow: Workflow, { handler, caller }: WorkflowQuestion): boolean {
+function isAskedBy(workflow: Pick<Workflow, "handler" | "caller">, { handler, caller }: WorkflowQuestion): boolean {
   return workflow.handler === handler && workflow.caller === caller;
 }
 

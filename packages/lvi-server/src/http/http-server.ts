@@ -46,8 +46,14 @@ import {
   WORKFLOW_PATH,
   readTaskListQuestion,
   readTaskOrder,
+  readWorkflowHistoryQuestion,
+  readWorkflowListQuestion,
+  readWorkflowOrder,
   TASK_ORDERS_PATH,
   TASKS_PATH,
+  WORKFLOW_HISTORY_PATH,
+  WORKFLOW_ORDERS_PATH,
+  WORKFLOWS_PATH,
   type TaskList,
   type TaskOrderAnswer,
 } from "@radical/protocol";
@@ -273,6 +279,9 @@ type Route =
         | "contention"
         | "tasks"
         | "task-orders"
+        | "workflows"
+        | "workflow-history"
+        | "workflow-orders"
         | "log"
         | "samples"
         | "lives"
@@ -317,6 +326,12 @@ function routeOf(path: string): Route {
       return { kind: "tasks" };
     case TASK_ORDERS_PATH:
       return { kind: "task-orders" };
+    case WORKFLOWS_PATH:
+      return { kind: "workflows" };
+    case WORKFLOW_HISTORY_PATH:
+      return { kind: "workflow-history" };
+    case WORKFLOW_ORDERS_PATH:
+      return { kind: "workflow-orders" };
     case LOG_PATH:
       return { kind: "log" };
     case SAMPLES_PATH:
@@ -475,6 +490,30 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
         const answered = (results: TaskOrderAnswer): void => answer(json(200, results));
         const order = readTaskOrder(jsonOf(body));
         serving(options).engine.orderTasks(order, { answered: guarded(answered, fail), failed: fail });
+      });
+    case "workflows":
+      expectMethod(method, "POST");
+      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
+        const question = readWorkflowListQuestion(jsonOf(body));
+        serving(options)
+          .engine.listWorkflows(question)
+          .then((list) => answer(json(200, list)), fail);
+      });
+    case "workflow-history":
+      expectMethod(method, "POST");
+      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
+        const question = readWorkflowHistoryQuestion(jsonOf(body));
+        serving(options)
+          .engine.workflowHistory(question)
+          .then((history) => answer(json(200, history)), fail);
+      });
+    case "workflow-orders":
+      expectMethod(method, "POST");
+      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
+        const order = readWorkflowOrder(jsonOf(body));
+        serving(options)
+          .engine.orderWorkflows(order)
+          .then((results) => answer(json(200, results)), fail);
       });
     case "log":
       expectMethod(method, "POST");

@@ -10,7 +10,7 @@ const UNITS = [
 ] as const;
 
 /** `3 h`, the largest unit alone. */
-function wordsOfTime(ms: number): string {
+export function wordsOfTime(ms: number): string {
   const [unit, size] = UNITS.find(([, each]) => ms >= each) ?? UNITS[3];
   return `${Math.floor(Math.max(0, ms) / size)} ${unit}`;
 }
@@ -41,8 +41,13 @@ export function linesOfTasks(tasks: readonly ListedTask[], nowMs: number): reado
     task.lane === null ? "-" : terminalText(JSON.stringify(task.lane)),
     task.error === null ? "" : terminalText(`${task.error.code}: ${task.error.message}`),
   ]);
-  const all = [HEAD, ...rows];
-  const widths = HEAD.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
+  return columnsOf(HEAD, rows);
+}
+
+/** A line for each row, below its head. */
+export function columnsOf(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  const all = [head, ...rows];
+  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
   return all.map((row) =>
     row
       .map((text, column) => text.padEnd(widths[column]!))
@@ -78,11 +83,11 @@ function wordsOfError({ code, message, atMs }: NonNullable<ListedTask["error"]>)
   return `${code}: ${message}${atMs === null ? "" : ` (${new Date(atMs).toISOString()})`}`;
 }
 
-function relative(ms: number): string {
+export function relative(ms: number): string {
   return ms >= 0 ? `in ${wordsOfTime(ms)}` : `${wordsOfTime(-ms)} ago`;
 }
 
 /** As JSON, or in base 64 if JSON can't say them. */
-function argumentsOf(args: string): string {
+export function argumentsOf(args: string): string {
   return valueToExactJson(new Uint8Array(Buffer.from(args, "base64"))) ?? `base64 ${args}`;
 }

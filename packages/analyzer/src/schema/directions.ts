@@ -45,7 +45,7 @@ export interface Directions {
 }
 
 /** Whether the primary runs workflows. While it does not, the build refuses their tag. */
-const RUNS_WORKFLOWS: boolean = false;
+const RUNS_WORKFLOWS: boolean = true;
 
 /** The name under which the generated client has the handlers that are tagged. */
 const CLIENT_GROUP = "speculate";

@@ -1,4 +1,4 @@
-/** Stays that are paid for: reserving, reminding, and the report of the night. What happens later or elsewhere is an effect. */
+/** Stays that are paid for: reserving, reminding, and the report of the night. Most of it is effects. */
 import { abort, enqueue, now, run, undo } from "@radical/sdk";
 import { book } from "./guests";
 import { authenticate } from "./lib/accounts";
@@ -17,6 +17,8 @@ import {
 import { giveBack } from "./lib/rooms";
 import { capture, hold, refund, sendMail } from "./lib/services";
 
+/** A bank holds no money for longer. */
+const MOST_DAYS_AHEAD = 500;
 /** So many payments of a day are counted. */
 const MOST_PAYMENTS = 10_000;
 
@@ -36,6 +38,9 @@ export function reserve(hotel: string, arrival: string, count: i32, card: string
 
 /** @internal */
 export function holdRoom(hotel: string, arrival: string, count: i32): Booking {
+  if (<i64>dayNumber(arrival) * DAY_MS > now() + MOST_DAYS_AHEAD * DAY_MS) {
+    abort(400, "too_far", `A stay that is paid for begins within ${MOST_DAYS_AHEAD} days.`);
+  }
   const booking = book(hotel, arrival, count);
   const payment = new Payment();
   payment.booking = booking.id;
@@ -107,7 +112,7 @@ export function paid(bookingIds: string[]): PaymentView[] {
 }
 
 /**
- * What was paid on the day before.
+ * Counts the payments of the day before.
  * @internal
  * @cron 0 3 * * *
  */

@@ -2,11 +2,11 @@
  * A bank and a post office that are neither: put your own in their place, and leave `src/worker.ts` and the handlers as they are. They
  * keep what they did in memory, and forget it with the Worker. Like real ones they know keys, so a repeat does nothing again.
  *
- * What happens depends on the card: `good` has money, `declined` has none, and with `forgetful` the first answer of the bank gets lost.
+ * The card decides how the bank answers: `good` has money, `declined` has none, and with `forgetful` the first answer gets lost.
  */
 
 interface Call {
-  /** The same for all calls of one task. */
+  /** All calls of one task have the same. */
   readonly key: string;
 }
 
@@ -29,7 +29,7 @@ interface Account {
 
 /** `Refused` is the class by which a service says no for good. A Worker has it from `radical:worker`, a test from `@radical/cli/testing`. */
 export function openFakes(Refused: new (code: string, message: string) => Error) {
-  /** What the bank did, in order. */
+  /** Entries of the bank, in order. */
   const ledger: Entry[] = [];
   const mails: Mail[] = [];
   const accounts = new Map<string, Account>();

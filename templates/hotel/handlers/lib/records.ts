@@ -46,7 +46,7 @@ export class Booking {
   cents: i32 = 0;
 }
 
-/** What a booking costs, once it was asked for by `reserve`. */
+/** The payment of a booking that `reserve` has made. */
 export class Payment {
   booking: string = "";
   cents: i32 = 0;

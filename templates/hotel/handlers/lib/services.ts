@@ -1,4 +1,4 @@
-/** What the Worker does for handlers. `src/worker.ts` gives it the functions. The bank knows a payment by the id of its booking. */
+/** Services: functions of the Worker that handlers ask for. `src/worker.ts` has them. The bank knows a payment by the id of its booking. */
 
 /** Holds money on a card until it is taken or given back, and gives a receipt. `card` is a token of the bank, never a number.
  *  @service keyWindow=24h */

@@ -84,9 +84,9 @@ export function sections(): readonly Section[] {
       ...[
         "auth",
         "sessions",
+        "effects",
         "mail",
-        "tasks",
-        "schedule",
+        "cron-triggers",
         "vite",
         "editor",
         "testing",

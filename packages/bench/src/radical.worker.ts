@@ -11,10 +11,16 @@ let leased: LeasedLine[] = [];
 
 export function createBenchmarkWorker(parts: Omit<WorkerParts, "pace" | "onLeased">): RadicalWorker {
   const bound: WorkerParts = { ...parts, pace, onLeased: (execution) => void leased.push(lineOf(execution)) };
-  const worker = entryOf(bindRadical(bound)({ authenticate: callerIn }), bound) as RadicalWorker;
+  const services = Object.fromEntries(Object.keys(parts.manifest.services ?? {}).map((name) => [name, notHere]));
+  const worker = entryOf(bindRadical(bound)({ authenticate: callerIn, services }), bound) as RadicalWorker;
   return {
     fetch: (request, env, context) => takePace(request) ?? takeLeased(request) ?? worker.fetch(request, env, context),
   };
+}
+
+/** In place of a service: the application's own Worker does not run in a benchmark, and its primary calls none. */
+function notHere(): never {
+  throw new Error("A benchmark calls no services.");
 }
 
 function takeLeased(request: Request): Promise<Response> | null {

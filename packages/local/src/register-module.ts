@@ -35,14 +35,16 @@ export function untilServable(
   return untilIndexesBuilt({ indexes: content.indexes, ask, ...(told === undefined ? {} : { told }) });
 }
 
-/** The same for a module of no application. `server`: its origin. */
+/** The same. `server`: its origin. `aside`: a module of no application, so tasks go on to run on the one that is there. */
 export async function putModule(
   server: string,
   key: DeploymentKey,
   module: ModuleHash,
   content: ModuleContent,
+  aside = false,
 ): Promise<void> {
-  const response = await signedRequest(server, key, "PUT", `${MODULES_PATH}${module}`, encodeModuleContent(content));
+  const path = `${MODULES_PATH}${module}${aside ? "?aside=yes" : ""}`;
+  const response = await signedRequest(server, key, "PUT", path, encodeModuleContent(content));
   if (response.ok) return;
   throw new CommandError(
     "module_refused",

@@ -1,5 +1,5 @@
 /**
- * The times that fit five fields on the clock of a time zone, found by the library croner, of which no timer is used. `docs/how-to/tasks.md`
+ * The times that fit five fields on the clock of a time zone, found by the library croner, of which no timer is used. `docs/how-to/effects.md`
  * says what becomes of the hours of a change of the clock; `cron.test.ts` holds the library to that.
  */
 import { Cron } from "croner";

@@ -308,7 +308,7 @@ export class Engine {
   async registerModule(
     module: StoredModule,
     content: Uint8Array,
-    described: { readonly rules?: Rules; readonly services?: ServiceTable } = {},
+    described: { readonly rules?: Rules; readonly services?: ServiceTable; readonly isAside?: boolean } = {},
   ): Promise<void> {
     await this.#asking(() => this.#changeModule(module.hash, () => this.#options.storage.storeModule(module, content)));
     const { hash, plans, indexes = [] } = module;

@@ -219,16 +219,17 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       epoch,
       moduleRetentionMs: options.core?.moduleRetentionMs ?? DEFAULT_CORE_OPTIONS.moduleRetentionMs,
       hasModule: (hash) => engine.hasModule(hash),
-      registerModule: async (hash, content, bytes, worker) => {
+      registerModule: async (hash, content, bytes, worker, isAside) => {
         checkModule(hash, content);
         const plans = new Map(Object.entries(plansOf(content)));
         const atMs = now();
         const { indexes: named = [], tasks: rules = {}, services: declared = {} } = content;
         // Also if the clock was set back.
-        putAtMs = Math.max(putAtMs + 1, atMs);
+        if (!isAside) putAtMs = Math.max(putAtMs + 1, atMs);
+        const put = isAside ? {} : { putAtMs };
         const workerUrl = worker === null ? {} : { workerUrl: worker };
-        const module = { hash, plans, indexes: named, usedAtMs: atMs, registeredAtMs: atMs, putAtMs, ...workerUrl };
-        await engine.registerModule(module, bytes, { rules, services: declared });
+        const module = { hash, plans, indexes: named, usedAtMs: atMs, registeredAtMs: atMs, ...put, ...workerUrl };
+        await engine.registerModule(module, bytes, { rules, services: declared, isAside });
         // An operator's configuration counts more.
         if (worker !== null && options.workerUrl === undefined) engine.callServicesAt(worker);
         if (engine.services.worker === null && Object.keys(declared).length > 0)

@@ -1,9 +1,22 @@
 /** Guests: registering, logging in and out, booking, cancelling and reviewing. */
-import { abort, ascending, now, uuid } from "@radical/sdk";
+import { abort, ascending, cancel as cancelTask, enqueue, now, uuid } from "@radical/sdk";
 import { Session, authenticate, closeSession, createAccount, isPassword, openSession } from "./lib/accounts";
 import { DAY_MS, dayNumber } from "./lib/days";
-import { Booking, BookingPage, Review, Taken, bookings, hotels, reviews, reviewsByGuest, taken } from "./lib/records";
-import { checkLength, findHotel, freeRooms, takenIn, takenKey } from "./lib/rooms";
+import {
+  Booking,
+  BookingPage,
+  Review,
+  Taken,
+  bookingKey,
+  bookings,
+  hotels,
+  payments,
+  reviews,
+  reviewsByGuest,
+  taken,
+} from "./lib/records";
+import { checkLength, findHotel, freeRooms, giveBack, takenIn, takenKey } from "./lib/rooms";
+import { refund, sendMail } from "./lib/services";
 
 /** Makes an account and logs in. */
 export function register(name: string, password: string): Session {
@@ -43,24 +56,30 @@ export function book(hotel: string, arrival: string, count: i32): Booking {
   made.arrival = arrival;
   made.nights = count;
   made.cents = place.cents * count;
-  bookings.put(name + "/" + made.id, made);
+  bookings.put(bookingKey(name, made.id), made);
   const room = new Taken();
   room.room = made.room;
   for (let i = 0; i < count; i++) taken.put(takenKey(hotel, day + i, made.room), room);
   return made;
 }
 
-/** Gives the room of one of the caller's bookings back. */
+/** Gives the room of one of the caller's bookings back, and the guest the money for it. */
 export function cancel(booking: string): void {
   const name = authenticate();
-  const key = name + "/" + booking;
+  const key = bookingKey(name, booking);
   const cancelled = booking.length > 0 && booking.length <= 100 ? bookings.get(key) : null;
   if (cancelled == null) {
     abort(404, "no_such_booking", "You have no such booking.");
   }
-  const day = dayNumber(cancelled.arrival);
-  for (let i = 0; i < cancelled.nights; i++) taken.delete(takenKey(cancelled.hotel, day + i, cancelled.room));
-  bookings.delete(key);
+  giveBack(key, cancelled);
+  const payment = payments.get(key);
+  if (payment == null) return;
+  if (payment.reminder != "") cancelTask(payment.reminder);
+  payment.state = "refunded";
+  payments.put(key, payment);
+  // Behind a capture that is under way: both have the key.
+  enqueue(refund(booking), { key: "bank/" + booking });
+  enqueue(sendMail(name, "Your booking is cancelled", "You get your money back."), { key: "mail/" + name });
 }
 
 /** The caller's bookings, the newest first; `before`: the page before it. */

@@ -4,6 +4,7 @@ import {
   type Booking,
   type BookingPage,
   type HotelView,
+  type PaymentView,
   type Review,
   type ReviewPage,
   createClient,
@@ -31,6 +32,18 @@ const CITIES = {
   Kyoto: { latitude: 35.0116, longitude: 135.7681 },
 };
 type City = keyof typeof CITIES;
+
+/** Of the bank that `src/fakes.ts` plays. */
+const CARDS = [
+  ["good", "A card with money"],
+  ["declined", "A card without money"],
+  ["forgetful", "A card whose bank forgets to answer"],
+] as const;
+const PAID: Readonly<Record<string, string>> = {
+  asked: "the bank is asked",
+  held: "held on your card, and taken on the day before",
+  captured: "paid",
+};
 
 /** So many are looked at first, and so many at most. */
 const [FIRST, MOST] = [10, 50];
@@ -215,10 +228,10 @@ function bookBox({ id, cents }: HotelView, stay: Stay): HTMLElement {
     );
   const total = h("p", { className: "quiet" });
   const box = form(
-    stayFields(stay),
+    { ...stayFields(stay), card: { label: "Card", value: "good", choices: CARDS } },
     "Book",
-    async ({ arrival, nights }) => {
-      await client.book({ hotel: id, arrival, count: Number(nights) }).catch(rethrow);
+    async ({ arrival, nights, card }) => {
+      await client.reserve({ hotel: id, arrival, count: Number(nights), card }).catch(rethrow);
       location.hash = "#/bookings";
     },
     { className: "stay" },
@@ -291,9 +304,11 @@ async function bookings(): Promise<View> {
       title,
       content: [h("h1", {}, title), h("p", { className: "lead" }, link("#/login", "Log in"), " to see them.")],
     };
-  const load = async (before: string | null): Promise<Page<Booking>> => {
+  const load = async (before: string | null): Promise<Page<PaidBooking>> => {
     const page: BookingPage = await client.myBookings({ before });
-    return { entries: page.bookings, next: page.next };
+    const payments = await aside.paid({ bookingIds: page.bookings.map(({ id }) => id) });
+    const paid = new Map(payments.map((payment) => [payment.booking, payment]));
+    return { entries: page.bookings.map((booking) => ({ ...booking, paid: paid.get(booking.id) })), next: page.next };
   };
   const none = h("p", { className: "lead" }, "You have booked nothing yet. ", link("#/", "Find a hotel"), ".");
   const newest = await load(null);
@@ -305,7 +320,14 @@ async function bookings(): Promise<View> {
   return { title, content: [h("h1", {}, title), none, list.element] };
 }
 
-function bookingView({ id, hotel, hotelName, room, arrival, nights, cents }: Booking, gone: () => void): HTMLElement {
+interface PaidBooking extends Booking {
+  /** Undefined: it is not paid for here. */
+  readonly paid: PaymentView | undefined;
+}
+
+function bookingView(booking: PaidBooking, gone: () => void): HTMLElement {
+  const { id, hotel, hotelName, room, arrival, nights, cents, paid } = booking;
+  const payment = paid === undefined ? "" : `, ${PAID[paid.state] ?? paid.state}`;
   const element = h(
     "article",
     { className: "booking" },
@@ -315,7 +337,7 @@ function bookingView({ id, hotel, hotelName, room, arrival, nights, cents }: Boo
       {},
       h("h2", {}, h("a", { href: linkTo(hotel, { arrival, nights }) }, hotelName)),
       h("p", {}, `Room ${room}, ${counted(nights, "night")} from ${dayOf(arrival)}`),
-      h("p", { className: "quiet" }, euros(cents)),
+      h("p", { className: "quiet" }, `${euros(cents)}${payment}`),
     ),
     action(
       "Cancel",

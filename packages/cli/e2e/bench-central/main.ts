@@ -57,9 +57,10 @@ interface Row {
   readonly reckonedMs: number;
 }
 
-/** As the benchmarks know callers, in place of the application's own code. */
-const WORKER = `import { createRadical } from "radical:worker";
-export default createRadical({ authenticate: ({ headers }) => headers.get("x-bench-caller") });
+/** As the benchmarks know callers, in place of the application's own code. Its services do nothing. */
+const workerWith = (services: readonly string[]): string => `import { createRadical } from "radical:worker";
+const services = {${services.map((name) => ` ${name}: () => "",`).join("")} };
+export default createRadical({ authenticate: ({ headers }) => headers.get("x-bench-caller"), services });
 `;
 
 async function measure(name: string): Promise<readonly Row[]> {
@@ -83,7 +84,7 @@ async function copied({ root, config }: Project, { app, module, benchmark }: Bui
     filter: (path) => !/node_modules|\.radical|\.ndjson$/.test(path.slice(root.length)),
   });
   await symlink(join(root, "node_modules"), join(folder, "node_modules"));
-  await writeFile(join(folder, config.worker), WORKER);
+  await writeFile(join(folder, config.worker), workerWith(Object.keys(app.manifest.services ?? {})));
   const seed = benchmark.prepare === undefined ? await seedItems(root, app.manifest) : [];
   const items = prepared(app, module, benchmark, seed, new Random(options.seed, ZIPF).fork("prepare"));
   const lines = Array.from(items, ([unit, value]) => {

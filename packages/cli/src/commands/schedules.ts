@@ -71,7 +71,7 @@ as it would have. A schedule that is paused can be run too.`,
   notes: `The schedules are those of the build that was deployed last: handlers with the tag @cron or @every. They are those of radical dev, if
 that runs in the project; or those of the deployment of the environment --env; or those of the LVI server that --primary names.
 
-docs/how-to/schedule.md shows how a schedule is written.`,
+docs/how-to/effects.md shows how a schedule is written.`,
   examples: [
     ["radical schedules list"],
     ["radical schedules run nightly", "do not wait for the night"],
@@ -108,7 +108,7 @@ async function ask(options: ListOptions & { readonly handler: string }, action: 
     throw new CommandError(
       "no_schedule",
       `The handler "${handler}" has no schedule.`,
-      names.length === 0 ? "No handler has one: see docs/how-to/schedule.md." : `Name one of: ${names.join(", ")}.`,
+      names.length === 0 ? "No handler has one: see docs/how-to/effects.md." : `Name one of: ${names.join(", ")}.`,
       { exitCode: EXIT_USAGE },
     );
   }

@@ -73,7 +73,7 @@ export class DataModule {
       rwWasm: EMPTY_WASM,
     };
     const module = moduleHash(content);
-    await putModule(server.url, server.key, module, content);
+    await putModule(server.url, server.key, module, content, true);
     return new DataModule(options, module);
   }
 

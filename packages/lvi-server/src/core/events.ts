@@ -75,6 +75,8 @@ export type Event =
       readonly rules?: Rules;
       /** Its services; left out: none. */
       readonly services?: ServiceTable;
+      /** It is of no application: tasks go on to run on the module before it. Left out: it is of the application. */
+      readonly isAside?: boolean;
     }
   | { readonly kind: "looked-up"; readonly operation: OperationId; readonly record: IntentRecord | null }
   | { readonly kind: "loaded"; readonly operation: OperationId; readonly items: ReadonlyMap<UnitId, StoredItem> }

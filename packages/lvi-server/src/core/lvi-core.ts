@@ -1848,8 +1848,8 @@ export class LviCore {
 
   // ── Indexes ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #registered({ module, plans, indexes = [], rules, services }: Event & { kind: "module-registered" }): void {
-    this.#modules.register(module, plans, this.#wallMs, indexes, rules, services);
+  #registered({ module, plans, indexes = [], rules, services, isAside }: Event & { kind: "module-registered" }): void {
+    this.#modules.register(module, plans, this.#wallMs, indexes, rules, services, isAside);
     this.#indexes.tryAgain(indexes);
     this.#nameIndexes();
   }

@@ -67,3 +67,12 @@ test("a module that is registered again is used", () => {
   expect(table.takeUnused(1_000, nobody)).toEqual([]);
   expect(table.takeUsed()).toEqual([{ module: B, usedAtMs: 3_500 }]);
 });
+
+test("tasks run on the application's module that was registered last, and on none of a command that writes data", () => {
+  const table = new ModuleTable(new Map(), new Map(), 0);
+  table.register(A, PLANS, 0);
+  table.register(B, PLANS, 1, [], {}, {}, true);
+  expect([table.current?.module, table.planOf(B, "f")]).toEqual([A, "sliced"]);
+  table.register(C, PLANS, 2);
+  expect(table.current?.module).toBe(C);
+});

@@ -122,7 +122,7 @@ export class ModuleTable {
     return this.#setsLeft.list;
   }
 
-  /** The module that was registered last: tasks run on it. */
+  /** The module of the application that was registered last: tasks run on it. */
   get current(): CurrentModule | null {
     return this.#current;
   }
@@ -134,7 +134,7 @@ export class ModuleTable {
     return Object.hasOwn(services, name) ? (services[name] ?? null) : null;
   }
 
-  /** It is in storage, used as of then. */
+  /** It is in storage, used as of then. `isAside`: it is of no application, and tasks do not run on it. */
   register(
     module: ModuleHash,
     plans: Plans,
@@ -142,8 +142,9 @@ export class ModuleTable {
     indexes: readonly string[] = [],
     rules: Rules = NO_RULES,
     services: ServiceTable = NO_SERVICES,
+    isAside = false,
   ): void {
-    this.#current = { module, rules, services };
+    if (!isAside) this.#current = { module, rules, services };
     this.#modules.set(module, { plans, indexes, rules, services, usedAtMs: nowMs, storedAtMs: nowMs });
   }
 

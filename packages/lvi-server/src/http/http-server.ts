@@ -109,6 +109,8 @@ export interface Serving {
     bytes: Uint8Array,
     /** Origin of the application's Worker; null: it was not told. */
     worker: string | null,
+    /** It is of no application: tasks go on to run on the module before it. */
+    isAside: boolean,
   ) => Promise<void>;
 }
 
@@ -287,7 +289,7 @@ type Route =
         | "lives"
         | "none";
     }
-  | { readonly kind: "module"; readonly hash: ModuleHash; readonly worker: string | null }
+  | { readonly kind: "module"; readonly hash: ModuleHash; readonly worker: string | null; readonly isAside: boolean }
   | { readonly kind: "module-content"; readonly hash: ModuleHash };
 
 const ASK_PROCESS: ReadonlySet<Route["kind"]> = new Set(["status", "log"]);
@@ -341,12 +343,16 @@ function routeOf(path: string): Route {
   }
   const name = path.startsWith(MODULES_PATH) ? path.slice(MODULES_PATH.length) : "";
   const [module = "", query = ""] = name.split("?", 2);
-  if (isModuleHash(module)) return { kind: "module", hash: module, worker: workerIn(query) };
+  if (isModuleHash(module)) return { kind: "module", hash: module, worker: workerIn(query), isAside: isAsideIn(query) };
   const hash = name.endsWith(CONTENT_SUFFIX) ? name.slice(0, -CONTENT_SUFFIX.length) : "";
   return isModuleHash(hash) ? { kind: "module-content", hash } : { kind: "none" };
 }
 
 /** The origin that a registration names; null: none, or it is not one. */
+function isAsideIn(query: string): boolean {
+  return new URLSearchParams(query).get("aside") === "yes";
+}
+
 function workerIn(query: string): string | null {
   const url = URL.parse(new URLSearchParams(query).get("worker") ?? "");
   return url !== null && /^https?:$/.test(url.protocol) ? url.origin : null;
@@ -424,7 +430,7 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
         const { hasModule, registerModule } = serving(options);
         if (method === "PUT") {
           failpoint("http.module-received");
-          registerModule(route.hash, decodeModuleContent(body), body, route.worker).then(() => {
+          registerModule(route.hash, decodeModuleContent(body), body, route.worker, route.isAside).then(() => {
             failpoint("http.module-registered");
             answer({ status: 204 });
           }, fail);

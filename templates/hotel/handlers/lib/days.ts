@@ -17,6 +17,11 @@ export function dayNumber(text: string): i32 {
   return count;
 }
 
+/** The day of a time, in UTC. */
+export function dayText(time: i64): string {
+  return new Date(time).toISOString().slice(0, 10);
+}
+
 /** The number written in `count` characters from `start`, or -1. */
 function digits(text: string, start: i32, count: i32): i32 {
   let value = 0;

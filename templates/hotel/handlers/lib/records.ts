@@ -46,6 +46,36 @@ export class Booking {
   cents: i32 = 0;
 }
 
+/** The payment of a booking that `reserve` has made. */
+export class Payment {
+  booking: string = "";
+  cents: i32 = 0;
+  /** `asked`, `held` on the card, `captured` on the day before the stay, or `refunded`. */
+  state: string = "asked";
+  /** Of the bank. */
+  receipt: string = "";
+  /** The task that reminds the guest. */
+  reminder: string = "";
+  /** On which it was asked for, `2026-12-24`. */
+  day: string = "";
+}
+
+/** A payment as its guest sees it. */
+export class PaymentView {
+  booking: string = "";
+  cents: i32 = 0;
+  state: string = "";
+  receipt: string = "";
+}
+
+/** The payments of a day. */
+export class Report {
+  day: string = "";
+  bookings: i32 = 0;
+  cents: i64 = 0;
+  refunded: i32 = 0;
+}
+
 export class Review {
   hotel: string = "";
   guest: string = "";
@@ -111,11 +141,20 @@ export const hotelsByCity = new Index<Hotel>(hotels, "city");
 export const pins = new Table<Pin>("pins");
 /** By `hotel id/day/room`: lib/rooms.ts. */
 export const taken = new Table<Taken>("taken");
-/** By `guest/id`. */
+/** By `guest/id`: `bookingKey`. */
 export const bookings = new Table<Booking>("bookings");
+/** By the key of the booking. */
+export const payments = new Table<Payment>("payments");
+export const paymentsByDay = new Index<Payment>(payments, "day");
+/** By day. */
+export const reports = new Table<Report>("reports");
 /** By `hotel id/time and guest`. */
 export const reviews = new Table<Review>("reviews");
 /** A guest has one review of a hotel. */
 export const reviewsByGuest = new Unique<Review>(reviews, "hotel, guest");
 /** By `cell/id`. */
 export const attractions = new Table<Attraction>("attractions");
+
+export function bookingKey(guest: string, id: string): string {
+  return guest + "/" + id;
+}

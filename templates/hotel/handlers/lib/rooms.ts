@@ -1,6 +1,7 @@
 /** Which rooms are free in which nights. */
 import { abort } from "@radical/sdk";
-import { Hotel, Taken, hotels, taken } from "./records";
+import { dayNumber } from "./days";
+import { Booking, Hotel, Taken, bookings, hotels, taken } from "./records";
 
 export const MAX_NIGHTS = 14;
 /** No hotel has more rooms. */
@@ -47,4 +48,11 @@ export function freeRooms(hotel: Hotel, without: Taken[]): i32[] {
   const free: i32[] = [];
   for (let room = 1; room <= hotel.rooms; room++) if (!isTaken[room]) free.push(room);
   return free;
+}
+
+/** Removes a booking, and gives its room back. */
+export function giveBack(key: string, booking: Booking): void {
+  const day = dayNumber(booking.arrival);
+  for (let i = 0; i < booking.nights; i++) taken.delete(takenKey(booking.hotel, day + i, booking.room));
+  bookings.delete(key);
 }

@@ -1,0 +1,1 @@
+../../social/src/sessions.ts

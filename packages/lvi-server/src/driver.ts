@@ -189,6 +189,7 @@ export class Driver {
   readonly #waiters = new Map<CallerId, Asker<never>>();
   readonly #listeners = new Map<ListenerId, Listener>();
   readonly #drained: (() => void)[] = [];
+  readonly #onStep = new Set<() => void>();
   #callers = 0;
   #listened: ListenerId = 0;
   /** Of the step that is being carried out. */
@@ -282,6 +283,12 @@ export class Driver {
     this.#tellDrained();
   }
 
+  /** Calls after each step, and at the end of this driver. Returns how to stop. */
+  onStep(stepped: () => void): () => void {
+    this.#onStep.add(stepped);
+    return () => void this.#onStep.delete(stepped);
+  }
+
   #tellDrained(): void {
     if (this.#drained.length === 0 || this.#waiters.size > 0 || !this.#core.isClear) return;
     for (const drained of this.#drained.splice(0)) drained();
@@ -320,6 +327,7 @@ export class Driver {
       if (this.#steps === 1) this.#facts.endStep();
       this.#askToBeWoken();
       this.#tellDrained();
+      if (this.#steps === 1) for (const stepped of this.#onStep) stepped();
     } catch (error) {
       // A step within this one has found it broken before.
       if (this.#isOver()) throw error;
@@ -669,6 +677,7 @@ export class Driver {
     for (const { failed } of this.#waiters.values()) failed(ended.underWay);
     this.#waiters.clear();
     for (const drained of this.#drained.splice(0)) drained();
+    for (const stepped of this.#onStep) stepped();
   }
 }
 

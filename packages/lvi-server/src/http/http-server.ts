@@ -50,12 +50,14 @@ import {
   TASKS_PATH,
   type TaskList,
   type TaskOrderAnswer,
+  TIME_PATH,
+  type TimeMove,
 } from "@radical/protocol";
 import type { Engine } from "../engine.ts";
 import { armed, type Failpoint, failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
-import { livesAnswer, logAnswer, readScheduleQuestion, samplesAnswer } from "./administration.ts";
+import { livesAnswer, logAnswer, readScheduleQuestion, readTimeMove, samplesAnswer } from "./administration.ts";
 import { readAlarm } from "./alarms.ts";
 import { type Claim, claimOf, verify } from "./authentication.ts";
 import type { KeyRing } from "./keys.ts";
@@ -273,6 +275,7 @@ type Route =
         | "contention"
         | "tasks"
         | "task-orders"
+        | "time"
         | "log"
         | "samples"
         | "lives"
@@ -317,6 +320,8 @@ function routeOf(path: string): Route {
       return { kind: "tasks" };
     case TASK_ORDERS_PATH:
       return { kind: "task-orders" };
+    case TIME_PATH:
+      return { kind: "time" };
     case LOG_PATH:
       return { kind: "log" };
     case SAMPLES_PATH:
@@ -476,6 +481,16 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
         const order = readTaskOrder(jsonOf(body));
         serving(options).engine.orderTasks(order, { answered: guarded(answered, fail), failed: fail });
       });
+    case "time":
+      expectMethod(method, "POST");
+      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
+        const moved = (aheadMs: number | null): void => {
+          if (aheadMs === null) return fail(timeNotMoved());
+          answer(json(200, { aheadMs } satisfies TimeMove));
+        };
+        const { aheadMs } = readTimeMove(jsonOf(body));
+        serving(options).engine.moveTime(aheadMs).then(moved, fail);
+      });
     case "log":
       expectMethod(method, "POST");
       return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
@@ -517,6 +532,11 @@ function guarded<T>(use: (value: T) => void, fail: (error: unknown) => void): (v
 function notRegistered(hash: ModuleHash): RadicalError {
   const hint = "register it: radical build, then PUT it here";
   return new RadicalError("not_found", `module ${hash} is not registered`, hint);
+}
+
+function timeNotMoved(): RadicalError {
+  const message = "this server was not started with --virtual-time-ms, so its time is not moved";
+  return new RadicalError("not_found", message, "move time in tests, by startTestApp");
 }
 
 function noSchedule({ handler }: ScheduleQuestion): RadicalError {

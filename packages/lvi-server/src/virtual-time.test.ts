@@ -96,6 +96,16 @@ test("what is due runs in order, each at its time, and ends before time goes on"
   expect(world.nowMs).toBe(251_000);
 });
 
+test("what is due a part of a millisecond after the end of a move belongs to it", async () => {
+  const world = new World();
+  world.at(101_000.4, "now");
+  world.at(101_002, "later");
+  const passing = setInterval(() => (world.machineMs += 0.5), 0);
+  expect(await world.time.moveTo(100_000)).toBe(100_000);
+  clearInterval(passing);
+  expect(world.told[0]).toMatch(/^now begins at 10100[01]/);
+});
+
 test("time never goes back, and moves are made one after the other", async () => {
   const world = new World();
   world.at(50_000, "first");

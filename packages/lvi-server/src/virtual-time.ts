@@ -26,6 +26,9 @@ export interface Ahead {
 /** After so long the way that is left is told, and another request moves time on. */
 const MOVES_FOR_MS = 5_000;
 
+/** Times so near are the same. */
+const SAME_MS = 1;
+
 export class VirtualTime {
   readonly #options: VirtualTimeOptions;
   /** One move at a time: each waits until nothing is due. */
@@ -50,10 +53,12 @@ export class VirtualTime {
     const untilMs = machineMs() + MOVES_FOR_MS;
     for (;;) {
       await this.#settled();
-      if (ahead.ms >= aheadMs || machineMs() >= untilMs) return ahead.ms;
-      // Of a due time that has passed meanwhile the clock has not told yet.
-      const dueInMs = Math.max(1, Math.ceil(core.nextDueMs - machineMs() - ahead.ms));
-      ahead.ms = Math.min(aheadMs, ahead.ms + dueInMs);
+      if (machineMs() >= untilMs) return ahead.ms;
+      const dueInMs = core.nextDueMs - machineMs() - ahead.ms;
+      // A wall clock of whole milliseconds and a finer one name the same moment. Soon it has come by both.
+      if (ahead.ms >= aheadMs && dueInMs > SAME_MS) return ahead.ms;
+      // It may be due since the last step: no clock has told of it yet.
+      ahead.ms = Math.max(ahead.ms, Math.min(aheadMs, ahead.ms + Math.max(SAME_MS, Math.ceil(dueInMs))));
       driver.wake();
     }
   }

@@ -22,6 +22,8 @@ import {
   type WorkflowList,
   type WorkflowListQuestion,
   WORKFLOWS_PATH,
+  TIME_PATH,
+  type TimeMove,
 } from "@radical/protocol";
 import type { DeploymentKey } from "./deployment-key.ts";
 import { askPrimary, PrimaryError } from "./ask-primary.ts";
@@ -81,6 +83,17 @@ export async function schedulesOf(address: PrimaryAddress): Promise<ScheduleList
 export async function askSchedule(address: PrimaryAddress, question: ScheduleQuestion): Promise<ScheduleAnswer> {
   return (await (await askPrimary(address, "POST", SCHEDULES_PATH, question)).json()) as ScheduleAnswer;
 }
+
+/** Moves the time of tasks until it is so far ahead of the machine's. Resolves once everything has ended that was due by then. */
+export async function moveTime(address: PrimaryAddress, aheadMs: number): Promise<void> {
+  for (let reachedMs = -1; reachedMs < aheadMs;) {
+    // It takes as long as the tasks that are due.
+    const answer = await askPrimary(address, "POST", TIME_PATH, { aheadMs } satisfies TimeMove, NEVER);
+    reachedMs = ((await answer.json()) as TimeMove).aheadMs;
+  }
+}
+
+const NEVER = new AbortController().signal;
 
 /** Null: the server does not have it. Throws a CommandError for one of a release that this one does not run. */
 export async function moduleContent(address: AdminAddress, module: ModuleHash): Promise<ModuleContent | null> {

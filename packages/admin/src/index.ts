@@ -4,6 +4,7 @@ export {
   hasModule,
   indexStatuses,
   moduleContent,
+  moveTime,
   pendingIntents,
   registerModule,
   registeredModules,

@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { callPath } from "@radical/protocol";
+import { callPath, MAX_AHEAD_MS, spokenDurationMs } from "@radical/protocol";
 import { type Location, loadProject, seedFileOf } from "@radical/app";
 import type { DevEvent } from "./dev/dev-events.ts";
 import { LOCATION_HEADER } from "@radical/local";
@@ -58,7 +58,12 @@ export interface Answer<Result = unknown> {
   readonly execution: string | null;
 }
 
-interface StartedApp extends DevServer {
+interface StartedApp extends Omit<DevServer, "moveTime"> {
+  /**
+   * Moves time ahead: `"3 days"`, `"12h"`, or a number of milliseconds. Tasks, retries and schedules that become due run in order, each at
+   * its time. Resolves once all of them have ended. Handlers see the new time from then on.
+   */
+  advance(time: string | number): Promise<void>;
   /** Everything that has happened so far. */
   readonly events: readonly DevEvent[];
   /** The folder with the storage, `data.sqlite`. */
@@ -131,12 +136,14 @@ export async function startTestApp<Handlers = never>(options: TestAppOptions = {
     });
     const unwritten = events.find((event) => event.event === "failed" && event.code === "not_seeded");
     if (unwritten?.event === "failed") throw new Error(unwritten.message);
+    const { moveTime, ...serving } = server;
     const call: UntypedCalls["call"] = (handler, args, callOptions) =>
       callHandler(server.url, handler, args ?? {}, callOptions ?? {});
     const app: StartedApp & UntypedCalls = {
-      ...server,
+      ...serving,
       events,
       stateFolder,
+      advance: async (time) => moveTime(milliseconds(time)),
       call,
       result: async <T>(handler: string, args?: unknown, callOptions?: CallOptions) => {
         const answer = await call(handler, args, callOptions);
@@ -154,6 +161,16 @@ export async function startTestApp<Handlers = never>(options: TestAppOptions = {
     await removeState();
     throw new Error([...framesOf(events), String(error)].join("\n\n"), { cause: error });
   }
+}
+
+/** Throws a TypeError. */
+function milliseconds(time: string | number): number {
+  const ms = typeof time === "number" ? time : spokenDurationMs(time);
+  if (ms !== null && Number.isSafeInteger(ms) && ms >= 0 && ms <= MAX_AHEAD_MS) return ms;
+  const given = typeof time === "number" ? time : JSON.stringify(time);
+  throw new TypeError(
+    `advance() takes a time up to ten years, and was given ${given}. Write it as "3 days", "12 hours", "90s", or as whole milliseconds.`,
+  );
 }
 
 function framesOf(events: readonly DevEvent[]): readonly string[] {

@@ -8,6 +8,7 @@ import type { Miniflare, MiniflareOptions } from "miniflare";
 import { isDeepStrictEqual } from "node:util";
 import type { Assets } from "@radical/app";
 import {
+  AHEAD_PATH,
   CACHED_PATH,
   COMPATIBILITY_DATE,
   CACHE_CLASS,
@@ -74,6 +75,8 @@ export interface Edge {
   reload(files: WorkerFiles): Promise<void>;
   /** Looks for these items in the cache of a location. A look counts as no use of them. A text says why that is not possible. */
   heldItems(location: string, units: readonly UnitId[]): Promise<readonly HeldItem[] | string>;
+  /** From now on the time of handlers is so far ahead of this machine's, at all locations. Throws if one of them can't be told. */
+  moveTime(aheadMs: number): Promise<void>;
   /** Empties all that these locations remember. */
   wipeCaches(locations: readonly string[]): Promise<void>;
   /** Has a location collect blobs, as the schedule of a deployment does. */
@@ -126,9 +129,20 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
     return told.every(Boolean);
   };
 
+  let aheadMs = 0;
+  const tellAhead = async (): Promise<void> => {
+    await Promise.all(
+      options.locations.map(async ({ name }) => {
+        const { status } = await tell(AHEAD_PATH, name, String(aheadMs));
+        if (status !== 204) throw new Error(`the location ${name} was told of its time, and answered ${status}`);
+      }),
+    );
+  };
+
   const restart = async (): Promise<void> => {
     await miniflare.setOptions(optionsFor(Number(url.port)));
     await miniflare.ready;
+    if (aheadMs > 0) await tellAhead();
   };
 
   return {
@@ -145,6 +159,10 @@ export async function startEdge(options: EdgeOptions, files: WorkerFiles): Promi
         await restart();
         throw notStarted(error, options.bindings);
       }
+    },
+    moveTime: (toMs) => {
+      aheadMs = toMs;
+      return tellAhead();
     },
     heldItems: async (location, units) => {
       const answer = await tell(CACHED_PATH, location, JSON.stringify(units)).catch(() => null);
@@ -344,7 +362,7 @@ function assetsOption(assets: Assets | null) {
       directory,
       notFoundHandling,
       hasUserWorker: true,
-      runWorkerFirst: [MODULE_PATH, CACHED_PATH, ...workerFirst],
+      runWorkerFirst: [MODULE_PATH, CACHED_PATH, AHEAD_PATH, ...workerFirst],
     },
   };
 }

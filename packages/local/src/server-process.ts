@@ -48,6 +48,8 @@ export interface LaunchOptions {
 }
 
 export interface LviServerOptions extends LaunchOptions {
+  /** By how much the time of tasks is ahead when it starts, also again. Left out: its time is not to be moved. */
+  readonly aheadMs?: () => number;
   /** Called after each start, before `address()` gives the new address. */
   readonly onStarted: (server: {
     readonly address: Address;
@@ -112,7 +114,9 @@ class KeptServer implements LviServerProcess {
 
   async start(restarted: boolean): Promise<void> {
     const startedAtMs = performance.now();
-    const child = launchServer(this.#options);
+    const { aheadMs, args = [] } = this.#options;
+    const timed = aheadMs === undefined ? args : [...args, "--virtual-time-ms", String(aheadMs())];
+    const child = launchServer({ ...this.#options, args: timed });
     this.#child = child;
     void child.closed.then((how) => this.#onEnd(child, how, restarted, performance.now() - startedAtMs));
     const address = await addressOf(child);

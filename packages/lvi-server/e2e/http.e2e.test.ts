@@ -49,6 +49,7 @@ import {
   type TaskList,
   TASKS_PATH,
   TIME_HEADER,
+  TIME_PATH,
   unitId,
   UPDATES_PATH,
   type Write,
@@ -57,7 +58,7 @@ import { moduleHash } from "@radical/wasm-host";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createLog, type Log } from "../src/log.ts";
 import { KeyRing } from "../src/http/keys.ts";
-import { type RunningServer, startServer } from "../src/server.ts";
+import { type RunningServer, type ServerOptions, startServer } from "../src/server.ts";
 import { ABSENT, incrementFollowup, incrementUnits, KEY_ID, SECRET, TestClient } from "./test-client.ts";
 import { testModule } from "./test-module.ts";
 
@@ -89,7 +90,10 @@ let clientOfHasty: TestClient;
 /** Longer than this machine may stop for: of times that no test waits for. */
 const FAR_MS = 600_000;
 
-async function open(executionLimitMs: number, log = createServerLog()): Promise<readonly [RunningServer, TestClient]> {
+async function open(
+  executionLimitMs: number,
+  { log = createServerLog(), ...more }: Partial<Pick<ServerOptions, "log" | "virtualTimeMs">> = {},
+): Promise<readonly [RunningServer, TestClient]> {
   const opened = await startServer({
     storage: ":memory:",
     keys: new KeyRing(
@@ -102,6 +106,7 @@ async function open(executionLimitMs: number, log = createServerLog()): Promise<
     executionLimitMs,
     core: { maxReadBytes: MAX_READ_BYTES, followupTimeoutMs: FAR_MS, maxWaitMs: FAR_MS },
     log,
+    ...more,
     heartbeatMs: 5,
     onHalt: (reason) => {
       throw new Error(reason);
@@ -114,7 +119,7 @@ async function open(executionLimitMs: number, log = createServerLog()): Promise<
 
 beforeAll(async () => {
   [server, client] = await open(FAR_MS);
-  [hasty, clientOfHasty] = await open(2_000);
+  [hasty, clientOfHasty] = await open(2_000, { virtualTimeMs: 0 });
 });
 
 afterAll(() => Promise.all([server.close(), hasty.close()]));
@@ -125,6 +130,22 @@ const errorOf = async (response: Response): Promise<[number, string]> => {
   expect(error.hint).not.toBe("");
   return [response.status, error.code];
 };
+
+test("the time of a server that was not started for tests is not moved", async () => {
+  const body = Buffer.from(JSON.stringify({ aheadMs: 1_000 }));
+  expect(await errorOf(await client.send("POST", TIME_PATH, body))).toEqual([404, "not_found"]);
+  const moved = await clientOfHasty.send("POST", TIME_PATH, body);
+  expect(await moved.json()).toEqual({ aheadMs: 1_000 });
+  // It never goes back.
+  const back = await clientOfHasty.send("POST", TIME_PATH, Buffer.from(JSON.stringify({ aheadMs: 10 })));
+  expect(await back.json()).toEqual({ aheadMs: 1_000 });
+  for (const aheadMs of [-1, 0.5, null, "1000", 1e12]) {
+    const wrong = await clientOfHasty.send("POST", TIME_PATH, Buffer.from(JSON.stringify({ aheadMs })));
+    expect(await errorOf(wrong)).toEqual([400, "malformed_message"]);
+  }
+  const unsigned = await clientOfHasty.send("POST", TIME_PATH, body, { keyId: KEY_ID, secret: randomBytes(16) });
+  expect(await errorOf(unsigned)).toEqual([401, "unauthorized"]);
+});
 
 describe("executions over HTTP", () => {
   test("a valid write, its followup, and a duplicate of the followup", async () => {
@@ -308,7 +329,7 @@ describe("administration", () => {
   test("the log: the last lines, then those to come, each as it was written", async () => {
     // Of a server that nobody else asks, so that it has nothing to say of its own.
     const log = createServerLog();
-    const [quiet, asker] = await open(FAR_MS, log);
+    const [quiet, asker] = await open(FAR_MS, { log });
     try {
       log.info("kept", { number: 1 });
       log.debug("too little");

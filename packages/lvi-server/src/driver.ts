@@ -195,6 +195,7 @@ export class Driver {
   readonly #waiters = new Map<CallerId, Asker<never>>();
   readonly #listeners = new Map<ListenerId, Listener>();
   readonly #drained: (() => void)[] = [];
+  readonly #onStep = new Set<() => void>();
   #callers = 0;
   #listened: ListenerId = 0;
   /** Of the step that is being carried out. */
@@ -296,6 +297,12 @@ export class Driver {
     this.#tellDrained();
   }
 
+  /** Calls after each step, and at the end of this driver. Returns how to stop. */
+  onStep(stepped: () => void): () => void {
+    this.#onStep.add(stepped);
+    return () => void this.#onStep.delete(stepped);
+  }
+
   #tellDrained(): void {
     if (this.#drained.length === 0 || this.#waiters.size > 0 || !this.#core.isClear) return;
     for (const drained of this.#drained.splice(0)) drained();
@@ -334,6 +341,7 @@ export class Driver {
       if (this.#steps === 1) this.#endStep();
       this.#askToBeWoken();
       this.#tellDrained();
+      if (this.#steps === 1) for (const stepped of this.#onStep) stepped();
     } catch (error) {
       // A step within this one has found it broken before.
       if (this.#isOver()) throw error;
@@ -692,6 +700,7 @@ export class Driver {
     for (const { failed } of this.#waiters.values()) failed(ended.underWay);
     this.#waiters.clear();
     for (const drained of this.#drained.splice(0)) drained();
+    for (const stepped of this.#onStep) stepped();
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import {
   type ContentionReport,
+  type ExecutionId,
   type ListedModule,
   type Heard,
   type HeardReply,
@@ -14,6 +15,7 @@ import {
   type FollowupResult,
   type LviReply,
   type LviRequest,
+  MAX_ORDERED_TASKS,
   type ModuleHash,
   type ReadLeaseStatus,
   type ScheduleAnswer,
@@ -24,7 +26,6 @@ import {
   type WorkflowQuestion,
   type TaskList,
   type TaskListQuestion,
-  type ExecutionId,
   type TaskOrder,
   type TaskOrderAnswer,
   type WorkflowHistory,
@@ -41,6 +42,7 @@ import type { LviCore, Now } from "./core/lvi-core.ts";
 import type { Rules, ServiceTable } from "./core/module-table.ts";
 import type { LeaseCounts } from "./core/read-leases.ts";
 import type { Sample, Sampling } from "./core/sampling.ts";
+import { isMisfit } from "./core/task.ts";
 import {
   type Answer,
   type Asker,
@@ -59,6 +61,7 @@ import type { ServiceCaller } from "./service-caller.ts";
 import { type Storage, StorageError, type StoredModule } from "./storage/storage.ts";
 import { listTasks } from "./task-list.ts";
 import { listWorkflows, workflowHistory } from "./workflow-list.ts";
+import { type Ahead, VirtualTime } from "./virtual-time.ts";
 
 export interface EngineOptions {
   readonly core: LviCore;
@@ -69,6 +72,8 @@ export interface EngineOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly now: () => Now;
+  /** Its way ahead is in `now`. Null: nobody moves time. */
+  readonly ahead: Ahead | null;
   /** How often what was kept long enough is collected. */
   readonly collectIntervalMs: number;
   readonly onHalt: OnHalt;
@@ -128,6 +133,7 @@ export class Engine {
   readonly #contention: ContentionTally;
   /** Null: nobody would see them. */
   readonly #times: RequestTimes | null;
+  readonly #virtualTime: VirtualTime | null;
   /** Null: nobody wants them. */
   #lives: Lives | null = null;
 
@@ -151,6 +157,9 @@ export class Engine {
         halted: (halt) => this.#halted(halt),
       },
     });
+    const { ahead } = options;
+    const machineMs = (): number => now().monotonicMs;
+    this.#virtualTime = ahead && new VirtualTime({ core, driver: this.#driver, machineMs, ahead });
     const collect = (): void => this.#driver.tell({ kind: "collect" });
     this.#collector = setInterval(collect, collectIntervalMs);
     this.#collector.unref();
@@ -299,6 +308,44 @@ export class Engine {
     return { results: await Promise.all(ids.map(async (id) => ({ id, outcome: await ordered(id) }))) };
   }
 
+  /**
+   * Tries dead tasks again whose arguments did not fit their handlers: those of the current module may fit. Without storage they stay dead,
+   * and an operator can do the same.
+   */
+  async retryMisfits(): Promise<void> {
+    const { storage, log } = this.#options;
+    // One that is dead again stands further back in the list.
+    const tried = new Set<ExecutionId>();
+    try {
+      for (let after: string | null = null; ;) {
+        const { tasks, next } = await this.#asking(() =>
+          storage.listTasks({ state: "dead" }, after, MAX_ORDERED_TASKS),
+        );
+        const misfits = tasks.filter(({ id, error }) => error !== null && isMisfit(error) && !tried.has(id));
+        const ids = misfits.map(({ id }) => id);
+        for (const id of ids) tried.add(id);
+        if (ids.length > 0) await this.#ordered({ action: "retry", ids, callAgain: false });
+        if (next === null) return;
+        after = next;
+      }
+    } catch (error) {
+      log.warn("misfits_not_retried", { reason: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  #ordered(order: TaskOrder): Promise<TaskOrderAnswer> {
+    return new Promise((answered, failed) => this.orderTasks(order, { answered, failed }));
+  }
+
+  /** See {@link VirtualTime.moveTo}. Null: this server's time is not to be moved. */
+  async moveTime(aheadMs: number): Promise<number | null> {
+    if (this.#virtualTime === null) return null;
+    const reachedMs = await this.#virtualTime.moveTo(aheadMs);
+    // As it would have been done meanwhile.
+    this.#driver.tell({ kind: "collect" });
+    return reachedMs;
+  }
+
   // ── Modules ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   hasModule(hash: ModuleHash): boolean {
@@ -313,6 +360,7 @@ export class Engine {
     await this.#asking(() => this.#changeModule(module.hash, () => this.#options.storage.storeModule(module, content)));
     const { hash, plans, indexes = [] } = module;
     this.#driver.tell({ kind: "module-registered", module: hash, plans, indexes, ...described });
+    void this.retryMisfits();
   }
 
   /** One change of a module at a time: it stands in several items. */
@@ -380,13 +428,19 @@ export class Engine {
 
   /** Tells the life of one of `every` executions from now on, to several at once. Returns how to stop; null: too many listen. */
   live(every: number, taker: LifeTaker): (() => void) | null {
-    const lives = (this.#lives ??= new Lives(this.#options.now));
+    const lives = (this.#lives ??= new Lives(() => this.#machineTime));
     if (lives.takers >= MAX_LIFE_TAKERS) return null;
     const stop = lives.take(taker, every);
     return () => {
       stop();
       if (lives.takers === 0) this.#lives = null;
     };
+  }
+
+  /** Locations tell their halves of lives by it. */
+  get #machineTime(): Now {
+    const { monotonicMs, wallMs, aheadMs = 0 } = this.#options.now();
+    return { monotonicMs, wallMs: wallMs - aheadMs };
   }
 
   /** An asker whose answer ends the life; the same one, if the execution tells none. */

@@ -103,6 +103,7 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
     leaseMs,
     ...(options.advertise === null ? {} : { advertise: options.advertise }),
     ...(options.workerUrl === null ? {} : { workerUrl: options.workerUrl }),
+    ...(options.virtualTimeMs === null ? {} : { virtualTimeMs: options.virtualTimeMs }),
     collectIntervalMs: options.collectIntervalMs,
     core: {
       followupTimeoutMs,

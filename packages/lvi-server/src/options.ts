@@ -13,7 +13,7 @@ import {
   variableOf as variableOfOption,
   WrongValue,
 } from "@radical/command-line";
-import { DEFAULT_READ_LEASE_MS, MAX_READ_LEASE_MS } from "@radical/protocol";
+import { DEFAULT_READ_LEASE_MS, MAX_AHEAD_MS, MAX_READ_LEASE_MS } from "@radical/protocol";
 import { keyIdsOf, type Keys, KeysError, parseKeys } from "./http/keys.ts";
 import { LOG_LEVELS } from "./log.ts";
 import { parseStorageAddress, type StorageAddress } from "./storage/storage-address.ts";
@@ -176,6 +176,14 @@ export const SETTINGS = {
     default: "info",
     placeholder: "level",
     words: "least level that is logged",
+  },
+  virtualTimeMs: {
+    kind: "number",
+    unit: "ms",
+    least: 0,
+    most: MAX_AHEAD_MS,
+    words:
+      "by how much the time of tasks is ahead of this machine's at the start; a signed request may then move it on. For tests only (default: nobody moves time)",
   },
   exitWithParent: { kind: "switch", words: "stop when standard input ends" },
 } as const satisfies CommandOptions;

@@ -28,6 +28,7 @@ import { ServiceCaller } from "./service-caller.ts";
 import { observedStorage } from "./storage/observed-storage.ts";
 import { SqliteStorage } from "./storage/sqlite-storage.ts";
 import type { Storage, StoredModule } from "./storage/storage.ts";
+import type { Ahead } from "./virtual-time.ts";
 
 export interface ServerOptions {
   /** The SQLite file, or a storage that the server closes when it ends. */
@@ -54,6 +55,8 @@ export interface ServerOptions {
   readonly advertise?: string;
   /** Origin of the application's Worker, which has its services. Left out: the one that a module was registered with. */
   readonly workerUrl?: string;
+  /** By how much the time of tasks is ahead of this machine's at the start, and may be moved on. Left out: nobody moves it. */
+  readonly virtualTimeMs?: number;
   readonly core?: Partial<Omit<CoreOptions, "location">>;
   /** What one location may use at once, and in the long run of the workers' time. */
   readonly location?: Partial<Pick<Budget, "executions" | "units" | "bytes">> & { readonly workersPercent?: number };
@@ -177,7 +180,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       readLeasesUntilMs: acquired.readLeasesUntilMs,
       namedReadLeaseMs: acquired.readLeaseMs,
     };
-    const coreNow = (): Now => ({ monotonicMs: PROCESS_CLOCK.now(), wallMs: now() });
+    const ahead: Ahead = { ms: options.virtualTimeMs ?? 0 };
+    const coreNow = (): Now => ({ monotonicMs: PROCESS_CLOCK.now(), wallMs: now() + ahead.ms, aheadMs: ahead.ms });
     const { collectIntervalMs = DEFAULT_COLLECT_INTERVAL_MS } = options;
     const workers = options.workers ?? Math.max(MIN_WORKERS, availableParallelism() - 1);
     const { workersPercent = DEFAULT_WORKERS_PERCENT, ...counted } = options.location ?? {};
@@ -211,6 +215,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       log,
       metrics,
       now: coreNow,
+      ahead: options.virtualTimeMs === undefined ? null : ahead,
       collectIntervalMs,
       onHalt,
     });
@@ -222,7 +227,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       registerModule: async (hash, content, bytes, worker, isAside) => {
         checkModule(hash, content);
         const plans = new Map(Object.entries(plansOf(content)));
-        const atMs = now();
+        const atMs = coreNow().wallMs;
         const { indexes: named = [], tasks: rules = {}, services: declared = {} } = content;
         // Also if the clock was set back.
         if (!isAside) putAtMs = Math.max(putAtMs + 1, atMs);
@@ -239,6 +244,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     };
     state = { kind: "serving", ...serving };
     failpoint("start.listening");
+    // The server before may have ended between a registration and this.
+    void engine.retryMisfits();
 
     let closing: Promise<void> | null = null;
     const close = async (drainMs: number): Promise<void> => {

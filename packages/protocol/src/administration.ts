@@ -26,6 +26,9 @@ export const SAMPLES_PATH = "/v1/samples";
 /** `GET`: {@link ContentionReport}. A server of an earlier release has nothing there. */
 export const CONTENTION_PATH = "/v1/contention";
 
+/** `POST` of a {@link TimeMove}: one too. A server that was not started with `--virtual-time-ms` refuses it. */
+export const TIME_PATH = "/v1/time";
+
 /** A proxy flushes lines of this type as they come. */
 export const LINES_TYPE = "application/x-ndjson";
 
@@ -198,6 +201,17 @@ export interface ScheduleQuestion {
 export interface ScheduleAnswer {
   readonly task: ExecutionId | null;
 }
+
+/**
+ * By how much the time of tasks is to be ahead of the machine's, and in the answer by how much it is. The answer comes when all tasks
+ * have ended that were due by then. After some seconds it tells a part of the way, and the same question again goes on.
+ */
+export interface TimeMove {
+  readonly aheadMs: number;
+}
+
+/** Ten years. */
+export const MAX_AHEAD_MS = 10 * 365 * 86_400_000;
 
 /** The tally of contention has two windows of this length: the present one and the one before. */
 export const CONTENTION_WINDOW_MS = 60_000;

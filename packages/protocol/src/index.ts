@@ -5,6 +5,7 @@ export * from "./cache-choice.ts";
 export { CborReader, CborWriter, isTooDeep, MAX_DEPTH, type CborKind } from "./cbor.ts";
 export { contentHash, hashText, hashWords, isContentHash, type ContentHash } from "./content-hash.ts";
 export * from "./dashboard.ts";
+export * from "./duration.ts";
 export * from "./environment.ts";
 export * from "./health.ts";
 export * from "./host-functions.ts";

@@ -23,6 +23,8 @@ export interface WorkerParts {
   readonly onIsolate?: (isolate: Isolate) => void;
   /** Whether another build serves in place of this one, so that streams are to end. */
   readonly isReplaced?: () => boolean;
+  /** For tests of an application: by how much the time of handlers is ahead of this machine's, in ms. Left out: by nothing. */
+  readonly aheadMs?: () => number;
 }
 
 /** An execution that the primary knows nothing of. */

@@ -109,7 +109,7 @@ export class Exchange {
   ): Promise<void> {
     const { handler, declaration, args, identity, caller, mustNotWrite, live, waitMs = 0 } = input;
     const { settings, core, cache, primary, lane, failpoint } = isolate;
-    const environment = { timeMs: Date.now(), seed: crypto.getRandomValues(new Uint8Array(SEED_BYTES)), caller };
+    const environment = { timeMs: isolate.now(), seed: crypto.getRandomValues(new Uint8Array(SEED_BYTES)), caller };
     const execution = core.execution({
       ...identity,
       module: this.#module.hash,

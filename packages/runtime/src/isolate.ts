@@ -22,13 +22,20 @@ export interface Isolate {
   readonly streams: LiveStreams;
   /** Of the last request that had one: for calls that no request is known of. */
   place: Place;
+  /** The time that handlers are told. */
+  readonly now: () => number;
   /** Counts executions, of which some tell their lives. */
   lives: number;
   /** For crash tests. */
   readonly failpoint: ArmedFailpoint | null;
 }
 
-export function openIsolate({ application, cache, testHooks }: Manifest, env: Env): Isolate {
+/** `aheadMs`: by so much its handlers' time is ahead. */
+export function openIsolate(
+  { application, cache, testHooks }: Manifest,
+  env: Env,
+  aheadMs: () => number = () => 0,
+): Isolate {
   const settings = readSettings(env);
   const { ways, key, bounds, live, location, nearStorageOnly } = settings;
   const opened = openCache(cache, application, env);
@@ -42,6 +49,7 @@ export function openIsolate({ application, cache, testHooks }: Manifest, env: En
     lane: new SpeculationLane(),
     streams: new LiveStreams(),
     place: location === null ? NO_PLACE : { location, hint: null },
+    now: () => Date.now() + aheadMs(),
     lives: 0,
     failpoint: testHooks?.failpoint === undefined ? null : new ArmedFailpoint(testHooks.failpoint),
   };

@@ -35,7 +35,7 @@ import { askWorkflow } from "./workflow-question.ts";
 export function bindRadical(
   parts: WorkerParts,
 ): <Bindings = Env>(options?: RadicalOptions<Bindings>) => Radical<Bindings> {
-  const { manifest, f, rw, log = consoleLog, pace, onLeased, onIsolate, isReplaced = () => false } = parts;
+  const { manifest, f, rw, log = consoleLog, pace, onLeased, onIsolate, isReplaced = () => false, aheadMs } = parts;
   const module: HandlerModule = { hash: manifest.module, f, rw, limits: manifest.limits, pace };
   const hasWorkflows = Object.values(manifest.handlers).some(({ plan }) => plan === "workflow");
   let isolate: Isolate | null = null;
@@ -49,7 +49,7 @@ export function bindRadical(
 
     const openFor = (bindings: Bindings, request: Request | null): Isolate => {
       if (isolate === null) {
-        isolate = openIsolate(manifest, bindings as Env);
+        isolate = openIsolate(manifest, bindings as Env, aheadMs);
         onIsolate?.(isolate);
       }
       if (isolate.settings.location === null && request?.cf?.colo !== undefined)

@@ -5,8 +5,13 @@
  *     /** @service keyWindow=25m *\/     it knows keys for so long
  *     /** @service once *\/              it knows no keys, so that it is called once at most
  */
-import { DEFAULT_KEY_WINDOW_MS, MAX_KEY_WINDOW_MS, MIN_KEY_WINDOW_MS, type ServiceRules } from "@radical/protocol";
-import { durationMs } from "./task-tags.ts";
+import {
+  DEFAULT_KEY_WINDOW_MS,
+  durationMs,
+  MAX_KEY_WINDOW_MS,
+  MIN_KEY_WINDOW_MS,
+  type ServiceRules,
+} from "@radical/protocol";
 
 /** The rules that `@service` states, or the mistake in it. */
 export function readService(words: readonly string[]): ServiceRules | string {

@@ -8,6 +8,7 @@
  */
 import {
   DEFAULT_CATCH_UP,
+  durationMs,
   MAX_CATCH_UP,
   MAX_EVERY_MS,
   MAX_TASK_ATTEMPTS,
@@ -168,14 +169,6 @@ function isZone(zone: string): boolean {
   } catch {
     return false;
   }
-}
-
-const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** `90s`, `5m`, `12h`, `1d`; null: another text. */
-export function durationMs(text: string): number | null {
-  const [, count, unit = ""] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
-  return count === undefined ? null : Number(count) * UNITS[unit]!;
 }
 
 function wholeNumber(text: string | undefined, least: number, most: number): number | null {

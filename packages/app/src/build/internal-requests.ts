@@ -8,6 +8,9 @@ export const MODULE_PATH = "/__radical/module";
 /** At a location: tells what its cache has of the items that the JSON list names. 204: no call has come there yet. */
 export const CACHED_PATH = "/__radical/cached";
 
+/** At a location: the JSON number says by how many ms the time of its handlers is ahead from now on. */
+export const AHEAD_PATH = "/__radical/ahead";
+
 /** At the router: shows that the request has come through the front server, or from `radical dev`. No location sees it. */
 export const ENTRY_TOKEN_HEADER = "x-radical-entry-token";
 

@@ -14,7 +14,7 @@ import {
   type RadicalWorker,
   type WorkerParts,
 } from "@radical/runtime";
-import { CACHED_PATH, DEV_TOKEN_HEADER, MODULE_PATH } from "./internal-requests.ts";
+import { AHEAD_PATH, CACHED_PATH, DEV_TOKEN_HEADER, MODULE_PATH } from "./internal-requests.ts";
 
 /** workerd's binding that compiles WebAssembly at run time. */
 interface UnsafeEval {
@@ -95,6 +95,8 @@ class Replaceable<Made> {
   #made: Made;
   /** Counts the modules: streams of an earlier one are to end. */
   #modules = 0;
+  /** Of the time of handlers. */
+  #aheadMs = 0;
   /** What is to be compiled when somebody asks: not every location is asked between two saves. */
   #next: (() => WorkerParts) | null = null;
 
@@ -107,7 +109,7 @@ class Replaceable<Made> {
     const module = this.#modules;
     const isReplaced = (): boolean => module !== this.#modules;
     const onIsolate = (isolate: Isolate): void => void (isReplaced() || (this.#isolate = isolate));
-    return this.#make({ ...parts, isReplaced, onIsolate });
+    return this.#make({ ...parts, isReplaced, onIsolate, aheadMs: () => this.#aheadMs });
   }
 
   get current(): Made {
@@ -123,6 +125,7 @@ class Replaceable<Made> {
     const { RADICAL_DEV_TOKEN: token, RADICAL_DEV_EVAL: compiler } = env as DevEnv;
     if (request.headers.get(DEV_TOKEN_HEADER) !== token) return null;
     if (request.url.endsWith(MODULE_PATH)) return this.#take(request, compiler);
+    if (request.url.endsWith(AHEAD_PATH)) return this.#moveTime(request);
     return request.url.endsWith(CACHED_PATH) ? this.#look(request) : null;
   }
 
@@ -134,6 +137,11 @@ class Replaceable<Made> {
     this.#modules++;
     this.#isolate = null;
     this.#next = () => ({ manifest, f: compiler.newWasmModule(f), rw: compiler.newWasmModule(rw) });
+    return new Response(null, { status: 204 });
+  }
+
+  async #moveTime(request: Request): Promise<Response> {
+    this.#aheadMs = (await request.json()) as number;
     return new Response(null, { status: 204 });
   }
 

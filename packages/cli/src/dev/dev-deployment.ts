@@ -32,7 +32,7 @@ import {
   writeRunning,
 } from "@radical/local";
 import { CommandError } from "@radical/app/command-error";
-import { askPrimary, type PrimaryAddress } from "@radical/admin";
+import { askPrimary, moveTime, type PrimaryAddress } from "@radical/admin";
 import { moduleOfPrimary } from "../replay/record.ts";
 import { SampleRing } from "../replay/sample-ring.ts";
 import type { BuildState } from "./build-state.ts";
@@ -103,6 +103,8 @@ export class DevDeployment {
   #services: ServiceFront | null = null;
   #edge: Edge | null = null;
   #lviServer = "";
+  /** By how much the time of tasks and handlers is ahead of this machine's. */
+  #aheadMs = 0;
   #isPrepared = false;
 
   constructor(options: DevDeploymentOptions) {
@@ -156,6 +158,7 @@ export class DevDeployment {
       environment: { RADICAL_WORKER_URL: services.url },
       followupTimeoutMs: followupTimeoutMs ?? null,
       readLeaseMs,
+      aheadMs: () => this.#aheadMs,
       onStarted: async ({ address, pid, restarted }) => {
         await record.update();
         await registerModule(address, local.key, this.#app!);
@@ -223,6 +226,16 @@ export class DevDeployment {
     this.#app = app;
     this.#dashboard?.changed();
     void this.#options.record.update();
+  }
+
+  /** Moves the time of tasks and handlers ahead. Resolves once everything has ended that was due by then. */
+  moveTime(byMs: number): Promise<void> {
+    return this.#options.inTurn(async () => {
+      const aheadMs = this.#aheadMs + byMs;
+      await moveTime(this.primary, aheadMs);
+      this.#aheadMs = aheadMs;
+      await this.#edge?.moveTime(aheadMs);
+    });
   }
 
   #untilServable(app: AppBuild): Promise<void> {

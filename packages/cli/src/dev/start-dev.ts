@@ -49,6 +49,8 @@ export interface DevServer {
   readonly dashboard: string | null;
   /** Faults as they are, and switched. */
   readonly control: Control;
+  /** Moves the time of tasks and handlers ahead. Resolves once everything has ended that was due by then. */
+  readonly moveTime: (byMs: number) => Promise<void>;
   /** Ends every process and closes every port. */
   stop(): Promise<void>;
 }
@@ -202,6 +204,7 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
     manifest: () => session.app.manifest,
     lviServer: local.server,
     control,
+    moveTime: (byMs) => deployment.moveTime(byMs),
     stop,
   };
 }

@@ -152,6 +152,8 @@ class Story {
   readonly #options: Partial<CoreOptions>;
   #nowMs = START_MS;
   wallOffsetMs = 0;
+  /** Of the time of tasks. */
+  aheadMs = 0;
   /** The key of the deployment that new hashes are made with, and all that the server has. */
   keys: readonly string[] = ["k"];
   readonly hasher: CallHasher = {
@@ -189,7 +191,8 @@ class Story {
 
   /** By the wall clock it may be any time. */
   get #now(): Now {
-    return { monotonicMs: this.#nowMs, wallMs: this.#nowMs + this.wallOffsetMs };
+    const { aheadMs } = this;
+    return { monotonicMs: this.#nowMs, wallMs: this.#nowMs + this.wallOffsetMs + aheadMs, aheadMs };
   }
 
   #start(pending: readonly Intent[], moduleUsedAtMs?: number, items: Recovered["items"] = new Map()): LviCore {
@@ -2292,6 +2295,29 @@ describe("clocks", () => {
     expect(story.said).toEqual(["intent A 2.1 x:write", "A ← valid 2.1"]);
     story.passes(1);
     expect(story.said).toEqual(["run declared on"]);
+  });
+
+  test("time of tasks that is moved ahead changes nothing that others rely on", () => {
+    const story = new Story({ x: "1" });
+    story.request("A", "!x");
+    story.stored();
+    story.aheadMs = 30 * 86_400_000;
+    story.passes(4_999);
+    expect(story.said).toEqual(["intent A 2.1 x:write", "A ← valid 2.1"]);
+    story.passes(1);
+    expect(story.said).toEqual(["run declared on"]);
+  });
+
+  test("a location that has not heard of time that was moved is not refused, and others are as ever", () => {
+    const at = (timeMs: number) => ({ environment: { timeMs, seed: new Uint8Array(16), caller: null } });
+    const story = new Story({ x: "1" });
+    story.aheadMs = 30 * 86_400_000;
+    story.request("A", "+x=1", at(START_MS));
+    expect(story.said).toEqual(["load x"]);
+    story.request("B", "+x=1", at(START_MS + 31 * 86_400_000));
+    expect(story.said.at(-1)).toContain("clock_skew");
+    story.request("C", "+x=1", at(START_MS - 86_400_000));
+    expect(story.said.at(-1)).toContain("clock_skew");
   });
 });
 

@@ -172,7 +172,7 @@ import { type ScheduleState, encodeScheduleState, scheduleUnit } from "./schedul
 import { type ScheduleAsk, type ScheduleChange, Schedules } from "./schedules.ts";
 import { Services } from "./services.ts";
 import type { Revocation } from "./sessions.ts";
-import { failureOf, isPlaceOf, placeOf, settled, type Task, tasksOf } from "./task.ts";
+import { failureOf, isMisfit, isPlaceOf, placeOf, settled, type Task, tasksOf } from "./task.ts";
 import { type OrderUnderWay, TaskOrders } from "./task-orders.ts";
 import { type Instant, type TaskAnswer, type TaskQuestion, TaskTable } from "./task-table.ts";
 import { type NextCron, tickTasks } from "./ticks.ts";
@@ -224,6 +224,11 @@ export interface Recovered {
 export interface Now {
   readonly monotonicMs: number;
   readonly wallMs: number;
+  /**
+   * By so much the time of tasks is ahead of this machine's. The wall time has it already, the monotonic time never: leadership, leases
+   * and waits keep to the machine's. Left out: by nothing.
+   */
+  readonly aheadMs?: number;
 }
 
 export interface LockWait {
@@ -354,6 +359,8 @@ export class LviCore {
   /** Monotonic, for all that is due; and by the wall clock, for what others compare with theirs. */
   #nowMs: number;
   #wallMs: number;
+  /** See {@link Now.aheadMs}. */
+  #aheadMs: number;
   #names = 0;
   /** The order in which executions are given locks is that in which they have come. */
   #tickets = 0;
@@ -366,7 +373,7 @@ export class LviCore {
   constructor(
     options: CoreOptions,
     recovered: Recovered,
-    { monotonicMs, wallMs }: Now,
+    { monotonicMs, wallMs, aheadMs = 0 }: Now,
     hasher: CallHasher,
     nextCron: NextCron = () => null,
   ) {
@@ -376,6 +383,7 @@ export class LviCore {
     this.#epoch = recovered.epoch;
     this.#nowMs = monotonicMs;
     this.#wallMs = wallMs;
+    this.#aheadMs = aheadMs;
     const led = {
       nextOperation: () => ++this.#names,
       emit: (effect: Effect) => void this.#effects.push(effect),
@@ -545,7 +553,7 @@ export class LviCore {
       hotBytes: this.#versions.bytes,
       finished: this.#finished.size,
       answered: this.#answered.size,
-      tasks: this.#tasks.countsAt(this.#nowMs),
+      tasks: this.#tasks.countsAt(this.#instant.nowMs),
       workflows: this.#workflows.counts,
       sessions: this.#listeners.sessions,
       leasedUnits: this.#listeners.leases.size,
@@ -597,6 +605,18 @@ export class LviCore {
     return this.#executions.size === 0 && this.#locks.isEmpty && !isUnderWay && this.isLeading;
   }
 
+  /** All tasks that may begin have ended, and so has all else that may bring some. Nothing more happens to them before {@link nextDueMs}. */
+  get areTasksSettled(): boolean {
+    return this.isIdle && this.#nowMs >= this.#asksAtMs;
+  }
+
+  /** When the next task is due, a tick, a probe of a service, or a wait of a workflow, by the monotonic time of tasks. Infinity: nothing is. */
+  get nextDueMs(): number {
+    const now = this.#instant;
+    const dueMs = Math.min(this.#tasks.wakeAtMs(now), this.#services.wakeAtMs(now.nowMs));
+    return Math.min(dueMs, this.#schedules.dueAtMs(now), this.#workflows.wakeAtMs);
+  }
+
   /** False: another server may lead, and this one does nothing. */
   get isLeading(): boolean {
     return this.#leader.isLeading;
@@ -620,9 +640,10 @@ export class LviCore {
     });
   }
 
-  step({ monotonicMs, wallMs }: Now, event: Event): readonly Effect[] {
+  step({ monotonicMs, wallMs, aheadMs = 0 }: Now, event: Event): readonly Effect[] {
     this.#nowMs = monotonicMs;
     this.#wallMs = wallMs;
+    this.#aheadMs = aheadMs;
     this.#effects = [];
     this.#changesNothing = false;
     // Listening needs no leadership, and is not put off.
@@ -802,7 +823,9 @@ export class LviCore {
     if (plan === undefined) return refuse("unknown_handler", `module ${module} has no handler ${handler}`, null);
     const unready = this.#indexes.unready(this.#modules.indexesOf(module));
     if (unready !== null) return refuse("index_building", wordsOfUnready(unready), 1_000);
-    if (Math.abs(request.environment.timeMs - this.#wallMs) > this.#options.maxClockSkewMs) {
+    const behindMs = this.#wallMs - request.environment.timeMs;
+    // A location hears of time that was moved later than this server.
+    if (Math.max(-behindMs, behindMs - this.#aheadMs) > this.#options.maxClockSkewMs) {
       return refuse(
         "clock_skew",
         `the location's time ${request.environment.timeMs} is too far from the server's`,
@@ -1976,13 +1999,14 @@ export class LviCore {
     for (const order of this.#orders.takeReady(this.#instant)) this.#carryOut(order);
     const mayAsk = this.#nowMs >= this.#asksAtMs;
     if (mayAsk) for (const question of this.#tasks.takeLookups()) this.#askForTasks(question);
-    if (this.#draining) return this.#wakeForTasks(Math.min(this.#questionsAtMs, this.#workflows.wakeAtMs));
+    if (this.#draining)
+      return this.#wakeForTasks(Math.min(this.#questionsAtMs, this.#workflows.wakeAtMs - this.#aheadMs));
     this.#tasks.pass(this.#instant);
     const current = this.#modules.current?.module;
     if (current !== undefined && this.#indexes.unready(this.#modules.indexesOf(current)) === null) {
       const plans = this.#modules.plansOf(current);
       const mayBegin = (callee: string): boolean =>
-        plans?.has(callee) === true || this.#services.mayCall(callee, this.#nowMs);
+        plans?.has(callee) === true || this.#services.mayCall(callee, this.#instant.nowMs);
       // Calls of services wait for others, and take nobody's turn.
       while (this.#tasks.running - this.#services.calling < this.#options.tasksAtOnce) {
         const task = this.#tasks.next(mayBegin, this.#instant);
@@ -1994,9 +2018,10 @@ export class LviCore {
       }
     }
     if (mayAsk) for (const question of this.#tasks.takeQuestions(this.#instant)) this.#askForTasks(question);
-    const dueMs = Math.min(this.#tasks.wakeAtMs(this.#instant), this.#services.wakeAtMs(this.#nowMs));
+    const { nowMs } = this.#instant;
+    const dueMs = Math.min(this.#tasks.wakeAtMs(this.#instant), this.#services.wakeAtMs(nowMs));
     const others = Math.min(this.#schedules.wakeAtMs, this.#workflows.wakeAtMs);
-    this.#wakeForTasks(Math.min(dueMs, this.#questionsAtMs, others));
+    this.#wakeForTasks(Math.min(this.#questionsAtMs, Math.min(dueMs, others) - this.#aheadMs));
   }
 
   #askForTasks(question: TaskQuestion): void {
@@ -2096,7 +2121,8 @@ export class LviCore {
   #settlement({ task }: Execution, outcome: Outcome): { readonly settled?: Task | null } {
     if (task === null) return {};
     const failure = failureOf(outcome, this.#wallMs);
-    return { settled: settled(task, failure, this.taskAttemptsOf(task.handler), this.#wallMs) };
+    const attempts = failure !== null && isMisfit(failure) ? 1 : this.taskAttemptsOf(task.handler);
+    return { settled: settled(task, failure, attempts, this.#wallMs) };
   }
 
   /** The tasks of a completion are durable. */
@@ -2157,11 +2183,11 @@ export class LviCore {
   }
 
   #workflowCaller({ id, request, receivedAtMs }: Caller): WorkflowCaller {
-    return { id, receivedAtMs, untilMs: this.#nowMs + (request.waitMs ?? 0) };
+    return { id, receivedAtMs, untilMs: this.#instant.nowMs + (request.waitMs ?? 0) };
   }
 
   #workflowQuestion(caller: CallerId, question: WorkflowQuestion): void {
-    const untilMs = this.#nowMs + (this.#draining ? 0 : question.waitMs);
+    const untilMs = this.#instant.nowMs + (this.#draining ? 0 : question.waitMs);
     this.#workflows.ask({ id: caller, receivedAtMs: this.#wallMs, untilMs }, question);
   }
 
@@ -2197,8 +2223,9 @@ export class LviCore {
     });
   }
 
+  /** The time of tasks, schedules, services and workflows. */
   get #instant(): Instant {
-    return { nowMs: this.#nowMs, wallMs: this.#wallMs };
+    return { nowMs: this.#nowMs + this.#aheadMs, wallMs: this.#wallMs };
   }
 
   // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -2240,7 +2267,7 @@ export class LviCore {
       if (ticks.length > 0) this.#note("ticks_made", null, { handler, times: ticks.length });
       if (missed > 0) this.#note("ticks_missed", null, { handler, times: missed });
     }
-    this.#schedules.ended(change, isStored, this.#nowMs + this.#options.retryMs);
+    this.#schedules.ended(change, isStored, this.#instant.nowMs + this.#options.retryMs);
   }
 
   /** The operator's wish is durable. */
@@ -2558,7 +2585,7 @@ export class LviCore {
     if (this.#clearing.size > 0) this.#mayBeClear = true;
     // variant: task-put-back
     if (execution.task !== null && hash === null)
-      this.#tasks.putBack(execution.task.id, this.#nowMs + RETRY_AFTER_MS, this.#instant);
+      this.#tasks.putBack(execution.task.id, this.#instant.nowMs + RETRY_AFTER_MS, this.#instant);
     if (execution.step !== null && hash === null) this.#workflows.putBack(execution.step);
     if (execution.turning !== null) this.#turnEnded(execution, hash !== null);
     if (execution.schedule !== null) this.#scheduleChanged(execution.schedule, hash !== null);

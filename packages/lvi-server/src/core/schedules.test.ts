@@ -82,6 +82,26 @@ test("a schedule begins when it is known, and makes each tick once", () => {
   expect(story.pass(2 * HOUR)).toEqual(["a 102"]);
 });
 
+test("the next tick is known as long as nothing keeps it back", () => {
+  const story = new Story();
+  const dueInMs = (): number => story.schedules.dueAtMs({ nowMs: story.nowMs, wallMs: story.wallMs }) - story.nowMs;
+  expect(dueInMs()).toBe(Infinity);
+  story.name({ a: every(), b: every({ overlap: "allow" }) });
+  story.go();
+  expect(dueInMs()).toBe(HOUR - 1);
+  expect(story.pass(HOUR - 1)).toEqual(["a 101", "b 101"]);
+  expect(dueInMs()).toBe(HOUR);
+  // `a` waits for its last tick, and `b` is paused: nothing comes by time alone.
+  expect(story.pass(HOUR)).toEqual(["b 102"]);
+  story.schedules.ask({ caller: 1, handler: "b", action: "pause" });
+  expect(story.go()).toEqual(["b pause"]);
+  expect(dueInMs()).toBe(Infinity);
+  // A change that storage did not take comes again soon.
+  story.schedules.ask({ caller: 1, handler: "b", action: "resume" });
+  expect(story.go(false)).toEqual(["b resume"]);
+  expect(dueInMs()).toBe(100);
+});
+
 test("late ticks are made up for as the schedule says", () => {
   const story = new Story();
   story.name({

@@ -77,6 +77,18 @@ export class Schedules {
     return this.#lookAtMs;
   }
 
+  /** When the next change of a schedule is due, as far as the clock is not set. Infinity: none waits for a time. */
+  dueAtMs({ nowMs, wallMs }: Instant): number {
+    let atMs = Infinity;
+    for (const entry of this.#entries.values()) {
+      const { schedule, state, nextMs, againAtMs } = entry;
+      if (againAtMs > nowMs) atMs = Math.min(atMs, againAtMs);
+      const waits = schedule !== null && state?.isPaused === false && !this.#held.has(entry);
+      if (waits && nextMs !== null && nextMs > wallMs) atMs = Math.min(atMs, nowMs + nextMs - wallMs);
+    }
+    return atMs;
+  }
+
   /** From now on these are the rules of handlers. */
   name(rules: Rules): void {
     if (rules === this.#rules) return;

@@ -112,8 +112,18 @@ export function failureOf(outcome: Outcome, nowMs: number): TaskError | null {
       if (outcome.status < 500) return null;
       return errorOf(outcome, nowMs);
     case "trap":
-      return errorOf(outcome, nowMs);
+      return errorOf(isMisfit(outcome) ? { ...outcome, code: MISFIT } : outcome, nowMs);
   }
+}
+
+/** The code of a failure: the parameters of the handler do not fit the arguments, since the module is another one than at the enqueue. */
+const MISFIT = "arguments";
+/** As the codec of handlers begins its words, before the handler itself begins. */
+const MISFIT_WORDS = /^(?:the arguments[:,]|missing argument )/;
+
+/** Whether an outcome, or the error in a record, says that arguments do not fit. No attempt by the same module ends otherwise. */
+export function isMisfit({ code, message }: { readonly code: string; readonly message: string }): boolean {
+  return (code === "assertion_failed" || code === MISFIT) && MISFIT_WORDS.test(message);
 }
 
 export function errorOf({ code, message }: Pick<TaskError, "code" | "message">, atMs: number): TaskError {

@@ -9,6 +9,7 @@ import {
   LOG_LINE_LEVELS,
   type LogQuestion,
   MalformedError,
+  MAX_AHEAD_MS,
   RadicalError,
   redact,
   type RedactionQuestion,
@@ -19,6 +20,7 @@ import {
   type SampleQuestion,
   SCHEDULE_ACTIONS,
   type ScheduleQuestion,
+  type TimeMove,
 } from "@radical/protocol";
 import { toBase64 } from "../base64.ts";
 import type { Sample } from "../core/sampling.ts";
@@ -193,6 +195,12 @@ export function readScheduleQuestion({ handler, action }: Readonly<Record<string
   const known = SCHEDULE_ACTIONS.find((one) => one === action);
   if (known === undefined) throw new MalformedError(`action is none of ${SCHEDULE_ACTIONS.join(", ")}`);
   return { handler, action: known };
+}
+
+/** Throws a MalformedError. */
+export function readTimeMove({ aheadMs }: Readonly<Record<string, unknown>>): TimeMove {
+  if (!isNumberIn(aheadMs, 0, MAX_AHEAD_MS)) throw new MalformedError(`aheadMs is not a number up to ${MAX_AHEAD_MS}`);
+  return { aheadMs };
 }
 
 function isNumberIn(value: unknown, least: number, most: number): value is number {

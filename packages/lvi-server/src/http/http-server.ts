@@ -56,12 +56,14 @@ import {
   WORKFLOWS_PATH,
   type TaskList,
   type TaskOrderAnswer,
+  TIME_PATH,
+  type TimeMove,
 } from "@radical/protocol";
 import type { Engine } from "../engine.ts";
 import { armed, type Failpoint, failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
-import { livesAnswer, logAnswer, readScheduleQuestion, samplesAnswer } from "./administration.ts";
+import { livesAnswer, logAnswer, readScheduleQuestion, readTimeMove, samplesAnswer } from "./administration.ts";
 import { readAlarm } from "./alarms.ts";
 import { type Claim, claimOf, verify } from "./authentication.ts";
 import type { KeyRing } from "./keys.ts";
@@ -284,6 +286,7 @@ type Route =
         | "workflows"
         | "workflow-history"
         | "workflow-orders"
+        | "time"
         | "log"
         | "samples"
         | "lives"
@@ -334,6 +337,8 @@ function routeOf(path: string): Route {
       return { kind: "workflow-history" };
     case WORKFLOW_ORDERS_PATH:
       return { kind: "workflow-orders" };
+    case TIME_PATH:
+      return { kind: "time" };
     case LOG_PATH:
       return { kind: "log" };
     case SAMPLES_PATH:
@@ -521,6 +526,16 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
           .engine.orderWorkflows(order)
           .then((results) => answer(json(200, results)), fail);
       });
+    case "time":
+      expectMethod(method, "POST");
+      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
+        const moved = (aheadMs: number | null): void => {
+          if (aheadMs === null) return fail(timeNotMoved());
+          answer(json(200, { aheadMs } satisfies TimeMove));
+        };
+        const { aheadMs } = readTimeMove(jsonOf(body));
+        serving(options).engine.moveTime(aheadMs).then(moved, fail);
+      });
     case "log":
       expectMethod(method, "POST");
       return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
@@ -562,6 +577,11 @@ function guarded<T>(use: (value: T) => void, fail: (error: unknown) => void): (v
 function notRegistered(hash: ModuleHash): RadicalError {
   const hint = "register it: radical build, then PUT it here";
   return new RadicalError("not_found", `module ${hash} is not registered`, hint);
+}
+
+function timeNotMoved(): RadicalError {
+  const message = "this server was not started with --virtual-time-ms, so its time is not moved";
+  return new RadicalError("not_found", message, "move time in tests, by startTestApp");
 }
 
 function noSchedule({ handler }: ScheduleQuestion): RadicalError {

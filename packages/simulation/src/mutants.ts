@@ -1586,6 +1586,12 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [returns("workflow-known", `this.#entries.has(id)`)],
   },
   {
+    name: "a handler cancels a workflow that a new server has not read yet, and it goes on",
+    within: 600,
+    isOfWorkflows: true,
+    edits: [condition("cancel-walk", `false`)],
+  },
+  {
     name: "the end of a service's call does not arrive at the workflow whose step it is",
     within: 25,
     isOfWorkflows: true,

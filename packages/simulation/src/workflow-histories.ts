@@ -46,6 +46,7 @@ const PLANS = new Map([
   ["flow", "workflow"],
   ["step", "recorded"],
   ["tell", "near-storage"],
+  ["give-up", "near-storage"],
 ] as const);
 const ATTEMPTS = 3;
 const RULES = { step: { attempts: ATTEMPTS }, charge: { attempts: ATTEMPTS } };
@@ -366,6 +367,10 @@ class World {
       writes: [],
       ...more,
     });
+    if (handler === "give-up") {
+      const effects: readonly RunEffect[] = [{ kind: "cancel", task: decode<ExecutionId>(args) }];
+      return done({ kind: "result", value: new Uint8Array() }, { effects });
+    }
     if (handler === "tell") {
       const { workflow, name, value } = decode<Telling>(args);
       const effects: readonly RunEffect[] = [{ kind: "send", workflow, name, value: new TextEncoder().encode(value) }];
@@ -425,6 +430,7 @@ class World {
     const known = [...this.#latest.keys()];
     if (known.length > 0 && random.chance(0.5)) return this.#tell(random.pick(known));
     if (known.length > 0 && random.chance(0.08)) return this.#cancel(random.pick(known));
+    if (known.length > 0 && random.chance(0.08)) return this.#giveUp(random.pick(known));
     this.#left--;
     const program = programIn(random, 0);
     const id = (++this.#names).toString(16).padStart(8, "0").padEnd(32, "0") as ExecutionId;
@@ -444,7 +450,7 @@ class World {
       units: null,
       retained: handler === "flow",
       mustNotWrite: false,
-      mayEffect: handler === "tell",
+      mayEffect: handler === "tell" || handler === "give-up",
       lanes: [],
       session: null,
       waitMs: random.pick([0, 0, 10_000]),
@@ -498,6 +504,22 @@ class World {
       this.#told.push(told);
     });
   }
+
+  /** A handler cancels it. */
+  #giveUp(workflow: ExecutionId): void {
+    const id = (++this.#names).toString(16).padStart(32, "0") as ExecutionId;
+    this.#send(this.#requestOf(id, "give-up", encode(workflow)), (reply) => {
+      if (reply.kind !== "executed") return;
+      this.#check();
+      const { state, again } = this.#latest.get(workflow)!;
+      const isOver = state === "ended" || (state === "ending" && again === null);
+      if (!isOver && !this.#cancelled.has(workflow))
+        this.#problems.push(`${workflow} was cancelled by a handler, and storage does not have it`);
+    });
+  }
+
+  /** Storage has a cancellation of them. */
+  readonly #cancelled = new Set<ExecutionId>();
 
   #cancel(workflow: ExecutionId): void {
     const waitMs = this.#random.pick([0, 5_000]);
@@ -592,6 +614,7 @@ class World {
     this.#places.add(name);
     const part = decodePart(content);
     if (part.kind === "signal") this.counts.signals++;
+    if (part.kind === "cancelled") this.#cancelled.add(workflow);
     if (part.kind !== "entry") return;
     const { entry } = part;
     const round = Number.parseInt(place.split(" ")[1]!, 16);

@@ -33,6 +33,7 @@ export class Cancellations {
     const cancelled = cancelledBy(execution.id, ended);
     let awaited: Execution[] | null = null;
     for (const effect of ended.effects ?? NONE)
+      // variant: cancel-walk
       if (effect.kind === "cancel" && this.#workflows.awaits(effect.task)) awaited ??= [];
     for (const id of cancelled) {
       const found = this.#tasks.find(id);

@@ -183,7 +183,6 @@ export function add({ round }: Workflow, loaded: Loaded, part: WorkflowPart): vo
       loaded.signals.push({ id: part.id, name: content.name, value: content.value });
       return matchSignals(loaded);
     case "cancelled":
-      loaded.ids.add(part.id);
       if (!isCancelled(loaded)) loaded.arrivals.push(content);
       return;
     case "settled":

@@ -168,9 +168,12 @@ export function stepPart({ workflow, round, command }: StepName, settled: Settle
   return partOf(workflow, `arrival ${digits(round)} ${digits(command)}`, { kind: "settled", command, settled });
 }
 
-/** `by`: the effect that asks for the end; empty: a client does, or an operator. Each counts, and the first one is seen. */
-export function cancellationPart({ id, round }: Workflow, by: string): WorkflowPart {
-  return partOf(id, `arrival ${digits(round)} cancelled ${by}`.trim(), { kind: "cancelled" });
+/**
+ * It outlives the round in which it comes. `by`: the effect that asks for the end; empty: a client does, or an operator. Each counts,
+ * and the first one is seen.
+ */
+export function cancellationPart({ id }: Workflow, by: string): WorkflowPart {
+  return partOf(id, `cancelled ${by}`.trim(), { kind: "cancelled" });
 }
 
 /** A signal outlives the round in which it comes. `ordinal`: among the effects of its sender. */
@@ -184,10 +187,10 @@ export function signalPart(
   return partOf(workflow, `signal ${placeOf(commit, ordinal)}`, { kind: "signal", name, value });
 }
 
-/** The round of which a part is; null: of none, since it is a signal. */
+/** The round of which a part is; null: of none, since it is a signal or a cancellation. */
 export function roundOf({ place }: WorkflowPart): number | null {
   const [kind, round] = place.split(" ");
-  return kind === "signal" || round === undefined ? null : Number.parseInt(round, 16);
+  return kind === "signal" || kind === "cancelled" || round === undefined ? null : Number.parseInt(round, 16);
 }
 
 function partOf(workflow: ExecutionId, place: string, content: PartContent): WorkflowPart {

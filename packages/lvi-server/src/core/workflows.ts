@@ -193,7 +193,7 @@ export class Workflows {
   /** Those that have ended during the walk: an answer may be older than that. */
   readonly #endedSince = new Set<ExecutionId>();
   /** Of operators, about workflows that are not known yet, or change at the moment. */
-  #orders: { readonly caller: CallerId; readonly action: WorkflowAction; readonly id: ExecutionId }[] = [];
+  readonly #orders: { readonly caller: CallerId; readonly action: WorkflowAction; readonly id: ExecutionId }[] = [];
   readonly #toRead = new Set<Entry>();
   #reads = 0;
   /** Storage could not be asked: not before then. */
@@ -349,7 +349,7 @@ export class Workflows {
       return this.#host.emit({ kind: "look-up", operation, executionId: question.workflow });
     }
     if (!isAskedBy(entry.workflow, question)) return this.#unknown(caller);
-    if (!question.cancels || entry.workflow.state === "ending") return this.#wait(entry, caller);
+    if (!question.cancels || isOver(entry.workflow)) return this.#wait(entry, caller);
     this.#cancel(entry, (after) => {
       const isOpen = this.#entries.get(question.workflow) === entry;
       return isOpen ? this.#wait(entry, caller) : this.#tell(entry, caller, after);
@@ -371,7 +371,7 @@ export class Workflows {
   /** The part by which an effect asks for the end of a workflow; none, if it is not one that has to be asked. */
   cancellationsOf(id: ExecutionId, by: string): readonly WorkflowPart[] {
     const workflow = this.#entries.get(id)?.workflow;
-    return workflow === undefined || workflow.state === "ending" ? [] : [cancellationPart(workflow, by)];
+    return workflow === undefined || isOver(workflow) ? [] : [cancellationPart(workflow, by)];
   }
 
   /** An operator lets a stuck workflow try again, or asks one to end. The order waits until all workflows are known. */
@@ -381,8 +381,8 @@ export class Workflows {
       return void this.#orders.push({ caller, action, id });
     if (entry === undefined) return this.#host.ordered(caller, "unknown", NO_FACTS);
     const { workflow } = entry;
-    if (action === "cancel" && workflow.state === "ending") return this.#host.ordered(caller, "ending", NO_FACTS);
-    if (action === "cancel" && workflow.state === "open")
+    if (action === "cancel" && isOver(workflow)) return this.#host.ordered(caller, "ending", NO_FACTS);
+    if (action === "cancel" && workflow.state !== "stuck")
       return this.#cancel(entry, (after) => this.#host.ordered(caller, "done", after));
     if (workflow.state !== "stuck") return this.#host.ordered(caller, "not-stuck", NO_FACTS);
     // One that is stuck can't run to the wait at which it would see the cancellation.
@@ -1216,6 +1216,11 @@ function begun(named: Named, createdAtMs: number): Workflow {
     error: null,
     endedAtMs: null,
   };
+}
+
+/** Its last run has ended: it can't be cancelled any more. */
+function isOver({ state, again }: Workflow): boolean {
+  return state === "ended" || (state === "ending" && again === null);
 }
 
 /** Its last run has ended, and not with a result. */

@@ -125,3 +125,25 @@ test("an error that may be null is tested first", () => {
     ["type_error", "Test for null first"],
   ]);
 });
+
+// Minimized: the rest of the loop accesses an item, so its end is kept. Later it shows that the loop ends there anyway.
+test.each([
+  ["an abort", 'abort(409, "stopped", k);'],
+  ["a throw", "throw new Plain(k);"],
+])("the condition of %s that is kept is kept with it", (_what, end) => {
+  const source = `${HEAD}
+    function lengthOf(text: string): i32 { return text.length; }
+    function touched(text: string): string { items.has(text); return text + "x"; }
+    export function h(k: string): void {
+      for (let i = 0; i < 3; i++, items.has(k)) {
+        if (k == "c") {
+          if (lengthOf(touched(k)) == 5) ${end}
+          return;
+        }
+      }
+    }`;
+  const built = buildWith({ ...buildInput({ "handlers/a.ts": source }), optimize: false }, slicer);
+  expect(built.diagnostics).toEqual([]);
+  expect(built.handlers[0]?.plan.kind).toBe("sliced");
+  expect(built.handlers[0]?.rwSource).toContain("lengthOf(touched(k)) == 5");
+});

@@ -1149,7 +1149,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a task is read from storage before its parent has heard of its commit",
-    within: 150,
+    within: 600,
     isOfTasks: true,
     edits: [expression("task-parent", `!underWay.inserts(task)`, `true`)],
   },

@@ -488,7 +488,7 @@ class Analysis implements Relevance {
       }
       case "throw": {
         // variant: throw-kept
-        const keepsJump = this.#stops(state);
+        const keepsJump = this.#stops(state) || this.jumps.has(statement);
         // variant: throw-stops
         if (keepsJump) {
           this.#add(this.jumps, statement);
@@ -745,7 +745,7 @@ class Analysis implements Relevance {
         return true;
       case "abort": {
         // variant: abort-kept
-        const keeps = this.#stops(state);
+        const keeps = this.#stops(state) || this.kept.has(expression);
         // variant: abort-stops
         if (keeps) {
           this.#add(this.kept, expression);

@@ -29,7 +29,7 @@ const KILLED_ON_DYNAMODB = STORAGES.includes("dynamodb") ? drawn("failpoints", O
 const TAMPERINGS = drawn("failpoints", ["a write is lost", "an execution is forgotten"], 1);
 
 const TIMEOUT_MS = 1_800_000;
-/** What one does is checked at each of its kills, so that few kills each are faster than many. */
+/** All that a deployment has done is checked at each of its kills, so that few kills each are faster than many. */
 const DEPLOYMENTS = 3;
 /** Eight deployments and other tests share the processors: that locks are free within a second of the timer, `pnpm crash` shows. */
 const FREE_WITHIN_MS = 15_000;

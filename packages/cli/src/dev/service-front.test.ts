@@ -89,7 +89,7 @@ test("nothing but a call of a service passes", async () => {
       sent.on("error", reject).end();
     });
   };
-  for (const path of ["/", "/page.txt", `${SERVICE_PATH}`, `${SERVICE_PATH}../../page.txt`, `${SERVICE_PATH}%ff`])
+  for (const path of ["/", "/page.txt", SERVICE_PATH, `${SERVICE_PATH}../../page.txt`, `${SERVICE_PATH}%ff`])
     expect([path, await asked(path)]).toEqual([path, 404]);
   expect(await asked(`${SERVICE_PATH}charge`, "GET")).toBe(404);
   expect(await asked(`${SERVICE_PATH}charge`)).toBe(401);

@@ -70,7 +70,7 @@ export async function startServiceFront(options: ServiceFrontOptions): Promise<S
 
 const HOST = "127.0.0.1";
 
-/** Null: it is another request. What passes here reaches the Worker past the front door. */
+/** Null: it is another request. A request that passes here reaches the Worker past the front door. */
 function serviceIn({ url = "", method }: IncomingMessage): string | null {
   const name = url.startsWith(SERVICE_PATH) ? url.slice(SERVICE_PATH.length) : "";
   return method === "POST" && /^[A-Za-z_$][\w$]*$/.test(name) ? name : null;

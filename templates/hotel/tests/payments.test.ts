@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 const HOTEL = "zurich-uetli-view";
 const SOON = { timeout: 25_000, interval: 20 };
 
-/** A fifth of the calls is lost. */
+/** The answer to a fifth of the calls gets lost. */
 const LOSING = { throw: 0, lost: 0.2, slowMs: 0 };
 
 const { services, ledger, mails } = openFakes(Refused);

@@ -42,7 +42,7 @@ import {
   fetchArtefact,
   nodeEnvironment,
 } from "@radical/deploy/testing";
-import { NODES, type NodeName, TASKS_PATH } from "@radical/protocol";
+import { NODES, type NodeName, TASKS_PATH, WORKFLOWS_PATH } from "@radical/protocol";
 import { lookAtDeployment } from "../src/operate/doctor/deployment.ts";
 import { examine } from "../src/operate/doctor/doctor.ts";
 import { deployedSources } from "../src/operate/tail/deployed-sources.ts";
@@ -448,7 +448,8 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
       const pending = [2, 0];
       let refused = 0;
       const asked = createServer(({ url }, response) => {
-        if (url?.startsWith(TASKS_PATH) === true) return void response.end(JSON.stringify({ all: 0, tasks: [] }));
+        if (url?.startsWith(TASKS_PATH) === true || url?.startsWith(WORKFLOWS_PATH) === true)
+          return void response.end(JSON.stringify({ all: 0, tasks: [], workflows: [] }));
         if (pending[0] === REFUSED) {
           refused++;
           return void response.writeHead(401).end(JSON.stringify({ error: { code: "unauthorized" } }));

@@ -15,6 +15,7 @@ import {
   NODES,
   type NodeName,
   TASKS_PATH,
+  WORKFLOWS_PATH,
 } from "@radical/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AppBuild, loadProject, type Project, type WranglerConfig, targetOf } from "@radical/app";
@@ -400,7 +401,7 @@ interface Fault {
 const ID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 
 /** A removal asks for them again, until nothing is pending. */
-const PENDING_PATHS = [MODULE_LIST_PATH, TASKS_PATH];
+const PENDING_PATHS = [MODULE_LIST_PATH, TASKS_PATH, WORKFLOWS_PATH];
 
 /** What may go wrong with each call of a run. */
 function faultsOf(of: Fault["of"], requests: readonly string[]): readonly Fault[] {

@@ -387,7 +387,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a train brings no entries of indexes",
-    within: 250,
+    within: 600,
     isOfIndexes: true,
     edits: [
       expression(
@@ -1488,7 +1488,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "the first of several steps is the one with the smallest number",
-    within: 150,
+    within: 600,
     isOfWorkflows: true,
     edits: [
       expression(

@@ -17,18 +17,21 @@ import {
 import { Load } from "./load.ts";
 
 /** Every failpoint that there is, by name. */
-export const ALL_FAILPOINTS: readonly string[] = [...Object.keys(SERVER_FAILPOINTS), ...Object.keys(EDGE_FAILPOINTS)];
+const ALL_FAILPOINTS: readonly string[] = [...Object.keys(SERVER_FAILPOINTS), ...Object.keys(EDGE_FAILPOINTS)];
 
 export type StorageKind = StorageChoice["kind"];
 
 /** The load has no workflows. `packages/lvi-server/e2e/workflows.e2e.test.ts` kills servers there. */
 const OF_WORKFLOWS = /^(?:storage\.(?:workflow|entry-|arrival-|parts-)|run\.activat|sqlite\.half-arrived)/;
 
+/** Every failpoint that the load can lead to. */
+export const REACHED_FAILPOINTS: readonly string[] = ALL_FAILPOINTS.filter((name) => !OF_WORKFLOWS.test(name));
+
 /** The failpoints that can be reached with a storage. */
 export function failpointsOf(storage: StorageKind): readonly string[] {
   // Modules that nobody asks for are aged in the file.
   const others = storage === "sqlite" ? /^dynamo\./ : /^(?:sqlite\.|storage\.module-remov)/;
-  return ALL_FAILPOINTS.filter((name) => !others.test(name) && !OF_WORKFLOWS.test(name));
+  return REACHED_FAILPOINTS.filter((name) => !others.test(name));
 }
 
 export interface Crash {

@@ -66,7 +66,8 @@ describe.skipIf(!hasDynamoDbLocal())("a server on DynamoDB", () => {
   const callsOf = async <T>(run: () => Promise<T>): Promise<[T, string[]]> => {
     proxy.calls = [];
     const answer = await run();
-    return [answer, proxy.calls];
+    // Nothing else queries: a start and a new module look for dead tasks that may fit, beside all requests.
+    return [answer, proxy.calls.filter((call) => call !== "Query")];
   };
 
   const commitOf = (reply: LviReply): CommitId => {

@@ -170,7 +170,7 @@ describe("the caller", () => {
     const args = { page: "told", text: "mine" };
     const signed = await call("sign", args, await as("ann"));
     const key = { "idempotency-key": signed.headers.get("x-radical-execution")! };
-    // Whoever reads it elsewhere waits until it is applied.
+    // A read elsewhere waits until it is applied.
     await call("entry", { page: "told", author: "ann" }, { "x-radical-location": "far" });
     // Its location has told the answer, so nobody keeps it.
     expect(await errorOf(await call("sign", args, { ...key, ...(await as("ann")) }))).toEqual([410, "answer_not_kept"]);

@@ -8,7 +8,7 @@
 import {
   type Answer,
   DEFAULT_CORE_OPTIONS,
-  Driver,
+  type Driver,
   type EndedRun,
   latestTickIds,
   LviCore,
@@ -33,9 +33,9 @@ import {
   type TaskRules,
   tickIdOf,
 } from "@radical/protocol";
+import { modelDriver } from "./model-driver.ts";
 import { portOf } from "./model-port.ts";
 import { ModelStorage, rowsIn } from "./model-storage.ts";
-import { noServices } from "./server.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -265,51 +265,27 @@ class World {
     };
     const core = new LviCore({ ...DEFAULT_CORE_OPTIONS, readLeaseMs: 0 }, recovered, this.#now, HASHER, nextCron);
     const server = { core, wakeAtMs: Infinity, isAlive: true } as Server & { driver: Driver };
-    server.driver = new Driver({
-      lookAtOwed: 1,
-      core: {
-        step: (now, event) => {
-          const effects = core.step(now, event);
-          core.assertWellFormed();
-          for (const effect of effects)
-            if (effect.kind === "complete")
-              for (const { completion } of effect.completions) {
-                storage.expect(completion);
-                for (const task of completion.tasks ?? []) this.#sent(task);
-              }
-          return effects;
-        },
-        get wakeAtMs() {
-          return core.wakeAtMs;
-        },
-        isClear: true,
-        get namesTask() {
-          return core.namesTask;
-        },
-      },
+    server.driver = modelDriver({
+      core,
       epoch,
-      ports: {
-        now: () => this.#now,
-        wakeAt: (atMs) => void (server.wakeAtMs = atMs),
-        act: (act) => act(),
-        storage: this.#ports(server),
-        execute: (run, _location, ended) => this.#execute(server, run, ended),
-        callService: noServices,
-        observer: {
-          replied: () => {},
-          followed: () => {},
-          noted: () => {},
-          updated: () => {},
-          sampled: () => {},
-          collected: () => {},
-          moduleRemoved: () => {},
-          collectFailed: () => {},
-        },
-        halted: (halt) => {
-          if (halt.kind === "broken") throw halt.error;
-          server.isAlive = false;
-          this.#servers.splice(this.#servers.indexOf(server), 1);
-        },
+      step: (now, event) => {
+        const effects = core.step(now, event);
+        core.assertWellFormed();
+        for (const effect of effects)
+          if (effect.kind === "complete")
+            for (const { completion } of effect.completions) {
+              storage.expect(completion);
+              for (const task of completion.tasks ?? []) this.#sent(task);
+            }
+        return effects;
+      },
+      now: () => this.#now,
+      wakeAt: (atMs) => void (server.wakeAtMs = atMs),
+      storage: this.#ports(server),
+      execute: (run, _location, ended) => this.#execute(server, run, ended),
+      takenOver: () => {
+        server.isAlive = false;
+        this.#servers.splice(this.#servers.indexOf(server), 1);
       },
     });
     this.#servers.push(server);

@@ -9,7 +9,7 @@ import {
   type Answer,
   type CallAnswer,
   DEFAULT_CORE_OPTIONS,
-  Driver,
+  type Driver,
   type Effect,
   type EndedRun,
   type Event,
@@ -34,6 +34,7 @@ import {
   unitId,
   UNKNOWN,
 } from "@radical/protocol";
+import { modelDriver } from "./model-driver.ts";
 import { portOf } from "./model-port.ts";
 import { ModelStorage } from "./model-storage.ts";
 
@@ -203,41 +204,15 @@ class World {
       known.clear();
     this.#wakeAtMs = Infinity;
     const life = this.#life;
-    this.#driver = new Driver({
-      lookAtOwed: 1,
-      core: {
-        step: (now, event) => this.#observed(life, core, now, event),
-        get wakeAtMs() {
-          return core.wakeAtMs;
-        },
-        isClear: true,
-        get namesTask() {
-          return core.namesTask;
-        },
-      },
+    this.#driver = modelDriver({
+      core,
       epoch,
-      ports: {
-        now: () => this.#now,
-        wakeAt: (atMs) => void (this.#wakeAtMs = atMs),
-        act: (act) => act(),
-        storage: this.#ports(),
-        execute: (run, _location, ended) => this.#execute(run, ended),
-        callService: (call, ended) => this.#call(call, ended),
-        observer: {
-          replied: () => {},
-          followed: () => {},
-          noted: () => {},
-          updated: () => {},
-          sampled: () => {},
-          collected: () => {},
-          moduleRemoved: () => {},
-          collectFailed: () => {},
-        },
-        halted: (halt) => {
-          if (halt.kind === "broken") throw halt.error;
-          throw new Error(`the server has halted: ${halt.reason}`);
-        },
-      },
+      step: (now, event) => this.#observed(life, core, now, event),
+      now: () => this.#now,
+      wakeAt: (atMs) => void (this.#wakeAtMs = atMs),
+      storage: this.#ports(),
+      execute: (run, _location, ended) => this.#execute(run, ended),
+      callService: (call, ended) => this.#call(call, ended),
     });
   }
 

@@ -13,7 +13,7 @@ import {
   type Commit,
   type CommitResult,
   DEFAULT_CORE_OPTIONS,
-  Driver,
+  type Driver,
   type Effect,
   type EndedRun,
   type Event,
@@ -51,9 +51,9 @@ import {
   type Write,
 } from "@radical/protocol";
 import { checkLanes, type Enqueuer } from "./checkers/lanes.ts";
+import { modelDriver } from "./model-driver.ts";
 import { portOf } from "./model-port.ts";
 import { ModelStorage } from "./model-storage.ts";
-import { noServices } from "./server.ts";
 
 const MODULES = ["a", "b"].map((letter) => letter.repeat(64) as ModuleHash);
 /** `plain` enqueues with f^rw, `free` in record mode, `near` near storage only. They are one program. */
@@ -271,48 +271,21 @@ class World {
     this.#settling.clear();
     this.#wakeAtMs = Infinity;
     const life = this.#life;
-    this.#driver = new Driver({
-      // The driver forgets at each step what the core does not need.
-      lookAtOwed: 1,
-      core: {
-        step: (now, event) => this.#observed(life, core, now, event),
-        get wakeAtMs() {
-          return core.wakeAtMs;
-        },
-        isClear: true,
-        get namesTask() {
-          return core.namesTask;
-        },
-      },
+    this.#driver = modelDriver({
+      core,
       epoch,
-      ports: {
-        now: () => this.#now,
-        wakeAt: (atMs) => {
-          if (life === this.#life) this.#wakeAtMs = atMs;
-        },
-        act: (act) => act(),
-        storage: this.#ports(life),
-        execute: (run, location, ended) => this.#execute(life, run, location, ended),
-        callService: noServices,
-        observer: {
-          replied: () => {},
-          followed: () => {},
-          noted: ({ name }) => {
-            // A followup that is not what its execution does looks like a run that differs.
-            if (ALARMS.has(name) && !(name === "determinism_alarm" && this.#hasSpoilt))
-              this.#problems.push(`there was a ${name}`);
-            if (name === "task_dead") this.counts.dead++;
-          },
-          updated: () => {},
-          sampled: () => {},
-          collected: () => {},
-          moduleRemoved: () => {},
-          collectFailed: () => {},
-        },
-        halted: (halt) => {
-          if (halt.kind === "broken") throw halt.error;
-          throw new Error(`the server has halted: ${halt.reason}`);
-        },
+      step: (now, event) => this.#observed(life, core, now, event),
+      now: () => this.#now,
+      wakeAt: (atMs) => {
+        if (life === this.#life) this.#wakeAtMs = atMs;
+      },
+      storage: this.#ports(life),
+      execute: (run, location, ended) => this.#execute(life, run, location, ended),
+      noted: ({ name }) => {
+        // A followup that is not what its execution does looks like a run that differs.
+        if (ALARMS.has(name) && !(name === "determinism_alarm" && this.#hasSpoilt))
+          this.#problems.push(`there was a ${name}`);
+        if (name === "task_dead") this.counts.dead++;
       },
     });
   }

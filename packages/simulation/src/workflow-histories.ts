@@ -11,7 +11,7 @@ import {
   type CallAnswer,
   decodePart,
   DEFAULT_CORE_OPTIONS,
-  Driver,
+  type Driver,
   type Effect,
   type EndedRun,
   type Event,
@@ -37,6 +37,7 @@ import {
   type UnitId,
   unitId,
 } from "@radical/protocol";
+import { modelDriver } from "./model-driver.ts";
 import { portOf } from "./model-port.ts";
 import { ModelStorage } from "./model-storage.ts";
 import { decode, encode, type Program, programIn, runProgram, type StepCall } from "./workflow-programs.ts";
@@ -196,47 +197,21 @@ class World {
     this.#activations.clear();
     this.#wakeAtMs = Infinity;
     const life = this.#life;
-    const ignore = (): void => {};
-    this.#driver = new Driver({
-      lookAtOwed: 1,
-      core: {
-        step: (now, event) => this.#observed(life, core, now, event),
-        get wakeAtMs() {
-          return core.wakeAtMs;
-        },
-        isClear: true,
-        get namesTask() {
-          return core.namesTask;
-        },
-      },
+    this.#driver = modelDriver({
+      core,
       epoch,
-      ports: {
-        now: () => this.#now,
-        wakeAt: (atMs) => void (this.#wakeAtMs = atMs),
-        act: (act) => act(),
-        storage: {
-          ...portOf(storage, (act, answer) => this.#ask(act, answer)),
-          // Perhaps much has happened before a starting server hears of it.
-          openWorkflows: (after, limit, answer) => this.#ask(() => storage.openWorkflows(after, limit), answer, 0.6),
-        },
-        execute: (run, _location, ended) => this.#execute(run, ended),
-        callService: (call, answered) => this.#serve(call, answered),
-        observer: {
-          replied: ignore,
-          followed: ignore,
-          noted: ({ name, detail }) => {
-            if (name.endsWith("_alarm")) this.#problems.push(`there was a ${name}: ${detail}`);
-          },
-          updated: ignore,
-          sampled: ignore,
-          collected: ignore,
-          moduleRemoved: ignore,
-          collectFailed: ignore,
-        },
-        halted: (halt) => {
-          if (halt.kind === "broken") throw halt.error;
-          throw new Error(`the server has halted: ${halt.reason}`);
-        },
+      step: (now, event) => this.#observed(life, core, now, event),
+      now: () => this.#now,
+      wakeAt: (atMs) => void (this.#wakeAtMs = atMs),
+      storage: {
+        ...portOf(storage, (act, answer) => this.#ask(act, answer)),
+        // Perhaps much has happened before a starting server hears of it.
+        openWorkflows: (after, limit, answer) => this.#ask(() => storage.openWorkflows(after, limit), answer, 0.6),
+      },
+      execute: (run, _location, ended) => this.#execute(run, ended),
+      callService: (call, answered) => this.#serve(call, answered),
+      noted: ({ name, detail }) => {
+        if (name.endsWith("_alarm")) this.#problems.push(`there was a ${name}: ${detail}`);
       },
     });
   }

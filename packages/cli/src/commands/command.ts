@@ -1,7 +1,8 @@
 /** Parts of all commands: the option that names the project, and the words about an error. */
-import type { Option } from "@radical/command-line";
+import type { Option, Options } from "@radical/command-line";
 import { CommandError, EXIT_FAILED, messageOf } from "@radical/app/command-error";
 import type { StepsOutcome } from "@radical/deploy";
+import { DEPLOYED, PRIMARY } from "../operate/deployed-options.ts";
 import { untilSignal } from "../operate/until-signal.ts";
 import { createTerminal, print } from "../terminal/terminal.ts";
 import { missingPackage } from "./missing-package.ts";
@@ -18,6 +19,15 @@ export const PROJECT = {
   default: ".",
   words: "folder of the application",
 } as const satisfies Option;
+
+/** Options of the commands that ask a primary: that of `radical dev`, of a deployment, or one that is named. */
+export const OF_PRIMARY = {
+  project: PROJECT,
+  env: DEPLOYED.env,
+  primary: PRIMARY,
+  region: DEPLOYED.region,
+  json: { kind: "flag", words: "print JSON" },
+} as const satisfies Options;
 
 /** Runs a command; what it throws is told, with the state in which it leaves things, if there is something to say of it. */
 export async function reported(

@@ -5,9 +5,8 @@ import { type Command, type Options, type Subcommand, subcommand, type Values } 
 import { EXIT_FAILED } from "@radical/app/command-error";
 import { counted, loadProject } from "@radical/app";
 import { untilSignal } from "../operate/until-signal.ts";
-import { DEPLOYED } from "../operate/deployed-options.ts";
+import { DEPLOYED, PRIMARY } from "../operate/deployed-options.ts";
 import { leadingPrimary } from "../operate/leading-primary.ts";
-import { PRIMARY } from "../operate/primary-address.ts";
 import { serverName } from "@radical/admin";
 import { record, type Recording } from "../replay/record.ts";
 import { recordToLine } from "../replay/record-line.ts";

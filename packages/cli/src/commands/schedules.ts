@@ -2,22 +2,12 @@
 import { askSchedule, PrimaryError, schedulesOf } from "@radical/admin";
 import { loadProject } from "@radical/app";
 import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
-import { type Options, type Program, subcommand } from "@radical/command-line";
+import { type Program, subcommand } from "@radical/command-line";
 import type { ScheduleAction, ScheduleAnswer } from "@radical/protocol";
-import { DEPLOYED } from "../operate/deployed-options.ts";
 import { leadingPrimary, type PrimaryChoice } from "../operate/leading-primary.ts";
-import { PRIMARY } from "../operate/primary-address.ts";
 import { scheduleLines } from "../operate/schedule-lines.ts";
 import { createTerminal, print } from "../terminal/terminal.ts";
-import { type CommonOptions, PROJECT, reported } from "./command.ts";
-
-const COMMON = {
-  project: PROJECT,
-  env: DEPLOYED.env,
-  primary: PRIMARY,
-  region: DEPLOYED.region,
-  json: { kind: "flag", words: "print JSON" },
-} as const satisfies Options;
+import { type CommonOptions, OF_PRIMARY, reported } from "./command.ts";
 
 const HANDLER = { kind: "operand", words: "name of the handler" } as const;
 
@@ -29,7 +19,7 @@ export const schedulesCommand: Program = {
       {
         name: "list",
         words: "print the schedules: when the last tick was, and when the next one is",
-        options: COMMON,
+        options: OF_PRIMARY,
         examples: [
           ["radical schedules list"],
           ["radical schedules list --env production --json | jq '.schedules[].nextMs'"],
@@ -41,7 +31,7 @@ export const schedulesCommand: Program = {
       {
         name: "run",
         words: "call the handler of a schedule once, now",
-        options: { handler: HANDLER, ...COMMON },
+        options: { handler: HANDLER, ...OF_PRIMARY },
         notes: `The call is a task of its own, with the present time as its tick. It waits for no other call of the schedule, and the next tick comes
 as it would have. A schedule that is paused can be run too.`,
         examples: [["radical schedules run nightly"], ["radical schedules run nightly --env production"]],
@@ -52,7 +42,7 @@ as it would have. A schedule that is paused can be run too.`,
       {
         name: "pause",
         words: "make no more calls by a schedule, until it is resumed",
-        options: { handler: HANDLER, ...COMMON },
+        options: { handler: HANDLER, ...OF_PRIMARY },
         notes: `A pause outlasts restarts of the primary, deployments and rollbacks. A call that is under way goes on.`,
         examples: [["radical schedules pause nightly --env production"]],
       },
@@ -62,7 +52,7 @@ as it would have. A schedule that is paused can be run too.`,
       {
         name: "resume",
         words: "let a paused schedule go on; the ticks of the pause are left out",
-        options: { handler: HANDLER, ...COMMON },
+        options: { handler: HANDLER, ...OF_PRIMARY },
         examples: [["radical schedules resume nightly --env production"]],
       },
       (options) => reported(options, () => ask(options, "resume")),

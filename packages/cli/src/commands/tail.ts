@@ -4,8 +4,8 @@ import { type Command, type Options, type Subcommand, subcommand, type Values } 
 import { loadProject, type Project, targetOf } from "@radical/app";
 import { LOCATIONS_LOG_PATH } from "../dev/control-server.ts";
 import { readRunning } from "@radical/local";
-import { DEPLOYED } from "../operate/deployed-options.ts";
-import { PRIMARY, primaryAddress } from "../operate/primary-address.ts";
+import { DEPLOYED, PRIMARY } from "../operate/deployed-options.ts";
+import { primaryAddress } from "../operate/primary-address.ts";
 import { type PrimarySource, tailDev, tailPrimary, type TailSink, tailWorker } from "../operate/tail/sources.ts";
 import { eachOnce, filterOf, showLine } from "../operate/tail/tail-line.ts";
 import { wranglerTail } from "../operate/tail/wrangler-tail.ts";

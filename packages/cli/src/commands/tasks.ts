@@ -1,19 +1,9 @@
 /** `radical tasks`: the tasks that the primary keeps, looked at, tried again, begun, discarded and cancelled. */
 import { type Options, type Program, subcommand } from "@radical/command-line";
 import { TASK_STATES } from "@radical/protocol";
-import { DEPLOYED } from "../operate/deployed-options.ts";
-import { PRIMARY } from "../operate/primary-address.ts";
 import type * as TaskWork from "../operate/tasks/task-work.ts";
 import { untilSignal } from "../operate/until-signal.ts";
-import { PROJECT, reported } from "./command.ts";
-
-const COMMON = {
-  project: PROJECT,
-  env: DEPLOYED.env,
-  primary: PRIMARY,
-  region: DEPLOYED.region,
-  json: { kind: "flag", words: "print JSON" },
-} as const satisfies Options;
+import { OF_PRIMARY, reported } from "./command.ts";
 
 const ARGUMENTS = { kind: "flag", words: "show the arguments and the caller, which users may have sent" } as const;
 const IDS = { kind: "operands", words: "ids of tasks" } as const;
@@ -44,7 +34,7 @@ export const tasksCommand: Program = {
           limit: { kind: "number", default: 50, least: 1, most: 100_000, unit: "tasks", words: "at most so many" },
           after: { kind: "text", placeholder: "place", words: "go on where an earlier list has ended, as that says" },
           arguments: ARGUMENTS,
-          ...COMMON,
+          ...OF_PRIMARY,
         },
         notes: `A task is ready, running, delayed (its time has not come), waiting (for others with its key) or dead. A dead task begins no more by
 itself: its attempts are over, or the current module lacks its handler.`,
@@ -60,7 +50,7 @@ itself: its attempts are over, or the current module lacks its handler.`,
       {
         name: "show",
         words: "print all that is known of a task",
-        options: { id: { kind: "operand", words: "id of the task" }, arguments: ARGUMENTS, ...COMMON },
+        options: { id: { kind: "operand", words: "id of the task" }, arguments: ARGUMENTS, ...OF_PRIMARY },
         examples: [["radical tasks show 9f2a41c07be3d8569f2a41c07be3d856 --arguments"]],
       },
       (options) => run(options, (work, signal) => work.show(options.id, options, signal)),
@@ -72,7 +62,7 @@ itself: its attempts are over, or the current module lacks its handler.`,
         options: {
           ...DEAD,
           callAgain: { kind: "flag", words: "also call services of which nobody knows whether they have acted" },
-          ...COMMON,
+          ...OF_PRIMARY,
         },
         notes: `A task begins at once, its failures count anew, and it keeps its place among the tasks with its key. Those behind it follow.`,
         examples: [
@@ -86,7 +76,7 @@ itself: its attempts are over, or the current module lacks its handler.`,
       {
         name: "run",
         words: "begin tasks at once, whatever their time",
-        options: { ids: IDS, ...COMMON },
+        options: { ids: IDS, ...OF_PRIMARY },
         notes: `Tasks with the same key still wait for those before them.`,
         examples: [["radical tasks run 9f2a41c07be3d8569f2a41c07be3d856", "a reminder that is due in a week"]],
       },
@@ -96,7 +86,7 @@ itself: its attempts are over, or the current module lacks its handler.`,
       {
         name: "discard",
         words: "remove dead tasks",
-        options: { ...DEAD, yes: { kind: "flag", short: "y", words: "ask nothing" }, ...COMMON },
+        options: { ...DEAD, yes: { kind: "flag", short: "y", words: "ask nothing" }, ...OF_PRIMARY },
         notes: `Tasks with the same key that stand behind a discarded one go on.`,
         examples: [
           ["radical tasks discard 9f2a41c07be3d8569f2a41c07be3d856"],
@@ -109,7 +99,7 @@ itself: its attempts are over, or the current module lacks its handler.`,
       {
         name: "cancel",
         words: "remove tasks that do not run",
-        options: { ids: IDS, ...COMMON },
+        options: { ids: IDS, ...OF_PRIMARY },
         notes: `As cancel in a handler: a task that runs goes on.`,
         examples: [["radical tasks cancel 9f2a41c07be3d8569f2a41c07be3d856"]],
       },

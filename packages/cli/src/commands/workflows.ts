@@ -1,19 +1,10 @@
 /** `radical workflows`: the workflows that have not ended, looked at, tried again and cancelled. */
-import { type Options, type Program, subcommand } from "@radical/command-line";
+import { type Program, subcommand } from "@radical/command-line";
 import { WORKFLOW_STATES } from "@radical/protocol";
-import { DEPLOYED } from "../operate/deployed-options.ts";
-import { PRIMARY } from "../operate/primary-address.ts";
 import { untilSignal } from "../operate/until-signal.ts";
 import type * as WorkflowWork from "../operate/workflows/workflow-work.ts";
-import { PROJECT, reported } from "./command.ts";
+import { OF_PRIMARY, reported } from "./command.ts";
 
-const COMMON = {
-  project: PROJECT,
-  env: DEPLOYED.env,
-  primary: PRIMARY,
-  region: DEPLOYED.region,
-  json: { kind: "flag", words: "print JSON" },
-} as const satisfies Options;
 const IDS = { kind: "operands", words: "ids of workflows" } as const;
 
 export const workflowsCommand: Program = {
@@ -35,7 +26,7 @@ export const workflowsCommand: Program = {
           handler: { kind: "text", placeholder: "name", words: "only workflows of this name" },
           limit: { kind: "number", default: 50, least: 1, most: 100_000, unit: "workflows", words: "at most so many" },
           after: { kind: "text", placeholder: "place", words: "go on where an earlier list has ended, as that says" },
-          ...COMMON,
+          ...OF_PRIMARY,
         },
         notes: `A workflow is running, waiting (for time, a signal or others), cancelling, undoing or stuck. One is stuck if its code traps, or
 is no longer a function of its journal: nothing is undone then.`,
@@ -50,7 +41,7 @@ is no longer a function of its journal: nothing is undone then.`,
         options: {
           id: { kind: "operand", words: "id of the workflow" },
           arguments: { kind: "flag", words: "show the caller, arguments and results, which users may have sent" },
-          ...COMMON,
+          ...OF_PRIMARY,
         },
         notes: `The journal says when the workflow ran, the results that it got (←), what it asked for (→), and what it waits for (…). A
 workflow that has ended is shown for as long as its outcome is kept.`,
@@ -62,7 +53,7 @@ workflow that has ended is shown for as long as its outcome is kept.`,
       {
         name: "cancel",
         words: "ask workflows to end",
-        options: { ids: IDS, ...COMMON },
+        options: { ids: IDS, ...OF_PRIMARY },
         notes: `A workflow fails with 409 cancelled at its next wait, and undoes what it has done. A stuck one does so at once: it makes the undos that
 its journal has.`,
         examples: [["radical workflows cancel 8a31f0c27d5b4e6990a1b2c3d4e5f607"]],
@@ -73,7 +64,7 @@ its journal has.`,
       {
         name: "retry",
         words: "let stuck workflows run again",
-        options: { ids: IDS, ...COMMON },
+        options: { ids: IDS, ...OF_PRIMARY },
         notes: `It runs on the build that has started it, from its journal.`,
         examples: [["radical workflows retry 8a31f0c27d5b4e6990a1b2c3d4e5f607 --env production"]],
       },

@@ -1,5 +1,5 @@
-/** Options of the commands that find a deployment by its environment. */
-import type { Options } from "@radical/command-line";
+/** Options of the commands that find a deployment by its environment, or the LVI server that they ask. */
+import type { Option, Options } from "@radical/command-line";
 
 export const DEPLOYED = {
   env: {
@@ -13,3 +13,9 @@ export const DEPLOYED = {
     words: "of the primary at AWS (default: that of AWS_REGION or of the profile)",
   },
 } as const satisfies Options;
+
+export const PRIMARY = {
+  kind: "text",
+  placeholder: "url",
+  words: "the LVI server, whose key is in RADICAL_KEYS (default: that of radical dev)",
+} as const satisfies Option;

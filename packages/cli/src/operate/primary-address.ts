@@ -1,17 +1,10 @@
 /** Which LVI server a command asks: one that is named, or that of the `radical dev` which runs in the project. Those of a deployment: `deployed.ts`. */
-import type { Option } from "@radical/command-line";
 import { join } from "node:path";
 import { KeysError, parseKeys } from "@radical/lvi-server";
 import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
 import type { Project } from "@radical/app";
 import { type PrimaryAddress, type DeploymentKey, loadDeploymentKey } from "@radical/admin";
 import { readRunning } from "@radical/local";
-
-export const PRIMARY = {
-  kind: "text",
-  placeholder: "url",
-  words: "the LVI server, whose key is in RADICAL_KEYS (default: that of radical dev)",
-} as const satisfies Option;
 
 /** Throws a CommandError if none is named and no `radical dev` runs. */
 export async function primaryAddress(project: Project, named: string | null): Promise<PrimaryAddress> {

@@ -41,11 +41,6 @@ export async function untilIndexesBuilt({ indexes = [], ask, told, signal }: Ind
   }
 }
 
-/** Whether a build of the module has ended before without the index, and begins again when the module is registered again. */
-export function areStopped(indexes: readonly string[] | undefined, statuses: readonly IndexStatus[]): boolean {
-  return statuses.some(({ name, phase }) => phase === "stopped" && indexes?.includes(name) === true);
-}
-
 /** In one line. */
 function wordsOf({ name, items, waitsFor }: IndexStatus): string {
   if (waitsFor > 0) return `Index ${name}: waits for ${waitsFor} executions of builds without it`;

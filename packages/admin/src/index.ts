@@ -15,7 +15,7 @@ export {
 } from "./admin-requests.ts";
 export { PrimaryError, askPrimary, linesOf } from "./ask-primary.ts";
 export { type PrimaryAddress, serverName, shortName } from "./primary-address.ts";
-export { areStopped, untilIndexesBuilt } from "./built-indexes.ts";
+export { untilIndexesBuilt } from "./built-indexes.ts";
 export { type DeploymentKey, KEY_FILE, loadDeploymentKey } from "./deployment-key.ts";
 export { readModule, storeModule, storedModule } from "./module-store.ts";
 export { signedHeaders, signedRequest } from "./signed-request.ts";

@@ -235,6 +235,8 @@ describe("tags", () => {
     ["@retry 0", "number of tries"],
     ["@retry 3 4", "number of tries"],
     ["@retrys 3", "does not exist"],
+    ["@intern", "does not exist"],
+    ["@Internal", "does not exist"],
     ["@limit", "how many tasks run at once"],
     ["@limit 3 4", "how many tasks run at once"],
     ["@limit 10/y", "how many tasks run at once"],

@@ -525,6 +525,11 @@ describe("each call of a deployment fails once", () => {
     const gone = wanted("9", "kv", "0 3 * * *");
     expect(await carryOut(rollback(gone))).toMatchObject({ kind: "refused", error: { code: "unknown_deployment" } });
     back();
+    // A module that is there is registered again: tasks run on the one that was registered last.
+    const mark = primary.requests.length;
+    expect(await carryOut(rollback(wanted("a", "kv", "0 3 * * *")))).toMatchObject({ kind: "done" });
+    expect(primary.requests.slice(mark)).toContainEqual(expect.stringMatching(/^PUT /));
+    back();
   });
 
   test("its removal", async () => {

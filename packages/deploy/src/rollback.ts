@@ -8,7 +8,6 @@ import { type Project, storedTypesOf } from "@radical/app";
 import {
   untilIndexesBuilt,
   type AdminAddress,
-  hasModule,
   indexStatuses,
   moduleContent,
   registerModule,
@@ -57,9 +56,9 @@ export async function planRollback(options: RollbackOptions): Promise<readonly P
       "Go back to that primary by `radical deploy`, if it still runs.",
     );
   }
-  const isThere = await hasModule(primary.admin, record.module);
-  const content = isThere ? null : await storedModule(project.root, record.module);
-  if (!isThere && content === null) {
+  const kept = await moduleContent(primary.admin, record.module);
+  const content = kept ?? (await storedModule(project.root, record.module));
+  if (content === null) {
     throw new CommandError(
       "module_gone",
       `The primary has collected the module ${record.module.slice(0, SHOWN)} of version ${id}, and it was not deployed from this machine.`,
@@ -67,7 +66,7 @@ export async function planRollback(options: RollbackOptions): Promise<readonly P
     );
   }
   if (live.id !== id && !options.acceptMisfits) {
-    const types = storedTypesOf((content ?? (await moduleContent(primary.admin, record.module)))?.wasm ?? EMPTY);
+    const types = storedTypesOf(content.wasm);
     const serving = live.record?.module ?? null;
     if (types !== null)
       await checkDeployedTypes({
@@ -86,11 +85,10 @@ export async function planRollback(options: RollbackOptions): Promise<readonly P
     ifFailed: STILL_SERVES,
     plan: () => Promise.resolve([]),
     apply: async () => {
-      if (content !== null) {
-        await registerModule(primary.admin, record.module, content, null);
-        // One that no build has named for long is built anew.
-        await untilIndexesBuilt({ indexes: content.indexes, ask: () => indexStatuses(primary.admin) });
-      }
+      // Tasks, schedules and new workflows run on the module that was registered last.
+      await registerModule(primary.admin, record.module, content, null);
+      // An index that no build has named for long is built anew.
+      await untilIndexesBuilt({ indexes: content.indexes, ask: () => indexStatuses(primary.admin) });
       return record.module.slice(0, SHOWN);
     },
   };
@@ -133,9 +131,10 @@ export async function planRollback(options: RollbackOptions): Promise<readonly P
   return [
     {
       step: module,
-      changes: isThere
-        ? []
-        : [{ kind: "make", what: `module ${record.module.slice(0, SHOWN)} at the primary`, detail: "" }],
+      changes:
+        kept !== null
+          ? []
+          : [{ kind: "make", what: `module ${record.module.slice(0, SHOWN)} at the primary`, detail: "" }],
     },
     { step: beside, changes: [] },
     { step: serve, changes: [{ kind: "change", what, detail }] },
@@ -145,4 +144,3 @@ export async function planRollback(options: RollbackOptions): Promise<readonly P
 /** Hexadecimal digits of a hash, for people. */
 const SHOWN = 12;
 const STILL_SERVES = "What served before goes on serving.";
-const EMPTY = new Uint8Array();

@@ -19,7 +19,13 @@ import { Cors } from "./http/cors.ts";
 import { EVENT_STREAM_HEADERS, wantsEvents } from "./http/event-stream.ts";
 import { healthOf } from "./health.ts";
 import { replyOfError, toResponse } from "./http/reply.ts";
-import { DEFAULT_WORKFLOW_WAIT_MS, MAX_WORKFLOW_WAIT_MS, waitMsOf, workflowRequest } from "./http/workflow-request.ts";
+import {
+  DEFAULT_WORKFLOW_WAIT_MS,
+  MAX_WORKFLOW_WAIT_MS,
+  mayNameWorkflow,
+  waitMsOf,
+  workflowRequest,
+} from "./http/workflow-request.ts";
 import { prefersSpeculative, SpeculativeReply } from "./http/speculative-reply.ts";
 import { type Isolate, openIsolate } from "./isolate.ts";
 import type { Stream } from "./live-stream.ts";
@@ -192,7 +198,7 @@ export function bindRadical(
       if (cors.isPreflight(request)) return cors.preflight(request);
       if (isBlobPath(request.url) && hasBlobs(manifest.records)) return putOrGetBlob(env, context, request);
       if (wantsEvents(request)) return stream(env, context, request);
-      if (hasWorkflows) {
+      if (hasWorkflows && mayNameWorkflow(request.url)) {
         const asked = await workflow(env, request);
         if (asked !== null) return asked;
       }

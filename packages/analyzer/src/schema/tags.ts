@@ -49,17 +49,17 @@ export interface Tags {
 }
 
 const ACCEPTED =
-  "Write one of the tags `@readwrite <handler>`, `@nearstorage`, `@speculative`, `@workflow`, `@wrapping`, `@service`, `@retry 5`, `@limit 10 100/s`, `@cron 0 3 * * *`, `@every 5m` and `@refuse union|dropped-guard|widening|all`.";
+  "Write one of the tags `@readwrite <handler>`, `@nearstorage`, `@speculative`, `@workflow`, `@wrapping`, `@service`, `@internal`, `@retry 5`, `@limit 10 100/s`, `@cron 0 3 * * *`, `@every 5m` and `@refuse union|dropped-guard|widening|all`.";
 
 const SCHEDULED =
   "Write for example `@cron 0 3 * * *`, `@cron 30 8 * * MON-FRI Europe/Berlin` or `@every 5m`, and behind it perhaps `catchUp=0` and `overlap=skip`.";
 
 /** A tag, or a word that was meant to be one. */
 const TAG =
-  /(?<=^[ \t]*\/?\*{0,2}[ \t]*)@((?:near[-_]?storage|read[-_]?write|refuse|speculat(?:ive|e|ion)|workflow|wrap(?:ping|around)?|service|retr(?:y|ies)|limit|cron|every)s?\b)([^\n]*)/gim;
+  /(?<=^[ \t]*\/?\*{0,2}[ \t]*)@((?:near[-_]?storage|read[-_]?write|refuse|speculat(?:ive|e|ion)|workflow|wrap(?:ping|around)?|service|intern(?:al)?|retr(?:y|ies)|limit|cron|every)s?\b)([^\n]*)/gim;
 
 /** The beginning of a tag, perhaps in a comment behind code. */
-const MAY_HAVE_TAGS = /@(?:near|read|refuse|speculat|workflow|wrap|service|retr|limit|cron|every)/i;
+const MAY_HAVE_TAGS = /@(?:near|read|refuse|speculat|workflow|wrap|service|intern|retr|limit|cron|every)/i;
 
 export function readTags(sources: readonly SourceFile[]): Tags {
   const functions: TaggedFunction[] = [];
@@ -118,6 +118,8 @@ function tagsIn(comment: string, offset: number, file: SourceFile, diagnostics: 
     const start = offset + match.index;
     const span = spanOf(file, start, start + 1 + match[1]!.length + rest.length);
     const words = rest.split(SCHEDULES.has(match[1]!) ? /\s+/ : /[\s,]+/).filter((word) => word !== "");
+    // It is read with the documentation, for methods of objects too.
+    if (match[1] === "internal") continue;
     const tag = tagOf(match[1]!, words, span);
     if (typeof tag !== "string") found.push(tag);
     // Its function is a service all the same, with a mistake.
@@ -156,7 +158,9 @@ function fixOf(name: string, { start }: Span, file: SourceFile): Fix | undefined
             ? "workflow"
             : /^serv/i.test(name)
               ? "service"
-              : (/^(?:retry|limit|cron|every)/.exec(name.replace(/^retries/, "retry"))?.[0] ?? "refuse");
+              : /^intern/i.test(name)
+                ? "internal"
+                : (/^(?:retry|limit|cron|every)/.exec(name.replace(/^retries/, "retry"))?.[0] ?? "refuse");
   if (name === spelled) return undefined;
   const span = spanOf(file, start, start + 1 + name.length);
   return { title: `Write @${spelled}`, edits: [{ span, text: `@${spelled}` }] };

@@ -20,7 +20,6 @@ import {
 import { hasBlobs } from "@radical/protocol";
 import { CommandError } from "@radical/app/command-error";
 import {
-  areStopped,
   untilIndexesBuilt,
   type DeploymentKey,
   type AdminAddress,
@@ -255,10 +254,9 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
       const admin = administered(primary);
       const { indexes = [] } = app.content;
       const ask = () => indexStatuses(admin);
-      const isAgain = indexes.length > 0 && areStopped(indexes, await ask());
       const [calledAt = null] = hasServices ? await calledOrigins() : [];
-      if (isAgain || hasServices || !(await hasModule(admin, module)))
-        await registerModule(admin, module, app.content, calledAt);
+      // Also a module that is there: tasks, schedules and new workflows run on the one that was registered last.
+      await registerModule(admin, module, app.content, calledAt);
       const { onProgress, signal } = context;
       await untilIndexesBuilt({
         indexes,

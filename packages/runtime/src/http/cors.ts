@@ -29,6 +29,7 @@ const REQUEST_HEADERS = [
 ];
 /** Headers that pages may read besides those that the platform lets them. */
 const EXPOSED_HEADERS = [
+  "location",
   "preference-applied",
   "retry-after",
   "server-timing",

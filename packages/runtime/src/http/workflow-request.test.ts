@@ -1,7 +1,7 @@
 import { type HandlerManifest, type Manifest, RadicalError } from "@radical/protocol";
 import { describe, expect, test } from "vitest";
 import { MethodNotAllowed } from "./call.ts";
-import { MAX_WORKFLOW_WAIT_MS, waitMsOf, workflowPath, workflowRequest } from "./workflow-request.ts";
+import { MAX_WORKFLOW_WAIT_MS, mayNameWorkflow, waitMsOf, workflowPath, workflowRequest } from "./workflow-request.ts";
 
 const handler: HandlerManifest = {
   parameters: [],
@@ -86,4 +86,10 @@ test.each([
 
 test("a request without a preference does not say", () => {
   expect(waitMsOf(request("/api/buy", "POST"))).toBeNull();
+});
+
+test("only a path that goes on behind a handler is looked at further", () => {
+  expect(mayNameWorkflow(`https://example.com${workflowPath("buy", ID as never)}`)).toBe(true);
+  for (const path of ["/api/buy", "/api/buy?to=x", "/", "/page/of/mine.html"])
+    expect([path, mayNameWorkflow(`https://example.com${path}`)]).toEqual([path, false]);
 });

@@ -22,6 +22,12 @@ export function workflowPath(handler: string, id: ExecutionId): string {
   return `${API_PATH}${handler}/${id}`;
 }
 
+/** Whether the path may be that of a workflow: it goes on behind the name of a handler. Cheap, since every request is looked at. */
+export function mayNameWorkflow(url: string): boolean {
+  const at = url.indexOf(API_PATH);
+  return at >= 0 && url.includes("/", at + API_PATH.length);
+}
+
 /** Null: the path is not that of a workflow. Throws `unknown_workflow` or `method_not_allowed`. */
 export function workflowRequest({ url, method }: Request, manifest: Manifest): WorkflowRequest | null {
   const { pathname } = new URL(url);

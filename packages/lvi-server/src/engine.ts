@@ -42,7 +42,7 @@ import type { LviCore, Now } from "./core/lvi-core.ts";
 import type { Rules, ServiceTable } from "./core/module-table.ts";
 import type { LeaseCounts } from "./core/read-leases.ts";
 import type { Sample, Sampling } from "./core/sampling.ts";
-import { isMisfit } from "./core/task.ts";
+import { isMisfit, type Task } from "./core/task.ts";
 import {
   type Answer,
   type Asker,
@@ -107,6 +107,8 @@ const NEWS: ReadonlySet<NoteName> = new Set(["index_turned", "service_up", "serv
 
 /** Most units that one line of log names. */
 const LOGGED_UNITS = 5;
+/** Dead tasks that are read at once, to find those whose arguments did not fit. */
+const MISFIT_PAGE = 1_000;
 /** Most who are told lives at once. */
 const MAX_LIFE_TAKERS = 4;
 /** Longest that a timer lasts. */
@@ -129,6 +131,10 @@ export class Engine {
   readonly #collector: NodeJS.Timeout;
   #timer: NodeJS.Timeout | undefined = undefined;
   readonly #moduleChanges = new Map<ModuleHash, Promise<void>>();
+  /** The walk over dead tasks that is under way, or the last one. */
+  #misfitWalk: Promise<void> = Promise.resolve();
+  /** Another one follows. */
+  #isMisfitWalkNext = false;
   readonly #sampleTakers = new Map<Sampling, SampleTaker>();
   readonly #contention: ContentionTally;
   /** Null: nobody would see them. */
@@ -310,21 +316,38 @@ export class Engine {
 
   /**
    * Tries dead tasks again whose arguments did not fit their handlers: those of the current module may fit. Without storage they stay dead,
-   * and an operator can do the same.
+   * and an operator can do the same. One walk at a time: of several registrations during a walk the last one counts.
    */
-  async retryMisfits(): Promise<void> {
-    const { storage, log } = this.#options;
+  retryMisfits(): Promise<void> {
+    if (this.#isMisfitWalkNext) return this.#misfitWalk;
+    this.#isMisfitWalkNext = true;
+    return (this.#misfitWalk = this.#misfitWalk.then(() => {
+      this.#isMisfitWalkNext = false;
+      return this.#retryMisfits();
+    }));
+  }
+
+  async #retryMisfits(): Promise<void> {
+    const { storage, core, log } = this.#options;
     // One that is dead again stands further back in the list.
     const tried = new Set<ExecutionId>();
+    const retry = async (tasks: readonly Task[]): Promise<void> => {
+      const misfits = tasks.filter(({ id, error }) => error !== null && isMisfit(error) && !tried.has(id));
+      const ids = misfits.map(({ id }) => id);
+      for (const id of ids) tried.add(id);
+      for (let at = 0; at < ids.length; at += MAX_ORDERED_TASKS)
+        // oxlint-disable-next-line no-await-in-loop -- an order has some tasks at most
+        await this.#ordered({ action: "retry", ids: ids.slice(at, at + MAX_ORDERED_TASKS), callAgain: false });
+    };
     try {
+      await retry(core.deadHeads);
       for (let after: string | null = null; ;) {
+        // oxlint-disable-next-line no-await-in-loop -- page after page
         const { tasks, next } = await this.#asking(() =>
-          storage.listTasks({ state: "dead" }, after, MAX_ORDERED_TASKS),
+          storage.listTasks({ state: "dead", lane: null }, after, MISFIT_PAGE),
         );
-        const misfits = tasks.filter(({ id, error }) => error !== null && isMisfit(error) && !tried.has(id));
-        const ids = misfits.map(({ id }) => id);
-        for (const id of ids) tried.add(id);
-        if (ids.length > 0) await this.#ordered({ action: "retry", ids, callAgain: false });
+        // oxlint-disable-next-line no-await-in-loop -- page after page
+        await retry(tasks);
         if (next === null) return;
         after = next;
       }
@@ -360,7 +383,7 @@ export class Engine {
     await this.#asking(() => this.#changeModule(module.hash, () => this.#options.storage.storeModule(module, content)));
     const { hash, plans, indexes = [] } = module;
     this.#driver.tell({ kind: "module-registered", module: hash, plans, indexes, ...described });
-    void this.retryMisfits();
+    if (described.isAside !== true) void this.retryMisfits();
   }
 
   /** One change of a module at a time: it stands in several items. */

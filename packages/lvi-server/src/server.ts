@@ -219,27 +219,37 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       collectIntervalMs,
       onHalt,
     });
+    let registering: Promise<void> = Promise.resolve();
     const serving: Serving = {
       engine,
       epoch,
       moduleRetentionMs: options.core?.moduleRetentionMs ?? DEFAULT_CORE_OPTIONS.moduleRetentionMs,
       hasModule: (hash) => engine.hasModule(hash),
-      registerModule: async (hash, content, bytes, worker, isAside) => {
-        checkModule(hash, content);
-        const plans = new Map(Object.entries(plansOf(content)));
-        const atMs = coreNow().wallMs;
-        const { indexes: named = [], tasks: rules = {}, services: declared = {} } = content;
-        // Also if the clock was set back.
-        if (!isAside) putAtMs = Math.max(putAtMs + 1, atMs);
-        const put = isAside ? {} : { putAtMs };
-        const workerUrl = worker === null ? {} : { workerUrl: worker };
-        const module = { hash, plans, indexes: named, usedAtMs: atMs, registeredAtMs: atMs, ...put, ...workerUrl };
-        await engine.registerModule(module, bytes, { rules, services: declared, isAside });
-        // An operator's configuration counts more.
-        if (worker !== null && options.workerUrl === undefined) engine.callServicesAt(worker);
-        if (engine.services.worker === null && Object.keys(declared).length > 0)
-          log.warn("worker_url_missing", { module: hash, reason: WORKER_URL_MISSING });
-        log.info("module_registered", { module: hash, handlers: plans.size });
+      registerModule: (hash, content, bytes, worker, isAside) => {
+        const register = async (): Promise<void> => {
+          const plans = new Map(Object.entries(plansOf(content)));
+          const atMs = coreNow().wallMs;
+          const { indexes: named = [], tasks: rules = {}, services: declared = {} } = content;
+          // Also if the clock was set back.
+          if (!isAside) putAtMs = Math.max(putAtMs + 1, atMs);
+          const put = isAside ? {} : { putAtMs };
+          const workerUrl = worker === null ? {} : { workerUrl: worker };
+          const module = { hash, plans, indexes: named, usedAtMs: atMs, registeredAtMs: atMs, ...put, ...workerUrl };
+          await engine.registerModule(module, bytes, { rules, services: declared, isAside });
+          log.info("module_registered", { module: hash, handlers: plans.size });
+          if (isAside) return;
+          // An operator's configuration counts more.
+          if (worker !== null && options.workerUrl === undefined) engine.callServicesAt(worker);
+          if (engine.services.worker === null && Object.keys(declared).length > 0)
+            log.warn("worker_url_missing", { module: hash, reason: WORKER_URL_MISSING });
+        };
+        // One after the other: the last one is that of tasks, in memory as in storage.
+        const registered = registering.then(() => {
+          checkModule(hash, content);
+          return register();
+        });
+        registering = registered.catch(() => {});
+        return registered;
       },
     };
     state = { kind: "serving", ...serving };

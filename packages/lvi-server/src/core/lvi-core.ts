@@ -498,6 +498,11 @@ export class LviCore {
     return this.#listeners.size;
   }
 
+  /** The first tasks of lanes that are dead: those that memory has. */
+  get deadHeads(): readonly Task[] {
+    return this.#tasks.deadHeads;
+  }
+
   /** The state of a task that storage has, as an operator sees it. */
   taskStateOf(task: Task): TaskState {
     return this.#isDead(task) ? "dead" : this.#tasks.stateOf(task, this.#instant);
@@ -508,16 +513,17 @@ export class LviCore {
     return this.#leader.isLeading ? this.#tasks.known : null;
   }
 
-  /** Whether the current module has the handler, or the service, of a task. Before there is a module, nobody knows. */
+  /** The state of a workflow that storage has, as an operator sees it. */
   workflowStateOf(workflow: Workflow): WorkflowState | "ended" {
     return this.#workflows.stateOf(workflow);
   }
 
   /** The number of workflows that have not ended; null: not all of them are known yet. */
   get openWorkflows(): number | null {
-    return this.#workflows.modules === null ? null : this.#workflows.size;
+    return this.#workflows.areKnown ? this.#workflows.size : null;
   }
 
+  /** Whether the current module has the handler, or the service, of a task. Before there is a module, nobody knows. */
   canRun(callee: string): boolean {
     const { current } = this.#modules;
     if (current === null) return true;

@@ -43,6 +43,7 @@ test("what was not used for long goes when another one is asked for, unless it i
 test("nothing goes as long as nobody asks for anything, nor because a module is registered", () => {
   const table = new ModuleTable(new Map([[A, PLANS]]), new Map([[A, 100]]), 1_000_000);
   table.register(B, PLANS, 1_000_000);
+  table.register(C, PLANS, 1_000_000);
   expect(table.takeUnused(1, nobody)).toEqual([]);
   // A module that is asked for stays, however long it was not.
   table.use(A, 2_000_000);
@@ -75,4 +76,8 @@ test("tasks run on the application's module that was registered last, and on non
   expect([table.current?.module, table.planOf(B, "f")]).toEqual([A, "sliced"]);
   table.register(C, PLANS, 2);
   expect(table.current?.module).toBe(C);
+  // Nobody has asked for it for long, and it stays all the same.
+  table.use(B, 5_000);
+  expect(table.takeUnused(1_000, nobody).map(({ module }) => module)).toEqual([A]);
+  expect([table.current?.module, table.planOf(C, "f")]).toEqual([C, "sliced"]);
 });

@@ -1,7 +1,7 @@
 /**
  * The modules that can run here, and when each was last asked for. A module that no location asks for any more is removed
- * after a time in which others were asked for. So an application that nobody uses for long keeps its module. A module that
- * an execution under way names is never removed, since it may have to run again.
+ * after a time in which others were asked for. So an application that nobody uses for long keeps its module. The module that tasks
+ * run on is never removed, nor one that an execution under way names, since it may have to run again.
  */
 import type { HandlerPlan, ModuleHash, ServiceRules, SetLeft, TaskRules } from "@radical/protocol";
 import { SetsLeft } from "./sets-left.ts";
@@ -34,9 +34,6 @@ interface Known {
   readonly plans: Plans;
   /** Indexes that its handlers keep. */
   readonly indexes: readonly string[];
-  /** The rules of its handlers' tasks. */
-  readonly rules: Rules;
-  readonly services: ServiceTable;
   usedAtMs: number;
   /** As storage knows it. */
   storedAtMs: number;
@@ -69,8 +66,6 @@ export class ModuleTable {
       this.#modules.set(module, {
         plans,
         indexes: indexes.get(module) ?? [],
-        rules: current?.module === module ? current.rules : NO_RULES,
-        services: (current?.module === module ? current.services : undefined) ?? NO_SERVICES,
         usedAtMs: storedAtMs ?? nowMs,
         storedAtMs: storedAtMs ?? 0,
       });
@@ -145,7 +140,7 @@ export class ModuleTable {
     isAside = false,
   ): void {
     if (!isAside) this.#current = { module, rules, services };
-    this.#modules.set(module, { plans, indexes, rules, services, usedAtMs: nowMs, storedAtMs: nowMs });
+    this.#modules.set(module, { plans, indexes, usedAtMs: nowMs, storedAtMs: nowMs });
   }
 
   use(module: ModuleHash, nowMs: number): void {
@@ -171,25 +166,19 @@ export class ModuleTable {
     return used;
   }
 
-  #lastUsed(): CurrentModule | null {
-    const [last] = [...this.#modules].toSorted(([, a], [, b]) => b.usedAtMs - a.usedAtMs);
-    return last === undefined ? null : { module: last[0], rules: last[1].rules, services: last[1].services };
-  }
-
-  /** Removes those that were not used for so long when a location last asked for any, and are not named. */
+  /** Removes those that were not used for so long when a location last asked for any, and that nobody needs. */
   takeUnused(retentionMs: number, named: () => ReadonlySet<ModuleHash>): readonly ModuleUse[] {
     const old = [...this.#modules].filter(([, { usedAtMs }]) => usedAtMs < this.#askedAtMs - retentionMs);
     if (old.length === 0) return [];
     const names = named();
     const unused: ModuleUse[] = [];
     for (const [module, { usedAtMs }] of old) {
-      if (names.has(module)) continue;
+      if (names.has(module) || module === this.#current?.module) continue;
       this.#modules.delete(module);
       this.#suspects.delete(module);
       this.#setsLeft.forget(module);
       unused.push({ module, usedAtMs });
     }
-    if (this.#current !== null && !this.#modules.has(this.#current.module)) this.#current = this.#lastUsed();
     return unused;
   }
 }

@@ -158,6 +158,13 @@ export class TaskTable<Owner> {
     return { all: this.all, ready, running, delayed, dead, blockedLanes, oldestReadyMs };
   }
 
+  /** The first tasks of lanes, of those that are dead. A dead task that is in a lane is its first one. */
+  get deadHeads(): readonly Task[] {
+    return Array.from(this.#lanes.values(), ({ entries }) => entries[0]).flatMap((first) =>
+      first?.state === "dead" ? [first.task] : [],
+    );
+  }
+
   /** The number of tasks; null: not known yet. */
   get all(): number | null {
     // Of two changes at once only the second one may have been counted.

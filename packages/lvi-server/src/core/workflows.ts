@@ -48,7 +48,7 @@ import type { OperationId, RunId } from "./events.ts";
 import type { IntentRecord, RecordChange } from "./intent.ts";
 import type { CurrentModule, Plans } from "./module-table.ts";
 import type { RunResult } from "./run.ts";
-import { failureOf, pauseMs, placeOf, type Task, type TaskError } from "./task.ts";
+import { failureOf, isMisfit, pauseMs, placeOf, type Task, type TaskError } from "./task.ts";
 import type { Instant } from "./task-table.ts";
 import { type Call, cancellationPart, entryPart, invocationOf, settledOf, signalPart } from "./workflow.ts";
 import { type StepName, stepPart, type Workflow, type WorkflowPart } from "./workflow.ts";
@@ -242,6 +242,11 @@ export class Workflows {
     return { ...counts, oldestMs };
   }
 
+  /** Whether memory has all of them. */
+  get areKnown(): boolean {
+    return this.#walk === null;
+  }
+
   /** Modules that they are pinned to; null: not all of them are known yet. */
   get modules(): ReadonlySet<ModuleHash> | null {
     if (this.#walk !== null) return null;
@@ -253,10 +258,14 @@ export class Workflows {
     return this.#runs.size + this.#attempts.size;
   }
 
+  #isDraining = false;
+
   /** When something becomes due. Infinity: not by itself. */
   get wakeAtMs(): number {
     if (this.#isIdle) return Infinity;
-    const all = [this.#timers, this.#delays, this.#pauses, this.#retries, this.#askers];
+    // Nothing begins any more while the server drains.
+    const begins = this.#isDraining ? [] : [this.#timers, this.#delays, this.#pauses];
+    const all = [...begins, this.#retries, this.#askers];
     const asksAtMs = this.#asksAtMs > this.#now.nowMs ? this.#asksAtMs : Infinity;
     return Math.min(asksAtMs, ...all.map(({ nextMs }) => nextMs ?? Infinity));
   }
@@ -669,7 +678,8 @@ export class Workflows {
     const failure = failureOf(outcome, this.#now.wallMs);
     if (failure !== null) {
       open.failures++;
-      const attempts = this.#host.current()?.rules[step.handler]?.attempts ?? DEFAULT_TASK_ATTEMPTS;
+      const known = this.#host.current()?.rules[step.handler]?.attempts ?? DEFAULT_TASK_ATTEMPTS;
+      const attempts = isMisfit(failure) ? 1 : known;
       // variant: step-attempts
       if (step.isUndo || open.failures < attempts) return this.#delay(open, pauseMs(step.id, open.failures));
       this.#host.note("workflow_step_failed", entry.workflow, `${step.handler}: ${failure.code}: ${failure.message}`);
@@ -719,6 +729,7 @@ export class Workflows {
 
   /** All that is due by now; and then what may begin, up to so many at once. */
   goOn(atOnce: number, isDraining: boolean): void {
+    this.#isDraining = isDraining;
     if (this.#isIdle) return;
     const { nowMs } = this.#now;
     for (let due = this.#askers.takeDue(nowMs); due !== undefined; due = this.#askers.takeDue(nowMs)) {

@@ -353,11 +353,12 @@ function routeOf(path: string): Route {
   return isModuleHash(hash) ? { kind: "module-content", hash } : { kind: "none" };
 }
 
-/** The origin that a registration names; null: none, or it is not one. */
+/** Whether the module is of no application, so that tasks do not run on it. */
 function isAsideIn(query: string): boolean {
   return new URLSearchParams(query).get("aside") === "yes";
 }
 
+/** The origin that a registration names; null: none, or it is not one. */
 function workerIn(query: string): string | null {
   const url = URL.parse(new URLSearchParams(query).get("worker") ?? "");
   return url !== null && /^https?:$/.test(url.protocol) ? url.origin : null;

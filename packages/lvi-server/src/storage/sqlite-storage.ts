@@ -604,8 +604,8 @@ export class SqliteStorage implements Storage {
     return this.#enqueue(() => {
       this.#run(
         `INSERT INTO modules VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT DO UPDATE SET used_at_ms = excluded.used_at_ms, put_at_ms = excluded.put_at_ms,
-           worker_url = COALESCE(excluded.worker_url, worker_url)`,
+         ON CONFLICT DO UPDATE SET used_at_ms = excluded.used_at_ms,
+           put_at_ms = COALESCE(excluded.put_at_ms, put_at_ms), worker_url = COALESCE(excluded.worker_url, worker_url)`,
         hash,
         JSON.stringify(Object.fromEntries(plans)),
         content,

@@ -143,18 +143,19 @@ export class SqliteTasks {
 
   /** Those of one lane in the order of the lane, others in that in which they came. */
   list({ state, lane }: TaskSelection, after: TaskListCursor | null, limit: number): TaskListPage {
-    const [column, from] = lane === undefined ? ["number", Number(after ?? 0)] : ["place", after ?? ""];
+    const isInOne = typeof lane === "string";
+    const [column, from] = isInOne ? ["place", after ?? ""] : ["number", Number(after ?? 0)];
     const wanted = [
       `${column} > ?`,
-      ...(lane === undefined ? [] : ["lane = ?"]),
+      ...(lane === undefined ? [] : [isInOne ? "lane = ?" : "lane IS NULL"]),
       // As text: a parameter would keep SQLite from the index of dead tasks.
       ...(state === undefined ? [] : [state === "dead" ? "state = 'dead'" : "state = 'open'"]),
     ];
-    const values = [from, ...(lane === undefined ? [] : [lane]), limit + 1];
+    const values = [from, ...(isInOne ? [lane] : []), limit + 1];
     const sql = `SELECT * FROM tasks WHERE ${wanted.join(" AND ")} ORDER BY ${column} LIMIT ?`;
     const rows = this.#rows.all(sql, ...values) as Row[];
     const last = rows.length > limit ? rows[limit - 1] : undefined;
-    const next = last === undefined ? null : lane === undefined ? String(last.number) : last.place;
+    const next = last === undefined ? null : isInOne ? last.place : String(last.number);
     return { tasks: rows.slice(0, limit).map(taskOf), next };
   }
 

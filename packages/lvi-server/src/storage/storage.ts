@@ -133,7 +133,8 @@ export interface WorkflowPage {
 /** Left out: any. */
 export interface TaskSelection {
   readonly state?: Task["state"];
-  readonly lane?: string;
+  /** Null: those that are in none. */
+  readonly lane?: string | null;
 }
 
 /** A place in a list of tasks that only the storage understands. */

@@ -346,16 +346,21 @@ export function describeTasks({ test, expect, takeOver, completionOf }: Suite): 
     };
     for (const limit of [1, 7, 1_000]) {
       // oxlint-disable-next-line no-await-in-loop -- of one storage
-      const [all, dying, open, lane] = await Promise.all([
+      const [all, dying, open, lane, inNone, dyingInNone] = await Promise.all([
         listed({}, limit),
         listed({ state: "dead" }, limit),
         listed({ state: "open" }, limit),
         listed({ lane: "lane" }, limit),
+        listed({ lane: null }, limit),
+        listed({ state: "dead", lane: null }, limit),
       ]);
       expect(all.toSorted(byId)).toEqual(now.toSorted(byId));
       expect(dying.toSorted(byId)).toEqual([...dead.values()].toSorted(byId));
       expect(open.toSorted(byId)).toEqual(now.filter(({ state }) => state === "open").toSorted(byId));
       expect(lane).toEqual(now.filter((task) => task.lane === "lane"));
+      const free = now.filter((task) => task.lane === null).toSorted(byId);
+      expect(inNone.toSorted(byId)).toEqual(free);
+      expect(dyingInNone.toSorted(byId)).toEqual(free.filter(({ state }) => state === "dead"));
     }
     expect(await storage.listTasks({ lane: "nothing" }, null, 10)).toEqual({ tasks: [], next: null });
   });

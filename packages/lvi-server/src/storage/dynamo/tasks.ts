@@ -130,8 +130,9 @@ interface Range {
 }
 
 /** The parts of the index that may have tasks in this state. */
-function partsWith(state: Task["state"] | undefined): readonly Omit<Range, "bucket">[] {
-  const words = state === undefined ? [ALL] : [state === "dead" ? DEAD : DUE, LANE];
+function partsWith(state: Task["state"] | undefined, inLanes: boolean): readonly Omit<Range, "bucket">[] {
+  const others = state === undefined ? [DEAD, DUE] : [state === "dead" ? DEAD : DUE];
+  const words = !inLanes ? others : state === undefined ? [ALL] : [...others, LANE];
   return words.map((each) => ({ first: `${each}${SPACE}`, end: `${each}${AFTER_SPACE}` }));
 }
 
@@ -231,9 +232,11 @@ export class DynamoTasks {
   /** Bucket after bucket, and in each one the parts of the index that may have such tasks. */
   async list({ state, lane }: TaskSelection, after: TaskListCursor | null, limit: number): Promise<TaskListPage> {
     const ranges =
-      lane === undefined
-        ? this.#layout.executionBuckets().flatMap((bucket) => partsWith(state).map((part) => ({ bucket, ...part })))
-        : [this.#rangeOf(lane)];
+      typeof lane === "string"
+        ? [this.#rangeOf(lane)]
+        : this.#layout
+            .executionBuckets()
+            .flatMap((bucket) => partsWith(state, lane === undefined).map((part) => ({ bucket, ...part })));
     let [index, from] = after === null ? [0, null] : cursorIn(after);
     const entries: Item[] = [];
     while (index < ranges.length && entries.length < limit) {

@@ -102,6 +102,9 @@ export function sdkExports(): readonly SdkExport[] {
   return [...found.values()];
 }
 
+/** Exports that only workflows can call begin so. */
+const FOR_WORKFLOWS = /^Only in (?:workflows|a workflow itself): /;
+
 /** Members that no handler can call begin so. */
 const FOR_SETS = /^Only in read\/write-set functions(?:, those with the tag `[^`]*`)?: /;
 
@@ -160,12 +163,14 @@ function methodsOf(members: readonly Member[]): readonly string[] {
   const names = members.flatMap(({ signature, words }) =>
     FOR_SETS.test(words) ? [] : (/^(?:log\.)?[a-z]\w*(?=[(<])/.exec(signature)?.slice(0, 1) ?? []),
   );
-  return names.length < 2 ? [] : [`${names.map((name) => `\`${name}\``).join(", ")}.`];
+  const once = [...new Set(names)];
+  return once.length < 2 ? [] : [`${once.map((name) => `\`${name}\``).join(", ")}.`];
 }
 
 function firstSentenceOf(words: string): string {
-  const [first = ""] = words.split("\n\n");
-  return /^.*?[.:](?= |$)/.exec(first)?.[0].replace(/:$/, ".") ?? first;
+  const [first = ""] = plainOf(words.replace(FOR_WORKFLOWS, "")).split("\n\n");
+  const sentence = /^.*?[.:](?= |$)/.exec(first)?.[0].replace(/:$/, ".") ?? first;
+  return FOR_WORKFLOWS.test(words) ? `${sentence} In workflows only.` : sentence;
 }
 
 function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {

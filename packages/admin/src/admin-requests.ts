@@ -47,7 +47,7 @@ export async function hasModule(address: AdminAddress, module: ModuleHash): Prom
   }
 }
 
-/** `worker`: the origin at which the primary calls the application's services; null: there are none. */
+/** Gives the server a module. `worker`: the origin at which the primary calls the application's services; null: there are none. */
 export async function registerModule(
   address: AdminAddress,
   module: ModuleHash,

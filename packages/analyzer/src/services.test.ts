@@ -178,7 +178,7 @@ describe("a mistake is refused at its place", () => {
       `/** @service read */ export declare function rate(to: string): f64; export function h(): void {}`,
       "@service read",
       "unknown_tag",
-      "yet",
+      "step of a workflow",
     ],
     [
       "a tag before a class",

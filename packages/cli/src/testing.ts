@@ -169,7 +169,7 @@ function milliseconds(time: string | number): number {
   if (ms !== null && Number.isSafeInteger(ms) && ms >= 0 && ms <= MAX_AHEAD_MS) return ms;
   const given = typeof time === "number" ? time : JSON.stringify(time);
   throw new TypeError(
-    `advance() takes a time up to ten years, and was given ${given}. Write it as "3 days", "12 hours", "90s", or as whole milliseconds.`,
+    `advance() takes a time up to 3,660 days, and was given ${given}. Write it as "3 days", "12 hours", "90s", or as whole milliseconds.`,
   );
 }
 

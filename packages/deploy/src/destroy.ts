@@ -1,7 +1,7 @@
 /**
  * Removes a deployment, in the order in which nothing is left that answers without what is behind it, and nothing that costs:
  *
- *   Worker → its pending intents are applied → machines and secrets at AWS → relay → VPC services → tunnels → KV namespace
+ *   Worker → nothing is left pending → machines and secrets at AWS → relay → VPC services → tunnels → KV namespace
  *
  * Tables stay unless told. As in a deployment, each step looks at what is there: a removal that was broken off is continued by
  * running it again.
@@ -136,9 +136,9 @@ function awsSteps(options: DestroyOptions, aws: Aws, description: string, stays:
   return [
     {
       name: "intents",
-      title: "Pending intents are applied",
+      title: "Nothing is left pending at the primary",
       half: "primary",
-      ifFailed: `The Worker is removed; the primary runs, and applies them. ${AGAIN}`,
+      ifFailed: `The Worker is removed; the primary runs, and goes on with what is pending. ${AGAIN}`,
       plan: async () => {
         isDeployed = (await aws.deployment.state()) !== null;
         if (isDeployed && !strandPending) await checkPending();

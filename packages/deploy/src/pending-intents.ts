@@ -1,7 +1,8 @@
 /**
- * What a deployment must not leave behind: tasks that wait, which nobody would run, and pending intents. A request that was answered has written once its intent is durable, but what it has written is seen
- * only when the intent is applied. An intent that waits at a primary which nobody asks any more, or which is removed, is
- * never seen.
+ * What a deployment must not leave behind: pending intents, tasks that wait, and workflows that have not ended. A request that
+ * was answered has written once its intent is durable, but its writes are seen only when the intent is applied. At a primary
+ * that nobody asks any more, or that is removed, they would never be seen. Its tasks would never run, and its workflows never
+ * go on.
  */
 import { CommandError, messageOf } from "@radical/app/command-error";
 import { counted } from "@radical/app";
@@ -11,7 +12,7 @@ import { type AdminAddress, openWorkflows, pendingIntents, waitingTasks } from "
 const STRAND_OPTION = "--strand-pending";
 
 /**
- * Throws a CommandError while intents are pending at a primary, and if it can't say. `addresses`: where it may be asked;
+ * Throws a CommandError while intents are pending, tasks wait or workflows are open at a primary, and if it can't say. `addresses`: where it may be asked;
  * one that answers is enough. `leaving`: what the command is about to do to it, as `this deployment would leave`.
  */
 export async function checkNothingPending(
@@ -76,7 +77,7 @@ async function firstAnswer(
   }
   throw new CommandError(
     "pending_unknown",
-    `Nobody knows whether intents are pending or tasks wait at the primary (${primary}) that ${leaving}: ${messageOf(failure)}`,
+    `Nobody knows whether intents are pending, tasks wait or workflows are open at the primary (${primary}) that ${leaving}: ${messageOf(failure)}`,
     `See that it serves and that its key is given (RADICAL_KEYS may have keys of several servers). Then run the same command again. Or give up what may be pending there with ${STRAND_OPTION}.`,
     { cause: failure },
   );

@@ -8,6 +8,7 @@ import type { LogLineLevel } from "./logged-line.ts";
 import type { RedactionQuestion } from "./redaction.ts";
 import { isSpan } from "./span.ts";
 import type { Schedule } from "./task-rules.ts";
+import { MAX_TASK_DELAY_MS } from "./tasks.ts";
 import type { Version } from "./version.ts";
 
 /** `GET`: {@link ServerStatus}; answered in every state. */
@@ -210,8 +211,8 @@ export interface TimeMove {
   readonly aheadMs: number;
 }
 
-/** Ten years. */
-export const MAX_AHEAD_MS = 10 * 365 * 86_400_000;
+/** Longest move of time. Every task and every wait is due after it. */
+export const MAX_AHEAD_MS = MAX_TASK_DELAY_MS;
 
 /** The tally of contention has two windows of this length: the present one and the one before. */
 export const CONTENTION_WINDOW_MS = 60_000;

@@ -120,10 +120,9 @@ export const HOST_FUNCTIONS = {
     since: 9,
   },
   /**
-   * Buffers a task. The first pointer says where its id goes, as 32 hexadecimal digits in ASCII. Then come the handler to call,
-   * the delay in milliseconds, the key (a null pointer: none), and pointer and length of the encoded arguments. A negative delay
-   * counts as none. A read/write-set
-   * function asks for nothing by it, but names the lane.
+   * Buffers a task. The first pointer says where its id goes, as 32 hexadecimal digits in ASCII. Then come the callee, the delay
+   * in milliseconds, the key (a null pointer: none), and pointer and length of the encoded arguments. A negative delay counts as
+   * none. A read/write-set function asks for nothing by it, but names the lane.
    */
   enqueue: {
     parameters: ["pointer", "string", "i64", "string", "pointer", "i32"],
@@ -131,7 +130,7 @@ export const HOST_FUNCTIONS = {
     program: "both",
     since: 11,
   },
-  /** Buffers that a task is given up, unless it has begun: its id. */
+  /** Buffers that a task is given up, unless it has begun, or that a workflow is asked to end: its id. */
   cancel: { parameters: ["string"], result: null, program: "both", since: 11 },
   /** Buffers a value for a workflow: its id, the name of the signal, pointer and length of the encoded value. */
   send: { parameters: ["string", "string", "pointer", "i32"], result: null, program: "both", since: 11 },

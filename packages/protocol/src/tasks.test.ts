@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CborWriter } from "./cbor.ts";
+import { MAX_VALUE_BYTES } from "./host-functions.ts";
 import { type ExecutionId, isExecutionId } from "./ids.ts";
 import { MalformedError, TooLargeError } from "./malformed-error.ts";
 import {
@@ -34,6 +35,12 @@ const effect: fc.Arbitrary<RunEffect> = fc.oneof(
     key: fc.option(fc.constantFrom("a", "k".repeat(512), "order/é😀")),
   }),
   executionId.map((id): RunEffect => ({ kind: "cancel", task: id })),
+  fc.record({
+    kind: fc.constant("send" as const),
+    workflow: executionId,
+    name: fc.constantFrom("approved", "s", "news-of_the-day"),
+    value: fc.uint8Array({ maxLength: 20 }),
+  }),
 );
 
 test("effects come out of their bytes as they went in, and other effects have other bytes", () => {
@@ -104,7 +111,8 @@ describe("malformed effects", () => {
   const args = Uint8Array.of(0xa0);
 
   test.each<[string, (writer: CborWriter) => void]>([
-    ["of another kind", (writer) => writer.array(2).integer(2).text(parent)],
+    ["of another kind", (writer) => writer.array(2).integer(3).text(parent)],
+    ["of a kind with the fields of another one", (writer) => writer.array(2).integer(2).text(parent)],
     ["that lack a field", (writer) => writer.array(4).integer(0).text("f").bytes(args).integer(0)],
     ["with a negative delay", (writer) => writer.array(5).integer(0).text("f").bytes(args).integer(-1).null()],
     [
@@ -125,6 +133,11 @@ describe("malformed effects", () => {
     ],
     ["without a handler", (writer) => writer.array(5).integer(0).text("").bytes(args).integer(0).null()],
     ["with an id that is none", (writer) => writer.array(2).integer(1).text("nobody")],
+    ["that send to an id that is none", (writer) => writer.array(4).integer(2).text("nobody").text("s").bytes(args)],
+    ["that send without a name", (writer) => writer.array(4).integer(2).text(parent).text("").bytes(args)],
+    ["that send a name that is none", (writer) => writer.array(4).integer(2).text(parent).text("a\nb").bytes(args)],
+    ["that send a text", (writer) => writer.array(4).integer(2).text(parent).text("s").text("value")],
+    ["that send no value", (writer) => writer.array(3).integer(2).text(parent).text("s")],
   ])("%s", (_what, write) => {
     expect(() => decodeEffects(bytesWith(write))).toThrow(MalformedError);
   });
@@ -135,5 +148,7 @@ describe("malformed effects", () => {
     );
     const long = { ...task, args: new Uint8Array(MAX_TASK_ARGUMENT_BYTES + 1) };
     expect(() => decodeEffects(encodeEffects([long]))).toThrow(TooLargeError);
+    const sent = { kind: "send", workflow: parent, name: "s", value: new Uint8Array(MAX_VALUE_BYTES + 1) } as const;
+    expect(() => decodeEffects(encodeEffects([sent]))).toThrow(TooLargeError);
   });
 });

@@ -43,7 +43,7 @@ export type RunEffect =
 export const MAX_EFFECTS = 1_000;
 /** Most bytes of the encoded arguments of one task. With those of all values that are written: `MAX_WRITTEN_BYTES`. */
 export const MAX_TASK_ARGUMENT_BYTES = MAX_VALUE_BYTES;
-/** Longest delay of a task: ten years. */
+/** Longest delay of a task: a little over ten years. */
 export const MAX_TASK_DELAY_MS = 3_660 * 86_400_000;
 export const MAX_CALLEE_LENGTH = 256;
 

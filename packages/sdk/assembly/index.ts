@@ -165,7 +165,7 @@ export function abort(status: i32, code: string, message: string): void {
 
 /** How a task runs. */
 class TaskOptions {
-  /** Milliseconds from `now()` on. Left out, or negative: none. */
+  /** Milliseconds from `now()` on, at most 3,660 days. Left out, or negative: none. */
   delay: i64 = 0;
   /**
    * Tasks with the same key run one by one, in the order of their transactions. It is text of 1 to 512 UTF-8 bytes. Left out, or
@@ -175,18 +175,22 @@ class TaskOptions {
 }
 
 /**
- * Asks for a task: the primary calls the handler later, once, after this execution has committed. Nothing is called now: the
+ * Asks for a task: the primary makes the call later, once, after this execution has committed. Nothing is called now: the
  * arguments are evaluated, and the call is written down with the writes. It is gone with them if the execution aborts.
  *
  *     enqueue(sendReminder(order), { delay: 7 * 86_400_000, key: order });
  *
- * The call is one of a handler of this application, written out. The result is the task's id, for `cancel`.
+ * The call is one of a handler, a service or a workflow of this application, written out. The result is the id of the task or of the
+ * workflow, for `cancel`.
  */
 export function enqueue<R>(call: R, options: TaskOptions = new TaskOptions()): string {
   ERROR("enqueue is compiled in the place of its call");
 }
 
-/** Gives up the task with this id, with the writes of this execution. If the task runs at that moment, or is done, nothing happens. */
+/**
+ * Gives up the task with this id, with the writes of this execution. If the task runs at that moment, or is done, nothing happens.
+ * A workflow with this id is asked to end: it fails at its next wait, and undoes what it has done.
+ */
 export function cancel(id: string): void {
   cancelTask(id);
 }

@@ -102,7 +102,7 @@ const UNWIND = new Error("a run was ended");
 export class Execution<Stop> implements HostCalls {
   /** Buffered writes in order of first write; null deletes. */
   readonly writes = new Map<UnitId, Uint8Array | null>();
-  /** Requests for tasks, in order. */
+  /** Tasks, cancellations and signals that the run has asked for, in order. */
   readonly effects: RunEffect[] = [];
   readonly #invocation: Invocation;
   readonly #limits: Limits;

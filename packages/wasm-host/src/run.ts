@@ -61,7 +61,7 @@ export interface CompletedRun {
   readonly reads: readonly UnitId[];
   /** Sorted by unit, the last write of each; none after an abort or a trap. */
   readonly writes: readonly Write[];
-  /** Requests for tasks, in order; none after an abort or a trap. Left out: none. */
+  /** Tasks, cancellations and signals that it asks for, in order; none after an abort or a trap. Left out: none. */
   readonly effects?: readonly RunEffect[];
   /** What it has used of the fuel of its module's limits. */
   readonly fuel: number;

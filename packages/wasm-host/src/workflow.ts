@@ -1,5 +1,6 @@
 /**
- * A run of a workflow on its journal. It takes the same way as the runs before it, up to where they stopped. From there on it goes by what has arrived since, until it waits for something else or ends.
+ * A run of a workflow on its journal. It takes the same way as the runs before it, up to where they stopped. From there on it
+ * goes by what has arrived since, until it waits for something else or ends.
  */
 import {
   type Activation,

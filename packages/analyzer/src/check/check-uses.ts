@@ -206,7 +206,7 @@ function checkImports(program: as.Program, compiler: RadicalCompiler, fallback: 
 function unquoted(name: string): Pick<Diagnostic, "message" | "help"> {
   return {
     message: `A handler can't call the service ${name}, because a handler may run more than once, and at several places.`,
-    help: `Let a task call it after the transaction: \`enqueue(${name}(…))\`.`,
+    help: `Let a task call it after the transaction: \`enqueue(${name}(…))\`. A workflow gets its result by a step: \`run(${name}(…))\`.`,
   };
 }
 

@@ -1,6 +1,7 @@
 /**
- * Decisions of the developer about handlers, by tags: near storage, results before their confirmation, transformations
- * refused, a read/write-set function of their own (a *given set*).
+ * Decisions of the developer about handlers, by tags. They are near storage, results before their confirmation, transformations
+ * refused, and a read/write-set function of their own (a *given set*). They also make a handler a workflow, give it a schedule,
+ * and state rules of its tasks and those of services.
  */
 import { objectMethod, type Schedule, type TaskRules } from "@radical/protocol";
 import { diagnostic } from "../diagnostics/catalogue.ts";

@@ -1065,7 +1065,6 @@ function isStringLiteral(node: as.Expression): node is as.StringLiteralExpressio
   return node.kind === NodeKind.Literal && (node as as.LiteralExpression).literalKind === LiteralKind.String;
 }
 
-/** Everything a file exports, by exported name. */
 /**
  * The initializer of a field; for a parameter property the parameter's default, if it is a plain literal (another
  * one could mention parameters).

@@ -20,7 +20,7 @@ export function readService(words: readonly string[]): ServiceRules | string {
   for (const word of words) {
     const [, time] = /^keyWindow=(\w+)$/.exec(word) ?? [];
     if (word === "read")
-      return "A service can't be asked for values yet, as `@service read` would say: a task calls it, and its result is dropped.";
+      return "A handler can't ask a service for a value, as `@service read` would say. Write `@service`, and run it as a step of a workflow: `run` gives its result.";
     if (word === "once" && !once) once = true;
     else if (time !== undefined && keyWindowMs === null) {
       keyWindowMs = durationMs(time);

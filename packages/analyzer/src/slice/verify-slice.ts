@@ -1,6 +1,6 @@
 /**
- * Checks every slice for three properties. It makes all accesses, and names all lanes, of the functions that it still has. It has values of puts
- * only where they are read again. It has no field that its classes lack.
+ * Checks every slice for three properties. It makes all accesses, and names all lanes, of the functions that it still has. It
+ * has values of puts only where they are read again. It has no field that its classes lack.
  */
 import { MalformedProgram, verifyProgram } from "../lower/verify-ir.ts";
 import {
@@ -46,7 +46,10 @@ export function verifySlice(original: Program, residual: Residual, relevance: Re
     if (!kept.has(identity(declaration))) continue;
     walkFunction(declaration, (expression) => {
       if ((isAccess(expression) || expression.kind === "lane") && !said.has(place(expression.span)))
-        throw new MalformedProgram(`an access of ${declaration.name} is lost`, expression.span);
+        throw new MalformedProgram(
+          `${expression.kind === "lane" ? "a lane" : "an access"} of ${declaration.name} is lost`,
+          expression.span,
+        );
     });
   }
 }

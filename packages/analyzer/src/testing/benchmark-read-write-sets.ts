@@ -78,10 +78,10 @@ async function load(root: string): Promise<Code> {
   };
 }
 
-/** An application built, with its store. */
 /** Of the calls made before. */
 const OTHER_CALLER = "f".repeat(64);
 
+/** An application built, with its store. */
 interface Application {
   readonly code: Code;
   /** Of all measured calls. */

@@ -86,7 +86,7 @@ write +- for ±. A lost message is sent again, as by TCP.
 Faults can be switched while it runs: in a terminal by keys, which ? shows, and by HTTP on the same port.`,
   examples: [
     ["radical dev"],
-    ["radical dev --port 3000 --reset", "with no data"],
+    ["radical dev --port 3000 --reset", "with the data of the seed"],
     ["radical dev --locations VA=7,JP=146±20/1%"],
     ["radical dev --jitter 5 --loss 0.5"],
     ["curl localhost:8787/api/count -X POST -d '{}' -H 'x-radical-location: JP'"],

@@ -184,7 +184,7 @@ export interface Ending {
 export interface Ended {
   readonly outcome: Outcome;
   readonly writes: readonly Write[];
-  /** Requests for tasks. Left out: nothing. */
+  /** Tasks, cancellations and signals that its run has asked for. Left out: none. */
   readonly effects?: readonly RunEffect[];
   /** By the run that has ended it, if it ran here. */
   readonly logged?: readonly LoggedLine[];

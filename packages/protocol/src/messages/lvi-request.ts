@@ -65,9 +65,9 @@ export interface LviRequest {
    * location has not heard of the server yet.
    */
   readonly seen: CommitId | null;
-  /** It came as a GET: a run that writes or asks for a task ends without effect, as `wrote_on_get`. */
+  /** It came as a GET: a run that writes or has effects ends without any of them, as `wrote_on_get`. */
   readonly mustNotWrite: boolean;
-  /** The handler may ask for tasks: the execution goes the way of those that write, even if it writes nothing. */
+  /** The handler may have effects: the execution goes the way of those that write, even if it writes nothing. */
   readonly mayEffect: boolean;
   /**
    * The keys of the tasks that its set names, in order, each once. Nothing is locked for them. Its followup names no other.
@@ -97,8 +97,9 @@ const { floor: REQUIRED_FIELDS, sent: FIELDS } = LVI_REQUEST;
 const SESSION_FIELDS = 3;
 /** Longest deadline, and longest time for which an answer may wait. */
 export const MAX_DEADLINE_MS = 600_000;
-/** Most bytes of encoded arguments, and the longest name of a handler or of a location. */
+/** Most bytes of encoded arguments. */
 export const MAX_ARGUMENT_BYTES = 8 * 1024 * 1024;
+/** Longest name of a handler or of a location. */
 export const MAX_NAME_LENGTH = 256;
 
 export function encodeLviRequest(request: LviRequest): Uint8Array {

@@ -56,7 +56,7 @@ export interface CompletedSpeculation {
   readonly kind: "completed";
   readonly outcome: Outcome;
   readonly writes: readonly Write[];
-  /** The tasks that f has asked for. Left out: none. */
+  /** The tasks, cancellations and signals that f has asked for, in order. Left out: none. */
   readonly effects?: readonly RunEffect[] | undefined;
   /** The lines that f has logged. Left out: none. */
   readonly logged?: readonly LoggedLine[] | undefined;

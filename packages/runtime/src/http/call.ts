@@ -19,7 +19,10 @@ import { argumentsOfQuery } from "./query.ts";
 /** Longest list of handlers in a hint. */
 const MAX_HINT_HANDLERS = 50;
 
-/** The handler that the request names; one with the tag `@internal` has no route. Throws `not_found`, `unknown_handler`, `invalid_argument` or `method_not_allowed`. */
+/**
+ * The handler that the request names; one with the tag `@internal` has no route. Throws `not_found`, `unknown_handler`,
+ * `invalid_argument` or `method_not_allowed`.
+ */
 export function route(request: Request, manifest: Manifest): string {
   const { pathname } = new URL(request.url);
   if (!pathname.startsWith(API_PATH)) {

@@ -243,7 +243,8 @@ const MISTAKES = {
   },
   step_not_handler: {
     code: "quoted_call",
-    message: "A step calls a handler or a workflow, and this is not one: no file of handlers exports it.",
+    message:
+      "A step calls a handler, a service or a workflow, and this is none of them: no file of handlers exports it.",
     help: "Export the function from a file in `handlers/`. With `/** @internal */` before it, no client can call it. A function that touches no table needs no step: call it as it is.",
   },
   again_elsewhere: {

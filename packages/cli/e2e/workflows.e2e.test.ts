@@ -209,6 +209,21 @@ describe("an operator", () => {
   const listed = async (...args: readonly string[]): Promise<readonly ListedWorkflow[]> =>
     (JSON.parse(await cli("list", "--json", ...args)) as { readonly workflows: readonly ListedWorkflow[] }).workflows;
 
+  test("cancels all workflows of a name only if it is said so, and tries all stuck ones again", SLOW, async () => {
+    const begun = await Promise.all(["A7", "A8"].map((seat) => started("buy", { seat, card: "good" })));
+    await Promise.all(begun.map(({ path }) => untilState(path, "waiting")));
+    await expect(cli("cancel", "--handler", "buy")).rejects.toThrow(/Cancel all workflows of buy/);
+    expect(JSON.parse(await cli("cancel", "--handler", "nothing", "--yes", "--json"))).toMatchObject({ results: [] });
+    const told = JSON.parse(await cli("cancel", "--handler", "buy", "--yes", "--json")) as {
+      readonly results: readonly { readonly id: string; readonly outcome: string }[];
+    };
+    expect(told.results.map(({ id }) => id).toSorted()).toEqual(begun.map(({ workflow }) => workflow).toSorted());
+    expect(new Set(told.results.map(({ outcome }) => outcome))).toEqual(new Set(["done"]));
+    for (const { body } of await Promise.all(begun.map(({ path }) => ended(path))))
+      expect(body.error?.code).toBe("cancelled");
+    expect(JSON.parse(await cli("retry", "--all", "--json"))).toEqual({ action: "retry", results: [], stopped: false });
+  });
+
   test("sees what workflows wait for, and their arguments only if asked for", SLOW, async () => {
     const { workflow, path } = await started("buy", { seat: "A9", card: "good" });
     await untilState(path, "waiting");

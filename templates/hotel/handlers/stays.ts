@@ -17,7 +17,7 @@ import {
 import { giveBack } from "./lib/rooms";
 import { capture, hold, refund, sendMail } from "./lib/services";
 
-/** So long the bank of `src/fakes.ts` holds money. A real card holds it for days alone: there, begin the hold later, or take the money at once. */
+/** So long the bank of `src/fakes.ts` holds money. A real card holds it for some days: take the money at once there, or hold it later. */
 const MOST_DAYS_AHEAD = 500;
 /** So many payments of a day are counted. */
 const MOST_PAYMENTS = 10_000;

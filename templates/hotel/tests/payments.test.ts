@@ -11,7 +11,7 @@ const HOTEL = "zurich-uetli-view";
 const SOON = { timeout: 25_000, interval: 20 };
 
 /** The answer to a fifth of the calls gets lost. */
-const LOSING = { throw: 0, lost: 0.2, slowMs: 0 };
+const LOSING = { lost: 0.2 };
 
 const { services: fakes, ledger, mails } = openFakes(Refused);
 const askedForMoney: string[] = [];

@@ -42,7 +42,7 @@ export function seedOfNewData(options: SeedDataOptions): ((app: AppBuild) => Pro
       onEvent({ event: "seeded", file: basename(file), items: items.length });
     } catch (error) {
       if (isOver()) return;
-      // Whoever is told writes it: the next start does not.
+      // The developer is told, and writes it: the next start does not.
       rmSync(unfinished, { force: true });
       // The application serves without it, and the file may be corrected meanwhile.
       const hint = `${error instanceof CommandError ? `${error.hint} ` : ""}Then run: radical data seed`;

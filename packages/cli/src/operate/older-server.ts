@@ -1,4 +1,4 @@
-/** What a server of an earlier release answers, explained. */
+/** The answer of a server of an earlier release, explained. */
 import { PrimaryError } from "@radical/admin";
 import { CommandError } from "@radical/app/command-error";
 

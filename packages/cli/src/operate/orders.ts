@@ -52,7 +52,7 @@ export interface Many {
   ) => AsyncIterable<readonly ExecutionId[]>;
 }
 
-/** Throws a CommandError. What is done by then is told before. */
+/** Throws a CommandError, after it has told the outcomes so far. */
 export async function carryOut<Outcome extends string>(
   order: Order<Outcome>,
   given: readonly string[],

@@ -83,9 +83,9 @@ export function confirm(guest: string, id: string, receipt: string): void {
  * @internal
  */
 export function remind(guest: string, id: string): void {
-  if (!run(beginCapture(guest, id))) return;
-  // If somebody ends the workflow: a payment of which nobody knows.
+  // If somebody ends the workflow meanwhile, nobody knows whether it is paid.
   undo(endCapture(guest, id, "unclear"));
+  if (!run(beginCapture(guest, id))) return;
   const failure = start(capture(id)).error();
   const state = failure == null ? "captured" : failure.code == "unknown" ? "unclear" : "refused";
   run(endCapture(guest, id, state));
@@ -99,7 +99,7 @@ export function beginCapture(guest: string, id: string): bool {
   const key = bookingKey(guest, id);
   const booking = bookings.get(key);
   const payment = payments.get(key);
-  if (booking == null || payment == null || payment.state != "held") return false;
+  if (booking == null || payment == null || payment.state != "held" || payment.isCapturing) return false;
   payment.isCapturing = true;
   payments.put(key, payment);
   const text = `Room ${booking.room} at ${booking.hotelName} waits for you on ${booking.arrival}.`;

@@ -1,5 +1,5 @@
 /**
- * A bank and a post office that are neither: put your own in their place, and leave `src/worker.ts` and the handlers as they are. They
+ * A bank and a post office that are neither: put your own in their place in `src/worker.ts`, and leave the handlers as they are. They
  * keep what they did in memory, and forget it with the Worker. Like real ones they know keys, so a repeat does nothing again.
  *
  * The card decides how the bank answers: `good` has money, `declined` has none, and with `forgetful` the first answer gets lost. With

@@ -1,6 +1,8 @@
 /** `radical dev` writes the seed file of a project when there is no data yet, and only then. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createProject, radicalDev, type TemporaryProject } from "./radical-process.ts";
+import { createProject, radicalDev, startDev, type TemporaryProject } from "./radical-process.ts";
 
 const RIGHT = '{"notes": {"first": {"text": "hello"}}}';
 
@@ -82,5 +84,26 @@ test("a seed file with a mistake is told, nothing of it is written, and the appl
     }) as unknown;
     await expect.poll(() => run.events, { timeout: 60_000 }).toContainEqual(failed);
     expect(await run.call("read", { key: "first" })).toBe("");
+  });
+});
+
+test("a run that is killed while it writes the seed leaves it to the next one, which writes all of it", async () => {
+  const last = "n".repeat(5);
+  const notes = Array.from({ length: 5_000 }, (_, at) => [`n${at}`, { text: "hello" }]);
+  await project.write("seed.json", JSON.stringify({ notes: Object.fromEntries([...notes, [last, { text: "last" }]]) }));
+  const killed = startDev(project.folder, ["--port", "0"]);
+  const data = join(project.folder, ".radical", "data.sqlite");
+  await expect.poll(() => existsSync(data), { timeout: 60_000, interval: 2 }).toBe(true);
+  process.kill(-killed.child.pid!, "SIGKILL");
+  await killed.closed;
+  expect(killed.events.filter(({ event }) => event === "seeded")).toEqual([]);
+  await during([], async (run) => {
+    await expect.poll(() => seeded(run), { timeout: 60_000 }).toEqual([{ ...ofSeed, items: 5_001 }]);
+    expect(await run.call("read", { key: last })).toBe("last");
+    await run.call("write", { key: last, text: "changed" });
+  });
+  await during([], async (run) => {
+    expect(await run.call("read", { key: last })).toBe("changed");
+    expect(seeded(run)).toEqual([]);
   });
 });

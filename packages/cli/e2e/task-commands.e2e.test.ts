@@ -172,6 +172,25 @@ test(
   },
 );
 
+test(
+  "all tasks of a handler are cancelled only if somebody says so, and others stay",
+  { timeout: 120_000 },
+  async () => {
+    await app.result("set", { value: "down" });
+    const dead = await app.result<string>("mail", { to: "gus", text: "one" });
+    await untilDead(dead);
+    await Promise.all(Array.from({ length: 60 }, (_, at) => app.result("later", { to: `guest ${at}` })));
+    const unasked = await tasks("cancel", "--handler", "remind");
+    expect([unasked.code, unasked.stderr.includes("Cancel all tasks of remind?")]).toEqual([2, true]);
+    expect((await listed("--limit", "100")).length).toBe(61);
+    const cancelled = await tasks("cancel", "--handler", "remind", "--yes");
+    expect([cancelled.code, cancelled.stderr]).toEqual([0, expect.stringContaining("60 tasks cancelled")]);
+    expect((await listed()).map(({ id }) => id)).toEqual([dead]);
+    expect((await tasks("cancel", "--all", "--yes")).code).toBe(0);
+    expect(await listed()).toEqual([]);
+  },
+);
+
 test("wrong use is told, with what to do", { timeout: 120_000 }, async () => {
   expect(await tasks("show", "nobody")).toMatchObject({ code: 2 });
   expect((await tasks("cancel")).stderr).toContain("takes the ids of tasks");

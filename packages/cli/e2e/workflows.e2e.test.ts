@@ -6,7 +6,7 @@ import type { ListedWorkflow } from "@radical/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type TestApp, startTestApp } from "../src/testing.ts";
 import { Bank } from "./fake-bank.ts";
-import { type TemporaryProject, createProject, radical } from "./radical-process.ts";
+import { type Finished, type TemporaryProject, createProject, radical } from "./radical-process.ts";
 
 const fixture = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const TICKETS = fixture("fixtures/tickets");
@@ -196,18 +196,38 @@ describe("a workflow", () => {
 
 describe("an operator", () => {
   const cli = (...args: readonly string[]): Promise<string> => command("workflows", ...args);
-  const command = async (...args: readonly string[]): Promise<string> => {
+  const finished = async (...args: readonly string[]): Promise<Finished> => {
     const { id, secret } = await loadDeploymentKey(app.stateFolder);
     const { host, port } = app.lviServer.address();
-    const { code, stdout, stderr } = await radical(
-      [...args, "--primary", `http://${host}:${port}`, "--project", project.folder],
-      { env: { RADICAL_KEYS: `${id}:${secret}` } },
-    );
+    return radical([...args, "--primary", `http://${host}:${port}`, "--project", project.folder], {
+      env: { RADICAL_KEYS: `${id}:${secret}` },
+    });
+  };
+  const command = async (...args: readonly string[]): Promise<string> => {
+    const { code, stdout, stderr } = await finished(...args);
     expect({ args, code, stderr: code === 0 ? "" : stderr }).toEqual({ args, code: 0, stderr: "" });
     return stdout;
   };
   const listed = async (...args: readonly string[]): Promise<readonly ListedWorkflow[]> =>
     (JSON.parse(await cli("list", "--json", ...args)) as { readonly workflows: readonly ListedWorkflow[] }).workflows;
+
+  test("cancels all workflows of a name only if it is said so, and tries all stuck ones again", SLOW, async () => {
+    const begun = await Promise.all(["A7", "A8"].map((seat) => started("buy", { seat, card: "good" })));
+    await Promise.all(begun.map(({ path }) => untilState(path, "waiting")));
+    expect(await finished("workflows", "cancel", "--handler", "buy")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("Cancel all workflows of buy?") as unknown,
+    });
+    expect(JSON.parse(await cli("cancel", "--handler", "nothing", "--yes", "--json"))).toMatchObject({ results: [] });
+    const told = JSON.parse(await cli("cancel", "--handler", "buy", "--yes", "--json")) as {
+      readonly results: readonly { readonly id: string; readonly outcome: string }[];
+    };
+    expect(told.results.map(({ id }) => id).toSorted()).toEqual(begun.map(({ workflow }) => workflow).toSorted());
+    expect(new Set(told.results.map(({ outcome }) => outcome))).toEqual(new Set(["done"]));
+    for (const { body } of await Promise.all(begun.map(({ path }) => ended(path))))
+      expect(body.error?.code).toBe("cancelled");
+    expect(JSON.parse(await cli("retry", "--all", "--json"))).toEqual({ action: "retry", results: [], stopped: false });
+  });
 
   test("sees what workflows wait for, and their arguments only if asked for", SLOW, async () => {
     const { workflow, path } = await started("buy", { seat: "A9", card: "good" });
@@ -216,7 +236,7 @@ describe("an operator", () => {
     const [head, line] = (await cli("list")).split("\n");
     expect([head, line]).toEqual([
       expect.stringMatching(/^id +state +started +workflow +timer/),
-      expect.stringMatching(/ waiting .* buy +in 1 d/),
+      expect.stringMatching(/ waiting .* buy +in 1d/),
     ]);
     const timeline = await cli("show", workflow);
     expect(timeline).toContain("→ 0 start hold\n  … waits for 0 start hold");

@@ -9,6 +9,7 @@ import { callPath, MAX_AHEAD_MS, spokenDurationMs } from "@radical/protocol";
 import { type Location, loadProject, seedFileOf } from "@radical/app";
 import type { DevEvent } from "./dev/dev-events.ts";
 import { LOCATION_HEADER } from "@radical/local";
+import { faultsOfTest, type OrderedFaults } from "./dev/service-faults.ts";
 import type { DevOptions } from "./dev/dev-options.ts";
 import { type DevServer, startDev } from "./dev/start-dev.ts";
 
@@ -16,15 +17,7 @@ export { Refused } from "@radical/runtime/services";
 
 export interface TestAppOptions extends Pick<
   DevOptions,
-  | "central"
-  | "environment"
-  | "link"
-  | "vars"
-  | "testHooks"
-  | "followupTimeoutMs"
-  | "readLeaseMs"
-  | "serviceFaults"
-  | "services"
+  "central" | "environment" | "link" | "vars" | "testHooks" | "followupTimeoutMs" | "readLeaseMs" | "services"
 > {
   /** Folder of the application. Default: the working directory. */
   readonly project?: string;
@@ -32,6 +25,8 @@ export interface TestAppOptions extends Pick<
   readonly locations?: Readonly<Record<string, number>>;
   /** Whether the storage begins with the project's seed file, as `radical data seed` writes it. */
   readonly seeded?: boolean;
+  /** Failures of services to order, by name: `{ charge: { throw: 0.2, lost: 0.2, slow: 3000 } }`. */
+  readonly serviceFaults?: Readonly<Record<string, OrderedFaults>>;
   /** Called with everything that happens, after it is kept in {@link TestApp.events}. */
   readonly onEvent?: (event: DevEvent) => void;
 }
@@ -111,9 +106,11 @@ export async function startTestApp<Handlers = never>(options: TestAppOptions = {
     vars,
     testHooks,
     seeded = false,
+    serviceFaults = {},
     onEvent,
     ...rest
   } = options;
+  const faults = faultsOfTest(serviceFaults);
   const project = await loadProject(folder);
   const stateFolder = await mkdtemp(join(tmpdir(), "radical-test-"));
   if (seeded) seedFileOf(project.root);
@@ -124,6 +121,7 @@ export async function startTestApp<Handlers = never>(options: TestAppOptions = {
       ...rest,
       project,
       port: 0,
+      serviceFaults: faults,
       seed: seeded,
       vars: { RADICAL_ATTEMPT_MS: String(ATTEMPT_MS), ...vars },
       testHooks: { ...testHooks, routesInternal: true },

@@ -11,7 +11,7 @@ import {
 } from "#radical";
 import "./kit/kit.css";
 import "./page.css";
-import { forgetIfOver, me, startPage } from "./kit/account.ts";
+import { me, rethrow, startPage } from "./kit/account.ts";
 import { action, attempt, form } from "./kit/actions.ts";
 import { type View, openApp } from "./kit/app.ts";
 import { type Child, ago, arrange, avatar, h, marked, titled } from "./kit/elements.ts";
@@ -23,11 +23,6 @@ const { live } = client;
 
 /** In the seed. */
 const SEEDED = ["ada", "grace", "alan"];
-
-function rethrow(error: unknown): never {
-  forgetIfOver(error);
-  throw error;
-}
 
 function person(name: string): HTMLElement {
   return h("span", {}, avatar(name, "tiny"), titled(name));

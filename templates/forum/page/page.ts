@@ -2,7 +2,7 @@
 import { type CommentView, type StoryList, type StoryView, createClient } from "#radical";
 import "./kit/kit.css";
 import "./page.css";
-import { forgetIfOver, me, seedLogins } from "./kit/account.ts";
+import { me, rethrow, seedLogins } from "./kit/account.ts";
 import { action, form } from "./kit/actions.ts";
 import { type View, openApp } from "./kit/app.ts";
 import { ago, avatar, counted, h, marked, titled } from "./kit/elements.ts";
@@ -171,11 +171,6 @@ function byline(author: string, at: number): HTMLElement {
     h("a", { href: linkTo(author) }, author),
     ` · ${ago(at)}`,
   );
-}
-
-function rethrow(error: unknown): never {
-  forgetIfOver(error);
-  throw error;
 }
 
 // ── One story ────────────────────────────────────────────────────────────────────────────────────────────────────────

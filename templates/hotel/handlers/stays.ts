@@ -1,5 +1,5 @@
 /** Stays that are paid for: reserving, reminding, and the report of the night. Most of it is effects. */
-import { abort, enqueue, now, run, undo } from "@radical/sdk";
+import { abort, enqueue, now, run, start, undo } from "@radical/sdk";
 import { book } from "./guests";
 import { authenticate } from "./lib/accounts";
 import { DAY_MS, dayNumber, dayText } from "./lib/days";
@@ -17,7 +17,7 @@ import {
 import { giveBack } from "./lib/rooms";
 import { capture, hold, refund, sendMail } from "./lib/services";
 
-/** A bank holds no money for longer. */
+/** So long the bank of `src/fakes.ts` holds money. A real card holds it for some days: take the money at once there, or hold it later. */
 const MOST_DAYS_AHEAD = 500;
 /** So many payments of a day are counted. */
 const MOST_PAYMENTS = 10_000;
@@ -78,19 +78,45 @@ export function confirm(guest: string, id: string, receipt: string): void {
 }
 
 /**
- * Runs on the day before the arrival, or at once if that is over. The bank is then asked for the money.
+ * Runs on the day before the arrival, or at once if that is over. Asks the bank for the money, and stores its answer.
+ * @workflow
  * @internal
  */
 export function remind(guest: string, id: string): void {
+  // If somebody ends the workflow meanwhile, nobody knows whether it is paid.
+  undo(endCapture(guest, id, "unclear"));
+  if (!run(beginCapture(guest, id))) return;
+  const failure = start(capture(id)).error();
+  const state = failure == null ? "captured" : failure.code == "unknown" ? "unclear" : "refused";
+  run(endCapture(guest, id, state));
+}
+
+/**
+ * False: there is nothing to ask for.
+ * @internal
+ */
+export function beginCapture(guest: string, id: string): bool {
   const key = bookingKey(guest, id);
   const booking = bookings.get(key);
   const payment = payments.get(key);
-  if (booking == null || payment == null || payment.state != "held") return;
-  payment.state = "captured";
+  if (booking == null || payment == null || payment.state != "held" || payment.isCapturing) return false;
+  payment.isCapturing = true;
   payments.put(key, payment);
-  enqueue(capture(id), { key: "bank/" + id });
   const text = `Room ${booking.room} at ${booking.hotelName} waits for you on ${booking.arrival}.`;
   enqueue(sendMail(guest, "Your stay", text), { key: "mail/" + guest });
+  return true;
+}
+
+/** @internal */
+export function endCapture(guest: string, id: string, state: string): void {
+  const key = bookingKey(guest, id);
+  const payment = payments.get(key);
+  if (payment == null || !payment.isCapturing) return;
+  payment.isCapturing = false;
+  // The guest has cancelled meanwhile, and `cancel` has left the refund to this step, which is behind the capture.
+  if (payment.state == "refunded") enqueue(refund(id));
+  else payment.state = state;
+  payments.put(key, payment);
 }
 
 /** The payments of the caller's bookings with these ids; of bookings without a payment there is none. */
@@ -122,7 +148,7 @@ export function nightly(tick: i64): void {
   for (const row of paymentsByDay.equal(report.day).first(MOST_PAYMENTS)) {
     const payment = row.value;
     if (payment.state == "refunded") report.refunded += 1;
-    else {
+    else if (payment.state == "held" || payment.state == "captured") {
       report.bookings += 1;
       report.cents += payment.cents;
     }

@@ -11,7 +11,7 @@ import {
 } from "#radical";
 import "./kit/kit.css";
 import "./page.css";
-import { forgetIfOver, me, seedLogins } from "./kit/account.ts";
+import { me, rethrow, seedLogins } from "./kit/account.ts";
 import { type Field, action, form } from "./kit/actions.ts";
 import { type View, openApp } from "./kit/app.ts";
 import { type Child, ago, avatar, counted, h, titled } from "./kit/elements.ts";
@@ -38,20 +38,18 @@ const CARDS = [
   ["good", "A card with money"],
   ["declined", "A card without money"],
   ["forgetful", "A card whose bank forgets to answer"],
+  ["blocked", "A card that is blocked before the stay"],
 ] as const;
 const PAID: Readonly<Record<string, string>> = {
   asked: "the bank is asked",
   held: "held on your card, and taken on the day before",
   captured: "paid",
+  refused: "refused by the bank",
+  unclear: "not known to be paid",
 };
 
 /** So many are looked at first, and so many at most. */
 const [FIRST, MOST] = [10, 50];
-
-function rethrow(error: unknown): never {
-  forgetIfOver(error);
-  throw error;
-}
 
 function euros(cents: number): string {
   return `${(cents / 100).toLocaleString(undefined, { maximumFractionDigits: 2 })} €`;

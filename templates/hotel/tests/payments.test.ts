@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { type CallOptions, Refused, type TestApp, startTestApp } from "@radical/cli/testing";
 import type { Booking, Handlers, PaymentView } from "#radical";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { type Entry, openFakes } from "../src/fakes.ts";
+import { type Entry, onlyInDev, openFakes } from "../src/fakes.ts";
 import { PASSWORD, signedIn } from "./accounts.ts";
 
 const DAY_MS = 86_400_000;
@@ -11,9 +11,23 @@ const HOTEL = "zurich-uetli-view";
 const SOON = { timeout: 25_000, interval: 20 };
 
 /** The answer to a fifth of the calls gets lost. */
-const LOSING = { throw: 0, lost: 0.2, slowMs: 0 };
+const LOSING = { lost: 0.2 };
 
-const { services, ledger, mails } = openFakes(Refused);
+const { services: fakes, ledger, mails } = openFakes(Refused);
+const askedForMoney: string[] = [];
+/** Bookings of which the bank has refused the money. */
+const refused: string[] = [];
+/** The bank takes money only then. */
+let mayCapture: Promise<void> = Promise.resolve();
+
+const services = {
+  ...fakes,
+  capture: async (args: { booking: string }): Promise<void> => {
+    askedForMoney.push(args.booking);
+    await mayCapture;
+    fakes.capture(args);
+  },
+};
 
 let app: TestApp<Handlers>;
 /** Handlers that only tasks, tests and the Worker may call are not in the client. */
@@ -116,12 +130,33 @@ test("on the day before the stay the guest is reminded, and the bank takes the m
   await vi.waitFor(() => expect(bankOf(booking.id)).toEqual(["hold", "capture", "refund"]), SOON);
 });
 
+test("a guest cancels while the bank is asked for the money: the refund comes behind it", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  mayCapture = promise;
+  const guest = await join("hasty");
+  const booking = await reserve(guest, inDays(1));
+  await vi.waitFor(() => expect(askedForMoney).toContain(booking.id), SOON);
+  await app.result("cancel", { booking: booking.id }, guest);
+  expect(await paymentOf(guest, booking.id)).toMatchObject({ state: "refunded" });
+  expect(bankOf(booking.id)).toEqual(["hold"]);
+  resolve();
+  await vi.waitFor(() => expect(bankOf(booking.id)).toEqual(["hold", "capture", "refund"]), SOON);
+});
+
+test("the bank refuses the money on the day before: nobody counts it as paid", async () => {
+  const guest = await join("blocked");
+  const booking = await reserve(guest, inDays(1), "blocked");
+  await vi.waitFor(async () => expect(await paymentOf(guest, booking.id)).toMatchObject({ state: "refused" }), SOON);
+  expect(bankOf(booking.id)).toEqual(["hold"]);
+  refused.push(booking.id);
+});
+
 test("the report of the night counts the payments of the day before, and the bank's books agree", async () => {
   const day = new Date().toISOString().slice(0, 10);
   await inside.result("nightly", { tick: Date.parse(day) + DAY_MS + 3 * 3_600_000 });
   const held = ledger.filter(({ kind }) => kind === "hold");
   const refunded = new Set(ledger.flatMap(({ kind, booking }) => (kind === "refund" ? [booking] : [])));
-  const kept = held.filter(({ booking }) => !refunded.has(booking));
+  const kept = held.filter(({ booking }) => !refunded.has(booking) && !refused.includes(booking));
   expect(await inside.result("reportOf", { day })).toEqual({
     day,
     bookings: kept.length,
@@ -129,4 +164,13 @@ test("the report of the night counts the payments of the day before, and the ban
     refunded: refunded.size,
   });
   expect(kept).toHaveLength(2);
+});
+
+test("outside of radical dev the fakes refuse, unless a variable says otherwise", () => {
+  const { hold, refund } = onlyInDev(openFakes(Refused).services, Refused);
+  const args = { booking: "1", card: "good", cents: 100 };
+  expect(() => hold(args, { key: "k", env: {} })).toThrow(/real services in place of src\/fakes\.ts/);
+  expect(() => refund({ booking: "1" })).not.toThrow();
+  expect(hold(args, { key: "k", env: { FAKE_SERVICES: "1" } })).toBe("receipt k");
+  expect(hold(args, { key: "k", env: { RADICAL_LOOPBACK_ORIGINS: "1" } })).toBe("receipt k");
 });

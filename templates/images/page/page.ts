@@ -2,7 +2,7 @@
 import { type Comment, type CommentPage, type Image, type Pool, type SearchPage, createClient } from "#radical";
 import "./kit/kit.css";
 import "./page.css";
-import { forgetIfOver, me, seedLogins } from "./kit/account.ts";
+import { me, rethrow, seedLogins } from "./kit/account.ts";
 import { action, form } from "./kit/actions.ts";
 import { type View, openApp } from "./kit/app.ts";
 import { type Child, ago, avatar, counted, h, marked, titled } from "./kit/elements.ts";
@@ -18,11 +18,6 @@ const aside = createClient({ fetch: sendUntold });
 
 /** In the seed. */
 const SEEDED = ["ada", "grace", "alan", "edsger"];
-
-function rethrow(error: unknown): never {
-  forgetIfOver(error);
-  throw error;
-}
 
 function searchFor(query: string): string {
   return `#/search/${encodeURIComponent(query)}`;

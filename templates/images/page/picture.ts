@@ -23,6 +23,8 @@ export interface Chooser {
 
 export function choosePicture(): Chooser {
   let chosen: Picture | null = null;
+  /** The newest choice. */
+  let wanted: File | null = null;
   const input = h("input", { type: "file", name: "picture", accept: TYPES.join(",") });
   const preview = h("img", { hidden: true });
   const words = h("span", { className: "quiet" }, ACCEPTED);
@@ -32,15 +34,21 @@ export function choosePicture(): Chooser {
   const take = (file: File | undefined): Promise<void> =>
     attempt(async () => {
       if (file === undefined) return;
-      chosen = null;
+      [chosen, wanted] = [null, file];
       URL.revokeObjectURL(preview.src);
       preview.hidden = true;
       [call.textContent, words.textContent] = ["Choose a picture, or drop it here", ACCEPTED];
-      chosen = await pictureOf(file, preview);
+      const picture = await pictureOf(file, preview).catch((error: unknown) => {
+        if (wanted === file) throw error;
+        return null;
+      });
+      // Somebody chose another one meanwhile.
+      if (picture === null || wanted !== file) return;
+      chosen = picture;
       preview.hidden = false;
       preview.alt = `Preview of ${file.name}`;
       call.textContent = "Choose another one";
-      words.textContent = `${file.name}, ${chosen.width} × ${chosen.height}, ${sizeOf(file)}`;
+      words.textContent = `${file.name}, ${picture.width} × ${picture.height}, ${sizeOf(file)}`;
     });
   input.addEventListener("change", () => void take(input.files?.[0]));
   const isOver = (event: DragEvent, over: boolean): void => {

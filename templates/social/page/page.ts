@@ -2,7 +2,7 @@
 import { type PeoplePage, type PostPage, type PostView, createClient } from "#radical";
 import "./kit/kit.css";
 import "./page.css";
-import { forgetIfOver, me, startPage } from "./kit/account.ts";
+import { me, rethrow, startPage } from "./kit/account.ts";
 import { action, form } from "./kit/actions.ts";
 import { type View, openApp } from "./kit/app.ts";
 import { type Child, ago, avatar, counted, drawing, h, marked, titled } from "./kit/elements.ts";
@@ -50,20 +50,23 @@ const myLikes = asked((ids) => aside.myLikes({ ids }));
 
 function postView({ id, author, html, at, likes: count }: PostView): HTMLElement {
   const number = h("span", { className: "likes" });
-  let hasActed = false;
+  /** Whether the reader likes it; null: not known yet. */
+  let known: boolean | null = null;
+  let isActing = false;
   const press = (isMine: boolean): void => void (like.ariaPressed = String(isMine));
   const like = action(
     [drawing("0 0 20 20", [["path", { d: HEART }]]), number],
     async () => {
       const isMine = like.ariaPressed === "true";
-      hasActed = true;
+      isActing = true;
       press(!isMine);
-      await likes
-        .change(isMine ? speculate.unlike({ id }) : speculate.like({ id }), (value) => value)
-        .catch((error: unknown) => {
-          press(isMine);
-          throw error;
-        });
+      try {
+        await likes.change(isMine ? speculate.unlike({ id }) : speculate.like({ id }), (value) => value).catch(rethrow);
+        known = !isMine;
+      } finally {
+        isActing = false;
+        press(known ?? false);
+      }
     },
     { className: "plain like", title: "Like" },
   );
@@ -73,7 +76,10 @@ function postView({ id, author, html, at, likes: count }: PostView): HTMLElement
   });
   press(false);
   // The answer may come after a click of now.
-  myLikes(id, (isMine) => hasActed || press(isMine));
+  myLikes(id, (isMine) => {
+    known ??= isMine;
+    if (!isActing) press(known);
+  });
   // Nobody's likes do not count.
   if (me() === null) like.disabled = true;
   const element = h(
@@ -171,11 +177,6 @@ function visit(): HTMLElement {
   return form({ name: { label: "Name of somebody", quiet: true, placeholder: "their name" } }, "Visit", ({ name }) => {
     location.hash = linkTo(name.trim().replace(/^@/, "").toLowerCase());
   });
-}
-
-function rethrow(error: unknown): never {
-  forgetIfOver(error);
-  throw error;
 }
 
 // ── People ───────────────────────────────────────────────────────────────────────────────────────────────────────────

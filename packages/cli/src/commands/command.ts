@@ -20,6 +20,8 @@ export const PROJECT = {
   words: "folder of the application",
 } as const satisfies Option;
 
+export const YES = { kind: "flag", short: "y", words: "ask nothing" } as const satisfies Option;
+
 /** Options of the commands that ask a primary: that of `radical dev`, of a deployment, or one that is named. */
 export const OF_PRIMARY = {
   project: PROJECT,
@@ -40,6 +42,17 @@ export async function reported(
   } catch (error) {
     reportError(error, json, state);
   }
+}
+
+/** Runs commands whose work is loaded by those who need it. Ctrl-C or SIGTERM ends them between two requests. */
+export function runnerOf<Work>(
+  load: () => Promise<Work>,
+): (options: Pick<CommonOptions, "json">, run: (work: Work, signal: AbortSignal) => Promise<void>) => Promise<void> {
+  return async (options, run) => {
+    const { signal, stopListening } = untilSignal();
+    await reported(options, async () => run(await load(), signal));
+    stopListening();
+  };
 }
 
 /**

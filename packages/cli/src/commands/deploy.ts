@@ -13,7 +13,7 @@ import type { DeployEvent, DeployOutcome } from "@radical/deploy";
 import { changesOf, duration, showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
 import { type Terminal, createTerminal, print } from "../terminal/terminal.ts";
 import { PROJECT, commandLine, interruptible, unfinishedJson } from "./command.ts";
-import { confirmChanges } from "./confirm-changes.ts";
+import { confirmChanges } from "../terminal/confirm-changes.ts";
 
 export const ENVIRONMENT = {
   kind: "text",

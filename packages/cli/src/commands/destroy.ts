@@ -6,7 +6,7 @@ import type { PlannedRemoval } from "@radical/deploy";
 import { changesOf, showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
 import { type Terminal, createTerminal, print } from "../terminal/terminal.ts";
 import { PROJECT, commandLine, interruptible, unfinishedJson } from "./command.ts";
-import { confirmByName } from "./confirm-changes.ts";
+import { confirmByName } from "../terminal/confirm-changes.ts";
 import { ENVIRONMENT } from "./deploy.ts";
 
 const DESTROY = {

@@ -6,7 +6,7 @@ import type { PlannedStep } from "@radical/deploy";
 import { showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
 import { createTerminal, print } from "../terminal/terminal.ts";
 import { PROJECT, commandLine, interruptible, unfinishedJson } from "./command.ts";
-import { confirmChanges } from "./confirm-changes.ts";
+import { confirmChanges } from "../terminal/confirm-changes.ts";
 import { ENVIRONMENT } from "./deploy.ts";
 
 const ROLLBACK = {

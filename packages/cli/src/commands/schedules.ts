@@ -1,13 +1,13 @@
 /** `radical schedules`: the handlers that the primary calls by a schedule, seen, fired, paused and resumed. */
 import { askSchedule, PrimaryError, schedulesOf } from "@radical/admin";
-import { loadProject } from "@radical/app";
 import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
 import { type Program, subcommand } from "@radical/command-line";
 import type { ScheduleAction, ScheduleAnswer } from "@radical/protocol";
-import { leadingPrimary, type PrimaryChoice } from "../operate/leading-primary.ts";
+import { explained } from "../operate/older-server.ts";
+import { type OperateOptions, primaryOf } from "../operate/orders.ts";
 import { scheduleLines } from "../operate/schedule-lines.ts";
 import { createTerminal, print } from "../terminal/terminal.ts";
-import { type CommonOptions, OF_PRIMARY, reported } from "./command.ts";
+import { OF_PRIMARY, reported } from "./command.ts";
 
 const HANDLER = { kind: "operand", words: "name of the handler" } as const;
 
@@ -70,11 +70,9 @@ docs/how-to/effects.md shows how a schedule is written.`,
   ],
 };
 
-type ListOptions = CommonOptions & PrimaryChoice;
-
-async function list(options: ListOptions): Promise<void> {
-  const address = await leadingPrimary(await loadProject(options.project), options);
-  const found = await schedulesOf(address);
+async function list(options: OperateOptions): Promise<void> {
+  const address = await primaryOf(options);
+  const found = await explained("schedules", () => schedulesOf(address));
   if (options.json) return print(JSON.stringify(found));
   if (found.schedules.length === 0) {
     createTerminal().note("No handler has a schedule: the tag @cron or @every gives it one.");
@@ -86,15 +84,15 @@ async function list(options: ListOptions): Promise<void> {
   for (const line of lines) print(line);
 }
 
-async function ask(options: ListOptions & { readonly handler: string }, action: ScheduleAction): Promise<void> {
+async function ask(options: OperateOptions & { readonly handler: string }, action: ScheduleAction): Promise<void> {
   const { handler, json } = options;
-  const address = await leadingPrimary(await loadProject(options.project), options);
+  const address = await primaryOf(options);
   let answer: ScheduleAnswer;
   try {
     answer = await askSchedule(address, { handler, action });
   } catch (error) {
     if (!(error instanceof PrimaryError) || error.answered !== "not_found") throw error;
-    const names = (await schedulesOf(address)).schedules.map((one) => one.handler);
+    const names = (await explained("schedules", () => schedulesOf(address))).schedules.map((one) => one.handler);
     throw new CommandError(
       "no_schedule",
       `The handler "${handler}" has no schedule.`,

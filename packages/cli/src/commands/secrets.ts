@@ -8,7 +8,7 @@ import { ask } from "../terminal/ask.ts";
 import { showPlan, showStep, showUnfinished } from "../terminal/step-lines.ts";
 import { type Terminal, createTerminal, print } from "../terminal/terminal.ts";
 import { type CommonOptions, PROJECT, commandLine, interruptible, reported, unfinishedJson } from "./command.ts";
-import { confirmChanges } from "./confirm-changes.ts";
+import { confirmChanges } from "../terminal/confirm-changes.ts";
 import { ENVIRONMENT } from "./deploy.ts";
 
 const COMMON = {

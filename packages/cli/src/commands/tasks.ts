@@ -1,10 +1,9 @@
 /** `radical tasks`: the tasks that the primary keeps, looked at, tried again, begun, discarded and cancelled. */
 import { type Options, type Program, subcommand } from "@radical/command-line";
 import { TASK_STATES } from "@radical/protocol";
-import type * as TaskWork from "../operate/tasks/task-work.ts";
-import { untilSignal } from "../operate/until-signal.ts";
-import { OF_PRIMARY, reported } from "./command.ts";
+import { OF_PRIMARY, runnerOf, YES } from "./command.ts";
 
+const run = runnerOf(() => import("../operate/tasks/task-work.ts"));
 const ARGUMENTS = { kind: "flag", words: "show the arguments and the caller, which users may have sent" } as const;
 const IDS = { kind: "operands", words: "ids of tasks" } as const;
 const DEAD = {
@@ -86,7 +85,7 @@ itself: its attempts are over, or the current module lacks its handler.`,
       {
         name: "discard",
         words: "remove dead tasks",
-        options: { ...DEAD, yes: { kind: "flag", short: "y", words: "ask nothing" }, ...OF_PRIMARY },
+        options: { ...DEAD, yes: YES, ...OF_PRIMARY },
         notes: `Tasks with the same key that stand behind a discarded one go on.`,
         examples: [
           ["radical tasks discard 9f2a41c07be3d8569f2a41c07be3d856"],
@@ -99,9 +98,18 @@ itself: its attempts are over, or the current module lacks its handler.`,
       {
         name: "cancel",
         words: "remove tasks that do not run",
-        options: { ids: IDS, ...OF_PRIMARY },
+        options: {
+          ids: IDS,
+          handler: { kind: "text", placeholder: "name", words: "all tasks of this handler" },
+          all: { kind: "flag", words: "all tasks" },
+          yes: YES,
+          ...OF_PRIMARY,
+        },
         notes: `As cancel in a handler: a task that runs goes on.`,
-        examples: [["radical tasks cancel 9f2a41c07be3d8569f2a41c07be3d856"]],
+        examples: [
+          ["radical tasks cancel 9f2a41c07be3d8569f2a41c07be3d856"],
+          ["radical tasks cancel --handler remind --yes", "reminders that nobody wants any more"],
+        ],
       },
       (options) => run(options, (work, signal) => work.order("cancel", options.ids, options, signal)),
     ),
@@ -114,12 +122,3 @@ itself: its attempts are over, or the current module lacks its handler.`,
     ["radical tasks list --env production --json | jq '.tasks[].error'"],
   ],
 };
-
-type Work = typeof TaskWork;
-
-function run(options: TaskWork.TaskOptions, work: (work: Work, signal: AbortSignal) => Promise<void>): Promise<void> {
-  const { signal, stopListening } = untilSignal();
-  return reported(options, async () => work(await import("../operate/tasks/task-work.ts"), signal)).finally(
-    stopListening,
-  );
-}

@@ -1,10 +1,9 @@
 /** `radical workflows`: the workflows that have not ended, looked at, tried again and cancelled. */
 import { type Program, subcommand } from "@radical/command-line";
 import { WORKFLOW_STATES } from "@radical/protocol";
-import { untilSignal } from "../operate/until-signal.ts";
-import type * as WorkflowWork from "../operate/workflows/workflow-work.ts";
-import { OF_PRIMARY, reported } from "./command.ts";
+import { OF_PRIMARY, runnerOf, YES } from "./command.ts";
 
+const run = runnerOf(() => import("../operate/workflows/workflow-work.ts"));
 const IDS = { kind: "operands", words: "ids of workflows" } as const;
 
 export const workflowsCommand: Program = {
@@ -53,10 +52,19 @@ workflow that has ended is shown for as long as its outcome is kept.`,
       {
         name: "cancel",
         words: "ask workflows to end",
-        options: { ids: IDS, ...OF_PRIMARY },
+        options: {
+          ids: IDS,
+          handler: { kind: "text", placeholder: "name", words: "all workflows of this name" },
+          all: { kind: "flag", words: "all workflows" },
+          yes: YES,
+          ...OF_PRIMARY,
+        },
         notes: `A workflow fails with 409 cancelled at its next wait, and undoes what it has done. A stuck one does so at once: it makes the undos that
 its journal has.`,
-        examples: [["radical workflows cancel 8a31f0c27d5b4e6990a1b2c3d4e5f607"]],
+        examples: [
+          ["radical workflows cancel 8a31f0c27d5b4e6990a1b2c3d4e5f607"],
+          ["radical workflows cancel --handler reserve --env production"],
+        ],
       },
       (options) => run(options, (work, signal) => work.order("cancel", options.ids, options, signal)),
     ),
@@ -64,9 +72,17 @@ its journal has.`,
       {
         name: "retry",
         words: "let stuck workflows run again",
-        options: { ids: IDS, ...OF_PRIMARY },
+        options: {
+          ids: IDS,
+          handler: { kind: "text", placeholder: "name", words: "all stuck workflows of this name" },
+          all: { kind: "flag", words: "all stuck workflows" },
+          ...OF_PRIMARY,
+        },
         notes: `It runs on the build that has started it, from its journal.`,
-        examples: [["radical workflows retry 8a31f0c27d5b4e6990a1b2c3d4e5f607 --env production"]],
+        examples: [
+          ["radical workflows retry 8a31f0c27d5b4e6990a1b2c3d4e5f607 --env production"],
+          ["radical workflows retry --all"],
+        ],
       },
       (options) => run(options, (work, signal) => work.order("retry", options.ids, options, signal)),
     ),
@@ -78,15 +94,3 @@ its journal has.`,
     ["radical workflows list --env production --json | jq '.workflows[].id'"],
   ],
 };
-
-type Work = typeof WorkflowWork;
-
-function run(
-  options: WorkflowWork.WorkflowOptions,
-  work: (work: Work, signal: AbortSignal) => Promise<void>,
-): Promise<void> {
-  const { signal, stopListening } = untilSignal();
-  return reported(options, async () => work(await import("../operate/workflows/workflow-work.ts"), signal)).finally(
-    stopListening,
-  );
-}

@@ -1,6 +1,5 @@
 /** Tasks and schedules of the primary, for the dashboard's page. */
-import { askPrimary, type PrimaryAddress, PrimaryError } from "@radical/admin";
-import { CommandError } from "@radical/app/command-error";
+import { askPrimary, type PrimaryAddress } from "@radical/admin";
 import {
   type DashboardTask,
   type DashboardTasks as Answer,
@@ -18,6 +17,7 @@ import {
   TASKS_PATH,
   type TasksQuestion,
 } from "@radical/protocol";
+import { explained } from "../operate/older-server.ts";
 import { shownArguments } from "../replay/replay-steps.ts";
 
 export interface DashboardTasksPorts {
@@ -59,19 +59,9 @@ export class DashboardTasks {
   }
 
   async #asked<T>(method: "GET" | "POST", path: string, question?: unknown): Promise<T> {
-    try {
-      return await this.#ports.asking(
-        async (primary) => (await askPrimary(primary, method, path, question)).json() as T,
-      );
-    } catch (error) {
-      if (error instanceof PrimaryError && error.answered === "not_found")
-        throw new CommandError(
-          "no_tasks",
-          "The primary has no tasks.",
-          "It is of an earlier release: deploy this one.",
-        );
-      throw error;
-    }
+    return explained(path === SCHEDULES_PATH ? "schedules" : "tasks", () =>
+      this.#ports.asking(async (primary) => (await askPrimary(primary, method, path, question)).json() as T),
+    );
   }
 }
 

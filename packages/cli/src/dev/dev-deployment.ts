@@ -48,6 +48,7 @@ import { type FrontServer, startFrontServer } from "./front-server.ts";
 import { ShownExecutions } from "./handler-lines.ts";
 import { handlerLine, locationLine } from "./location-line.ts";
 import { LifeRing } from "./life-ring.ts";
+import { checkServiceFaults } from "./service-faults.ts";
 import { type ServiceFront, startServiceFront } from "./service-front.ts";
 import { type AskPrimary, followLives, followSamples } from "./primary-lines.ts";
 import { lifeOfRequest } from "./request-life.ts";
@@ -146,8 +147,9 @@ export class DevDeployment {
     this.#app = app;
     if (this.#isPrepared) return registerModule(this.#local.server.address(), this.#local.key, app);
     this.#isPrepared = true;
-    const { local, locations, readLeaseMs, followupTimeoutMs, onEvent, signal, record } = this.#options;
+    const { local, locations, readLeaseMs, followupTimeoutMs, onEvent, signal, record, serviceFaults } = this.#options;
     signal?.throwIfAborted();
+    if (serviceFaults !== undefined) checkServiceFaults(serviceFaults, app.manifest);
     await this.#openControl();
     local.onStop(() => removeRunning(local.folder));
     const services = await this.#openServices();

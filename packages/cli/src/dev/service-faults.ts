@@ -1,5 +1,6 @@
 /** Failures of services to order: `--fail charge=throw:0.2,lost:0.2,slow:3000`. */
 import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
+import type { Manifest } from "@radical/protocol";
 
 export interface ServiceFaults {
   /** How many calls of 1 fail without being made. */
@@ -16,28 +17,68 @@ export const NO_SERVICE_FAULTS: ServiceFaults = { throw: 0, lost: 0, slowMs: 0 }
 
 const MAX_SLOW_MS = 600_000;
 
+/** Names of functions, and so of services. */
+export const SERVICE_NAME = /^[A-Za-z_$][\w$]*$/;
+
+/** Failures as a test orders them, in the words of `--fail`. `slowMs` is another name for `slow`. */
+export interface OrderedFaults {
+  readonly throw?: number;
+  readonly lost?: number;
+  readonly slow?: number;
+  readonly slowMs?: number;
+}
+
+/** Throws a TypeError. */
+export function faultsOfTest(ordered: Readonly<Record<string, OrderedFaults>>): FaultsByService {
+  return Object.fromEntries(
+    Object.entries(ordered).map(([name, { throw: thrown = 0, lost = 0, slow = 0, slowMs = slow }]) => {
+      const faults: ServiceFaults = { throw: thrown, lost, slowMs };
+      if (!isPossible(faults)) throw new TypeError(`serviceFaults of ${name}: ${POSSIBLE}.`);
+      return [name, faults];
+    }),
+  );
+}
+
 /** Of several `--fail`, the last one for a service counts. Throws a CommandError. */
 export function parseServiceFaults(texts: readonly string[]): FaultsByService {
   return Object.fromEntries(
     texts.map((text) => {
-      const [, name, list = ""] = /^([A-Za-z]\w*)=(.+)$/.exec(text) ?? [];
-      if (name === undefined) throw wrong(text);
+      const [, name = "", list = ""] = /^([^=]*)=(.+)$/.exec(text) ?? [];
       let faults = NO_SERVICE_FAULTS;
       for (const part of list.split(",")) {
         const [, kind, number] = /^(throw|lost|slow):(\d+(?:\.\d+)?)$/.exec(part.trim()) ?? [];
-        const value = Number(number);
-        if (kind === undefined || value > (kind === "slow" ? MAX_SLOW_MS : 1)) throw wrong(text);
-        faults = { ...faults, [kind === "slow" ? "slowMs" : kind]: value };
+        if (kind === undefined) throw wrong(text);
+        faults = { ...faults, [kind === "slow" ? "slowMs" : kind]: Number(number) };
       }
+      if (!SERVICE_NAME.test(name) || !isPossible(faults)) throw wrong(text);
       return [name, faults] as const;
     }),
   );
 }
 
+/** Throws a CommandError for failures of a service that the application does not have. */
+export function checkServiceFaults(faults: FaultsByService, { services = {} }: Pick<Manifest, "services">): void {
+  const unknown = Object.keys(faults).find((name) => !Object.hasOwn(services, name));
+  if (unknown === undefined) return;
+  const names = Object.keys(services);
+  throw new CommandError(
+    "usage",
+    `Failures of "${unknown}" are ordered, and the application has no service of that name.`,
+    names.length === 0 ? "Its handlers declare no service." : `Name one of these: ${names.join(", ")}.`,
+    { exitCode: EXIT_USAGE },
+  );
+}
+
+function isPossible({ throw: thrown, lost, slowMs }: ServiceFaults): boolean {
+  return [thrown, lost].every((part) => part >= 0 && part <= 1) && slowMs >= 0 && slowMs <= MAX_SLOW_MS;
+}
+
+const POSSIBLE = `a service has failures by kind: throw and lost with a part of its calls from 0 to 1, slow with milliseconds up to ${MAX_SLOW_MS}`;
+
 function wrong(text: string): CommandError {
   return new CommandError(
     "usage",
-    `--fail ${text}: a service has failures by kind: throw and lost with a part of its calls from 0 to 1, slow with milliseconds up to ${MAX_SLOW_MS}.`,
+    `--fail ${text}: ${POSSIBLE}.`,
     "Write for example --fail charge=throw:0.2,lost:0.2,slow:3000.",
     { exitCode: EXIT_USAGE },
   );

@@ -14,7 +14,13 @@ import {
   TIME_HEADER,
 } from "@radical/protocol";
 import { afterEach, expect, test } from "vitest";
-import { type FaultsByService, NO_SERVICE_FAULTS, parseServiceFaults } from "./service-faults.ts";
+import {
+  checkServiceFaults,
+  type FaultsByService,
+  faultsOfTest,
+  NO_SERVICE_FAULTS,
+  parseServiceFaults,
+} from "./service-faults.ts";
 import { type ServiceFront, startServiceFront } from "./service-front.ts";
 
 const KEY = { id: "main", secret: "07".repeat(32) };
@@ -101,6 +107,34 @@ test("failures are ordered by kind", () => {
     charge: { throw: 0.2, lost: 0.3, slowMs: 3_000 },
     mail: { throw: 0, lost: 1, slowMs: 0 },
   });
-  for (const text of ["charge", "charge=", "charge=throw:2", "charge=late:1", "=throw:1", "charge=slow:-1"])
+  expect(parseServiceFaults(["_$bank=lost:1"])).toHaveProperty("_$bank");
+  for (const text of [
+    "charge",
+    "charge=",
+    "charge=throw:2",
+    "charge=late:1",
+    "=throw:1",
+    "charge=slow:-1",
+    "a-b=lost:1",
+  ])
     expect(() => parseServiceFaults([text])).toThrow(/--fail/);
+});
+
+test("a test orders failures in the same words, and leaves out what it does not want", () => {
+  expect(faultsOfTest({ charge: { throw: 0.2, slow: 30 }, mail: { slowMs: 5 }, bank: {} })).toEqual({
+    charge: { throw: 0.2, lost: 0, slowMs: 30 },
+    mail: { throw: 0, lost: 0, slowMs: 5 },
+    bank: NO_SERVICE_FAULTS,
+  });
+  expect(() => faultsOfTest({ charge: { lost: 2 } })).toThrow(/serviceFaults of charge/);
+});
+
+test("failures of a service that the application lacks are an error that names those it has", () => {
+  expect(() => checkServiceFaults({ charge: NO_SERVICE_FAULTS }, MANIFEST)).not.toThrow();
+  expect(() => checkServiceFaults({ chrage: NO_SERVICE_FAULTS }, MANIFEST)).toThrow(
+    expect.objectContaining({ hint: "Name one of these: charge.", exitCode: 2 }),
+  );
+  expect(() => checkServiceFaults({ chrage: NO_SERVICE_FAULTS }, {})).toThrow(
+    expect.objectContaining({ hint: "Its handlers declare no service." }),
+  );
 });

@@ -18,7 +18,7 @@ import {
 import { answerService, Nonces, type Service } from "@radical/runtime/services";
 import { closeServer, listen } from "./control-server.ts";
 import type { EntryPort } from "./front-server.ts";
-import { type FaultsByService, NO_SERVICE_FAULTS } from "./service-faults.ts";
+import { type FaultsByService, NO_SERVICE_FAULTS, SERVICE_NAME } from "./service-faults.ts";
 
 /** Services that a test gives in place of those of the Worker. */
 export type GivenServices = Readonly<Record<string, Service<unknown>>>;
@@ -73,7 +73,7 @@ const HOST = "127.0.0.1";
 /** Null: it is another request. A request that passes here reaches the Worker past the front door. */
 function serviceIn({ url = "", method }: IncomingMessage): string | null {
   const name = url.startsWith(SERVICE_PATH) ? url.slice(SERVICE_PATH.length) : "";
-  return method === "POST" && /^[A-Za-z_$][\w$]*$/.test(name) ? name : null;
+  return method === "POST" && SERVICE_NAME.test(name) ? name : null;
 }
 
 interface Answer {
@@ -86,13 +86,13 @@ async function answerOf(
   { services, manifest, key, told }: ServiceFrontOptions,
   nonces: Nonces,
   entry: EntryPort | null,
-  { url = "", method = "POST", headers: { host: _host, connection: _connection, ...headers } }: IncomingMessage,
+  { url = "", headers: { host: _host, connection: _connection, ...headers } }: IncomingMessage,
   body: Uint8Array<ArrayBuffer>,
 ): Promise<Answer> {
   const current = manifest();
   // Nothing serves yet: the call is not made.
   if (current === null || (services === null && entry === null)) return { status: 404, headers: {}, body: NOTHING };
-  const sent = { method, headers: headers as Record<string, string>, ...(method === "GET" ? {} : { body }) };
+  const sent = { method: "POST", headers: headers as Record<string, string>, body };
   const response =
     services === null
       ? await fetch(`${entry!.url}${url}`, {

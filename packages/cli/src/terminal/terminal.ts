@@ -13,8 +13,8 @@ export interface Terminal {
   readonly style: (style: Style, text: string) => string;
   /** One line on stderr. */
   note(text: string): void;
-  /** Shows `label` for as long as `work` takes, if that is noticeable. */
-  during<T>(label: string, work: Promise<T>): Promise<T>;
+  /** Shows `label` for as long as `work` takes, if that is noticeable. A function tells how far it is. */
+  during<T>(label: string | (() => string), work: Promise<T>): Promise<T>;
 }
 
 export interface TerminalOptions {
@@ -47,8 +47,9 @@ export function createTerminal(options: TerminalOptions = {}): Terminal {
     note,
     async during(label, work) {
       if (options.quiet === true) return work;
+      const words = typeof label === "string" ? () => label : label;
       if (!stream.isTTY) {
-        const timer = setTimeout(() => note(`${label} …`), LINE_AFTER_MS);
+        const timer = setTimeout(() => note(`${words()} …`), LINE_AFTER_MS);
         try {
           return await work;
         } finally {
@@ -57,7 +58,7 @@ export function createTerminal(options: TerminalOptions = {}): Terminal {
       }
       let frame = 0;
       const spin = (): void => {
-        stream.write(`\r\u001b[2K${style("cyan", FRAMES[frame % FRAMES.length] ?? "")} ${label} …`);
+        stream.write(`\r\u001b[2K${style("cyan", FRAMES[frame % FRAMES.length] ?? "")} ${words()} …`);
         frame++;
       };
       let interval: NodeJS.Timeout | undefined;

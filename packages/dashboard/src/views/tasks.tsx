@@ -42,7 +42,10 @@ const detail = signal<DashboardTask | null>(null);
 /** The task whose service may have acted for it, as an order has told. */
 const mayHaveActed = signal<ExecutionId | null>(null);
 const now = signal(Date.now());
+/** Of what the reader has done. */
 const problem = signal("");
+/** Of the newest look at the tasks. */
+const unseen = signal("");
 const done = signal("");
 
 async function load(): Promise<void> {
@@ -57,8 +60,9 @@ async function load(): Promise<void> {
     isMore.value = listed.isMore;
     now.value = Date.now();
     if (chosen.value !== null) await loadDetail(chosen.value);
+    unseen.value = "";
   } catch (error) {
-    problem.value = wordsOf(error);
+    unseen.value = wordsOf(error);
   }
   await loading;
 }
@@ -127,11 +131,12 @@ export function Tasks() {
     return () => clearInterval(timer);
   }, []);
   const all = tasks.value;
+  const wrong = problem.value === "" ? unseen.value : problem.value;
   return (
     <>
       {all !== null && all.length === 0 ? <Nothing /> : <All tasks={all ?? []} />}
-      <p class={`status ${problem.value === "" ? "soft" : "fail"}`} role="status">
-        {problem.value === "" ? done.value : problem.value}
+      <p class={`status ${wrong === "" ? "soft" : "fail"}`} role="status">
+        {wrong === "" ? done.value : wrong}
       </p>
       {schedules.value !== null && <Schedules known={schedules.value} onChange={changeSchedule} />}
     </>

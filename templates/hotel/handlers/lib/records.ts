@@ -50,11 +50,13 @@ export class Booking {
 export class Payment {
   booking: string = "";
   cents: i32 = 0;
-  /** `asked`, `held` on the card, `captured` on the day before the stay, or `refunded`. */
+  /** `asked`, `held` on the card, `captured` on the day before the stay, `refused` then, `unclear`, or `refunded`. */
   state: string = "asked";
+  /** Whether the bank is asked for the money right now. */
+  isCapturing: bool = false;
   /** Of the bank. */
   receipt: string = "";
-  /** The task that reminds the guest. */
+  /** The workflow that reminds the guest. */
   reminder: string = "";
   /** On which it was asked for, `2026-12-24`. */
   day: string = "";

@@ -26,6 +26,12 @@ export function forgetIfOver(error: unknown): boolean {
   return isOver;
 }
 
+/** For the `catch` of a call: forgets a session that is over, and throws the error again. */
+export function rethrow(error: unknown): never {
+  forgetIfOver(error);
+  throw error;
+}
+
 function remember(name: string | null): void {
   if (name === null) localStorage.removeItem(NAME);
   else localStorage.setItem(NAME, name);

@@ -1,5 +1,5 @@
 /** A score, and the reader's own vote for it. */
-import { forgetIfOver, me } from "./account.ts";
+import { me, rethrow } from "./account.ts";
 import { action } from "./actions.ts";
 import { counted, drawing, h } from "./elements.ts";
 
@@ -25,7 +25,9 @@ export function votesOf(first: number, cast: (vote: Vote) => Promise<number>, in
     number.textContent = inWords && me() === null ? number.ariaLabel : String(count);
   };
   score(first);
-  let isCast = false;
+  /** The reader's vote; null: not known yet. */
+  let known: number | null = null;
+  let isCasting = false;
   const show = (vote: number): void => {
     up.ariaPressed = String(vote === 1);
     down.ariaPressed = String(vote === -1);
@@ -37,14 +39,14 @@ export function votesOf(first: number, cast: (vote: Vote) => Promise<number>, in
       drawing("0 0 20 20", [["polygon", { points }]]),
       async () => {
         const wanted = made.ariaPressed === "true" ? 0 : vote;
-        isCast = true;
-        score(
-          await cast(wanted).catch((error: unknown) => {
-            forgetIfOver(error);
-            throw error;
-          }),
-        );
-        show(wanted);
+        isCasting = true;
+        try {
+          score(await cast(wanted).catch(rethrow));
+          known = wanted;
+        } finally {
+          isCasting = false;
+          show(known ?? 0);
+        }
       },
       { className: "plain vote", ariaLabel: words, title: words },
     );
@@ -57,7 +59,8 @@ export function votesOf(first: number, cast: (vote: Vote) => Promise<number>, in
     score,
     mine: (vote) => {
       // The answer may come after a vote of now.
-      if (!isCast) show(vote);
+      known ??= vote;
+      if (!isCasting) show(known);
     },
   };
 }

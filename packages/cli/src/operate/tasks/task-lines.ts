@@ -1,32 +1,20 @@
 /** Tasks in words, for a terminal. */
 import { type ListedTask, terminalText } from "@radical/protocol";
 import { valueToExactJson } from "@radical/app";
-
-const UNITS = [
-  ["d", 86_400_000],
-  ["h", 3_600_000],
-  ["min", 60_000],
-  ["s", 1_000],
-] as const;
-
-/** `3 h`, the largest unit alone. */
-export function wordsOfTime(ms: number): string {
-  const [unit, size] = UNITS.find(([, each]) => ms >= each) ?? UNITS[3];
-  return `${Math.floor(Math.max(0, ms) / size)} ${unit}`;
-}
+import { fromNowText, spanText, timeText } from "../times.ts";
 
 /** When it begins, or since when it waits. */
 function wordsOfWhen({ state, dueMs, error }: ListedTask, nowMs: number): string {
   const deadMs = error?.atMs ?? null;
   switch (state) {
     case "delayed":
-      return `in ${wordsOfTime(dueMs - nowMs)}`;
+      return fromNowText(Math.max(0, dueMs - nowMs));
     case "dead":
-      return deadMs === null ? "no handler" : `for ${wordsOfTime(nowMs - deadMs)}`;
+      return deadMs === null ? "no handler" : `for ${spanText(nowMs - deadMs)}`;
     case "ready":
     case "running":
     case "waiting":
-      return `for ${wordsOfTime(nowMs - dueMs)}`;
+      return `for ${spanText(nowMs - dueMs)}`;
   }
 }
 
@@ -60,7 +48,7 @@ const HEAD = ["id", "state", "when", "handler", "failures", "key", "error"];
 
 /** All that is known of one. */
 export function describeTask(task: ListedTask, nowMs: number): readonly string[] {
-  const time = (ms: number): string => `${new Date(ms).toISOString()} (${relative(ms - nowMs)})`;
+  const time = (ms: number): string => `${timeText(ms)} (${fromNowText(ms - nowMs)})`;
   const { error, args } = task;
   const fields: readonly (readonly [string, string])[] = [
     ["id", task.id],
@@ -80,11 +68,7 @@ export function describeTask(task: ListedTask, nowMs: number): readonly string[]
 }
 
 function wordsOfError({ code, message, atMs }: NonNullable<ListedTask["error"]>): string {
-  return `${code}: ${message}${atMs === null ? "" : ` (${new Date(atMs).toISOString()})`}`;
-}
-
-export function relative(ms: number): string {
-  return ms >= 0 ? `in ${wordsOfTime(ms)}` : `${wordsOfTime(-ms)} ago`;
+  return `${code}: ${message}${atMs === null ? "" : ` (${timeText(atMs)})`}`;
 }
 
 /** As JSON, or in base 64 if JSON can't say them. */

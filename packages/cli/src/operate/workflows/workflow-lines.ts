@@ -1,16 +1,17 @@
 /** Workflows in words, for a terminal. */
 import { type ListedWorkflow, type ShownArrival, type ShownCommand, terminalText } from "@radical/protocol";
 import type { ShownEntry, WorkflowHistory } from "@radical/protocol";
-import { argumentsOf, columnsOf, relative, wordsOfTime } from "../tasks/task-lines.ts";
+import { argumentsOf, columnsOf } from "../tasks/task-lines.ts";
+import { fromNowText, spanText, timeText } from "../times.ts";
 
 /** One line for each, in columns. */
 export function linesOfWorkflows(workflows: readonly ListedWorkflow[], nowMs: number): readonly string[] {
   const rows = workflows.map((workflow) => [
     workflow.id,
     workflow.state,
-    `for ${wordsOfTime(nowMs - workflow.createdAtMs)}`,
+    `for ${spanText(nowMs - workflow.createdAtMs)}`,
     terminalText(workflow.handler),
-    workflow.untilMs === null ? "-" : relative(workflow.untilMs - nowMs),
+    workflow.untilMs === null ? "-" : fromNowText(workflow.untilMs - nowMs),
     workflow.error === null ? "" : terminalText(`${workflow.error.code}: ${workflow.error.message}`),
   ]);
   return columnsOf(HEAD, rows);
@@ -21,7 +22,7 @@ const HEAD = ["id", "state", "started", "workflow", "timer", "error"];
 /** All that is known of one, and its journal as a timeline. */
 export function describeWorkflow(history: WorkflowHistory, nowMs: number): readonly string[] {
   const { workflow, args, caller, result, entries, arrived } = history;
-  const time = (ms: number): string => `${new Date(ms).toISOString()} (${relative(ms - nowMs)})`;
+  const time = (ms: number): string => `${timeText(ms)} (${fromNowText(ms - nowMs)})`;
   const { parent, error, untilMs, endedAtMs, round } = workflow;
   const fields: readonly (readonly [string, string])[] = [
     ["id", workflow.id],
@@ -52,7 +53,7 @@ type Commands = ReadonlyMap<number, ShownCommand>;
 
 function linesOfEntry({ timeMs, arrivals, commands, wait }: ShownEntry, names: Commands, nowMs: number): string[] {
   const lines = [
-    `${new Date(timeMs).toISOString()}  (${relative(timeMs - nowMs)})`,
+    `${timeText(timeMs)}  (${fromNowText(timeMs - nowMs)})`,
     ...arrivals.map((arrival) => lineOfArrival(arrival, names)),
     ...commands.map((command) => {
       const args = command.args === undefined ? "" : ` ${argumentsOf(command.args)}`;
@@ -63,7 +64,7 @@ function linesOfEntry({ timeMs, arrivals, commands, wait }: ShownEntry, names: C
   const [first] = wait.commands;
   const alone = wait.commands.length === 1 && first !== undefined ? names.get(first) : undefined;
   const what = alone === undefined ? `${wait.mode} of ${wait.commands.length} commands` : terminalText(wordsOf(alone));
-  const until = wait.untilMs === null ? "" : `, until ${new Date(wait.untilMs).toISOString()}`;
+  const until = wait.untilMs === null ? "" : `, until ${timeText(wait.untilMs)}`;
   return [...lines, `  … waits for ${what}${until}`];
 }
 

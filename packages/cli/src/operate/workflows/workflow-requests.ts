@@ -1,47 +1,40 @@
 /** Questions of `radical workflows` to the primary, and its orders. */
-import { askPrimary, PrimaryError, type PrimaryAddress } from "@radical/admin";
-import { CommandError } from "@radical/app/command-error";
+import { askPrimary, type PrimaryAddress } from "@radical/admin";
 import {
   type ExecutionId,
   type ListedWorkflow,
   MAX_LISTED_WORKFLOWS,
-  MAX_ORDERED_WORKFLOWS,
   WORKFLOW_HISTORY_PATH,
   WORKFLOW_ORDERS_PATH,
-  type WorkflowAction,
   type WorkflowHistory,
   type WorkflowHistoryQuestion,
   type WorkflowList,
   type WorkflowListQuestion,
   type WorkflowOrder,
   type WorkflowOrderAnswer,
-  type WorkflowOrderOutcome,
   WORKFLOWS_PATH,
 } from "@radical/protocol";
+import { explained } from "../older-server.ts";
+import { allPages, itemsAfter, type Page, type PageReader } from "../pages.ts";
 
-interface WorkflowPage {
-  readonly workflows: readonly ListedWorkflow[];
-  /** Where the next page begins; null: there are no more. */
-  readonly next: string | null;
+type WorkflowFilter = Pick<WorkflowListQuestion, "state" | "handler">;
+
+export function workflowPage(
+  primary: PrimaryAddress,
+  { limit, after, ...filter }: WorkflowListQuestion,
+  signal: AbortSignal,
+): Promise<Page<ListedWorkflow>> {
+  return itemsAfter(reader(primary, filter, signal), MAX_LISTED_WORKFLOWS, { limit, after }, signal);
 }
 
-/** The first workflows after a place, at most so many. It goes on over pages in which the primary has found none. */
-export async function workflowPage(
+/** The ids of all workflows that are wanted, page by page. */
+export async function* workflowIds(
   primary: PrimaryAddress,
-  { state, handler, limit, after }: WorkflowListQuestion,
+  filter: WorkflowFilter,
   signal: AbortSignal,
-): Promise<WorkflowPage> {
-  const workflows: ListedWorkflow[] = [];
-  let next: string | null = after;
-  do {
-    const most = Math.min(limit - workflows.length, MAX_LISTED_WORKFLOWS);
-    const question: WorkflowListQuestion = { state, handler, limit: most, after: next };
-    // oxlint-disable-next-line no-await-in-loop -- a page says where the next one begins
-    const page = await asked<WorkflowList>(primary, WORKFLOWS_PATH, question, signal);
-    workflows.push(...page.workflows);
-    ({ next } = page);
-  } while (next !== null && workflows.length < limit && !signal.aborted);
-  return { workflows, next };
+): AsyncGenerator<readonly ExecutionId[], void> {
+  for await (const workflows of allPages(reader(primary, filter, signal), MAX_LISTED_WORKFLOWS, signal))
+    yield workflows.map(({ id }) => id);
 }
 
 /** Null: there is no such workflow. */
@@ -53,21 +46,23 @@ export function workflowHistory(
   return asked<WorkflowHistory | null>(primary, WORKFLOW_HISTORY_PATH, question, signal);
 }
 
-/** Carries the order out, in as many parts as it takes. */
 export async function orderWorkflows(
   primary: PrimaryAddress,
-  action: WorkflowAction,
-  ids: readonly ExecutionId[],
+  order: WorkflowOrder,
+): Promise<WorkflowOrderAnswer["results"]> {
+  return (await asked<WorkflowOrderAnswer>(primary, WORKFLOW_ORDERS_PATH, order)).results;
+}
+
+function reader(
+  primary: PrimaryAddress,
+  { state, handler }: WorkflowFilter,
   signal: AbortSignal,
-): Promise<ReadonlyMap<ExecutionId, WorkflowOrderOutcome>> {
-  const outcomes = new Map<ExecutionId, WorkflowOrderOutcome>();
-  for (let from = 0; from < ids.length && !signal.aborted; from += MAX_ORDERED_WORKFLOWS) {
-    const order: WorkflowOrder = { action, ids: ids.slice(from, from + MAX_ORDERED_WORKFLOWS) };
-    // oxlint-disable-next-line no-await-in-loop -- a part of the order after the other
-    const { results } = await asked<WorkflowOrderAnswer>(primary, WORKFLOW_ORDERS_PATH, order);
-    for (const { id, outcome } of results) outcomes.set(id, outcome);
-  }
-  return outcomes;
+): PageReader<ListedWorkflow> {
+  return async (limit, after) => {
+    const question: WorkflowListQuestion = { state, handler, limit, after };
+    const { workflows: items, next } = await asked<WorkflowList>(primary, WORKFLOWS_PATH, question, signal);
+    return { items, next };
+  };
 }
 
 async function asked<Answer>(
@@ -76,16 +71,6 @@ async function asked<Answer>(
   question: object,
   signal?: AbortSignal,
 ): Promise<Answer> {
-  try {
-    return (await (await askPrimary(primary, "POST", path, question, signal)).json()) as Answer;
-  } catch (error) {
-    // A server of an earlier release has nothing there.
-    if (error instanceof PrimaryError && error.answered === "not_found")
-      throw new CommandError(
-        "no_workflows_there",
-        "The LVI server knows no workflows: it is of an earlier version",
-        "Bring it to the version of this command.",
-      );
-    throw error;
-  }
+  const answer = await explained("workflows", () => askPrimary(primary, "POST", path, question, signal));
+  return (await answer.json()) as Answer;
 }

@@ -1,26 +1,18 @@
 /** The subcommands of `radical workflows`. */
-import { counted, loadProject } from "@radical/app";
-import { CommandError, EXIT_FAILED, EXIT_USAGE } from "@radical/app/command-error";
-import type { PrimaryAddress } from "@radical/admin";
+import { CommandError } from "@radical/app/command-error";
 import {
-  type ExecutionId,
-  isExecutionId,
+  MAX_ORDERED_WORKFLOWS,
   type WorkflowAction,
   type WorkflowOrderOutcome,
   type WorkflowState,
 } from "@radical/protocol";
 import { shortenedTo } from "../../data/data-work.ts";
 import { createTerminal, print } from "../../terminal/terminal.ts";
-import { leadingPrimary, type PrimaryChoice } from "../leading-primary.ts";
+import { carryOut, idOf, type Many, type OperateOptions, type OrderOptions, primaryOf } from "../orders.ts";
 import { describeWorkflow, linesOfWorkflows } from "./workflow-lines.ts";
-import { orderWorkflows, workflowHistory, workflowPage } from "./workflow-requests.ts";
+import { orderWorkflows, workflowHistory, workflowIds, workflowPage } from "./workflow-requests.ts";
 
-export interface WorkflowOptions extends PrimaryChoice {
-  readonly project: string;
-  readonly json: boolean;
-}
-
-export interface ListOptions extends WorkflowOptions {
+export interface ListOptions extends OperateOptions {
   readonly state: WorkflowState | null;
   readonly handler: string | null;
   readonly limit: number;
@@ -31,7 +23,7 @@ export async function list(options: ListOptions, signal: AbortSignal): Promise<v
   const { json } = options;
   const terminal = createTerminal({ quiet: json });
   const page = workflowPage(await primaryOf(options), options, signal);
-  const { workflows, next } = await terminal.during("looking for workflows", page);
+  const { items: workflows, next } = await terminal.during("looking for workflows", page);
   if (json) return print(JSON.stringify({ workflows, next }));
   // Without a terminal there is none.
   const { columns } = process.stdout as { readonly columns?: number };
@@ -42,10 +34,10 @@ export async function list(options: ListOptions, signal: AbortSignal): Promise<v
 
 export async function show(
   id: string,
-  options: WorkflowOptions & { readonly arguments: boolean },
+  options: OperateOptions & { readonly arguments: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  const question = { workflow: idOf(id), withArguments: options.arguments };
+  const question = { workflow: idOf("workflow", id), withArguments: options.arguments };
   const history = await workflowHistory(await primaryOf(options), question, signal);
   if (history === null)
     throw new CommandError(
@@ -57,36 +49,42 @@ export async function show(
   for (const line of describeWorkflow(history, Date.now())) print(line);
 }
 
-export async function order(
+/** Of workflows that are named, or of all of a kind, or of those of a name. */
+export function order(
   action: WorkflowAction,
   given: readonly string[],
-  options: WorkflowOptions,
+  options: OrderOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const terminal = createTerminal({ quiet: options.json });
-  const ids = given.map(idOf);
-  if (ids.length === 0)
-    throw new CommandError(
-      "usage",
-      `radical workflows ${action} takes the ids of workflows.`,
-      "radical workflows list shows the ids.",
-      { exitCode: EXIT_USAGE },
-    );
-  const outcomes = await orderWorkflows(await primaryOf(options), action, ids, signal);
-  const results = Array.from(outcomes, ([id, outcome]) => ({ id, outcome }));
-  const left = results.filter(({ outcome }) => outcome !== "done");
-  if (left.length > 0 || signal.aborted) process.exitCode = EXIT_FAILED;
-  if (options.json) return print(JSON.stringify({ action, results, stopped: signal.aborted }));
-  for (const { id, outcome } of left)
-    if (outcome !== "done") terminal.note(`${terminal.style("red", "✗")} ${id} ${LEFT[outcome]}`);
-  const done = results.length - left.length;
-  if (done > 0) terminal.note(`${terminal.style("green", "✓")} ${counted(done, "workflow")} ${DONE[action]}`);
-  if (signal.aborted) terminal.note("The command was told to stop: the other workflows are as they were.");
+  return carryOut<WorkflowOrderOutcome>(
+    {
+      noun: "workflow",
+      action,
+      ...WORDS[action],
+      left: LEFT,
+      many: MANY[action],
+      most: MAX_ORDERED_WORKFLOWS,
+      send: (primary, ids) => orderWorkflows(primary, { action, ids }),
+    },
+    given,
+    options,
+    signal,
+  );
 }
 
-const DONE: Readonly<Record<WorkflowAction, string>> = {
-  retry: "tried again",
-  cancel: "asked to end: what is done is undone first",
+const WORDS: Readonly<Record<WorkflowAction, { readonly doing: string; readonly done: string }>> = {
+  retry: { doing: "trying again", done: "tried again" },
+  cancel: { doing: "cancelling", done: "asked to end: what is done is undone first" },
+};
+
+const findIn =
+  (state: WorkflowState | null): Many["find"] =>
+  (primary, handler, signal) =>
+    workflowIds(primary, { state, handler }, signal);
+
+const MANY: Readonly<Record<WorkflowAction, Many>> = {
+  retry: { words: "stuck workflows", question: null, find: findIn("stuck") },
+  cancel: { words: "workflows", question: "Cancel", find: findIn(null) },
 };
 
 /** The reason why a workflow stays as it is. */
@@ -95,17 +93,3 @@ const LEFT: Readonly<Record<Exclude<WorkflowOrderOutcome, "done">, string>> = {
   "not-stuck": "it is not stuck",
   ending: "its run has ended: it only waits for its steps, and for what it undoes",
 };
-
-async function primaryOf(options: WorkflowOptions): Promise<PrimaryAddress> {
-  return leadingPrimary(await loadProject(options.project), options);
-}
-
-function idOf(text: string): ExecutionId {
-  if (isExecutionId(text)) return text;
-  throw new CommandError(
-    "usage",
-    `"${text}" is not the id of a workflow: that has 32 hexadecimal digits.`,
-    "radical workflows list shows the ids.",
-    { exitCode: EXIT_USAGE },
-  );
-}

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { PlannedStep } from "@radical/deploy";
-import { createTerminal } from "../terminal/terminal.ts";
-import { confirmByName, confirmChanges } from "./confirm-changes.ts";
+import { createTerminal } from "./terminal.ts";
+import { confirmByName, confirmChanges, confirmed } from "./confirm-changes.ts";
 
 const terminal = createTerminal({ quiet: true });
 const step = { name: "a", title: "a", half: "edge", ifFailed: "" } as const;
@@ -34,5 +34,14 @@ test("what can't be taken back is asked by its name, of nobody but a person", as
     exitCode: 2,
     message: "The command must ask whether to remove shop-staging, and can't: this is not a terminal.",
     hint: "Give --yes to do it, or --plan only to see it.",
+  });
+});
+
+test("a command without --plan names --yes alone", async () => {
+  expect(await confirmed("Discard all dead tasks?", { yes: true }, terminal)).toBe(true);
+  await expect(confirmed("Discard all dead tasks?", {}, terminal)).rejects.toMatchObject({
+    code: "not_confirmed",
+    message: 'The command must ask "Discard all dead tasks?", and can\'t: this is not a terminal.',
+    hint: "Give --yes to do it.",
   });
 });

@@ -1,7 +1,7 @@
 /** Orders about tasks or workflows: those that are named, or all of a kind, in parts, with outcomes that are told whatever happens. */
 import type { PrimaryAddress } from "@radical/admin";
 import { counted, loadProject } from "@radical/app";
-import { CommandError, EXIT_FAILED, EXIT_USAGE } from "@radical/app/command-error";
+import { CommandError, EXIT_FAILED, EXIT_USAGE, messageOf } from "@radical/app/command-error";
 import { type ExecutionId, isExecutionId } from "@radical/protocol";
 import { confirmed } from "../terminal/confirm-changes.ts";
 import { createTerminal, print, type Terminal } from "../terminal/terminal.ts";
@@ -105,12 +105,12 @@ export async function sendParts<Outcome extends string>(
     }
   };
   const label = (): string => `${order.doing} ${order.noun}s${outcomes.size === 0 ? "" : `: ${outcomes.size}`}`;
-  let failure: unknown = null;
+  let failure: Error | null = null;
   try {
     await terminal.during(label, work());
   } catch (error) {
     // The signal breaks requests off.
-    if (!signal.aborted) failure = error;
+    if (!signal.aborted) failure = error instanceof Error ? error : new Error(messageOf(error));
     if (failure !== null && outcomes.size === 0) throw failure;
   }
   tell(order, outcomes, { isStopped: signal.aborted, failure, json }, terminal);
@@ -118,7 +118,7 @@ export async function sendParts<Outcome extends string>(
 
 interface End {
   readonly isStopped: boolean;
-  readonly failure: unknown;
+  readonly failure: Error | null;
   readonly json: boolean;
 }
 
@@ -133,9 +133,11 @@ function tell<Outcome extends string>(
   const left = results.filter(({ outcome }) => outcome !== "done");
   if (left.length > 0 || isStopped || failure !== null) process.exitCode = EXIT_FAILED;
   if (json) {
-    const told = failure instanceof CommandError ? failure : null;
-    if (failure !== null && told === null) throw failure;
-    const error = told === null ? {} : { error: { code: told.code, message: told.message, hint: told.hint } };
+    const { code, hint } =
+      failure instanceof CommandError
+        ? failure
+        : { code: "order_failed", hint: `See radical ${noun}s list, and run the same command again.` };
+    const error = failure === null ? {} : { error: { code, message: failure.message, hint } };
     return print(JSON.stringify({ action, results, stopped: isStopped, ...error }));
   }
   for (const { id, outcome } of left)

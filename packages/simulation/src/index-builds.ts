@@ -215,9 +215,9 @@ class World {
   }
 
   /** Something that this life of the server is told later. */
-  #later(act: () => void): void {
+  #later(act: () => void, tasks = this.#tasks): void {
     const life = this.#life;
-    this.#tasks.push(() => {
+    tasks.push(() => {
       if (life === this.#life) act();
     });
   }
@@ -433,7 +433,10 @@ class World {
     if (ran.kind !== "completed") throw new Error("a location runs on what it has captured");
     const { commitId: commit } = reply;
     const followup = { executionId: id, commitId: commit, outcome: ran.outcome, writes: ran.writes, effects: [] };
-    if (this.#random.chance(0.6)) this.#later(() => this.#step({ kind: "followup", caller: ++this.#names, followup }));
+    // Some followups are on their way while an index is built.
+    const tasks = this.#random.chance(0.3) ? this.#slow : this.#tasks;
+    if (this.#random.chance(0.6))
+      this.#later(() => this.#step({ kind: "followup", caller: ++this.#names, followup }), tasks);
   }
 
   /** As a deployment does: durable first. */

@@ -190,7 +190,7 @@ import { type StoredItem, VersionTable } from "./version-table.ts";
 import { assertWellFormed } from "./well-formed.ts";
 import { doneOf, signalPart, type Workflow, type WorkflowPart } from "./workflow.ts";
 import type { Step } from "./workflow-journal.ts";
-import { type WorkflowCaller, Workflows, type WorkflowsHost } from "./workflows.ts";
+import { type NamedTask, type WorkflowCaller, Workflows, type WorkflowsHost } from "./workflows.ts";
 
 /** The state that a starting server found in storage. */
 export interface Recovered {
@@ -414,7 +414,11 @@ export class LviCore {
     this.#tasks = new TaskTable(options.tasks, (handler) => this.#modules.current?.rules[handler]?.limit ?? null);
     this.#workflows = new Workflows({ ...options.workflows, retryMs: options.retryMs }, this.#workflowsHost);
     this.#cancellations = new Cancellations(this.#tasks, this.#workflows, this.#executions);
-    this.#orders = new TaskOrders(this.#tasks, (task) => this.#isDead(task));
+    this.#orders = new TaskOrders(
+      this.#tasks,
+      (task) => this.#isDead(task),
+      (task) => this.#workflows.withdrawnAs(task),
+    );
     const { states, open = [] } = recovered.schedules ?? {};
     // variant: schedule-open
     for (const task of open) this.#tasks.watch(task);
@@ -2006,7 +2010,7 @@ export class LviCore {
     const mayAsk = this.#nowMs >= this.#asksAtMs;
     if (mayAsk) for (const question of this.#tasks.takeLookups()) this.#askForTasks(question);
     if (this.#draining)
-      return this.#wakeForTasks(Math.min(this.#questionsAtMs, this.#workflows.wakeAtMs - this.#aheadMs));
+      return this.#wakeForTasks(Math.min(this.#machineAtMs, this.#workflows.wakeAtMs - this.#aheadMs));
     this.#tasks.pass(this.#instant);
     const current = this.#modules.current?.module;
     if (current !== undefined && this.#indexes.unready(this.#modules.indexesOf(current)) === null) {
@@ -2027,7 +2031,7 @@ export class LviCore {
     const { nowMs } = this.#instant;
     const dueMs = Math.min(this.#tasks.wakeAtMs(this.#instant), this.#services.wakeAtMs(nowMs));
     const others = Math.min(this.#schedules.wakeAtMs, this.#workflows.wakeAtMs);
-    this.#wakeForTasks(Math.min(this.#questionsAtMs, Math.min(dueMs, others) - this.#aheadMs));
+    this.#wakeForTasks(Math.min(this.#machineAtMs, Math.min(dueMs, others) - this.#aheadMs));
   }
 
   #askForTasks(question: TaskQuestion): void {
@@ -2043,9 +2047,10 @@ export class LviCore {
     this.#deadlines.add(wakeAtMs, { kind: "tasks" });
   }
 
-  /** When storage is asked again, after it has failed. */
-  get #questionsAtMs(): number {
-    return this.#asksAtMs > this.#nowMs ? this.#asksAtMs : Infinity;
+  /** When storage is asked again, after it has failed, or a caller is told how a workflow stands. */
+  get #machineAtMs(): number {
+    const asksAtMs = this.#asksAtMs > this.#nowMs ? this.#asksAtMs : Infinity;
+    return Math.min(asksAtMs, this.#workflows.tellsAtMs);
   }
 
   /** Nobody has asked for it, and no budget bounds it. */
@@ -2079,9 +2084,9 @@ export class LviCore {
     const effect: Effect = {
       kind: "carry-out-order",
       operation,
-      changes: changes.map(({ before, after: becomes }) => {
+      changes: changes.map(({ before, after: becomes, leaves }) => {
         const { id, attempt, lane } = before;
-        return { id, expects: { attempt, lane }, becomes };
+        return { id, expects: { attempt, lane }, becomes, ...(leaves === null ? {} : { leaves }) };
       }),
       after,
     };
@@ -2094,7 +2099,8 @@ export class LviCore {
     this.#ordered.delete(operation);
     if (result.kind === "fenced") return this.#halt(TAKEN_OVER);
     // Nobody else changes these records: if one is gone, an earlier attempt of this change has removed it, and all others.
-    if (result.kind === "exists") assert(result.record === null, "a task that an order changes is as it was");
+    const isGone = result.kind === "applied" || result.record === null || result.record.state === "workflow";
+    assert(isGone, "a task that an order changes is as it was");
     for (const { before, after } of order.changes) {
       this.#tasks.settled(before, after, this.#instant);
       this.#note("task_ordered", { id: before.id }, { handler: before.handler, detail: order.order.action });
@@ -2105,6 +2111,7 @@ export class LviCore {
 
   #answerOrder({ caller, order, left }: OrderUnderWay, after: readonly Fact[]): void {
     const results = order.ids.map((id) => ({ id, outcome: left.get(id) ?? "done" }) as const);
+    if (typeof caller === "object") return caller.told(results[0]?.outcome ?? "unknown", after);
     this.#effects.push({ kind: "task-order-reply", caller, answer: { results }, after });
   }
 
@@ -2134,7 +2141,7 @@ export class LviCore {
   /** The tasks of a completion are durable. */
   #tasksChanged(execution: Execution, { tasks = [], cancelled = [], settled: next, outcome }: Completion): void {
     for (const task of tasks) this.#tasks.added(task, this.#instant);
-    for (const task of cancelled) {
+    for (const { task } of cancelled) {
       this.#tasks.settled(task, null, this.#instant);
       this.#note("task_cancelled", { id: task.id }, { handler: task.handler });
     }
@@ -2161,6 +2168,7 @@ export class LviCore {
   get #workflowsHost(): WorkflowsHost {
     return {
       now: () => this.#instant,
+      machineMs: () => this.#nowMs,
       nextName: () => ++this.#names,
       takeCommit: () => this.#takeCommitId(),
       emit: (effect) => void this.#effects.push(effect),
@@ -2183,17 +2191,20 @@ export class LviCore {
       names: (owner, lanes, commit) => this.#tasks.names(owner, lanes, commit),
       namesNoMore: (owner) => this.#tasks.ended(owner, this.#instant),
       added: (task) => this.#tasks.added(task, this.#instant),
+      taskOf: (id, owner) => this.#taskNamed(id, owner),
+      hold: (task) => this.#tasks.hold(task),
       taskGone: (task) => this.#tasks.settled(task, null, this.#instant),
+      withdraw: (id, told) => this.#orders.add({ told }, { action: "cancel", ids: [id], callAgain: false }),
       ended: (workflow, commit) => this.#finished.add(doneOf(workflow, commit)),
     };
   }
 
   #workflowCaller({ id, request, receivedAtMs }: Caller): WorkflowCaller {
-    return { id, receivedAtMs, untilMs: this.#instant.nowMs + (request.waitMs ?? 0) };
+    return { id, receivedAtMs, untilMs: this.#nowMs + (request.waitMs ?? 0) };
   }
 
   #workflowQuestion(caller: CallerId, question: WorkflowQuestion): void {
-    const untilMs = this.#instant.nowMs + (this.#draining ? 0 : question.waitMs);
+    const untilMs = this.#nowMs + (this.#draining ? 0 : question.waitMs);
     this.#workflows.ask({ id: caller, receivedAtMs: this.#wallMs, untilMs }, question);
   }
 
@@ -2220,11 +2231,24 @@ export class LviCore {
     this.#endWithoutTrace(execution, []);
   }
 
-  /** Signals for workflows that have not ended, and cancellations of some. */
-  #signalsOf(effects: readonly RunEffect[], commit: CommitId): readonly WorkflowPart[] {
+  /** A task that a workflow names. An execution that may bring it ends first. */
+  #taskNamed(id: ExecutionId, owner: object): NamedTask | null | undefined {
+    const found = this.#cancellations.find(id, owner);
+    if (found === null || !("awaits" in found)) return found;
+    if (found.awaits !== null) this.#replay(found.awaits, "cancelled");
+    return undefined;
+  }
+
+  /** Signals for workflows that have not ended, those that have not begun among them, and cancellations of some. */
+  #signalsOf(
+    { effects = NO_EFFECTS }: Ended,
+    commit: CommitId,
+    execution: Execution,
+    own: readonly Task[],
+  ): readonly WorkflowPart[] {
     return effects.flatMap((effect, ordinal) => {
       if (effect.kind === "cancel") return this.#workflows.cancellationsOf(effect.task, placeOf(commit, ordinal));
-      if (effect.kind !== "send" || !this.#workflows.isOpen(effect.workflow)) return [];
+      if (effect.kind !== "send" || !this.#cancellations.takesSignal(effect.workflow, execution, own)) return [];
       return [signalPart(effect.workflow, commit, ordinal, effect.name, effect.value)];
     });
   }
@@ -2442,7 +2466,7 @@ export class LviCore {
     const tasks =
       schedule === null ? tasksOf(effects, invocation, commit) : tickTasks(schedule, invocation, commit, this.#hasher);
     const cancelled = this.#cancellations.take(ending);
-    const signals = this.#signalsOf(effects, commit);
+    const signals = this.#signalsOf(ended, commit, execution, tasks);
     const writes = withBlobNames(own, (entry) => (this.#versions.get(entry)?.value ?? null) !== null);
     const call = this.#hasher.hash(bytesOfCall(callOf(execution.invocation)));
     const completion: Completion = {
@@ -2496,8 +2520,8 @@ export class LviCore {
     for (const { execution, completing } of members)
       if (completing.completion.writes.length > 0) after.push(...this.#clearFacts(execution));
     for (const { completing } of members)
-      for (const { id, attempt } of completing.completion.cancelled ?? [])
-        after.push({ kind: "owed", task: id, attempt });
+      for (const { task } of completing.completion.cancelled ?? [])
+        after.push({ kind: "owed", task: task.id, attempt: task.attempt });
     const completions = members.map(({ completing: { expects, completion } }) => ({ expects, completion }));
     const effect = { kind: "complete", operation, completions, after } as const;
     const { execution } = first;
@@ -2572,7 +2596,7 @@ export class LviCore {
     this.#versions.applyFailed(writes);
     this.#workflows.came(signals, false);
     // variant: cancel-let-go
-    for (const { id } of cancelled) this.#tasks.letGo(id, this.#instant);
+    for (const { task } of cancelled) this.#tasks.letGo(task.id, this.#instant);
   }
 
   /** `hash`: of the completion by which it ends; null: by none that this server knows. */

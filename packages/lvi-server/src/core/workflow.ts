@@ -169,10 +169,10 @@ export function stepPart({ workflow, round, command }: StepName, settled: Settle
 }
 
 /**
- * It outlives the round in which it comes. `by`: the effect that asks for the end; empty: a client does, or an operator. Each counts,
- * and the first one is seen.
+ * It outlives the round in which it comes. `by`: the effect that asks for the end, or `parent`; empty: a client does, or an operator.
+ * Each counts, and the first one is seen.
  */
-export function cancellationPart({ id }: Workflow, by: string): WorkflowPart {
+export function cancellationPart(id: ExecutionId, by: string): WorkflowPart {
   return partOf(id, `cancelled ${by}`.trim(), { kind: "cancelled" });
 }
 
@@ -185,6 +185,10 @@ export function signalPart(
   value: Uint8Array,
 ): WorkflowPart {
   return partOf(workflow, `signal ${placeOf(commit, ordinal)}`, { kind: "signal", name, value });
+}
+
+export function isCancellation({ place }: WorkflowPart): boolean {
+  return place.startsWith("cancelled");
 }
 
 /** The round of which a part is; null: of none, since it is a signal or a cancellation. */

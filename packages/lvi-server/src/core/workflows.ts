@@ -29,11 +29,14 @@ import {
   MAX_JOURNAL_ENTRIES,
   type ModuleHash,
   NO_COMMIT,
+  isTaskId,
+  isTaskOf,
   type Outcome,
   present,
   type RunEffect,
   stepIdOf,
   stepSeedOf,
+  type TaskOrderOutcome,
   type WorkflowAction,
   type WorkflowCommand,
   type WorkflowOrderOutcome,
@@ -45,15 +48,23 @@ import { bytesOfCall, type CallHasher, callOf, isHashedCall } from "./call-hash.
 import { Deadlines } from "./deadlines.ts";
 import { type CallerId, type Effect, type Fact, NO_FACTS, type NoteName } from "./events.ts";
 import type { OperationId, RunId } from "./events.ts";
-import type { IntentRecord, RecordChange } from "./intent.ts";
+import { type IntentRecord, type RecordChange, type Withdrawal, withdrawalOf } from "./intent.ts";
 import type { CurrentModule, Plans } from "./module-table.ts";
 import type { RunResult } from "./run.ts";
 import { failureOf, isMisfit, pauseMs, placeOf, type Task, type TaskError } from "./task.ts";
 import type { Instant } from "./task-table.ts";
-import { type Call, cancellationPart, entryPart, invocationOf, settledOf, signalPart } from "./workflow.ts";
+import {
+  type Call,
+  cancellationPart,
+  entryPart,
+  invocationOf,
+  isCancellation,
+  settledOf,
+  signalPart,
+} from "./workflow.ts";
 import { type StepName, stepPart, type Workflow, type WorkflowPart } from "./workflow.ts";
-import { add, append, isQuiet, type Loaded, loadedOf, needsRun, nextUndo, openStep } from "./workflow-journal.ts";
-import { type OpenStep, settle, type Step, undoesByOthers, waitOf } from "./workflow-journal.ts";
+import { add, append, isCancelled, isQuiet, type Loaded, loadedOf, needsRun, nextUndo } from "./workflow-journal.ts";
+import { openStep, type OpenStep, settle, type Step, undoesByOthers, waitOf } from "./workflow-journal.ts";
 
 /** Something that memory lacks. */
 export type WorkflowsQuestion =
@@ -77,8 +88,10 @@ export interface WorkflowCounts {
 
 /** The rest of the core, as workflows see it. */
 export interface WorkflowsHost {
-  /** In the step that is under way. */
+  /** In the step that is under way: the time of tasks. */
   readonly now: () => Instant;
+  /** The machine's monotonic time, which is that of callers. */
+  readonly machineMs: () => number;
   readonly nextName: () => number;
   readonly takeCommit: () => CommitId;
   readonly emit: (effect: Effect) => void;
@@ -96,9 +109,21 @@ export interface WorkflowsHost {
   readonly names: (owner: object, lanes: readonly string[], commit: CommitId) => void;
   readonly namesNoMore: (owner: object) => void;
   readonly added: (task: Task) => void;
-  /** The task has become a workflow. */
+  /** A task that somebody names; null: there is none. Undefined: not known yet. `owner`: wants to know it until `namesNoMore`. */
+  readonly taskOf: (id: ExecutionId, owner: object) => NamedTask | null | undefined;
+  /** No attempt of the task begins from now on. */
+  readonly hold: (task: Task) => void;
+  /** The task has become a workflow, or was taken back. */
   readonly taskGone: (task: Task) => void;
+  /** Takes back a task that is to become a workflow. `running`: it begins just now. `unknown`: there is no such task. */
+  readonly withdraw: (task: ExecutionId, told: (outcome: TaskOrderOutcome, after: readonly Fact[]) => void) => void;
   readonly ended: (workflow: Workflow, commit: CommitId) => void;
+}
+
+/** A task that has not begun, or an attempt of which is under way. */
+export interface NamedTask {
+  readonly task: Task;
+  readonly runs: boolean;
 }
 
 export interface WorkflowBounds {
@@ -112,7 +137,7 @@ export interface WorkflowBounds {
 export interface WorkflowCaller {
   readonly id: CallerId;
   readonly receivedAtMs: number;
-  /** By the monotonic clock: then it is told how the workflow stands. */
+  /** By the machine's monotonic clock, whatever the time of tasks: then it is told how the workflow stands. */
   readonly untilMs: number;
 }
 
@@ -124,6 +149,8 @@ interface Entry {
   isBehind: boolean;
   isTimeOver: boolean;
   callers: WorkflowCaller[];
+  /** Those who want to know whether it has started. */
+  startWaits: (() => void)[];
   /** Storage was found to have it while it was about to start: an earlier server has started it. */
   found: Workflow | null;
   kills: number;
@@ -166,6 +193,8 @@ interface Made {
   readonly calls: readonly (Call | null)[];
   readonly children: readonly Workflow[];
   readonly tasks: readonly Task[];
+  /** Tasks that it takes back. */
+  readonly cancelled: readonly Withdrawal[];
   /** For other workflows, or this one. */
   readonly parts: readonly WorkflowPart[];
   readonly logged: readonly LoggedLine[];
@@ -181,6 +210,8 @@ export class Workflows {
   readonly #entries = new Map<ExecutionId, Entry>();
   readonly #operations = new Map<OperationId, Operation>();
   readonly #runs = new Map<RunId, Entry>();
+  /** Runs that have ended, and name tasks of which it is not known yet whether they are there. */
+  readonly #held = new Map<Entry, WorkflowRun>();
   /** Commits under way that bring parts, by the workflow that these are for. */
   readonly #coming = new Map<ExecutionId, number>();
   /** Tasks that they bring. */
@@ -260,14 +291,19 @@ export class Workflows {
 
   #isDraining = false;
 
-  /** When something becomes due. Infinity: not by itself. */
+  /** When something becomes due, by the time of tasks. Infinity: not by itself. */
   get wakeAtMs(): number {
     if (this.#isIdle) return Infinity;
     // Nothing begins any more while the server drains.
     const begins = this.#isDraining ? [] : [this.#timers, this.#delays, this.#pauses];
-    const all = [...begins, this.#retries, this.#askers];
+    const all = [...begins, this.#retries];
     const asksAtMs = this.#asksAtMs > this.#now.nowMs ? this.#asksAtMs : Infinity;
     return Math.min(asksAtMs, ...all.map(({ nextMs }) => nextMs ?? Infinity));
+  }
+
+  /** When somebody is to be told how a workflow stands, by the machine's monotonic time. Infinity: nobody is. */
+  get tellsAtMs(): number {
+    return this.#isIdle ? Infinity : (this.#askers.nextMs ?? Infinity);
   }
 
   /** There is none, and storage knows of none. Most servers are so, and each of their steps asks. */
@@ -291,6 +327,22 @@ export class Workflows {
 
   has(id: ExecutionId): boolean {
     return this.#entries.has(id);
+  }
+
+  /** Whether the task becomes a workflow when it begins, as far as the code says. */
+  isToBe({ handler, module }: Task): boolean {
+    const current = this.#host.current()?.module ?? module;
+    const plan = this.#host.plansOf(current)?.get(handler) ?? this.#host.plansOf(module)?.get(handler);
+    return plan === "workflow";
+  }
+
+  /** The workflow as which a task ends that is taken back; null: it was to become none. */
+  withdrawnAs(task: Task): Workflow | null {
+    if (!this.isToBe(task)) return null;
+    const { id, handler, args, seed, caller } = task;
+    const module = this.#host.current()?.module ?? task.module;
+    const workflow = this.#workflowOf({ id, handler, args, seed, caller, parent: null }, module);
+    return { ...workflow, state: "ended", outcome: { kind: "abort", ...CANCELLED }, endedAtMs: this.#now.wallMs };
   }
 
   /** Whether it may be a workflow that is not known yet. Then storage is asked for all of them, even while the server stops. */
@@ -352,7 +404,8 @@ export class Workflows {
   /** A location asks for a workflow, or for its end. */
   ask(caller: WorkflowCaller, question: WorkflowQuestion): void {
     const entry = this.#entries.get(question.workflow);
-    if (entry === undefined || entry.phase === "starting") {
+    if (entry?.phase === "starting") return void entry.startWaits.push(() => this.ask(caller, question));
+    if (entry === undefined) {
       const operation = this.#host.nextName();
       this.#operations.set(operation, { kind: "look-up", question, caller });
       return this.#host.emit({ kind: "look-up", operation, executionId: question.workflow });
@@ -371,16 +424,40 @@ export class Workflows {
   }
 
   #cancel(entry: Entry, told: (after: readonly Fact[]) => void): void {
-    const part = cancellationPart(entry.workflow, "");
+    this.#askToEnd(cancellationPart(entry.workflow.id, ""), told);
+  }
+
+  #askToEnd(part: WorkflowPart, told: (after: readonly Fact[]) => void): void {
     this.expect([part]);
     const records: readonly RecordChange[] = [{ id: part.id, expects: "new", becomes: { state: "part", part } }];
     this.#advance(records, (effect) => ({ kind: "cancel", part, effect, told }));
   }
 
+  /** One that is to begin as a task. */
+  #cancelTask(caller: WorkflowCaller, question: WorkflowQuestion): void {
+    const { workflow: id } = question;
+    this.#host.withdraw(id, (outcome, after) => {
+      if (outcome === "done") return this.#tellEnd(caller, "requested", { kind: "abort", ...CANCELLED }, after);
+      // It has begun meanwhile, or runs as another handler.
+      if (outcome === "running" && !this.#entries.has(id)) return this.#tellWaiting(caller, id);
+      this.ask(caller, question);
+    });
+  }
+
+  #tellEnd(caller: WorkflowCaller, cause: "requested" | "stored", outcome: Outcome, after: readonly Fact[]): void {
+    const times = this.#host.times(caller.receivedAtMs);
+    this.#host.reply(caller, { kind: "executed", cause, outcome, repairs: [], times }, after);
+  }
+
+  #tellWaiting(caller: WorkflowCaller, workflow: ExecutionId): void {
+    const later = { kind: "working", workflow, state: "waiting", retryAfterMs: RETRY_LATER_MS } as const;
+    this.#host.reply(caller, later, []);
+  }
+
   /** The part by which an effect asks for the end of a workflow; none, if it is not one that has to be asked. */
   cancellationsOf(id: ExecutionId, by: string): readonly WorkflowPart[] {
     const workflow = this.#entries.get(id)?.workflow;
-    return workflow === undefined || isOver(workflow) ? [] : [cancellationPart(workflow, by)];
+    return workflow === undefined || isOver(workflow) ? [] : [cancellationPart(id, by)];
   }
 
   /** An operator lets a stuck workflow try again, or asks one to end. The order waits until all workflows are known. */
@@ -388,18 +465,24 @@ export class Workflows {
     const entry = this.#entries.get(id);
     if (entry === undefined ? this.awaits(id) : entry.phase === "starting" || entry.phase === "committing")
       return void this.#orders.push({ caller, action, id });
-    if (entry === undefined) return this.#host.ordered(caller, "unknown", NO_FACTS);
+    if (entry === undefined) return this.#orderUnknown(caller, action, id);
     const { workflow } = entry;
-    if (action === "cancel" && isOver(workflow)) return this.#host.ordered(caller, "ending", NO_FACTS);
-    if (action === "cancel" && workflow.state !== "stuck")
+    if (action === "cancel") {
+      if (isOver(workflow)) return this.#host.ordered(caller, "ending", NO_FACTS);
       return this.#cancel(entry, (after) => this.#host.ordered(caller, "done", after));
+    }
     if (workflow.state !== "stuck") return this.#host.ordered(caller, "not-stuck", NO_FACTS);
-    // One that is stuck can't run to the wait at which it would see the cancellation.
-    const next: Workflow =
-      action === "retry"
-        ? { ...changed(workflow), state: "open", error: null }
-        : { ...changed(workflow), state: "ending", error: null, outcome: { kind: "abort", ...CANCELLED } };
+    const next: Workflow = { ...changed(workflow), state: "open", error: null };
     this.#commit(entry, { ...NOTHING_MADE, next, orderedBy: caller });
+  }
+
+  /** There is no such workflow, unless it is to begin as a task. */
+  #orderUnknown(caller: CallerId, action: WorkflowAction, id: ExecutionId): void {
+    if (action !== "cancel" || !isTaskId(id)) return this.#host.ordered(caller, "unknown", NO_FACTS);
+    this.#host.withdraw(id, (outcome, after) => {
+      if (this.#entries.has(id)) return this.order(caller, action, id);
+      this.#host.ordered(caller, outcome === "done" ? "done" : "unknown", after);
+    });
   }
 
   /** As it is told. */
@@ -422,7 +505,7 @@ export class Workflows {
   #wait(entry: Entry, caller: WorkflowCaller): void {
     if (entry.phase === "starting") return void entry.callers.push(caller);
     const kept: Fact = { kind: "journaled", workflow: entry.workflow.id, changes: 0 };
-    if (caller.untilMs <= this.#now.nowMs) return this.#tell(entry, caller, [kept]);
+    if (caller.untilMs <= this.#host.machineMs()) return this.#tell(entry, caller, [kept]);
     entry.callers.push(caller);
     this.#askers.add(caller.untilMs, { entry, caller });
   }
@@ -475,7 +558,7 @@ export class Workflows {
         if (known !== undefined || this.#endedSince.has(workflow.id)) continue;
         const entry = this.#enter(workflow, "asleep");
         this.#sleepUntil(entry);
-        if (workflow.state !== "stuck") this.#toRead.add(entry);
+        this.#toRead.add(entry);
       }
       if (this.#walk === null) this.#endedSince.clear();
       return;
@@ -502,12 +585,11 @@ export class Workflows {
     const { question, caller } = this.#take(operation, "look-up");
     const entry = this.#entries.get(question.workflow);
     // It is known by now.
-    if (entry !== undefined && entry.phase !== "starting") return this.ask(caller, question);
-    // It begins as a task: until then, the task can be cancelled, as every task.
-    if (record?.state === "task" && isAskedBy(record.task, question) && !question.cancels) {
-      const { id } = record.task;
-      const later = { kind: "working", workflow: id, state: "waiting", retryAfterMs: RETRY_LATER_MS } as const;
-      return this.#host.reply(caller, later, []);
+    if (entry !== undefined) return this.ask(caller, question);
+    // It begins as a task.
+    if (record?.state === "task" && isAskedBy(record.task, question)) {
+      if (question.cancels) return this.#cancelTask(caller, question);
+      return this.#tellWaiting(caller, record.task.id);
     }
     const workflow = record?.state === "workflow" ? record.workflow : null;
     if (workflow === null || !isAskedBy(workflow, question)) return this.#unknown(caller);
@@ -517,8 +599,7 @@ export class Workflows {
       const told = state === "stuck" ? "stuck" : "waiting";
       return this.#host.reply(caller, { kind: "working", workflow: id, state: told, retryAfterMs: RETRY_SOON_MS }, []);
     }
-    const times = this.#host.times(caller.receivedAtMs);
-    this.#host.reply(caller, { kind: "executed", cause: "stored", outcome, repairs: [], times }, []);
+    this.#tellEnd(caller, "stored", outcome, []);
   }
 
   #advance(records: readonly RecordChange[], operationOf: (effect: Effect & { kind: "advance" }) => Operation): void {
@@ -536,6 +617,9 @@ export class Workflows {
     switch (found.kind) {
       case "start":
         if (found.task !== null) this.#host.taskGone(found.task);
+        // Signals may have come before it, also to an earlier server.
+        // variant: signal-before-start
+        found.entry.isBehind ||= found.task !== null;
         return this.#started(found.entry, record, after);
       case "advance": {
         const { entry, made } = found;
@@ -562,15 +646,16 @@ export class Workflows {
     if (!isSame || stored.state === "ended") {
       this.#entries.delete(workflow.id);
       for (const caller of entry.callers) this.#replyTaken(caller, stored, isSame, after);
-      return;
+      return this.#tellStarted(entry);
     }
     entry.workflow = stored;
     entry.phase = "asleep";
     if (record === undefined) this.#host.note("workflow_started", workflow);
     for (const caller of entry.callers.splice(0)) {
-      if (caller.untilMs <= this.#now.nowMs) this.#tell(entry, caller, after);
+      if (caller.untilMs <= this.#host.machineMs()) this.#tell(entry, caller, after);
       else this.#wait(entry, caller);
     }
+    this.#tellStarted(entry);
     // A part that has come meanwhile is in storage.
     if (record !== undefined || entry.isBehind) {
       this.#sleepUntil(entry);
@@ -581,12 +666,13 @@ export class Workflows {
     this.#goOn(entry);
   }
 
+  #tellStarted(entry: Entry): void {
+    for (const hear of entry.startWaits.splice(0)) hear();
+  }
+
   #replyTaken(caller: WorkflowCaller, stored: Workflow | null, isSame: boolean, after: readonly Fact[]): void {
     const outcome = stored?.outcome ?? null;
-    if (isSame && outcome !== null) {
-      const times = this.#host.times(caller.receivedAtMs);
-      return this.#host.reply(caller, { kind: "executed", cause: "stored", outcome, repairs: [], times }, []);
-    }
+    if (isSame && outcome !== null) return this.#tellEnd(caller, "stored", outcome, []);
     const message = "the execution id was used before with another handler, with other arguments or by another caller";
     const answer = { kind: "refused", code: "idempotency_key_reused", message, retryAfterMs: null } as const;
     this.#host.reply(caller, answer, stored === null ? [] : after);
@@ -617,7 +703,8 @@ export class Workflows {
         if (failed.entry.found !== null)
           return this.#started(failed.entry, { state: "workflow", workflow: failed.entry.found }, NO_FACTS);
         this.#entries.delete(failed.entry.workflow.id);
-        return this.#refuseBusy(failed.entry.callers, "storage can't be written");
+        this.#refuseBusy(failed.entry.callers, "storage can't be written");
+        return this.#tellStarted(failed.entry);
       case "advance":
       case "cancel":
     }
@@ -666,7 +753,7 @@ export class Workflows {
       return this.#goOn(entry);
     }
     // variant: signal-wakes
-    if (phase === "asleep" && workflow.state !== "stuck") this.#toRead.add(entry);
+    if (phase === "asleep" && (workflow.state !== "stuck" || isCancellation(part))) this.#toRead.add(entry);
   }
 
   /** A step that has written nothing has ended. */
@@ -732,7 +819,8 @@ export class Workflows {
     this.#isDraining = isDraining;
     if (this.#isIdle) return;
     const { nowMs } = this.#now;
-    for (let due = this.#askers.takeDue(nowMs); due !== undefined; due = this.#askers.takeDue(nowMs)) {
+    const machineMs = this.#host.machineMs();
+    for (let due = this.#askers.takeDue(machineMs); due !== undefined; due = this.#askers.takeDue(machineMs)) {
       const { entry, caller } = due;
       if (!entry.callers.includes(caller)) continue;
       entry.callers = entry.callers.filter((each) => each !== caller);
@@ -741,6 +829,7 @@ export class Workflows {
     for (let due = this.#retries.takeDue(nowMs); due !== undefined; due = this.#retries.takeDue(nowMs))
       if (this.#operations.has(due.operation)) this.#host.emit(due.effect);
     for (const { caller, action, id } of this.#orders.splice(0)) this.order(caller, action, id);
+    for (const [entry, run] of [...this.#held]) this.#activated(entry, run);
     if (!isDraining || this.#isAwaited) this.#walkOn();
     if (isDraining) return;
     for (let due = this.#timers.takeDue(nowMs); due !== undefined; due = this.#timers.takeDue(nowMs)) {
@@ -788,6 +877,8 @@ export class Workflows {
     // variant: one-activation
     if (phase !== "idle" || loaded === null) return;
     if (workflow.state === "ending") return this.#goOnEnding(entry, loaded);
+    // It can't run to the wait at which it would see the cancellation.
+    if (workflow.state === "stuck" && isCancelled(loaded)) return this.#giveUp(entry);
     const isStill = ![...loaded.open.values()].some(({ kind }) => kind === "step") && !this.#coming.has(workflow.id);
     if (workflow.state !== "open") return isStill ? this.#sleep(entry) : undefined;
     const wait = waitOf(loaded);
@@ -820,6 +911,7 @@ export class Workflows {
       isBehind: false,
       isTimeOver: false,
       callers: [],
+      startWaits: [],
       found: null,
       kills: 0,
     };
@@ -888,12 +980,28 @@ export class Workflows {
     this.#commit(entry, { ...NOTHING_MADE, next });
   }
 
+  /** A stuck workflow that was asked to end goes on as one that was cancelled. */
+  #giveUp(entry: Entry): void {
+    const outcome: Outcome = { kind: "abort", ...CANCELLED };
+    this.#commit(entry, {
+      ...NOTHING_MADE,
+      next: { ...changed(entry.workflow), state: "ending", error: null, outcome },
+    });
+  }
+
   #activated(entry: Entry, run: WorkflowRun): void {
+    this.#held.delete(entry);
+    entry.phase = "idle";
     if (run.kind === "differs") return this.#stuck(entry, "command_differs", wordsOfDifference(run));
     if (run.kind === "trap") return this.#stuck(entry, run.code, run.message);
     const { workflow } = entry;
     const loaded = present(entry.loaded, LOADED);
     const { commands } = run;
+    const named = this.#tasksNamedBy(entry, commands);
+    if (named === null) {
+      entry.phase = "running";
+      return void this.#held.set(entry, run);
+    }
     const calls = commands.map(({ command }) => this.#callOf(command));
     const taken = takenBy(loaded, run.entry);
     // variant: entry-as-seen
@@ -908,7 +1016,7 @@ export class Workflows {
     if (grown.entries > MAX_JOURNAL_ENTRIES || grown.bytes > MAX_JOURNAL_BYTES)
       return this.#stuck(entry, "journal_full", JOURNAL_FULL);
     const commit = this.#host.takeCommit();
-    const asked = this.#asked(workflow, loaded.commands, commands, calls, commit);
+    const asked = this.#asked(workflow, loaded.commands, commands, calls, commit, named);
     const made = {
       ...NOTHING_MADE,
       commit,
@@ -929,6 +1037,20 @@ export class Workflows {
     }
   }
 
+  /** Tasks that it cancels, or that are to become workflows and get a signal. Null: they are not known yet. */
+  #tasksNamedBy(entry: Entry, commands: readonly IssuedCommand[]): ReadonlyMap<ExecutionId, NamedTask> | null {
+    const named = new Map<ExecutionId, NamedTask>();
+    let areKnown = true;
+    for (const { command } of commands) {
+      const id = command.kind === "cancel" ? command.task : command.kind === "send" ? command.workflow : null;
+      if (id === null || !isTaskId(id) || this.#entries.has(id)) continue;
+      const found = this.#host.taskOf(id, entry);
+      if (found === undefined) areKnown = false;
+      else if (found !== null) named.set(id, found);
+    }
+    return areKnown ? named : null;
+  }
+
   /** On the current code, if that has the workflow. */
   #nextRound(workflow: Workflow, args: Uint8Array): Workflow {
     const { module, handler, round } = workflow;
@@ -945,37 +1067,61 @@ export class Workflows {
     commands: readonly IssuedCommand[],
     calls: readonly (Call | null)[],
     commit: CommitId,
-  ): Pick<Made, "children" | "tasks" | "parts"> {
+    named: ReadonlyMap<ExecutionId, NamedTask>,
+  ): Pick<Made, "children" | "tasks" | "parts" | "cancelled"> {
     const { id, round } = workflow;
     const children: Workflow[] = [];
-    const tasks: Task[] = [];
+    const tasks = new Map<ExecutionId, Task>();
+    const cancelled = new Map<ExecutionId, Withdrawal>();
     const parts: WorkflowPart[] = [];
-    const isOpen = (other: ExecutionId): boolean => this.isOpen(other) || children.some((child) => child.id === other);
+    const takesSignal = (other: ExecutionId): boolean => {
+      if (this.isOpen(other) || children.some((child) => child.id === other)) return true;
+      const task = tasks.get(other) ?? named.get(other)?.task;
+      // variant: signal-early-sent
+      return task !== undefined && this.isToBe(task);
+    };
     for (const [at, { command }] of commands.entries()) {
       const name: StepName = { workflow: id, round, command: first + at };
       switch (command.kind) {
         case "start": {
           const kind = calls[at]?.kind;
           if (kind === "workflow") children.push(this.#childOf(workflow, name, command.callee, command.args));
-          if (kind === "service") tasks.push(this.#serviceTask(workflow, name, command, placeOf(commit, at), false));
+          if (kind === "service") {
+            const task = this.#serviceTask(workflow, name, command, placeOf(commit, at), false);
+            tasks.set(task.id, task);
+          }
           break;
         }
-        case "enqueue":
-          tasks.push(taskOf(workflow, name, command, placeOf(commit, at), this.#now.wallMs));
+        case "enqueue": {
+          const task = taskOf(workflow, name, command, placeOf(commit, at), this.#now.wallMs);
+          tasks.set(task.id, task);
           break;
+        }
         case "send":
-          if (isOpen(command.workflow))
+          if (takesSignal(command.workflow))
             parts.push(signalPart(command.workflow, commit, at, command.name, command.value));
           break;
-        case "cancel":
+        case "cancel": {
+          const task = named.get(command.task);
           parts.push(...this.cancellationsOf(command.task, placeOf(commit, at)));
+          if (tasks.get(command.task)?.step === undefined) tasks.delete(command.task);
+          if (task !== undefined && !task.runs && task.task.step === undefined)
+            cancelled.set(command.task, { task: task.task, leaves: this.withdrawnAs(task.task) });
           break;
+        }
         case "undo":
         case "sleep":
         case "signal":
       }
     }
-    return { children, tasks, parts };
+    // Its own tasks that it has cancelled again are not there at all.
+    const isThere = ({ workflow: to }: WorkflowPart): boolean =>
+      !isTaskOf(id, to) ||
+      this.isOpen(to) ||
+      children.some((child) => child.id === to) ||
+      tasks.has(to) ||
+      named.has(to);
+    return { children, tasks: [...tasks.values()], parts: parts.filter(isThere), cancelled: [...cancelled.values()] };
   }
 
   /** The call of a command; null: it calls nothing by itself. */
@@ -1027,7 +1173,7 @@ export class Workflows {
   /** One conditional transaction. Nothing of it begins before it is durable. */
   #commit(entry: Entry, made: Made): void {
     const { workflow, loaded } = entry;
-    const { next, part, children, tasks, parts, isAgain } = made;
+    const { next, part, children, tasks, cancelled, parts, isAgain } = made;
     assert(next.changes === workflow.changes + 1, "each change counts");
     entry.phase = "committing";
     const records: RecordChange[] = [
@@ -1041,6 +1187,10 @@ export class Workflows {
     for (const task of tasks) {
       records.push(insertion(task.id, { state: "task", task }));
       this.#tasks.add(task.id);
+    }
+    for (const withdrawal of cancelled) {
+      this.#host.hold(withdrawal.task);
+      records.push(withdrawalOf(withdrawal));
     }
     for (const each of parts) records.push(insertion(each.id, { state: "part", part: each }));
     // Nothing of a round is needed after it, but for the signals that it has not taken.
@@ -1057,7 +1207,7 @@ export class Workflows {
   }
 
   #committed(entry: Entry, made: Made, after: readonly Fact[]): void {
-    const { next, children, tasks, parts } = made;
+    const { next, children, tasks, cancelled, parts } = made;
     const before = entry.workflow;
     entry.workflow = next;
     entry.phase = "idle";
@@ -1085,6 +1235,7 @@ export class Workflows {
       this.#tasks.delete(task.id);
       this.#host.added(task);
     }
+    for (const { task } of cancelled) this.#host.taskGone(task);
     this.came(parts, true);
     if (this.#entries.get(next.id) === entry) this.#goOn(entry);
   }
@@ -1138,6 +1289,7 @@ export class Workflows {
 
   /** Steps under way end first; then the undos, the newest first. */
   #goOnEnding(entry: Entry, loaded: Loaded): void {
+    this.#cancelChildren(entry.workflow, loaded);
     if (!isQuiet(loaded) || this.#coming.has(entry.workflow.id)) return;
     const { workflow } = entry;
     // variant: workflow-undo
@@ -1151,6 +1303,21 @@ export class Workflows {
     const open = openStep(workflow, command, callee, call.args, true);
     loaded.open.set(command, open);
     this.#begin(loaded, open);
+  }
+
+  /** Workflows that a failed one has started, and whose end it would have to wait for, are asked to end too. */
+  #cancelChildren(workflow: Workflow, loaded: Loaded): void {
+    // variant: children-cancelled
+    if (!hasFailed(workflow) && !isCancelled(loaded)) return;
+    for (const [command, open] of loaded.open) {
+      if (open.kind !== "child" || open.isCancelled) continue;
+      const id = stepIdOf({ workflow: workflow.id, round: workflow.round }, command);
+      const child = this.#entries.get(id);
+      // One that is not known has ended, unless a starting server has not found it yet.
+      if (child === undefined ? this.#walk === null : isOver(child.workflow)) continue;
+      open.isCancelled = true;
+      this.#askToEnd(cancellationPart(id, "parent"), () => undefined);
+    }
   }
 
   /** By a record of its own: a task, or another workflow. */
@@ -1173,10 +1340,7 @@ export class Workflows {
     this.#host.ended(workflow, commit);
     this.#host.note("workflow_ended", workflow);
     const outcome = present(workflow.outcome, "a workflow that has ended has an outcome");
-    for (const caller of entry.callers.splice(0)) {
-      const times = this.#host.times(caller.receivedAtMs);
-      this.#host.reply(caller, { kind: "executed", cause: "requested", outcome, repairs: [], times }, after);
-    }
+    for (const caller of entry.callers.splice(0)) this.#tellEnd(caller, "requested", outcome, after);
   }
 }
 
@@ -1196,6 +1360,7 @@ const NOTHING_MADE: Omit<Made, "next"> = {
   logged: [],
   children: [],
   tasks: [],
+  cancelled: [],
   parts: [],
   isAgain: false,
   orderedBy: null,

@@ -41,7 +41,8 @@ export type Statement =
   | { readonly kind: "signal"; readonly name: string; readonly ms: number | null }
   | { readonly kind: "undo"; readonly by: "step" | "charge" | "flow"; readonly fails: number; readonly writes: boolean }
   | { readonly kind: "charge" }
-  | { readonly kind: "child"; readonly program: Program }
+  /** `isLone`: nobody waits for it. Default: somebody does, and it is another `flow`. */
+  | { readonly kind: "child"; readonly program: Program; readonly callee?: string; readonly isLone?: true }
   | { readonly kind: "task"; readonly lane: string | null }
   /** A workflow that it does not wait for begins after the delay, unless it is taken back. It may get a signal before. */
   | {
@@ -341,7 +342,9 @@ function interpret(name: string, program: Program, replay: Replay, taskOf: (comm
         break;
       }
       case "child": {
-        const command = replay.issue({ kind: "start", callee: "flow", args: encode(statement.program) });
+        const { callee = "flow", isLone = false } = statement;
+        const command = replay.issue({ kind: "start", callee, args: encode(statement.program) });
+        if (isLone) break;
         replay.wait("all", [command]);
         get(command);
         break;

@@ -50,7 +50,7 @@ import type { Task, TaskPlace } from "./core/task.ts";
 import type { TaskAnswer, TaskQuestion } from "./core/task-table.ts";
 import type { StoredItem } from "./core/version-table.ts";
 import type { WorkflowPart } from "./core/workflow.ts";
-import type { WorkflowsAnswer, WorkflowsQuestion } from "./core/workflows.ts";
+import type { WorkflowsAnswer, WorkflowsQuestion } from "./core/workflow-table.ts";
 import { Facts } from "./facts.ts";
 import {
   type Collected,

@@ -1571,7 +1571,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a workflow that was cancelled before it has begun leaves nothing",
     within: 100,
     isOfWorkflows: true,
-    edits: [expression("withdrawn-ends", `this.#workflows.withdrawnAs(task)`, `null`)],
+    edits: [expression("withdrawn-ends", `this.#workflows.commands.withdrawnAs(task)`, `null`)],
   },
   {
     name: "a workflow that has failed waits for the workflows that it has started",

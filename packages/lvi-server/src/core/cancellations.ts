@@ -12,15 +12,20 @@ import type { Ended, Ending, Execution } from "./execution.ts";
 import type { Withdrawal } from "./intent.ts";
 import type { Task } from "./task.ts";
 import type { TaskTable } from "./task-table.ts";
-import type { NamedTask, Workflows } from "./workflows.ts";
+import type { NamedTask } from "./workflow-host.ts";
+import type { Workflows } from "./workflows.ts";
 
 export class Cancellations {
   readonly #tasks: TaskTable<object>;
-  readonly #workflows: KnownWorkflows;
+  readonly #workflows: Pick<Workflows, "table" | "commands">;
   /** All that are under way. */
   readonly #executions: ReadonlyMap<ExecutionId, Execution>;
 
-  constructor(tasks: TaskTable<object>, workflows: KnownWorkflows, executions: ReadonlyMap<ExecutionId, Execution>) {
+  constructor(
+    tasks: TaskTable<object>,
+    workflows: Pick<Workflows, "table" | "commands">,
+    executions: ReadonlyMap<ExecutionId, Execution>,
+  ) {
     this.#tasks = tasks;
     this.#workflows = workflows;
     this.#executions = executions;
@@ -32,12 +37,12 @@ export class Cancellations {
     let awaited: Execution[] | null = null;
     for (const effect of ended.effects ?? NONE)
       // variant: cancel-walk
-      if (effect.kind === "cancel" && this.#workflows.awaits(effect.task)) awaited ??= [];
+      if (effect.kind === "cancel" && this.#workflows.table.awaits(effect.task)) awaited ??= [];
     for (const id of named) {
       const found = this.#tasks.find(id);
       // variant: cancel-held
       if (found?.state === "held") awaited ??= [];
-      if (found !== null || this.#workflows.has(id)) continue;
+      if (found !== null || this.#workflows.table.has(id)) continue;
       // variant: cancel-parent
       const parent = this.#parentOf(id, commit.id);
       if (parent !== null) (awaited ??= []).push(parent);
@@ -59,19 +64,19 @@ export class Cancellations {
       // variant: cancel-hold
       this.#tasks.hold(task);
       // variant: withdrawn-ends
-      taken.push({ task, leaves: this.#workflows.withdrawnAs(task) });
+      taken.push({ task, leaves: this.#workflows.commands.withdrawnAs(task) });
     }
     return taken;
   }
 
   /** Whether a task, or a workflow that was one, takes a signal of the execution. `own`: the tasks that the execution enqueues. */
   takesSignal(id: ExecutionId, execution: Execution, own: readonly Task[]): boolean {
-    if (this.#workflows.isOpen(id)) return true;
+    if (this.#workflows.table.isOpen(id)) return true;
     if (!isTaskId(id)) return false;
     const others = isTaskOf(execution.id, id) ? null : (this.#tasks.lookups.find(id, execution) ?? null);
     const task = own.find((each) => each.id === id) ?? this.#tasks.find(id)?.task ?? others;
     // variant: signal-early
-    return task !== null && this.#workflows.isToBe(task);
+    return task !== null && this.#workflows.commands.isToBe(task);
   }
 
   /**
@@ -106,8 +111,6 @@ export class Cancellations {
     return null;
   }
 }
-
-type KnownWorkflows = Pick<Workflows, "awaits" | "has" | "isOpen" | "isToBe" | "withdrawnAs">;
 
 /** The tasks of others that an execution names by these effects. Its own ones that it cancels are not enqueued at all (`tasksOf`). */
 function namedBy(

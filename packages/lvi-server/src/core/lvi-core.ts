@@ -188,9 +188,10 @@ import {
 } from "./train.ts";
 import { type StoredItem, VersionTable } from "./version-table.ts";
 import { assertWellFormed } from "./well-formed.ts";
-import { doneOf, signalPart, type Workflow, type WorkflowPart } from "./workflow.ts";
+import { doneOf, settledOf, signalPart, stepPart, type Workflow, type WorkflowPart } from "./workflow.ts";
 import type { Step } from "./workflow-journal.ts";
-import { type NamedTask, type WorkflowCaller, Workflows, type WorkflowsHost } from "./workflows.ts";
+import type { NamedTask, WorkflowCaller, WorkflowsHost } from "./workflow-host.ts";
+import { Workflows } from "./workflows.ts";
 
 /** The state that a starting server found in storage. */
 export interface Recovered {
@@ -417,7 +418,7 @@ export class LviCore {
     this.#orders = new TaskOrders(
       this.#tasks,
       (task) => this.#isDead(task),
-      (task) => this.#workflows.withdrawnAs(task),
+      (task) => this.#workflows.commands.withdrawnAs(task),
     );
     const { states, open = [] } = recovered.schedules ?? {};
     // variant: schedule-open
@@ -524,7 +525,7 @@ export class LviCore {
 
   /** The number of workflows that have not ended; null: not all of them are known yet. */
   get openWorkflows(): number | null {
-    return this.#workflows.areKnown ? this.#workflows.size : null;
+    return this.#workflows.table.areKnown ? this.#workflows.table.size : null;
   }
 
   /** Whether the current module has the handler, or the service, of a task. Before there is a module, nobody knows. */
@@ -564,7 +565,7 @@ export class LviCore {
       finished: this.#finished.size,
       answered: this.#answered.size,
       tasks: this.#tasks.countsAt(this.#instant.nowMs),
-      workflows: this.#workflows.counts,
+      workflows: this.#workflows.table.counts,
       sessions: this.#listeners.sessions,
       leasedUnits: this.#listeners.leases.size,
     };
@@ -693,7 +694,7 @@ export class LviCore {
       case "workflow-question":
         return this.#workflowQuestion(event.caller, event.question);
       case "workflow-order":
-        this.#workflows.order(event.caller, event.action, event.workflow);
+        this.#workflows.callers.order(event.caller, event.action, event.workflow);
         return;
       case "module-registered":
         return this.#registered(event);
@@ -759,7 +760,7 @@ export class LviCore {
         return;
       case "drain":
         this.#draining = true;
-        this.#workflows.drain();
+        this.#workflows.callers.drain();
         for (const untilMs of this.#listeners.end(this.#nowMs))
           this.#deadlines.add(untilMs, { kind: "clear", execution: null });
     }
@@ -775,7 +776,7 @@ export class LviCore {
     this.#listeners.lapse(this.#nowMs);
     const used = this.#modules.takeUsed();
     // Each workflow is pinned to one, also those that are not known yet.
-    const keptMs = this.#workflows.modules === null ? Infinity : moduleRetentionMs;
+    const keptMs = this.#workflows.table.modules === null ? Infinity : moduleRetentionMs;
     // variant: modules-unused
     const unused = this.#modules.takeUnused(keptMs, () => this.#namedModules());
     if (unused.length > 0) this.#nameIndexes();
@@ -789,7 +790,7 @@ export class LviCore {
     const isNeeded = current !== null && (this.#tasks.all !== 0 || Object.keys(current.rules).length > 0);
     return new Set([
       ...run,
-      ...(this.#workflows.modules ?? []),
+      ...(this.#workflows.table.modules ?? []),
       ...(isNeeded ? [current.module] : []),
       ...this.#modules.naming(this.#indexes.unstored),
     ]);
@@ -816,7 +817,7 @@ export class LviCore {
         return refuse("idempotency_key_reused", REUSED, null);
       return this.#join(known, caller);
     }
-    if (this.#workflows.has(executionId)) {
+    if (this.#workflows.table.has(executionId)) {
       if (!this.#workflows.join(this.#workflowCaller(caller), request))
         return refuse("idempotency_key_reused", REUSED, null);
       return;
@@ -858,8 +859,8 @@ export class LviCore {
       return refuse("busy", `${this.#executions.size} executions are under way`, 1_000);
     }
     if (plan === "workflow") {
-      if (this.#workflows.size >= this.#options.maxTasks)
-        return refuse("busy", `${this.#workflows.size} workflows are under way. Try again later.`, 1_000);
+      if (this.#workflows.table.size >= this.#options.maxTasks)
+        return refuse("busy", `${this.#workflows.table.size} workflows are under way. Try again later.`, 1_000);
       return this.#workflows.start(this.#workflowCaller(caller), request);
     }
 
@@ -902,7 +903,7 @@ export class LviCore {
   }
 
   #lookedUp(operation: OperationId, record: IntentRecord | null): void {
-    if (this.#workflows.ownsOperation(operation)) return this.#workflows.lookedUp(operation, record);
+    if (this.#workflows.ownsOperation(operation)) return this.#workflows.callers.lookedUp(operation, record);
     const { execution } = this.#takeOperation(operation, "look-up");
     if (record === null) this.#begin(execution);
     else this.#taken(execution, record);
@@ -2205,7 +2206,7 @@ export class LviCore {
 
   #workflowQuestion(caller: CallerId, question: WorkflowQuestion): void {
     const untilMs = this.#nowMs + (this.#draining ? 0 : question.waitMs);
-    this.#workflows.ask({ id: caller, receivedAtMs: this.#wallMs, untilMs }, question);
+    this.#workflows.callers.ask({ id: caller, receivedAtMs: this.#wallMs, untilMs }, question);
   }
 
   #advanced(operation: OperationId, result: CompleteResult): void {
@@ -2247,7 +2248,8 @@ export class LviCore {
     own: readonly Task[],
   ): readonly WorkflowPart[] {
     return effects.flatMap((effect, ordinal) => {
-      if (effect.kind === "cancel") return this.#workflows.cancellationsOf(effect.task, placeOf(commit, ordinal));
+      if (effect.kind === "cancel")
+        return this.#workflows.commands.cancellationsOf(effect.task, placeOf(commit, ordinal));
       if (effect.kind !== "send" || !this.#cancellations.takesSignal(effect.workflow, execution, own)) return [];
       return [signalPart(effect.workflow, commit, ordinal, effect.name, effect.value)];
     });
@@ -2484,9 +2486,9 @@ export class LviCore {
       cancelled,
       ...this.#settlement(execution, outcome),
       ...(signals.length === 0 ? {} : { signals }),
-      ...(execution.step === null ? {} : { arrival: this.#workflows.partOf(execution.step, outcome) }),
+      ...(execution.step === null ? {} : { arrival: stepPart(execution.step, settledOf(outcome)) }),
     };
-    this.#workflows.expect(signals);
+    this.#workflows.table.expect(signals);
     // Under its locks its reads are still what it ran on.
     const written = of.kind === "near-storage" ? (of.ran?.result.writes ?? own) : own;
     // variant: sample-taken

@@ -225,6 +225,14 @@ function keyOf(arrival: Arrival): number | "cancelled" {
   return arrival.kind === "cancelled" ? "cancelled" : arrival.command;
 }
 
+/** The signals that an entry has taken. */
+export function takenBy(loaded: Loaded, { arrivals }: JournalEntry): readonly ExecutionId[] {
+  return arrivals.flatMap((arrival) => {
+    const id = arrival.kind === "settled" ? loaded.taken.get(arrival.command) : undefined;
+    return id === undefined ? [] : [id];
+  });
+}
+
 /** The wait of the last run; null: it has not run yet, or has ended. */
 export function waitOf({ entries }: Loaded): Wait | null {
   return entries.at(-1)?.wait ?? null;
@@ -253,3 +261,4 @@ export function nextUndo({ undos, undone }: Loaded): Undo | undefined {
 }
 
 const CALLS = "a command that calls has its call beside it";
+export const LOADED = "a workflow that runs has its journal in memory";

@@ -153,6 +153,44 @@ function readCall(reader: CborReader): Call {
   return { kind, args: reader.copiedBytes() };
 }
 
+// ── Records ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+type Named = Pick<Workflow, "id" | "module" | "handler" | "args" | "seed" | "caller" | "parent" | "call">;
+
+/** A new one. */
+export function begun(named: Named, createdAtMs: number): Workflow {
+  return {
+    ...named,
+    createdAtMs,
+    round: 0,
+    changes: 0,
+    entries: 0,
+    bytes: 0,
+    state: "open",
+    untilMs: null,
+    outcome: null,
+    again: null,
+    undoing: null,
+    error: null,
+    endedAtMs: null,
+  };
+}
+
+/** Its last run has ended: it can't be cancelled any more. */
+export function isOver({ state, again }: Workflow): boolean {
+  return state === "ended" || (state === "ending" && again === null);
+}
+
+/** Its last run has ended, and not with a result. */
+export function hasFailed({ outcome }: Workflow): boolean {
+  return outcome !== null && outcome.kind !== "result";
+}
+
+/** The same before its next change. */
+export function changed(workflow: Workflow): Workflow {
+  return { ...workflow, changes: workflow.changes + 1 };
+}
+
 // ── Parts ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const digits = (number: number): string => number.toString(16).padStart(8, "0");

@@ -21,7 +21,7 @@ import type { WorkflowsHost } from "./workflow-host.ts";
 import { LOADED, takenBy } from "./workflow-journal.ts";
 import type { Entry } from "./workflow-table.ts";
 
-/** What a run leaves. */
+/** The results of runs go there. */
 interface Results {
   readonly commit: (entry: Entry, made: Made) => void;
   /** It was the last run of its workflow, or of a round. */
@@ -32,17 +32,17 @@ export class WorkflowActivations {
   readonly #host: WorkflowsHost;
   readonly #commands: WorkflowCommands;
   readonly #retryMs: number;
-  readonly #actions: Results;
+  readonly #results: Results;
   readonly #runs = new Map<RunId, Entry>();
   /** Runs that have ended, and name tasks of which it is not known yet whether they are there. */
   readonly #held = new Map<Entry, WorkflowRun>();
   readonly #pauses = new Deadlines<Entry>((entry) => entry.phase !== "idle");
 
-  constructor(host: WorkflowsHost, commands: WorkflowCommands, retryMs: number, actions: Results) {
+  constructor(host: WorkflowsHost, commands: WorkflowCommands, retryMs: number, results: Results) {
     this.#host = host;
     this.#commands = commands;
     this.#retryMs = retryMs;
-    this.#actions = actions;
+    this.#results = results;
   }
 
   get #now(): Instant {
@@ -123,7 +123,7 @@ export class WorkflowActivations {
   #stuck(entry: Entry, code: string, message: string): void {
     const error: TaskError = { code, message, atMs: this.#now.wallMs };
     const next: Workflow = { ...changed(entry.workflow), state: "stuck", untilMs: null, error };
-    this.#actions.commit(entry, { ...NOTHING_MADE, next });
+    this.#results.commit(entry, { ...NOTHING_MADE, next });
   }
 
   #activated(entry: Entry, run: WorkflowRun): void {
@@ -166,11 +166,11 @@ export class WorkflowActivations {
     };
     switch (run.kind) {
       case "waiting":
-        return this.#actions.commit(entry, { ...made, next: grown });
+        return this.#results.commit(entry, { ...made, next: grown });
       case "again":
-        return this.#actions.end(entry, { ...made, next: { ...grown, state: "ending", again: run.args } });
+        return this.#results.end(entry, { ...made, next: { ...grown, state: "ending", again: run.args } });
       case "ended":
-        return this.#actions.end(entry, { ...made, next: { ...grown, state: "ending", outcome: run.outcome } });
+        return this.#results.end(entry, { ...made, next: { ...grown, state: "ending", outcome: run.outcome } });
     }
   }
 }

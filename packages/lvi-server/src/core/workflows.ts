@@ -1,7 +1,7 @@
 /**
- * The workflows that have not ended: their activations, their commits, and their ends. The files beside this one have the rest of the
- * work: `workflow-table.ts` knows them, `workflow-callers.ts` answers those who ask, `workflow-steps.ts` has their steps, and
- * `workflow-commands.ts` what their commands ask for.
+ * The workflows that have not ended: their commits, and their ends. The files beside this one have the rest of the work. `WorkflowTable`
+ * knows them all. `WorkflowCallers` answers those who ask. `WorkflowActivations` and `WorkflowSteps` have what runs. `WorkflowCommands`
+ * makes the records that commands ask for.
  *
  * An activation is a run on the journal and on what has arrived since. Its commit expects the record as it was when the run began, so
  * one activation at a time writes the journal. A step begins when the entry with its command is durable. A step that has written

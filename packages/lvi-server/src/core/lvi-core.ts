@@ -2142,13 +2142,15 @@ export class LviCore {
   /** The tasks of a completion are durable. */
   #tasksChanged(execution: Execution, { tasks = [], cancelled = [], settled: next, outcome }: Completion): void {
     for (const task of tasks) this.#tasks.added(task, this.#instant);
-    for (const { task } of cancelled) {
-      this.#tasks.settled(task, null, this.#instant);
-      this.#note("task_cancelled", { id: task.id }, { handler: task.handler });
-    }
+    for (const { task } of cancelled) this.#taskCancelled(task);
     const { task } = execution;
     if (task === null || next === undefined) return;
     this.#taskSettled(execution, task, next, outcome.kind === "result" ? null : outcome);
+  }
+
+  #taskCancelled(task: Task): void {
+    this.#tasks.settled(task, null, this.#instant);
+    this.#note("task_cancelled", { id: task.id }, { handler: task.handler });
   }
 
   /** An attempt has ended. `words`: of its outcome. */
@@ -2195,6 +2197,7 @@ export class LviCore {
       taskOf: (id, owner) => this.#taskNamed(id, owner),
       hold: (task) => this.#tasks.hold(task),
       taskGone: (task) => this.#tasks.settled(task, null, this.#instant),
+      taskCancelled: (task) => this.#taskCancelled(task),
       withdraw: (id, told) => this.#orders.add({ told }, { action: "cancel", ids: [id], callAgain: false }),
       ended: (workflow, commit) => this.#finished.add(doneOf(workflow, commit)),
     };

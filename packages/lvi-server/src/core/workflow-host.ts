@@ -42,8 +42,10 @@ export interface WorkflowsHost {
   readonly taskOf: (id: ExecutionId, owner: object) => NamedTask | null | undefined;
   /** No attempt of the task begins from now on. */
   readonly hold: (task: Task) => void;
-  /** The task has become a workflow, or was taken back. */
+  /** The task has become a workflow. */
   readonly taskGone: (task: Task) => void;
+  /** It was taken back. */
+  readonly taskCancelled: (task: Task) => void;
   /** Takes back a task that is to become a workflow. `running`: it begins just now. `unknown`: there is no such task. */
   readonly withdraw: (task: ExecutionId, told: (outcome: TaskOrderOutcome, after: readonly Fact[]) => void) => void;
   readonly ended: (workflow: Workflow, commit: CommitId) => void;

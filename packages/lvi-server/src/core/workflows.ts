@@ -455,7 +455,7 @@ export class Workflows {
       this.#tasks.delete(task.id);
       this.#host.added(task);
     }
-    for (const { task } of cancelled) this.#host.taskGone(task);
+    for (const { task } of cancelled) this.#host.taskCancelled(task);
     this.came(parts, true);
     if (this.table.get(next.id) === entry) this.#goOn(entry);
   }

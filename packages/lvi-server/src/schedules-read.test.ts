@@ -1,4 +1,3 @@
-import type { UnitId } from "@radical/protocol";
 import { expect, test } from "vitest";
 import { encodeScheduleState, scheduleUnit } from "./core/schedule-state.ts";
 import { readSchedules } from "./schedules-read.ts";
@@ -6,7 +5,7 @@ import { readSchedules } from "./schedules-read.ts";
 test("a start asks storage for the latest ticks of all schedules, and for a few of them at once", async () => {
   const state = { due: "@every 60000", lastMs: 60_000, firedMs: 60_000, isPaused: false };
   const rows = Array.from({ length: 1_000 }, (_, n) => ({
-    unit: scheduleUnit(`handler${n}`) as UnitId,
+    unit: scheduleUnit(`handler${n}`),
     value: encodeScheduleState(state),
     commitId: "" as never,
   }));

@@ -372,7 +372,7 @@ describe("a workflow that has not begun", () => {
 });
 
 test("a workflow takes back a task that it has enqueued", () => {
-  const hire = { kind: "hire", program: WAITS, delayMs: DAY, pauseMs: 500, then: ["cancel"] } as const;
+  const hire = { kind: "hire", program: WAITS, delayMs: DAY, pauseMs: 500, acts: ["cancel"] } as const;
   world.ask("flow", encode([hire]));
   expect(world.core.load.tasks.delayed).toBe(1);
   world.pass(1_000);

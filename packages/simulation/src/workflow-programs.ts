@@ -50,7 +50,7 @@ export type Statement =
       readonly program: Program;
       readonly delayMs: number;
       readonly pauseMs: number | null;
-      readonly then: readonly ("signal" | "cancel")[];
+      readonly acts: readonly ("signal" | "cancel")[];
     }
   | { readonly kind: "again"; readonly program: Program }
   | { readonly kind: "abort" };
@@ -122,7 +122,7 @@ function statementIn(random: Random, depth: number): Statement {
         program: programIn(random, depth + 1),
         delayMs: random.pick([0, 0, 500, DAY]),
         pauseMs: random.pick([null, 0, 400]),
-        then: random.pick([
+        acts: random.pick([
           ["signal"],
           ["signal"],
           ["signal", "signal"],
@@ -367,7 +367,7 @@ function interpret(name: string, program: Program, replay: Replay, taskOf: (comm
         const args = encode(statement.program);
         const task = taskOf(replay.issue({ kind: "enqueue", callee: "flow", args, delayMs, key: null }));
         if (pauseMs !== null) replay.wait("all", [replay.issue({ kind: "sleep", ms: pauseMs })]);
-        for (const act of statement.then) {
+        for (const act of statement.acts) {
           const value = new TextEncoder().encode(`${name}h${replay.next}.`);
           replay.issue(
             act === "cancel" ? { kind: "cancel", task } : { kind: "send", workflow: task, name: "red", value },

@@ -69,7 +69,9 @@ export class WorkflowActivations {
 
   /** Perhaps more tasks are known. */
   goOn(): void {
-    for (const [entry, run] of [...this.#held]) this.#activated(entry, run);
+    // One that still waits is held again.
+    const held = Array.from(this.#held);
+    for (const [entry, run] of held) this.#activated(entry, run);
   }
 
   begin(entry: Entry): void {

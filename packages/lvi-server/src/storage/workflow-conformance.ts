@@ -255,8 +255,8 @@ export function describeWorkflows({ test, expect, takeOver, completionOf }: Suit
     const workflow = ends(third.id, 9_000);
     const enqueuing = { ...completionOf(9, []), tasks: [third] };
     await storage.commit(epoch, commitOf([{ expects: "new", completion: enqueuing }]));
-    const change = { id: third.id, expects: { attempt: 0, lane: "lane" }, becomes: null, leaves: workflow };
-    expect(await storage.commit(epoch, commitOfChanges([change]))).toEqual({ kind: "applied" });
+    const taking = { id: third.id, expects: { attempt: 0, lane: "lane" }, becomes: null, leaves: workflow };
+    expect(await storage.commit(epoch, commitOfChanges([taking]))).toEqual({ kind: "applied" });
     expect(await storage.lookUp(epoch, third.id)).toEqual({ state: "workflow", workflow });
     expect(await storage.laneTasks("lane", 10)).toEqual({ tasks: [], upTo: null });
   });

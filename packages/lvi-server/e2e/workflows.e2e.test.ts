@@ -153,7 +153,8 @@ describe.each(KINDS)("a workflow that a handler has enqueued, on %s", (kind) => 
     for (let asked = 0; asked < 100; asked++) {
       // oxlint-disable-next-line no-await-in-loop -- one question after the other
       const reply = await client.workflow({ workflow, handler: "listen", cancels, waitMs: 20_000 });
-      if (reply.kind !== "working") return reply;
+      if (reply.kind === "executed") return reply;
+      if (reply.kind === "refused" && reply.retryAfterMs === null) throw new Error(`${reply.code}: ${reply.message}`);
     }
     throw new Error(`the workflow ${workflow} does not end`);
   };

@@ -2240,7 +2240,10 @@ export class LviCore {
   #taskNamed(id: ExecutionId, owner: object): NamedTask | null | undefined {
     const found = this.#cancellations.find(id, owner);
     if (found === null || !("awaits" in found)) return found;
-    if (found.awaits !== null) this.#replay(found.awaits, "cancelled");
+    if (found.awaits === null) return undefined;
+    this.#replay(found.awaits, "cancelled");
+    // This step may be too far to begin it.
+    this.#wakeForTasks(this.#nowMs);
     return undefined;
   }
 

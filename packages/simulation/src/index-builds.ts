@@ -539,6 +539,7 @@ const NO_TASKS: Readonly<Record<TaskAnswer["kind"], TaskAnswer>> = {
   due: { kind: "due", tasks: [], upTo: null },
   lane: { kind: "lane", tasks: [], upTo: null },
   heads: { kind: "heads", tasks: [], next: null },
+  tasks: { kind: "tasks", tasks: [] },
   task: { kind: "task", task: null },
   count: { kind: "count", count: 0 },
 };

@@ -1208,6 +1208,30 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [remove("task-bound")],
   },
   {
+    name: "the arguments of tasks in lanes stay in memory, whatever room there is",
+    within: 25,
+    isOfTasks: true,
+    edits: [value("lane-room", `true`)],
+  },
+  {
+    name: "a task that memory has without its arguments is not read again",
+    within: 25,
+    isOfTasks: true,
+    edits: [remove("task-unread")],
+  },
+  {
+    name: "the arguments of a task that is gone make it begin",
+    within: 600,
+    isOfTasks: true,
+    edits: [condition("task-read-stale", `false`)],
+  },
+  {
+    name: "arguments that storage could not give are not asked for again",
+    within: 150,
+    isOfTasks: true,
+    edits: [remove("task-read-failed")],
+  },
+  {
     name: "a full memory holds up tasks behind those that can't begin",
     within: 25,
     isOfTasks: true,

@@ -202,6 +202,7 @@ class World {
         mostBytes: random.pick([1_500, 1_000_000]),
         page: random.pick([1, 2, 1_000]),
         inLane: random.pick([1, 2, 16]),
+        laneBytes: random.pick([0, 250, 1_000_000]),
       },
       maxTasks: random.pick([5, 1_000_000, 1_000_000]),
     };

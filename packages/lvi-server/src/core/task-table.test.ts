@@ -30,7 +30,7 @@ function taskOf(number: number, more: Partial<Task> = {}): Task {
 
 /** A table that has asked storage for tasks that are due. */
 function asking(): { readonly table: TaskTable<object>; readonly due: TaskQuestion } {
-  const table = new TaskTable<object>({ most: 10, mostBytes: 1_000_000, page: 10, inLane: 4 }, () => null);
+  const table = new TaskTable<object>({ most: 10, mostBytes: 1_000_000, page: 10, inLane: 4, laneBytes: 1_000_000 }, () => null);
   const questions = table.takeQuestions(NOW);
   const due = present(
     questions.find(({ kind }) => kind === "due"),

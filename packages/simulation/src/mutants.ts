@@ -1265,9 +1265,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "the limit of a handler does not hold for its tasks",
     within: 25,
     isOfTasks: true,
-    edits: [
-      expression("task-limit", `!this.#takeToken(handler, now.nowMs)`, `this.#takeToken(handler, now.nowMs) === null`),
-    ],
+    edits: [expression("task-limit", `!this.#takeToken(handler, nowMs)`, `this.#takeToken(handler, nowMs) === null`)],
   },
   {
     name: "a server that starts does not look for lanes",

@@ -9,7 +9,15 @@ import { assert, type CommitId, type ExecutionId, present, type TaskLimit, type 
 import { Deadlines } from "./deadlines.ts";
 import type { CallerId } from "./events.ts";
 import { READ_AHEAD, ReadyTasks } from "./ready-tasks.ts";
-import { argumentBytesOf, isWhole, outlineOf, type Task, type TaskName, type TaskOutline, type TaskPlace } from "./task.ts";
+import {
+  argumentBytesOf,
+  isWhole,
+  outlineOf,
+  type Task,
+  type TaskName,
+  type TaskOutline,
+  type TaskPlace,
+} from "./task.ts";
 import { type TaskLookup, TaskLookups } from "./task-lookups.ts";
 import { type DueQuestion, TaskWindow, type WindowBounds } from "./task-window.ts";
 

@@ -187,7 +187,16 @@ type OutlineRow = Pick<
   "execution_id" | "handler" | "lane" | "place" | "parent" | "due_ms" | "state" | "failures" | "error"
 >;
 
-function outlineOf({ execution_id: id, handler, lane, place, parent, state, failures, ...row }: OutlineRow): TaskOutline {
+function outlineOf({
+  execution_id: id,
+  handler,
+  lane,
+  place,
+  parent,
+  state,
+  failures,
+  ...row
+}: OutlineRow): TaskOutline {
   const error = row.error === null ? null : (JSON.parse(row.error) as TaskError);
   return { id, handler, lane, place, parent, dueMs: row.due_ms, state, failures, error };
 }

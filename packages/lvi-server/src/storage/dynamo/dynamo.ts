@@ -225,7 +225,9 @@ export async function atOnce<T, R>(
 }
 
 /** A name of its own for each attribute: the language of expressions has many words. */
-function projectionOf(attributes: readonly string[]): Pick<KeysAndAttributes, "ProjectionExpression" | "ExpressionAttributeNames"> {
+function projectionOf(
+  attributes: readonly string[],
+): Pick<KeysAndAttributes, "ProjectionExpression" | "ExpressionAttributeNames"> {
   const names = Object.fromEntries(attributes.map((attribute, n) => [`#a${n}`, attribute]));
   return { ProjectionExpression: Object.keys(names).join(", "), ExpressionAttributeNames: names };
 }

@@ -1,158 +1,130 @@
 /**
- * A server that starts on many tasks: what it asks storage for, and how much later it serves than on none. Most of the tasks
- * are due in a day. Nobody has registered a module, so that none begins.
+ * A server that starts on much owed work: tasks that are due, ten times as many delayed ones, and waiting workflows. What it reads, what
+ * stays in memory, how long all of it takes, and whether something was lost or done twice.
  */
-import { randomBytes } from "node:crypto";
 import path from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { commitId, type ExecutionId, type ModuleHash } from "@radical/protocol";
-import type { RecordChange } from "../../src/core/intent.ts";
-import { placeOf, type Task } from "../../src/core/task.ts";
-import { KeyRing } from "../../src/http/keys.ts";
-import { openStorage, parseStorageAddress } from "../../src/storage/storage-address.ts";
 import { CREDENTIALS, hasDynamoDbLocal, startDynamoDbLocal } from "../dynamodb/dynamodb-local.ts";
-import { startProcess } from "../test-process.ts";
+import {
+  endWorkflows,
+  lanesOfWork,
+  leaveWork,
+  type OwedWork,
+  storageCallsOf,
+  untilTasks,
+  wrongIn,
+} from "../owed-work.ts";
+import type { TestModule } from "../test-module.ts";
+import { type ServerProcess, startProcess } from "../test-process.ts";
+import { workflowModule } from "../workflow-module.ts";
 import { type Effort, type Figure, figure, type Progress } from "./figure.ts";
 import { metricsOf, withFolder } from "./processes.ts";
 
-/** Delayed tasks for each one that is due. */
+/** Of each ten thousand tasks that are due. */
 const DELAYED = 10;
-const DAY_MS = 86_400_000;
-/** Starts on each, in turns. */
+const WORKFLOWS = 0.1;
+/** Starts on nothing. */
 const STARTS = 3;
-const IN_A_COMMIT = 90;
-const COMMITS_AT_ONCE = 16;
+const PAGE = 1_000;
+const MiB = 1024 * 1024;
 
 export async function benchTaskRecovery(effort: Effort, progress: Progress): Promise<readonly Figure[]> {
+  const { intents: due } = effort;
+  const work: OwedWork = { due, delayed: due * DELAYED, workflows: Math.ceil(due * WORKFLOWS) };
+  const module = await workflowModule(1);
   const figures = await withFolder((folder) => {
-    const storages = ["none", "many"].map((name) => `sqlite:${path.join(folder, `${name}.sqlite`)}`);
-    return recover("SQLite", storages, effort, progress);
+    const [none = "", many = ""] = ["none", "many"].map((name) => `sqlite:${path.join(folder, `${name}.sqlite`)}`);
+    return recover({ name: "SQLite", none, many, work, module, progress });
   });
   if (!effort.dynamodb || !hasDynamoDbLocal()) return figures;
   Object.assign(process.env, CREDENTIALS);
   const local = await startDynamoDbLocal();
   try {
-    const storages = ["none", "many"].map((name) => `dynamodb:bench-${name}?endpoint=${local.endpoint}`);
-    return [...figures, ...(await recover("DynamoDB Local", storages, effort, progress))];
+    const [none = "", many = ""] = ["none", "many"].map((name) => `dynamodb:bench-${name}?endpoint=${local.endpoint}`);
+    return [...figures, ...(await recover({ name: "DynamoDB Local", none, many, work, module, progress }))];
   } finally {
     await local.stop();
   }
 }
 
-async function recover(
-  name: string,
-  [none = "", many = ""]: readonly string[],
-  { intents: due }: Effort,
-  progress: Progress,
-): Promise<readonly Figure[]> {
-  const delayed = due * DELAYED;
-  progress(`${name}: ${due} tasks that are due and ${delayed} delayed ones are made`);
-  await fill(none, 0, 0);
-  await fill(many, due, delayed);
-  const [without, within]: [Started[], Started[]] = [[], []];
-  for (let start = 0; start < STARTS; start++) {
-    progress(`${name}: start ${start + 1} of ${STARTS}`);
-    without.push(await started(none, 0));
-    within.push(await started(many, due));
-  }
-  const least = (of: readonly Started[], time: "servingMs" | "readyMs"): number =>
-    Math.min(...of.map((each) => each[time]));
-  const { pages, inMemory } = within[0]!;
-  const of = `${name}: ${due} due tasks and ${delayed} delayed ones`;
-  return [
-    figure(`${of}: until it serves, beside none`, least(within, "servingMs") / least(without, "servingMs"), "", {
-      atMost: 1.5,
-    }),
-    figure(`${of}: from then until the due ones are in memory`, least(within, "readyMs"), "ms"),
-    // A page has 1,000; the last one may be of delayed ones.
-    figure(`${of}: pages of tasks that it reads`, pages, "", { atMost: Math.ceil(due / 1_000) + 2 }),
-    figure(`${of}: tasks in memory`, inMemory, "", { atMost: due + 1_000 }),
-  ];
+interface Recovery {
+  readonly name: string;
+  /** Storages with nothing, and with the work. */
+  readonly none: string;
+  readonly many: string;
+  readonly work: OwedWork;
+  readonly module: TestModule;
+  readonly progress: Progress;
 }
 
-interface Started {
-  readonly servingMs: number;
-  readonly readyMs: number;
-  readonly pages: number;
-  readonly inMemory: number;
-}
-
-async function started(storage: string, due: number): Promise<Started> {
+/** A start on a storage. */
+async function start(storage: string): Promise<{ readonly server: ServerProcess; readonly servingMs: number }> {
   const startedAtMs = performance.now();
   const server = await startProcess(["--storage", storage]);
-  const servingAtMs = performance.now();
-  try {
-    for (;;) {
-      const health = (await (await fetch(`${server.url}/healthz`)).json()) as {
-        readonly tasks: { readonly all: number | null; readonly ready: number; readonly delayed: number };
-      };
-      const { all, ready, delayed } = health.tasks;
-      if (all === null || ready < due) {
-        await sleep(10);
-        continue;
-      }
-      const readyMs = performance.now() - servingAtMs;
-      const metrics = await metricsOf(server.url);
-      const pages = [...metrics].find(
-        ([key]) => key.startsWith("radical_storage_operation_seconds_count") && key.includes("due_tasks"),
-      );
-      return { servingMs: servingAtMs - startedAtMs, readyMs, pages: pages?.[1] ?? 0, inMemory: ready + delayed };
-    }
-  } finally {
+  return { server, servingMs: performance.now() - startedAtMs };
+}
+
+async function recover({ name, none, many, work, module, progress }: Recovery): Promise<readonly Figure[]> {
+  const { due, delayed, workflows } = work;
+  const lanes = lanesOfWork(work);
+  progress(`${name}: ${due} due tasks, ${delayed} delayed ones and ${workflows} waiting workflows are made`);
+  await leaveWork(["--storage", none], none, module, { due: 0, delayed: 0, workflows: 0 });
+  await leaveWork(["--storage", many], many, module, work);
+
+  const idle: number[] = [];
+  let idleBytes = 0;
+  for (let n = 0; n < STARTS; n++) {
+    const { server, servingMs } = await start(none);
+    idle.push(servingMs);
+    idleBytes = (await metricsOf(server.url)).get("process_resident_memory_bytes") ?? 0;
     await server.kill("SIGTERM");
   }
-}
 
-/** Puts tasks into a storage that no server has. */
-async function fill(address: string, due: number, delayed: number): Promise<void> {
-  const parsed = parseStorageAddress(address);
-  if (typeof parsed === "string") throw new Error(parsed);
-  const hasher = new KeyRing(new Map([["bench", randomBytes(32)]])).callHashes;
-  const storage = await openStorage(parsed, { retentionMs: DAY_MS, hasher });
-  try {
-    const seen = await storage.readLeadership();
-    const led = await storage.acquireLeadership(seen, 0, 0);
-    if (led === null) throw new Error("somebody else leads");
-    await storage.recover(led.epoch);
-    const nowMs = Date.now();
-    let next = 0;
-    await Promise.all(
-      Array.from({ length: COMMITS_AT_ONCE }, async () => {
-        while (next < due + delayed) {
-          const first = next;
-          next += IN_A_COMMIT;
-          const numbers = Array.from({ length: Math.min(IN_A_COMMIT, due + delayed - first) }, (_, n) => first + n);
-          const records = numbers.map((n): RecordChange => {
-            const task = taskOf(n, n < due ? nowMs - 1_000 : nowMs + DAY_MS + n);
-            return { id: task.id, expects: "new", becomes: { state: "task", task } };
-          });
-          const result = await storage.commit(led.epoch, { records, items: [] });
-          if (result.kind !== "applied") throw new Error(`not applied: ${result.kind}`);
-        }
-      }),
-    );
-  } finally {
-    await storage.close();
-  }
-}
+  progress(`${name}: recovering`);
+  const { server, servingMs } = await start(many);
+  const servingAtMs = performance.now();
+  let [mostInMemory, mostBytes] = [0, 0];
+  await untilTasks(server, ({ all, running }) => running > 0 || (all !== null && all < due + delayed));
+  const begunMs = performance.now() - servingAtMs;
+  await untilTasks(
+    server,
+    ({ all }) => all === delayed,
+    ({ ready, running, delayed: later, argumentBytes }) => {
+      mostInMemory = Math.max(mostInMemory, ready + running + later);
+      mostBytes = Math.max(mostBytes, argumentBytes);
+    },
+  );
+  const doneMs = performance.now() - servingAtMs;
+  while ((await metricsOf(server.url)).get("radical_workflows_waiting") !== workflows)
+    await untilTasks(server, () => true);
+  const knownMs = performance.now() - servingAtMs;
+  const calls = await storageCallsOf(server);
+  const bytes = (await metricsOf(server.url)).get("process_resident_memory_bytes") ?? 0;
+  progress(`${name}: the workflows end`);
+  await endWorkflows(server, module, workflows);
+  const { all: left } = await untilTasks(server, ({ all }) => all !== null);
+  await server.kill("SIGTERM");
+  const wrong = await wrongIn(many, work);
+  for (const words of wrong.slice(0, 10)) progress(`${name}: ${words}`);
 
-function taskOf(n: number, dueMs: number): Task {
-  return {
-    id: `8${randomBytes(16).toString("hex").slice(1)}` as ExecutionId,
-    handler: "nothing",
-    args: new Uint8Array(32),
-    seed: randomBytes(16),
-    caller: null,
-    parent: n.toString(16).padStart(32, "0") as ExecutionId,
-    module: "a".repeat(64) as ModuleHash,
-    lane: null,
-    place: placeOf(commitId(1, n + 1), 0),
-    createdAtMs: dueMs - 1_000,
-    dueMs,
-    sentAtMs: null,
-    attempt: 0,
-    failures: 0,
-    state: "open",
-    error: null,
-  };
+  const pages = (number: number, more: number): { readonly atMost: number } => ({
+    atMost: Math.ceil(number / PAGE) + more,
+  });
+  const of = `${name}: ${due} due tasks, ${delayed} delayed, ${lanes} lanes, ${workflows} workflows`;
+  return [
+    figure(`${of}: until it serves, beside none`, servingMs / Math.min(...idle), "", { atMost: 1.5 }),
+    figure(`${name}: from then until the first task begins`, begunMs, "ms"),
+    figure(`${name}: until all due tasks are done`, doneMs / 1_000, "s"),
+    figure(`${name}: until all workflows are known, and wait`, knownMs / 1_000, "s"),
+    figure(`${name}: pages of due tasks that it reads`, calls("due_tasks"), "", pages(due, 3)),
+    figure(`${name}: pages of first tasks of lanes`, calls("lane_heads"), "", pages(lanes, 1)),
+    figure(`${name}: reads of tasks of lanes, by lane`, calls("lane_tasks"), ""),
+    figure(`${name}: reads of arguments, of up to 16 tasks`, calls("read_tasks"), ""),
+    figure(`${name}: pages of workflows`, calls("open_workflows"), "", pages(workflows, 1)),
+    figure(`${name}: reads of journals`, calls("parts_of"), "", { atMost: workflows }),
+    figure(`${name}: tasks in memory, at most`, mostInMemory, "", { atMost: 10_000 + lanes + PAGE }),
+    figure(`${name}: their arguments in memory, at most`, mostBytes / 1_000, "KB"),
+    figure(`${name}: memory of the process afterwards, more than on none`, (bytes - idleBytes) / MiB, "MiB"),
+    figure(`${name}: tasks and workflows that were lost, doubled or early`, wrong.length, "", { atMost: 0 }),
+    figure(`${name}: delayed tasks that are lacking`, delayed - (left ?? 0), "", { atMost: 0 }),
+  ];
 }

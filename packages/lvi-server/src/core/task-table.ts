@@ -469,6 +469,9 @@ export class TaskTable<Owner> {
     assert(entry.state !== "running", "nobody changes the record of a task that runs");
     this.#leaveState(entry);
     entry.state = "held";
+    if (task.lane === null) return;
+    this.#countBytes(entry, -1);
+    entry.task = outlineOf(task);
   }
 
   /** Its record was not changed. */
@@ -477,17 +480,17 @@ export class TaskTable<Owner> {
     this.#held.delete(id);
     const entry = this.#entries.get(id);
     if (entry === undefined) this.#add(task, now);
-    else this.#renew(entry, entry.atMs, now);
+    else this.#renew(entry, task, entry.atMs, now);
   }
 
   /** An attempt of it has had no effect: it is tried again from then on. */
   putBack(id: ExecutionId, atMs: number, now: Instant): void {
-    this.#renew(present(this.#entries.get(id), "a task that runs is in memory"), Math.max(atMs, now.nowMs), now);
+    const entry = present(this.#entries.get(id), "a task that runs is in memory");
+    this.#renew(entry, entry.task, Math.max(atMs, now.nowMs), now);
   }
 
   /** It waits again in its place. */
-  #renew(entry: Entry, atMs: number, now: Instant): void {
-    const { task } = entry;
+  #renew(entry: Entry, task: Entry["task"], atMs: number, now: Instant): void {
     this.#remove(entry);
     const again: Entry = { ...this.#enter(task, now), atMs };
     this.#entries.set(task.id, again);

@@ -121,9 +121,12 @@ class World {
   #nowMs = 1_000;
   #names = 0;
   #left: number;
+  /** Part of the intents that storage takes long to store. A page passes an execution that was not told yet, and comes to its end. */
+  readonly #slowIntents: number;
 
   constructor(seed: number) {
     this.#random = new Random(seed);
+    this.#slowIntents = this.#random.pick([0.15, 0.8]);
     this.#index = present(indexOf(this.#random.chance(0.5) ? "users=email" : "users.email"), "it is a name");
     this.#left = this.#random.between(20, 100);
     // Two of the items that are written again have the same field.
@@ -222,9 +225,9 @@ class World {
     });
   }
 
-  #asked<T>(ask: () => T, event: (answer: T) => Event): void {
+  #asked<T>(ask: () => T, event: (answer: T) => Event, slow = 0.15): void {
     const life = this.#life;
-    const tasks = this.#random.chance(0.15) ? this.#slow : this.#tasks;
+    const tasks = this.#random.chance(slow) ? this.#slow : this.#tasks;
     tasks.push(() => {
       const answer = ask();
       if (life === this.#life) this.#later(() => this.#step(event(answer)));
@@ -263,6 +266,7 @@ class World {
         return this.#asked(
           () => storage.storeIntent(epoch, intent),
           (result) => ({ kind: "intent-stored", operation, result }),
+          this.#slowIntents,
         );
       }
       case "complete": {

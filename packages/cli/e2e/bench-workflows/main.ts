@@ -2,6 +2,7 @@
  * `pnpm bench:workflows`: what many tasks at once gain from a second core, and what steps of a workflow cost beside the same work in
  * one handler. Real processes on this machine, which take turns: only ratios of one run count.
  */
+import { randomUUID } from "node:crypto";
 import { cpSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { loadavg } from "node:os";
@@ -23,8 +24,8 @@ const { part, turns, points, rounds, output, json } = commandLine({
   options: {
     part: { kind: "operands", of: PARTS, words: "what is measured" },
     turns: { kind: "number", default: 5, quick: 1, least: 1, words: "of each" },
-    points: { kind: "number", default: 4_000_000, quick: 200_000, least: 1_000, words: "of each of the 16 tasks of π" },
-    rounds: { kind: "number", default: 10_000_000, quick: 1_000_000, least: 1_000, words: "of the work of one step" },
+    points: { kind: "number", default: 20_000, quick: 2_000, least: 1_000, words: "of each of the 64 tasks of π" },
+    rounds: { kind: "number", default: 2_000_000, quick: 200_000, least: 1_000, words: "of the work of one step" },
     quick: { kind: "flag", words: "one short turn of each: to see that it works" },
     output: { kind: "text", short: "o", placeholder: "file", words: "write the figures to a file, as JSON" },
     json: { kind: "flag", words: "print the figures as JSON" },
@@ -38,9 +39,12 @@ const { part, turns, points, rounds, output, json } = commandLine({
 });
 
 const tell = (line: string): void => void process.stderr.write(`${line}\n`);
-const TASKS = 16;
+/** None takes half a second: such a run gives way to others that wait for a worker. */
+const TASKS = 64;
+/** Of the points of k-means. */
+const SETS = 32;
 const CENTERS = 10;
-const POINTS_OF_A_PART = 3_000;
+const POINTS_OF_A_PART = 2_000;
 const CLUSTER_ROUNDS = 10;
 const CALLS = 1_000;
 const SLOW_MS = 100;
@@ -70,10 +74,14 @@ async function withApp<T>(
 /** Of a workflow: its client asks until it has ended. */
 async function timeOf(app: TestApp, handler: string, args: object, location?: string): Promise<Timed> {
   const at = location === undefined ? {} : { location };
+  const options = { ...at, idempotencyKey: randomUUID(), headers: { prefer: "wait=60" } };
   const startedAtMs = performance.now();
-  const { status, result, error } = await app.call(handler, args, { ...at, headers: { prefer: "wait=120" } });
-  if (status !== 200) throw new Error(`${handler} was answered with ${status}: ${error?.message ?? "it goes on"}`);
-  return { ms: performance.now() - startedAtMs, result };
+  for (;;) {
+    // oxlint-disable-next-line no-await-in-loop -- it is asked until it has ended
+    const { status, result, error } = await app.call(handler, args, options);
+    if (status === 200) return { ms: performance.now() - startedAtMs, result };
+    if (status !== 202) throw new Error(`${handler} was answered with ${status}: ${error?.message ?? ""}`);
+  }
 }
 
 interface Timed {
@@ -100,7 +108,7 @@ async function measureScaling(): Promise<readonly Figure[]> {
         },
       };
       for (const app of [one, two])
-        for (let each = 0; each < TASKS; each++) {
+        for (let each = 0; each < SETS; each++) {
           const some = Array.from({ length: POINTS_OF_A_PART }, (_, n) => coordinates(each * POINTS_OF_A_PART + n));
           await app.result("putPoints", { set, part: each, points: some });
         }

@@ -47,7 +47,7 @@ export async function leaveWork(
     const reply = await client.lvi(client.requestOf("listen", `heard-${n}`, null, more));
     if (reply.kind !== "working") throw new Error(`workflow ${n}: ${JSON.stringify(reply)}`);
   });
-  while ((await metricsOf(server.url)).get("radical_workflows_waiting") !== work.workflows) await sleep(10);
+  await untilWorkflowsWait(server, work.workflows);
   await server.kill("SIGKILL");
   await putTasks(parsed(address), work);
 }
@@ -152,6 +152,12 @@ export async function untilTasks(
     // oxlint-disable-next-line no-await-in-loop -- likewise
     await sleep(5);
   }
+}
+
+/** Until the server knows that so many wait. */
+export async function untilWorkflowsWait(server: ServerProcess, number: number): Promise<void> {
+  // oxlint-disable-next-line no-await-in-loop -- one question after the other
+  while ((await metricsOf(server.url)).get("radical_workflows_waiting") !== number) await sleep(10);
 }
 
 /** Sends each workflow the signal that it waits for, and waits for its end. */

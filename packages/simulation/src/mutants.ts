@@ -1221,7 +1221,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "the arguments of a task that is gone make it begin",
-    within: 600,
+    within: 150,
     isOfTasks: true,
     edits: [condition("task-read-stale", `false`)],
   },
@@ -1263,7 +1263,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "the limit of a handler does not hold for its tasks",
-    within: 25,
+    within: 150,
     isOfTasks: true,
     edits: [expression("task-limit", `!this.#takeToken(handler, nowMs)`, `this.#takeToken(handler, nowMs) === null`)],
   },

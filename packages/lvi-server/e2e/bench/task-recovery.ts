@@ -11,6 +11,7 @@ import {
   type OwedWork,
   storageCallsOf,
   untilTasks,
+  untilWorkflowsWait,
   wrongIn,
 } from "../owed-work.ts";
 import type { TestModule } from "../test-module.ts";
@@ -94,8 +95,7 @@ async function recover({ name, none, many, work, module, progress }: Recovery): 
     },
   );
   const doneMs = performance.now() - servingAtMs;
-  while ((await metricsOf(server.url)).get("radical_workflows_waiting") !== workflows)
-    await untilTasks(server, () => true);
+  await untilWorkflowsWait(server, workflows);
   const knownMs = performance.now() - servingAtMs;
   const calls = await storageCallsOf(server);
   const bytes = (await metricsOf(server.url)).get("process_resident_memory_bytes") ?? 0;

@@ -121,17 +121,21 @@ class World {
   #nowMs = 1_000;
   #names = 0;
   #left: number;
-  /** Part of the intents that storage takes long to store. A page passes an execution that was not told yet, and comes to its end. */
-  readonly #slowIntents: number;
+  /**
+   * Most writes are inserts, few at a time, and storage takes long to store their intents. A page waits for executions that were told,
+   * and passes others. So an index is ready while a location has yet to hear that its write by earlier rules is valid.
+   */
+  readonly #hasSlowIntents: boolean;
 
   constructor(seed: number) {
     this.#random = new Random(seed);
-    this.#slowIntents = this.#random.pick([0.15, 0.8]);
+    this.#hasSlowIntents = this.#random.chance(0.5);
     this.#index = present(indexOf(this.#random.chance(0.5) ? "users=email" : "users.email"), "it is a name");
     this.#left = this.#random.between(20, 100);
     // Two of the items that are written again have the same field.
     const isTwice = this.#random.chance(0.3);
-    for (let n = this.#random.below(this.#random.chance(0.1) ? 60 : 12); n > 0; n--) {
+    const most = this.#hasSlowIntents ? 3 : this.#random.chance(0.1) ? 60 : 12;
+    for (let n = this.#random.below(most); n > 0; n--) {
       const unit = unitId(TABLE, `k${n}`);
       const isTwin = isTwice && (n === 1 || n === 6);
       const field = isTwin ? "twice" : this.#random.chance(0.1) ? null : `old${n}`;
@@ -147,8 +151,9 @@ class World {
     this.#start();
     const random = this.#random;
     let registers = random.between(1, 4);
+    const slowly = this.#hasSlowIntents ? 0.002 : 0.03;
     for (let steps = 0; steps < 20_000 && this.#problems.length === 0; steps++) {
-      if (this.#slow.length > 0 && (this.#tasks.length === 0 || random.chance(0.03)))
+      if (this.#slow.length > 0 && (this.#tasks.length === 0 || random.chance(slowly)))
         this.#tasks.push(...this.#slow.splice(random.below(this.#slow.length), 1));
       const isBusy = this.#tasks.length > 0;
       if (this.#left > 0 && random.chance(isBusy ? 0.06 : 0.7)) this.#begin();
@@ -266,7 +271,7 @@ class World {
         return this.#asked(
           () => storage.storeIntent(epoch, intent),
           (result) => ({ kind: "intent-stored", operation, result }),
-          this.#slowIntents,
+          this.#hasSlowIntents ? 0.8 : 0.15,
         );
       }
       case "complete": {
@@ -374,7 +379,7 @@ class World {
     this.#left--;
     const random = this.#random;
     const module = this.#modules.has(NEW) && random.chance(0.4) ? NEW : OLD;
-    const key = (): string => `k${random.between(1, 6)}`;
+    const key = (): string => `k${random.between(1, this.#hasSlowIntents ? 40 : 6)}`;
     // Before a unique index is ready, items with the same field would stop it.
     const isReady = this.#state()?.phase === "ready";
     const field = `v${random.between(1, !this.#index.unique || isReady || random.chance(0.1) ? 5 : 500)}`;
@@ -386,7 +391,7 @@ class World {
     let ran = this.#handle(module, call, view);
     for (; ran.kind === "missing"; ran = this.#handle(module, call, view))
       for (const unit of ran.units) view.set(unit, this.#stored(unit));
-    const isNear = ran.kind !== "completed" || random.chance(0.5);
+    const isNear = ran.kind !== "completed" || random.chance(this.#hasSlowIntents ? 0.2 : 0.5);
     const units = ran.kind === "completed" ? accessesOf(ran.reads, ran.writes, view) : [];
     const request: LviRequest = {
       executionId: id,

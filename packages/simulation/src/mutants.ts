@@ -357,7 +357,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "an index is built before the executions that were told by the rules without it have ended",
-    within: 3_000,
+    within: 600,
     isOfIndexes: true,
     edits: [condition("index-before", `isToDo`)],
   },

@@ -350,6 +350,8 @@ class World {
 
   /** Locations ask the next server what became of their requests. */
   #succeed(): void {
+    // By now storage may have changes that the last server had ordered.
+    this.#check();
     this.#ordered.clear();
     this.#settling.clear();
     this.#life++;

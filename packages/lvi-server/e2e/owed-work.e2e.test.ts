@@ -1,6 +1,6 @@
 /**
  * Servers that start on owed work and are killed in the middle of it. Nothing is lost or doubled, and a start reads a part: so many
- * calls to storage, whatever the machine is like. `pnpm bench:server tasks` does the same with 10,000 tasks that are due, 100,000
+ * calls to storage, whatever the machine is like. `pnpm bench:server owed` does the same with 10,000 tasks that are due, 100,000
  * delayed ones and 1,000 workflows.
  */
 import { randomBytes } from "node:crypto";

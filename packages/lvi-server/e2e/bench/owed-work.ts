@@ -28,7 +28,7 @@ const STARTS = 3;
 const PAGE = 1_000;
 const MiB = 1024 * 1024;
 
-export async function benchTaskRecovery(effort: Effort, progress: Progress): Promise<readonly Figure[]> {
+export async function benchOwedWork(effort: Effort, progress: Progress): Promise<readonly Figure[]> {
   const { intents: due } = effort;
   const work: OwedWork = { due, delayed: due * DELAYED, workflows: Math.ceil(due * WORKFLOWS) };
   const module = await workflowModule(1);

@@ -1,6 +1,6 @@
 /**
- * Work that the last server of a storage has left: tasks that are due and delayed ones, in lanes and beside them, and workflows that
- * wait for a signal. Each task counts in an item of its own, so that a lost one and a doubled one are seen.
+ * Work that the last server of a storage has left: due and delayed tasks, and workflows that wait for a signal. Some of the tasks are
+ * in lanes. Each task counts in an item of its own, so that a lost one and a doubled one are seen.
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -15,7 +15,7 @@ export const CI_HISTORIES = 4_000;
 /** The result of a history that is not one of {@link simulate}. All numbers in it are those of a second run too. */
 interface OtherHistory {
   readonly problems: readonly string[];
-  /** What was answered, and what came of it in storage or at a service. */
+  /** Answers, and their effects in storage or at a service. */
   readonly answered: number;
   readonly applied: number;
 }

@@ -1,6 +1,6 @@
 /**
- * A server that starts on much owed work: tasks that are due, ten times as many delayed ones, and waiting workflows. What it reads, what
- * stays in memory, how long all of it takes, and whether something was lost or done twice.
+ * A server that starts on much owed work: tasks that are due, ten times as many delayed ones, and waiting workflows. The
+ * figures are its reads, its memory and its times, and the work that was lost or done twice.
  */
 import path from "node:path";
 import { CREDENTIALS, hasDynamoDbLocal, startDynamoDbLocal } from "../dynamodb/dynamodb-local.ts";

@@ -5,7 +5,7 @@
  * of each handler are read at a time: enough that workers need not wait for storage, and few enough that memory is bounded.
  */
 import { assert, type TaskLimit } from "@radical/protocol";
-import { isWhole, type Task, type TaskOutline } from "./task.ts";
+import { hasArguments, type Task, type TaskOutline } from "./task.ts";
 
 /** Of each handler, tasks that are read before their turn. */
 export const READ_AHEAD = 16;
@@ -68,7 +68,7 @@ export class ReadyTasks<Entry extends ReadyTask> {
     let queue = this.#queues.get(handler);
     if (queue === undefined)
       this.#queues.set(handler, (queue = { whole: new Set(), read: new Set(), bare: new Set(), asked: new Set() }));
-    (isWhole(entry.task) ? queue.whole : queue.bare).add(entry);
+    (hasArguments(entry.task) ? queue.whole : queue.bare).add(entry);
   }
 
   /** It may not begin any more. Nothing happens if it is not there. */
@@ -129,7 +129,7 @@ export class ReadyTasks<Entry extends ReadyTask> {
 
   /** Memory has its arguments. */
   wasRead(entry: Entry): void {
-    assert(isWhole(entry.task), "a task that was read has its arguments");
+    assert(hasArguments(entry.task), "a task that was read has its arguments");
     const queue = this.#queues.get(entry.task.handler);
     queue?.asked.delete(entry);
     queue?.read.add(entry);

@@ -11,7 +11,7 @@ import type { CallerId } from "./events.ts";
 import { READ_AHEAD, ReadyTasks } from "./ready-tasks.ts";
 import {
   argumentBytesOf,
-  isWhole,
+  hasArguments,
   outlineOf,
   type Task,
   type TaskName,
@@ -516,7 +516,7 @@ export class TaskTable<Owner> {
     const held = this.#held.get(id);
     if (held !== undefined) return { task: held, state: "held" };
     const entry = this.#entries.get(id);
-    if (entry === undefined || !isWhole(entry.task)) return null;
+    if (entry === undefined || !hasArguments(entry.task)) return null;
     return { task: entry.task, state: entry.state === "running" ? "running" : "waits" };
   }
 
@@ -652,7 +652,7 @@ export class TaskTable<Owner> {
     if (entry.task.lane === null) this.#window.leave(entry);
     entry.state = "running";
     this.#running++;
-    assert(isWhole(entry.task), "a task that begins has its arguments");
+    assert(hasArguments(entry.task), "a task that begins has its arguments");
     return entry.task;
   }
 
@@ -681,7 +681,7 @@ export class TaskTable<Owner> {
 
   /** Of a lane, with its arguments if there is room and it may begin some day. */
   #asKept(task: Task | TaskOutline): Task | TaskOutline {
-    if (task.lane === null || !isWhole(task)) return task;
+    if (task.lane === null || !hasArguments(task)) return task;
     // variant: lane-room
     const hasRoom = this.#laneBytes + task.args.length <= this.#bounds.laneBytes;
     return hasRoom && task.state !== "dead" ? task : outlineOf(task);

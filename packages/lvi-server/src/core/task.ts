@@ -62,7 +62,7 @@ export type TaskOutline = Pick<
 /** Where storage has the record of a task. */
 export type TaskName = Pick<Task, "id" | "lane">;
 
-export function isWhole(task: Task | TaskOutline): task is Task {
+export function hasArguments(task: Task | TaskOutline): task is Task {
   return "args" in task;
 }
 
@@ -72,7 +72,7 @@ export function outlineOf({ id, handler, lane, place, parent, dueMs, state, fail
 
 /** Bytes of the arguments that memory has. */
 export function argumentBytesOf(task: Task | TaskOutline): number {
-  return isWhole(task) ? task.args.length : 0;
+  return hasArguments(task) ? task.args.length : 0;
 }
 
 /** A call of a service by a workflow. */

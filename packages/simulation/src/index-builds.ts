@@ -129,7 +129,7 @@ class World {
 
   constructor(seed: number) {
     this.#random = new Random(seed);
-    this.#hasSlowIntents = this.#random.chance(0.5);
+    this.#hasSlowIntents = this.#random.chance(0.25);
     this.#index = present(indexOf(this.#random.chance(0.5) ? "users=email" : "users.email"), "it is a name");
     this.#left = this.#random.between(20, 100);
     // Two of the items that are written again have the same field.

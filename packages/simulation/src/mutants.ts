@@ -381,7 +381,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "an item takes the entry of another one away",
-    within: 250,
+    within: 1_000,
     isOfIndexes: true,
     edits: [condition("index-owner", `from !== null`)],
   },

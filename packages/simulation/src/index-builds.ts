@@ -157,7 +157,7 @@ class World {
         this.#tasks.push(...this.#slow.splice(random.below(this.#slow.length), 1));
       const isBusy = this.#tasks.length > 0;
       if (this.#left > 0 && random.chance(isBusy ? 0.06 : 0.7)) this.#begin();
-      else if (registers > 0 && random.chance(this.#modules.has(NEW) ? 0.002 : 0.02)) {
+      else if (registers > 0 && random.chance(this.#modules.has(NEW) ? 0.002 : this.#chanceToBegin)) {
         registers--;
         this.#register();
       } else if (this.#left > 0 && random.chance(0.003)) this.#crash();
@@ -172,6 +172,12 @@ class World {
       if (isBusy && random.chance(0.2)) this.#wake();
     }
     return this.#problems.length > 0 ? this.#problems : [`it does not end: ${this.#words()}`];
+  }
+
+  /** That the index is made known now: best while intents are on their way. */
+  get #chanceToBegin(): number {
+    if (!this.#hasSlowIntents) return 0.02;
+    return this.#slow.length > 1 ? 0.2 : 0.001;
   }
 
   #words(): string {

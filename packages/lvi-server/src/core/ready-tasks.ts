@@ -105,7 +105,9 @@ export class ReadyTasks<Entry extends ReadyTask> {
 
   // ── Arguments ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
+  /** Several at a time: a question for each one that begins would be as many. */
   #readAhead({ read, bare, asked }: Queue<Entry>): void {
+    if (read.size + asked.size > READ_AHEAD / 2) return;
     for (const entry of bare) {
       if (read.size + asked.size >= READ_AHEAD) return;
       bare.delete(entry);

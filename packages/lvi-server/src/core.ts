@@ -17,7 +17,7 @@ export { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 export { type LockWait, LviCore, type Now, type Recovered } from "./core/lvi-core.ts";
 export { latestTickIds, scheduleStates } from "./core/schedule-state.ts";
 export type { CallAnswer } from "./core/services.ts";
-export { compareDue, type Task, type TaskPlace } from "./core/task.ts";
+export { compareDue, outlineOf, type Task, type TaskName, type TaskOutline, type TaskPlace } from "./core/task.ts";
 export { decodePart, type PartContent, type StepName, type Workflow, type WorkflowPart } from "./core/workflow.ts";
 export type { TaskAnswer } from "./core/task-table.ts";
 export { nextCron } from "./cron.ts";

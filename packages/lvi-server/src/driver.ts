@@ -100,6 +100,7 @@ type StorageOperation =
   | "dueTasks"
   | "laneTasks"
   | "laneHeads"
+  | "readTasks"
   | "countTasks"
   | "openWorkflows"
   | "partsOf"
@@ -580,9 +581,7 @@ export class Driver {
   #readTasks(operation: OperationId, question: TaskQuestion): void {
     const { storage } = this.#ports;
     const read = (answer: TaskAnswer): Event => {
-      const found =
-        "tasks" in answer ? answer.tasks : answer.kind === "task" && answer.task !== null ? [answer.task] : [];
-      for (const task of found) this.#facts.owes(task);
+      for (const task of tasksIn(answer)) this.#facts.owes(task);
       return { kind: "tasks-read", operation, answer };
     };
     const { kind } = question;
@@ -598,6 +597,10 @@ export class Driver {
       case "heads": {
         const answered = ({ heads, next }: LanePage): Event => read({ kind, tasks: heads, next });
         return storage.laneHeads(question.after, question.limit, this.#operating(operation, answered));
+      }
+      case "tasks": {
+        const answered = (tasks: readonly Task[]): Event => read({ kind, tasks });
+        return storage.readTasks(question.tasks, this.#operating(operation, answered));
       }
       case "task":
         return storage.findTask(
@@ -746,4 +749,19 @@ function endedBecause(reason: string): Ended {
     underWay: new RadicalError("primary_unreachable", reason, NEXT),
     later: new RadicalError("not_serving", reason, NEXT),
   };
+}
+
+/** Those with their arguments: their attempts are known too. */
+function tasksIn(answer: TaskAnswer): readonly Task[] {
+  switch (answer.kind) {
+    case "due":
+    case "lane":
+    case "tasks":
+      return answer.tasks;
+    case "task":
+      return answer.task === null ? [] : [answer.task];
+    case "heads":
+    case "count":
+      return [];
+  }
 }

@@ -330,7 +330,7 @@ export class Engine {
     const { storage, core, log } = this.#options;
     // One that is dead again stands further back in the list.
     const tried = new Set<ExecutionId>();
-    const retry = async (tasks: readonly Task[]): Promise<void> => {
+    const retry = async (tasks: readonly Pick<Task, "id" | "error">[]): Promise<void> => {
       const misfits = tasks.filter(({ id, error }) => error !== null && isMisfit(error) && !tried.has(id));
       const ids = misfits.map(({ id }) => id);
       for (const id of ids) tried.add(id);
@@ -509,6 +509,7 @@ export class Engine {
       dueTasks: (after, limit, answer) => settle(storage.dueTasks(after, limit), answer),
       laneTasks: (lane, limit, answer) => settle(storage.laneTasks(lane, limit), answer),
       laneHeads: (after, limit, answer) => settle(storage.laneHeads(after, limit), answer),
+      readTasks: (tasks, answer) => settle(storage.readTasks(tasks), answer),
       countTasks: (answer) => settle(storage.countTasks(), answer),
       openWorkflows: (after, limit, answer) => settle(storage.openWorkflows(after, limit), answer),
       partsOf: (workflow, answer) => settle(storage.partsOf(workflow), answer),

@@ -357,7 +357,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "an index is built before the executions that were told by the rules without it have ended",
-    within: 3_000,
+    within: 600,
     isOfIndexes: true,
     edits: [condition("index-before", `isToDo`)],
   },
@@ -381,7 +381,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "an item takes the entry of another one away",
-    within: 250,
+    within: 1_000,
     isOfIndexes: true,
     edits: [condition("index-owner", `from !== null`)],
   },
@@ -1202,6 +1202,30 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [remove("task-bound")],
   },
   {
+    name: "the arguments of tasks in lanes stay in memory, whatever room there is",
+    within: 25,
+    isOfTasks: true,
+    edits: [value("lane-room", `true`)],
+  },
+  {
+    name: "a task that memory has without its arguments is not read again",
+    within: 25,
+    isOfTasks: true,
+    edits: [remove("task-unread")],
+  },
+  {
+    name: "the arguments of a task that is gone make it begin",
+    within: 150,
+    isOfTasks: true,
+    edits: [condition("task-read-stale", `false`)],
+  },
+  {
+    name: "arguments that storage could not give are not asked for again",
+    within: 150,
+    isOfTasks: true,
+    edits: [remove("task-read-failed")],
+  },
+  {
     name: "a full memory holds up tasks behind those that can't begin",
     within: 25,
     isOfTasks: true,
@@ -1233,11 +1257,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "the limit of a handler does not hold for its tasks",
-    within: 25,
+    within: 150,
     isOfTasks: true,
-    edits: [
-      expression("task-limit", `!this.#takeToken(handler, now.nowMs)`, `this.#takeToken(handler, now.nowMs) === null`),
-    ],
+    edits: [expression("task-limit", `!this.#takeToken(handler, nowMs)`, `this.#takeToken(handler, nowMs) === null`)],
   },
   {
     name: "a server that starts does not look for lanes",

@@ -162,7 +162,13 @@ class World {
       maxClockSkewMs: Infinity,
       hotBytes: 4_000,
       tasksAtOnce: random.pick([1, 3, 64]),
-      tasks: { most: random.pick([2, 1_000]), mostBytes: 1_000_000, page: random.pick([1, 1_000]), inLane: 2 },
+      tasks: {
+        most: random.pick([2, 1_000]),
+        mostBytes: 1_000_000,
+        page: random.pick([1, 1_000]),
+        inLane: 2,
+        laneBytes: random.pick([0, 1_000_000]),
+      },
       workflows: { page: random.pick([1, 3, 1_000]), readsAtOnce: random.pick([1, 16]) },
     };
   }

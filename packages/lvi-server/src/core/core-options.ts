@@ -93,7 +93,7 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   indexPageItems: 90,
   tasksAtOnce: 64,
   maxTasks: 1_000_000,
-  tasks: { most: 10_000, mostBytes: 64 * 1024 * 1024, page: 1_000, inLane: 16 },
+  tasks: { most: 10_000, mostBytes: 64 * 1024 * 1024, page: 1_000, inLane: 16, laneBytes: 64 * 1024 * 1024 },
   workflows: { page: 1_000, readsAtOnce: 16 },
   services: DEFAULT_SERVICE_OPTIONS,
   retentionMs: 24 * 3_600_000,

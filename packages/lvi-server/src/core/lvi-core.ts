@@ -172,7 +172,7 @@ import { type ScheduleState, encodeScheduleState, scheduleUnit } from "./schedul
 import { type ScheduleAsk, type ScheduleChange, Schedules } from "./schedules.ts";
 import { Services } from "./services.ts";
 import type { Revocation } from "./sessions.ts";
-import { failureOf, isMisfit, isPlaceOf, placeOf, settled, type Task, tasksOf } from "./task.ts";
+import { failureOf, isMisfit, isPlaceOf, placeOf, settled, type Task, type TaskOutline, tasksOf } from "./task.ts";
 import { type OrderUnderWay, TaskOrders } from "./task-orders.ts";
 import { type Instant, type TaskAnswer, type TaskQuestion, TaskTable } from "./task-table.ts";
 import { type NextCron, tickTasks } from "./ticks.ts";
@@ -504,7 +504,7 @@ export class LviCore {
   }
 
   /** The first tasks of lanes that are dead: those that memory has. */
-  get deadHeads(): readonly Task[] {
+  get deadHeads(): readonly TaskOutline[] {
     return this.#tasks.deadHeads;
   }
 
@@ -638,6 +638,7 @@ export class LviCore {
     // A server that was replaced acts on nothing any more, and stops in the middle of a step.
     if (this.#halted) return;
     assert(this.#ready.length + this.#due.length === 0, "a step does everything that can be done");
+    this.#tasks.assertWellFormed();
     assertWellFormed({
       executions: this.#executions,
       clearing: this.#clearing,
@@ -2066,7 +2067,7 @@ export class LviCore {
   #tasksRead(operation: OperationId, answer: TaskAnswer): void {
     const question = present(this.#taskQuestions.get(operation), `storage answers question ${operation} for tasks`);
     this.#taskQuestions.delete(operation);
-    const inserts = ({ id, parent, place }: Task): boolean => {
+    const inserts = ({ id, parent, place }: TaskOutline): boolean => {
       if (this.#workflows.isBringing(id)) return true;
       const phase = this.#executions.get(parent)?.phase;
       // A repeat of an execution that is done is under way too, and brings nothing.

@@ -23,7 +23,7 @@ import {
 } from "../core/intent.ts";
 import type { Leadership } from "../core/leadership.ts";
 import type { TaskChange } from "../core/services.ts";
-import type { Task, TaskPlace } from "../core/task.ts";
+import type { Task, TaskName, TaskOutline, TaskPlace } from "../core/task.ts";
 import type { StoredItem } from "../core/version-table.ts";
 import type { Workflow, WorkflowPart } from "../core/workflow.ts";
 
@@ -77,6 +77,8 @@ export interface Storage {
   laneTasks(lane: string, limit: number): Promise<TaskPage<string>>;
   /** The first task of each lane, dead or not, in any order of lanes. */
   laneHeads(after: LaneCursor | null, limit: number): Promise<LanePage>;
+  /** Some tasks with their arguments, in any order; those that are gone are left out. */
+  readTasks(tasks: readonly TaskName[]): Promise<readonly Task[]>;
   countTasks(): Promise<number>;
   /** Workflows that have not ended, in any order. */
   openWorkflows(after: string | null, limit: number): Promise<WorkflowPage>;
@@ -120,7 +122,7 @@ export interface TaskPage<Place> {
 export type LaneCursor = string;
 
 export interface LanePage {
-  readonly heads: readonly Task[];
+  readonly heads: readonly TaskOutline[];
   /** Null: these were the last ones. */
   readonly next: LaneCursor | null;
 }

@@ -22,7 +22,7 @@ import {
 } from "@radical/protocol";
 import type { StoreResult } from "../../core/events.ts";
 import type { Intent, IntentRecord, RecordChange } from "../../core/intent.ts";
-import type { Task, TaskPlace } from "../../core/task.ts";
+import type { Task, TaskName, TaskPlace } from "../../core/task.ts";
 import type { StoredItem } from "../../core/version-table.ts";
 import type { WorkflowPart } from "../../core/workflow.ts";
 import type { Leadership } from "../../core/leadership.ts";
@@ -674,6 +674,10 @@ export class DynamoStorage implements Storage {
 
   laneHeads(after: LaneCursor | null, limit: number): Promise<LanePage> {
     return this.#tasks.laneHeads(after, limit);
+  }
+
+  readTasks(tasks: readonly TaskName[]): Promise<readonly Task[]> {
+    return this.#tasks.read(tasks);
   }
 
   countTasks(): Promise<number> {

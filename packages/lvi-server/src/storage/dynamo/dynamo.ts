@@ -8,6 +8,7 @@ import {
   DeleteItemCommand,
   type DynamoDBClient,
   GetItemCommand,
+  type KeysAndAttributes,
   type PutItemCommandInput,
   PutItemCommand,
   QueryCommand,
@@ -84,24 +85,31 @@ export class Dynamo {
     }
   }
 
-  /** The items that exist, in no order. The keys are all different. */
-  async batchGet(table: string, keys: readonly Item[]): Promise<readonly Item[]> {
+  /** The items that exist, in no order. The keys are all different. `attributes`: those that are wanted; left out: all. */
+  async batchGet(table: string, keys: readonly Item[], attributes?: readonly string[]): Promise<readonly Item[]> {
     const found: Item[] = [];
-    await this.batchRead(table, keys, (item) => {
+    const take = (item: Item): "more" => {
       found.push(item);
       return "more";
-    });
+    };
+    await this.batchRead(table, keys, take, attributes);
     return found;
   }
 
   /** The same, one item after the other; beyond `enough` no more is asked for. */
-  async batchRead(table: string, keys: readonly Item[], take: (item: Item) => "more" | "enough"): Promise<void> {
+  async batchRead(
+    table: string,
+    keys: readonly Item[],
+    take: (item: Item) => "more" | "enough",
+    attributes?: readonly string[],
+  ): Promise<void> {
+    const projection = attributes === undefined ? {} : projectionOf(attributes);
     let isEnough = false;
     await atOnce(inGroups(keys, MAX_BATCH_GET), (group) =>
       this.#requests.batch(group, false, async (left, abortSignal) => {
         if (isEnough) return [];
         const command = new BatchGetItemCommand({
-          RequestItems: { [table]: { Keys: [...left], ConsistentRead: true } },
+          RequestItems: { [table]: { Keys: [...left], ConsistentRead: true, ...projection } },
         });
         const { Responses, UnprocessedKeys } = await this.#client.send(command, { abortSignal });
         for (const item of Responses?.[table] ?? []) isEnough ||= take(item) === "enough";
@@ -188,6 +196,14 @@ async function conditional(written: Promise<unknown>): Promise<Met | null> {
     if (error instanceof ConditionalCheckFailedException) return { item: error.Item ?? null };
     throw error;
   }
+}
+
+/** A name of its own for each attribute: the language of expressions has many words. */
+function projectionOf(
+  attributes: readonly string[],
+): Pick<KeysAndAttributes, "ProjectionExpression" | "ExpressionAttributeNames"> {
+  const names = Object.fromEntries(attributes.map((attribute, n) => [`#a${n}`, attribute]));
+  return { ProjectionExpression: Object.keys(names).join(", "), ExpressionAttributeNames: names };
 }
 
 export function inGroups<T>(all: readonly T[], size: number): readonly (readonly T[])[] {

@@ -122,7 +122,7 @@ class World {
           dueTasks: (_after, _limit, { succeeded }) => succeeded({ tasks: [], upTo: null }),
           laneTasks: (_lane, _limit, { succeeded }) => succeeded({ tasks: [], upTo: null }),
           laneHeads: (_after, _limit, { succeeded }) => succeeded({ heads: [], next: null }),
-          countTasks: ({ succeeded }) => succeeded(0),
+          countTasks: ({ succeeded }) => succeeded({ all: 0, deadInNoLane: 0 }),
           findTask: (_id, { succeeded }) => succeeded(null),
           storeIntent: (_epoch, intent, { succeeded }) =>
             this.#intents.push({ intent, stored: () => succeeded({ kind: "stored" }) }),

@@ -540,5 +540,5 @@ const NO_TASKS: Readonly<Record<TaskAnswer["kind"], TaskAnswer>> = {
   lane: { kind: "lane", tasks: [], upTo: null },
   heads: { kind: "heads", tasks: [], next: null },
   task: { kind: "task", task: null },
-  count: { kind: "count", count: 0 },
+  count: { kind: "count", numbers: { all: 0, deadInNoLane: 0 } },
 };

@@ -17,6 +17,7 @@ import {
   type StoredUnit,
   type StoreResult,
   type Task,
+  type TaskNumbers,
   type TaskPage,
   type TaskPlace,
   type WorkflowPage,
@@ -268,8 +269,13 @@ export class ModelStorage {
     return { heads, next: left.length > some.length ? (some.at(-1) ?? null) : null };
   }
 
-  countTasks(): number {
-    return this.#tasks.length;
+  countTasks(): TaskNumbers {
+    const dead = this.#tasks.filter(({ lane, state }) => lane === null && state === "dead");
+    return { all: this.#tasks.length, deadInNoLane: dead.length };
+  }
+
+  get deadTasks(): number {
+    return this.#tasks.filter(({ state }) => state === "dead").length;
   }
 
   openWorkflows(after: string | null, limit: number): WorkflowPage {

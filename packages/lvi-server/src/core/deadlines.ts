@@ -30,6 +30,13 @@ export class Deadlines<T> {
     return this.#heap[0]?.atMs ?? null;
   }
 
+  /** The earliest time of all that are not moot; null if there are none. */
+  get liveMs(): number | null {
+    for (let first = this.#heap[0]; first !== undefined && this.#isMoot(first.what); first = this.#heap[0])
+      this.takeDue(Infinity);
+    return this.nextMs;
+  }
+
   add(atMs: number, what: T): void {
     if (this.#heap.length >= this.#sweepAt) this.#sweep();
     const heap = this.#heap;

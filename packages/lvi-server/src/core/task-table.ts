@@ -6,8 +6,10 @@
  */
 import { assert, type CommitId, type ExecutionId, present, type TaskLimit, type TaskState } from "@radical/protocol";
 import { Deadlines } from "./deadlines.ts";
+import { Distribution } from "./distribution.ts";
 import type { CallerId } from "./events.ts";
 import type { Task, TaskPlace } from "./task.ts";
+import { TaskCount, type TaskNumbers } from "./task-count.ts";
 import { type TaskLookup, TaskLookups } from "./task-lookups.ts";
 import { type DueQuestion, TaskWindow, type WindowBounds } from "./task-window.ts";
 
@@ -26,7 +28,7 @@ export type TaskAnswer =
   | { readonly kind: "heads"; readonly tasks: readonly Task[]; readonly next: string | null }
   /** Null: there is none. */
   | { readonly kind: "task"; readonly task: Task | null }
-  | { readonly kind: "count"; readonly count: number };
+  | { readonly kind: "count"; readonly numbers: TaskNumbers };
 
 /** Commits that storage has been asked for, and whose answers have not been heard. */
 export interface UnderWay {
@@ -49,10 +51,11 @@ export interface TaskCounts {
   readonly ready: number;
   readonly running: number;
   readonly delayed: number;
-  readonly dead: number;
+  /** All of them in storage; null: not counted yet. */
+  readonly dead: number | null;
   /** Lanes whose first task is dead, or waits for its next attempt. */
   readonly blockedLanes: number;
-  /** For so long the oldest one has been ready; 0: none is. */
+  /** For so long the one has waited that might begin first; 0: none waits. */
   readonly oldestReadyMs: number;
 }
 
@@ -65,6 +68,8 @@ interface Entry {
   readonly task: Task;
   /** When it is due, by the monotonic clock. */
   readonly atMs: number;
+  /** Of one that is ready or runs: since when it might begin, by the monotonic clock. */
+  sinceMs: number;
   /** `held`: somebody else is changing its record. */
   state: "delayed" | "ready" | "running" | "dead" | "held" | "gone";
   /** It is among the delays. */
@@ -88,8 +93,10 @@ interface Pace {
   atMs: number;
 }
 
-const FIRST_COUNT_PAUSE_MS = 1_000;
-const LONGEST_COUNT_PAUSE_MS = 600_000;
+/** From a task that begins at once to one that has waited through an outage. */
+export const START_DELAYS_SECONDS = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600,
+];
 
 export class TaskTable<Owner> {
   readonly #bounds: TaskBounds;
@@ -107,6 +114,9 @@ export class TaskTable<Owner> {
   #isWalking = false;
   /** Of each handler, those that may begin. The handler that is next stands first. */
   readonly #ready = new Map<string, Set<Entry>>();
+  #readyNumber = 0;
+  /** The same tasks, by the time since which they might begin. */
+  readonly #readySince = new Deadlines<Entry>((entry) => entry.state !== "ready");
   readonly #delays = new Deadlines<Entry>((entry) => entry.state !== "delayed");
   readonly #paces = new Map<string, Pace>();
   /** Executions that may still enqueue in a lane, under a commit id that they have taken. */
@@ -118,18 +128,16 @@ export class TaskTable<Owner> {
   readonly #asked = new Map<TaskQuestion, number>();
   readonly #changed = new Map<ExecutionId, number>();
   #order = 0;
-  #count: number | null = null;
-  /** How it has changed since storage was asked for it, and how often. */
-  #counted = 0;
-  #countChanges = 0;
-  #isCounting = false;
-  /** When storage is asked for the number, by the monotonic clock, and the pause before it is asked again. Infinity: the number is right. */
-  #countAtMs = -Infinity;
-  #countPauseMs = FIRST_COUNT_PAUSE_MS;
+  readonly #count = new TaskCount();
   #running = 0;
+  /** In memory. Those are first ones of lanes. */
   #dead = 0;
+  /** Lanes that were blocked, and may be still. */
+  readonly #blocked = new Set<string>();
   /** Tasks whose record somebody else is changing, as they were. Not all of them have an entry. */
   readonly #held = new Map<ExecutionId, Task>();
+  /** For how many seconds tasks that began might have begun before. A task in a lane might not before it was the first one. */
+  readonly startDelays = new Distribution(START_DELAYS_SECONDS);
   /** Tasks that are wanted by their ids. */
   readonly lookups = new TaskLookups<Owner | CallerId>();
   /** Tasks that are neither done nor dead, of those that were watched. */
@@ -142,20 +150,26 @@ export class TaskTable<Owner> {
   }
 
   countsAt(nowMs: number): TaskCounts {
-    let [ready, oldestReadyMs] = [0, 0];
-    for (const entries of this.#ready.values()) {
-      ready += entries.size;
-      for (const { atMs } of entries) oldestReadyMs = Math.max(oldestReadyMs, nowMs - atMs);
+    const { numbers } = this.#count;
+    const [ready, running] = [this.#readyNumber, this.#running];
+    const { liveMs } = this.#readySince;
+    return {
+      all: this.all,
+      ready,
+      running,
+      delayed: this.#entries.size - ready - running - this.#dead,
+      dead: numbers === null ? null : numbers.deadInNoLane + this.#dead,
+      blockedLanes: this.#blockedLanes,
+      oldestReadyMs: liveMs === null ? 0 : nowMs - liveMs,
+    };
+  }
+
+  get #blockedLanes(): number {
+    for (const name of this.#blocked) {
+      const first = this.#lanes.get(name)?.entries[0];
+      if (first === undefined || !isBlocked(first)) this.#blocked.delete(name);
     }
-    let blockedLanes = 0;
-    for (const { entries } of this.#lanes.values()) {
-      const first = entries[0];
-      if (first !== undefined && (first.state === "dead" || (first.state === "delayed" && first.task.failures > 0)))
-        blockedLanes++;
-    }
-    const [running, dead] = [this.#running, this.#dead];
-    const delayed = this.#entries.size - ready - running - dead;
-    return { all: this.all, ready, running, delayed, dead, blockedLanes, oldestReadyMs };
+    return this.#blocked.size;
   }
 
   /** The first tasks of lanes, of those that are dead. A dead task that is in a lane is its first one. */
@@ -167,8 +181,7 @@ export class TaskTable<Owner> {
 
   /** The number of tasks; null: not known yet. */
   get all(): number | null {
-    // Of two changes at once only the second one may have been counted.
-    return this.#count === null ? null : Math.max(0, this.#count + this.#counted);
+    return this.#count.numbers?.all ?? null;
   }
 
   get running(): number {
@@ -178,7 +191,7 @@ export class TaskTable<Owner> {
   /** When a task becomes due, or may begin by its limit. Infinity: not by itself. */
   wakeAtMs({ nowMs, wallMs }: Instant): number {
     let atMs = Math.min(this.#delays.nextMs ?? Infinity, nowMs + this.#window.nextDueMs(wallMs) - wallMs);
-    if (this.#countAtMs > nowMs) atMs = Math.min(atMs, this.#countAtMs);
+    atMs = Math.min(atMs, this.#count.wakeAtMs(nowMs));
     for (const handler of this.#ready.keys()) {
       const pace = this.#paces.get(handler);
       const limit = this.#limitOf(handler);
@@ -204,13 +217,7 @@ export class TaskTable<Owner> {
       this.#isWalking = true;
       questions.push({ kind: "heads", after: this.#heads ?? null, limit: page });
     }
-    if (nowMs >= this.#countAtMs && !this.#isCounting) {
-      this.#isCounting = true;
-      this.#countChanges = 0;
-      if (this.#count !== null) this.#count += this.#counted;
-      this.#counted = 0;
-      questions.push({ kind: "count" });
-    }
+    if (this.#count.takeQuestion(nowMs)) questions.push({ kind: "count" });
     for (const lane of this.#wanting) {
       if (lane.entries.length > 0 || lane.isWhole || lane.coming !== null) continue;
       lane.coming = [];
@@ -275,20 +282,10 @@ export class TaskTable<Owner> {
         }
         return;
       case "count":
-        this.#count = answer.count;
-        this.#isCounting = false;
-        this.#countAgain(!underWay.changesTheNumber && this.#countChanges === 0, now);
-        return;
+        return this.#count.answered(answer.numbers, underWay.changesTheNumber, now.nowMs);
       case "task":
         throw new Error("Broken invariant: lookups are answered elsewhere");
     }
-  }
-
-  /** Changes that were under way may be among those that storage has counted, or not. */
-  #countAgain(isRight: boolean, { nowMs }: Instant): void {
-    // variant: task-count
-    this.#countAtMs = isRight ? Infinity : nowMs + this.#countPauseMs;
-    this.#countPauseMs = Math.min(2 * this.#countPauseMs, LONGEST_COUNT_PAUSE_MS);
   }
 
   #dueRead({ tasks, upTo }: TaskAnswer & { kind: "due" }, isNews: (task: Task) => boolean, now: Instant): void {
@@ -330,8 +327,7 @@ export class TaskTable<Owner> {
         this.#isWalking = false;
         return;
       case "count":
-        this.#isCounting = false;
-        return;
+        return this.#count.failed();
       case "lane": {
         const lane = present(this.#lanes.get(question.lane), "a lane is there while storage is asked for it");
         lane.coming = null;
@@ -354,23 +350,20 @@ export class TaskTable<Owner> {
 
   /** It is durable since now. */
   added(task: Task, now: Instant): void {
-    this.#counted++;
-    this.#countChanges++;
+    this.#count.changed({ all: 1, deadInNoLane: 0 });
     this.lookups.changed(task.id, task);
     this.#add(task, now);
   }
 
   /** An attempt has ended, or somebody else has decided. `next`: its record from now on, null: it is gone. */
-  settled({ id, lane: laneName }: Pick<Task, "id" | "lane">, next: Task | null, now: Instant): void {
+  settled(before: Pick<Task, "id" | "lane" | "state">, next: Task | null, now: Instant): void {
+    const { id, lane: laneName } = before;
     // variant: task-stale
     if (this.#asked.size > 0) {
       this.#changed.delete(id);
       this.#changed.set(id, ++this.#order);
     }
-    if (next === null) {
-      this.#counted--;
-      this.#countChanges++;
-    }
+    this.#count.changed({ all: next === null ? -1 : 0, deadInNoLane: deadInNoLane(next) - deadInNoLane(before) });
     if (next === null || next.state === "dead") this.#watched.delete(id);
     this.lookups.changed(id, next);
     this.#held.delete(id);
@@ -479,7 +472,7 @@ export class TaskTable<Owner> {
     const entry = this.#enter(task, now);
     this.#window.insert(entry);
     if (entry.state === "delayed") {
-      if (entry.atMs <= now.nowMs) this.#makeReady(entry);
+      if (entry.atMs <= now.nowMs) this.#makeReady(entry, now);
       else this.#delay(entry);
     }
     for (let surplus = this.#window.takeSurplus(); surplus !== null; surplus = this.#window.takeSurplus())
@@ -516,7 +509,7 @@ export class TaskTable<Owner> {
     if (first.state !== "delayed") return;
     // variant: lane-named
     if (this.#isNamedBefore(first)) return;
-    if (first.atMs <= now.nowMs) this.#makeReady(first);
+    if (first.atMs <= now.nowMs) this.#makeReady(first, now);
     else this.#delay(first);
   }
 
@@ -565,7 +558,7 @@ export class TaskTable<Owner> {
     for (let due = this.#delays.takeDue(now.nowMs); due !== undefined; due = this.#delays.takeDue(now.nowMs)) {
       due.isTimed = false;
       if (due.state !== "delayed") continue;
-      if (due.task.lane === null) this.#makeReady(due);
+      if (due.task.lane === null) this.#makeReady(due, now);
       else this.#goOn(present(this.#lanes.get(due.task.lane), "the lane of a task in memory is there"), now);
     }
   }
@@ -578,12 +571,14 @@ export class TaskTable<Owner> {
       // variant: task-limit
       if (entry === undefined || !canRun(handler) || !this.#takeToken(handler, now.nowMs)) continue;
       entries.delete(entry);
+      this.#readyNumber--;
       // The other handlers are next.
       this.#ready.delete(handler);
       if (entries.size > 0) this.#ready.set(handler, entries);
       if (entry.task.lane === null) this.#window.leave(entry);
       entry.state = "running";
       this.#running++;
+      this.startDelays.observe((now.nowMs - entry.sinceMs) / 1_000);
       return entry.task;
     }
     this.#isIdle = true;
@@ -612,9 +607,13 @@ export class TaskTable<Owner> {
     this.#delays.add(entry.atMs, entry);
   }
 
-  #makeReady(entry: Entry): void {
+  #makeReady(entry: Entry, { nowMs, wallMs }: Instant): void {
+    const { handler, lane, dueMs } = entry.task;
     entry.state = "ready";
-    const { handler } = entry.task;
+    // Others of its lane came first.
+    entry.sinceMs = nowMs - (lane === null ? Math.max(0, wallMs - dueMs) : 0);
+    this.#readySince.add(entry.sinceMs, entry);
+    this.#readyNumber++;
     const ready = this.#ready.get(handler);
     if (ready === undefined) this.#ready.set(handler, new Set([entry]));
     else ready.add(entry);
@@ -625,8 +624,9 @@ export class TaskTable<Owner> {
     const atMs = nowMs + Math.max(0, task.dueMs - wallMs);
     // variant: task-dead
     const state = this.#held.has(task.id) ? "held" : task.state === "dead" ? "dead" : "delayed";
-    const entry: Entry = { task, atMs, state, isTimed: false };
+    const entry: Entry = { task, atMs, sinceMs: atMs, state, isTimed: false };
     if (state === "dead") this.#dead++;
+    if (task.lane !== null && isBlocked(entry)) this.#blocked.add(task.lane);
     this.#entries.set(task.id, entry);
     return entry;
   }
@@ -649,11 +649,21 @@ export class TaskTable<Owner> {
       if (pace !== undefined) pace.running--;
     }
     if (state === "ready") {
+      this.#readyNumber--;
       const ready = this.#ready.get(handler);
       ready?.delete(entry);
       if (ready?.size === 0) this.#ready.delete(handler);
     }
   }
+}
+
+/** One that blocks its lane, if it is the first one there. */
+function isBlocked({ state, task }: Entry): boolean {
+  return state === "dead" || (state === "delayed" && task.failures > 0);
+}
+
+function deadInNoLane(task: Pick<Task, "lane" | "state"> | null): number {
+  return task !== null && task.lane === null && task.state === "dead" ? 1 : 0;
 }
 
 /** Once, as it is now: a task that was held comes a second time. */

@@ -23,6 +23,7 @@ import {
 import type { Leadership } from "../core/leadership.ts";
 import type { TaskChange } from "../core/services.ts";
 import type { Task, TaskPlace } from "../core/task.ts";
+import type { TaskNumbers } from "../core/task-count.ts";
 import type { StoredItem } from "../core/version-table.ts";
 import type { Workflow, WorkflowPart } from "../core/workflow.ts";
 
@@ -76,7 +77,7 @@ export interface Storage {
   laneTasks(lane: string, limit: number): Promise<TaskPage<string>>;
   /** The first task of each lane, dead or not, in any order of lanes. */
   laneHeads(after: LaneCursor | null, limit: number): Promise<LanePage>;
-  countTasks(): Promise<number>;
+  countTasks(): Promise<TaskNumbers>;
   /** Workflows that have not ended, in any order. */
   openWorkflows(after: string | null, limit: number): Promise<WorkflowPage>;
   /** The parts of a workflow, in the order of their places. */

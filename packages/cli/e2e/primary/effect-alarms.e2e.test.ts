@@ -10,6 +10,9 @@ import { metricFilter } from "./metric-filter.ts";
 const SERVICES = `/** @service */
 export declare function charge(order: string): string;
 `;
+const WORKER = `import { createRadical } from "radical:worker";
+export default createRadical({ services: { charge: () => Promise.resolve("receipt") } });
+`;
 const HANDLERS = `import { Table, abort, enqueue, sleep } from "@radical/sdk";
 import { charge } from "../services";
 
@@ -65,6 +68,7 @@ beforeAll(async () => {
   project = await createProject({
     "radical.config.ts": 'export default { name: "effects" };\n',
     "services.ts": SERVICES,
+    "src/worker.ts": WORKER,
     "handlers/effects.ts": HANDLERS,
   });
   app = await startTestApp({

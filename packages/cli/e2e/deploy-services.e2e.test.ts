@@ -172,7 +172,7 @@ test("a plan names schedules, and workflows that go on with the code that they b
     detail: "0 3 * * * Europe/Berlin before, every 1h from now on",
   });
 
-  // What the plan has said comes true: another deployment says the same of the workflow, and changes nothing.
+  // The plan comes true: another deployment says the same of the workflow, and changes nothing.
   expect((await deployHere()).kind).toBe("done");
   const after = await deployHere();
   expect([changesOf(after), after.older]).toEqual([[], [{ handler: "wait", module: before, workflows: 1 }]]);

@@ -1,4 +1,4 @@
-/** What a plan tells of schedules and workflows, by the answers of a primary. */
+/** The words of a plan about schedules and workflows, by the answers of a primary. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import {

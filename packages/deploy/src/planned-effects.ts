@@ -1,4 +1,4 @@
-/** What a deployment changes of effects, and what it leaves as it is: schedules, and workflows on the code that they began with. */
+/** The effects of an application in a plan: schedules that change, and workflows that stay on the code that they began with. */
 import { counted, scheduleText } from "@radical/app";
 import { type AdminAddress, currentSchedules, workflowsThatGoOn } from "@radical/admin";
 import type { ModuleHash, Schedule, TaskRules } from "@radical/protocol";

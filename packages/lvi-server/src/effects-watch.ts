@@ -1,6 +1,6 @@
 /**
- * A line of log a minute while effects wait for somebody: alarms on the log see how things stand, also when another server
- * has taken over since they went wrong. A server whose effects are well says nothing.
+ * A line of log a minute while effects wait for somebody. Alarms on the log see by it how things stand, also when another server
+ * has taken over meanwhile. A server whose effects are well says nothing.
  */
 import type { ServiceStatus } from "@radical/protocol";
 import type { TaskCounts } from "./core/task-table.ts";

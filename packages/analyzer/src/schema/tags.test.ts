@@ -26,7 +26,11 @@ const codesIn = (text: string): readonly string[] => Array.from(text.matchAll(/`
 
 test("the page of a misspelt tag names the tags that its help names", async () => {
   expect(mistake).toMatchObject({ code: "unknown_tag" });
-  expect(codesIn(await sentence("The tags are")).map(nameOf).toSorted()).toEqual(NAMES.toSorted());
+  expect(
+    codesIn(await sentence("The tags are"))
+      .map(nameOf)
+      .toSorted(),
+  ).toEqual(NAMES.toSorted());
   expect(codesIn(await sentence("The arguments of `@refuse` are")).slice(1)).toEqual([...TRANSFORMATIONS, "all"]);
 });
 

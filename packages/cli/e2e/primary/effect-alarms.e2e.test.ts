@@ -93,7 +93,7 @@ async function ask(path: string, question: object): Promise<string> {
   return (await askPrimary(primary, "POST", path, question)).text();
 }
 
-/** What the server has logged since so many lines, and their number. */
+/** The lines that the server has logged behind so many. */
 async function logged(since = 0): Promise<readonly Line[]> {
   const question: LogQuestion = { lines: 1_000, follow: false, level: "debug" };
   const lines = (await ask(LOG_PATH, question)).split("\n").filter((line) => line !== "");

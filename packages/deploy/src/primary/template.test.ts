@@ -67,7 +67,7 @@ test("each alarm has a name of its own, a metric that a filter makes, words for 
   for (const { AlarmName, AlarmDescription } of alarms as readonly Readonly<Record<string, string>>[]) {
     const name = AlarmName!.replace("radical-shop-production-", "");
     expect(page).toContain(`\n| \`${name}\` |`);
-    // What CloudWatch takes.
+    // CloudWatch takes no more.
     expect(AlarmDescription!.length).toBeLessThan(1_024);
   }
   expect(new Set(alarms.map(({ AlarmName }) => AlarmName)).size).toBe(7);

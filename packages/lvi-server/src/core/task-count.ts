@@ -8,7 +8,7 @@
 /** As storage counts them. A dead task in a lane is its first one, and memory knows the first one of each lane. */
 export interface TaskNumbers {
   readonly all: number;
-  /** Of these, the dead ones in no lane. */
+  /** The dead ones in no lane. */
   readonly deadInNoLane: number;
 }
 
@@ -18,7 +18,7 @@ const NONE: TaskNumbers = { all: 0, deadInNoLane: 0 };
 
 export class TaskCount {
   #stored: TaskNumbers | null = null;
-  /** What has changed since storage was asked, and how often. */
+  /** The changes since storage was asked, and their number. */
   #changed = NONE;
   #changes = 0;
   #isAsking = false;

@@ -1,4 +1,4 @@
-/** What the server answers where. A test holds the documents to this table. */
+/** The paths that the server answers. A test holds the documents to this table. */
 import {
   type ADMINISTRATIVE_PATHS,
   ALARMS_PATH,

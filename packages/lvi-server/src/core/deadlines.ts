@@ -30,11 +30,10 @@ export class Deadlines<T> {
     return this.#heap[0]?.atMs ?? null;
   }
 
-  /** The earliest time of all that are not moot; null if there are none. */
-  get liveMs(): number | null {
+  /** Drops moot entries that are earlier than all others. */
+  tidy(): void {
     for (let first = this.#heap[0]; first !== undefined && this.#isMoot(first.what); first = this.#heap[0])
       this.takeDue(Infinity);
-    return this.nextMs;
   }
 
   add(atMs: number, what: T): void {

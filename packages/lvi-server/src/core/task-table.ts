@@ -152,7 +152,8 @@ export class TaskTable<Owner> {
   countsAt(nowMs: number): TaskCounts {
     const { numbers } = this.#count;
     const [ready, running] = [this.#readyNumber, this.#running];
-    const { liveMs } = this.#readySince;
+    this.#readySince.tidy();
+    const sinceMs = this.#readySince.nextMs;
     return {
       all: this.all,
       ready,
@@ -160,7 +161,7 @@ export class TaskTable<Owner> {
       delayed: this.#entries.size - ready - running - this.#dead,
       dead: numbers === null ? null : numbers.deadInNoLane + this.#dead,
       blockedLanes: this.#blockedLanes,
-      oldestReadyMs: liveMs === null ? 0 : nowMs - liveMs,
+      oldestReadyMs: sinceMs === null ? 0 : nowMs - sinceMs,
     };
   }
 
@@ -578,6 +579,8 @@ export class TaskTable<Owner> {
       if (entry.task.lane === null) this.#window.leave(entry);
       entry.state = "running";
       this.#running++;
+      // It keeps no arguments of tasks that have begun.
+      this.#readySince.tidy();
       this.startDelays.observe((now.nowMs - entry.sinceMs) / 1_000);
       return entry.task;
     }

@@ -224,7 +224,7 @@ export class Workflows {
   // ── From outside ───────────────────────────────────────────────────────────────────────────────────────────────────
 
   get isUnderWay(): boolean {
-    return this.#operations.size > 0;
+    return this.#operations.size + this.#runs.size > 0;
   }
 
   get size(): number {

@@ -247,7 +247,7 @@ async function startMachine(node: NodeName, artefact: string, of: { account: str
 }
 
 /** Calls a handler, and does not wait for the end of a workflow. */
-async function call<Answer>(handler: string, args: object): Promise<Answer> {
+async function answerOf<Answer>(handler: string, args: object): Promise<Answer> {
   const response = await fetch(`${edge.url}/api/${handler}`, {
     method: "POST",
     headers: { "content-type": "application/json", prefer: "wait=0" },
@@ -536,7 +536,7 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
         const question = path === TASK_ORDERS_PATH ? { action, ids, callAgain: false } : { action, ids };
         return (await askPrimary(primary, "POST", path, question)).json();
       };
-      const { result: task } = await call<{ result: string }>("visitTomorrow", { page: "home" });
+      const { result: task } = await answerOf<{ result: string }>("visitTomorrow", { page: "home" });
       await expect(removal()).rejects.toMatchObject({
         code: "tasks_wait",
         message: expect.stringContaining("1 task waits at the primary"),
@@ -549,7 +549,7 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
       await expect(removal()).rejects.toMatchObject({ hint: expect.not.stringContaining("yearly") });
       expect(await order(TASK_ORDERS_PATH, "cancel", [task])).toEqual({ results: [{ id: task, outcome: "done" }] });
 
-      const { workflow } = await call<{ workflow: string }>("tour", {});
+      const { workflow } = await answerOf<{ workflow: string }>("tour", {});
       await expect(removal()).rejects.toMatchObject({
         code: "workflows_open",
         message: expect.stringContaining("1 workflow at the primary"),

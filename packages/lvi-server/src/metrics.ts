@@ -175,7 +175,7 @@ export class Metrics {
       "Time for which the oldest task that may begin has waited.",
       () => (this.#load?.tasks.oldestReadyMs ?? 0) / 1_000,
     );
-    new KeptHistogram(
+    void new KeptHistogram(
       this.#registry,
       "radical_task_start_delay_seconds",
       "Time from when a task might begin to when it began.",

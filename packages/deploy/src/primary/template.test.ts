@@ -62,7 +62,7 @@ test("each alarm has a name of its own, a metric that a filter makes, words for 
     ({ MetricTransformations }) => (MetricTransformations as { MetricName: string }[])[0]!.MetricName,
   );
   const alarms = ofType(made, "AWS::CloudWatch::Alarm");
-  expect(alarms.map(({ MetricName }) => MetricName).toSorted()).toEqual(filters.toSorted());
+  expect(new Set(alarms.map(({ MetricName }) => MetricName))).toEqual(new Set(filters));
   const page = await readFile(new URL("../../../../docs/operations.md", import.meta.url), "utf8");
   for (const { AlarmName, AlarmDescription } of alarms as readonly Readonly<Record<string, string>>[]) {
     const name = AlarmName!.replace("radical-shop-production-", "");

@@ -12,8 +12,8 @@ export class Distribution {
 
   observe(value: number): void {
     let at = 0;
-    while (at < this.bounds.length && value > this.bounds[at]!) at++;
-    this.counts[at]!++;
+    while (at < this.bounds.length && value > (this.bounds[at] ?? Infinity)) at++;
+    this.counts[at] = (this.counts[at] ?? 0) + 1;
     this.sum += value;
   }
 }

@@ -42,7 +42,7 @@ describe("the documents list all routes, and no others", () => {
 
   test("those that are not signed, in operations", async () => {
     const rows = (await section("operations.md", "Health")).matchAll(/^\| `(\/\w+)` \|/gm);
-    expect(Array.from(rows, ([, path]) => path).toSorted()).toEqual(Object.keys(OPEN_ROUTES).toSorted());
+    expect(new Set(Array.from(rows, ([, path]) => path))).toEqual(new Set(Object.keys(OPEN_ROUTES)));
   });
 });
 

@@ -11,7 +11,7 @@ import type { LviCore } from "./core/lvi-core.ts";
 import type { Task } from "./core/task.ts";
 import type { Storage, TaskListPage, TaskSelection } from "./storage/storage.ts";
 
-type Core = Pick<LviCore, "taskStateOf" | "canRun" | "taskAttemptsOf" | "load">;
+type Core = Pick<LviCore, "taskStateOf" | "canRun" | "taskAttemptsOf" | "openTasks">;
 type Lists = Pick<Storage, "listTasks" | "findTask">;
 
 export async function listTasks(
@@ -25,7 +25,7 @@ export async function listTasks(
     .filter((task) => filter.lane === undefined || task.lane === filter.lane)
     .map((task) => listedTask(core, task, withArguments))
     .filter(({ state }) => filter.state === undefined || state === filter.state);
-  return { tasks: listed, next, all: core.load.tasks.all };
+  return { tasks: listed, next, all: core.openTasks };
 }
 
 /** A place is the number of a part, and the place in that. */

@@ -105,7 +105,8 @@ export class Workflows {
   // ── From outside ───────────────────────────────────────────────────────────────────────────────────────────────────
 
   get isUnderWay(): boolean {
-    return this.#operations.size > 0 || this.table.isAsking || this.callers.isAsking;
+    const operations = this.#operations.size + this.#activations.running;
+    return operations > 0 || this.table.isAsking || this.callers.isAsking;
   }
 
   /** Activations and steps under way. */

@@ -751,7 +751,12 @@ class World {
 
   #isOver(): boolean {
     if (this.#left > 0 || this.#core.load.executions > 0) return false;
-    if ([...this.#storage.intents.values()].some(({ state }) => state === "task" || state === "pending")) return false;
+    for (const record of this.#storage.intents.values()) {
+      if (record.state === "pending") return false;
+      // Each of its attempts may have been crowded out.
+      if (record.state === "task" && (record.task.state !== "dead" || !this.#crowdedOut.has(record.task.id)))
+        return false;
+    }
     return this.#workflows().every(({ state }) => state === "ended");
   }
 

@@ -202,6 +202,7 @@ class World {
       this.#nowMs,
       this.#wakeAtMs,
       this.#core.workflowCounts,
+      this.#core.load.tasks,
       left.map(({ id, state, changes, untilMs }) => [id, state, changes, untilMs]),
     ]);
   }
@@ -750,7 +751,9 @@ class World {
   readonly #commandsBefore = new Map<string, number>();
 
   #isOver(): boolean {
-    if (this.#left > 0 || this.#core.load.executions > 0) return false;
+    const { executions, tasks } = this.#core.load;
+    const areCounted = tasks.all === this.#storage.countTasks().all && tasks.dead === this.#storage.deadTasks;
+    if (this.#left > 0 || executions > 0 || !areCounted) return false;
     for (const record of this.#storage.intents.values()) {
       if (record.state === "pending") return false;
       // Each of its attempts may have been crowded out.

@@ -1,12 +1,14 @@
 /** The locations: where they are, how far, what went on there, and faults to switch. */
 import { signal } from "@preact/signals";
-import { api, ApiError } from "../api.ts";
+import { api, problemOf } from "../api.ts";
 import { median } from "../model/central.ts";
 import { placeName } from "../model/places.ts";
 import { counted, isHere, ms } from "../model/words.ts";
 import { callFrom, callingFrom, calls, state } from "../store.ts";
 import { lastSent } from "./again.ts";
 import { Places } from "./map.tsx";
+import { faultWords, isFaulty } from "../model/services.ts";
+import { ServiceFaults } from "./service-faults.tsx";
 import { CallForm, Outcome } from "./try-it.tsx";
 
 /** Calls that the table looks at. */
@@ -14,20 +16,20 @@ const RECENT = 200;
 const problem = signal("");
 const done = signal("");
 
-async function change(faults: Readonly<Record<string, unknown>>, words = ""): Promise<void> {
+export async function changeFaults(faults: Readonly<Record<string, unknown>>, words = ""): Promise<void> {
   try {
     problem.value = "";
     await api.faults(faults);
     if ("distances" in faults && words !== "") distances.value = {};
     done.value = words;
   } catch (error) {
-    problem.value = error instanceof ApiError ? `${error.message} ${error.hint}` : String(error);
+    problem.value = problemOf(error);
   }
 }
 
 export function heal(): Promise<void> {
-  return change(
-    { primaryDown: false, dropFollowups: false, partitioned: [], distances: {} },
+  return changeFaults(
+    { primaryDown: false, dropFollowups: false, partitioned: [], distances: {}, services: {} },
     "Everything is healed, and the distances are those of the configuration.",
   );
 }
@@ -36,7 +38,10 @@ export function faultCount(): number {
   const known = state.value;
   if (known === null) return 0;
   return (
-    known.locations.filter(({ isCut }) => isCut).length + (known.primary.down ? 1 : 0) + (known.dropFollowups ? 1 : 0)
+    known.locations.filter(({ isCut }) => isCut).length +
+    (known.primary.down ? 1 : 0) +
+    (known.dropFollowups ? 1 : 0) +
+    known.services.filter(isFaulty).length
   );
 }
 
@@ -51,6 +56,7 @@ export function Locations() {
         {isOfDev() ? <Caller /> : <Served />}
       </div>
       <Table />
+      {isOfDev() && <ServiceFaults />}
     </div>
   );
 }
@@ -107,6 +113,11 @@ function Effects() {
           leased there.
         </p>
       )}
+      {known.services.filter(isFaulty).map((service) => (
+        <p key={service.name} class="lead soft">
+          {faultWords(service)}
+        </p>
+      ))}
       {known.dropFollowups && (
         <p class="lead soft">
           Followups get lost. The primary runs each handler again, with the same arguments, time and seed: it writes the
@@ -148,7 +159,7 @@ const distances = signal<Readonly<Record<string, Readonly<Record<string, number>
 
 function move(name: string, part: Readonly<Record<string, number>>): Promise<void> {
   distances.value = { ...distances.value, [name]: { ...distances.value[name], ...part } };
-  return change({ distances: distances.value });
+  return changeFaults({ distances: distances.value });
 }
 
 function Distance({ name, roundTripMs }: { readonly name: string; readonly roundTripMs: number }) {
@@ -184,14 +195,14 @@ function PrimaryRows() {
           <Switch
             label="Refuse connections to the primary"
             isOn={known.primary.down}
-            onChange={(isOn) => void change({ primaryDown: isOn })}
+            onChange={(isOn) => void changeFaults({ primaryDown: isOn })}
           />
         </td>
         <td class="right">
           <button
             type="button"
             class="btn"
-            onClick={() => void change({ killServer: true }, "The primary was killed, and serves again.")}
+            onClick={() => void changeFaults({ killServer: true }, "The primary was killed, and serves again.")}
           >
             Kill
           </button>
@@ -207,7 +218,7 @@ function PrimaryRows() {
           <Switch
             label="Lose followups"
             isOn={known.dropFollowups}
-            onChange={(isOn) => void change({ dropFollowups: isOn })}
+            onChange={(isOn) => void changeFaults({ dropFollowups: isOn })}
           />
         </td>
         <td />
@@ -303,7 +314,7 @@ function Table() {
                           label={`Cut ${placeName(name)} off from the primary`}
                           isOn={isCut}
                           onChange={(isOn) =>
-                            void change({
+                            void changeFaults({
                               partitioned: isOn
                                 ? [...partitioned, name]
                                 : partitioned.filter((other) => other !== name),
@@ -317,7 +328,7 @@ function Table() {
                           class="btn"
                           aria-label={`Empty the cache of ${placeName(name)}`}
                           onClick={() =>
-                            void change({ wipeCaches: [name] }, `The cache of ${placeName(name)} is empty.`)
+                            void changeFaults({ wipeCaches: [name] }, `The cache of ${placeName(name)} is empty.`)
                           }
                         >
                           Empty

@@ -189,7 +189,7 @@ import {
 import { type StoredItem, VersionTable } from "./version-table.ts";
 import { assertWellFormed } from "./well-formed.ts";
 import { doneOf, signalPart, type Workflow, type WorkflowPart } from "./workflow.ts";
-import type { Step } from "./workflow-journal.ts";
+import type { OpenStep, Step } from "./workflow-journal.ts";
 import { type WorkflowCaller, Workflows, type WorkflowsHost } from "./workflows.ts";
 
 /** The state that a starting server found in storage. */
@@ -516,6 +516,10 @@ export class LviCore {
   /** The state of a workflow that storage has, as an operator sees it. */
   workflowStateOf(workflow: Workflow): WorkflowState | "ended" {
     return this.#workflows.stateOf(workflow);
+  }
+
+  openSteps(workflow: ExecutionId): readonly OpenStep[] {
+    return this.#workflows.openSteps(workflow);
   }
 
   /** The number of workflows that have not ended; null: not all of them are known yet. */

@@ -410,6 +410,12 @@ export class Workflows {
     return "waiting";
   }
 
+  /** The steps of a workflow that memory has under way. */
+  openSteps(id: ExecutionId): readonly OpenStep[] {
+    const open = this.#entries.get(id)?.loaded?.open.values() ?? [];
+    return [...open].filter((each) => each.kind === "step");
+  }
+
   /** The server stops: nobody waits for it any more. */
   drain(): void {
     for (const entry of this.#entries.values()) {
@@ -676,6 +682,7 @@ export class Workflows {
     if (found?.open.state !== "running") return;
     const { entry, open, loaded } = found;
     const failure = failureOf(outcome, this.#now.wallMs);
+    open.error = failure;
     if (failure !== null) {
       open.failures++;
       const known = this.#host.current()?.rules[step.handler]?.attempts ?? DEFAULT_TASK_ATTEMPTS;

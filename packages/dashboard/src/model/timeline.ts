@@ -11,7 +11,7 @@ import type {
   WorkflowAction,
   WorkflowOrderOutcome,
 } from "@radical/protocol";
-import { fromNow } from "./tasks.ts";
+import { fromNow, lengthWords } from "./tasks.ts";
 
 type History = NonNullable<DashboardWorkflow>;
 
@@ -206,12 +206,12 @@ export const STEP_WORDS: Readonly<Record<StepState, string>> = {
 
 /** What a workflow of the list waits for; null: nothing is known of it. */
 export function waitWords({ waitsFor, untilMs }: DashboardListedWorkflow, nowMs: number): string | null {
-  const until = untilMs === null ? "" : `, ${fromNow(untilMs, nowMs)} at the latest`;
-  if (waitsFor === null) return untilMs === null ? null : `time, ${fromNow(untilMs, nowMs)}`;
+  const left = untilMs === null ? null : `in ${lengthWords(Math.max(0, untilMs - nowMs))}`;
+  if (waitsFor === null) return left === null ? null : `time, ${left}`;
   const { mode, commands, kind, name } = waitsFor;
   if (commands > 1) return `${mode === "all" ? "all" : "one"} of ${commands} steps`;
-  if (kind === "sleep") return untilMs === null ? "time" : `time, ${fromNow(untilMs, nowMs)}`;
-  return `${kind === "signal" ? "signal " : ""}${name}${until}`;
+  if (kind === "sleep") return left === null ? "time" : `time, ${left}`;
+  return `${kind === "signal" ? "signal " : ""}${name}${left === null ? "" : `, ${left} at the latest`}`;
 }
 
 /** The orders that make sense for a workflow. */

@@ -40,7 +40,9 @@ export function Timeline({ history, steps: timeline, onChoose }: TimelineProps) 
   return (
     <ol class="timeline" aria-label="Timeline">
       <Row atMs={startMs} startMs={startMs} tone="mark">
-        <span class="b">Started</span> <span class="muted">{new Date(startMs).toLocaleString()}</span>
+        <p>
+          <span class="b">Started</span> <span class="muted">{new Date(startMs).toLocaleString()}</span>
+        </p>
       </Row>
       {leftOut > 0 && (
         <Row atMs={null} startMs={startMs} tone="">
@@ -65,7 +67,9 @@ export function Timeline({ history, steps: timeline, onChoose }: TimelineProps) 
           tone={TONES[undo.state]}
           isNow={undo.state === "undoing"}
         >
-          <span class="muted">undo</span> <code class="b">{undo.name}</code> <StepTag of={undo.state} />
+          <p>
+            <span class="muted">undo</span> <code class="b">{undo.name}</code> <StepTag of={undo.state} />
+          </p>
           <Attempts step={undo} />
         </Row>
       ))}
@@ -137,7 +141,7 @@ function Step({ step, startMs, nowMs, onChoose }: StepProps) {
       </p>
       {args !== null && <Value of={args} />}
       {failure !== null && <p class="fail note wrap-any">{failure}</p>}
-      {value !== null && (
+      {value !== null && kind !== "undo" && (
         <p class="note">
           <span class="muted">→ </span>
           <Value of={value} />
@@ -221,13 +225,16 @@ function End({ history: { workflow, result }, timeline: { endedRunMs, undos } }:
   if (error === null)
     return (
       <Row atMs={endedRunMs ?? endedAtMs} startMs={createdAtMs} tone="mark">
-        <span class="b">Ended</span> {result !== undefined && <Value of={result} />}
+        <p class="b">Ended</p>
+        {result !== undefined && <Value of={result} />}
       </Row>
     );
   return (
     <Row atMs={endedRunMs ?? (undos.length === 0 ? endedAtMs : null)} startMs={createdAtMs} tone="fail">
-      <span class="b">Failed</span> <code>{error.code}</code>
-      {undos.length > 0 && <span class="muted"> – undone, the newest first:</span>}
+      <p>
+        <span class="b">Failed</span> <code class="fail">{error.code}</code>
+      </p>
+      {undos.length > 0 && <p class="note muted">It is undone, the newest first.</p>}
     </Row>
   );
 }
@@ -255,7 +262,9 @@ function Now({ history: { workflow, timeMs }, timeline: { steps, mode, cancelled
     <>
       {unseen.map(({ name, value }, at) => (
         <Row key={`signal ${at}`} atMs={null} startMs={startMs} tone="there">
-          The signal <code class="b">{name}</code> was sent, and no wait has taken it yet{" "}
+          <p>
+            The signal <code class="b">{name}</code> was sent, and no wait has taken it yet
+          </p>
           {value !== null && <Value of={value} />}
         </Row>
       ))}
@@ -271,12 +280,12 @@ function Now({ history: { workflow, timeMs }, timeline: { steps, mode, cancelled
       ) : (
         words !== null && (
           <Row atMs={timeMs} startMs={startMs} tone="now" isNow>
-            <span class="b">{words}</span>
+            <p class="b">{words}</p>
             {untilMs !== null && (
-              <span class="soft" title={new Date(untilMs).toLocaleString()}>
-                , until {new Date(untilMs).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })} (
-                {untilMs > timeMs ? `in ${lengthWords(untilMs - timeMs)}` : fromNow(untilMs, timeMs)})
-              </span>
+              <p class="soft" title={new Date(untilMs).toLocaleString()}>
+                until {new Date(untilMs).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })},{" "}
+                {untilMs > timeMs ? `in ${lengthWords(untilMs - timeMs)}` : fromNow(untilMs, timeMs)}
+              </p>
             )}
           </Row>
         )

@@ -617,7 +617,7 @@ export class LviCore {
 
   /** All tasks that may begin have ended, and so has all else that may bring some. Nothing more happens to them before {@link nextDueMs}. */
   get areTasksSettled(): boolean {
-    return this.isIdle && this.#nowMs >= this.#asksAtMs;
+    return this.isIdle && this.#workflows.running === 0 && this.#nowMs >= this.#asksAtMs;
   }
 
   /** When the next task is due, a tick, a probe of a service, or a wait of a workflow, by the monotonic time of tasks. Infinity: nothing is. */

@@ -12,8 +12,7 @@ import {
   type TimelineStep,
 } from "../model/timeline.ts";
 import { counted } from "../model/words.ts";
-import { state } from "../store.ts";
-import { openReplay } from "./replay.tsx";
+import { isRecorded, openReplay } from "./replay.tsx";
 import { openTask } from "./tasks.tsx";
 
 /** A workflow may have thousands: the last ones are shown. */
@@ -199,8 +198,6 @@ const ATTEMPT_WORDS = {
 function Links({ step, onChoose }: Pick<StepProps, "step" | "onChoose">) {
   const { kind, callee, execution, state: is, attempts } = step;
   if (execution === null || (kind === "undo" && is === "kept")) return null;
-  const { source } = state.value ?? {};
-  const records = source?.kind === "dev" || (source?.kind === "deployment" && source.hasRecords);
   const link = (words: string, open: () => void): ComponentChildren => (
     <p class="note">
       <button type="button" class="link" onClick={open}>
@@ -213,9 +210,12 @@ function Links({ step, onChoose }: Pick<StepProps, "step" | "onChoose">) {
   if (kind === "start" && callee === "workflow" && attempts === null)
     return link("Its timeline", () => onChoose(execution));
   if (kind === "start" && callee !== "handler" && is === "open") return link("Its task", () => openTask(execution));
-  if (kind === "start" && callee === "handler" && is === "done" && records)
-    return link("Replay", () => openReplay(execution));
-  return null;
+  if (isRecorded(execution)) return link("Replay", () => openReplay(execution));
+  return (
+    <p class="note muted">
+      execution <span class="mono">{execution.slice(-7)}</span>
+    </p>
+  );
 }
 
 /** The end of its run. */

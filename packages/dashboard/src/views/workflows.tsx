@@ -7,6 +7,7 @@ import { lengthWords } from "../model/tasks.ts";
 import { waitWords, WORKFLOW_ACTION_WORDS, WORKFLOW_OUTCOME_WORDS, WORKFLOW_STATE_WORDS } from "../model/timeline.ts";
 import { counted } from "../model/words.ts";
 import { app, calls, isDeployment, isPaused, view } from "../store.ts";
+import { loadRecords } from "./replay.tsx";
 import { Time } from "./time.tsx";
 import { OneWorkflow } from "./workflow.tsx";
 
@@ -40,7 +41,7 @@ async function load(): Promise<void> {
     const listed = await api.workflows();
     takeList(listed.workflows, listed.isMore);
     now.value = listed.timeMs;
-    if (chosen.value !== null) await loadDetail(chosen.value);
+    if (chosen.value !== null) await Promise.all([loadDetail(chosen.value), loadRecords()]);
     unseen.value = "";
   } catch (error) {
     unseen.value = problemOf(error);

@@ -115,6 +115,19 @@ test("time is moved on by the keyboard to the end of a wait: the workflow fails,
     .toEqual({ aheadMs: before + 3_600_000, movesToMs: null });
 });
 
+test("a workflow sleeps for three days, which pass at once, and undoes what it has done", async () => {
+  const workflow = await started("lend", { seat: "D1" });
+  await open();
+  await page.waitForSelector(`${listed(workflow)}:has-text("time, in 2 d 23 h")`);
+  await choose(workflow, "waiting");
+  await page.waitForSelector(timelineRow("Sleeps"));
+  await page.click('section[aria-label="Time of tasks and handlers"] button:text-is("3 days")');
+  await page.waitForSelector(`${timelineRow("sleep")} .tag:text-is("done")`);
+  await page.waitForSelector(`${timelineRow("undo release")} .tag:text-is("undone")`);
+  expect(await page.locator(`${timelineRow("Ended")} time`).textContent()).toMatch(/^\+(3 d|71 h)$/);
+  expect(await app.result("ownerOf", { seat: "D1" }, { headers: ANN })).toBe("nobody");
+});
+
 test("a cancelled workflow is asked about twice, and undoes what it has done", async () => {
   const workflow = await started("buy", { seat: "A3", card: "good" });
   await open();
@@ -127,6 +140,7 @@ test("a cancelled workflow is asked about twice, and undoes what it has done", a
   await page.waitForSelector(timelineRow("Somebody asked it to end"));
   await page.waitForSelector(`${timelineRow("undo release")} .tag:text-is("undone")`);
   await page.waitForSelector(listed(workflow), { state: "detached" });
+  expect(await app.result("ownerOf", { seat: "A3" }, { headers: ANN })).toBe("nobody");
 });
 
 test("a stuck workflow tells why, is tried again, and is stuck again", async () => {
@@ -184,6 +198,7 @@ test("an id that nothing has is told, and so is a text that is none", async () =
   await page.fill('[aria-label="Id of a workflow"]', "0".repeat(32));
   await page.keyboard.press("Enter");
   await page.waitForSelector("text=There is no such workflow");
+  expect(await page.locator(ONE).textContent()).toContain("0".repeat(32));
 });
 
 interface Violation {

@@ -69,7 +69,7 @@ export class ApiError extends Error {
   }
 }
 
-/** What has gone wrong, and what to do. */
+/** The error in words, with the way out. */
 export function problemOf(error: unknown): string {
   return error instanceof ApiError ? `${error.message} ${error.hint}` : String(error);
 }

@@ -18,7 +18,7 @@ import { jsonOf } from "./json-body.ts";
 import { type DevFaultChange, type DevFaults, readDevFaultChange } from "./service-faults.ts";
 
 export const FAULTS_PATH = "/__radical/faults";
-export const TIME_PATH = "/__radical/time";
+const TIME_PATH = "/__radical/time";
 const BUILD_PATH = "/__radical/build";
 const LOCATIONS_PATH = "/__radical/locations";
 /** What the locations log: the last lines, and those to come. */

@@ -277,7 +277,7 @@ export class DevDeployment {
       throw new CommandError(
         "time_not_moved",
         `Time can't be moved: ${messageOf(error)}.`,
-        "A Worker whose entry is a class can't be told of another time: export an object with its functions.",
+        "A Worker whose entry is a class keeps this machine's time: export an object with its functions.",
         { cause: error },
       );
     }

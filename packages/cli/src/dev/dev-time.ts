@@ -12,10 +12,10 @@ const TIME_FILE = "time.json";
 
 export interface DevTimePorts {
   /** Throws if a location can't be told. */
-  tellLocations(aheadMs: number): Promise<void>;
+  readonly tellLocations: (aheadMs: number) => Promise<void>;
   /** Resolves once everything has ended that is due by then. `onReached` is called meanwhile. */
-  movePrimary(aheadMs: number, onReached: (aheadMs: number) => void): Promise<void>;
-  onChange(time: DashboardTime): void;
+  readonly movePrimary: (aheadMs: number, onReached: (aheadMs: number) => void) => Promise<void>;
+  readonly onChange: (time: DashboardTime) => void;
 }
 
 export class DevTime {

@@ -9,7 +9,7 @@ export function percentWords(part: number): string {
   return `${Math.round(part * 1_000) / 10} %`;
 }
 
-/** What the failures of a service do. */
+/** The effect of the failures of a service. */
 export function faultWords({ name, throw: thrown, lost, slowMs }: DashboardService): string {
   const told = [
     thrown > 0 ? `${percentWords(thrown)} of its calls fail before they are made, and are tried again later.` : "",

@@ -58,7 +58,7 @@ function timeline(
     entries,
     arrived,
   };
-  return timelineOf(history!);
+  return timelineOf(history);
 }
 
 const HELD = entry(0, [], [step(0, "hold", { args: '{"seat":"A1"}' })], waitFor(0));

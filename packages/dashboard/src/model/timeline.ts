@@ -21,7 +21,7 @@ export interface TimelineStep {
   readonly kind: ShownCommand["kind"];
   readonly name: string;
   readonly callee: NonNullable<ShownCommand["callee"]> | null;
-  /** Of its execution or task; null: it has none. */
+  /** The id of its execution or task; null: it has none. */
   readonly execution: ExecutionId | null;
   readonly args: string | null;
   readonly state: StepState;
@@ -204,7 +204,7 @@ export const STEP_WORDS: Readonly<Record<StepState, string>> = {
   dropped: "not needed",
 };
 
-/** What a workflow of the list waits for; null: nothing is known of it. */
+/** The wait of a workflow of the list; null: nothing is known of it. */
 export function waitWords({ waitsFor, untilMs }: DashboardListedWorkflow, nowMs: number): string | null {
   const left = untilMs === null ? null : `in ${lengthWords(Math.max(0, untilMs - nowMs))}`;
   if (waitsFor === null) return left === null ? null : `time, ${left}`;

@@ -3,11 +3,11 @@ import { signal } from "@preact/signals";
 import { api, problemOf } from "../api.ts";
 import { median } from "../model/central.ts";
 import { placeName } from "../model/places.ts";
+import { faultWords, isFaulty } from "../model/services.ts";
 import { counted, isHere, ms } from "../model/words.ts";
 import { callFrom, callingFrom, calls, state } from "../store.ts";
 import { lastSent } from "./again.ts";
 import { Places } from "./map.tsx";
-import { faultWords, isFaulty } from "../model/services.ts";
 import { ServiceFaults } from "./service-faults.tsx";
 import { CallForm, Outcome } from "./try-it.tsx";
 
@@ -16,7 +16,7 @@ const RECENT = 200;
 const problem = signal("");
 const done = signal("");
 
-export async function changeFaults(faults: Readonly<Record<string, unknown>>, words = ""): Promise<void> {
+async function change(faults: Readonly<Record<string, unknown>>, words = ""): Promise<void> {
   try {
     problem.value = "";
     await api.faults(faults);
@@ -28,7 +28,7 @@ export async function changeFaults(faults: Readonly<Record<string, unknown>>, wo
 }
 
 export function heal(): Promise<void> {
-  return changeFaults(
+  return change(
     { primaryDown: false, dropFollowups: false, partitioned: [], distances: {}, services: {} },
     "Everything is healed, and the distances are those of the configuration.",
   );
@@ -56,7 +56,7 @@ export function Locations() {
         {isOfDev() ? <Caller /> : <Served />}
       </div>
       <Table />
-      {isOfDev() && <ServiceFaults />}
+      {isOfDev() && <ServiceFaults onChange={change} />}
     </div>
   );
 }
@@ -159,7 +159,7 @@ const distances = signal<Readonly<Record<string, Readonly<Record<string, number>
 
 function move(name: string, part: Readonly<Record<string, number>>): Promise<void> {
   distances.value = { ...distances.value, [name]: { ...distances.value[name], ...part } };
-  return changeFaults({ distances: distances.value });
+  return change({ distances: distances.value });
 }
 
 function Distance({ name, roundTripMs }: { readonly name: string; readonly roundTripMs: number }) {
@@ -195,14 +195,14 @@ function PrimaryRows() {
           <Switch
             label="Refuse connections to the primary"
             isOn={known.primary.down}
-            onChange={(isOn) => void changeFaults({ primaryDown: isOn })}
+            onChange={(isOn) => void change({ primaryDown: isOn })}
           />
         </td>
         <td class="right">
           <button
             type="button"
             class="btn"
-            onClick={() => void changeFaults({ killServer: true }, "The primary was killed, and serves again.")}
+            onClick={() => void change({ killServer: true }, "The primary was killed, and serves again.")}
           >
             Kill
           </button>
@@ -218,7 +218,7 @@ function PrimaryRows() {
           <Switch
             label="Lose followups"
             isOn={known.dropFollowups}
-            onChange={(isOn) => void changeFaults({ dropFollowups: isOn })}
+            onChange={(isOn) => void change({ dropFollowups: isOn })}
           />
         </td>
         <td />
@@ -314,7 +314,7 @@ function Table() {
                           label={`Cut ${placeName(name)} off from the primary`}
                           isOn={isCut}
                           onChange={(isOn) =>
-                            void changeFaults({
+                            void change({
                               partitioned: isOn
                                 ? [...partitioned, name]
                                 : partitioned.filter((other) => other !== name),
@@ -328,7 +328,7 @@ function Table() {
                           class="btn"
                           aria-label={`Empty the cache of ${placeName(name)}`}
                           onClick={() =>
-                            void changeFaults({ wipeCaches: [name] }, `The cache of ${placeName(name)} is empty.`)
+                            void change({ wipeCaches: [name] }, `The cache of ${placeName(name)} is empty.`)
                           }
                         >
                           Empty

@@ -2,23 +2,24 @@
 import type { DashboardService } from "@radical/protocol";
 import { percentWords } from "../model/services.ts";
 import { state } from "../store.ts";
-import { changeFaults } from "./locations.tsx";
 
 const PARTS = [0, 0.1, 0.2, 0.5, 1];
 const DELAYS_MS = [0, 1_000, 3_000, 10_000];
 
-/** Those that are not named have none: so all are sent. */
-function order(changed: DashboardService): Promise<void> {
-  const services = (state.value?.services ?? []).map((service) => (service.name === changed.name ? changed : service));
-  return changeFaults({
-    services: Object.fromEntries(
-      services.map(({ name, throw: thrown, lost, slowMs }) => [name, { throw: thrown, lost, slow: slowMs }]),
-    ),
-  });
+interface ServiceFaultsProps {
+  /** Of a change of faults. */
+  readonly onChange: (faults: { readonly services: Readonly<Record<string, object>> }) => Promise<void>;
 }
 
-export function ServiceFaults() {
+export function ServiceFaults({ onChange }: ServiceFaultsProps) {
   const services = state.value?.services ?? [];
+  // Those that are not named have none: so all are sent.
+  const order = (changed: DashboardService): Promise<void> => {
+    const ordered = services
+      .map((service) => (service.name === changed.name ? changed : service))
+      .map(({ name, throw: thrown, lost, slowMs }) => [name, { throw: thrown, lost, slow: slowMs }]);
+    return onChange({ services: Object.fromEntries(ordered) as Readonly<Record<string, object>> });
+  };
   if (services.length === 0) return null;
   return (
     <section class="card" aria-label="Failures of services">

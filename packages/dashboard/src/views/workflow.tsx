@@ -1,6 +1,6 @@
 /** One workflow: its state, its timeline, and orders to it. */
 import { useSignal } from "@preact/signals";
-import type { DashboardWorkflow, ExecutionId, WorkflowAction } from "@radical/protocol";
+import type { DashboardWorkflow, ExecutionId, ListedWorkflow, WorkflowAction } from "@radical/protocol";
 import { fromNow, lengthWords } from "../model/tasks.ts";
 import {
   type Timeline as Steps,
@@ -12,7 +12,6 @@ import {
 import { calls, isDeployment, selected, state as dashboard, view } from "../store.ts";
 import { moveTime } from "./time.tsx";
 import { Timeline } from "./timeline.tsx";
-import { StateTag } from "./workflows.tsx";
 
 type History = NonNullable<DashboardWorkflow>;
 
@@ -194,5 +193,14 @@ function Orders({ history, onOrder }: { readonly history: History; readonly onOr
         </>
       )}
     </dl>
+  );
+}
+
+export function StateTag({ of }: { readonly of: ListedWorkflow["state"] }) {
+  const tone = of === "stuck" ? "f" : of === "running" ? "g" : of === "undoing" || of === "cancelling" ? "t" : "";
+  return (
+    <span class={`tag ${tone}`} title={WORKFLOW_STATE_WORDS[of]}>
+      {of}
+    </span>
   );
 }

@@ -4,12 +4,12 @@ import type { DashboardListedWorkflow, DashboardWorkflow, ExecutionId, WorkflowA
 import { useEffect } from "preact/hooks";
 import { api, problemOf } from "../api.ts";
 import { lengthWords } from "../model/tasks.ts";
-import { waitWords, WORKFLOW_ACTION_WORDS, WORKFLOW_OUTCOME_WORDS, WORKFLOW_STATE_WORDS } from "../model/timeline.ts";
+import { waitWords, WORKFLOW_ACTION_WORDS, WORKFLOW_OUTCOME_WORDS } from "../model/timeline.ts";
 import { counted } from "../model/words.ts";
 import { app, calls, isDeployment, isPaused, view } from "../store.ts";
 import { loadRecords } from "./replay.tsx";
 import { Time } from "./time.tsx";
-import { OneWorkflow } from "./workflow.tsx";
+import { OneWorkflow, StateTag } from "./workflow.tsx";
 
 const TICK_MS = 2_000;
 /** A deployment pays for each question. */
@@ -263,14 +263,5 @@ function Find() {
         Show
       </button>
     </form>
-  );
-}
-
-export function StateTag({ of }: { readonly of: DashboardListedWorkflow["state"] }) {
-  const tone = of === "stuck" ? "f" : of === "running" ? "g" : of === "undoing" || of === "cancelling" ? "t" : "";
-  return (
-    <span class={`tag ${tone}`} title={WORKFLOW_STATE_WORDS[of]}>
-      {of}
-    </span>
   );
 }

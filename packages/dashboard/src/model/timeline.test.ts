@@ -10,7 +10,7 @@ import type {
   Wait,
 } from "@radical/protocol";
 import { expect, test } from "vitest";
-import { kindWords, spanBetween, timelineOf, waitWords, workflowActionsOf } from "./timeline.ts";
+import { effectOf, kindWords, spanBetween, timelineOf, waitWords, workflowActionsOf } from "./timeline.ts";
 
 const ID = "0123456789abcdef0123456789abcdef" as ExecutionId;
 const START = 1_000_000;
@@ -172,6 +172,7 @@ test("orders are those that do something", () => {
   const actions = (state: ListedWorkflow["state"]) => workflowActionsOf({ ...WORKFLOW, state });
   expect(actions("waiting")).toEqual(["cancel"]);
   expect(actions("stuck")).toEqual(["retry", "cancel"]);
+  expect(effectOf("cancel", { ...WORKFLOW, state: "stuck" })).toContain("409 cancelled at once");
   for (const state of ["undoing", "cancelling", "ended"] as const) expect(actions(state)).toEqual([]);
 });
 

@@ -214,17 +214,20 @@ export function waitWords({ waitsFor, untilMs }: DashboardListedWorkflow, nowMs:
   return `${kind === "signal" ? "signal " : ""}${name}${left === null ? "" : `, ${left} at the latest`}`;
 }
 
+/** The effect of an order on a workflow. */
+export function effectOf(action: WorkflowAction, { state }: ListedWorkflow): string {
+  if (action === "retry") return "It runs again from its journal, on the build that has started it.";
+  const when = state === "stuck" ? "at once" : "at its next wait";
+  return `It fails with 409 cancelled ${when}, and undoes what it has done.`;
+}
+
 /** The orders that make sense for a workflow. */
 export function workflowActionsOf({ state }: ListedWorkflow): readonly WorkflowAction[] {
   if (state === "stuck") return ["retry", "cancel"];
   return state === "running" || state === "waiting" ? ["cancel"] : [];
 }
 
-export const WORKFLOW_ACTION_WORDS: Readonly<Record<WorkflowAction, { readonly name: string; readonly does: string }>> =
-  {
-    retry: { name: "Retry", does: "It runs again from its journal, on the build that has started it." },
-    cancel: { name: "Cancel", does: "It fails with 409 cancelled at its next wait, and undoes what it has done." },
-  };
+export const WORKFLOW_ACTION_NAMES: Readonly<Record<WorkflowAction, string>> = { retry: "Retry", cancel: "Cancel" };
 
 export const WORKFLOW_OUTCOME_WORDS: Readonly<Record<WorkflowOrderOutcome, string>> = {
   done: "Done.",

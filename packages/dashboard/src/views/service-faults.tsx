@@ -26,11 +26,11 @@ export function ServiceFaults({ onChange }: ServiceFaultsProps) {
       <div class="hd wrap">
         <h2>Failures of services</h2>
         <span class="muted">
-          Calls by tasks and workflows fail so often; the same as <code>--fail</code>
+          How many calls of tasks and workflows fail; the same as <code>--fail</code>
         </span>
       </div>
       <div class="scroll">
-        <table>
+        <table class="amounts">
           <thead>
             <tr>
               <th>service</th>

@@ -43,7 +43,7 @@ export function Time() {
         <span>
           It is <b class="num">{timeWords(aheadMs)}</b> for tasks and handlers
         </span>
-        {aheadMs > 0 && <span class="tag t">{lengthWords(aheadMs)} ahead</span>}
+        {aheadMs > 0 && <span class="tag t m-hide">{lengthWords(aheadMs)} ahead</span>}
         <span class="grow" />
         <span class="row" role="group" aria-label="Move time by">
           <span class="muted">Move time by</span>

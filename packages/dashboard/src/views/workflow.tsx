@@ -3,9 +3,10 @@ import { useSignal } from "@preact/signals";
 import type { DashboardWorkflow, ExecutionId, ListedWorkflow, WorkflowAction } from "@radical/protocol";
 import { fromNow, lengthWords } from "../model/tasks.ts";
 import {
+  effectOf,
   type Timeline as Steps,
   timelineOf,
-  WORKFLOW_ACTION_WORDS,
+  WORKFLOW_ACTION_NAMES,
   WORKFLOW_STATE_WORDS,
   workflowActionsOf,
 } from "../model/timeline.ts";
@@ -149,7 +150,7 @@ function Orders({ history, onOrder }: { readonly history: History; readonly onOr
   return (
     <dl class="orders">
       {actions.map((action) => {
-        const { name, does } = WORKFLOW_ACTION_WORDS[action];
+        const name = WORKFLOW_ACTION_NAMES[action];
         const isAsked = action === "cancel" && isCancelling.value;
         const carryOut = (): void => void onOrder(action, workflow.id, workflow.handler);
         return (
@@ -170,7 +171,7 @@ function Orders({ history, onOrder }: { readonly history: History; readonly onOr
               )}
             </dt>
             <dd class="soft">
-              {does}{" "}
+              {effectOf(action, workflow)}{" "}
               {isAsked && (
                 <button type="button" class="link" onClick={() => (isCancelling.value = false)}>
                   Let it go on

@@ -4,7 +4,7 @@ import type { DashboardListedWorkflow, DashboardWorkflow, ExecutionId, WorkflowA
 import { useEffect } from "preact/hooks";
 import { api, problemOf } from "../api.ts";
 import { lengthWords } from "../model/tasks.ts";
-import { waitWords, WORKFLOW_ACTION_WORDS, WORKFLOW_OUTCOME_WORDS } from "../model/timeline.ts";
+import { waitWords, WORKFLOW_ACTION_NAMES, WORKFLOW_OUTCOME_WORDS } from "../model/timeline.ts";
 import { counted } from "../model/words.ts";
 import { app, calls, isDeployment, isPaused, view } from "../store.ts";
 import { loadRecords } from "./replay.tsx";
@@ -88,9 +88,7 @@ async function order(action: WorkflowAction, id: ExecutionId, handler: string): 
     const outcome = results[0]?.outcome ?? "unknown";
     const isDone = outcome === "done";
     const words = action === "retry" ? "runs again" : "is asked to end";
-    done.value = isDone
-      ? `${WORKFLOW_ACTION_WORDS[action].name}: ${handler} ${words}.`
-      : WORKFLOW_OUTCOME_WORDS[outcome];
+    done.value = isDone ? `${WORKFLOW_ACTION_NAMES[action]}: ${handler} ${words}.` : WORKFLOW_OUTCOME_WORDS[outcome];
     await load();
   } catch (error) {
     done.value = "";

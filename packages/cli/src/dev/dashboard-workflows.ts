@@ -48,7 +48,7 @@ export class DashboardWorkflows {
     const first = workflows.slice(0, MOST_WAITS);
     const waits = await Promise.all(first.map((workflow) => this.#waitOf(workflow)));
     this.#known = new Map(
-      first.map((workflow, at) => [workflow.id, { journal: journalOf(workflow), wait: waits[at]! }]),
+      first.map((workflow, at) => [workflow.id, { journal: journalOf(workflow), wait: waits[at] ?? null }]),
     );
     const listed = workflows.map((workflow, at): DashboardListedWorkflow => ({
       ...workflow,

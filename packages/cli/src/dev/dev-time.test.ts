@@ -78,6 +78,7 @@ test("a server that is killed on the way starts where time was to go, and time m
   };
   await expect(time.move(DAY_MS, ports({ movePrimary }))).rejects.toThrow("gone");
   expect([time.aheadMs, time.state]).toEqual([DAY_MS, { aheadMs: HOUR_MS, movesToMs: null }]);
+  expect(states.at(-1)).toEqual(time.state);
   time.started();
   expect(time.state).toEqual({ aheadMs: DAY_MS, movesToMs: null });
   await time.move(HOUR_MS, ports());

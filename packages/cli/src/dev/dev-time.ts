@@ -85,8 +85,9 @@ export class DevTime {
       await movePrimary(toMs, (reachedMs) => change(reachedMs, toMs));
       await tellLocations(toMs);
       change(toMs, null);
-    } finally {
-      this.#movesToMs = null;
+    } catch (error) {
+      change(0, null);
+      throw error;
     }
     return this.state;
   }

@@ -3,9 +3,17 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import chromium from "@sparticuz/chromium";
+import { loadDeploymentKey } from "../../packages/admin/src/index.ts";
+import {
+  DASHBOARD_TIME_PATH,
+  DASHBOARD_TOKEN_HEADER,
+  DASHBOARD_WORKFLOW_ORDERS_PATH,
+  DASHBOARD_WORKFLOWS_PATH,
+} from "../../packages/protocol/src/index.ts";
 import { type Browser, chromium as chromiumOf, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { Bank } from "../../packages/cli/e2e/fake-bank.ts";
+import { serveDeployedDashboard } from "../../packages/cli/src/operate/deployed-dashboard.ts";
 import { startTestApp, type TestApp } from "../../packages/cli/src/testing.ts";
 
 const project = fileURLToPath(new URL("../../packages/cli/e2e/fixtures/tickets", import.meta.url));
@@ -199,6 +207,44 @@ test("an id that nothing has is told, and so is a text that is none", async () =
   await page.keyboard.press("Enter");
   await page.waitForSelector("text=There is no such workflow");
   expect(await page.locator(ONE).textContent()).toContain("0".repeat(32));
+});
+
+test("the dashboard of a deployment shows timelines by signed questions, without arguments, orders and time", async () => {
+  const workflow = await started("buy", { seat: "A7", card: "good" });
+  const { host, port } = app.lviServer.address();
+  const key = await loadDeploymentKey(app.stateFolder);
+  const ending = new AbortController();
+  const deployed = await serveDeployedDashboard({
+    name: "tickets · production",
+    leader: () => Promise.resolve({ url: `http://${host}:${port}`, key }),
+    // The Worker says nothing.
+    tail: (_sink, signal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve())),
+    every: 1,
+    values: null,
+    port: 0,
+    signal: ending.signal,
+  });
+  try {
+    await page.goto(deployed.url);
+    await page.waitForSelector(".pill:has-text('read-only')");
+    await open();
+    await page.waitForSelector(`${listed(workflow)}:has-text("signal approved")`);
+    await choose(workflow, "waiting");
+    await page.waitForSelector(timelineRow("Waits for the signal approved"));
+    const text = (await page.locator(ONE).textContent())!;
+    expect(text).toContain("Orders are for radical workflows");
+    expect(text).not.toContain("A7");
+    expect(await page.locator(".orders, .clock").count()).toBe(0);
+    const { origin, hash } = new URL(deployed.url);
+    const headers = { [DASHBOARD_TOKEN_HEADER]: hash.slice(1), "content-type": "application/json" };
+    const body = JSON.stringify({ action: "cancel", ids: [workflow] });
+    for (const path of [DASHBOARD_WORKFLOW_ORDERS_PATH, DASHBOARD_TIME_PATH])
+      expect((await fetch(origin + path, { method: "POST", headers, body })).status).toBe(404);
+    expect((await fetch(origin + DASHBOARD_WORKFLOWS_PATH)).status).toBe(401);
+  } finally {
+    ending.abort();
+    await deployed.ended;
+  }
 });
 
 interface Violation {

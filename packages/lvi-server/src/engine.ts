@@ -211,7 +211,7 @@ export class Engine {
   }
 
   get schedules(): ScheduleList {
-    const { wallMs: timeMs } = this.#options.now();
+    const timeMs = this.#wallMs;
     return { schedules: this.#options.core.schedules(timeMs), timeMs };
   }
 
@@ -288,7 +288,7 @@ export class Engine {
 
   listTasks(question: TaskListQuestion): Promise<TaskList> {
     const { storage, core } = this.#options;
-    return this.#asking(() => listTasks(storage, core, question));
+    return this.#asking(() => listTasks(storage, core, this.#wallMs, question));
   }
 
   orderTasks(order: TaskOrder, asker: Asker<TaskOrderAnswer>): void {
@@ -299,13 +299,13 @@ export class Engine {
 
   listWorkflows(question: WorkflowListQuestion): Promise<WorkflowList> {
     const { storage, core } = this.#options;
-    return this.#asking(() => listWorkflows(storage, core, question));
+    return this.#asking(() => listWorkflows(storage, core, this.#wallMs, question));
   }
 
   /** Null: there is no such workflow. */
   workflowHistory(question: WorkflowHistoryQuestion): Promise<WorkflowHistory | null> {
     const { storage, core, epoch } = this.#options;
-    return this.#asking(() => workflowHistory(storage, core, epoch, question));
+    return this.#asking(() => workflowHistory(storage, core, { epoch, wallMs: this.#wallMs }, question));
   }
 
   /** See {@link orderEach}. */
@@ -457,6 +457,11 @@ export class Engine {
       stop();
       if (lives.takers === 0) this.#lives = null;
     };
+  }
+
+  /** The time of tasks, schedules and workflows. */
+  get #wallMs(): number {
+    return this.#options.now().wallMs;
   }
 
   /** Locations tell their halves of lives by it. */

@@ -189,7 +189,7 @@ import {
 import { type StoredItem, VersionTable } from "./version-table.ts";
 import { assertWellFormed } from "./well-formed.ts";
 import { doneOf, settledOf, signalPart, stepPart, type Workflow, type WorkflowPart } from "./workflow.ts";
-import type { Step } from "./workflow-journal.ts";
+import type { OpenStep, Step } from "./workflow-journal.ts";
 import type { NamedTask, WorkflowCaller, WorkflowsHost } from "./workflow-host.ts";
 import { Workflows } from "./workflows.ts";
 
@@ -523,6 +523,10 @@ export class LviCore {
     return this.#workflows.stateOf(workflow);
   }
 
+  openSteps(workflow: ExecutionId): readonly OpenStep[] {
+    return this.#workflows.openSteps(workflow);
+  }
+
   /** The number of workflows that have not ended; null: not all of them are known yet. */
   get openWorkflows(): number | null {
     return this.#workflows.table.areKnown ? this.#workflows.table.size : null;
@@ -618,7 +622,7 @@ export class LviCore {
 
   /** All tasks that may begin have ended, and so has all else that may bring some. Nothing more happens to them before {@link nextDueMs}. */
   get areTasksSettled(): boolean {
-    return this.isIdle && this.#nowMs >= this.#asksAtMs;
+    return this.isIdle && this.#workflows.running === 0 && this.#nowMs >= this.#asksAtMs;
   }
 
   /** When the next task is due, a tick, a probe of a service, or a wait of a workflow, by the monotonic time of tasks. Infinity: nothing is. */

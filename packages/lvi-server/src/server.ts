@@ -229,13 +229,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         const register = async (): Promise<void> => {
           const plans = new Map(Object.entries(plansOf(content)));
           const atMs = coreNow().wallMs;
-          const { indexes: named = [], tasks: rules = {}, services: declared = {} } = content;
+          const { indexes: named = [], tasks: rules = {}, services: declared = {}, secrets } = content;
           // Also if the clock was set back.
           if (!isAside) putAtMs = Math.max(putAtMs + 1, atMs);
           const put = isAside ? {} : { putAtMs };
           const workerUrl = worker === null ? {} : { workerUrl: worker };
           const module = { hash, plans, indexes: named, usedAtMs: atMs, registeredAtMs: atMs, ...put, ...workerUrl };
-          await engine.registerModule(module, bytes, { rules, services: declared, isAside });
+          await engine.registerModule(module, bytes, { rules, services: declared, isAside, secrets });
           log.info("module_registered", { module: hash, handlers: plans.size });
           if (isAside) return;
           // An operator's configuration counts more.

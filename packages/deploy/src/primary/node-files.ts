@@ -48,6 +48,8 @@ KillSignal=SIGTERM
 KillMode=mixed
 TimeoutStopSec=30
 LimitNOFILE=65536
+# A core would hold the keys, and what is being served.
+LimitCORE=0
 
 DynamicUser=yes
 SupplementaryGroups=radical

@@ -57,8 +57,8 @@ export async function openStorage(
 }
 
 /**
- * Where the keys lie that the storage is sealed with: in the folder, if one is named; else beside a file of SQLite, and in a table of
- * their own at DynamoDB. Null: what is in memory alone is not sealed.
+ * The place of the keys that the storage is sealed with: the folder, if one is named. A file of SQLite has them beside it,
+ * and DynamoDB in a table of their own. Null: a storage in memory is not sealed.
  */
 export function sealingKeysOf(
   address: StorageAddress,

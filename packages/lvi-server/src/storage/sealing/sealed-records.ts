@@ -16,7 +16,7 @@ import type { Task } from "../../core/task.ts";
 import type { Workflow, WorkflowPart } from "../../core/workflow.ts";
 import { keyOfSeal, SealBroken, type Seals } from "./seals.ts";
 
-/** What a run is given. */
+/** The input of a run. */
 interface Given {
   readonly args: Uint8Array;
   readonly seed: Uint8Array;
@@ -95,7 +95,9 @@ export class SealedRecords {
     return earlier?.label === label ? earlier.seal : this.#seals.seal(label, content);
   }
 
-  // ── Opening: each of these throws a SealBroken, but for tasks and outcomes of done executions ────────────────────────
+  // ── Opening ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  // Each of these throws a SealBroken, but for tasks and outcomes of done executions.
 
   async openIntent(intent: Intent): Promise<Intent> {
     const { environment, args, executionId } = intent;

@@ -261,7 +261,7 @@ test("each day has a key, and it is destroyed once nothing is sealed under it: c
     await day();
     expect(place.keyIds).toContain(first);
     await storage.commit(epoch, commitOf([{ expects: "pending", completion: completionOf(1) }]));
-    // What has ended since the last look is kept for a day.
+    // A call that has ended since the last look is kept for a day.
     await day();
     expect(place.keyIds).toContain(first);
     await day();

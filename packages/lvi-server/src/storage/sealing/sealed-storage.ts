@@ -47,7 +47,7 @@ export interface SealingOptions {
 }
 
 /** How long a key seals. */
-export const ROTATION_MS = 86_400_000;
+const ROTATION_MS = 86_400_000;
 /** How often keys are looked after, and how often a walk looks what is sealed under old ones. */
 const TENDING_MS = 3_600_000;
 const WALK_MS = ROTATION_MS / 4;

@@ -105,7 +105,7 @@ export class Seals {
   /** Throws a SealBroken. */
   async open(label: string, seal: Uint8Array): Promise<Uint8Array> {
     const keyId = keyOfSeal(seal);
-    if (keyId === null) throw new Error("These bytes are no seal");
+    if (keyId === null) throw new Error("These bytes are not a seal");
     const find = (): Prepared | undefined => this.#keys.find(({ key }) => key.id === keyId);
     let found = find();
     if (found === undefined && this.#nowMs() - this.#lookedAtMs >= LOOK_MS) {
@@ -133,7 +133,7 @@ export class Seals {
   }
 }
 
-/** The id of the key that bytes are sealed under; null: they are no seal. */
+/** The id of the key that bytes are sealed under; null: they are not a seal. */
 export function keyOfSeal(bytes: Uint8Array): string | null {
   const least = MARK.length + 1 + NONCE_BYTES + TAG_BYTES;
   if (bytes.length < least || !MARK.every((byte, index) => bytes[index] === byte)) return null;

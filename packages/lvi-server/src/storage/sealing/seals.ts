@@ -42,6 +42,8 @@ export class Seals {
   /** The last one seals. */
   #keys: readonly Prepared[] = [];
   #lookedAtMs = -Infinity;
+  /** Changes of the keys, one after the other. */
+  #changing: Promise<unknown> = Promise.resolve();
 
   /** `nowMs`: by the wall clock. */
   constructor(store: SealingKeyStore, nowMs: () => number) {
@@ -50,15 +52,17 @@ export class Seals {
   }
 
   /** Looks up all keys, and makes a new one if there is none that is younger than `rotateMs`. Nothing is sealed under it before it is durable. */
-  async turn(rotateMs: number): Promise<void> {
-    await this.#look();
-    const nowMs = this.#nowMs();
-    const current = this.#keys.at(-1);
-    if (current !== undefined && nowMs - current.key.createdAtMs < rotateMs) return;
-    // Also if the clock was set back.
-    const key = newSealingKey(Math.max(nowMs, (current?.key.createdAtMs ?? 0) + 1));
-    await this.#store.add(key);
-    this.#keys = [...this.#keys, prepared(key)];
+  turn(rotateMs: number): Promise<void> {
+    return this.#change(async () => {
+      await this.#look();
+      const nowMs = this.#nowMs();
+      const current = this.#keys.at(-1);
+      if (current !== undefined && nowMs - current.key.createdAtMs < rotateMs) return;
+      // Also if the clock was set back.
+      const key = newSealingKey(Math.max(nowMs, (current?.key.createdAtMs ?? 0) + 1));
+      await this.#store.add(key);
+      this.#keys = [...this.#keys, prepared(key)];
+    });
   }
 
   /** Those that seal no more, the oldest first, with the time after which nothing was sealed under each. */
@@ -73,15 +77,19 @@ export class Seals {
     return this.#store.place;
   }
 
-  async need(id: string): Promise<void> {
-    const neededAtMs = this.#nowMs();
-    await this.#store.need(id, neededAtMs);
-    this.#keys = this.#keys.map((one) => (one.key.id === id ? { ...one, key: { ...one.key, neededAtMs } } : one));
+  need(id: string): Promise<void> {
+    return this.#change(async () => {
+      const neededAtMs = this.#nowMs();
+      await this.#store.need(id, neededAtMs);
+      this.#keys = this.#keys.map((one) => (one.key.id === id ? { ...one, key: { ...one.key, neededAtMs } } : one));
+    });
   }
 
-  async destroy(id: string): Promise<void> {
-    await this.#store.destroy(id);
-    this.#keys = this.#keys.filter(({ key }) => key.id !== id);
+  destroy(id: string): Promise<void> {
+    return this.#change(async () => {
+      await this.#store.destroy(id);
+      this.#keys = this.#keys.filter(({ key }) => key.id !== id);
+    });
   }
 
   close(): void {
@@ -109,7 +117,7 @@ export class Seals {
     const find = (): Prepared | undefined => this.#keys.find(({ key }) => key.id === keyId);
     let found = find();
     if (found === undefined && this.#nowMs() - this.#lookedAtMs >= LOOK_MS) {
-      await this.#look();
+      await this.#change(() => this.#look());
       found = find();
     }
     if (found === undefined) throw new SealBroken(keyId, `its key ${keyId} is not in ${this.#store.place}`);
@@ -123,6 +131,12 @@ export class Seals {
     } catch {
       throw new SealBroken(keyId, `it was changed, or its key ${keyId} is another one`);
     }
+  }
+
+  #change(act: () => Promise<void>): Promise<void> {
+    const changed = this.#changing.then(act);
+    this.#changing = changed.catch(() => undefined);
+    return changed;
   }
 
   async #look(): Promise<void> {

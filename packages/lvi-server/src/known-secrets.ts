@@ -6,6 +6,9 @@ import { decodeModuleContent, MalformedError, type ModuleHash, type SecretNames 
 
 type ModuleContents = (hash: ModuleHash) => Promise<Uint8Array | null>;
 
+/** Names all arguments of a call, for a module that is not known any more. */
+export const ALL_ARGUMENTS: readonly string[] = ["*"];
+
 const NONE: SecretNames = {};
 
 export class KnownSecrets {

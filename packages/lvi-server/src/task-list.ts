@@ -10,7 +10,7 @@ import {
 import { toBase64 } from "./base64.ts";
 import type { LviCore } from "./core/lvi-core.ts";
 import type { Task } from "./core/task.ts";
-import type { KnownSecrets } from "./known-secrets.ts";
+import { ALL_ARGUMENTS, type KnownSecrets } from "./known-secrets.ts";
 import type { Storage, TaskListPage, TaskSelection } from "./storage/storage.ts";
 
 type Core = Pick<LviCore, "taskStateOf" | "canRun" | "taskAttemptsOf" | "load" | "currentModule">;
@@ -28,7 +28,7 @@ export async function listTasks(
     await secrets.learn([...tasks.map(({ module }) => module), ...(current === null ? [] : [current])]);
   const argumentsOf = ({ args, module, handler }: Task): Uint8Array => {
     // Enqueued by one module, to be run by another.
-    const hidden = [module, current ?? module].flatMap((one) => secrets.of(one, handler) ?? []);
+    const hidden = [module, current ?? module].flatMap((one) => secrets.of(one, handler) ?? ALL_ARGUMENTS);
     return withoutSecrets(args, hidden);
   };
   const listed = tasks

@@ -12,7 +12,7 @@ import {
 import { toBase64 } from "./base64.ts";
 import type { LviCore } from "./core/lvi-core.ts";
 import { decodePart, type PartContent, roundOf, type Workflow } from "./core/workflow.ts";
-import type { KnownSecrets } from "./known-secrets.ts";
+import { ALL_ARGUMENTS, type KnownSecrets } from "./known-secrets.ts";
 import type { Storage } from "./storage/storage.ts";
 
 type Core = Pick<LviCore, "workflowStateOf" | "openWorkflows">;
@@ -51,7 +51,7 @@ export async function workflowHistory(
   const { caller, outcome, module } = workflow;
   if (withArguments) await secrets.learn([module]);
   const argumentsOf = (handler: string, args: Uint8Array): string =>
-    toBase64(withoutSecrets(args, secrets.of(module, handler) ?? []));
+    toBase64(withoutSecrets(args, secrets.of(module, handler) ?? ALL_ARGUMENTS));
   return {
     workflow: listedWorkflow(core, workflow),
     ...(withArguments ? { args: argumentsOf(workflow.handler, workflow.args), caller } : {}),

@@ -211,6 +211,8 @@ describe("secrets", () => {
   test("a secret that is null stays, and bytes that are not arguments go whole", () => {
     expect(withoutSecrets(args(null), ["password"])).toEqual(args(null));
     expect(withoutSecrets(args("hunter22"), [])).toEqual(args("hunter22"));
+    const all = Buffer.from(withoutSecrets(args("hunter22"), ["*"])).toString();
+    expect([all.includes("ann"), all.includes("hunter22")]).toEqual([false, false]);
     expect(withoutSecrets(Uint8Array.of(0xa1, 0x68, 0x75), ["password"])).toEqual(Uint8Array.of(0xf6));
   });
 });

@@ -92,7 +92,7 @@ export function redact(question: RedactionQuestion, whole: Redactable, secrets: 
   return { ...named, redacted: [...found, ...named.redacted] };
 }
 
-/** The encoded arguments with {@link SHOWN_SECRET} in the place of secrets; those that are null stay. */
+/** The encoded arguments with {@link SHOWN_SECRET} in the place of secrets; those that are null stay. A name `*`: all of them. */
 export function withoutSecrets(
   args: Uint8Array,
   names: readonly string[],

@@ -496,7 +496,7 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
       });
       const done = await destroy();
       expect(done).toMatchObject({ kind: "done" });
-      expect(done.stays).toHaveLength(5);
+      expect(done.stays).toHaveLength(6);
       expect(done.stays).toContain(`table ${primaryNames(NAME).tablePrefix}-items`);
       expect([cloudflare.workers.size, cloudflare.tunnels.size, cloudflare.services.size]).toEqual([0, 0, 0]);
 

@@ -6,11 +6,14 @@
  * Redacted by name, fields lose their texts and numbers. Redacted whole, every text gets a pseudonym of its length. A text
  * has the same pseudonym wherever it stands, in the keys of items too, so the run finds its items. The rows of a span are
  * in the order of their pseudonyms, and each has the hash of its redacted value.
+ *
+ * Secrets (`secret.ts`) are redacted whatever is asked for.
  */
 import { CborReader, CborWriter } from "./cbor.ts";
 import { contentHash } from "./content-hash.ts";
 import { isTableName, type Key, splitUnit, tableOf, type UnitId, unitId } from "./ids.ts";
 import { MalformedError } from "./malformed-error.ts";
+import { SHOWN_SECRET } from "./secret.ts";
 import {
   compareBounds,
   decodeDirectory,
@@ -31,6 +34,8 @@ export type RedactionQuestion = "all" | readonly string[];
 export interface Redactable {
   /** Encoded. */
   readonly args: Uint8Array;
+  /** The names of the arguments that are secrets. */
+  readonly secrets: readonly string[];
   readonly seed: Uint8Array;
   readonly caller: string | null;
   /** The values that it read, encoded; null for an absent one. Of a span its directory, or its number of rows. Null: not wanted. */
@@ -39,7 +44,7 @@ export interface Redactable {
   readonly units: readonly UnitId[];
 }
 
-export interface Redacted extends Redactable {
+export interface Redacted extends Omit<Redactable, "secrets"> {
   /** The names that something was found for; `*`: all. */
   readonly redacted: readonly string[];
 }
@@ -77,7 +82,23 @@ export function checkRedaction(question: unknown): RedactionQuestion {
 }
 
 export function redact(question: RedactionQuestion, whole: Redactable, secrets: RedactionSecrets): Redacted {
-  return question === "all" ? redactAll(whole, secrets) : redactNamed(question, whole);
+  const found: string[] = [];
+  const args = withoutSecrets(whole.args, whole.secrets, (name) => found.push(`${ARGUMENTS}.${name}`));
+  if (question === "all") return redactAll({ ...whole, args }, secrets);
+  const named = redactNamed(
+    question.filter((name) => !found.includes(name)),
+    { ...whole, args },
+  );
+  return { ...named, redacted: [...found, ...named.redacted] };
+}
+
+/** The encoded arguments with {@link SHOWN_SECRET} in the place of secrets; those that are null stay. A name `*`: all of them. */
+export function withoutSecrets(
+  args: Uint8Array,
+  names: readonly string[],
+  onFound: (name: string) => void = () => undefined,
+): Uint8Array {
+  return names.length === 0 ? args : withoutFields(args, new Set(names), onFound, SECRET);
 }
 
 // ── Whole ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -115,7 +136,7 @@ function redactAll({ args, caller, values, units }: Redactable, { pseudonym, see
     return unitId(table, keyOf(key));
   };
   const change: Change = {
-    text: pseudonym,
+    text: (text) => (text === SHOWN_SECRET ? text : pseudonym(text)),
     // One that is a part of a key is told by it.
     number: (number) => keys.some((key) => placesOf(String(number), key).length > 0),
   };
@@ -143,7 +164,7 @@ function placesOf(text: string, key: string): readonly number[] {
 
 // ── By name ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function redactNamed(names: readonly string[], whole: Redactable): Redacted {
+function redactNamed(names: readonly string[], { secrets: _secrets, ...whole }: Redactable): Redacted {
   const found = new Set<string>();
   const valueOf = (table: string, value: Uint8Array): Uint8Array => {
     const prefix = `${table}.`;
@@ -162,14 +183,19 @@ function redactNamed(names: readonly string[], whole: Redactable): Redacted {
 }
 
 /** A value that is not a record is redacted whole, if all fields are. */
-function withoutFields(value: Uint8Array, fields: ReadonlySet<string>, onFound: (field: string) => void): Uint8Array {
+function withoutFields(
+  value: Uint8Array,
+  fields: ReadonlySet<string>,
+  onFound: (field: string) => void,
+  change: Change = EMPTY,
+): Uint8Array {
   try {
     const reader = new CborReader(value);
     const writer = new CborWriter();
     if (reader.peek() !== "map") {
       if (!fields.has(ALL)) return value;
       onFound(ALL);
-      copy(reader, writer, EMPTY);
+      copy(reader, writer, change);
       return writer.finish();
     }
     const size = reader.map();
@@ -179,7 +205,7 @@ function withoutFields(value: Uint8Array, fields: ReadonlySet<string>, onFound: 
       writer.text(name);
       const match = fields.has(name) ? name : fields.has(ALL) ? ALL : null;
       if (match !== null) onFound(match);
-      copy(reader, writer, match === null ? null : EMPTY);
+      copy(reader, writer, match === null ? null : change);
     }
     reader.end();
     return writer.finish();
@@ -261,6 +287,7 @@ interface Change {
   readonly number: (number: number | bigint) => boolean;
 }
 
+const SECRET: Change = { text: () => SHOWN_SECRET, number: () => false };
 const EMPTY: Change = { text: (text) => "x".repeat(text.length), number: () => false };
 
 /** Bytes that can't be read may hold anything. */

@@ -138,12 +138,14 @@ export function recordOf(
   module: HandlerModule,
   isRedacted: boolean,
 ): Recorded | "left-out" | "differing" {
-  const { execution, path, location } = sample;
+  const { execution, path, location, redacted = [] } = sample;
+  // A secret is, whatever was asked for.
+  const isOther = isRedacted || redacted.length > 0;
   const inputs = inputsOf(sample);
   const values = valuesOf(sample);
   const run = runAgain(module, inputs, values);
   // On what was redacted a handler may look for other items.
-  if (run.kind !== "ended") return isRedacted ? "left-out" : "differing";
+  if (run.kind !== "ended") return isOther ? "left-out" : "differing";
   const { outcome, writes, fuel, drawSites, logged } = run;
   const reads = valuesRead(run.reads, values);
   const recorded = {
@@ -158,9 +160,9 @@ export function recordOf(
     writes,
     fuel,
     logged,
-    redacted: sample.redacted ?? [],
+    redacted,
   };
-  return isRedacted || isAsEnded(recorded, sample) ? recorded : "differing";
+  return isOther || isAsEnded(recorded, sample) ? recorded : "differing";
 }
 
 /** Whether the run here did what the server knows that the execution did. */

@@ -5,6 +5,7 @@ import {
   type Replay,
   type ReplayDifference,
   type ReplayStep,
+  SHOWN_SECRET,
   type UnitId,
 } from "@radical/protocol";
 import type { HandlerModule, RunStep } from "@radical/wasm-host";
@@ -46,6 +47,7 @@ export function replaySample({ sample, recordedIn, present, isRedacted }: Replay
     module: present?.hash ?? sample.module,
     args: shortened(shownArguments(inputsOf(sample).args)),
     caller: sample.caller,
+    redacted: sample.redacted ?? [],
     steps,
     stepsLeftOut,
     ...endOf(run),
@@ -114,7 +116,7 @@ function shown(value: Uint8Array | null): string {
   return shortened(shownValue(value));
 }
 
-/** Arguments whose names say that they are secret. */
+/** Arguments whose names say that they are secret, of handlers that do not declare them as such. */
 const SECRET = /password|passphrase|secret|token|credential/i;
 
 /** Secrets that a person has typed are masked. */
@@ -123,7 +125,7 @@ export function shownArguments(args: Uint8Array): string {
     const json: unknown = JSON.parse(shownValue(args));
     const isSecret = typeof json === "object" && json !== null && Object.keys(json).some((name) => SECRET.test(name));
     if (!isSecret) return shownValue(args);
-    return JSON.stringify(json, (name, value: unknown) => (SECRET.test(name) ? "•••" : value));
+    return JSON.stringify(json, (name, value: unknown) => (SECRET.test(name) ? SHOWN_SECRET : value));
   } catch (error) {
     // Handlers of tests take any bytes.
     if (error instanceof SyntaxError || error instanceof MalformedError) return shownValue(args);

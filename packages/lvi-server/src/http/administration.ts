@@ -74,7 +74,10 @@ export function samplesAnswer(
         take: (sample, left) => {
           leftOut += left;
           if (leftOut > 0 && tell({ kind: "left-out", count: leftOut })) leftOut = 0;
-          if (sample !== null && !tell(lineOf(sample, redaction, secrets))) leftOut++;
+          if (sample === null) return;
+          const { module, handler } = sample.invocation;
+          const hidden = engine.secretsOf(module, handler);
+          if (hidden === null || !tell(lineOf(sample, hidden, redaction, secrets))) leftOut++;
         },
         end: (reason) => stream.end(`${JSON.stringify({ kind: "ended", reason } satisfies SampleLine)}\n`),
       },
@@ -107,14 +110,21 @@ export function livesAnswer(engine: Engine, body: Uint8Array, heartbeatMs: numbe
   };
 }
 
-function lineOf(sample: Sample, redaction: RedactionQuestion, secrets: RedactionSecrets): SampleLine {
+function lineOf(
+  sample: Sample,
+  hidden: readonly string[],
+  redaction: RedactionQuestion,
+  secrets: RedactionSecrets,
+): SampleLine {
   const { executionId, path, location, invocation, commitId, versions } = sample;
   const { module, handler, environment } = invocation;
   const { timeMs } = environment;
-  const whole = { ...environment, args: invocation.args, values: sample.values, units: [...versions.keys()] };
-  const { args, seed, caller, values, units, redacted } = redact(redaction, whole, secrets);
+  const units = [...versions.keys()];
+  const whole = { ...environment, args: invocation.args, secrets: hidden, values: sample.values, units };
+  const { redacted, units: named, ...shown } = redact(redaction, whole, secrets);
+  const { args, seed, caller, values } = shown;
   // Made of what is redacted.
-  const ended = redaction.length === 0 ? sample.ended : null;
+  const ended = redaction.length + redacted.length === 0 ? sample.ended : null;
   return {
     kind: "sample",
     execution: executionId,
@@ -129,7 +139,7 @@ function lineOf(sample: Sample, redaction: RedactionQuestion, secrets: Redaction
     commit: commitId,
     versions: Array.from(versions, ([unit, version], index): SampledVersion => {
       const [, commit, digest] = sampledVersion(unit, version);
-      return digest === undefined || redaction.length > 0 ? [units[index]!, commit] : [units[index]!, commit, digest];
+      return digest === undefined || redaction.length > 0 ? [named[index]!, commit] : [named[index]!, commit, digest];
     }),
     values:
       values === null

@@ -89,6 +89,7 @@ const ALARMS: ReadonlySet<NoteName> = new Set([
   "intent_alarm",
   "overdue_intent_alarm",
   "wrote_on_get_alarm",
+  "outside_tables_alarm",
   "workflow_stuck_alarm",
   "task_dead",
 ]);
@@ -381,8 +382,8 @@ export class Engine {
     described: { readonly rules?: Rules; readonly services?: ServiceTable; readonly isAside?: boolean } = {},
   ): Promise<void> {
     await this.#asking(() => this.#changeModule(module.hash, () => this.#options.storage.storeModule(module, content)));
-    const { hash, plans, indexes = [] } = module;
-    this.#driver.tell({ kind: "module-registered", module: hash, plans, indexes, ...described });
+    const { hash, plans, tables = new Map(), indexes = [] } = module;
+    this.#driver.tell({ kind: "module-registered", module: hash, plans, tables, indexes, ...described });
     if (described.isAside !== true) void this.retryMisfits();
   }
 

@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
-import { decodeModuleContent, INDEX_STATES, plansOf, SCHEDULE_STATES, type UnitId } from "@radical/protocol";
+import { decodeModuleContent, INDEX_STATES, plansOf, SCHEDULE_STATES, tablesOf, type UnitId } from "@radical/protocol";
 import type { Budget } from "./core/budgets.ts";
 import { type Intent, itemsReadBy } from "./core/intent.ts";
 import type { Leadership } from "./core/leadership.ts";
@@ -172,6 +172,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       items,
       modules: new Map(known.map(({ hash, plans }) => [hash, plans])),
       moduleUses: new Map(known.flatMap(({ hash, usedAtMs }) => (usedAtMs === null ? [] : [[hash, usedAtMs]]))),
+      moduleTables: new Map(known.flatMap(({ hash, tables }) => (tables === undefined ? [] : [[hash, tables]]))),
       moduleIndexes: new Map(known.flatMap(({ hash, indexes: named }) => (named === undefined ? [] : [[hash, named]]))),
       indexes,
       schedules,
@@ -234,7 +235,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
           if (!isAside) putAtMs = Math.max(putAtMs + 1, atMs);
           const put = isAside ? {} : { putAtMs };
           const workerUrl = worker === null ? {} : { workerUrl: worker };
-          const module = { hash, plans, indexes: named, usedAtMs: atMs, registeredAtMs: atMs, ...put, ...workerUrl };
+          const used = { usedAtMs: atMs, registeredAtMs: atMs, ...put };
+          const module = { hash, plans, tables: tablesOf(content), indexes: named, ...used, ...workerUrl };
           await engine.registerModule(module, bytes, { rules, services: declared, isAside });
           log.info("module_registered", { module: hash, handlers: plans.size });
           if (isAside) return;

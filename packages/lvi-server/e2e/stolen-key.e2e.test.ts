@@ -1,6 +1,6 @@
 /**
- * What the holder of a location's key can do against a real server: names a handler, and units of its own choice. `accounts` are the
- * people of the test module, `sessions` its links.
+ * The holder of a location's key against a real server: it names a handler, and units of its own choice. The accounts are the people
+ * of the test module, the sessions its links.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -148,7 +148,7 @@ test("nothing was changed by what was refused", async () => {
   expect(repairs.find(({ unit }) => unit === VICTIM)?.entry.value).toEqual(new Uint8Array(RECORD));
 });
 
-/** What docs/security.md says of a location: its word about the writes of its own executions is taken. */
+/** As docs/security.md says, the word of a location about the writes of its own executions is taken. */
 describe("is not refused", () => {
   test("a write of any value in the name of a handler that writes the table", async () => {
     const forged = unitId("links", "forged");

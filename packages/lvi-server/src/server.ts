@@ -53,6 +53,8 @@ export interface ServerOptions {
   readonly leaseMs?: number;
   /** Where locations reach this server: standbys tell it to whoever asks them. */
   readonly advertise?: string;
+  /** The name of its deployment: questions of operators' commands that are to another one are refused. Left out: it takes any. */
+  readonly deployment?: string;
   /** Origin of the application's Worker, which has its services. Left out: the one that a module was registered with. */
   readonly workerUrl?: string;
   /** By how much the time of tasks is ahead of this machine's at the start, and may be moved on. Left out: nobody moves it. */
@@ -109,7 +111,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   );
   const { keys, heartbeatMs } = options;
   const heartbeat = heartbeatMs === undefined ? {} : { heartbeatMs };
-  const http = createHttpServer({ keys, log, metrics, now, state: () => state, ...heartbeat });
+  const named = options.deployment === undefined ? {} : { deployment: options.deployment };
+  const http = createHttpServer({ keys, log, metrics, now, state: () => state, ...heartbeat, ...named });
   const host = options.host ?? "127.0.0.1";
   try {
     await listen(http, options.port ?? 0, host);

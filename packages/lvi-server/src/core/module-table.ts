@@ -43,7 +43,7 @@ export interface ModuleUse {
   readonly usedAtMs: number;
 }
 
-/** What is known of a module when it is registered. */
+/** A module when it is registered. */
 export interface Registration {
   readonly module: ModuleHash;
   readonly plans: Plans;

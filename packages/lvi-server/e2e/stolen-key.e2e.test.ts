@@ -5,6 +5,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { createInterface } from "node:readline";
 import {
   type AccessedUnit,
   type CommitId,
@@ -18,7 +19,9 @@ import { moduleHash } from "@radical/wasm-host";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TestClient } from "./test-client.ts";
 import { type TestModule, testModule } from "./test-module.ts";
-import { logged, type ServerProcess, startProcess } from "./test-process.ts";
+import { type ServerProcess, startProcess } from "./test-process.ts";
+
+const SOON = { timeout: 100_000 };
 
 /** As a build names them. `signIn` stands for a login, which reads accounts and makes sessions; `link` for a logout. */
 const TABLES: Readonly<Record<string, HandlerTables>> = {
@@ -35,6 +38,8 @@ let folder: string;
 let module: TestModule;
 let server: ServerProcess;
 let thief: TestClient;
+/** The alarms in the log of the server that runs. */
+let logged: Readonly<Record<string, unknown>>[] = [];
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "radical-stolen-key-"));
@@ -57,6 +62,11 @@ afterAll(async () => {
 async function start(): Promise<void> {
   const storage = `sqlite:${path.join(folder, "data.sqlite")}`;
   server = await startProcess(["--storage", storage, "--workers", "1", "--followup-timeout-ms", "600000"]);
+  logged = [];
+  createInterface(server.child.stderr!).on("line", (line) => {
+    const entry = JSON.parse(line) as Readonly<Record<string, unknown>>;
+    if (entry["event"] === "outside_tables_alarm") logged.push(entry);
+  });
   thief = new TestClient(server.url, module);
   // It hears of the server, so that nothing is in doubt.
   await thief.lvi(thief.requestOf("incrementNearStorage", "known", null)).catch(() => undefined);
@@ -92,9 +102,9 @@ async function expectRefused(handler: string, set: readonly AccessedUnit[], word
   const reply = await thief.lvi(request);
   expect(reply).toMatchObject({ kind: "refused", code: "outside_tables", retryAfterMs: null });
   expect(JSON.stringify(reply)).not.toContain("repairs");
-  expect(await logged(server.child, "outside_tables_alarm")).toMatchObject({
+  const alarm = (): unknown => logged.find(({ execution }) => execution === request.executionId);
+  await expect.poll(alarm, SOON).toMatchObject({
     level: "error",
-    execution: request.executionId,
     module: module.hash,
     handler,
     detail: `${handler} never ${words}, and its set has a unit of it; the location stolen has sent it`,

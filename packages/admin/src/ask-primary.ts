@@ -54,15 +54,10 @@ export async function askPrimary(
     );
   }
   if (response.ok) return response;
-  const { code = "", message = "" } = errorOf((await response.text()).slice(0, 2_000));
+  const { code = "", message = "", hint = "" } = errorOf((await response.text()).slice(0, 2_000));
   const words = `the LVI server at ${url} answered ${response.status} ${terminalText(message)}`.trimEnd();
   if (code === "unauthorized")
-    throw new PrimaryError(
-      "primary_refused_key",
-      words,
-      `give both sides the same key "${key.id}", and set the clocks of both`,
-      code,
-    );
+    throw new PrimaryError("primary_refused_key", words, `${terminalText(hint)}. The key here is "${key.id}".`, code);
   if (code === "not_serving" || code === "not_leading")
     throw new PrimaryError(
       "primary_not_serving",
@@ -93,10 +88,16 @@ export async function* linesOf(response: Response): AsyncGenerator<string, void>
   if (rest !== "") yield rest;
 }
 
+interface ErrorTold {
+  readonly code?: string;
+  readonly message?: string;
+  readonly hint?: string;
+}
+
 /** As far as the text is the body of an error. */
-function errorOf(text: string): { readonly code?: string; readonly message?: string } {
+function errorOf(text: string): ErrorTold {
   try {
-    return (JSON.parse(text) as { readonly error?: { readonly code?: string; readonly message?: string } }).error ?? {};
+    return (JSON.parse(text) as { readonly error?: ErrorTold }).error ?? {};
   } catch {
     return { message: text.slice(0, 300) };
   }

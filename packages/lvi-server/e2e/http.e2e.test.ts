@@ -640,7 +640,7 @@ describe("who may speak", () => {
         const to = (deployment?: string, signing = {}): Promise<Response> =>
           asker.question(LOG_PATH, { ...LIMIT, ...(deployment === undefined ? {} : { deployment }) }, signing);
         const captured = await to("shop-production", { timeMs });
-        expect([captured.status, await captured.text()]).toEqual([401, expect.stringContaining("before this server")]);
+        expect([captured.status, await captured.text()]).toEqual([503, expect.stringContaining("before this server")]);
         for (const other of ["shop-staging", undefined]) {
           // oxlint-disable-next-line no-await-in-loop -- one after the other
           const refused = await to(other);

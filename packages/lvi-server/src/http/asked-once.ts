@@ -44,7 +44,7 @@ export class AskedOnce {
     }
     if (signedAtMs < this.#sinceMs)
       throw new RadicalError(
-        "unauthorized",
+        "primary_busy",
         "the question was signed before this server started, so nobody knows whether it was answered",
         "ask again; if it goes on, set the clocks of both sides",
       );

@@ -140,7 +140,9 @@ describe("is refused, and the alarm names the location", () => {
       ));
   };
 
-  describe("by the server at which the module was registered", attacks);
+  describe("by the server at which the module was registered", () => {
+    attacks();
+  });
 
   describe("by a server that has found the module in storage", () => {
     beforeAll(async () => {

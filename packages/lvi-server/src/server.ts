@@ -111,8 +111,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   );
   const { keys, heartbeatMs } = options;
   const heartbeat = heartbeatMs === undefined ? {} : { heartbeatMs };
-  const named = options.deployment === undefined ? {} : { deployment: options.deployment };
-  const http = createHttpServer({ keys, log, metrics, now, state: () => state, ...heartbeat, ...named });
+  const itself = options.deployment === undefined ? {} : { deployment: options.deployment };
+  const http = createHttpServer({ keys, log, metrics, now, state: () => state, ...heartbeat, ...itself });
   const host = options.host ?? "127.0.0.1";
   try {
     await listen(http, options.port ?? 0, host);

@@ -15,10 +15,10 @@ test("a question is answered once, for as long as its signature can count", () =
   expect(ask(1, 0)).not.toThrow();
   expect(ask(2, 5)).not.toThrow();
   for (const atMs of [0, 5, 2 * REPLAY_WINDOW_MS, 3 * REPLAY_WINDOW_MS - 1])
-    expect(ask(1, atMs)).toThrow(unauthorized("asked before") as Error);
+    expect(ask(1, atMs)).toThrow(unauthorized("asked before"));
   // Each for a time of its own.
   expect(ask(1, 3 * REPLAY_WINDOW_MS)).not.toThrow();
-  expect(ask(2, 3 * REPLAY_WINDOW_MS)).toThrow(unauthorized("asked before") as Error);
+  expect(ask(2, 3 * REPLAY_WINDOW_MS)).toThrow(unauthorized("asked before"));
   expect(ask(2, 3 * REPLAY_WINDOW_MS + 5)).not.toThrow();
 });
 
@@ -26,7 +26,7 @@ test("nothing is answered that was signed before the memory began", () => {
   const once = asked();
   // Asked anew it may be answered, so a command goes on.
   expect(() => once.check({ nonce: nonce(1) }, SINCE_MS - 1, 0)).toThrow(
-    expect.objectContaining({ code: "primary_busy" }) as Error,
+    expect.objectContaining({ code: "primary_busy" }),
   );
   expect(() => once.check({ nonce: nonce(1) }, SINCE_MS, 0)).not.toThrow();
 });
@@ -34,8 +34,8 @@ test("nothing is answered that was signed before the memory began", () => {
 test("a question to another deployment, or to none, is refused by a server that knows its own", () => {
   const once = asked({ deployment: "shop-production" });
   const to = (deployment?: unknown) => () => once.check({ nonce: nonce(1), deployment }, SINCE_MS, 0);
-  expect(to("shop-staging")).toThrow(unauthorized('to the deployment "shop-staging"') as Error);
-  for (const none of [undefined, null, 7]) expect(to(none)).toThrow(unauthorized("to the deployment none") as Error);
+  expect(to("shop-staging")).toThrow(unauthorized('to the deployment "shop-staging"'));
+  for (const none of [undefined, null, 7]) expect(to(none)).toThrow(unauthorized("to the deployment none"));
   // None of them was remembered.
   expect(to("shop-production")).not.toThrow();
   expect(() => asked().check({ nonce: nonce(1), deployment: "any" }, SINCE_MS, 0)).not.toThrow();
@@ -53,7 +53,7 @@ test("when the memory is full nothing is answered until it has room", () => {
   const ask = (number: number, atMs: number) => () => once.check({ nonce: nonce(number) }, SINCE_MS + atMs, atMs);
   expect(ask(1, 0)).not.toThrow();
   expect(ask(2, 1)).not.toThrow();
-  expect(ask(3, 2)).toThrow(expect.objectContaining({ code: "primary_busy" }) as Error);
-  expect(ask(1, 2)).toThrow(unauthorized("asked before") as Error);
+  expect(ask(3, 2)).toThrow(expect.objectContaining({ code: "primary_busy" }));
+  expect(ask(1, 2)).toThrow(unauthorized("asked before"));
   expect(ask(3, 3 * REPLAY_WINDOW_MS)).not.toThrow();
 });

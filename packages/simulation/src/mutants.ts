@@ -730,7 +730,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "the other isolates of the writer's location are not waited for",
-    within: 50,
+    within: 250,
     weather: "leases",
     edits: [expression("holders-waited-for", `[session]`, `session.at.sessions`)],
   },

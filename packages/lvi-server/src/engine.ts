@@ -91,6 +91,7 @@ const ALARMS: ReadonlySet<NoteName> = new Set([
   "intent_alarm",
   "overdue_intent_alarm",
   "wrote_on_get_alarm",
+  "outside_tables_alarm",
   "workflow_stuck_alarm",
   "task_dead",
 ]);
@@ -392,9 +393,9 @@ export class Engine {
     } = {},
   ): Promise<void> {
     await this.#asking(() => this.#changeModule(module.hash, () => this.#options.storage.storeModule(module, content)));
-    const { hash, plans, indexes = [] } = module;
+    const { hash, plans, tables = new Map(), indexes = [] } = module;
     this.#secrets.remember(hash, secrets);
-    this.#driver.tell({ kind: "module-registered", module: hash, plans, indexes, ...described });
+    this.#driver.tell({ kind: "module-registered", module: hash, plans, tables, indexes, ...described });
     if (described.isAside !== true) void this.retryMisfits();
   }
 

@@ -105,6 +105,7 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
     crowdedLimitMs: options.crowdedLimitMs,
     leaseMs,
     ...(options.advertise === null ? {} : { advertise: options.advertise }),
+    ...(options.deployment === null ? {} : { deployment: options.deployment }),
     ...(options.workerUrl === null ? {} : { workerUrl: options.workerUrl }),
     ...(options.virtualTimeMs === null ? {} : { virtualTimeMs: options.virtualTimeMs }),
     collectIntervalMs: options.collectIntervalMs,

@@ -104,6 +104,13 @@ export const SETTINGS = {
     words: "where locations reach this server; servers that wait for leadership tell whoever asks them",
     parse: reachableUrl,
   },
+  deployment: {
+    kind: "text",
+    placeholder: "name",
+    words:
+      "name of this deployment, <application>-<environment>: questions of commands that are to another one are refused (default: any is answered)",
+    parse: deploymentOf,
+  },
   workerUrl: {
     kind: "text",
     placeholder: "url",
@@ -200,6 +207,12 @@ export const SETTINGS = {
 
 function hostOf(text: string): string {
   if (isIP(text) === 0 && text !== "localhost") throw new WrongValue("be an IP address or localhost");
+  return text;
+}
+
+function deploymentOf(text: string): string {
+  if (!/^[A-Za-z0-9._-]{1,100}$/.test(text))
+    throw new WrongValue("be letters, digits, dots, dashes and _, at most 100");
   return text;
 }
 

@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
-import { decodeModuleContent, INDEX_STATES, plansOf, type UnitId } from "@radical/protocol";
+import { decodeModuleContent, INDEX_STATES, plansOf, tablesOf, type UnitId } from "@radical/protocol";
 import type { Budget } from "./core/budgets.ts";
 import { type Intent, itemsReadBy } from "./core/intent.ts";
 import type { Leadership } from "./core/leadership.ts";
@@ -57,6 +57,8 @@ export interface ServerOptions {
   readonly leaseMs?: number;
   /** Where locations reach this server: standbys tell it to whoever asks them. */
   readonly advertise?: string;
+  /** The name of its deployment: questions of operators' commands that are to another one are refused. Left out: it takes any. */
+  readonly deployment?: string;
   /** Origin of the application's Worker, which has its services. Left out: the one that a module was registered with. */
   readonly workerUrl?: string;
   /** By how much the time of tasks is ahead of this machine's at the start, and may be moved on. Left out: nobody moves it. */
@@ -125,7 +127,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   );
   const { keys, heartbeatMs } = options;
   const heartbeat = heartbeatMs === undefined ? {} : { heartbeatMs };
-  const http = createHttpServer({ keys, log, metrics, now, state: () => state, ...heartbeat });
+  const itself = options.deployment === undefined ? {} : { deployment: options.deployment };
+  const http = createHttpServer({ keys, log, metrics, now, state: () => state, ...heartbeat, ...itself });
   const host = options.host ?? "127.0.0.1";
   try {
     await listen(http, options.port ?? 0, host);
@@ -189,6 +192,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       items,
       modules: new Map(known.map(({ hash, plans }) => [hash, plans])),
       moduleUses: new Map(known.flatMap(({ hash, usedAtMs }) => (usedAtMs === null ? [] : [[hash, usedAtMs]]))),
+      moduleTables: new Map(known.flatMap(({ hash, tables }) => (tables === undefined ? [] : [[hash, tables]]))),
       moduleIndexes: new Map(known.flatMap(({ hash, indexes: named }) => (named === undefined ? [] : [[hash, named]]))),
       indexes,
       schedules,
@@ -251,7 +255,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
           if (!isAside) putAtMs = Math.max(putAtMs + 1, atMs);
           const put = isAside ? {} : { putAtMs };
           const workerUrl = worker === null ? {} : { workerUrl: worker };
-          const module = { hash, plans, indexes: named, usedAtMs: atMs, registeredAtMs: atMs, ...put, ...workerUrl };
+          const used = { usedAtMs: atMs, registeredAtMs: atMs, ...put };
+          const module = { hash, plans, tables: tablesOf(content), indexes: named, ...used, ...workerUrl };
           await engine.registerModule(module, bytes, { rules, services: declared, isAside, secrets });
           log.info("module_registered", { module: hash, handlers: plans.size });
           if (isAside) return;

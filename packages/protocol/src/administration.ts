@@ -30,6 +30,23 @@ export const CONTENTION_PATH = "/v1/contention";
 /** `POST` of a {@link TimeMove}: one too. A server that was not started with `--virtual-time-ms` refuses it. */
 export const TIME_PATH = "/v1/time";
 
+/**
+ * Each question by `POST` also has these fields, which are signed with it. A server answers a nonce once: who sends a captured
+ * question again learns nothing. A server of an earlier release does not look at them.
+ */
+export interface AskedOnce {
+  /** 16 random bytes, as 32 lowercase hex characters. */
+  readonly nonce: string;
+  /** The deployment that is asked. A server that knows its own name answers no question to another one. Left out: not known. */
+  readonly deployment?: string;
+}
+
+const NONCE = /^[0-9a-f]{32}$/;
+
+export function isNonce(text: string): boolean {
+  return NONCE.test(text);
+}
+
 /** A proxy flushes lines of this type as they come. */
 export const LINES_TYPE = "application/x-ndjson";
 

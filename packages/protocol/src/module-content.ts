@@ -124,6 +124,11 @@ export function plansOf({ handlers }: Pick<ModuleContent, "handlers">): Readonly
   return Object.fromEntries(Object.entries(handlers).map(([name, { plan }]) => [name, plan]));
 }
 
+/** The tables that handlers can access, by name; a handler that is left out may access any. */
+export function tablesOf({ handlers }: Pick<ModuleContent, "handlers">): ReadonlyMap<string, HandlerTables> {
+  return new Map(Object.entries(handlers).flatMap(([name, { tables }]) => (tables === null ? [] : [[name, tables]])));
+}
+
 /** Handlers by their plans alone: each may touch any table. */
 export function handlersWith(plans: Readonly<Record<string, HandlerPlan>>): ModuleContent["handlers"] {
   return Object.fromEntries(Object.entries(plans).map(([name, plan]) => [name, { plan, tables: null }]));

@@ -164,7 +164,14 @@ import {
   type Queries,
   withObserved,
 } from "./captured-spans.ts";
-import { type CurrentModule, ModuleTable, type ModuleUse, type Plans } from "./module-table.ts";
+import {
+  type CurrentModule,
+  ModuleTable,
+  type ModuleUse,
+  type Plans,
+  type Registration,
+  type Tables,
+} from "./module-table.ts";
 import type { LeaseCounts, Term } from "./read-leases.ts";
 import { repairsOf } from "./repairs.ts";
 import { type Ground, type Sampled, Sampler } from "./sampling.ts";
@@ -211,6 +218,8 @@ export interface Recovered {
   readonly moduleUses?: ReadonlyMap<ModuleHash, number>;
   /** The names of the indexes that each module's handlers keep; those that are left out keep none. */
   readonly moduleIndexes?: ReadonlyMap<ModuleHash, readonly string[]>;
+  /** The tables that each module's handlers can access; those that are left out may access any. */
+  readonly moduleTables?: ReadonlyMap<ModuleHash, Tables>;
   /** The module that was registered last, and the rules of its handlers' tasks. Left out: none. */
   readonly current?: CurrentModule;
   /** How far each index is built, by its name. Left out: none is known. */
@@ -409,9 +418,9 @@ export class LviCore {
       entryOfSpan: (span) => this.#spanNow(span, null),
       policy: options.leasePolicy,
     });
-    const { moduleUses = new Map(), moduleIndexes = new Map(), indexes = new Map() } = recovered;
+    const { moduleUses = new Map(), moduleIndexes = new Map(), moduleTables, indexes = new Map() } = recovered;
     const { current = null } = recovered;
-    this.#modules = new ModuleTable(recovered.modules, moduleUses, wallMs, moduleIndexes, current);
+    this.#modules = new ModuleTable(recovered.modules, moduleUses, wallMs, moduleIndexes, current, moduleTables);
     this.#tasks = new TaskTable(options.tasks, (handler) => this.#modules.current?.rules[handler]?.limit ?? null);
     this.#workflows = new Workflows({ ...options.workflows, retryMs: options.retryMs }, this.#workflowsHost);
     this.#cancellations = new Cancellations(this.#tasks, this.#workflows, this.#executions);
@@ -818,7 +827,13 @@ export class LviCore {
     };
 
     if (this.#halted) return refuse("draining", TAKEN_OVER, 1_000);
-    if (units !== null) this.#listeners.read(location, units);
+    const outside = units === null ? null : this.#modules.outside(module, handler, units);
+    if (outside !== null) {
+      const detail = `${outside}; the location ${location} has sent it`;
+      this.#note("outside_tables_alarm", { id: executionId, invocation: request }, { handler, detail });
+      return refuse("outside_tables", outside, null);
+    }
+    if (units !== null && this.#modules.declares(module, handler)) this.#listeners.read(location, units);
     if (units !== null && session !== null) this.#listeners.leases.dropped(units, session);
     this.#modules.use(module, this.#wallMs);
     const known = this.#executions.get(executionId);
@@ -1893,9 +1908,9 @@ export class LviCore {
 
   // ── Indexes ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #registered({ module, plans, indexes = [], rules, services, isAside }: Event & { kind: "module-registered" }): void {
-    this.#modules.register(module, plans, this.#wallMs, indexes, rules, services, isAside);
-    this.#indexes.tryAgain(indexes);
+  #registered(registration: Registration): void {
+    this.#modules.register(registration, this.#wallMs);
+    this.#indexes.tryAgain(registration.indexes ?? []);
     this.#nameIndexes();
   }
 

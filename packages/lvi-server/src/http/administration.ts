@@ -26,8 +26,10 @@ import { toBase64 } from "../base64.ts";
 import type { Sample } from "../core/sampling.ts";
 import type { Engine } from "../engine.ts";
 import type { LogRing } from "../log-ring.ts";
-import { jsonOf } from "./json-body.ts";
 import { LineStream } from "./line-stream.ts";
+
+/** A question as it was sent. */
+type Asked = Readonly<Record<string, unknown>>;
 
 /** Lives of this time are written together. */
 const LIVES_MS = 20;
@@ -35,8 +37,8 @@ const MAX_EVERY = 1_000_000_000;
 const MAX_HANDLERS = 1_000;
 
 /** Answers with lines of log. Throws a RadicalError if too many follow already. */
-export function logAnswer(recent: LogRing, body: Uint8Array, heartbeatMs: number): (response: ServerResponse) => void {
-  const { lines, follow, level } = readLogQuestion(jsonOf(body));
+export function logAnswer(recent: LogRing, asked: Asked, heartbeatMs: number): (response: ServerResponse) => void {
+  const { lines, follow, level } = readLogQuestion(asked);
   let stream: LineStream | null = null;
   let dropped = 0;
   const tell = (line: string): void => {
@@ -57,12 +59,8 @@ export function logAnswer(recent: LogRing, body: Uint8Array, heartbeatMs: number
 }
 
 /** Answers with a sample a line. */
-export function samplesAnswer(
-  engine: Engine,
-  body: Uint8Array,
-  heartbeatMs: number,
-): (response: ServerResponse) => void {
-  const { every, handlers, values, redact: redaction, perSecond = null } = readSampleQuestion(jsonOf(body));
+export function samplesAnswer(engine: Engine, asked: Asked, heartbeatMs: number): (response: ServerResponse) => void {
+  const { every, handlers, values, redact: redaction, perSecond = null } = readSampleQuestion(asked);
   const secrets = redactionSecrets();
   return (response) => {
     let leftOut = 0;
@@ -90,8 +88,8 @@ export function samplesAnswer(
 }
 
 /** Answers with a life a line, or with none if too many follow already. */
-export function livesAnswer(engine: Engine, body: Uint8Array, heartbeatMs: number): (response: ServerResponse) => void {
-  const { every } = jsonOf(body);
+export function livesAnswer(engine: Engine, asked: Asked, heartbeatMs: number): (response: ServerResponse) => void {
+  const { every } = asked;
   if (!isNumberIn(every, 1, MAX_EVERY)) throw new MalformedError("every is not a number from 1");
   return (response) => {
     let waiting: LifeLine[] = [];
@@ -175,7 +173,7 @@ function pseudonymOf(text: string, digest: Uint8Array): string {
   ).join("");
 }
 
-function readLogQuestion({ lines, follow, level }: Readonly<Record<string, unknown>>): LogQuestion {
+function readLogQuestion({ lines, follow, level }: Asked): LogQuestion {
   if (!isNumberIn(lines, 0, Number.MAX_SAFE_INTEGER)) throw new MalformedError("lines is no number of lines");
   if (typeof follow !== "boolean") throw new MalformedError("follow is neither true nor false");
   const least = LOG_LINE_LEVELS.find((known) => known === level);
@@ -183,13 +181,7 @@ function readLogQuestion({ lines, follow, level }: Readonly<Record<string, unkno
   return { lines, follow, level: least };
 }
 
-function readSampleQuestion({
-  every,
-  handlers,
-  values,
-  redact: names,
-  perSecond = null,
-}: Readonly<Record<string, unknown>>): SampleQuestion {
+function readSampleQuestion({ every, handlers, values, redact: names, perSecond = null }: Asked): SampleQuestion {
   if (!isNumberIn(every, 1, MAX_EVERY)) throw new MalformedError("every is not a number from 1");
   if (!Array.isArray(handlers) || handlers.length > MAX_HANDLERS || handlers.some((name) => typeof name !== "string"))
     throw new MalformedError("handlers is no list of names");
@@ -200,7 +192,7 @@ function readSampleQuestion({
 }
 
 /** Throws a MalformedError. */
-export function readScheduleQuestion({ handler, action }: Readonly<Record<string, unknown>>): ScheduleQuestion {
+export function readScheduleQuestion({ handler, action }: Asked): ScheduleQuestion {
   if (typeof handler !== "string" || !isKey(handler)) throw new MalformedError("handler is not the name of a handler");
   const known = SCHEDULE_ACTIONS.find((one) => one === action);
   if (known === undefined) throw new MalformedError(`action is none of ${SCHEDULE_ACTIONS.join(", ")}`);
@@ -208,7 +200,7 @@ export function readScheduleQuestion({ handler, action }: Readonly<Record<string
 }
 
 /** Throws a MalformedError. */
-export function readTimeMove({ aheadMs }: Readonly<Record<string, unknown>>): TimeMove {
+export function readTimeMove({ aheadMs }: Asked): TimeMove {
   if (!isNumberIn(aheadMs, 0, MAX_AHEAD_MS)) throw new MalformedError(`aheadMs is not a number up to ${MAX_AHEAD_MS}`);
   return { aheadMs };
 }

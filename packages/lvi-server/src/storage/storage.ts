@@ -10,7 +10,16 @@
  * then on no earlier server completes anything. An intent that an earlier one had on its way may still arrive. It counts as
  * not there, unless `recover` has seen it. Its sender must not act on the answer, which it knows from its leadership.
  */
-import type { CommitId, ExecutionId, HandlerPlan, Key, ModuleHash, UnitId, Write } from "@radical/protocol";
+import type {
+  CommitId,
+  ExecutionId,
+  HandlerPlan,
+  HandlerTables,
+  Key,
+  ModuleHash,
+  UnitId,
+  Write,
+} from "@radical/protocol";
 import type { ExpectedCompletion, StoreResult } from "../core/events.ts";
 import {
   type Completion,
@@ -252,6 +261,8 @@ export interface Collected {
 export interface StoredModule {
   readonly hash: ModuleHash;
   readonly plans: ReadonlyMap<string, HandlerPlan>;
+  /** The tables that its handlers can access; left out, as a handler that is not among them: any. */
+  readonly tables?: ReadonlyMap<string, HandlerTables>;
   /** The names of the indexes that its handlers keep; left out: none. */
   readonly indexes?: readonly string[];
   /** When it was last used, by the wall clock; null: not known. */

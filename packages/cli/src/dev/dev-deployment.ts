@@ -282,7 +282,7 @@ export class DevDeployment {
           if (this.#app === null) throw new CommandError("not_serving", "No build serves yet.", "Correct the sources.");
           return this.#app.manifest.module;
         },
-        isRedacted: false,
+        redact: [],
       }),
       tasks: new DashboardTasks({ asking: (ask) => ask(this.primary), showsArguments: true }),
       records: () => this.#samples.records,

@@ -109,7 +109,7 @@ class Deployed {
       samples: this.#samples,
       module: (hash) => this.#asking((leader) => moduleOfPrimary(leader, hash)),
       present: () => this.#present(),
-      isRedacted: given.values !== null && given.values.length > 0,
+      redact: given.values ?? [],
     });
     this.options = {
       token: randomBytes(TOKEN_BYTES).toString("base64url"),

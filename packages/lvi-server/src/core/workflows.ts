@@ -13,6 +13,7 @@
  * Pure: it says what to store, what to ask storage for, and what may begin.
  */
 import {
+  type Activation,
   assert,
   CANCELLED,
   type CommandTrace,
@@ -48,6 +49,7 @@ import type { OperationId, RunId } from "./events.ts";
 import type { IntentRecord, RecordChange } from "./intent.ts";
 import type { CurrentModule, Plans } from "./module-table.ts";
 import type { RunResult } from "./run.ts";
+import { NO_SAMPLES, type SampledActivation, type SampleEffect } from "./sampling.ts";
 import { failureOf, isMisfit, pauseMs, placeOf, type Task, type TaskError } from "./task.ts";
 import type { Instant } from "./task-table.ts";
 import { type Call, cancellationPart, entryPart, invocationOf, settledOf, signalPart } from "./workflow.ts";
@@ -84,6 +86,12 @@ export interface WorkflowsHost {
   readonly emit: (effect: Effect) => void;
   readonly note: (name: NoteName, workflow: Workflow, detail?: string) => void;
   readonly tellLogged: (workflow: Workflow, logged: readonly LoggedLine[]) => void;
+  /** The samples of a run, which leave when it is durable. `outcome` null: the workflow goes on. */
+  readonly sample: (
+    workflow: Workflow,
+    activation: SampledActivation,
+    outcome: Outcome | null,
+  ) => readonly SampleEffect[];
   readonly reply: (caller: WorkflowCaller, answer: LviAnswer, after: readonly Fact[]) => void;
   /** The answer to an operator. */
   readonly ordered: (caller: CallerId, outcome: WorkflowOrderOutcome, after: readonly Fact[]) => void;
@@ -169,6 +177,7 @@ interface Made {
   /** For other workflows, or this one. */
   readonly parts: readonly WorkflowPart[];
   readonly logged: readonly LoggedLine[];
+  readonly sampled: readonly SampleEffect[];
   /** It goes on with an empty journal. */
   readonly isAgain: boolean;
   /** The operator who has ordered it. */
@@ -180,7 +189,7 @@ export class Workflows {
   readonly #bounds: WorkflowBounds;
   readonly #entries = new Map<ExecutionId, Entry>();
   readonly #operations = new Map<OperationId, Operation>();
-  readonly #runs = new Map<RunId, Entry>();
+  readonly #runs = new Map<RunId, { readonly entry: Entry; readonly activation: Activation }>();
   /** Commits under way that bring parts, by the workflow that these are for. */
   readonly #coming = new Map<ExecutionId, number>();
   /** Tasks that they bring. */
@@ -845,10 +854,10 @@ export class Workflows {
     const timeMs = Math.max(this.#now.wallMs, last?.timeMs ?? 0, entry.isTimeOver ? (last?.wait?.untilMs ?? 0) : 0);
     const id = this.#host.nextName();
     entry.phase = "running";
-    this.#runs.set(id, entry);
     // variant: activation-module
     const invocation = invocationOf(workflow, timeMs);
     const activation = { journal: [...loaded.entries], arrivals: [...loaded.arrivals], timeMs };
+    this.#runs.set(id, { entry, activation });
     this.#host.emit({
       kind: "execute",
       run: {
@@ -865,13 +874,13 @@ export class Workflows {
   }
 
   executed(run: RunId, result: RunResult): void {
-    const entry = present(this.#runs.get(run), `run ${run} of a workflow is under way`);
+    const { entry, activation } = present(this.#runs.get(run), `run ${run} of a workflow is under way`);
     this.#runs.delete(run);
     entry.phase = "idle";
     switch (result.kind) {
       case "activated":
         entry.kills = 0;
-        return this.#activated(entry, result.run);
+        return this.#activated(entry, activation, result.run);
       case "crowded-out":
       case "killed":
         entry.kills++;
@@ -882,16 +891,23 @@ export class Workflows {
     }
   }
 
-  #stuck(entry: Entry, code: string, message: string): void {
+  #stuck(entry: Entry, code: string, message: string, sampled = NO_SAMPLES): void {
     const error: TaskError = { code, message, atMs: this.#now.wallMs };
     const next: Workflow = { ...changed(entry.workflow), state: "stuck", untilMs: null, error };
-    this.#commit(entry, { ...NOTHING_MADE, next });
+    this.#commit(entry, { ...NOTHING_MADE, next, sampled });
   }
 
-  #activated(entry: Entry, run: WorkflowRun): void {
-    if (run.kind === "differs") return this.#stuck(entry, "command_differs", wordsOfDifference(run));
-    if (run.kind === "trap") return this.#stuck(entry, run.code, run.message);
+  #activated(entry: Entry, activation: Activation, run: WorkflowRun): void {
     const { workflow } = entry;
+    const { round } = workflow;
+    if (run.kind === "differs") return this.#stuck(entry, "command_differs", wordsOfDifference(run));
+    if (run.kind === "trap")
+      return this.#stuck(
+        entry,
+        run.code,
+        run.message,
+        this.#host.sample(workflow, { round, ...activation, entry: null }, run),
+      );
     const loaded = present(entry.loaded, LOADED);
     const { commands } = run;
     const calls = commands.map(({ command }) => this.#callOf(command));
@@ -917,6 +933,11 @@ export class Workflows {
       commands,
       calls,
       logged: run.logged ?? [],
+      sampled: this.#host.sample(
+        workflow,
+        { round, ...activation, entry: run.entry },
+        run.kind === "ended" ? run.outcome : null,
+      ),
       ...asked,
     };
     switch (run.kind) {
@@ -1062,6 +1083,7 @@ export class Workflows {
     entry.workflow = next;
     entry.phase = "idle";
     this.#host.namesNoMore(entry);
+    for (const effect of made.sampled) this.#host.emit(effect);
     if (made.logged.length > 0) this.#host.tellLogged(next, made.logged);
     if (made.orderedBy !== null) this.#host.ordered(made.orderedBy, "done", after);
     if (next.state === "ended") this.#gone(entry, made.commit, after);
@@ -1194,6 +1216,7 @@ const NOTHING_MADE: Omit<Made, "next"> = {
   commands: [],
   calls: [],
   logged: [],
+  sampled: NO_SAMPLES,
   children: [],
   tasks: [],
   parts: [],

@@ -3,8 +3,12 @@ import { createHmac, randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import {
   checkRedaction,
+  encodeEffects,
+  encodeEntry,
   encodeOutcome,
+  isExecutionId,
   isKey,
+  type Journal,
   type LifeLine,
   LOG_LINE_LEVELS,
   type LogQuestion,
@@ -23,7 +27,7 @@ import {
   type TimeMove,
 } from "@radical/protocol";
 import { toBase64 } from "../base64.ts";
-import type { Sample } from "../core/sampling.ts";
+import type { Sample, SampledActivation } from "../core/sampling.ts";
 import type { Engine } from "../engine.ts";
 import type { LogRing } from "../log-ring.ts";
 import { jsonOf } from "./json-body.ts";
@@ -108,11 +112,17 @@ export function livesAnswer(engine: Engine, body: Uint8Array, heartbeatMs: numbe
 }
 
 function lineOf(sample: Sample, redaction: RedactionQuestion, secrets: RedactionSecrets): SampleLine {
-  const { executionId, path, location, invocation, commitId, versions } = sample;
+  const { executionId, path, location, invocation, commitId, versions, task, step, activation } = sample;
   const { module, handler, environment } = invocation;
   const { timeMs } = environment;
-  const whole = { ...environment, args: invocation.args, values: sample.values, units: [...versions.keys()] };
-  const { args, seed, caller, values, units, redacted } = redact(redaction, whole, secrets);
+  const whole = {
+    ...environment,
+    args: invocation.args,
+    values: sample.values,
+    units: [...versions.keys()],
+    ...(activation && { journal: entriesOf(activation) }),
+  };
+  const { args, seed, caller, values, units, journal, redacted } = redact(redaction, whole, secrets);
   // Made of what is redacted.
   const ended = redaction.length === 0 ? sample.ended : null;
   return {
@@ -141,16 +151,36 @@ function lineOf(sample: Sample, redaction: RedactionQuestion, secrets: Redaction
         : {
             outcome: toBase64(encodeOutcome(ended.outcome)),
             writes: ended.writes.map(({ unit, value }) => [unit, value === null ? null : toBase64(value)] as const),
+            effects: toBase64(encodeEffects(ended.effects ?? [])),
           },
+    ...(task && { task }),
+    ...(step && { step: { workflow: step.workflow, round: step.round, command: step.command } }),
+    ...(activation &&
+      journal && {
+        activation: {
+          round: activation.round,
+          entries: journal.map((entry) => toBase64(encodeEntry(entry))),
+          hasTrapped: activation.entry === null,
+        },
+      }),
     redacted,
   };
+}
+
+/** With its own. One that has trapped has added none. */
+function entriesOf({ journal, arrivals, timeMs, entry }: SampledActivation): Journal {
+  return [...journal, entry ?? { timeMs, arrivals, commands: [], wait: null }];
 }
 
 /** Of one answer: who has two of them can't say which pseudonyms are of one text. */
 function redactionSecrets(): RedactionSecrets {
   const key = randomBytes(32);
   return {
-    pseudonym: (text) => pseudonymOf(text, createHmac("sha512", key).update(text).digest()),
+    pseudonym: (text) => {
+      const hash = createHmac("sha512", key).update(text).digest();
+      // An id of a task or a workflow stays one, or its handler would trap.
+      return isExecutionId(text) ? hash.toString("hex").slice(0, text.length) : pseudonymOf(text, hash);
+    },
     seed: () => randomBytes(16),
   };
 }

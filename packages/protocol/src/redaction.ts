@@ -9,7 +9,7 @@
  */
 import { CborReader, CborWriter } from "./cbor.ts";
 import { type ContentHash, contentHash } from "./content-hash.ts";
-import { isTableName, type Key, splitUnit, tableOf, type UnitId, unitId } from "./ids.ts";
+import { isExecutionId, isTableName, type Key, splitUnit, tableOf, type UnitId, unitId } from "./ids.ts";
 import { MalformedError } from "./malformed-error.ts";
 import {
   compareBounds,
@@ -316,7 +316,11 @@ interface Change {
   readonly number: (number: number | bigint) => boolean;
 }
 
-const EMPTY: Change = { text: (text) => "x".repeat(text.length), number: () => false };
+/** The id of a task or a workflow stays one: else who names it would trap. */
+const EMPTY: Change = {
+  text: (text) => (isExecutionId(text) ? "0" : "x").repeat(text.length),
+  number: () => false,
+};
 
 /** Bytes that can't be read may hold anything. */
 function changed(value: Uint8Array, change: Change): Uint8Array {

@@ -38,7 +38,7 @@ type Stop =
   | { readonly kind: "again"; readonly args: Uint8Array }
   | Extract<WorkflowRun, { kind: "differs" }>;
 
-/** What a run meets in one activation. */
+/** The time of an activation, and all that a run meets in it. */
 export type Arrived = Pick<JournalEntry, "timeMs" | "arrivals">;
 
 /** An entry of a journal with its commands in full. */
@@ -85,7 +85,10 @@ export function followWorkflow(
   return { run, entries };
 }
 
-/** `followed` null: the run has to take the way of its journal. Else it takes its own, and the entries before the last go there. */
+/**
+ * `followed` null: the run has to take the way of its journal. If there is a list, the run takes a way of its own, and its entries
+ * before the last go into the list.
+ */
 function ended(
   module: HandlerModule,
   invocation: WorkflowInvocation,

@@ -14,7 +14,7 @@ export interface ReplayPorts {
   readonly module: (hash: ModuleHash) => Promise<HandlerModule>;
   /** The build that serves now. Throws a CommandError if none does. */
   readonly present: () => ModuleHash | Promise<ModuleHash>;
-  /** What the primary redacts in samples. */
+  /** The redaction of samples by the primary. */
   readonly redact: RedactionQuestion;
 }
 

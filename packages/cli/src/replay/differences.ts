@@ -19,7 +19,7 @@ export type Difference =
   /** A field of an effect, by its path: `effects[0].args.to`. As JSON; null: it was, or is, not there. */
   | { readonly kind: "effect"; readonly path: string; readonly was: string | null; readonly is: string | null }
   /**
-   * The same of a command of a workflow, `commands[2].args.to`, or of a wait, `waits[1].mode`. Its journal has another one, so in this
+   * A field of a command of a workflow, `commands[2].args.to`, or of a wait, `waits[1].mode`. Its journal has another one, so in this
    * build the workflow would be stuck. `place`: of the command in the source; empty: not known.
    */
   | {

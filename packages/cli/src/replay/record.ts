@@ -214,7 +214,7 @@ function activationOf(
   return isRedacted || isAsKnown ? recorded : "differing";
 }
 
-/** What a sampled run of a workflow has met. */
+/** The journal of a sampled run of a workflow, its own entry included. */
 export function entriesOf({ entries }: SampledEntries): Journal {
   return entries.map((entry) => decodeEntry(bytesOf(entry)));
 }
@@ -238,7 +238,7 @@ function isSameWay(
   });
 }
 
-/** What every record has of its sample. */
+/** The part of a sample that every record has. */
 function callOf(
   { path, location, module, task, step }: Sample,
   inputs: Inputs,

@@ -17,7 +17,7 @@ export function commandToJson(command: WorkflowCommand): string {
   return jsonOf(command, (name, value) => (name === "value" ? valueFields(value) : `"args":{${valueFields(value)}}`));
 }
 
-/** The same for people, and for the paths of fields. */
+/** The command as JSON for people, and for the paths of fields. */
 export function shownCommand(command: WorkflowCommand): string {
   return jsonOf(command, (name, value) => {
     const shown = shownValue(value);

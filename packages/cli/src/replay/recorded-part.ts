@@ -61,7 +61,7 @@ export class RecordedPart {
     }
   }
 
-  /** Undefined: the part is no object, or lacks the field. */
+  /** Undefined: the part is not an object, or lacks the field. */
   get(name: string): unknown {
     const { plain } = this;
     const isThere = typeof plain === "object" && plain !== null && Object.hasOwn(plain, name);

@@ -35,7 +35,7 @@ export interface ReplayOptions {
   readonly recordedIn: HandlerModule;
   /** The module of the present build, to run in that one. */
   readonly present: { readonly hash: string; readonly module: HandlerModule } | null;
-  /** What the server has redacted in the sample. */
+  /** The redaction of the sample by the server. */
   readonly redact: RedactionQuestion;
 }
 

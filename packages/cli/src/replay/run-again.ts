@@ -52,11 +52,11 @@ export type FollowedAgain =
     })
   | Extract<RunAgain, { kind: "failed" }>;
 
-/** What a run is given besides its inputs. */
+/** Options of a run. */
 export interface RunAgainOptions {
   /**
-   * Of the execution that is to be repeated. The first call site that draws then draws what the first one drew, and so on, wherever
-   * in the source both stand: lines that were added above change nothing.
+   * Call sites of draws, of the execution that is to be repeated. The first call site that draws then draws what the first one drew,
+   * and so on, wherever in the source both stand. Lines that were added above change nothing.
    */
   readonly recordedSites?: readonly string[];
   /** Told each step. */

@@ -8,7 +8,15 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { openItems, parseStorageAddress, type StorageAddress } from "@radical/lvi-server";
-import { INDEX_STATES, type SampleLine, type SamplePath, SAMPLES_PATH, tableOf, type UnitId } from "@radical/protocol";
+import {
+  INDEX_STATES,
+  type SampleLine,
+  type SamplePath,
+  SAMPLES_PATH,
+  SCHEDULE_STATES,
+  tableOf,
+  type UnitId,
+} from "@radical/protocol";
 import { type AppBuild, bundleWorkerAround, type Location } from "@radical/app";
 import {
   Child,
@@ -224,8 +232,9 @@ export class Deployment {
     try {
       const items: Items = new Map();
       for await (const { unit, value } of reader.items(null)) {
-        // How far an index is built is the primary's own.
-        if (tableOf(unit) !== INDEX_STATES) items.set(unit, value);
+        // How far an index is built, and a schedule has come, is the primary's own: no execution writes it.
+        const table = tableOf(unit);
+        if (table !== INDEX_STATES && table !== SCHEDULE_STATES) items.set(unit, value);
       }
       return items;
     } finally {

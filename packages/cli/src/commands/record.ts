@@ -46,8 +46,8 @@ const RECORD = {
     json: { kind: "flag", words: "print the result as JSON" },
   },
   notes: `Writes one line for each execution: handler, arguments, time, seed, caller, reads, outcome, writes, effects and fuel. Attempts of
-tasks and steps of workflows are executions too. A run of a workflow has what had arrived and the commands that it issued. They are
-those of radical dev, if that runs in the project, of the deployment of the environment --env, or of the LVI server that
+tasks and steps of workflows are executions too. A run of a workflow has what had arrived and the commands that it issued. The
+executions are those of radical dev, if that runs in the project, of the deployment of the environment --env, or of the LVI server that
 --primary names. Ctrl-C ends it, and keeps the lines so far.
 
 The LVI server of a deployment redacts what it sends, before it leaves. Each text gets a pseudonym of its length, the same

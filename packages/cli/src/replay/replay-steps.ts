@@ -1,7 +1,6 @@
 /** A sampled execution run again, step by step, as the dashboard shows it. */
 import {
   type CommitId,
-  MalformedError,
   type RedactionQuestion,
   type Replay,
   type ReplayDifference,
@@ -10,6 +9,7 @@ import {
   type UnitId,
   type WorkflowCommand,
 } from "@radical/protocol";
+import { isObject, type Json, jsonText, parseJson } from "@radical/app";
 import type { HandlerModule, RunStep } from "@radical/wasm-host";
 import { differenceFields, readWords, STUCK_WORDS } from "./difference-fields.ts";
 import { activationDifferences, type Difference, differencesOf, endOf as activationEnd } from "./differences.ts";
@@ -44,12 +44,12 @@ export function replaySample({ sample, recordedIn, present, redact }: ReplayOpti
   let stepsLeftOut = 0;
   const versions = new Map(sample.versions.map(([unit, commit]) => [unit, commit]));
   const watch = (step: RunStep): void => {
+    if (steps.length >= MAX_STEPS) return void stepsLeftOut++;
     const shown = shownStep(step, versions);
     const last = steps.at(-1);
     // A workflow asks for a result, and for a failure.
     if (shown.kind === "settled" && last?.kind === "settled" && last.subject === shown.subject) return;
-    if (steps.length < MAX_STEPS) steps.push({ ...shown, value: shortened(shown.value) });
-    else stepsLeftOut++;
+    steps.push({ ...shown, value: shortened(shown.value) });
   };
   const found = present === null ? null : recordOf(sample, recordedIn, redact);
   const recorded = typeof found === "object" ? found : null;
@@ -164,7 +164,7 @@ function shownAsStep(command: WorkflowCommand, path: string): ReplayStep {
   const { kind } = command;
   const subject =
     "callee" in command ? `${path} ${command.callee}` : "name" in command ? `${path} ${command.name}` : path;
-  return { kind, subject, version: null, value: shownCommand(command) };
+  return { kind, subject, version: null, value: withoutSecrets(shownCommand(command)) };
 }
 
 function shownSettled(settled: Settled): string {
@@ -184,16 +184,27 @@ const SECRET = /password|passphrase|secret|token|credential/i;
 
 /** Secrets that a person has typed are masked. */
 export function shownArguments(args: Uint8Array): string {
+  return withoutSecrets(shownValue(args));
+}
+
+/** Of a value as JSON text. */
+function withoutSecrets(shown: string): string {
+  if (!SECRET.test(shown)) return shown;
   try {
-    const json: unknown = JSON.parse(shownValue(args));
-    const isSecret = typeof json === "object" && json !== null && Object.keys(json).some((name) => SECRET.test(name));
-    if (!isSecret) return shownValue(args);
-    return JSON.stringify(json, (name, value: unknown) => (SECRET.test(name) ? "•••" : value));
+    return jsonText(masked(parseJson(shown)));
   } catch (error) {
     // Handlers of tests take any bytes.
-    if (error instanceof SyntaxError || error instanceof MalformedError) return shownValue(args);
+    if (error instanceof SyntaxError) return shown;
     throw error;
   }
+}
+
+function masked(json: Json): Json {
+  if (Array.isArray(json)) return (json as readonly Json[]).map(masked);
+  if (!isObject(json)) return json;
+  return Object.fromEntries(
+    Object.entries(json).map(([name, value]) => [name, SECRET.test(name) ? "•••" : masked(value)]),
+  );
 }
 
 function shortened(text: string): string {

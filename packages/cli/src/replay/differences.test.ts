@@ -29,8 +29,20 @@ const task = (to: string, more: Partial<RunEffect & { kind: "enqueue" }> = {}): 
   ...more,
 });
 const CALL = {
-  ...{ execution: ID, path: "followup", location: "VA", module: "a".repeat(64), handler: "f", args: NULL, timeMs: 1 },
-  ...{ seed: new Uint8Array(16), caller: null, task: null, step: null, drawSites: [], logged: [], redacted: [] },
+  execution: ID,
+  path: "followup",
+  location: "VA",
+  module: "a".repeat(64),
+  handler: "f",
+  args: NULL,
+  timeMs: 1,
+  seed: new Uint8Array(16),
+  caller: null,
+  task: null,
+  step: null,
+  drawSites: [],
+  logged: [],
+  redacted: [],
 };
 
 describe("effects", () => {
@@ -38,10 +50,23 @@ describe("effects", () => {
   const [reads, writes] = [new Map(), new Map()];
   const recorded = (effects: readonly RunEffect[] | null, redacted: readonly string[] = []): RecordedExecution => ({
     ...CALL,
-    ...{ kind: "execution", reads, outcome, writes, effects, fuel: 1, redacted },
+    kind: "execution",
+    reads,
+    outcome,
+    writes,
+    effects,
+    fuel: 1,
+    redacted,
   });
   const did = (...effects: readonly RunEffect[]): RunAgain => ({
-    ...{ kind: "ended", outcome, reads: [], writes, effects, fuel: 1, drawSites: [], logged: [] },
+    kind: "ended",
+    outcome,
+    reads: [],
+    writes,
+    effects,
+    fuel: 1,
+    drawSites: [],
+    logged: [],
   });
   const cancel: RunEffect = { kind: "cancel", task: ID };
 

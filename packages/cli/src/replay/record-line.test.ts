@@ -177,8 +177,16 @@ test.each([
 
 test("differences: outcome, writes, fuel beyond the tolerance, reads outside; a trap's place is none", () => {
   const { outcome, writes, fuel } = RECORD;
-  const effects = RECORD.effects ?? [];
-  const same = { kind: "ended", outcome, writes, effects, fuel, reads: [], drawSites: [], logged: [] } as const;
+  const same = {
+    kind: "ended",
+    outcome,
+    writes,
+    effects: RECORD.effects ?? [],
+    fuel,
+    reads: [],
+    drawSites: [],
+    logged: [],
+  } as const;
   expect(differencesOf(RECORD, same, 0.1)).toEqual([]);
   expect(differencesOf(RECORD, { ...same, fuel: 2_357 }, 0.1)).toEqual([]);
   expect(differencesOf(RECORD, { ...same, fuel: 2_358 }, 0.1)).toEqual([{ kind: "fuel", was: 1_234, is: 2_358 }]);

@@ -79,10 +79,17 @@ export type Recorded = RecordedExecution | RecordedActivation;
 export function recordToLine(record: Recorded): string {
   const { execution, path, location, module, handler, timeMs, caller, task, step, drawSites, redacted } = record;
   const named = {
-    ...{ execution, path, location, module, handler, timeMs, caller },
+    execution,
+    path,
+    location,
+    module,
+    handler,
+    timeMs,
+    caller,
     ...(task && { task }),
     ...(step && { step }),
-    ...{ drawSites, redacted },
+    drawSites,
+    redacted,
   };
   const fields = [
     `"radicalRecord":${FORMAT}`,

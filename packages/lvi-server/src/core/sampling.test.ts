@@ -18,12 +18,12 @@ const invocation = {
 const GROUND: Ground = { kind: "captured", snapshot: new Map(), reads: [] };
 
 /** Fails a test that looks at any part of it. */
-function untouched<T extends object>(): T {
+const UNTOUCHED = ((): never => {
   const refuse = (): never => {
     throw new Error("nobody has asked for samples");
   };
-  return new Proxy({}, { get: refuse, has: refuse, ownKeys: refuse }) as T;
-}
+  return new Proxy(refuse, { get: refuse, has: refuse, ownKeys: refuse }) as never;
+})();
 
 function sampleOf(effects: readonly SampleEffect[]): Sample {
   const [first] = effects;
@@ -32,20 +32,19 @@ function sampleOf(effects: readonly SampleEffect[]): Sample {
 }
 
 function sampler(more: Partial<typeof EVERY_ONE> = {}): Sampler {
-  const one = new Sampler(untouched(), untouched<() => number>());
+  const one = new Sampler(UNTOUCHED, UNTOUCHED);
   one.begin([{ ...EVERY_ONE, ...more }]);
   return one;
 }
 
 describe("while nobody asks", () => {
   test("nothing of an execution or a workflow is looked at", () => {
-    const off = new Sampler(untouched(), untouched<() => number>());
-    const [sampled, ended] = [untouched<typeof GROUND>() as never, untouched<Ended>()];
-    expect(off.sample(sampled, "near-storage", null, untouched<Ground>(), ended)).toEqual([]);
-    expect(off.activation(untouched<Workflow>(), untouched<SampledActivation>(), null)).toEqual([]);
+    const off = new Sampler(UNTOUCHED, UNTOUCHED);
+    expect(off.sample(UNTOUCHED, "near-storage", null, UNTOUCHED, UNTOUCHED)).toEqual([]);
+    expect(off.activation(UNTOUCHED, UNTOUCHED, null)).toEqual([]);
     const ending = sampler();
     ending.begin([]);
-    expect(ending.sample(sampled, "near-storage", null, untouched<Ground>(), ended)).toEqual([]);
+    expect(ending.sample(UNTOUCHED, "near-storage", null, UNTOUCHED, UNTOUCHED)).toEqual([]);
   });
 });
 
@@ -58,7 +57,9 @@ describe("a sample", () => {
     const commit = commitId(1, 2);
     expect(sampleOf(sampler().sample(call, "near-storage", commit, GROUND, ended))).toMatchObject({
       ended: { effects },
-      ...{ task: null, step: null, activation: null },
+      task: null,
+      step: null,
+      activation: null,
     });
   });
 
@@ -77,7 +78,12 @@ describe("a sample", () => {
     const activation: SampledActivation = { round: 1, journal: [], arrivals: [], timeMs: 9, entry };
     const sample = sampleOf(sampler().activation(workflow, activation, null));
     expect(sample).toMatchObject({
-      ...{ executionId: ID, path: "activation", location: "~tasks", commitId: null, ended: null, activation },
+      executionId: ID,
+      path: "activation",
+      location: "~tasks",
+      commitId: null,
+      ended: null,
+      activation,
       invocation: { handler: "f", environment: { timeMs: 9 } },
     });
     expect([sample.versions.size, sample.values?.size]).toEqual([0, 0]);

@@ -730,15 +730,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "the other isolates of the writer's location are not waited for",
-    within: 50,
+    within: 250,
     weather: "leases",
-    edits: [
-      expression(
-        "holders-waited-for",
-        `isDropped(dropped, session, unit, holding.n)`,
-        `$ || (dropped !== null && this.#sessions.get(dropped.session.id)?.at === session.at)`,
-      ),
-    ],
+    edits: [expression("holders-waited-for", `[session]`, `session.at.sessions`)],
   },
   {
     name: "a lease on its way to the writer's isolate counts as dropped",

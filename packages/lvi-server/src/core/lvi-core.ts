@@ -794,7 +794,7 @@ export class LviCore {
   // ── The request ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #request(id: CallerId, request: LviRequest): void {
-    const { executionId, module, handler, units, location } = request;
+    const { executionId, module, handler, units, location, session } = request;
     const waitMs = Math.min(request.deadlineMs, this.#options.maxWaitMs);
     const caller: Caller = { id, request, receivedAtMs: this.#wallMs, deadlineMs: this.#nowMs + waitMs };
     const refuse = (code: RefusalCode, message: string, retryAfterMs: number | null): void => {
@@ -804,6 +804,7 @@ export class LviCore {
 
     if (this.#halted) return refuse("draining", TAKEN_OVER, 1_000);
     if (units !== null) this.#listeners.read(location, units);
+    if (units !== null && session !== null) this.#listeners.leases.dropped(units, session);
     this.#modules.use(module, this.#wallMs);
     const known = this.#executions.get(executionId);
     if (known !== undefined) {
@@ -2721,10 +2722,7 @@ export class LviCore {
     const { leases } = this.#listeners;
     // Nobody else is leased the units from here on: the execution holds them, or waits for them.
     if ((isHeld || how === "wait") && !leases.isEmpty) {
-      const { sender, declared } = execution;
-      const dropped =
-        sender === null || declared === null ? null : { session: sender, units: declared.units, written: null };
-      const revocations = leases.revoke(accesses, dropped, this.#nowMs);
+      const revocations = leases.revoke(accesses, this.#nowMs);
       if (revocations.length > 0) execution.revocations = [...new Set([...execution.revocations, ...revocations])];
     }
     return isHeld;

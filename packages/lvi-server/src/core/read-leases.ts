@@ -53,14 +53,6 @@ export interface Term {
   readonly untilMs: number;
 }
 
-/** The units of a request whose isolate has dropped its leases on what it writes, if it had heard of them by then. */
-export interface Dropped {
-  readonly session: SenderSession;
-  readonly units: readonly AccessedUnit[];
-  /** Those of them that it writes, once they are asked for; null: they were not. */
-  written: UnitMap<true> | null;
-}
-
 /** Since the server has started. */
 export interface LeaseCounts {
   granted: number;
@@ -332,10 +324,32 @@ export class ReadLeases {
   // ── Revocation ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
+   * A request came with these units. Its isolate has dropped its leases on what it writes, and on spans around it, before it sent the
+   * request. So nobody waits for this session, whatever becomes of the request, and the session may be leased them again. A lease
+   * that was on its way was not dropped.
+   */
+  dropped(units: readonly AccessedUnit[], { id, heard }: SenderSession): void {
+    const session = this.#sessions.get(id);
+    if (session === undefined || session.held.size === 0) return;
+    for (const { unit: written, mode } of units) {
+      if (mode === "read") continue;
+      for (const [unit] of this.#holders.overlapping(written)) {
+        // variant: holders-waited-for
+        for (const each of [session]) {
+          const holding = each.held.get(unit);
+          // variant: grant-on-its-way
+          if (holding !== undefined && holding.n > heard) continue;
+          this.#drop(each, unit);
+        }
+      }
+    }
+  }
+
+  /**
    * Somebody wants these units exclusively from now on. Their leases end. The answer is what an execution waits for before it is told or
    * applied.
    */
-  revoke(accesses: readonly Access[], dropped: Dropped | null, nowMs: number): readonly Revocation[] {
+  revoke(accesses: readonly Access[], nowMs: number): readonly Revocation[] {
     if (this.#holders.size === 0) return NO_REVOCATIONS;
     let revocations: Set<Revocation> | null = null;
     let revoked: Map<Session, UnitId[]> | null = null;
@@ -348,9 +362,7 @@ export class ReadLeases {
         for (const session of holders.sessions) {
           const holding = session.held.get(unit);
           if (holding === undefined) continue;
-          // variant: holders-waited-for
           if (session.hasLapsed(nowMs)) this.lapse(session, nowMs);
-          else if (isDropped(dropped, session, unit, holding.n)) this.#drop(session, unit);
           else if (holding.revocation !== null) (revocations ??= new Set()).add(holding.revocation);
           else {
             revoked ??= new Map();
@@ -682,21 +694,4 @@ function leasedOf({ leased }: Place, units: readonly UnitId[]): readonly LeasedU
     const version = leased.get(unit);
     return version === undefined ? [] : [{ unit, version }];
   });
-}
-
-/**
- * Whether the writer's own session has dropped the lease before it sent the request. It has if it writes the unit, or an item inside
- * of it, and had heard of the lease by then. A lease that was on its way was not dropped.
- */
-function isDropped(dropped: Dropped | null, { id }: Session, unit: UnitId, n: number): boolean {
-  if (dropped === null || dropped.session.id !== id) return false;
-  // variant: grant-on-its-way
-  if (n > dropped.session.heard) return false;
-  return (dropped.written ??= writtenOf(dropped.units)).hasOverlapping(unit);
-}
-
-function writtenOf(units: readonly AccessedUnit[]): UnitMap<true> {
-  const written = new SpanMap<true>();
-  for (const { unit, mode } of units) if (mode !== "read") written.set(unit, true);
-  return written;
 }

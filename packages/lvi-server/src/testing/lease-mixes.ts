@@ -167,10 +167,9 @@ export class LeaseMixes {
     this.#atServer(location, units, () => {
       for (const unit of units) this.#wanted.set(unit, true);
       const accessed = units.map((unit): AccessedUnit => ({ unit, mode: "write" }));
-      const dropped = sender === null ? null : { session: sender, units: accessed, written: null };
+      if (sender !== null) this.#listeners.leases.dropped(accessed, sender);
       const revocations = this.#listeners.leases.revoke(
         units.map((unit) => ({ unit, mode: "exclusive" as const })),
-        dropped,
         this.#nowMs,
       );
       const writer: Writer = { units, location, revocations, arrivedMs: beganMs };

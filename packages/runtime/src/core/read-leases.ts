@@ -107,8 +107,9 @@ export class ReadLeases {
         for (const { unit, version } of line.units) this.#leases.set(unit, version);
         break;
       case "revoke":
+        // The server names each unit that it has leased, the spans around an item too. All else is leased still.
         // variant: revocation-processed
-        this.drop(line.units);
+        for (const unit of line.units) this.#leases.delete(unit);
         break;
       case "changed":
         // No unit of it is leased for that.
@@ -118,8 +119,8 @@ export class ReadLeases {
   }
 
   /**
-   * Ends leases of what a change of these units changes. The server need not hear it of units that an execution of this isolate is
-   * about to write: see `sender`.
+   * Ends leases of all that an execution of this isolate is about to change by writing these units. The server need not hear it:
+   * see `sender`.
    */
   drop(units: Iterable<UnitId>): void {
     // variant: leases-dropped-overlap

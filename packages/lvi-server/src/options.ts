@@ -41,6 +41,16 @@ export const SETTINGS = {
     placeholder: "file",
     words: `keys that locations sign with, a line "<id>:<hex>" each; read again on SIGHUP and when it changes. Instead of ${KEYS_VARIABLE}`,
   },
+  sealingKeys: {
+    kind: "text",
+    placeholder: "folder",
+    words:
+      "keys that calls are sealed with in the storage, a file each (default: <file>.keys beside SQLite, and the table <table prefix>-keys)",
+  },
+  giveUpUnreadable: {
+    kind: "switch",
+    words: "start although the keys of promised calls are lost, and give the writes of these calls up",
+  },
   workers: {
     kind: "number",
     least: 1,

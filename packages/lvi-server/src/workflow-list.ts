@@ -1,16 +1,18 @@
 /** Workflows as an operator sees them: records and journals of storage, with the state that the core gives each. */
-import type {
-  Arrival,
-  ListedWorkflow,
-  ShownArrival,
-  WorkflowHistory,
-  WorkflowHistoryQuestion,
-  WorkflowList,
-  WorkflowListQuestion,
+import {
+  type Arrival,
+  type ListedWorkflow,
+  type ShownArrival,
+  type WorkflowHistory,
+  type WorkflowHistoryQuestion,
+  type WorkflowList,
+  type WorkflowListQuestion,
+  withoutSecrets,
 } from "@radical/protocol";
 import { toBase64 } from "./base64.ts";
 import type { LviCore } from "./core/lvi-core.ts";
 import { decodePart, type PartContent, roundOf, type Workflow } from "./core/workflow.ts";
+import { ALL_ARGUMENTS, type KnownSecrets } from "./known-secrets.ts";
 import type { Storage } from "./storage/storage.ts";
 
 type Core = Pick<LviCore, "workflowStateOf" | "openWorkflows">;
@@ -33,6 +35,7 @@ export async function listWorkflows(
 export async function workflowHistory(
   storage: Lists,
   core: Core,
+  secrets: KnownSecrets,
   epoch: number,
   { workflow: id, withArguments }: WorkflowHistoryQuestion,
 ): Promise<WorkflowHistory | null> {
@@ -45,17 +48,20 @@ export async function workflowHistory(
   const taken = new Set(entries.flatMap((content) => content.taken));
   const seen = new Set(entries.flatMap(({ entry }) => entry.arrivals.map(nameOf)));
   let commands = 0;
-  const { args, caller, outcome } = workflow;
+  const { caller, outcome, module } = workflow;
+  if (withArguments) await secrets.learn([module]);
+  const argumentsOf = (handler: string, args: Uint8Array): string =>
+    toBase64(withoutSecrets(args, secrets.of(module, handler) ?? ALL_ARGUMENTS));
   return {
     workflow: listedWorkflow(core, workflow),
-    ...(withArguments ? { args: toBase64(args), caller } : {}),
+    ...(withArguments ? { args: argumentsOf(workflow.handler, workflow.args), caller } : {}),
     ...(withArguments && outcome?.kind === "result" ? { result: toBase64(outcome.value) } : {}),
     entries: entries.map(({ entry, calls }) => ({
       timeMs: entry.timeMs,
       arrivals: entry.arrivals.map((arrival) => shownArrival(arrival, withArguments)),
       commands: entry.commands.map(({ kind, name }, at) => {
         const call = calls[at] ?? null;
-        const shown = withArguments && call !== null ? { args: toBase64(call.args) } : {};
+        const shown = withArguments && call !== null ? { args: argumentsOf(name, call.args) } : {};
         return { number: commands++, kind, name, ...shown };
       }),
       wait: entry.wait,

@@ -289,6 +289,8 @@ export interface Replay {
   readonly module: string;
   readonly args: string;
   readonly caller: string | null;
+  /** The parts in whose place it ran on others, as `radical record` names them. */
+  readonly redacted: readonly string[];
   readonly steps: readonly ReplayStep[];
   readonly stepsLeftOut: number;
   /** Result, abort or trap; null: the run did not end, for the reason. */

@@ -2,7 +2,14 @@ import { describe, expect, test } from "vitest";
 import { CborReader, CborWriter } from "./cbor.ts";
 import { type ContentHash, contentHash } from "./content-hash.ts";
 import { commitId, type Key, type UnitId, unitId } from "./ids.ts";
-import { checkRedaction, redact, type Redactable, redactArguments, type RedactionSecrets } from "./redaction.ts";
+import {
+  checkRedaction,
+  redact,
+  type Redactable,
+  redactArguments,
+  type RedactionSecrets,
+  withoutSecrets,
+} from "./redaction.ts";
 import { decodeDirectory, encodeCount, encodeDirectory, keySuccessor, prefixEnd, spanId } from "./span.ts";
 import type { Arrival, Journal, Settled } from "./workflows.ts";
 
@@ -19,6 +26,7 @@ const user = (name: string, tags: readonly string[]): Uint8Array => {
 };
 const whole = (more: Partial<Redactable>): Redactable => ({
   args: new CborWriter().null().finish(),
+  secrets: [],
   seed: Uint8Array.of(1),
   caller: null,
   values: null,
@@ -41,6 +49,7 @@ describe("by name", () => {
     const args = (secret: number): Uint8Array => new CborWriter().map(1).text("secret").integer(secret).finish();
     expect(redact(names, whole({ args: args(7), caller: "ann" }), SECRETS)).toEqual({
       ...whole({ args: args(0), caller: "redacted" }),
+      secrets: undefined,
       redacted: ["@caller", "@arguments.secret"],
     });
     expect(redact(names, whole({}), SECRETS)).toMatchObject({ caller: null, redacted: [] });
@@ -242,5 +251,34 @@ describe("spans", () => {
     const count = spanId({ ...prefix, kind: "count" });
     const { values } = redact("all", whole({ units: [count], values: new Map([[count, encodeCount(7)]]) }), SECRETS);
     expect(values).toEqual(new Map([[count, encodeCount(7)]]));
+  });
+});
+
+describe("secrets", () => {
+  const args = (password: string | null): Uint8Array => {
+    const writer = new CborWriter().map(2).text("name").text("ann").text("password");
+    return (password === null ? writer.null() : writer.text(password)).finish();
+  };
+  const shown = args("‹secret›");
+
+  test("are redacted whatever is asked for, and that is told", () => {
+    const login = whole({ args: args("hunter22"), secrets: ["password"] });
+    expect(redact([], login, SECRETS)).toMatchObject({ args: shown, redacted: ["@arguments.password"] });
+    expect(redact(["@arguments.password", "@caller"], login, SECRETS)).toMatchObject({
+      args: shown,
+      redacted: ["@arguments.password"],
+    });
+    const all = redact("all", login, SECRETS);
+    expect(Buffer.from(all.args).toString()).toContain("‹secret›");
+    expect(Buffer.from(all.args).toString()).not.toContain("hunter22");
+    expect(all.redacted).toEqual(["*"]);
+  });
+
+  test("a secret that is null stays, and bytes that are not arguments go whole", () => {
+    expect(withoutSecrets(args(null), ["password"])).toEqual(args(null));
+    expect(withoutSecrets(args("hunter22"), [])).toEqual(args("hunter22"));
+    const all = Buffer.from(withoutSecrets(args("hunter22"), ["*"])).toString();
+    expect([all.includes("ann"), all.includes("hunter22")]).toEqual([false, false]);
+    expect(withoutSecrets(Uint8Array.of(0xa1, 0x68, 0x75), ["password"])).toEqual(Uint8Array.of(0xf6));
   });
 });

@@ -6,11 +6,14 @@
  * Redacted by name, fields lose their texts and numbers. Redacted whole, every text gets a pseudonym of its length. A text
  * has the same pseudonym wherever it stands, in the keys of items too, so the run finds its items. The rows of a span are
  * in the order of their pseudonyms, and each has the hash of its redacted value.
+ *
+ * Secrets (`secret.ts`) are redacted whatever is asked for.
  */
 import { CborReader, CborWriter } from "./cbor.ts";
 import { type ContentHash, contentHash } from "./content-hash.ts";
 import { isExecutionId, isTableName, type Key, splitUnit, tableOf, type UnitId, unitId } from "./ids.ts";
 import { MalformedError } from "./malformed-error.ts";
+import { SHOWN_SECRET } from "./secret.ts";
 import {
   compareBounds,
   decodeDirectory,
@@ -32,6 +35,8 @@ export type RedactionQuestion = "all" | readonly string[];
 export interface Redactable {
   /** Encoded. */
   readonly args: Uint8Array;
+  /** The names of the arguments that are secrets. */
+  readonly secrets: readonly string[];
   readonly seed: Uint8Array;
   readonly caller: string | null;
   /** The values that it read, encoded; null for an absent one. Of a span its directory, or its number of rows. Null: not wanted. */
@@ -42,7 +47,7 @@ export interface Redactable {
   readonly journal?: Journal;
 }
 
-export interface Redacted extends Redactable {
+export interface Redacted extends Omit<Redactable, "secrets"> {
   /** The names that something was found for; `*`: all. */
   readonly redacted: readonly string[];
 }
@@ -80,7 +85,26 @@ export function checkRedaction(question: unknown): RedactionQuestion {
 }
 
 export function redact(question: RedactionQuestion, whole: Redactable, secrets: RedactionSecrets): Redacted {
-  return question === "all" ? redactAll(whole, secrets) : redactNamed(question, whole);
+  const found: string[] = [];
+  const args = withoutSecrets(whole.args, whole.secrets, (name) => found.push(`${ARGUMENTS}.${name}`));
+  if (question === "all") return redactAll({ ...whole, args }, secrets);
+  // A result of a step may have the secret in it.
+  const { journal } = whole;
+  const hidden = journal !== undefined && found.length > 0 ? { journal: redactedJournal(journal, EMPTY) } : {};
+  const named = redactNamed(
+    question.filter((name) => !found.includes(name)),
+    { ...whole, args, ...hidden },
+  );
+  return { ...named, redacted: [...found, ...named.redacted] };
+}
+
+/** The encoded arguments with {@link SHOWN_SECRET} in the place of secrets; those that are null stay. A name `*`: all of them. */
+export function withoutSecrets(
+  args: Uint8Array,
+  names: readonly string[],
+  onFound: (name: string) => void = () => undefined,
+): Uint8Array {
+  return names.length === 0 ? args : withoutFields(args, new Set(names), onFound, SECRET);
 }
 
 // ── Whole ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -119,7 +143,7 @@ function redactAll(whole: Redactable, { pseudonym, seed }: RedactionSecrets): Re
     return unitId(table, keyOf(key));
   };
   const change: Change = {
-    text: pseudonym,
+    text: (text) => (text === SHOWN_SECRET ? text : pseudonym(text)),
     // One that is a part of a key is told by it.
     number: (number) => keys.some((key) => placesOf(String(number), key).length > 0),
   };
@@ -148,7 +172,7 @@ function placesOf(text: string, key: string): readonly number[] {
 
 // ── By name ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function redactNamed(names: readonly string[], whole: Redactable): Redacted {
+function redactNamed(names: readonly string[], { secrets: _secrets, ...whole }: Redactable): Redacted {
   const found = new Set<string>();
   const valueOf = (table: string, value: Uint8Array): Uint8Array => {
     const prefix = `${table}.`;
@@ -178,17 +202,29 @@ export function redactArguments(
   return { args: left, redacted };
 }
 
-const NOTHING: Redactable = { args: new Uint8Array(), seed: new Uint8Array(), caller: null, values: null, units: [] };
+const NOTHING: Redactable = {
+  args: new Uint8Array(),
+  secrets: [],
+  seed: new Uint8Array(),
+  caller: null,
+  values: null,
+  units: [],
+};
 
 /** A value that is not a record is redacted whole, if all fields are. */
-function withoutFields(value: Uint8Array, fields: ReadonlySet<string>, onFound: (field: string) => void): Uint8Array {
+function withoutFields(
+  value: Uint8Array,
+  fields: ReadonlySet<string>,
+  onFound: (field: string) => void,
+  change: Change = EMPTY,
+): Uint8Array {
   try {
     const reader = new CborReader(value);
     const writer = new CborWriter();
     if (reader.peek() !== "map") {
       if (!fields.has(ALL)) return value;
       onFound(ALL);
-      copy(reader, writer, EMPTY);
+      copy(reader, writer, change);
       return writer.finish();
     }
     const size = reader.map();
@@ -198,7 +234,7 @@ function withoutFields(value: Uint8Array, fields: ReadonlySet<string>, onFound: 
       writer.text(name);
       const match = fields.has(name) ? name : fields.has(ALL) ? ALL : null;
       if (match !== null) onFound(match);
-      copy(reader, writer, match === null ? null : EMPTY);
+      copy(reader, writer, match === null ? null : change);
     }
     reader.end();
     return writer.finish();
@@ -316,6 +352,7 @@ interface Change {
   readonly number: (number: number | bigint) => boolean;
 }
 
+const SECRET: Change = { text: () => SHOWN_SECRET, number: () => false };
 /** The id of a task or a workflow stays one: else who names it would trap. */
 const EMPTY: Change = {
   text: (text) => (isExecutionId(text) ? "0" : "x").repeat(text.length),

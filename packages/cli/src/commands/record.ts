@@ -42,7 +42,7 @@ const RECORD = {
       words:
         "redact these fields alone: <table>.<field>, <table>.*, @arguments.<name>, @caller; may be given several times",
     },
-    whole: { kind: "flag", words: "redact nothing: passwords and whatever users have sent are recorded as they are" },
+    whole: { kind: "flag", words: "redact nothing but secrets: all else that users have sent is recorded as it is" },
     json: { kind: "flag", words: "print the result as JSON" },
   },
   notes: `Writes one line for each execution: handler, arguments, time, seed, caller, reads, outcome, writes, effects and fuel. Attempts of
@@ -55,7 +55,8 @@ wherever it stands, in keys of items too. Numbers become 0 unless a key has them
 again on these values, so its outcome and writes are redacted too. An execution that then reads other items is left out.
 --redact redacts the named fields alone: all else, keys of items included, is recorded as it is. @arguments.<name> stands for the
 arguments of tasks and steps as well. Whatever has arrived at a workflow is redacted whole then. --whole redacts nothing.
-Executions of radical dev, on this machine, are recorded as they are, unless --redact names fields.`,
+Executions of radical dev, on this machine, are recorded as they are, unless --redact names fields.
+A parameter of the type Secret is always ‹secret›, and its handler runs with that text.`,
   exitCodes: [
     "it recorded as many executions as you asked for, or until Ctrl-C",
     "the server could not be reached, or has ended the recording, or a run here differed from what the server knows",

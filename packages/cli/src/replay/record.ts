@@ -159,7 +159,7 @@ function executionOf(
 ): RecordedExecution | "left-out" | "differing" {
   const inputs = inputsOf(sample);
   const values = valuesOf(sample);
-  const isRedacted = redact.length > 0;
+  const isRedacted = isOther(sample, redact);
   const run = runAgain(module, inputs, values);
   // On what was redacted a handler may look for other items.
   if (run.kind !== "ended") return isRedacted ? "left-out" : "differing";
@@ -172,7 +172,7 @@ function executionOf(
     reads: valuesRead(run.reads, values),
     outcome,
     writes,
-    effects: withoutNamed(run.effects, redact === "all" ? [] : redact, (name) => redacted.add(name)),
+    effects: withoutNamed(run.effects, namesIn(sample, redact), (name) => redacted.add(name)),
     fuel,
     logged,
     redacted: [...redacted],
@@ -189,7 +189,7 @@ function activationOf(
 ): RecordedActivation | "left-out" | "differing" {
   const inputs = inputsOf(sample);
   const sampled = entriesOf(activation);
-  const isRedacted = redact.length > 0;
+  const isRedacted = isOther(sample, redact);
   const run = followAgain(module, inputs, { round: activation.round, arrived: sampled });
   if (run.kind === "failed" || !isSameWay(sampled, activation.hasTrapped, run, isRedacted))
     return isRedacted ? "left-out" : "differing";
@@ -197,8 +197,7 @@ function activationOf(
   const entries = sampled.map(({ timeMs, arrivals }, at): RecordedEntry => {
     const { entry, commands = [] } = run.entries[at] ?? {};
     const issued = commands.map(({ command }) => command);
-    const names = redact === "all" ? [] : redact;
-    const named = withoutNamed(issued, names, (name) => redacted.add(name));
+    const named = withoutNamed(issued, namesIn(sample, redact), (name) => redacted.add(name));
     return { timeMs, arrivals, commands: named, wait: entry?.wait ?? null };
   });
   const recorded: RecordedActivation = {
@@ -236,6 +235,16 @@ function isSameWay(
       found.commands[index]?.kind === kind && found.commands[index].name === name;
     return entry.commands.length === found.commands.length && entry.commands.every(isLike);
   });
+}
+
+/** Whether the server has sent something else than the execution ran on. A secret is, whatever was asked for. */
+function isOther({ redacted = [] }: Sample, redact: RedactionQuestion): boolean {
+  return redact.length + redacted.length > 0;
+}
+
+/** The names of all that is redacted: those of the question, and the secrets that the server has found. */
+function namesIn({ redacted = [] }: Sample, redact: RedactionQuestion): readonly string[] {
+  return redact === "all" ? redacted : [...redact, ...redacted];
 }
 
 /** The part of a sample that every record has. */

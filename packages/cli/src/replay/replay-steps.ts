@@ -6,6 +6,7 @@ import {
   type ReplayDifference,
   type ReplayStep,
   type Settled,
+  SHOWN_SECRET,
   type UnitId,
   type WorkflowCommand,
 } from "@radical/protocol";
@@ -59,6 +60,7 @@ export function replaySample({ sample, recordedIn, present, redact }: ReplayOpti
     module: present?.hash ?? sample.module,
     args: shortened(shownArguments(inputsOf(sample).args)),
     caller: sample.caller,
+    redacted: sample.redacted ?? [],
     steps,
     stepsLeftOut,
     ...again,
@@ -179,7 +181,7 @@ function shownSettled(settled: Settled): string {
   }
 }
 
-/** Arguments whose names say that they are secret. */
+/** Arguments whose names say that they are secret, of handlers that do not declare them as such. */
 const SECRET = /password|passphrase|secret|token|credential/i;
 
 /** Secrets that a person has typed are masked. */
@@ -203,7 +205,7 @@ function masked(json: Json): Json {
   if (Array.isArray(json)) return (json as readonly Json[]).map(masked);
   if (!isObject(json)) return json;
   return Object.fromEntries(
-    Object.entries(json).map(([name, value]) => [name, SECRET.test(name) ? "•••" : masked(value)]),
+    Object.entries(json).map(([name, value]) => [name, SECRET.test(name) ? SHOWN_SECRET : masked(value)]),
   );
 }
 

@@ -264,7 +264,15 @@ function Compared({
   );
 }
 
-function Steps({ run: { args, caller, steps, stepsLeftOut, outcome, reason, fuel } }: { readonly run: Run }) {
+/** The reason why a run may differ from its call; null: it has the same values. */
+function redactedWords(redacted: readonly string[]): string | null {
+  if (redacted.length === 0) return null;
+  const parts = redacted.includes("*") ? "texts and numbers" : redacted.join(", ").replaceAll("@arguments.", "");
+  return `It ran on other values in the place of ${parts}, which the primary does not tell. So its steps may differ from those of the call.`;
+}
+
+function Steps({ run: { args, caller, redacted, steps, stepsLeftOut, outcome, reason, fuel } }: { readonly run: Run }) {
+  const words = redactedWords(redacted);
   const last = steps.length - 1;
   const go = (to: number): void => void (at.value = Math.max(0, Math.min(last, to)));
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -282,6 +290,7 @@ function Steps({ run: { args, caller, steps, stepsLeftOut, outcome, reason, fuel
         <dt>Caller</dt>
         <dd>{caller ?? "nobody"}</dd>
       </dl>
+      {words !== null && <p class="soft">{words}</p>}
       <div class="row">
         <h3>{counted(steps.length + stepsLeftOut, "step")}</h3>
         {stepsLeftOut > 0 && <span class="muted">the first {steps.length} are shown</span>}

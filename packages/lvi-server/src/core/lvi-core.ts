@@ -459,6 +459,11 @@ export class LviCore {
     return this.#modules.uses;
   }
 
+  /** The module that tasks run on; null: none was registered yet. */
+  get currentModule(): ModuleHash | null {
+    return this.#modules.current?.module ?? null;
+  }
+
   /** The schedules of the current module, and how far they have come. */
   schedules(wallMs: number): readonly ScheduleStatus[] {
     return this.#schedules.list(wallMs);

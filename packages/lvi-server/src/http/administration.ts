@@ -3,6 +3,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import {
   checkRedaction,
+  type CommandTrace,
   encodeEffects,
   encodeEntry,
   encodeOutcome,
@@ -78,7 +79,10 @@ export function samplesAnswer(
         take: (sample, left) => {
           leftOut += left;
           if (leftOut > 0 && tell({ kind: "left-out", count: leftOut })) leftOut = 0;
-          if (sample !== null && !tell(lineOf(sample, redaction, secrets))) leftOut++;
+          if (sample === null) return;
+          const secretsOf = (callee: string) => engine.secretsOf(sample.invocation.module, callee);
+          const line = lineOf(sample, secretsOf, redaction, secrets);
+          if (line === null || !tell(line)) leftOut++;
         },
         end: (reason) => stream.end(`${JSON.stringify({ kind: "ended", reason } satisfies SampleLine)}\n`),
       },
@@ -111,20 +115,33 @@ export function livesAnswer(engine: Engine, body: Uint8Array, heartbeatMs: numbe
   };
 }
 
-function lineOf(sample: Sample, redaction: RedactionQuestion, secrets: RedactionSecrets): SampleLine {
+/** `secretsOf`: a handler or a service of the module of the sample. Null: nobody knows its secrets, so nothing of it is told. */
+function lineOf(
+  sample: Sample,
+  secretsOf: (callee: string) => readonly string[] | null,
+  redaction: RedactionQuestion,
+  secrets: RedactionSecrets,
+): SampleLine | null {
   const { executionId, path, location, invocation, commitId, versions, task, step, activation } = sample;
   const { module, handler, environment } = invocation;
   const { timeMs } = environment;
+  const hidden = secretsOf(handler);
+  if (hidden === null) return null;
+  const passed = secretsPassed(sample, secretsOf);
   const whole = {
     ...environment,
     args: invocation.args,
+    secrets: hidden,
     values: sample.values,
     units: [...versions.keys()],
     ...(activation && { journal: entriesOf(activation) }),
   };
-  const { args, seed, caller, values, units, journal, redacted } = redact(redaction, whole, secrets);
+  const question = redaction === "all" ? redaction : [...redaction, ...passed];
+  const { units: named, ...shown } = redact(question, whole, secrets);
+  const { args, seed, caller, values, journal } = shown;
+  const redacted = [...new Set([...shown.redacted, ...passed])];
   // Made of what is redacted.
-  const ended = redaction.length === 0 ? sample.ended : null;
+  const ended = redaction.length + redacted.length === 0 ? sample.ended : null;
   return {
     kind: "sample",
     execution: executionId,
@@ -139,7 +156,7 @@ function lineOf(sample: Sample, redaction: RedactionQuestion, secrets: Redaction
     commit: commitId,
     versions: Array.from(versions, ([unit, version], index): SampledVersion => {
       const [, commit, digest] = sampledVersion(unit, version);
-      return digest === undefined || redaction.length > 0 ? [units[index]!, commit] : [units[index]!, commit, digest];
+      return digest === undefined || redaction.length > 0 ? [named[index]!, commit] : [named[index]!, commit, digest];
     }),
     values:
       values === null
@@ -166,6 +183,20 @@ function lineOf(sample: Sample, redaction: RedactionQuestion, secrets: Redaction
     redacted,
   };
 }
+
+/** The secrets among the arguments of the tasks and steps that it has asked for, as names to redact. */
+function secretsPassed(
+  { ended, activation }: Sample,
+  secretsOf: (callee: string) => readonly string[] | null,
+): readonly string[] {
+  const callees = new Set<string>();
+  for (const effect of ended?.effects ?? []) if (effect.kind === "enqueue") callees.add(effect.callee);
+  for (const { commands } of activation === null ? [] : entriesOf(activation))
+    for (const { kind, name } of commands) if (CALLING.has(kind)) callees.add(name);
+  return [...callees].flatMap((callee) => (secretsOf(callee) ?? []).map((name) => `@arguments.${name}`));
+}
+
+const CALLING: ReadonlySet<CommandTrace["kind"]> = new Set(["start", "undo", "enqueue"]);
 
 /** With its own. One that has trapped has added none. */
 function entriesOf({ journal, arrivals, timeMs, entry }: SampledActivation): Journal {

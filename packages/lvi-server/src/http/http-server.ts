@@ -546,8 +546,9 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
     case "samples":
       expectMethod(method, "POST");
       return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
-        const stream = samplesAnswer(serving(options).engine, body, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
-        answer({ status: 200, stream });
+        const { engine } = serving(options);
+        const stream = samplesAnswer(engine, body, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
+        engine.learnSecrets().then(() => answer({ status: 200, stream }), fail);
       });
     case "lives":
       expectMethod(method, "POST");

@@ -25,10 +25,13 @@ import type { TaskChange } from "../core/services.ts";
 import type { Task, TaskPlace } from "../core/task.ts";
 import type { StoredItem } from "../core/version-table.ts";
 import type { Workflow, WorkflowPart } from "../core/workflow.ts";
+import type { SealingKeyStore } from "./sealing/sealing-key.ts";
 
 export interface Storage {
   /** Nobody else knows this storage, so that the leadership needs no renewal. */
   readonly isExclusive: boolean;
+  /** A place for keys that is not in the copies of this storage. Left out: it has none. */
+  readonly sealingKeys?: SealingKeyStore;
 
   /** The leadership as it is; epoch 0 before the first server. */
   readLeadership(): Promise<Leadership>;

@@ -46,8 +46,10 @@ import {
   type WorkflowPage,
   type TaskSelection,
 } from "../storage.ts";
+import type { SealingKeyStore } from "../sealing/sealing-key.ts";
 import { nativeAttributes, number, text } from "./attributes.ts";
 import { atOnce, Dynamo, type Met } from "./dynamo.ts";
+import { DynamoSealingKeys } from "./dynamo-sealing-keys.ts";
 import { FAILURES } from "./failures.ts";
 import { FENCE, FencePool, FENCES } from "./fences.ts";
 import { GroupedTransactions, type TransactionResult } from "./grouped-transactions.ts";
@@ -170,6 +172,10 @@ export class DynamoStorage implements Storage {
       client.destroy();
       throw error;
     }
+  }
+
+  get sealingKeys(): SealingKeyStore {
+    return new DynamoSealingKeys(this.#dynamo, this.#tables.keys);
   }
 
   close(): Promise<void> {

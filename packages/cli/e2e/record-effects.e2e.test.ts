@@ -22,7 +22,7 @@ import {
 
 const SOON = { timeout: 100_000 };
 const SLOW = { timeout: 300_000 };
-const HANDLERS = `import { Signal, Table, cancel, enqueue, run, start } from "@radical/sdk";
+const HANDLERS = `import { Secret, Signal, Table, cancel, enqueue, run, start } from "@radical/sdk";
 
 const mails = new Table<string>("mails");
 const seats = new Table<string>("seats");
@@ -65,6 +65,25 @@ export function pay(seat: string, card: string): string {
 
 export function approve(workflow: string, by: string): void {
   approved.send(workflow, by);
+}
+
+export function invite(to: string): void {
+  enqueue(tellCode(to, \`code of \${to}\`));
+}
+
+/** @internal */
+export function tellCode(to: string, code: Secret): void {
+  mails.put(to, code.length > 0 ? "told" : "");
+}
+
+/** @workflow */
+export function open(door: string, pin: Secret): string {
+  return run(unlock(door, pin));
+}
+
+/** @internal */
+export function unlock(door: string, pin: Secret): string {
+  return pin;
 }
 
 export function stateOf(seat: string): string {
@@ -318,6 +337,29 @@ test("a server that is named redacts all, and the journal still replays", SLOW, 
   );
   expect(stdout).toMatch(/^order [0-9a-f]{32}\n {2}effects\[1\]\.key: null → "k"\n$/);
 });
+
+test(
+  "secrets are nowhere in records, not even with --whole: in no effect, no command and no result of a step",
+  SLOW,
+  async () => {
+    const child = spawnRadical(["record", "--whole", "--output", "secrets.jsonl"], { cwd: project.folder });
+    const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
+    let told = "";
+    child.stderr!.on("data", (chunk: Buffer) => (told += chunk.toString()));
+    await expect.poll(() => told, SOON).toContain("recording ");
+    await call("invite", { to: "cyd" });
+    expect(await call("open", { door: "d", pin: "four two" })).toMatchObject({ result: "four two" });
+    const handlers = async (): Promise<ReadonlySet<string>> =>
+      new Set((await linesOf("secrets.jsonl")).map((line) => recordOfLine(line).handler));
+    await expect.poll(handlers, SOON).toEqual(new Set(["invite", "tellCode", "open", "unlock"]));
+    child.kill("SIGINT");
+    expect([await closed, told]).toEqual([0, expect.not.stringContaining("ran differently")]);
+    const bytes = await readFile(join(project.folder, "secrets.jsonl"), "utf8");
+    expect(bytes).not.toMatch(/code of|four two/);
+    expect(bytes).toContain("@arguments.code");
+    expect(await replay("secrets.jsonl")).toEqual({ code: 0, stdout: "", stderr: "" });
+  },
+);
 
 test("the dashboard's Replay has the steps of effects, and the same differences", SLOW, async () => {
   const ready = dev.events.find((event) => event.event === "ready");

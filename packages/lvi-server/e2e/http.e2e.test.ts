@@ -376,7 +376,7 @@ describe("administration", () => {
       commit: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{12}$/) as string,
       versions: [["counters/sampled", expect.any(String) as string]],
       values: [["counters/sampled", "AQ=="]],
-      ended: { outcome: expect.any(String) as string, writes: [["counters/sampled", "Ag=="]] },
+      ended: { outcome: expect.any(String) as string, writes: [["counters/sampled", "Ag=="]], effects: "gA==" },
       redacted: [],
     });
     const others = [];

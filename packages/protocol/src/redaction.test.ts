@@ -1,9 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { CborReader, CborWriter } from "./cbor.ts";
-import { contentHash } from "./content-hash.ts";
+import { type ContentHash, contentHash } from "./content-hash.ts";
 import { commitId, type Key, type UnitId, unitId } from "./ids.ts";
-import { checkRedaction, redact, type Redactable, type RedactionSecrets, withoutSecrets } from "./redaction.ts";
+import {
+  checkRedaction,
+  redact,
+  type Redactable,
+  redactArguments,
+  type RedactionSecrets,
+  withoutSecrets,
+} from "./redaction.ts";
 import { decodeDirectory, encodeCount, encodeDirectory, keySuccessor, prefixEnd, spanId } from "./span.ts";
+import type { Arrival, Journal, Settled } from "./workflows.ts";
 
 const X = unitId("t", "x");
 const text = (value: string): Uint8Array => new CborWriter().text(value).finish();
@@ -114,6 +122,64 @@ describe("whole", () => {
     const values = new Map([[X, new CborWriter().array(2).text("a").text("a-b").finish()]]);
     const { units } = redact("all", whole({ values, units: [unitId("t", "a-b/a")] }), SECRETS);
     expect(units).toEqual(["t/qqq/q"]);
+  });
+});
+
+describe("journals", () => {
+  const settled = (command: number, value: Settled): Arrival => ({ kind: "settled", command, settled: value });
+  const journal: Journal = [
+    {
+      timeMs: 7,
+      arrivals: [
+        settled(0, { kind: "value", value: text("secret") }),
+        settled(1, { kind: "failed", status: 409, code: "secret", message: "secret" }),
+        settled(2, { kind: "unknown", message: "secret" }),
+        settled(3, { kind: "signal", value: new CborWriter().array(2).text("secret").integer(1_234).finish() }),
+        settled(4, { kind: "timer" }),
+        { kind: "cancelled" },
+      ],
+      commands: [{ kind: "start", name: "pay", hash: contentHash(text("secret")) }],
+      wait: { mode: "all", commands: [5], untilMs: 1_234 },
+    },
+  ];
+  const hidden = (word: string): Journal => [
+    {
+      timeMs: 7,
+      arrivals: [
+        settled(0, { kind: "value", value: text(word) }),
+        settled(1, { kind: "failed", status: 409, code: word, message: word }),
+        settled(2, { kind: "unknown", message: word }),
+        settled(3, { kind: "signal", value: new CborWriter().array(2).text(word).integer(0).finish() }),
+        settled(4, { kind: "timer" }),
+        { kind: "cancelled" },
+      ],
+      commands: [{ kind: "start", name: "pay", hash: "0".repeat(16) as ContentHash }],
+      wait: null,
+    },
+  ];
+
+  test("tell kinds and names alone: no text, no number, no hash, and no time that is made of a number", () => {
+    expect(redact("all", whole({ journal }), SECRETS).journal).toEqual(hidden("qqqqqq"));
+    // Results of other executions may hold what any name is about.
+    for (const name of ["@arguments.card", "t.name", "@caller"])
+      expect(redact([name], whole({ journal }), SECRETS).journal).toEqual(hidden("xxxxxx"));
+    expect(redact([], whole({ journal }), SECRETS).journal).toEqual(journal);
+    expect(redact("all", whole({}), SECRETS)).not.toHaveProperty("journal");
+  });
+
+  test("the id of a task stays an id, or a handler that cancels it would trap", () => {
+    const args = (id: string): Uint8Array => new CborWriter().map(1).text("task").text(id).finish();
+    const { args: left } = redact(["@arguments.task"], whole({ args: args("9".repeat(32)) }), SECRETS);
+    expect(left).toEqual(args("0".repeat(32)));
+  });
+
+  test("arguments that a run has made are redacted by the names of arguments", () => {
+    const args = (to: string): Uint8Array => new CborWriter().map(1).text("to").text(to).finish();
+    expect(redactArguments(["@arguments.to", "t.to"], args("ann"))).toEqual({
+      args: args("xxx"),
+      redacted: ["@arguments.to"],
+    });
+    expect(redactArguments(["@arguments.other"], args("ann"))).toEqual({ args: args("ann"), redacted: [] });
   });
 });
 

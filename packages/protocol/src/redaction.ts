@@ -10,8 +10,8 @@
  * Secrets (`secret.ts`) are redacted whatever is asked for.
  */
 import { CborReader, CborWriter } from "./cbor.ts";
-import { contentHash } from "./content-hash.ts";
-import { isTableName, type Key, splitUnit, tableOf, type UnitId, unitId } from "./ids.ts";
+import { type ContentHash, contentHash } from "./content-hash.ts";
+import { isExecutionId, isTableName, type Key, splitUnit, tableOf, type UnitId, unitId } from "./ids.ts";
 import { MalformedError } from "./malformed-error.ts";
 import { SHOWN_SECRET } from "./secret.ts";
 import {
@@ -26,6 +26,7 @@ import {
   spanId,
   spanOf,
 } from "./span.ts";
+import type { Arrival, Journal } from "./workflows.ts";
 
 /** `all`; or names: `users.email`, `users.*`, `@arguments.password`, `@caller`. */
 export type RedactionQuestion = "all" | readonly string[];
@@ -42,6 +43,8 @@ export interface Redactable {
   readonly values: ReadonlyMap<UnitId, Uint8Array | null> | null;
   /** All units that are named. */
   readonly units: readonly UnitId[];
+  /** The entries of the journal that it runs on. Left out: it is not a run of a workflow. */
+  readonly journal?: Journal;
 }
 
 export interface Redacted extends Omit<Redactable, "secrets"> {
@@ -85,9 +88,12 @@ export function redact(question: RedactionQuestion, whole: Redactable, secrets: 
   const found: string[] = [];
   const args = withoutSecrets(whole.args, whole.secrets, (name) => found.push(`${ARGUMENTS}.${name}`));
   if (question === "all") return redactAll({ ...whole, args }, secrets);
+  // A result of a step may have the secret in it.
+  const { journal } = whole;
+  const hidden = journal !== undefined && found.length > 0 ? { journal: redactedJournal(journal, EMPTY) } : {};
   const named = redactNamed(
     question.filter((name) => !found.includes(name)),
-    { ...whole, args },
+    { ...whole, args, ...hidden },
   );
   return { ...named, redacted: [...found, ...named.redacted] };
 }
@@ -103,7 +109,8 @@ export function withoutSecrets(
 
 // ── Whole ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function redactAll({ args, caller, values, units }: Redactable, { pseudonym, seed }: RedactionSecrets): Redacted {
+function redactAll(whole: Redactable, { pseudonym, seed }: RedactionSecrets): Redacted {
+  const { args, caller, values, units, journal } = whole;
   const keys = units.flatMap(keysOf);
   const texts = new Set<string>(caller === null ? [] : [caller]);
   const noted = (text: string): string => {
@@ -147,6 +154,7 @@ function redactAll({ args, caller, values, units }: Redactable, { pseudonym, see
     values:
       values === null ? null : redactedValues(values, (_table, value) => changed(value, change), { unitOf, keyOf }),
     units: units.map(unitOf),
+    ...(journal && { journal: redactedJournal(journal, change) }),
     redacted: [ALL],
   };
 }
@@ -173,14 +181,35 @@ function redactNamed(names: readonly string[], { secrets: _secrets, ...whole }: 
   };
   const hasCaller = whole.caller !== null && names.includes(CALLER);
   if (hasCaller) found.add(CALLER);
+  const { journal } = whole;
   return {
     ...whole,
+    // Results of other executions may have anything of what the names are about.
+    ...(journal && names.length > 0 && { journal: redactedJournal(journal, EMPTY) }),
     args: valueOf(ARGUMENTS, whole.args),
     caller: hasCaller ? REDACTED_CALLER : whole.caller,
     values: whole.values === null ? null : redactedValues(whole.values, valueOf, AS_NAMED),
     redacted: [...found],
   };
 }
+
+/** Arguments of a task or a step, as a run has made them, without those that the names cover. */
+export function redactArguments(
+  names: readonly string[],
+  args: Uint8Array,
+): { readonly args: Uint8Array; readonly redacted: readonly string[] } {
+  const { args: left, redacted } = redactNamed(names, { ...NOTHING, args });
+  return { args: left, redacted };
+}
+
+const NOTHING: Redactable = {
+  args: new Uint8Array(),
+  secrets: [],
+  seed: new Uint8Array(),
+  caller: null,
+  values: null,
+  units: [],
+};
 
 /** A value that is not a record is redacted whole, if all fields are. */
 function withoutFields(
@@ -279,6 +308,42 @@ function prefixesOf(text: string): readonly string[] {
   return characters.map((_, index) => characters.slice(0, index + 1).join(""));
 }
 
+// ── Journals ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A hash tells short arguments, and a time that a run waits for is the sum of a number. A run on what is left finds its own. */
+function redactedJournal(journal: Journal, change: Change): Journal {
+  return journal.map(({ timeMs, arrivals, commands }) => ({
+    timeMs,
+    arrivals: arrivals.map((arrival) => redactedArrival(arrival, change)),
+    commands: commands.map(({ kind, name }) => ({ kind, name, hash: NO_HASH })),
+    wait: null,
+  }));
+}
+
+const NO_HASH = "0".repeat(16) as ContentHash;
+
+function redactedArrival(arrival: Arrival, change: Change): Arrival {
+  if (arrival.kind === "cancelled") return arrival;
+  const { kind, command, settled } = arrival;
+  switch (settled.kind) {
+    case "value":
+    case "signal":
+      return { kind, command, settled: { ...settled, value: changed(settled.value, change) } };
+    case "failed": {
+      const { status, code, message } = settled;
+      return {
+        kind,
+        command,
+        settled: { kind: "failed", status, code: change.text(code), message: change.text(message) },
+      };
+    }
+    case "unknown":
+      return { kind, command, settled: { kind: "unknown", message: change.text(settled.message) } };
+    case "timer":
+      return arrival;
+  }
+}
+
 // ── Values ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 interface Change {
@@ -288,7 +353,11 @@ interface Change {
 }
 
 const SECRET: Change = { text: () => SHOWN_SECRET, number: () => false };
-const EMPTY: Change = { text: (text) => "x".repeat(text.length), number: () => false };
+/** The id of a task or a workflow stays one: else who names it would trap. */
+const EMPTY: Change = {
+  text: (text) => (isExecutionId(text) ? "0" : "x").repeat(text.length),
+  number: () => false,
+};
 
 /** Bytes that can't be read may hold anything. */
 function changed(value: Uint8Array, change: Change): Uint8Array {

@@ -32,6 +32,15 @@ const STEPS: Readonly<Record<ReplayStep["kind"], string>> = {
   draw: "draws",
   log: "logs",
   abort: "aborts",
+  enqueue: "enqueues",
+  cancel: "cancels",
+  send: "sends",
+  start: "starts",
+  undo: "may undo",
+  sleep: "sleeps",
+  signal: "waits for signal",
+  wait: "waits for",
+  settled: "has result of",
 };
 
 /** Whether there is something to see of the execution, as far as the records are loaded. */
@@ -235,7 +244,7 @@ function Compared({
     <div class="advice" role="status">
       <p class="b">
         {differences.length === 0
-          ? "The present build does the same: the same outcome, the same writes."
+          ? "The present build does the same: the same outcome, writes and effects."
           : `The present build differs in ${counted(differences.length, "field")}.`}
       </p>
       {isSameBuild && <p class="soft">It is the build in which the execution was carried out.</p>}
@@ -347,7 +356,7 @@ function Steps({ run: { args, caller, redacted, steps, stepsLeftOut, outcome, re
 }
 
 function tone({ kind }: ReplayStep): string {
-  if (kind === "write") return "t";
+  if (kind === "write" || kind === "enqueue" || kind === "cancel" || kind === "send") return "t";
   if (kind === "abort") return "f";
   return kind === "get" || kind === "has" || kind === "scan" || kind === "count" ? "h" : "";
 }

@@ -174,7 +174,7 @@ import {
 } from "./module-table.ts";
 import type { LeaseCounts, Term } from "./read-leases.ts";
 import { repairsOf } from "./repairs.ts";
-import { type Ground, type Sampled, Sampler } from "./sampling.ts";
+import { type Ground, NO_SAMPLES, type Sampled, Sampler } from "./sampling.ts";
 import { type ScheduleState, encodeScheduleState, scheduleUnit } from "./schedule-state.ts";
 import { type ScheduleAsk, type ScheduleChange, Schedules } from "./schedules.ts";
 import { Services } from "./services.ts";
@@ -1765,7 +1765,7 @@ export class LviCore {
       case "completed": {
         const ran = { snapshot: withObserved(snapshot, result.reads), result };
         if (execution.step !== null && !mustLeaveTrace(execution, result))
-          return this.#endStep(execution, execution.step, result);
+          return this.#endStep(execution, execution.step, result, { kind: "near-storage", near, ran });
         // variant: get-must-not-write
         if (execution.mustNotWrite && result.writes.length + (result.effects ?? []).length > 0)
           return this.#refuseWrites(execution, near);
@@ -2209,6 +2209,7 @@ export class LviCore {
           { id, invocation: { module } },
           { handler, location: "~tasks", logged, path: "near-storage" },
         ),
+      sample: (workflow, activation, outcome) => this.#sampler.activation(workflow, activation, outcome),
       reply: ({ id }, answer, after) => this.#replyTo(id, answer, after),
       ordered: (caller, outcome, after) =>
         void this.#effects.push({ kind: "workflow-order-reply", caller, outcome, after }),
@@ -2253,8 +2254,10 @@ export class LviCore {
   }
 
   /** It has written nothing, so storage hears nothing of it. */
-  #endStep(execution: Execution, step: Step, { outcome, logged = NO_LINES }: Ended): void {
+  #endStep(execution: Execution, step: Step, ended: Ended, of: RanNearStorage | null): void {
     const { invocation, location } = execution;
+    const { outcome, logged = NO_LINES } = ended;
+    if (of !== null) this.#effects.push(...this.#sampler.sample(execution, "near-storage", null, groundOf(of), ended));
     if (logged.length > 0)
       this.#note("handler_log", execution, { handler: invocation.handler, location, logged, path: "near-storage" });
     this.#workflows.stepEnded(step, outcome);
@@ -2346,9 +2349,9 @@ export class LviCore {
 
   /** An execution that leaves no trace. */
   #answer(execution: Execution, near: NearStorage, ran: Ran): void {
-    const { outcome, writes } = ran.result;
+    const { outcome } = ran.result;
     const of: RanNearStorage = { kind: "near-storage", near, ran };
-    this.#effects.push(...this.#sampler.sample(execution, "near-storage", null, groundOf(of), { outcome, writes }));
+    this.#effects.push(...this.#sampler.sample(execution, "near-storage", null, groundOf(of), ran.result));
     this.#tellLogged(execution, ran.result.logged, of);
     const repairs = this.#repairs(execution, of, [], NOTHING_CHANGED);
     const { callers } = execution;
@@ -2463,7 +2466,7 @@ export class LviCore {
     }
     // variant: completion-commit-id
     const commit = { id: this.#takeCommitId(), sequence: this.#sequence };
-    const path = of.ran === null || isOwn(execution) ? null : "near-storage";
+    const path = of.ran === null || (isOwn(execution) && !isOwed(execution)) ? null : "near-storage";
     this.#completeClear([{ execution, of, commit, ended, path, followups: [] }]);
   }
 
@@ -2525,7 +2528,9 @@ export class LviCore {
     const written = of.kind === "near-storage" ? (of.ran?.result.writes ?? own) : own;
     // variant: sample-taken
     const sampled =
-      path === null ? [] : this.#sampler.sample(execution, path, commit, groundOf(of), { outcome, writes: written });
+      path === null || !this.#sampler.isOn
+        ? NO_SAMPLES
+        : this.#sampler.sample(execution, path, commit, groundOf(of), { ...ended, writes: written });
     const expects = expectationOf(execution);
     const completing: Completing = {
       kind: "completing",
@@ -2669,7 +2674,7 @@ export class LviCore {
     // An abandoned intent: nobody was told a success, so it may end as a failure, once and for all. So may an attempt of a task.
     const told = code === "wrote_on_get" ? code : "execution_failed";
     const outcome: Outcome = { kind: "abort", status: ERROR_KINDS[told].status, code: told, message };
-    if (execution.step !== null) return this.#endStep(execution, execution.step, { outcome, writes: [] });
+    if (execution.step !== null) return this.#endStep(execution, execution.step, { outcome, writes: [] }, null);
     this.#completeRan(execution, { kind: "near-storage", near, ran: null }, { outcome, writes: [] });
   }
 

@@ -3,8 +3,13 @@ import { createHmac, randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import {
   checkRedaction,
+  type CommandTrace,
+  encodeEffects,
+  encodeEntry,
   encodeOutcome,
+  isExecutionId,
   isKey,
+  type Journal,
   type LifeLine,
   LOG_LINE_LEVELS,
   type LogQuestion,
@@ -23,7 +28,7 @@ import {
   type TimeMove,
 } from "@radical/protocol";
 import { toBase64 } from "../base64.ts";
-import type { Sample } from "../core/sampling.ts";
+import type { Sample, SampledActivation } from "../core/sampling.ts";
 import type { Engine } from "../engine.ts";
 import type { LogRing } from "../log-ring.ts";
 import { LineStream } from "./line-stream.ts";
@@ -73,9 +78,9 @@ export function samplesAnswer(engine: Engine, asked: Asked, heartbeatMs: number)
           leftOut += left;
           if (leftOut > 0 && tell({ kind: "left-out", count: leftOut })) leftOut = 0;
           if (sample === null) return;
-          const { module, handler } = sample.invocation;
-          const hidden = engine.secretsOf(module, handler);
-          if (hidden === null || !tell(lineOf(sample, hidden, redaction, secrets))) leftOut++;
+          const secretsOf = (callee: string) => engine.secretsOf(sample.invocation.module, callee);
+          const line = lineOf(sample, secretsOf, redaction, secrets);
+          if (line === null || !tell(line)) leftOut++;
         },
         end: (reason) => stream.end(`${JSON.stringify({ kind: "ended", reason } satisfies SampleLine)}\n`),
       },
@@ -108,19 +113,31 @@ export function livesAnswer(engine: Engine, asked: Asked, heartbeatMs: number): 
   };
 }
 
+/** `secretsOf`: a handler or a service of the module of the sample. Null: nobody knows its secrets, so nothing of it is told. */
 function lineOf(
   sample: Sample,
-  hidden: readonly string[],
+  secretsOf: (callee: string) => readonly string[] | null,
   redaction: RedactionQuestion,
   secrets: RedactionSecrets,
-): SampleLine {
-  const { executionId, path, location, invocation, commitId, versions } = sample;
+): SampleLine | null {
+  const { executionId, path, location, invocation, commitId, versions, task, step, activation } = sample;
   const { module, handler, environment } = invocation;
   const { timeMs } = environment;
-  const units = [...versions.keys()];
-  const whole = { ...environment, args: invocation.args, secrets: hidden, values: sample.values, units };
-  const { redacted, units: named, ...shown } = redact(redaction, whole, secrets);
-  const { args, seed, caller, values } = shown;
+  const hidden = secretsOf(handler);
+  if (hidden === null) return null;
+  const passed = secretsPassed(sample, secretsOf);
+  const whole = {
+    ...environment,
+    args: invocation.args,
+    secrets: hidden,
+    values: sample.values,
+    units: [...versions.keys()],
+    ...(activation && { journal: entriesOf(activation) }),
+  };
+  const question = redaction === "all" ? redaction : [...redaction, ...passed];
+  const { units: named, ...shown } = redact(question, whole, secrets);
+  const { args, seed, caller, values, journal } = shown;
+  const redacted = [...new Set([...shown.redacted, ...passed])];
   // Made of what is redacted.
   const ended = redaction.length + redacted.length === 0 ? sample.ended : null;
   return {
@@ -149,16 +166,50 @@ function lineOf(
         : {
             outcome: toBase64(encodeOutcome(ended.outcome)),
             writes: ended.writes.map(({ unit, value }) => [unit, value === null ? null : toBase64(value)] as const),
+            effects: toBase64(encodeEffects(ended.effects ?? [])),
           },
+    ...(task && { task }),
+    ...(step && { step: { workflow: step.workflow, round: step.round, command: step.command } }),
+    ...(activation &&
+      journal && {
+        activation: {
+          round: activation.round,
+          entries: journal.map((entry) => toBase64(encodeEntry(entry))),
+          hasTrapped: activation.entry === null,
+        },
+      }),
     redacted,
   };
+}
+
+/** The secrets among the arguments of the tasks and steps that it has asked for, as names to redact. */
+function secretsPassed(
+  { ended, activation }: Sample,
+  secretsOf: (callee: string) => readonly string[] | null,
+): readonly string[] {
+  const callees = new Set<string>();
+  for (const effect of ended?.effects ?? []) if (effect.kind === "enqueue") callees.add(effect.callee);
+  for (const { commands } of activation === null ? [] : entriesOf(activation))
+    for (const { kind, name } of commands) if (CALLING.has(kind)) callees.add(name);
+  return [...callees].flatMap((callee) => (secretsOf(callee) ?? []).map((name) => `@arguments.${name}`));
+}
+
+const CALLING: ReadonlySet<CommandTrace["kind"]> = new Set(["start", "undo", "enqueue"]);
+
+/** With its own. One that has trapped has added none. */
+function entriesOf({ journal, arrivals, timeMs, entry }: SampledActivation): Journal {
+  return [...journal, entry ?? { timeMs, arrivals, commands: [], wait: null }];
 }
 
 /** Of one answer: who has two of them can't say which pseudonyms are of one text. */
 function redactionSecrets(): RedactionSecrets {
   const key = randomBytes(32);
   return {
-    pseudonym: (text) => pseudonymOf(text, createHmac("sha512", key).update(text).digest()),
+    pseudonym: (text) => {
+      const hash = createHmac("sha512", key).update(text).digest();
+      // An id of a task or a workflow stays one, or its handler would trap.
+      return isExecutionId(text) ? hash.toString("hex").slice(0, text.length) : pseudonymOf(text, hash);
+    },
     seed: () => randomBytes(16),
   };
 }

@@ -19,7 +19,7 @@ type Lists = Pick<Storage, "listTasks" | "findTask">;
 export async function listTasks(
   storage: Lists,
   core: Core,
-  secrets: KnownSecrets,
+  { secrets, wallMs: timeMs }: { readonly secrets: KnownSecrets; readonly wallMs: number },
   { filter, limit, after, withArguments }: TaskListQuestion,
 ): Promise<TaskList> {
   const { tasks, next } = await pageOf(storage, core, filter, after, limit);
@@ -39,7 +39,7 @@ export async function listTasks(
       ...(withArguments ? { args: toBase64(argumentsOf(task)), caller: task.caller } : {}),
     }))
     .filter(({ state }) => filter.state === undefined || state === filter.state);
-  return { tasks: listed, next, all: core.load.tasks.all };
+  return { tasks: listed, next, all: core.load.tasks.all, timeMs };
 }
 
 /** A place is the number of a part, and the place in that. */

@@ -9,7 +9,7 @@ import type { ExecutionId, ModuleHash, UnitId } from "@radical/protocol";
 import type { StoreResult } from "../../core/events.ts";
 import type { Intent, IntentRecord } from "../../core/intent.ts";
 import type { Leadership } from "../../core/leadership.ts";
-import type { Task, TaskPlace } from "../../core/task.ts";
+import type { Task, TaskName, TaskPlace } from "../../core/task.ts";
 import type { StoredItem } from "../../core/version-table.ts";
 import type { Workflow, WorkflowPart } from "../../core/workflow.ts";
 import type { Log } from "../../log.ts";
@@ -238,9 +238,13 @@ export class SealedStorage implements Storage {
     return { tasks: await this.#openTasks(tasks), upTo };
   }
 
-  async laneHeads(after: LaneCursor | null, limit: number): Promise<LanePage> {
-    const { heads, next } = await this.#inner.laneHeads(after, limit);
-    return { heads: await this.#openTasks(heads), next };
+  /** Outlines have nothing that is sealed. */
+  laneHeads(after: LaneCursor | null, limit: number): Promise<LanePage> {
+    return this.#inner.laneHeads(after, limit);
+  }
+
+  async readTasks(tasks: readonly TaskName[]): Promise<readonly Task[]> {
+    return this.#openTasks(await this.#inner.readTasks(tasks));
   }
 
   async listTasks(selection: TaskSelection, after: TaskListCursor | null, limit: number): Promise<TaskListPage> {

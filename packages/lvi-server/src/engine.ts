@@ -293,7 +293,7 @@ export class Engine {
 
   listTasks(question: TaskListQuestion): Promise<TaskList> {
     const { storage, core } = this.#options;
-    return this.#asking(() => listTasks(storage, core, this.#wallMs, this.#secrets, question));
+    return this.#asking(() => listTasks(storage, core, { secrets: this.#secrets, wallMs: this.#wallMs }, question));
   }
 
   orderTasks(order: TaskOrder, asker: Asker<TaskOrderAnswer>): void {
@@ -310,7 +310,8 @@ export class Engine {
   /** Null: there is no such workflow. */
   workflowHistory(question: WorkflowHistoryQuestion): Promise<WorkflowHistory | null> {
     const { storage, core, epoch } = this.#options;
-    return this.#asking(() => workflowHistory(storage, core, { epoch, wallMs: this.#wallMs }, this.#secrets, question));
+    const context = { secrets: this.#secrets, epoch, wallMs: this.#wallMs };
+    return this.#asking(() => workflowHistory(storage, core, context, question));
   }
 
   /** See {@link orderEach}. */

@@ -19,8 +19,7 @@ type Lists = Pick<Storage, "listTasks" | "findTask">;
 export async function listTasks(
   storage: Lists,
   core: Core,
-  timeMs: number,
-  secrets: KnownSecrets,
+  { secrets, wallMs: timeMs }: { readonly secrets: KnownSecrets; readonly wallMs: number },
   { filter, limit, after, withArguments }: TaskListQuestion,
 ): Promise<TaskList> {
   const { tasks, next } = await pageOf(storage, core, filter, after, limit);

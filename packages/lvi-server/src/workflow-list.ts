@@ -39,8 +39,7 @@ export async function listWorkflows(
 export async function workflowHistory(
   storage: Lists,
   core: Core,
-  { epoch, wallMs }: { readonly epoch: number; readonly wallMs: number },
-  secrets: KnownSecrets,
+  { secrets, epoch, wallMs }: { readonly secrets: KnownSecrets; readonly epoch: number; readonly wallMs: number },
   { workflow: id, withArguments }: WorkflowHistoryQuestion,
 ): Promise<WorkflowHistory | null> {
   const record = await storage.lookUp(epoch, id);

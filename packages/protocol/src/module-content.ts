@@ -257,8 +257,8 @@ function readSections(reader: CborReader, abi: number): Described {
   const { secrets = {}, services = {}, tasks = {} } = more;
   const shared = Object.keys(services).find((name) => Object.hasOwn(handlers, name));
   if (shared !== undefined) throw new MalformedError(`${shared} is a handler and a service`);
-  const unknown = (names: object): string | undefined =>
-    Object.keys(names).find((name) => !Object.hasOwn(handlers, name) && !Object.hasOwn(services, name));
+  const unknown = (section: object): string | undefined =>
+    Object.keys(section).find((name) => !Object.hasOwn(handlers, name) && !Object.hasOwn(services, name));
   const [withRules, withSecrets] = [unknown(tasks), unknown(secrets)];
   if (withRules !== undefined) throw new MalformedError(`rules of tasks for ${withRules}, which is not a handler`);
   if (withSecrets !== undefined) throw new MalformedError(`secrets of ${withSecrets}, which is not a handler`);

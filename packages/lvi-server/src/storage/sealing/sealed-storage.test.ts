@@ -25,7 +25,7 @@ class Place {
   readonly folder: string;
   nowMs = START_MS;
   logged: string[] = [];
-  #open: SealedStorage[] = [];
+  readonly #open: SealedStorage[] = [];
 
   constructor(folder: string) {
     this.folder = folder;
@@ -128,16 +128,19 @@ const completionOf = (number: number, more: Partial<Completion> = {}): Completio
   const outcome: Outcome = { kind: "result", value: bytesOf(`token-of-${number}`) };
   const call = { key: "k", hash: "f".repeat(64) };
   return {
-    ...{ executionId, module, handler, args, environment, location },
-    ...{
-      commitId: commitId(1, number),
-      outcome,
-      writes: [],
-      resultHash: "e".repeat(64),
-      doneAtMs: 5,
-      call,
-      keeps: "retained",
-    },
+    executionId,
+    module,
+    handler,
+    args,
+    environment,
+    location,
+    commitId: commitId(1, number),
+    outcome,
+    writes: [],
+    resultHash: "e".repeat(64),
+    doneAtMs: 5,
+    call,
+    keeps: "retained",
     ...more,
   };
 };

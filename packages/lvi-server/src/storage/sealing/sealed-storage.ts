@@ -244,8 +244,9 @@ export class SealedStorage implements Storage {
     return { tasks: await this.#openTasks(tasks), upTo };
   }
 
-  async readTasks(names: readonly TaskName[]): Promise<readonly Task[]> {
-    return this.#openTasks(await this.#inner.readTasks(names));
+  /** Outlines have nothing that is sealed. */
+  async readTasks(tasks: readonly TaskName[]): Promise<readonly Task[]> {
+    return this.#openTasks(await this.#inner.readTasks(tasks));
   }
 
   async listTasks(selection: TaskSelection, after: TaskListCursor | null, limit: number): Promise<TaskListPage> {

@@ -50,7 +50,7 @@ import type { Task, TaskPlace } from "./core/task.ts";
 import type { TaskAnswer, TaskQuestion } from "./core/task-table.ts";
 import type { StoredItem } from "./core/version-table.ts";
 import type { WorkflowPart } from "./core/workflow.ts";
-import type { WorkflowsAnswer, WorkflowsQuestion } from "./core/workflows.ts";
+import type { WorkflowsAnswer, WorkflowsQuestion } from "./core/workflow-table.ts";
 import { Facts } from "./facts.ts";
 import {
   type Collected,
@@ -538,7 +538,7 @@ export class Driver {
     for (const { completion } of completions) {
       const { tasks = [], cancelled = [], settled, executionId } = completion;
       for (const task of tasks) this.#facts.owes(task);
-      for (const { id } of cancelled) this.#facts.owesNoMore(id);
+      for (const { task } of cancelled) this.#facts.owesNoMore(task.id);
       if (settled === null) this.#facts.owesNoMore(executionId);
       else if (settled !== undefined) this.#facts.owes(settled);
     }
@@ -567,7 +567,7 @@ export class Driver {
       return storage.partsOf(question.workflow, this.#operating(operation, answered));
     }
     const answered = (page: WorkflowPage): Event => {
-      for (const { id, changes } of page.workflows) this.#facts.journaled(id, changes);
+      this.#facts.foundOpen(page.workflows, page.next === null);
       return read({ kind: "open", ...page });
     };
     storage.openWorkflows(question.after, question.limit, this.#operating(operation, answered));

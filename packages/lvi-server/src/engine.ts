@@ -34,7 +34,6 @@ import {
   type WorkflowListQuestion,
   type WorkflowOrder,
   type WorkflowOrderAnswer,
-  type WorkflowOrderOutcome,
 } from "@radical/protocol";
 import { ContentionTally } from "./contention.ts";
 import type { Load, Note, NoteName } from "./core/events.ts";
@@ -61,6 +60,7 @@ import type { ServiceCaller } from "./service-caller.ts";
 import { type Storage, StorageError, type StoredModule } from "./storage/storage.ts";
 import { listTasks } from "./task-list.ts";
 import { listWorkflows, workflowHistory } from "./workflow-list.ts";
+import { orderEach } from "./workflow-orders.ts";
 import { type Ahead, VirtualTime } from "./virtual-time.ts";
 
 export interface EngineOptions {
@@ -308,10 +308,9 @@ export class Engine {
     return this.#asking(() => workflowHistory(storage, core, epoch, question));
   }
 
-  async orderWorkflows({ action, ids }: WorkflowOrder): Promise<WorkflowOrderAnswer> {
-    const ordered = (id: ExecutionId): Promise<WorkflowOrderOutcome> =>
-      new Promise((answered, failed) => this.#driver.orderWorkflow(action, id, { answered, failed }));
-    return { results: await Promise.all(ids.map(async (id) => ({ id, outcome: await ordered(id) }))) };
+  /** See {@link orderEach}. */
+  orderWorkflows({ action, ids }: WorkflowOrder): Promise<WorkflowOrderAnswer> {
+    return orderEach(ids, (id, asker) => this.#driver.orderWorkflow(action, id, asker));
   }
 
   /**

@@ -1560,6 +1560,48 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [condition("signal-taken", `false`)],
   },
   {
+    name: "a signal to a workflow that has not begun is dropped",
+    within: 25,
+    isOfWorkflows: true,
+    edits: [returns("signal-early", `false`)],
+  },
+  {
+    name: "a workflow drops what another workflow has sent it before it has begun",
+    within: 100,
+    isOfWorkflows: true,
+    edits: [returns("signal-early-sent", `false`)],
+  },
+  {
+    name: "a workflow that begins does not look for the signals that have come before",
+    within: 25,
+    isOfWorkflows: true,
+    edits: [remove("signal-before-start")],
+  },
+  {
+    name: "a signal is dropped if memory does not have the task that is to become the workflow",
+    within: 100,
+    isOfWorkflows: true,
+    edits: [value("signal-looked-up", `CANCELLING`)],
+  },
+  {
+    name: "a workflow that was cancelled before it has begun leaves nothing",
+    within: 100,
+    isOfWorkflows: true,
+    edits: [expression("withdrawn-ends", `this.#workflows.commands.withdrawnAs(task)`, `null`)],
+  },
+  {
+    name: "a workflow that has failed waits for the workflows that it has started",
+    within: 600,
+    isOfWorkflows: true,
+    edits: [condition("children-cancelled", `true`)],
+  },
+  {
+    name: "a workflow that has failed ends the workflow that undoes",
+    within: 100,
+    isOfWorkflows: true,
+    edits: [expression("undo-child", `{ kind: "owed" }`, `{ kind: "child", isCancelled: false }`)],
+  },
+  {
     name: "a signal is not in the commit of its sender",
     within: 150,
     isOfWorkflows: true,

@@ -5,7 +5,7 @@ import { DEFAULT_LEASE_POLICY, type LeasePolicy } from "./lease-policy.ts";
 import { REPEAT_WINDOW_MS } from "./finished-executions.ts";
 import { DEFAULT_SERVICE_OPTIONS, type ServiceOptions } from "./services.ts";
 import type { TaskBounds } from "./task-table.ts";
-import type { WorkflowBounds } from "./workflows.ts";
+import type { WorkflowBounds } from "./workflow-table.ts";
 
 export interface CoreOptions {
   /** After `valid`, how long the followup may take before the handler is re-executed. */

@@ -19,6 +19,7 @@ import {
   type IntentRecord,
   type RecordChange,
   recordIdOf,
+  withdrawalOf,
 } from "../core/intent.ts";
 import type { Leadership } from "../core/leadership.ts";
 import type { TaskChange } from "../core/services.ts";
@@ -195,8 +196,7 @@ export function commitOf(completions: readonly ExpectedCompletion[]): Commit {
   for (const { completion } of completions) for (const part of completion.signals ?? []) records.push(additionOf(part));
   // variant: cancel-committed
   for (const { completion } of completions)
-    for (const { id, lane } of completion.cancelled ?? [])
-      records.push({ id, expects: { attempt: null, lane }, becomes: null });
+    for (const withdrawal of completion.cancelled ?? []) records.push(withdrawalOf(withdrawal));
   const all = completions.flatMap(({ completion: { writes, commitId } }) =>
     writes.map(({ unit, value }): ItemWrite => ({ unit, value, commitId })),
   );
@@ -207,8 +207,9 @@ export function commitOf(completions: readonly ExpectedCompletion[]): Commit {
 
 /** Records of tasks alone, and what arrives with them. */
 export function commitOfChanges(changes: readonly TaskChange[]): Commit {
-  const records = changes.flatMap(({ id, expects, becomes, arrival }): readonly RecordChange[] => {
-    const change = { id, expects, becomes: becomes === null ? null : ({ state: "task", task: becomes } as const) };
+  const records = changes.flatMap(({ id, expects, becomes, leaves: workflow, arrival }): readonly RecordChange[] => {
+    const left = workflow === undefined ? null : ({ state: "workflow", workflow } as const);
+    const change = { id, expects, becomes: becomes === null ? left : ({ state: "task", task: becomes } as const) };
     return arrival === undefined ? [change] : [change, additionOf(arrival)];
   });
   return { records, items: [] };

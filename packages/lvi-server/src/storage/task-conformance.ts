@@ -312,8 +312,13 @@ export function describeTasks({ test, expect, takeOver, completionOf }: Suite): 
     const [first, second, third] = [tasks[0]!, tasks[1]!, tasks[2]!];
     const dead = settled(second, FAILURE, 1, 5_000)!;
     await settle(storage, epoch, second, dead);
-    const cancel = (number: number, cancelled: readonly Task[], writes: Completion["writes"] = []) =>
-      storage.commit(epoch, commitOf([{ expects: "new", completion: { ...completionOf(number, writes), cancelled } }]));
+    const cancel = (number: number, taken: readonly Task[], writes: Completion["writes"] = []) => {
+      const cancelled = taken.map((task) => ({ task, leaves: null }));
+      return storage.commit(
+        epoch,
+        commitOf([{ expects: "new", completion: { ...completionOf(number, writes), cancelled } }]),
+      );
+    };
     const unit = unitId("t", "z");
     const write = { unit, value: Uint8Array.of(4) };
     expect(await cancel(2, [first, dead], [write])).toEqual({ kind: "applied" });

@@ -47,7 +47,8 @@ import {
   type TaskSelection,
 } from "../storage.ts";
 import { nativeAttributes, number, text } from "./attributes.ts";
-import { atOnce, Dynamo, type Met } from "./dynamo.ts";
+import { atOnce } from "../at-once.ts";
+import { Dynamo, type Met } from "./dynamo.ts";
 import { FAILURES } from "./failures.ts";
 import { FENCE, FencePool, FENCES } from "./fences.ts";
 import { GroupedTransactions, type TransactionResult } from "./grouped-transactions.ts";

@@ -21,6 +21,7 @@ import {
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import { randomUUID } from "node:crypto";
+import { atOnce } from "../at-once.ts";
 import { type Item, MAX_BATCH_GET, MAX_BATCH_WRITE } from "./limits.ts";
 import type { Requests } from "./requests.ts";
 
@@ -28,9 +29,6 @@ import type { Requests } from "./requests.ts";
 export interface Met {
   readonly item: Item | null;
 }
-
-/** Requests that one operation has under way at once. */
-const WIDTH = 16;
 
 const WITH_ITEM = { ReturnValuesOnConditionCheckFailure: "ALL_OLD" } as const;
 
@@ -198,30 +196,6 @@ async function conditional(written: Promise<unknown>): Promise<Met | null> {
     if (error instanceof ConditionalCheckFailedException) return { item: error.Item ?? null };
     throw error;
   }
-}
-
-/** Runs an operation on each of them, a bounded number at once; fails with the first that fails, when all have ended. */
-export async function atOnce<T, R>(
-  all: readonly T[],
-  run: (one: T, index: number) => Promise<R>,
-  width = WIDTH,
-): Promise<R[]> {
-  const results: R[] = [];
-  const failures: unknown[] = [];
-  const queue = all.entries();
-  const work = async (): Promise<void> => {
-    for (const [index, one] of queue) {
-      try {
-        results[index] = await run(one, index);
-      } catch (error) {
-        failures.push(error);
-        return;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(width, all.length) }, work));
-  if (failures.length > 0) throw failures[0];
-  return results;
 }
 
 /** A name of its own for each attribute: the language of expressions has many words. */

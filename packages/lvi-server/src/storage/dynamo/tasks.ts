@@ -22,7 +22,8 @@ import {
 } from "../../core/task.ts";
 import type { LaneCursor, LanePage, TaskListCursor, TaskListPage, TaskPage, TaskSelection } from "../storage.ts";
 import { bytes, flag, nativeAttributes, nativeOf, number, text } from "./attributes.ts";
-import { atOnce, type Dynamo } from "./dynamo.ts";
+import { atOnce } from "../at-once.ts";
+import type { Dynamo } from "./dynamo.ts";
 import type { Item } from "./limits.ts";
 import { SHARD, TASK } from "./records.ts";
 import { type Layout, OPEN, type Tables } from "./tables.ts";

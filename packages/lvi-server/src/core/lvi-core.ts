@@ -834,7 +834,7 @@ export class LviCore {
       return refuse("outside_tables", outside, null);
     }
     if (units !== null && this.#modules.declares(module, handler)) this.#listeners.read(location, units);
-    if (units !== null && session !== null) this.#listeners.leases.dropped(units, session);
+    if (units !== null && session !== null) this.#listeners.leases.dropped(location, units, session);
     this.#modules.use(module, this.#wallMs);
     const known = this.#executions.get(executionId);
     if (known !== undefined) {

@@ -244,7 +244,6 @@ export class SealedStorage implements Storage {
     return { tasks: await this.#openTasks(tasks), upTo };
   }
 
-  /** Outlines have nothing that is sealed. */
   async readTasks(tasks: readonly TaskName[]): Promise<readonly Task[]> {
     return this.#openTasks(await this.#inner.readTasks(tasks));
   }
@@ -344,6 +343,7 @@ export class SealedStorage implements Storage {
     return this.#inner.scan(range, limit);
   }
 
+  /** Outlines have nothing that is sealed. */
   laneHeads(after: LaneCursor | null, limit: number): Promise<LanePage> {
     return this.#inner.laneHeads(after, limit);
   }

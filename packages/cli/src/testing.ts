@@ -17,7 +17,15 @@ export { Refused } from "@radical/runtime/services";
 
 export interface TestAppOptions extends Pick<
   DevOptions,
-  "central" | "environment" | "link" | "vars" | "testHooks" | "followupTimeoutMs" | "readLeaseMs" | "services"
+  | "central"
+  | "environment"
+  | "link"
+  | "vars"
+  | "testHooks"
+  | "followupTimeoutMs"
+  | "readLeaseMs"
+  | "services"
+  | "workers"
 > {
   /** Folder of the application. Default: the working directory. */
   readonly project?: string;

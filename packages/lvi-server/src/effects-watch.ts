@@ -4,7 +4,7 @@
  */
 import type { ServiceStatus } from "@radical/protocol";
 import type { TaskCounts } from "./core/task-table.ts";
-import type { WorkflowCounts } from "./core/workflows.ts";
+import type { WorkflowCounts } from "./core/workflow-table.ts";
 import type { Fields, Log } from "./log.ts";
 
 /** A task that may begin and has waited for so long is worth a line. */

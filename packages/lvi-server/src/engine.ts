@@ -34,7 +34,6 @@ import {
   type WorkflowListQuestion,
   type WorkflowOrder,
   type WorkflowOrderAnswer,
-  type WorkflowOrderOutcome,
 } from "@radical/protocol";
 import { ContentionTally } from "./contention.ts";
 import type { Distribution } from "./core/distribution.ts";
@@ -44,7 +43,7 @@ import type { Rules, ServiceTable } from "./core/module-table.ts";
 import type { LeaseCounts } from "./core/read-leases.ts";
 import type { Sample, Sampling } from "./core/sampling.ts";
 import { isMisfit, type Task } from "./core/task.ts";
-import type { WorkflowCounts } from "./core/workflows.ts";
+import type { WorkflowCounts } from "./core/workflow-table.ts";
 import {
   type Answer,
   type Asker,
@@ -64,6 +63,7 @@ import type { ServiceCaller } from "./service-caller.ts";
 import { type Storage, StorageError, type StoredModule } from "./storage/storage.ts";
 import { listTasks } from "./task-list.ts";
 import { listWorkflows, workflowHistory } from "./workflow-list.ts";
+import { orderEach } from "./workflow-orders.ts";
 import { type Ahead, VirtualTime } from "./virtual-time.ts";
 
 export interface EngineOptions {
@@ -326,10 +326,9 @@ export class Engine {
     return this.#asking(() => workflowHistory(storage, core, epoch, question));
   }
 
-  async orderWorkflows({ action, ids }: WorkflowOrder): Promise<WorkflowOrderAnswer> {
-    const ordered = (id: ExecutionId): Promise<WorkflowOrderOutcome> =>
-      new Promise((answered, failed) => this.#driver.orderWorkflow(action, id, { answered, failed }));
-    return { results: await Promise.all(ids.map(async (id) => ({ id, outcome: await ordered(id) }))) };
+  /** See {@link orderEach}. */
+  orderWorkflows({ action, ids }: WorkflowOrder): Promise<WorkflowOrderAnswer> {
+    return orderEach(ids, (id, asker) => this.#driver.orderWorkflow(action, id, asker));
   }
 
   /**
@@ -349,7 +348,7 @@ export class Engine {
     const { storage, core, log } = this.#options;
     // One that is dead again stands further back in the list.
     const tried = new Set<ExecutionId>();
-    const retry = async (tasks: readonly Task[]): Promise<void> => {
+    const retry = async (tasks: readonly Pick<Task, "id" | "error">[]): Promise<void> => {
       const misfits = tasks.filter(({ id, error }) => error !== null && isMisfit(error) && !tried.has(id));
       const ids = misfits.map(({ id }) => id);
       for (const id of ids) tried.add(id);
@@ -529,6 +528,7 @@ export class Engine {
       dueTasks: (after, limit, answer) => settle(storage.dueTasks(after, limit), answer),
       laneTasks: (lane, limit, answer) => settle(storage.laneTasks(lane, limit), answer),
       laneHeads: (after, limit, answer) => settle(storage.laneHeads(after, limit), answer),
+      readTasks: (tasks, answer) => settle(storage.readTasks(tasks), answer),
       countTasks: (answer) => settle(storage.countTasks(), answer),
       openWorkflows: (after, limit, answer) => settle(storage.openWorkflows(after, limit), answer),
       partsOf: (workflow, answer) => settle(storage.partsOf(workflow), answer),

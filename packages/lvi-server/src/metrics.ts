@@ -9,7 +9,7 @@ import type { Load, Note, NoteName } from "./core/events.ts";
 import type { LeaseCounts } from "./core/read-leases.ts";
 import type { RunResult, RunAccess } from "./core/run.ts";
 import { START_DELAYS_SECONDS, type TaskCounts } from "./core/task-table.ts";
-import type { WorkflowCounts } from "./core/workflows.ts";
+import type { WorkflowCounts } from "./core/workflow-table.ts";
 import type { WorkerLoad } from "./execution/worker-pool.ts";
 import { type Count, CounterTally, HistogramTally, KeptHistogram } from "./tallies.ts";
 
@@ -165,6 +165,7 @@ export class Metrics {
       "Tasks in memory that are not due, or stand behind others of their lane.",
       "delayed",
     );
+    ofTasks("radical_task_argument_bytes", "Bytes of the arguments of tasks in memory.", "argumentBytes");
     ofTasks(
       "radical_task_lanes_blocked",
       "Lanes whose first task is dead or waits for its next attempt.",

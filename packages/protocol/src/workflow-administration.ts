@@ -119,7 +119,9 @@ export type WorkflowOrderOutcome =
   /** Only a stuck workflow is tried again. */
   | "not-stuck"
   /** Its last run has ended: it only waits for its steps and undos. */
-  | "ending";
+  | "ending"
+  /** The server has stopped before it has heard whether it is durable. The same order again finds out. */
+  | "in-doubt";
 
 export interface WorkflowOrderAnswer {
   readonly results: readonly { readonly id: ExecutionId; readonly outcome: WorkflowOrderOutcome }[];

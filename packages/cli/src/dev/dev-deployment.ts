@@ -60,6 +60,7 @@ export interface DevDeploymentOptions extends Pick<
   | "link"
   | "testHooks"
   | "followupTimeoutMs"
+  | "workers"
   | "serviceFaults"
   | "services"
   | "signal"
@@ -148,6 +149,8 @@ export class DevDeployment {
     if (this.#isPrepared) return registerModule(this.#local.server.address(), this.#local.key, app);
     this.#isPrepared = true;
     const { local, locations, readLeaseMs, followupTimeoutMs, onEvent, signal, record, serviceFaults } = this.#options;
+    // A thread takes 15 MB, and a developer calls seldom. A central server that calls are compared with has all cores.
+    const workers = this.#options.workers ?? (this.#reckoner === null ? 1 : null);
     signal?.throwIfAborted();
     if (serviceFaults !== undefined) checkServiceFaults(serviceFaults, app.manifest);
     await this.#openControl();
@@ -155,8 +158,7 @@ export class DevDeployment {
     const services = await this.#openServices();
     await local.startServer({
       nodeOptions: SMALL_HEAP,
-      // A thread takes 15 MB, and a developer calls seldom. A central server that calls are compared with has all cores.
-      args: this.#reckoner === null ? ["--workers", "1"] : [],
+      args: workers === null ? [] : ["--workers", String(workers)],
       environment: { RADICAL_WORKER_URL: services.url },
       followupTimeoutMs: followupTimeoutMs ?? null,
       readLeaseMs,

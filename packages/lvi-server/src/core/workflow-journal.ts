@@ -37,8 +37,10 @@ interface Undo {
 /** A command that has not settled. */
 export type Open =
   | OpenStep
-  /** A task that calls a service, or another workflow: its end is a part. */
+  /** A task that calls a service, or a workflow that undoes: its end is a part. */
   | { readonly kind: "owed" }
+  /** Another workflow: likewise. `isCancelled`: it was asked to end, since this one has failed. */
+  | { readonly kind: "child"; isCancelled: boolean }
   | { readonly kind: "timer" }
   | { readonly kind: "signal"; readonly name: string };
 
@@ -140,7 +142,8 @@ export function append(
     if (kind === "signal") loaded.open.set(number, { kind: "signal", name });
     if (kind !== "start") continue;
     const { kind: callee, args } = present(call, CALLS);
-    if (callee !== "handler") loaded.open.set(number, { kind: "owed" });
+    if (callee === "service") loaded.open.set(number, { kind: "owed" });
+    else if (callee === "workflow") loaded.open.set(number, { kind: "child", isCancelled: false });
     else {
       const step = openStep(workflow, number, name, args, false);
       loaded.open.set(number, step);
@@ -153,6 +156,7 @@ export function append(
 
 /** The undo that is under way by its own record. */
 export function undoesByOthers({ undoing }: Workflow, { open, undone }: Loaded): void {
+  // variant: undo-child
   if (undoing !== null && !undone.has(undoing)) open.set(undoing, { kind: "owed" });
 }
 
@@ -212,13 +216,21 @@ function matchSignals(loaded: Loaded): void {
   }
 }
 
-function isCancelled({ arrivals, entries }: Loaded): boolean {
+export function isCancelled({ arrivals, entries }: Loaded): boolean {
   return [...entries.flatMap((entry) => entry.arrivals), ...arrivals].some(({ kind }) => kind === "cancelled");
 }
 
 /** Of an arrival: the same for two of the same command. */
 function keyOf(arrival: Arrival): number | "cancelled" {
   return arrival.kind === "cancelled" ? "cancelled" : arrival.command;
+}
+
+/** The signals that an entry has taken. */
+export function takenBy(loaded: Loaded, { arrivals }: JournalEntry): readonly ExecutionId[] {
+  return arrivals.flatMap((arrival) => {
+    const id = arrival.kind === "settled" ? loaded.taken.get(arrival.command) : undefined;
+    return id === undefined ? [] : [id];
+  });
 }
 
 /** The wait of the last run; null: it has not run yet, or has ended. */
@@ -237,7 +249,7 @@ export function needsRun(loaded: Loaded): boolean {
 /** Whether no step and no child is under way. */
 export function isQuiet({ open }: Loaded): boolean {
   // variant: steps-end
-  return ![...open.values()].some(({ kind }) => kind === "step" || kind === "owed");
+  return ![...open.values()].some(({ kind }) => kind === "step" || kind === "owed" || kind === "child");
 }
 
 /** The next one to be undone: the newest of those that are left. Undefined: none is. */
@@ -249,3 +261,4 @@ export function nextUndo({ undos, undone }: Loaded): Undo | undefined {
 }
 
 const CALLS = "a command that calls has its call beside it";
+export const LOADED = "a workflow that runs has its journal in memory";

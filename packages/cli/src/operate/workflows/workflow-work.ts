@@ -89,7 +89,8 @@ const MANY: Readonly<Record<WorkflowAction, Many>> = {
 
 /** The reason why a workflow stays as it is. */
 const LEFT: Readonly<Record<Exclude<WorkflowOrderOutcome, "done">, string>> = {
-  unknown: "there is no such workflow; it may have ended, or wait as a task",
+  unknown: "there is no such workflow; it may have ended, or not begun: radical tasks list shows those that have not",
   "not-stuck": "it is not stuck",
   ending: "its run has ended: it only waits for its steps, and for what it undoes",
+  "in-doubt": "the server has stopped, and nobody knows whether it was done: give the same order again",
 };

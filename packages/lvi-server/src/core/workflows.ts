@@ -105,7 +105,7 @@ export class Workflows {
   // ── From outside ───────────────────────────────────────────────────────────────────────────────────────────────────
 
   get isUnderWay(): boolean {
-    return this.#operations.size + this.#activations.running > 0 || this.table.isAsking || this.callers.isAsking;
+    return this.#operations.size > 0 || this.table.isAsking || this.callers.isAsking;
   }
 
   /** Activations and steps under way. */

@@ -19,6 +19,8 @@ import {
   type TaskList,
   type TaskListQuestion,
   TASKS_PATH,
+  type ListedWorkflow,
+  MAX_LISTED_WORKFLOWS,
   type WorkflowList,
   type WorkflowListQuestion,
   WORKFLOWS_PATH,
@@ -76,6 +78,16 @@ export async function indexStatuses(address: AdminAddress): Promise<readonly Ind
   return ((await (await askLeader(address, "GET", INDEXES_PATH)).json()) as IndexList).indexes;
 }
 
+/** Those of the module that tasks run on. Of a release without schedules: none. */
+export async function currentSchedules(address: AdminAddress): Promise<ScheduleList["schedules"]> {
+  try {
+    return ((await (await askLeader(address, "GET", SCHEDULES_PATH)).json()) as ScheduleList).schedules;
+  } catch (error) {
+    if (error instanceof PrimaryError && error.answered === "not_found") return [];
+    throw error;
+  }
+}
+
 /** The schedules of handlers, of the server that leads. */
 export async function schedulesOf(address: PrimaryAddress): Promise<ScheduleList> {
   return (await (await askPrimary(address, "GET", SCHEDULES_PATH)).json()) as ScheduleList;
@@ -123,15 +135,34 @@ export async function waitingTasks(address: AdminAddress): Promise<number | null
   }
 }
 
-/** How many workflows have not ended; null: the primary does not know all of them yet. Of a release without workflows: none. */
-export async function openWorkflows(address: AdminAddress): Promise<number | null> {
-  const question: WorkflowListQuestion = { state: null, handler: null, limit: 1, after: null };
+/** All workflows that have not ended, page by page. Of a release without workflows: none. */
+export async function* workflowsThatGoOn(address: AdminAddress): AsyncGenerator<ListedWorkflow> {
+  for (let after: string | null | undefined = undefined; after !== null;) {
+    const question: WorkflowListQuestion = { ...ANY_WORKFLOW, limit: MAX_LISTED_WORKFLOWS, after: after ?? null };
+    // oxlint-disable-next-line no-await-in-loop -- a page says where the next one begins
+    const page: WorkflowList | null = await workflowPage(address, question);
+    if (page === null) return;
+    yield* page.workflows;
+    after = page.next;
+  }
+}
+
+const ANY_WORKFLOW = { state: null, handler: null } as const;
+
+/** Null: the server is of a release without workflows. */
+async function workflowPage(address: AdminAddress, question: WorkflowListQuestion): Promise<WorkflowList | null> {
   try {
-    return ((await (await askLeader(address, "POST", WORKFLOWS_PATH, question)).json()) as WorkflowList).all;
+    return (await (await askLeader(address, "POST", WORKFLOWS_PATH, question)).json()) as WorkflowList;
   } catch (error) {
-    if (error instanceof PrimaryError && error.answered === "not_found") return 0;
+    if (error instanceof PrimaryError && error.answered === "not_found") return null;
     throw error;
   }
+}
+
+/** How many workflows have not ended; null: the primary does not know all of them yet. Of a release without workflows: none. */
+export async function openWorkflows(address: AdminAddress): Promise<number | null> {
+  const page = await workflowPage(address, { ...ANY_WORKFLOW, limit: 1, after: null });
+  return page === null ? 0 : page.all;
 }
 
 /** How many intents are durable and not applied yet, of all modules. */

@@ -1,6 +1,7 @@
 export {
   type AdminAddress,
   askSchedule,
+  currentSchedules,
   hasModule,
   indexStatuses,
   moduleContent,
@@ -12,6 +13,7 @@ export {
   openWorkflows,
   waitingTasks,
   servicesOf,
+  workflowsThatGoOn,
 } from "./admin-requests.ts";
 export { PrimaryError, askPrimary, linesOf } from "./ask-primary.ts";
 export { type PrimaryAddress, serverName, shortName } from "./primary-address.ts";

@@ -76,6 +76,8 @@ export {
   readUserConfig,
 } from "./config/user-config.ts";
 export { counted } from "./counted.ts";
+export { scheduleText } from "./schedule-text.ts";
+export { fromNowText, spanText, timeText } from "./times.ts";
 export {
   type DataItem,
   ItemProblem,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type TestApp, startTestApp } from "../src/testing.ts";
 import { type TemporaryProject, createProject } from "./radical-process.ts";
 
-const HANDLERS = `import { Table, abort, cancel, enqueue, now } from "@radical/sdk";
+const HANDLERS = `import { Table, abort, cancel, enqueue, now, run, sleep } from "@radical/sdk";
 
 const notes = new Table<string[]>("notes");
 
@@ -55,6 +55,15 @@ export function call(list: string): void {
   enqueue(failing(list));
 }
 
+/** @workflow */
+export function daily(list: string): void {
+  const since = now();
+  for (let day = 0; day < 3; day++) {
+    sleep(86_400_000);
+    run(once(list, since));
+  }
+}
+
 /** @internal
  *  @cron 0 3 * * * Europe/Berlin */
 export function nightly(tick: i64): void {
@@ -96,6 +105,20 @@ test("delayed tasks run in the order of their times, also those that others have
   expect(await app.result("listed", { list: "chain" })).toEqual(three);
   await app.advance("1 hour");
   expect(await app.result("listed", { list: "chain" })).toEqual([...three, "chained 0 at 96"]);
+});
+
+// Time went on while a workflow was run: its next sleep began at the end of the move.
+test("a workflow sleeps from where its run before has ended, and has gone on when time has moved", async () => {
+  await app.call("daily", { list: "daily" }, { headers: { prefer: "wait=0" } });
+  for (const days of [1, 2, 3]) {
+    // oxlint-disable-next-line no-await-in-loop -- one day after the other
+    await app.advance("1 day");
+    // oxlint-disable-next-line no-await-in-loop
+    expect(await app.result("listed", { list: "daily" })).toHaveLength(days);
+  }
+  await app.call("daily", { list: "at once" }, { headers: { prefer: "wait=0" } });
+  await app.advance("3 days");
+  expect(await app.result("listed", { list: "at once" })).toEqual(["once at 24", "once at 48", "once at 72"]);
 });
 
 test("a task that is taken back before it is due never runs", async () => {

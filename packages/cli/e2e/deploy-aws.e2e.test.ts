@@ -17,7 +17,15 @@ import { DeleteParameterCommand, GetParameterCommand, PutParameterCommand, SSMCl
 import { type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "@radical/lvi-server/e2e/dynamodb-local";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadProject } from "@radical/app";
-import { pendingIntents, waitingTasks } from "@radical/admin";
+import {
+  askPrimary,
+  askSchedule,
+  type DeploymentKey,
+  openWorkflows,
+  pendingIntents,
+  signedRequest,
+  waitingTasks,
+} from "@radical/admin";
 import {
   type DeployEvent,
   type DeployOutcome,
@@ -42,7 +50,23 @@ import {
   fetchArtefact,
   nodeEnvironment,
 } from "@radical/deploy/testing";
-import { NODES, type NodeName, TASKS_PATH, WORKFLOWS_PATH } from "@radical/protocol";
+import {
+  ADMINISTRATIVE_PATHS,
+  CONTENTION_PATH,
+  FOLLOWUP_PATH,
+  INDEXES_PATH,
+  LVI_PATH,
+  MODULE_LIST_PATH,
+  NODES,
+  type NodeName,
+  SCHEDULES_PATH,
+  STATUS_PATH,
+  TASK_ORDERS_PATH,
+  TASKS_PATH,
+  TIME_PATH,
+  WORKFLOW_ORDERS_PATH,
+  WORKFLOWS_PATH,
+} from "@radical/protocol";
 import { lookAtDeployment } from "../src/operate/doctor/deployment.ts";
 import { examine } from "../src/operate/doctor/doctor.ts";
 import { deployedSources } from "../src/operate/tail/deployed-sources.ts";
@@ -56,7 +80,7 @@ import { CREDENTIALS, hasPython, installMoto, type Moto, startMoto } from "./pri
 import { type TemporaryProject, createProject, radical } from "./radical-process.ts";
 
 const NAME = { application: "visits", environment: "staging" };
-const HANDLERS = `import { Table } from "@radical/sdk";
+const HANDLERS = `import { Table, enqueue, sleep } from "@radical/sdk";
 export class Visits {
   count: i32 = 0;
 }
@@ -67,6 +91,19 @@ export function visit(page: string): i32 {
   counted.count += 1;
   visits.put(page, counted);
   return counted.count;
+}
+export function visitTomorrow(page: string): string {
+  return enqueue(visit(page), { delay: 86_400_000 });
+}
+/** @workflow */
+export function tour(): string {
+  sleep(86_400_000);
+  return "over";
+}
+/** @internal
+ *  @cron 0 3 1 1 * Europe/Berlin */
+export function yearly(): void {
+  visits.delete("home");
 }
 `;
 
@@ -210,6 +247,26 @@ async function startMachine(node: NodeName, artefact: string, of: { account: str
   network[primaryNames(NAME).tunnels[node]] = `127.0.0.1:${machine.port}`;
 }
 
+/** Calls a handler, and does not wait for the end of a workflow. */
+async function answerOf<Answer>(handler: string, args: object): Promise<Answer> {
+  const response = await fetch(`${edge.url}/api/${handler}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", prefer: "wait=0" },
+    body: JSON.stringify(args),
+  });
+  expect([200, 202]).toContain(response.status);
+  return (await response.json()) as Answer;
+}
+
+/** The key that locations sign with. */
+async function administered(): Promise<{ readonly key: DeploymentKey }> {
+  const primary = new AwsPrimary({ ...DEFAULT_PRIMARY_SETTINGS, ...NAME }, { pollMs: 5 });
+  const [key] = (await primary.state())?.keys ?? [];
+  primary.close();
+  if (key === undefined) throw new Error("the primary has no key");
+  return { key };
+}
+
 async function visit(page: string): Promise<unknown> {
   const response = await fetch(`${edge.url}/api/visit`, {
     method: "POST",
@@ -246,10 +303,16 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
         "machine b",
         "read leases",
         "Worker visits-staging-primary",
+        "alarm: errors in the log",
+        "alarm: tasks are dead",
+        "alarm: a task waits for long",
+        "alarm: workflows are stuck",
+        "alarm: a service is down",
       ]),
     );
     expect(planned("edge")).toEqual([
       expect.stringMatching(/^module [0-9a-f]{12} at the primary$/),
+      "schedule yearly",
       "Worker visits-staging",
     ]);
     expect(cloudflare.requests.filter((line) => !line.startsWith("GET "))).toEqual([]);
@@ -385,6 +448,29 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
     expect(await leaderOf(servers)).toMatchObject({ node: "b" });
   });
 
+  test("the relay forwards signed requests of operators, and nothing else", async () => {
+    const { key } = await administered();
+    const empty = { GET: new Uint8Array(), POST: Buffer.from("{}") };
+    const ask = (path: string, method: "GET" | "POST"): Promise<Response> =>
+      signedRequest(relay.url, key, method, path, empty[method], AbortSignal.timeout(60_000));
+    const ofGet = new Set<string>([STATUS_PATH, MODULE_LIST_PATH, INDEXES_PATH, SCHEDULES_PATH, CONTENTION_PATH]);
+    const answers: Record<string, readonly [unsigned: number, signed: number]> = {};
+    for (const path of [...ADMINISTRATIVE_PATHS, LVI_PATH, FOLLOWUP_PATH, "/metrics", "/healthz"]) {
+      const method = ofGet.has(path) ? "GET" : "POST";
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      const [unsigned, signed] = [await fetch(`${relay.url}${path}`, { method }), await ask(path, method)];
+      answers[path] = [unsigned.status, signed.status];
+    }
+    const relayed = ADMINISTRATIVE_PATHS.filter((path) => path !== TIME_PATH);
+    expect(answers).toEqual({
+      // The server answers, to some that the question is empty.
+      ...Object.fromEntries(relayed.map((path) => [path, [404, ofGet.has(path) ? 200 : 400]])),
+      ...Object.fromEntries(
+        [TIME_PATH, LVI_PATH, FOLLOWUP_PATH, "/metrics", "/healthz"].map((path) => [path, [404, 404]]),
+      ),
+    });
+  });
+
   test("no secret is in what it has told", async () => {
     const primary = new AwsPrimary({ ...DEFAULT_PRIMARY_SETTINGS, ...NAME }, { pollMs: 5 });
     const keys = (await primary.state())?.keys ?? [];
@@ -449,12 +535,48 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
       return { ...outcome, stays };
     };
 
+    test("not while tasks wait or workflows are open: what to do is told, and done through the relay", async () => {
+      const relayed = await administered();
+      const primary = { url: relay.url, key: relayed.key };
+      const order = async (path: string, action: string, ids: readonly string[]): Promise<unknown> => {
+        const question = path === TASK_ORDERS_PATH ? { action, ids, callAgain: false } : { action, ids };
+        return (await askPrimary(primary, "POST", path, question)).json();
+      };
+      const { result: task } = await answerOf<{ result: string }>("visitTomorrow", { page: "home" });
+      await expect(removal()).rejects.toMatchObject({
+        code: "tasks_wait",
+        message: expect.stringContaining("1 task waits at the primary"),
+        hint: expect.stringMatching(
+          /See radical tasks list --env staging\..* pause yearly with radical schedules pause <handler> --env staging\..*--strand-pending/,
+        ),
+      });
+      expect([...cloudflare.workers.keys()]).toContain("visits-staging");
+      expect(await askSchedule(primary, { handler: "yearly", action: "pause" })).toEqual({ task: null });
+      await expect(removal()).rejects.toMatchObject({ hint: expect.not.stringContaining("yearly") });
+      expect(await order(TASK_ORDERS_PATH, "cancel", [task])).toEqual({ results: [{ id: task, outcome: "done" }] });
+
+      const { workflow } = await answerOf<{ workflow: string }>("tour", {});
+      await expect(removal()).rejects.toMatchObject({
+        code: "workflows_open",
+        message: expect.stringContaining("1 workflow at the primary"),
+        hint: expect.stringContaining("See radical workflows list --env staging."),
+      });
+      const strand = await removal({ strandPending: true });
+      expect(strand.planned.some(({ changes }) => changes.length > 0)).toBe(true);
+      strand.close();
+      expect(await order(WORKFLOW_ORDERS_PATH, "cancel", [workflow])).toMatchObject({ results: [{ id: workflow }] });
+      await expect.poll(() => openWorkflows({ urls: [relay.url], key: relayed.key }), { timeout: 100_000 }).toBe(0);
+      const allowed = await removal();
+      expect(allowed.planned.flatMap(({ changes }) => changes).length).toBeGreaterThan(0);
+      allowed.close();
+    });
+
     test("not while intents are pending, unless that is chosen", async () => {
       const pending = [2, 0];
       let refused = 0;
       const asked = createServer(({ url }, response) => {
-        if (url?.startsWith(TASKS_PATH) === true || url?.startsWith(WORKFLOWS_PATH) === true)
-          return void response.end(JSON.stringify({ all: 0, tasks: [], workflows: [] }));
+        if ([TASKS_PATH, WORKFLOWS_PATH, SCHEDULES_PATH].includes(url ?? ""))
+          return void response.end(JSON.stringify({ all: 0, tasks: [], workflows: [], schedules: [] }));
         if (pending[0] === REFUSED) {
           refused++;
           return void response.writeHead(401).end(JSON.stringify({ error: { code: "unauthorized" } }));

@@ -15,6 +15,7 @@ import { type OpenEdge, openEdge } from "./edge/open-edge.ts";
 import { originsOf } from "./edge/wrangler-config.ts";
 import { givenKeys, ownPrimary } from "./own-primary.ts";
 import { checkNothingPending } from "./pending-intents.ts";
+import { type OlderWorkflows, olderWorkflows, olderWorkflowsWords } from "./planned-effects.ts";
 import {
   DEFAULT_PRIMARY_SETTINGS,
   type PrimaryAccess,
@@ -72,9 +73,14 @@ export type DeployEvent =
   | { readonly kind: "note"; readonly words: string }
   | StepEvent;
 
-export type DeployOutcome =
-  | { readonly kind: "declined"; readonly planned: readonly PlannedStep[] }
-  | (StepsOutcome & { readonly planned: readonly PlannedStep[]; readonly edge: EdgeState | null });
+export interface Plan {
+  readonly planned: readonly PlannedStep[];
+  /** Workflows that stay on the code of earlier modules. */
+  readonly older: readonly OlderWorkflows[];
+}
+
+export type DeployOutcome = Plan &
+  ({ readonly kind: "declined" } | (StepsOutcome & { readonly edge: EdgeState | null }));
 
 /** Throws a CommandError before anything was changed; what fails later is in the outcome. */
 export async function deploy(options: DeployOptions): Promise<DeployOutcome> {
@@ -163,12 +169,16 @@ async function deployTo(
   const look = await unlessStopped(lookAtAccount(api, account.id, changes, classes), signal);
   for (const words of [...look.hints, unaskedNote(look)]) if (words !== null) onEvent({ kind: "note", words });
   refuseExceeded(look.uses);
+  const { module } = build.app.manifest;
+  const older = options.only === "primary" ? [] : await unlessStopped(olderWorkflows(primary.admin(), module), signal);
   onEvent({ kind: "planned", planned, ms: since(startedAtMs) });
+  const words = olderWorkflowsWords(older);
+  if (words !== null) onEvent({ kind: "note", words });
 
   const isEmpty = changes.length === 0;
-  if (!isEmpty && !(await unlessStopped(options.confirm(planned), signal))) return { kind: "declined", planned };
+  if (!isEmpty && !(await unlessStopped(options.confirm(planned), signal))) return { kind: "declined", planned, older };
   const outcome = await applySteps(planned, { onEvent, ...(signal === undefined ? {} : { signal }) });
-  return { ...outcome, planned, edge: edge.state() };
+  return { ...outcome, planned, older, edge: edge.state() };
 }
 
 /** Nothing is stored at a primary that is still to be made. Throws a MisfitError. */

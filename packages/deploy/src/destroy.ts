@@ -131,7 +131,7 @@ function awsSteps(options: DestroyOptions, aws: Aws, description: string, stays:
   let isDeployed = false;
   const checkPending = async (): Promise<void> => {
     const addresses = async () => awsAddresses(aws.deployment, target, await originOf(target.relay), Date.now());
-    await checkNothingPending(description, addresses, "would be removed");
+    await checkNothingPending(description, addresses, "would be removed", ` --env ${target.environment}`);
   };
   return [
     {

@@ -6,21 +6,23 @@
  */
 import { CommandError, messageOf } from "@radical/app/command-error";
 import { counted } from "@radical/app";
-import { type AdminAddress, openWorkflows, pendingIntents, waitingTasks } from "@radical/admin";
+import { type AdminAddress, currentSchedules, openWorkflows, pendingIntents, waitingTasks } from "@radical/admin";
 
 /** Lets it happen, on the commands that check it. */
 const STRAND_OPTION = "--strand-pending";
 
 /**
  * Throws a CommandError while intents are pending, tasks wait or workflows are open at a primary, and if it can't say. `addresses`: where it may be asked;
- * one that answers is enough. `leaving`: what the command is about to do to it, as `this deployment would leave`.
+ * one that answers is enough. `leaving`: what the command is about to do to it, as `this deployment would leave`. `asked`: the options with
+ * which commands ask that primary; empty, it depends.
  */
 export async function checkNothingPending(
   primary: string,
   addresses: () => Promise<readonly AdminAddress[]>,
   leaving: string,
+  asked = "",
 ): Promise<void> {
-  const { pending, tasks, workflows } = await firstAnswer(primary, addresses, leaving);
+  const { pending, tasks, workflows, schedules } = await firstAnswer(primary, addresses, leaving);
   if (tasks === null)
     throw new CommandError(
       "tasks_unknown",
@@ -31,7 +33,7 @@ export async function checkNothingPending(
     throw new CommandError(
       "tasks_wait",
       `${counted(tasks, "task")} ${tasks === 1 ? "waits" : "wait"} at the primary (${primary}) that ${leaving}. ${tasks === 1 ? "It" : "They"} would never run.`,
-      `See radical tasks list. Let them run, or cancel or discard them, and run the same command again. Or give them up with ${STRAND_OPTION}.`,
+      `See radical tasks list${asked}. Let them run, or cancel or discard them, and run the same command again.${pauseWords(schedules, asked)} Or give them up with ${STRAND_OPTION}.`,
     );
   if (workflows === null)
     throw new CommandError(
@@ -43,7 +45,7 @@ export async function checkNothingPending(
     throw new CommandError(
       "workflows_open",
       `${counted(workflows, "workflow")} at the primary (${primary}) that ${leaving} ${workflows === 1 ? "has" : "have"} not ended. ${workflows === 1 ? "It" : "They"} would never go on.`,
-      `See radical workflows list. Let them end, or cancel them, and run the same command again. Or give them up with ${STRAND_OPTION}.`,
+      `See radical workflows list${asked}. Let them end, or cancel them, and run the same command again. Or give them up with ${STRAND_OPTION}.`,
     );
   if (pending === 0) return;
   throw new CommandError(
@@ -53,11 +55,25 @@ export async function checkNothingPending(
   );
 }
 
+interface Left {
+  readonly pending: number;
+  readonly tasks: number | null;
+  readonly workflows: number | null;
+  /** Handlers that are called by themselves. */
+  readonly schedules: readonly string[];
+}
+
+/** A schedule makes tasks for as long as it is not paused. */
+function pauseWords(schedules: readonly string[], asked: string): string {
+  if (schedules.length === 0) return "";
+  return ` Schedules go on to make tasks: pause ${schedules.join(", ")} with radical schedules pause <handler>${asked}.`;
+}
+
 async function firstAnswer(
   primary: string,
   addresses: () => Promise<readonly AdminAddress[]>,
   leaving: string,
-): Promise<{ readonly pending: number; readonly tasks: number | null; readonly workflows: number | null }> {
+): Promise<Left> {
   let failure: unknown = "nothing says where it is asked";
   const asked = await addresses().catch((error: unknown) => {
     failure = error;
@@ -65,12 +81,14 @@ async function firstAnswer(
   });
   for (const address of asked) {
     try {
-      const [pending, tasks, workflows] = await Promise.all([
+      const [pending, tasks, workflows, schedules] = await Promise.all([
         pendingIntents(address),
         waitingTasks(address),
         openWorkflows(address),
+        currentSchedules(address),
       ]);
-      return { pending, tasks, workflows };
+      const ticking = schedules.filter(({ isPaused, nextMs }) => !isPaused && nextMs !== null);
+      return { pending, tasks, workflows, schedules: ticking.map(({ handler }) => handler) };
     } catch (error) {
       failure = error;
     }

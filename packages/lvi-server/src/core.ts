@@ -19,6 +19,7 @@ export { latestTickIds, scheduleStates } from "./core/schedule-state.ts";
 export type { CallAnswer } from "./core/services.ts";
 export { compareDue, outlineOf, type Task, type TaskName, type TaskOutline, type TaskPlace } from "./core/task.ts";
 export { decodePart, type PartContent, type StepName, type Workflow, type WorkflowPart } from "./core/workflow.ts";
+export type { TaskNumbers } from "./core/task-count.ts";
 export type { TaskAnswer } from "./core/task-table.ts";
 export { nextCron } from "./cron.ts";
 export { execute, executeTrain, type Host } from "./execution/execute.ts";

@@ -47,6 +47,7 @@ import type { Now } from "./core/lvi-core.ts";
 import type { Sample, Sampling } from "./core/sampling.ts";
 import { type CallAnswer, taskAfter } from "./core/services.ts";
 import type { Task, TaskPlace } from "./core/task.ts";
+import type { TaskNumbers } from "./core/task-count.ts";
 import type { TaskAnswer, TaskQuestion } from "./core/task-table.ts";
 import type { StoredItem } from "./core/version-table.ts";
 import type { WorkflowPart } from "./core/workflow.ts";
@@ -608,7 +609,7 @@ export class Driver {
           this.#operating(operation, (task: Task | null) => read({ kind, task })),
         );
       case "count":
-        return storage.countTasks(this.#operating(operation, (count: number) => read({ kind, count })));
+        return storage.countTasks(this.#operating(operation, (numbers: TaskNumbers) => read({ kind, numbers })));
     }
   }
 

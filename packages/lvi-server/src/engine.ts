@@ -37,12 +37,14 @@ import {
   type WorkflowOrderAnswer,
 } from "@radical/protocol";
 import { ContentionTally } from "./contention.ts";
+import type { Distribution } from "./core/distribution.ts";
 import type { Load, Note, NoteName } from "./core/events.ts";
 import type { LviCore, Now } from "./core/lvi-core.ts";
 import type { Rules, ServiceTable } from "./core/module-table.ts";
 import type { LeaseCounts } from "./core/read-leases.ts";
 import type { Sample, Sampling } from "./core/sampling.ts";
 import { isMisfit, type Task } from "./core/task.ts";
+import type { WorkflowCounts } from "./core/workflow-table.ts";
 import {
   type Answer,
   type Asker,
@@ -52,6 +54,7 @@ import {
   type Observer,
   type StoragePort,
 } from "./driver.ts";
+import { type Effects, EffectsWatch } from "./effects-watch.ts";
 import type { Executor } from "./execution/worker-pool.ts";
 import type { Log } from "./log.ts";
 import { KnownSecrets } from "./known-secrets.ts";
@@ -132,6 +135,7 @@ export class Engine {
   readonly #options: EngineOptions;
   readonly #driver: Driver;
   readonly #collector: NodeJS.Timeout;
+  readonly #effectsWatch: EffectsWatch;
   #timer: NodeJS.Timeout | undefined = undefined;
   readonly #moduleChanges = new Map<ModuleHash, Promise<void>>();
   /** The walk over dead tasks that is under way, or the last one. */
@@ -176,6 +180,7 @@ export class Engine {
     this.#collector.unref();
     // Not only after the interval: a server may be started again more often than that.
     setImmediate(collect);
+    this.#effectsWatch = new EffectsWatch(() => this.#effects, log);
   }
 
   /** The number of isolates of locations that listen. */
@@ -185,6 +190,19 @@ export class Engine {
 
   get load(): Load {
     return this.#options.core.load;
+  }
+
+  get #effects(): Effects {
+    const { tasks } = this.load;
+    return { tasks, workflows: this.workflowCounts, services: this.services.services };
+  }
+
+  get workflowCounts(): WorkflowCounts {
+    return this.#options.core.workflowCounts;
+  }
+
+  get taskStartDelays(): Distribution {
+    return this.#options.core.taskStartDelays;
   }
 
   get isLeading(): boolean {
@@ -371,6 +389,7 @@ export class Engine {
     const reachedMs = await this.#virtualTime.moveTo(aheadMs);
     // As it would have been done meanwhile.
     this.#driver.tell({ kind: "collect" });
+    this.#effectsWatch.look();
     return reachedMs;
   }
 
@@ -616,6 +635,7 @@ export class Engine {
 
   #stop(): void {
     clearInterval(this.#collector);
+    this.#effectsWatch.stop();
     clearTimeout(this.#timer);
     this.#endSampling(this.#driver.ended?.later.message ?? "");
   }

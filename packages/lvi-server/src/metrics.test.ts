@@ -1,6 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { type ModuleHash, type UnitId, unitId } from "@radical/protocol";
 import { expect, test } from "vitest";
+import { Distribution } from "./core/distribution.ts";
+import type { Load } from "./core/events.ts";
 import { Metrics } from "./metrics.ts";
 
 const LOAD = {
@@ -26,13 +28,25 @@ const LOAD = {
     oldestReadyMs: 37_000,
     argumentBytes: 42,
   },
-  workflows: { running: 38, waiting: 39, undoing: 40, stuck: 41, oldestMs: null },
+  workflows: 158,
   leasedUnits: 21,
 };
 
-function metricsOf(): Metrics {
+const START_DELAYS = new Distribution([0.1, 1, 10]);
+for (const seconds of [0.05, 0.5, 0.7, 60]) START_DELAYS.observe(seconds);
+
+const CALLED = { failures: 0, calling: 0, error: null };
+const SERVICES = [
+  { ...CALLED, name: "charge", breaker: "open" },
+  { ...CALLED, name: "sendMail", breaker: "closed" },
+] as const;
+
+function metricsOf(load: () => Load = () => LOAD): Metrics {
   return new Metrics({
-    load: () => LOAD,
+    load,
+    workflows: () => ({ running: 38, waiting: 39, undoing: 40, stuck: 41, oldestMs: null }),
+    taskStartDelays: () => START_DELAYS,
+    services: () => SERVICES,
     workers: () => ({ workers: 2, busy: 3, aside: 1, queued: 4 }),
     epoch: () => 3,
     listeners: () => 6,
@@ -103,8 +117,35 @@ test("what is counted comes out as Prometheus text", async () => {
     "radical_worker_queue 4",
     "radical_serving 1",
     "radical_epoch 3",
+    "radical_tasks 31",
+    "radical_tasks_dead 35",
+    "radical_tasks_ready 32",
+    "radical_tasks_running 33",
+    "radical_tasks_delayed 34",
+    "radical_task_lanes_blocked 36",
+    "radical_task_oldest_ready_seconds 37",
+    'radical_task_start_delay_seconds_bucket{le="0.1"} 1',
+    'radical_task_start_delay_seconds_bucket{le="1"} 3',
+    'radical_task_start_delay_seconds_bucket{le="10"} 3',
+    'radical_task_start_delay_seconds_bucket{le="+Inf"} 4',
+    "radical_task_start_delay_seconds_sum 61.25",
+    "radical_task_start_delay_seconds_count 4",
+    "radical_workflows_stuck 41",
+    'radical_service_breaker{service="charge",state="open"} 1',
+    'radical_service_breaker{service="charge",state="closed"} 0',
+    'radical_service_breaker{service="sendMail",state="closed"} 1',
   ])
     expect(said).toContain(line);
+});
+
+test("what is under way is gone through once, however many metrics are parts of it", async () => {
+  let times = 0;
+  const metrics = metricsOf(() => {
+    times++;
+    return LOAD;
+  });
+  await metrics.text();
+  expect(times).toBe(1);
 });
 
 test("tables are told apart up to a number: locations name them", async () => {

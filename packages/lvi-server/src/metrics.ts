@@ -2,14 +2,16 @@
  * What the server counts, as Prometheus text: what the core observes, what its driver does, and how full everything is.
  * Names and labels are described in docs/operations.md, which a test holds to this file.
  */
-import { type FollowupResult, type LviReply, tableOf, type UnitId } from "@radical/protocol";
+import { type FollowupResult, type LviReply, type ServiceStatus, tableOf, type UnitId } from "@radical/protocol";
 import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
+import { Distribution } from "./core/distribution.ts";
 import type { Load, Note, NoteName } from "./core/events.ts";
 import type { LeaseCounts } from "./core/read-leases.ts";
 import type { RunResult, RunAccess } from "./core/run.ts";
-import type { TaskCounts } from "./core/task-table.ts";
+import { START_DELAYS_SECONDS, type TaskCounts } from "./core/task-table.ts";
+import type { WorkflowCounts } from "./core/workflow-table.ts";
 import type { WorkerLoad } from "./execution/worker-pool.ts";
-import { type Count, CounterTally, type Distribution, HistogramTally } from "./tallies.ts";
+import { type Count, CounterTally, HistogramTally, KeptHistogram } from "./tallies.ts";
 
 /** Most tables that are told apart: their names come from locations. */
 const MAX_TABLES = 200;
@@ -28,10 +30,18 @@ const ALARMS = {
   workflow_stuck_alarm: "workflow_stuck",
 } as const satisfies Partial<Record<NoteName, string>>;
 
+const BREAKER_STATES: readonly ServiceStatus["breaker"][] = ["closed", "open", "probing"];
+const NO_DELAYS = new Distribution(START_DELAYS_SECONDS);
+
 /** Where the metrics look when they are asked for. */
 export interface Gauges {
   /** Null: this server does not serve. */
   load(): Load | null;
+  workflows(): WorkflowCounts | null;
+  /** For how many seconds tasks that began might have begun before; null: this server does not serve. */
+  taskStartDelays(): Distribution | null;
+  /** Those that were called. */
+  services(): readonly ServiceStatus[];
   workers(): WorkerLoad | null;
   /** Of the leadership; 0 before the server leads. */
   epoch(): number;
@@ -43,6 +53,10 @@ export interface Gauges {
 
 export class Metrics {
   readonly #registry = new Registry();
+  readonly #gauges: Gauges;
+  /** As of the last time when metrics were wanted: many of them are parts of one. */
+  #load: Load | null = null;
+  #workflows: WorkflowCounts | null = null;
   readonly #tables = new Set<string>();
 
   readonly #replies = this.#counter("radical_replies_total", "LVI requests that were answered.");
@@ -85,6 +99,7 @@ export class Metrics {
   readonly #signaturesOf = new Map<string, Count>();
 
   constructor(gauges: Gauges) {
+    this.#gauges = gauges;
     for (const alarm of Object.values(ALARMS)) this.#alarms.child({ alarm });
     this.#waits.child({});
     this.#clearWaits.child({});
@@ -102,7 +117,7 @@ export class Metrics {
     ofLeases("radical_read_leases_revoked_total", "Those whose lease was revoked.", "revoked");
     ofLeases("radical_sessions_lapsed_total", "Sessions that did not hear of a revocation in time.", "lapsed");
     const ofLoad = (name: string, help: string, of: Exclude<keyof Load, "tasks" | "workflows">): void =>
-      this.#gauge(name, help, () => gauges.load()?.[of] ?? 0);
+      this.#gauge(name, help, () => this.#load?.[of] ?? 0);
     ofLoad("radical_executions", "Executions under way.", "executions");
     ofLoad("radical_intents_pending", "Intents that are durable and not applied.", "pending");
     ofLoad("radical_intents_overdue", "Those of which a run in place of the followup was ended.", "overdue");
@@ -116,44 +131,14 @@ export class Metrics {
     ofLoad("radical_answered_requests", "Requests without a trace that are remembered.", "answered");
     ofLoad("radical_sessions", "Sessions of isolates of locations.", "sessions");
     ofLoad("radical_read_leased_units", "Units that a session may answer for, each session for itself.", "leasedUnits");
-    const ofTasks = (name: string, help: string, of: keyof TaskCounts): void =>
-      this.#gauge(name, help, () => gauges.load()?.tasks[of] ?? 0);
-    ofTasks("radical_tasks", "Tasks in storage, dead ones among them.", "all");
-    ofTasks("radical_tasks_ready", "Tasks in memory that may begin.", "ready");
-    ofTasks("radical_tasks_running", "Tasks whose attempt is under way.", "running");
-    ofTasks(
-      "radical_tasks_delayed",
-      "Tasks in memory that are not due, or stand behind others of their lane.",
-      "delayed",
-    );
-    ofTasks("radical_task_argument_bytes", "Bytes of the arguments of tasks in memory.", "argumentBytes");
-    const ofWorkflows = (state: "running" | "waiting" | "undoing" | "stuck", help: string): void =>
-      this.#gauge(`radical_workflows_${state}`, help, () => gauges.load()?.workflows[state] ?? 0);
-    ofWorkflows("running", "Workflows that run, or whose steps do.");
-    ofWorkflows("waiting", "Workflows that wait for time or for a signal.");
-    ofWorkflows("undoing", "Workflows that have failed, and undo what they had done.");
-    ofWorkflows("stuck", "Workflows that can't go on until somebody sees to it.");
-    this.#gauge("radical_workflow_oldest_seconds", "The age of the oldest workflow that has not ended.", () => {
-      const oldestMs = gauges.load()?.workflows.oldestMs ?? null;
-      return oldestMs === null ? 0 : (Date.now() - oldestMs) / 1_000;
-    });
-    ofTasks(
-      "radical_task_lanes_blocked",
-      "Lanes whose first task is dead or waits for its next attempt.",
-      "blockedLanes",
-    );
-    this.#gauge(
-      "radical_task_oldest_ready_seconds",
-      "Time for which the oldest task that may begin has waited.",
-      () => (gauges.load()?.tasks.oldestReadyMs ?? 0) / 1_000,
-    );
+    this.#effectGauges(gauges);
     const ofWorkers = (name: string, help: string, of: keyof WorkerLoad): void =>
       this.#gauge(name, help, () => gauges.workers()?.[of] ?? 0);
     ofWorkers("radical_workers", "Worker threads.", "workers");
     ofWorkers("radical_workers_busy", "Those that run a handler.", "busy");
     ofWorkers("radical_workers_aside", "Those of the busy ones that others have taken the place of.", "aside");
     ofWorkers("radical_worker_queue", "Runs that wait for a worker.", "queued");
-    this.#gauge("radical_serving", "1 if this server leads and serves.", () => (gauges.load() === null ? 0 : 1));
+    this.#gauge("radical_serving", "1 if this server leads and serves.", () => (this.#load === null ? 0 : 1));
     this.#gauge("radical_update_listeners", "Isolates of locations that listen for updates.", () => gauges.listeners());
     this.#gauge("radical_epoch", "Epoch of the leadership; 0 before the server leads.", () => gauges.epoch());
     collectDefaultMetrics({ register: this.#registry });
@@ -164,7 +149,61 @@ export class Metrics {
   }
 
   text(): Promise<string> {
+    this.#load = this.#gauges.load();
+    this.#workflows = this.#gauges.workflows();
     return this.#registry.metrics();
+  }
+
+  #effectGauges(gauges: Gauges): void {
+    const ofTasks = (name: string, help: string, of: Exclude<keyof TaskCounts, "oldestReadyMs">): void =>
+      this.#gauge(name, help, () => this.#load?.tasks[of] ?? 0);
+    ofTasks("radical_tasks", "Tasks in storage, dead ones among them.", "all");
+    ofTasks("radical_tasks_dead", "Those whose attempts are over, until somebody sees to them.", "dead");
+    ofTasks("radical_tasks_ready", "Tasks in memory that may begin.", "ready");
+    ofTasks("radical_tasks_running", "Tasks whose attempt is under way.", "running");
+    ofTasks(
+      "radical_tasks_delayed",
+      "Tasks in memory that are not due, or stand behind others of their lane.",
+      "delayed",
+    );
+    ofTasks("radical_task_argument_bytes", "Bytes of the arguments of tasks in memory.", "argumentBytes");
+    ofTasks(
+      "radical_task_lanes_blocked",
+      "Lanes whose first task is dead or waits for its next attempt.",
+      "blockedLanes",
+    );
+    this.#gauge(
+      "radical_task_oldest_ready_seconds",
+      "Time for which the oldest task that may begin has waited.",
+      () => (this.#load?.tasks.oldestReadyMs ?? 0) / 1_000,
+    );
+    void new KeptHistogram(
+      this.#registry,
+      "radical_task_start_delay_seconds",
+      "Time from when a task might begin to when it began.",
+      () => gauges.taskStartDelays() ?? NO_DELAYS,
+    );
+    const ofWorkflows = (state: "running" | "waiting" | "undoing" | "stuck", help: string): void =>
+      this.#gauge(`radical_workflows_${state}`, help, () => this.#workflows?.[state] ?? 0);
+    ofWorkflows("running", "Workflows that run, or whose steps do.");
+    ofWorkflows("waiting", "Workflows that wait for time or for a signal.");
+    ofWorkflows("undoing", "Workflows that have failed, and undo what they had done.");
+    ofWorkflows("stuck", "Workflows that can't go on until somebody sees to it.");
+    this.#gauge("radical_workflow_oldest_seconds", "The age of the oldest workflow that has not ended.", () => {
+      const oldestMs = this.#workflows?.oldestMs ?? null;
+      return oldestMs === null ? 0 : (Date.now() - oldestMs) / 1_000;
+    });
+    const breakers: Gauge = new Gauge({
+      name: "radical_service_breaker",
+      help: "1 for the state in which the breaker of a service is: closed, open or probing.",
+      labelNames: ["service", "state"],
+      registers: [this.#registry],
+      collect: () => {
+        breakers.reset();
+        for (const { name: service, breaker } of gauges.services())
+          for (const state of BREAKER_STATES) breakers.set({ service, state }, breaker === state ? 1 : 0);
+      },
+    });
   }
 
   note({ name, cause, units, waitedMs, module, handler, times, answer }: Note): void {

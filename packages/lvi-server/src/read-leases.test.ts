@@ -123,7 +123,7 @@ class World {
           laneTasks: (_lane, _limit, { succeeded }) => succeeded({ tasks: [], upTo: null }),
           laneHeads: (_after, _limit, { succeeded }) => succeeded({ heads: [], next: null }),
           readTasks: (_tasks, { succeeded }) => succeeded([]),
-          countTasks: ({ succeeded }) => succeeded(0),
+          countTasks: ({ succeeded }) => succeeded({ all: 0, deadInNoLane: 0 }),
           findTask: (_id, { succeeded }) => succeeded(null),
           storeIntent: (_epoch, intent, { succeeded }) =>
             this.#intents.push({ intent, stored: () => succeeded({ kind: "stored" }) }),

@@ -109,6 +109,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let epoch = 0;
   const metrics = new Metrics({
     load: () => (state.kind === "not-serving" ? null : state.engine.load),
+    workflows: () => (state.kind === "not-serving" ? null : state.engine.workflowCounts),
+    taskStartDelays: () => (state.kind === "not-serving" ? null : state.engine.taskStartDelays),
+    services: () => (state.kind === "not-serving" ? [] : state.engine.services.services),
     workers: () => pool?.load ?? null,
     epoch: () => epoch,
     listeners: () => (state.kind === "not-serving" ? 0 : state.engine.listeners),

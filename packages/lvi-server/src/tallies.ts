@@ -4,6 +4,7 @@
  * keeps it; prom-client asks for the values when metrics are wanted.
  */
 import type { Metric, Registry } from "prom-client";
+import { Distribution } from "./core/distribution.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -62,25 +63,6 @@ export class CounterTally extends Tally<Count> {
   }
 }
 
-export class Distribution {
-  readonly #bounds: readonly number[];
-  /** One for each bound, and one for what is larger than all. */
-  readonly counts: number[];
-  sum = 0;
-
-  constructor(bounds: readonly number[]) {
-    this.#bounds = bounds;
-    this.counts = [...bounds.map(() => 0), 0];
-  }
-
-  observe(value: number): void {
-    let at = 0;
-    while (at < this.#bounds.length && value > this.#bounds[at]!) at++;
-    this.counts[at]!++;
-    this.sum += value;
-  }
-}
-
 export class HistogramTally extends Tally<Distribution> {
   readonly #bounds: readonly number[];
 
@@ -93,16 +75,40 @@ export class HistogramTally extends Tally<Distribution> {
     return new Distribution(this.#bounds);
   }
 
-  protected override samples(labels: Labels, { counts, sum }: Distribution): readonly Sample[] {
-    let total = 0;
-    const buckets = counts.map((count, at): Sample => {
-      total += count;
-      return { metricName: `${this.name}_bucket`, labels: { le: this.#bounds[at] ?? "+Inf", ...labels }, value: total };
-    });
-    return [
-      ...buckets,
-      { metricName: `${this.name}_sum`, labels, value: sum },
-      { metricName: `${this.name}_count`, labels, value: total },
-    ];
+  protected override samples(labels: Labels, distribution: Distribution): readonly Sample[] {
+    return samplesOf(this.name, labels, distribution);
   }
+}
+
+/** A histogram without labels that somebody else keeps. */
+export class KeptHistogram {
+  readonly name: string;
+  readonly #help: string;
+  readonly #kept: () => Distribution;
+
+  /** `kept`: asked for when metrics are wanted. */
+  constructor(registry: Registry, name: string, help: string, kept: () => Distribution) {
+    this.name = name;
+    this.#help = help;
+    this.#kept = kept;
+    registry.registerMetric(this as unknown as Metric);
+  }
+
+  get(): Promise<object> {
+    const values = samplesOf(this.name, {}, this.#kept());
+    return Promise.resolve({ name: this.name, help: this.#help, type: "histogram", values, aggregator: "sum" });
+  }
+}
+
+function samplesOf(name: string, labels: Labels, { bounds, counts, sum }: Distribution): readonly Sample[] {
+  let total = 0;
+  const buckets = counts.map((count, at): Sample => {
+    total += count;
+    return { metricName: `${name}_bucket`, labels: { le: bounds[at] ?? "+Inf", ...labels }, value: total };
+  });
+  return [
+    ...buckets,
+    { metricName: `${name}_sum`, labels, value: sum },
+    { metricName: `${name}_count`, labels, value: total },
+  ];
 }

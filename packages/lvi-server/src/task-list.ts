@@ -13,7 +13,7 @@ import type { Task } from "./core/task.ts";
 import { ALL_ARGUMENTS, type KnownSecrets } from "./known-secrets.ts";
 import type { Storage, TaskListPage, TaskSelection } from "./storage/storage.ts";
 
-type Core = Pick<LviCore, "taskStateOf" | "canRun" | "taskAttemptsOf" | "load" | "currentModule">;
+type Core = Pick<LviCore, "taskStateOf" | "canRun" | "taskAttemptsOf" | "openTasks" | "currentModule">;
 type Lists = Pick<Storage, "listTasks" | "findTask">;
 
 export async function listTasks(
@@ -39,7 +39,7 @@ export async function listTasks(
       ...(withArguments ? { args: toBase64(argumentsOf(task)), caller: task.caller } : {}),
     }))
     .filter(({ state }) => filter.state === undefined || state === filter.state);
-  return { tasks: listed, next, all: core.load.tasks.all, timeMs };
+  return { tasks: listed, next, all: core.openTasks, timeMs };
 }
 
 /** A place is the number of a part, and the place in that. */

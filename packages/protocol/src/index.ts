@@ -1,4 +1,5 @@
 export * from "./administration.ts";
+export * from "./administrative-paths.ts";
 export * from "./arguments.ts";
 export * from "./blob.ts";
 export * from "./cache-choice.ts";

@@ -556,5 +556,5 @@ const NO_TASKS: Readonly<Record<TaskAnswer["kind"], TaskAnswer>> = {
   heads: { kind: "heads", tasks: [], next: null },
   tasks: { kind: "tasks", tasks: [] },
   task: { kind: "task", task: null },
-  count: { kind: "count", count: 0 },
+  count: { kind: "count", numbers: { all: 0, deadInNoLane: 0 } },
 };

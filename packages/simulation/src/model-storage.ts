@@ -19,6 +19,7 @@ import {
   outlineOf,
   type Task,
   type TaskName,
+  type TaskNumbers,
   type TaskPage,
   type TaskPlace,
   type WorkflowPage,
@@ -274,8 +275,13 @@ export class ModelStorage {
     return tasks.flatMap(({ id }) => this.findTask(id) ?? []);
   }
 
-  countTasks(): number {
-    return this.#tasks.length;
+  countTasks(): TaskNumbers {
+    const dead = this.#tasks.filter(({ lane, state }) => lane === null && state === "dead");
+    return { all: this.#tasks.length, deadInNoLane: dead.length };
+  }
+
+  get deadTasks(): number {
+    return this.#tasks.filter(({ state }) => state === "dead").length;
   }
 
   openWorkflows(after: string | null, limit: number): WorkflowPage {

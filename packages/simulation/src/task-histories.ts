@@ -858,7 +858,8 @@ class World {
 
   #isOver(): boolean {
     const { executions, tasks } = this.#core.load;
-    if (this.#left > 0 || executions > 0 || tasks.all !== this.#storage.countTasks()) return false;
+    const areCounted = tasks.all === this.#storage.countTasks().all && tasks.dead === this.#storage.deadTasks;
+    if (this.#left > 0 || executions > 0 || !areCounted) return false;
     return [...this.#storage.intents.values()].every(
       (record) => record.state === "done" || (record.state === "task" && this.#isStuck(record.task)),
     );

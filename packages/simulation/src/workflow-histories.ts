@@ -208,7 +208,7 @@ class World {
       this.#core.wakeAtMs,
       this.#nowMs,
       this.#wakeAtMs,
-      this.#core.load.workflows,
+      this.#core.workflowCounts,
       left.map(({ id, state, changes, untilMs }) => [id, state, changes, untilMs]),
     ]);
   }

@@ -160,7 +160,8 @@ function fixOf(name: string, { start }: Span, file: SourceFile): Fix | undefined
               ? "service"
               : /^intern/i.test(name)
                 ? "internal"
-                : (/^(?:retry|limit|cron|every)/.exec(name.replace(/^retries/, "retry"))?.[0] ?? "refuse");
+                : (/^(?:retry|limit|cron|every)/.exec(name.toLowerCase().replace(/^retries/, "retry"))?.[0] ??
+                  "refuse");
   if (name === spelled) return undefined;
   const span = spanOf(file, start, start + 1 + name.length);
   return { title: `Write @${spelled}`, edits: [{ span, text: `@${spelled}` }] };

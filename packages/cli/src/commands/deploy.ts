@@ -162,7 +162,7 @@ function tell(outcome: DeployOutcome, isPlan: boolean, ms: number, terminal: Ter
 function jsonOf(outcome: DeployOutcome, target: Target, isPlan: boolean, ms: number): unknown {
   const { application, environment } = target;
   const plan = outcome.planned.map(({ step: { name, half }, changes }) => ({ name, half, changes }));
-  const head = { application, environment, plan, ms };
+  const head = { application, environment, plan, workflowsOnOlderCode: outcome.older, ms };
   switch (outcome.kind) {
     case "declined":
       return { outcome: isPlan ? "planned" : "declined", ...head };

@@ -1,7 +1,7 @@
 /** The keys of `radical dev` in a terminal: each switches a fault, or moves time. */
 import type { Control } from "./control-server.ts";
 import { type DevFaultChange, NO_DEV_FAULTS } from "./service-faults.ts";
-import { spanText } from "../operate/times.ts";
+import { spanText } from "@radical/app";
 import type { Terminal } from "../terminal/terminal.ts";
 
 /** What is read, one key at a time: the terminal's standard input. */

@@ -4,7 +4,7 @@ import { fallbackWords, leftOutLines, describeDistance, DEV_VARS_FILE, counted }
 import { SCHEDULED_PATH } from "@radical/app/workers";
 import type { DevEvent, HandlerLine, RequestLine } from "./dev-events.ts";
 import { FAULTS_PATH } from "./control-server.ts";
-import { spanText } from "../operate/times.ts";
+import { spanText } from "@radical/app";
 import type { DevFaults, ServiceFaults } from "./service-faults.ts";
 import { type Style, type Terminal, indentedText } from "../terminal/terminal.ts";
 

@@ -1,26 +1,17 @@
 /** Schedules as people read them. */
 import { columnsOf } from "./tasks/task-lines.ts";
-import { fromNowText, spanText, timeText } from "./times.ts";
+import { fromNowText, scheduleText, timeText } from "@radical/app";
 import { type ScheduleList, type ScheduleStatus, terminalText } from "@radical/protocol";
 
 /** A line for each schedule, below a line of headings. */
 export function scheduleLines({ schedules, timeMs }: ScheduleList): readonly string[] {
   const rows = schedules.map((schedule) => [
     terminalText(schedule.handler),
-    timesOf(schedule),
+    terminalText(scheduleText(schedule)),
     schedule.lastMs === null ? "never" : `${timeText(schedule.lastMs)}${schedule.isOpen ? ", not done" : ""}`,
     nextOf(schedule, timeMs),
   ]);
   return columnsOf(["handler", "schedule", "last tick", "next tick"], rows);
-}
-
-/** As the tag says it. */
-function timesOf(schedule: ScheduleStatus): string {
-  const { catchUp, overlap } = schedule;
-  const policies = `${catchUp === 1 ? "" : ` catchUp=${catchUp}`}${overlap === "wait" ? "" : ` overlap=${overlap}`}`;
-  const times =
-    schedule.kind === "cron" ? `${schedule.fields} ${schedule.zone}` : `every ${spanText(schedule.everyMs)}`;
-  return terminalText(`${times}${policies}`);
 }
 
 function nextOf({ nextMs, isPaused }: ScheduleStatus, timeMs: number): string {

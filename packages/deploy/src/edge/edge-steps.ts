@@ -29,6 +29,7 @@ import {
   servicesOf,
   storeModule,
 } from "@radical/admin";
+import { scheduleChanges } from "../planned-effects.ts";
 import type { PrimaryHalf } from "../primary-half.ts";
 import type { Change, Step } from "../steps.ts";
 import { type CloudflareApi, CloudflareError } from "./cloudflare-api.ts";
@@ -248,6 +249,7 @@ export function edgeHalf(context: EdgeContext): EdgeHalf {
         ...(isThere ? [] : [make(`module ${module.slice(0, SHOWN)} at the primary`)]),
         ...(calledAt === origin ? [] : [make(`calls of services at ${origin}`, "the primary calls them there")]),
         ...lacking.map((index) => make(`index ${index}`, "the primary builds it before the locations serve it")),
+        ...(await scheduleChanges(admin, app.content.tasks ?? {})),
       ];
     },
     apply: async () => {

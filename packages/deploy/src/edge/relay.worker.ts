@@ -4,6 +4,7 @@
  * no secret here. Anybody can reach it, so it keeps and passes on no more than such a request can have.
  */
 import {
+  type ADMINISTRATIVE_PATHS,
   CONTENTION_PATH,
   INDEXES_PATH,
   isModuleHash,
@@ -25,6 +26,7 @@ import {
   WORKFLOW_ORDERS_PATH,
   WORKFLOWS_PATH,
   TIME_HEADER,
+  type TIME_PATH,
   NODE_HEADER,
 } from "@radical/protocol";
 
@@ -37,8 +39,10 @@ interface RelayEnv {
   readonly RADICAL_PRIMARY_B: Server;
 }
 
-/** The methods of each path. */
-const ADMINISTRATIVE: Readonly<Record<string, readonly string[]>> = {
+type Relayed = Exclude<(typeof ADMINISTRATIVE_PATHS)[number], typeof TIME_PATH>;
+
+/** The methods of each path. Nobody moves the time of a deployment. */
+const RELAYED: Readonly<Record<Relayed, readonly string[]>> = {
   [STATUS_PATH]: ["GET"],
   [MODULE_LIST_PATH]: ["GET"],
   [INDEXES_PATH]: ["GET"],
@@ -92,7 +96,7 @@ export default {
 };
 
 function methodsOf(path: string): readonly string[] | null {
-  const known = ADMINISTRATIVE[path];
+  const known = (RELAYED as Readonly<Record<string, readonly string[] | undefined>>)[path];
   if (known !== undefined) return known;
   const name = path.startsWith(MODULES_PATH) ? path.slice(MODULES_PATH.length) : "";
   if (isModuleHash(name)) return ["GET", "PUT"];

@@ -28,6 +28,14 @@ const WORDS: Readonly<Record<string, string>> = {
   LeadingAlarm: "alarm: no machine leads",
   MachinesMetric: "alarm: a machine is missing",
   MachinesAlarm: "alarm: a machine is missing",
+  DeadTasksMetric: "alarm: tasks are dead",
+  DeadTasksAlarm: "alarm: tasks are dead",
+  OldestTaskMetric: "alarm: a task waits for long",
+  OldestTaskAlarm: "alarm: a task waits for long",
+  StuckWorkflowsMetric: "alarm: workflows are stuck",
+  StuckWorkflowsAlarm: "alarm: workflows are stuck",
+  ServicesDownMetric: "alarm: a service is down",
+  ServicesDownAlarm: "alarm: a service is down",
 };
 
 /** Several resources may be one thing. */

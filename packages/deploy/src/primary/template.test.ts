@@ -1,6 +1,8 @@
+import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { nodeFiles } from "./node-files.ts";
 import { DEFAULT_PRIMARY_SETTINGS, type PrimarySettings } from "./primary-deployment.ts";
+import { wordsOf } from "./stack-words.ts";
 import { groupOf, template, type Template } from "./template.ts";
 
 const SETTINGS: PrimarySettings = { ...DEFAULT_PRIMARY_SETTINGS, application: "shop", environment: "production" };
@@ -31,12 +33,16 @@ test("with shell access, an address for alarms and chosen zones", async () => {
     .map(([id]) => id);
   expect(changed.toSorted()).toEqual([
     "Alarms",
+    "DeadTasksAlarm",
     "ErrorsAlarm",
     "LaunchA",
     "LaunchB",
     "LeadingAlarm",
     "MachinesAlarm",
+    "OldestTaskAlarm",
     "Role",
+    "ServicesDownAlarm",
+    "StuckWorkflowsAlarm",
     "SubnetA",
     "SubnetB",
   ]);
@@ -49,6 +55,42 @@ test("another time of read leases replaces both machines, and the outputs say it
   );
   expect(changed.toSorted()).toEqual(["LaunchA", "LaunchB"]);
   expect([made, all].map(({ Outputs }) => Outputs.ReadLeases.Value)).toEqual(["3000 ms", "none"]);
+});
+
+test("each alarm has a name of its own, a metric that a filter makes, words for whoever is woken, and a place in the runbook", async () => {
+  const filters = ofType(made, "AWS::Logs::MetricFilter").map(
+    ({ MetricTransformations }) => (MetricTransformations as { MetricName: string }[])[0]!.MetricName,
+  );
+  const alarms = ofType(made, "AWS::CloudWatch::Alarm");
+  expect(new Set(alarms.map(({ MetricName }) => MetricName))).toEqual(new Set(filters));
+  const page = await readFile(new URL("../../../../docs/operations.md", import.meta.url), "utf8");
+  for (const { AlarmName, AlarmDescription } of alarms as readonly Readonly<Record<string, string>>[]) {
+    const name = AlarmName!.replace("radical-shop-production-", "");
+    expect(page).toContain(`\n| \`${name}\` |`);
+    // CloudWatch takes no more.
+    expect(AlarmDescription!.length).toBeLessThan(1_024);
+  }
+  expect(new Set(alarms.map(({ AlarmName }) => AlarmName)).size).toBe(7);
+});
+
+test("alarms of effects read what the server logs, and no other alarm counts the same events", () => {
+  const filters = ofType(made, "AWS::Logs::MetricFilter");
+  const values = filters.flatMap(({ FilterPattern, MetricTransformations }) =>
+    FilterPattern === '{ $.event = "effects_wait" }'
+      ? (MetricTransformations as { MetricValue: string }[]).map(({ MetricValue }) => MetricValue)
+      : [],
+  );
+  expect(values).toEqual(["$.deadTasks", "$.oldestReadySeconds", "$.stuckWorkflows", "$.servicesDown"]);
+  const errors = filters.find(({ FilterPattern }) => String(FilterPattern).includes('$.level = "error"'));
+  for (const event of ["task_dead", "workflow_stuck_alarm"])
+    expect(errors!["FilterPattern"]).toContain(`$.event != "${event}"`);
+  const descriptions = ofType(made, "AWS::CloudWatch::Alarm").map(({ AlarmDescription }) => AlarmDescription);
+  expect(descriptions.filter((words) => /radical .* --env production/.test(String(words)))).toHaveLength(4);
+});
+
+test("every resource of an alarm has words", () => {
+  for (const id of Object.keys(made.Resources).filter((each) => /Alarm$|Metric$/.test(each)))
+    expect(wordsOf(id)).toMatch(/^alarm: /);
 });
 
 test("nothing comes in: no ingress, no key pair, no port but that of the tunnel's way out", () => {

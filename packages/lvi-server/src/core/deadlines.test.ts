@@ -30,3 +30,16 @@ test("what is moot is not kept until its time", () => {
   const left = due.filter((what) => !over.has(what));
   expect(left).toEqual(live.toSorted((a, b) => (a % 7) - (b % 7) || a - b));
 });
+
+test("property: the earliest one of a tidy heap is not moot", () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.nat(20), fc.boolean())), (entries) => {
+      const deadlines = new Deadlines<boolean>((isMoot) => isMoot);
+      for (const [atMs, isMoot] of entries) deadlines.add(atMs, isMoot);
+      deadlines.tidy();
+      const live = entries.flatMap(([atMs, isMoot]) => (isMoot ? [] : [atMs]));
+      expect(deadlines.nextMs).toBe(live.length === 0 ? null : Math.min(...live));
+      if (live.length === 0) expect(deadlines.size).toBe(0);
+    }),
+  );
+});

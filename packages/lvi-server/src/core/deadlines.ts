@@ -30,6 +30,12 @@ export class Deadlines<T> {
     return this.#heap[0]?.atMs ?? null;
   }
 
+  /** Drops moot entries that are earlier than all others. */
+  tidy(): void {
+    for (let first = this.#heap[0]; first !== undefined && this.#isMoot(first.what); first = this.#heap[0])
+      this.takeDue(Infinity);
+  }
+
   add(atMs: number, what: T): void {
     if (this.#heap.length >= this.#sweepAt) this.#sweep();
     const heap = this.#heap;

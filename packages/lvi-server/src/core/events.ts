@@ -33,7 +33,7 @@ import type { ScheduleAsk } from "./schedules.ts";
 import type { CallAnswer, CallId, TaskChange } from "./services.ts";
 import type { TaskAnswer, TaskCounts, TaskQuestion } from "./task-table.ts";
 import type { StoredItem } from "./version-table.ts";
-import type { WorkflowCounts, WorkflowsAnswer, WorkflowsQuestion } from "./workflow-table.ts";
+import type { WorkflowsAnswer, WorkflowsQuestion } from "./workflow-table.ts";
 
 /** Names a request whose sender waits for a reply. */
 export type CallerId = number;
@@ -336,7 +336,8 @@ export interface Load {
   readonly finished: number;
   readonly answered: number;
   readonly tasks: TaskCounts;
-  readonly workflows: WorkflowCounts;
+  /** The number of those that have not ended; null: not all of them are known yet. */
+  readonly workflows: number | null;
   /** Sessions of locations, and pairs of a session and a unit that it may answer for by a read lease. */
   readonly sessions: number;
   readonly leasedUnits: number;

@@ -69,7 +69,7 @@ const NO_TASKS: Readonly<Record<TaskAnswer["kind"], TaskAnswer>> = {
   lane: { kind: "lane", tasks: [], upTo: null },
   heads: { kind: "heads", tasks: [], next: null },
   tasks: { kind: "tasks", tasks: [] },
-  count: { kind: "count", count: 0 },
+  count: { kind: "count", numbers: { all: 0, deadInNoLane: 0 } },
   task: { kind: "task", task: null },
 };
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -73,6 +73,7 @@ import { Cancellations } from "./cancellations.ts";
 import { bytesOfCall, type CallHasher, callOf, hashOfResult, isHashedCall, isSameCall } from "./call-hash.ts";
 import type { CoreOptions } from "./core-options.ts";
 import { Deadlines } from "./deadlines.ts";
+import type { Distribution } from "./distribution.ts";
 import {
   type CallerId,
   type CompleteResult,
@@ -199,6 +200,7 @@ import { doneOf, settledOf, signalPart, stepPart, type Workflow, type WorkflowPa
 import type { OpenStep, Step } from "./workflow-journal.ts";
 import type { NamedTask, WorkflowCaller, WorkflowsHost } from "./workflow-host.ts";
 import { Workflows } from "./workflows.ts";
+import type { WorkflowCounts } from "./workflow-table.ts";
 
 /** The state that a starting server found in storage. */
 export interface Recovered {
@@ -558,7 +560,22 @@ export class LviCore {
     return this.#modules.current?.rules[handler]?.attempts ?? DEFAULT_TASK_ATTEMPTS;
   }
 
-  /** Goes through all that is under way. */
+  /** The number of tasks in storage; null: they are not counted yet. */
+  get openTasks(): number | null {
+    return this.#tasks.all;
+  }
+
+  /** For how many seconds tasks that began might have begun before, since the server has started. */
+  get taskStartDelays(): Distribution {
+    return this.#tasks.startDelays;
+  }
+
+  /** Goes through all workflows that have not ended. */
+  get workflowCounts(): WorkflowCounts {
+    return this.#workflows.table.counts;
+  }
+
+  /** Goes through the executions under way. Tasks and workflows are counted as they change. */
   get load(): Load {
     let [pending, overdue, waiting, clearing, running] = [0, 0, 0, 0, 0];
     for (const { followers } of this.#runs.values()) running += 1 + followers.length;
@@ -583,7 +600,7 @@ export class LviCore {
       finished: this.#finished.size,
       answered: this.#answered.size,
       tasks: this.#tasks.countsAt(this.#instant.nowMs),
-      workflows: this.#workflows.table.counts,
+      workflows: this.openWorkflows,
       sessions: this.#listeners.sessions,
       leasedUnits: this.#listeners.leases.size,
     };

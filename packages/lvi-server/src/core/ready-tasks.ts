@@ -12,8 +12,6 @@ export const READ_AHEAD = 16;
 
 export interface ReadyTask {
   readonly task: Task | TaskOutline;
-  /** When it was due, by the monotonic clock. */
-  readonly atMs: number;
 }
 
 interface Queue<Entry> {
@@ -45,17 +43,6 @@ export class ReadyTasks<Entry extends ReadyTask> {
 
   constructor(limitOf: (handler: string) => TaskLimit | null) {
     this.#limitOf = limitOf;
-  }
-
-  /** Their number, and for how long the oldest one has been due; 0: there is none. */
-  countsAt(nowMs: number): { readonly number: number; readonly oldestMs: number } {
-    let [number, oldestMs] = [0, 0];
-    for (const { whole, bare, asked } of this.#queues.values())
-      for (const entries of [whole, bare, asked]) {
-        number += entries.size;
-        for (const { atMs } of entries) oldestMs = Math.max(oldestMs, nowMs - atMs);
-      }
-    return { number, oldestMs };
   }
 
   /** Storage is asked for some of them. */

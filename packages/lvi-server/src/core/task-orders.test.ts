@@ -105,8 +105,11 @@ function tell(event: Event, now = NOW): void {
           tell({ kind: "tasks-read", operation, answer: { kind: "task", task } });
           break;
         }
-        case "count":
-          tell({ kind: "tasks-read", operation, answer: { kind: "count", count: stored.length } });
+        case "count": {
+          const dead = stored.filter(({ lane, state }) => lane === null && state === "dead");
+          const numbers = { all: stored.length, deadInNoLane: dead.length };
+          tell({ kind: "tasks-read", operation, answer: { kind: "count", numbers } });
+        }
       }
     }
     if (effect.kind === "carry-out-order") {

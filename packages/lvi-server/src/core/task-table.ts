@@ -7,6 +7,7 @@
  */
 import { assert, type CommitId, type ExecutionId, present, type TaskLimit, type TaskState } from "@radical/protocol";
 import { Deadlines } from "./deadlines.ts";
+import { Distribution } from "./distribution.ts";
 import type { CallerId } from "./events.ts";
 import { READ_AHEAD, ReadyTasks } from "./ready-tasks.ts";
 import {
@@ -18,6 +19,7 @@ import {
   type TaskOutline,
   type TaskPlace,
 } from "./task.ts";
+import { TaskCount, type TaskNumbers } from "./task-count.ts";
 import { type TaskLookup, TaskLookups } from "./task-lookups.ts";
 import { type DueQuestion, TaskWindow, type WindowBounds } from "./task-window.ts";
 
@@ -40,7 +42,7 @@ export type TaskAnswer =
   | { readonly kind: "tasks"; readonly tasks: readonly Task[] }
   /** Null: there is none. */
   | { readonly kind: "task"; readonly task: Task | null }
-  | { readonly kind: "count"; readonly count: number };
+  | { readonly kind: "count"; readonly numbers: TaskNumbers };
 
 /** Commits that storage has been asked for, and whose answers have not been heard. */
 export interface UnderWay {
@@ -65,10 +67,11 @@ export interface TaskCounts {
   readonly ready: number;
   readonly running: number;
   readonly delayed: number;
-  readonly dead: number;
+  /** All of them in storage; null: not counted yet. */
+  readonly dead: number | null;
   /** Lanes whose first task is dead, or waits for its next attempt. */
   readonly blockedLanes: number;
-  /** For so long the oldest one has been ready; 0: none is. */
+  /** For so long the one has waited that might begin first; 0: none waits. */
   readonly oldestReadyMs: number;
   /** Of the arguments of tasks in memory. */
   readonly argumentBytes: number;
@@ -84,6 +87,8 @@ interface Entry {
   task: Task | TaskOutline;
   /** When it is due, by the monotonic clock. */
   readonly atMs: number;
+  /** Of one that is ready or runs: since when it might begin, by the monotonic clock. */
+  sinceMs: number;
   /** `held`: somebody else is changing its record. */
   state: "delayed" | "ready" | "running" | "dead" | "held" | "gone";
   /** It is among the delays. */
@@ -100,8 +105,10 @@ interface Lane {
   coming: Task[] | null;
 }
 
-const FIRST_COUNT_PAUSE_MS = 1_000;
-const LONGEST_COUNT_PAUSE_MS = 600_000;
+/** From a task that begins at once to one that has waited through an outage. */
+export const START_DELAYS_SECONDS = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600,
+];
 /** Lanes for which storage is asked at once. Each answer may have many large arguments. */
 const LANES_AT_ONCE = 16;
 
@@ -119,6 +126,9 @@ export class TaskTable<Owner> {
   #heads: string | null | undefined = undefined;
   #isWalking = false;
   readonly #ready: ReadyTasks<Entry>;
+  #readyNumber = 0;
+  /** The same tasks, by the time since which they might begin. */
+  readonly #readySince = new Deadlines<Entry>((entry) => entry.state !== "ready");
   /** Those whose arguments storage is asked for. */
   readonly #reading = new Map<TaskQuestion, readonly Entry[]>();
   /** Bytes of arguments of tasks, in lanes and beside them. */
@@ -135,18 +145,16 @@ export class TaskTable<Owner> {
   readonly #asked = new Map<TaskQuestion, number>();
   readonly #changed = new Map<ExecutionId, number>();
   #order = 0;
-  #count: number | null = null;
-  /** How it has changed since storage was asked for it, and how often. */
-  #counted = 0;
-  #countChanges = 0;
-  #isCounting = false;
-  /** When storage is asked for the number, by the monotonic clock, and the pause before it is asked again. Infinity: the number is right. */
-  #countAtMs = -Infinity;
-  #countPauseMs = FIRST_COUNT_PAUSE_MS;
+  readonly #count = new TaskCount();
   #running = 0;
+  /** In memory. Those are first ones of lanes. */
   #dead = 0;
+  /** Lanes that were blocked, and may be still. */
+  readonly #blocked = new Set<string>();
   /** Tasks whose record somebody else is changing, as they were. Not all of them have an entry. */
   readonly #held = new Map<ExecutionId, Task>();
+  /** For how many seconds tasks that began might have begun before. A task in a lane might not before it was the first one. */
+  readonly startDelays = new Distribution(START_DELAYS_SECONDS);
   /** Tasks that are wanted by their ids. */
   readonly lookups = new TaskLookups<Owner | CallerId>();
   /** Tasks that are neither done nor dead, of those that were watched. */
@@ -159,17 +167,28 @@ export class TaskTable<Owner> {
   }
 
   countsAt(nowMs: number): TaskCounts {
-    const { number: ready, oldestMs: oldestReadyMs } = this.#ready.countsAt(nowMs);
-    let blockedLanes = 0;
-    for (const { entries } of this.#lanes.values()) {
-      const first = entries[0];
-      if (first !== undefined && (first.state === "dead" || (first.state === "delayed" && first.task.failures > 0)))
-        blockedLanes++;
+    const { numbers } = this.#count;
+    const [ready, running] = [this.#readyNumber, this.#running];
+    this.#readySince.tidy();
+    const sinceMs = this.#readySince.nextMs;
+    return {
+      all: this.all,
+      ready,
+      running,
+      delayed: this.#entries.size - ready - running - this.#dead,
+      dead: numbers === null ? null : numbers.deadInNoLane + this.#dead,
+      blockedLanes: this.#blockedLanes,
+      oldestReadyMs: sinceMs === null ? 0 : nowMs - sinceMs,
+      argumentBytes: this.#laneBytes + this.#otherBytes,
+    };
+  }
+
+  get #blockedLanes(): number {
+    for (const name of this.#blocked) {
+      const first = this.#lanes.get(name)?.entries[0];
+      if (first === undefined || !isBlocked(first)) this.#blocked.delete(name);
     }
-    const [running, dead] = [this.#running, this.#dead];
-    const delayed = this.#entries.size - ready - running - dead;
-    const argumentBytes = this.#laneBytes + this.#otherBytes;
-    return { all: this.all, ready, running, delayed, dead, blockedLanes, oldestReadyMs, argumentBytes };
+    return this.#blocked.size;
   }
 
   /** Throws if memory has more arguments of lanes than it may, or counts them wrongly. */
@@ -198,8 +217,7 @@ export class TaskTable<Owner> {
 
   /** The number of tasks; null: not known yet. */
   get all(): number | null {
-    // Of two changes at once only the second one may have been counted.
-    return this.#count === null ? null : Math.max(0, this.#count + this.#counted);
+    return this.#count.numbers?.all ?? null;
   }
 
   get running(): number {
@@ -208,9 +226,8 @@ export class TaskTable<Owner> {
 
   /** When a task becomes due, or may begin by its limit. Infinity: not by itself. */
   wakeAtMs({ nowMs, wallMs }: Instant): number {
-    let atMs = Math.min(this.#delays.nextMs ?? Infinity, nowMs + this.#window.nextDueMs(wallMs) - wallMs);
-    if (this.#countAtMs > nowMs) atMs = Math.min(atMs, this.#countAtMs);
-    return Math.min(atMs, this.#ready.wakeAtMs(nowMs));
+    const atMs = Math.min(this.#delays.nextMs ?? Infinity, nowMs + this.#window.nextDueMs(wallMs) - wallMs);
+    return Math.min(atMs, this.#count.wakeAtMs(nowMs), this.#ready.wakeAtMs(nowMs));
   }
 
   // ── Storage ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -228,13 +245,7 @@ export class TaskTable<Owner> {
       this.#isWalking = true;
       questions.push({ kind: "heads", after: this.#heads ?? null, limit: page });
     }
-    if (nowMs >= this.#countAtMs && !this.#isCounting) {
-      this.#isCounting = true;
-      this.#countChanges = 0;
-      if (this.#count !== null) this.#count += this.#counted;
-      this.#counted = 0;
-      questions.push({ kind: "count" });
-    }
+    if (this.#count.takeQuestion(nowMs)) questions.push({ kind: "count" });
     questions.push(...this.#laneQuestions());
     for (const question of questions) this.#asked.set(question, ++this.#order);
     const toRead = this.#ready.takeToRead();
@@ -319,21 +330,11 @@ export class TaskTable<Owner> {
         }
         return;
       case "count":
-        this.#count = answer.count;
-        this.#isCounting = false;
-        this.#countAgain(!underWay.changesTheNumber && this.#countChanges === 0, now);
-        return;
+        return this.#count.answered(answer.numbers, underWay.changesTheNumber, now.nowMs);
       case "task":
       case "tasks":
         throw new Error("Broken invariant: questions about single tasks are answered elsewhere");
     }
-  }
-
-  /** Changes that were under way may be among those that storage has counted, or not. */
-  #countAgain(isRight: boolean, { nowMs }: Instant): void {
-    // variant: task-count
-    this.#countAtMs = isRight ? Infinity : nowMs + this.#countPauseMs;
-    this.#countPauseMs = Math.min(2 * this.#countPauseMs, LONGEST_COUNT_PAUSE_MS);
   }
 
   #dueRead({ tasks, upTo }: TaskAnswer & { kind: "due" }, isNews: (task: TaskOutline) => boolean, now: Instant): void {
@@ -399,8 +400,7 @@ export class TaskTable<Owner> {
         this.#isWalking = false;
         return;
       case "count":
-        this.#isCounting = false;
-        return;
+        return this.#count.failed();
       case "lane": {
         const lane = present(this.#lanes.get(question.lane), "a lane is there while storage is asked for it");
         lane.coming = null;
@@ -424,23 +424,20 @@ export class TaskTable<Owner> {
 
   /** It is durable since now. */
   added(task: Task, now: Instant): void {
-    this.#counted++;
-    this.#countChanges++;
+    this.#count.changed({ all: 1, deadInNoLane: 0 });
     this.lookups.changed(task.id, task);
     this.#add(task, now);
   }
 
   /** An attempt has ended, or somebody else has decided. `next`: its record from now on, null: it is gone. */
-  settled({ id, lane: laneName }: Pick<Task, "id" | "lane">, next: Task | null, now: Instant): void {
+  settled(before: Pick<Task, "id" | "lane" | "state">, next: Task | null, now: Instant): void {
+    const { id, lane: laneName } = before;
     // variant: task-stale
     if (this.#asked.size > 0) {
       this.#changed.delete(id);
       this.#changed.set(id, ++this.#order);
     }
-    if (next === null) {
-      this.#counted--;
-      this.#countChanges++;
-    }
+    this.#count.changed({ all: next === null ? -1 : 0, deadInNoLane: deadInNoLane(next) - deadInNoLane(before) });
     if (next === null || next.state === "dead") this.#watched.delete(id);
     this.lookups.changed(id, next);
     this.#held.delete(id);
@@ -552,7 +549,7 @@ export class TaskTable<Owner> {
     const entry = this.#enter(task, now);
     this.#window.insert(entry);
     if (entry.state === "delayed") {
-      if (entry.atMs <= now.nowMs) this.#makeReady(entry);
+      if (entry.atMs <= now.nowMs) this.#makeReady(entry, now);
       else this.#delay(entry);
     }
     for (let surplus = this.#window.takeSurplus(); surplus !== null; surplus = this.#window.takeSurplus())
@@ -589,7 +586,7 @@ export class TaskTable<Owner> {
     if (first.state !== "delayed") return;
     // variant: lane-named
     if (this.#isNamedBefore(first)) return;
-    if (first.atMs <= now.nowMs) this.#makeReady(first);
+    if (first.atMs <= now.nowMs) this.#makeReady(first, now);
     else this.#delay(first);
   }
 
@@ -638,7 +635,7 @@ export class TaskTable<Owner> {
     for (let due = this.#delays.takeDue(now.nowMs); due !== undefined; due = this.#delays.takeDue(now.nowMs)) {
       due.isTimed = false;
       if (due.state !== "delayed") continue;
-      if (due.task.lane === null) this.#makeReady(due);
+      if (due.task.lane === null) this.#makeReady(due, now);
       else this.#goOn(present(this.#lanes.get(due.task.lane), "the lane of a task in memory is there"), now);
     }
   }
@@ -651,7 +648,11 @@ export class TaskTable<Owner> {
     if (entry === null) return null;
     if (entry.task.lane === null) this.#window.leave(entry);
     entry.state = "running";
+    this.#readyNumber--;
     this.#running++;
+    // It keeps no arguments of tasks that have begun.
+    this.#readySince.tidy();
+    this.startDelays.observe((nowMs - entry.sinceMs) / 1_000);
     assert(hasArguments(entry.task), "a task that begins has its arguments");
     return entry.task;
   }
@@ -662,8 +663,13 @@ export class TaskTable<Owner> {
     this.#delays.add(entry.atMs, entry);
   }
 
-  #makeReady(entry: Entry): void {
+  #makeReady(entry: Entry, { nowMs, wallMs }: Instant): void {
+    const { lane, dueMs } = entry.task;
     entry.state = "ready";
+    // Others of its lane came first.
+    entry.sinceMs = nowMs - (lane === null ? Math.max(0, wallMs - dueMs) : 0);
+    this.#readySince.add(entry.sinceMs, entry);
+    this.#readyNumber++;
     this.#ready.add(entry);
   }
 
@@ -672,8 +678,9 @@ export class TaskTable<Owner> {
     const atMs = nowMs + Math.max(0, task.dueMs - wallMs);
     // variant: task-dead
     const state = this.#held.has(task.id) ? "held" : task.state === "dead" ? "dead" : "delayed";
-    const entry: Entry = { task: this.#asKept(task), atMs, state, isTimed: false };
+    const entry: Entry = { task: this.#asKept(task), atMs, sinceMs: atMs, state, isTimed: false };
     if (state === "dead") this.#dead++;
+    if (task.lane !== null && isBlocked(entry)) this.#blocked.add(task.lane);
     this.#entries.set(task.id, entry);
     this.#countBytes(entry, 1);
     return entry;
@@ -709,8 +716,20 @@ export class TaskTable<Owner> {
       this.#running--;
       this.#ready.ended(task.handler);
     }
-    if (state === "ready") this.#ready.delete(entry);
+    if (state === "ready") {
+      this.#readyNumber--;
+      this.#ready.delete(entry);
+    }
   }
+}
+
+/** One that blocks its lane, if it is the first one there. */
+function isBlocked({ state, task }: Entry): boolean {
+  return state === "dead" || (state === "delayed" && task.failures > 0);
+}
+
+function deadInNoLane(task: Pick<Task, "lane" | "state"> | null): number {
+  return task !== null && task.lane === null && task.state === "dead" ? 1 : 0;
 }
 
 /** Once, as it is now: a task that was held comes a second time. */

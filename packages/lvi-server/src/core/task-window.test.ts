@@ -92,8 +92,10 @@ class World {
     if (question === undefined) return false;
     if (question.kind === "heads")
       this.#table.answered(question, { kind: "heads", tasks: [], next: null }, NOTHING, this.now);
-    if (question.kind === "count")
-      this.#table.answered(question, { kind: "count", count: this.stored.size }, NOTHING, this.now);
+    if (question.kind === "count") {
+      const numbers = { all: this.stored.size, deadInNoLane: 0 };
+      this.#table.answered(question, { kind: "count", numbers }, NOTHING, this.now);
+    }
     if (question.kind === "due") this.#answerDue(question);
     return true;
   }

@@ -2,8 +2,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import {
-  ALARMS_PATH,
-  CONTENTION_PATH,
   checkHeard,
   decodeFollowup,
   decodeLviRequest,
@@ -12,53 +10,33 @@ import {
   encodeFollowupReply,
   encodeHeardReply,
   encodeLviReply,
-  FOLLOWUP_PATH,
   type FollowupResult,
-  HEARD_PATH,
   type HeardReply,
   type ListedModule,
-  isModuleHash,
-  INDEXES_PATH,
   type IndexList,
-  LIVES_PATH,
-  LOG_PATH,
-  LVI_PATH,
   type LviReply,
   MalformedError,
   MAX_MODULE_BYTES,
   MAX_QUESTION_BYTES,
-  MODULE_LIST_PATH,
   type ModuleContent,
   type ModuleHash,
   type ModuleList,
-  MODULES_PATH,
   RadicalError,
-  SAMPLES_PATH,
   type ScheduleAnswer,
   type ScheduleList,
   type ScheduleQuestion,
-  SCHEDULES_PATH,
   type ServerStatus,
-  STATUS_PATH,
   TooLargeError,
   UnknownAbiError,
   UnknownSectionError,
   traceContextOf,
-  UPDATES_PATH,
-  WORKFLOW_PATH,
   readTaskListQuestion,
   readTaskOrder,
   readWorkflowHistoryQuestion,
   readWorkflowListQuestion,
   readWorkflowOrder,
-  TASK_ORDERS_PATH,
-  TASKS_PATH,
-  WORKFLOW_HISTORY_PATH,
-  WORKFLOW_ORDERS_PATH,
-  WORKFLOWS_PATH,
   type TaskList,
   type TaskOrderAnswer,
-  TIME_PATH,
   type TimeMove,
 } from "@radical/protocol";
 import type { Engine } from "../engine.ts";
@@ -72,6 +50,7 @@ import { type Claim, claimOf, verify } from "./authentication.ts";
 import type { KeyRing } from "./keys.ts";
 import { jsonOf } from "./json-body.ts";
 import { listeningAnswer } from "./listening.ts";
+import { ASK_PROCESS, METHODS, type Route, routeOf } from "./routes.ts";
 
 export interface HttpOptions {
   readonly keys: KeyRing;
@@ -268,128 +247,23 @@ function send(request: IncomingMessage, response: ServerResponse, { status, body
   if (sent !== undefined && armed !== null) response.once("finish", () => failpoint(sent));
 }
 
-const CONTENT_SUFFIX = "/content";
-
-type Route =
-  | {
-      readonly kind:
-        | "lvi"
-        | "followup"
-        | "workflow"
-        | "updates"
-        | "heard"
-        | "alarms"
-        | "metrics"
-        | "healthz"
-        | "readyz"
-        | "status"
-        | "modules"
-        | "indexes"
-        | "schedules"
-        | "contention"
-        | "tasks"
-        | "task-orders"
-        | "workflows"
-        | "workflow-history"
-        | "workflow-orders"
-        | "time"
-        | "log"
-        | "samples"
-        | "lives"
-        | "none";
-    }
-  | { readonly kind: "module"; readonly hash: ModuleHash; readonly worker: string | null; readonly isAside: boolean }
-  | { readonly kind: "module-content"; readonly hash: ModuleHash };
-
-const ASK_PROCESS: ReadonlySet<Route["kind"]> = new Set(["status", "log"]);
-
-function routeOf(path: string): Route {
-  switch (path) {
-    case LVI_PATH:
-      return { kind: "lvi" };
-    case FOLLOWUP_PATH:
-      return { kind: "followup" };
-    case WORKFLOW_PATH:
-      return { kind: "workflow" };
-    case UPDATES_PATH:
-      return { kind: "updates" };
-    case HEARD_PATH:
-      return { kind: "heard" };
-    case ALARMS_PATH:
-      return { kind: "alarms" };
-    case "/metrics":
-      return { kind: "metrics" };
-    case "/healthz":
-      return { kind: "healthz" };
-    case "/readyz":
-      return { kind: "readyz" };
-    case STATUS_PATH:
-      return { kind: "status" };
-    case MODULE_LIST_PATH:
-      return { kind: "modules" };
-    case INDEXES_PATH:
-      return { kind: "indexes" };
-    case SCHEDULES_PATH:
-      return { kind: "schedules" };
-    case CONTENTION_PATH:
-      return { kind: "contention" };
-    case TASKS_PATH:
-      return { kind: "tasks" };
-    case TASK_ORDERS_PATH:
-      return { kind: "task-orders" };
-    case WORKFLOWS_PATH:
-      return { kind: "workflows" };
-    case WORKFLOW_HISTORY_PATH:
-      return { kind: "workflow-history" };
-    case WORKFLOW_ORDERS_PATH:
-      return { kind: "workflow-orders" };
-    case TIME_PATH:
-      return { kind: "time" };
-    case LOG_PATH:
-      return { kind: "log" };
-    case SAMPLES_PATH:
-      return { kind: "samples" };
-    case LIVES_PATH:
-      return { kind: "lives" };
-  }
-  const name = path.startsWith(MODULES_PATH) ? path.slice(MODULES_PATH.length) : "";
-  const [module = "", query = ""] = name.split("?", 2);
-  if (isModuleHash(module)) return { kind: "module", hash: module, worker: workerIn(query), isAside: isAsideIn(query) };
-  const hash = name.endsWith(CONTENT_SUFFIX) ? name.slice(0, -CONTENT_SUFFIX.length) : "";
-  return isModuleHash(hash) ? { kind: "module-content", hash } : { kind: "none" };
-}
-
-/** Whether the module is of no application, so that tasks do not run on it. */
-function isAsideIn(query: string): boolean {
-  return new URLSearchParams(query).get("aside") === "yes";
-}
-
-/** The origin that a registration names; null: none, or it is not one. */
-function workerIn(query: string): string | null {
-  const url = URL.parse(new URLSearchParams(query).get("worker") ?? "");
-  return url !== null && /^https?:$/.test(url.protocol) ? url.origin : null;
-}
-
 /** Throws a RadicalError, or has the exchange answered. */
 function perform(route: Route, options: Surroundings, exchange: Exchange): void {
   const { method, answer, fail } = exchange;
+  if (route.kind !== "none") expectMethod(method, ...METHODS[route.kind]);
   switch (route.kind) {
     case "healthz": {
-      expectMethod(method, "GET");
       const state = options.state();
       return answer(json(200, { status: "ok", ...(state.kind === "not-serving" ? {} : state.engine.load) }));
     }
     case "readyz":
-      expectMethod(method, "GET");
       return answer(readiness(options.state()));
     case "metrics": {
-      expectMethod(method, "GET");
       const { metrics } = options;
       metrics.text().then((body) => answer({ status: 200, body, type: metrics.contentType }), fail);
       return;
     }
     case "lvi":
-      expectMethod(method, "POST");
       return receive(options, exchange, MAX_MESSAGE_BYTES, (body) => {
         failpoint("http.request-received");
         const answered = (reply: LviReply): void => {
@@ -400,7 +274,6 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
         serving(options).engine.request(decodeLviRequest(body), { answered: guarded(answered, fail), failed: fail });
       });
     case "followup":
-      expectMethod(method, "POST");
       return receive(options, exchange, MAX_MESSAGE_BYTES, (body) => {
         failpoint("http.followup-received");
         const answered = (result: FollowupResult): void => {
@@ -411,33 +284,28 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
         serving(options).engine.followup(decodeFollowup(body), { answered: guarded(answered, fail), failed: fail });
       });
     case "workflow":
-      expectMethod(method, "POST");
       return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
         const answered = (reply: LviReply): void => answer({ status: 200, body: encodeLviReply(reply), type: CBOR });
         const question = decodeWorkflowQuestion(body);
         serving(options).engine.workflow(question, { answered: guarded(answered, fail), failed: fail });
       });
     case "updates":
-      expectMethod(method, "POST");
       return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
         const stream = listeningAnswer(serving(options).engine, body, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
         answer({ status: 200, stream });
       });
     case "heard":
-      expectMethod(method, "POST");
       return receive(options, exchange, MAX_HEARD_BYTES, (body) => {
         const answered = (reply: HeardReply): void =>
           answer({ status: 200, body: encodeHeardReply(reply), type: "application/json" });
         serving(options).engine.heard(checkHeard(jsonOf(body)), { answered: guarded(answered, fail), failed: fail });
       });
     case "alarms":
-      expectMethod(method, "POST");
       return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
         serving(options).engine.alarm(readAlarm(body));
         answer({ status: 200 });
       });
     case "module":
-      expectMethod(method, "GET", "PUT");
       return receive(options, exchange, MAX_MODULE_BYTES, (body) => {
         const { hasModule, registerModule } = serving(options);
         if (method === "PUT") {
@@ -452,7 +320,6 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
         throw notRegistered(route.hash);
       });
     case "module-content":
-      expectMethod(method, "GET");
       return receive(options, exchange, MAX_QUESTION_BYTES, () => {
         const found = (content: Uint8Array | null): void => {
           if (content === null) fail(notRegistered(route.hash));
@@ -461,10 +328,8 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
         serving(options).engine.moduleContent(route.hash).then(found, fail);
       });
     case "status":
-      expectMethod(method, "GET");
       return receive(options, exchange, MAX_QUESTION_BYTES, () => answer(json(200, statusOf(options))));
     case "modules":
-      expectMethod(method, "GET");
       return receive(options, exchange, MAX_QUESTION_BYTES, () => {
         const { engine, moduleRetentionMs: retentionMs } = serving(options);
         const listed = (modules: readonly ListedModule[]): void =>
@@ -472,13 +337,11 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
         engine.listModules().then(listed, fail);
       });
     case "indexes":
-      expectMethod(method, "GET");
       return receive(options, exchange, MAX_QUESTION_BYTES, () => {
         const { indexes } = serving(options).engine;
         answer(json(200, { indexes } satisfies IndexList));
       });
     case "schedules":
-      expectMethod(method, "GET", "POST");
       if (method === "GET")
         return receive(options, exchange, MAX_QUESTION_BYTES, () =>
           answer(json(200, serving(options).engine.schedules satisfies ScheduleList)),
@@ -493,25 +356,21 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
         return engine.askSchedule(question, { answered: guarded(answered, fail), failed: fail });
       });
     case "contention":
-      expectMethod(method, "GET");
       return receive(options, exchange, MAX_QUESTION_BYTES, () =>
         answer(json(200, serving(options).engine.contention)),
       );
     case "tasks":
-      expectMethod(method, "POST");
       return receiveQuestion(options, exchange, (asked) => {
         const listed = (list: TaskList): void => answer(json(200, list));
         serving(options).engine.listTasks(readTaskListQuestion(asked)).then(listed, fail);
       });
     case "task-orders":
-      expectMethod(method, "POST");
       return receiveQuestion(options, exchange, (asked) => {
         const answered = (results: TaskOrderAnswer): void => answer(json(200, results));
         const order = readTaskOrder(asked);
         serving(options).engine.orderTasks(order, { answered: guarded(answered, fail), failed: fail });
       });
     case "workflows":
-      expectMethod(method, "POST");
       return receiveQuestion(options, exchange, (asked) => {
         const question = readWorkflowListQuestion(asked);
         serving(options)
@@ -519,7 +378,6 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
           .then((list) => answer(json(200, list)), fail);
       });
     case "workflow-history":
-      expectMethod(method, "POST");
       return receiveQuestion(options, exchange, (asked) => {
         const question = readWorkflowHistoryQuestion(asked);
         serving(options)
@@ -527,7 +385,6 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
           .then((history) => answer(json(200, history)), fail);
       });
     case "workflow-orders":
-      expectMethod(method, "POST");
       return receiveQuestion(options, exchange, (asked) => {
         const order = readWorkflowOrder(asked);
         serving(options)
@@ -535,7 +392,6 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
           .then((results) => answer(json(200, results)), fail);
       });
     case "time":
-      expectMethod(method, "POST");
       return receiveQuestion(options, exchange, (asked) => {
         const moved = (aheadMs: number | null): void => {
           if (aheadMs === null) return fail(timeNotMoved());
@@ -545,20 +401,17 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
         serving(options).engine.moveTime(aheadMs).then(moved, fail);
       });
     case "log":
-      expectMethod(method, "POST");
       return receiveQuestion(options, exchange, (asked) => {
         const stream = logAnswer(options.log.recent, asked, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
         answer({ status: 200, stream });
       });
     case "samples":
-      expectMethod(method, "POST");
       return receiveQuestion(options, exchange, (asked) => {
         const { engine } = serving(options);
         const stream = samplesAnswer(engine, asked, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
         engine.learnSecrets().then(() => answer({ status: 200, stream }), fail);
       });
     case "lives":
-      expectMethod(method, "POST");
       return receiveQuestion(options, exchange, (asked) => {
         const stream = livesAnswer(serving(options).engine, asked, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
         answer({ status: 200, stream });

@@ -25,6 +25,7 @@ import type { StoreResult } from "../core/events.ts";
 import { bytesOfCall, type CallHasher, hashOfResult } from "../core/call-hash.ts";
 import type { DoneIntent, Intent, IntentRecord, IntentUnit, RecordChange } from "../core/intent.ts";
 import type { Task, TaskName, TaskPlace } from "../core/task.ts";
+import type { TaskNumbers } from "../core/task-count.ts";
 import type { StoredItem } from "../core/version-table.ts";
 import type { WorkflowPart } from "../core/workflow.ts";
 import type { Leadership } from "../core/leadership.ts";
@@ -563,7 +564,7 @@ export class SqliteStorage implements Storage {
     return this.#enqueue(() => tasks.flatMap(({ id }) => this.#tasks.find(id) ?? []));
   }
 
-  countTasks(): Promise<number> {
+  countTasks(): Promise<TaskNumbers> {
     return this.#enqueue(() => this.#tasks.count());
   }
 

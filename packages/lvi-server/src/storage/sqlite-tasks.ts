@@ -2,6 +2,7 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { ExecutionId, ModuleHash } from "@radical/protocol";
 import type { Task, TaskError, TaskOutline, TaskPlace, TaskStep } from "../core/task.ts";
+import type { TaskNumbers } from "../core/task-count.ts";
 import type { LaneCursor, LanePage, TaskListCursor, TaskListPage, TaskPage, TaskSelection } from "./storage.ts";
 
 /** The part of a database that tasks need. */
@@ -160,9 +161,12 @@ export class SqliteTasks {
     return { tasks: rows.slice(0, limit).map(taskOf), next };
   }
 
-  count(): number {
-    const [row] = this.#rows.all("SELECT COUNT(*) AS count FROM tasks") as { readonly count: number }[];
-    return row?.count ?? 0;
+  count(): TaskNumbers {
+    const countOf = (rows: string): number => {
+      const [row] = this.#rows.all(`SELECT COUNT(*) AS count FROM ${rows}`) as { readonly count: number }[];
+      return row?.count ?? 0;
+    };
+    return { all: countOf("tasks"), deadInNoLane: countOf("tasks WHERE state = 'dead' AND lane IS NULL") };
   }
 
   #all(sql: string, ...values: SQLInputValue[]): Task[] {

@@ -33,6 +33,7 @@ import {
 import type { Leadership } from "../core/leadership.ts";
 import type { TaskChange } from "../core/services.ts";
 import type { Task, TaskName, TaskOutline, TaskPlace } from "../core/task.ts";
+import type { TaskNumbers } from "../core/task-count.ts";
 import type { StoredItem } from "../core/version-table.ts";
 import type { Workflow, WorkflowPart } from "../core/workflow.ts";
 import type { SealingKeyStore } from "./sealing/sealing-key.ts";
@@ -91,7 +92,7 @@ export interface Storage {
   laneHeads(after: LaneCursor | null, limit: number): Promise<LanePage>;
   /** Some tasks with their arguments, in any order; those that are gone are left out. */
   readTasks(tasks: readonly TaskName[]): Promise<readonly Task[]>;
-  countTasks(): Promise<number>;
+  countTasks(): Promise<TaskNumbers>;
   /** Workflows that have not ended, in any order. */
   openWorkflows(after: string | null, limit: number): Promise<WorkflowPage>;
   /** The parts of a workflow, in the order of their places. */

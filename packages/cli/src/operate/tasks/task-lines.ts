@@ -1,7 +1,7 @@
 /** Tasks in words, for a terminal. */
 import { type ListedTask, terminalText } from "@radical/protocol";
 import { valueToExactJson } from "@radical/app";
-import { fromNowText, spanText, timeText } from "../times.ts";
+import { fromNowText, spanText, timeText } from "@radical/app";
 
 /** When it begins, or since when it waits. */
 function wordsOfWhen({ state, dueMs, error }: ListedTask, nowMs: number): string {

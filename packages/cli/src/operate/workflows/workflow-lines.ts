@@ -2,7 +2,7 @@
 import { type ListedWorkflow, type ShownArrival, type ShownCommand, terminalText } from "@radical/protocol";
 import type { ShownEntry, WorkflowHistory } from "@radical/protocol";
 import { argumentsOf, columnsOf } from "../tasks/task-lines.ts";
-import { fromNowText, spanText, timeText } from "../times.ts";
+import { fromNowText, spanText, timeText } from "@radical/app";
 
 /** One line for each, in columns. */
 export function linesOfWorkflows(workflows: readonly ListedWorkflow[], nowMs: number): readonly string[] {

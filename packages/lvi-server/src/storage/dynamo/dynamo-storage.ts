@@ -24,6 +24,7 @@ import {
 import type { StoreResult } from "../../core/events.ts";
 import type { Intent, IntentRecord, RecordChange } from "../../core/intent.ts";
 import type { Task, TaskName, TaskPlace } from "../../core/task.ts";
+import type { TaskNumbers } from "../../core/task-count.ts";
 import type { StoredItem } from "../../core/version-table.ts";
 import type { WorkflowPart } from "../../core/workflow.ts";
 import type { Leadership } from "../../core/leadership.ts";
@@ -687,7 +688,7 @@ export class DynamoStorage implements Storage {
     return this.#tasks.read(tasks);
   }
 
-  countTasks(): Promise<number> {
+  countTasks(): Promise<TaskNumbers> {
     return this.#tasks.count();
   }
 

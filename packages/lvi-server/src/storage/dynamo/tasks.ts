@@ -20,6 +20,7 @@ import {
   type TaskPlace,
   type TaskStep,
 } from "../../core/task.ts";
+import type { TaskNumbers } from "../../core/task-count.ts";
 import type { LaneCursor, LanePage, TaskListCursor, TaskListPage, TaskPage, TaskSelection } from "../storage.ts";
 import { bytes, flag, nativeAttributes, nativeOf, number, text } from "./attributes.ts";
 import { atOnce } from "../at-once.ts";
@@ -285,10 +286,14 @@ export class DynamoTasks {
     return { bucket, first: `${name}${NUL}`, end: `${name}${AFTER_NUL}` };
   }
 
-  async count(): Promise<number> {
-    const buckets = this.#layout.executionBuckets();
-    const counts = await atOnce(buckets, (bucket) =>
-      this.#dynamo.count(this.#query(bucket, `${ALL}${SPACE}`, `${ALL}${AFTER_SPACE}`)),
+  /** The two numbers are not of one moment: a change between them is one that is under way. */
+  async count(): Promise<TaskNumbers> {
+    return { all: await this.#countOf(ALL), deadInNoLane: await this.#countOf(DEAD) };
+  }
+
+  async #countOf(words: string): Promise<number> {
+    const counts = await atOnce(this.#layout.executionBuckets(), (bucket) =>
+      this.#dynamo.count(this.#query(bucket, `${words}${SPACE}`, `${words}${AFTER_SPACE}`)),
     );
     return counts.reduce((sum, each) => sum + each, 0);
   }

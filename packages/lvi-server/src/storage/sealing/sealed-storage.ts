@@ -10,6 +10,7 @@ import type { StoreResult } from "../../core/events.ts";
 import type { Intent, IntentRecord } from "../../core/intent.ts";
 import type { Leadership } from "../../core/leadership.ts";
 import type { Task, TaskName, TaskPlace } from "../../core/task.ts";
+import type { TaskNumbers } from "../../core/task-count.ts";
 import type { StoredItem } from "../../core/version-table.ts";
 import type { Workflow, WorkflowPart } from "../../core/workflow.ts";
 import type { Log } from "../../log.ts";
@@ -348,7 +349,7 @@ export class SealedStorage implements Storage {
     return this.#inner.laneHeads(after, limit);
   }
 
-  countTasks(): Promise<number> {
+  countTasks(): Promise<TaskNumbers> {
     return this.#inner.countTasks();
   }
 

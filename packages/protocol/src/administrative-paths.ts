@@ -1,0 +1,32 @@
+/** All paths of operators' commands, in one list: a server answers them, a relay forwards them, and the documents have them. */
+import {
+  CONTENTION_PATH,
+  INDEXES_PATH,
+  LOG_PATH,
+  MODULE_LIST_PATH,
+  SAMPLES_PATH,
+  SCHEDULES_PATH,
+  STATUS_PATH,
+  TIME_PATH,
+} from "./administration.ts";
+import { LIVES_PATH } from "./life.ts";
+import { TASK_ORDERS_PATH, TASKS_PATH } from "./task-administration.ts";
+import { WORKFLOW_HISTORY_PATH, WORKFLOW_ORDERS_PATH, WORKFLOWS_PATH } from "./workflow-administration.ts";
+
+/** But for those of one module, which begin with `MODULES_PATH`. */
+export const ADMINISTRATIVE_PATHS = [
+  STATUS_PATH,
+  MODULE_LIST_PATH,
+  INDEXES_PATH,
+  TASKS_PATH,
+  TASK_ORDERS_PATH,
+  SCHEDULES_PATH,
+  WORKFLOWS_PATH,
+  WORKFLOW_HISTORY_PATH,
+  WORKFLOW_ORDERS_PATH,
+  TIME_PATH,
+  LOG_PATH,
+  SAMPLES_PATH,
+  LIVES_PATH,
+  CONTENTION_PATH,
+] as const;

@@ -13,7 +13,10 @@ import {
   DASHBOARD_RECORDS_PATH,
   DASHBOARD_REPLAY_PATH,
   DASHBOARD_STREAM_PATH,
+  DASHBOARD_TIME_PATH,
   DASHBOARD_TOKEN_HEADER,
+  DASHBOARD_WORKFLOW_ORDERS_PATH,
+  DASHBOARD_WORKFLOWS_PATH,
   DASHBOARD_WRITE_PATH,
   type DashboardCalled,
   type DashboardLine,
@@ -22,6 +25,7 @@ import {
   type DataPage,
   type Life,
   type Replay,
+  SHOWN_SECRET,
 } from "@radical/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestApp, type TestApp } from "../src/testing.ts";
@@ -126,6 +130,9 @@ describe("who is answered", () => {
         DASHBOARD_DATA_PATH,
         DASHBOARD_WRITE_PATH,
         DASHBOARD_CACHED_PATH,
+        DASHBOARD_TIME_PATH,
+        DASHBOARD_WORKFLOW_ORDERS_PATH,
+        DASHBOARD_WORKFLOWS_PATH,
       ])
         expect(await ask(origin + path, headers, CUT)).toMatchObject({ status: 401 });
     }
@@ -308,7 +315,8 @@ describe("replay", () => {
       location: "near",
     });
     const recorded = await asked<Replay>(DASHBOARD_REPLAY_PATH, { execution, build: "recorded" });
-    expect(JSON.parse(recorded.args)).toEqual({ name: "una", password: "•••" });
+    expect(JSON.parse(recorded.args)).toEqual({ name: "una", password: SHOWN_SECRET });
+    expect(recorded.redacted).toEqual(["@arguments.password"]);
     expect(recorded.steps.some(({ kind, subject }) => kind === "write" && subject === "people/una")).toBe(true);
     expect(JSON.parse(recorded.outcome!)).toMatchObject({ kind: "result" });
     expect(recorded.differences).toEqual([]);

@@ -8,8 +8,7 @@ import { Distribution } from "./core/distribution.ts";
 import type { Load, Note, NoteName } from "./core/events.ts";
 import type { LeaseCounts } from "./core/read-leases.ts";
 import type { RunResult, RunAccess } from "./core/run.ts";
-import { START_DELAYS_SECONDS } from "./core/ready-tasks.ts";
-import type { TaskCounts } from "./core/task-table.ts";
+import { START_DELAYS_SECONDS, type TaskCounts } from "./core/task-table.ts";
 import type { WorkflowCounts } from "./core/workflow-table.ts";
 import type { WorkerLoad } from "./execution/worker-pool.ts";
 import { type Count, CounterTally, HistogramTally, KeptHistogram } from "./tallies.ts";
@@ -27,6 +26,7 @@ const ALARMS = {
   intent_alarm: "intent",
   overdue_intent_alarm: "overdue_intent",
   wrote_on_get_alarm: "wrote_on_get",
+  outside_tables_alarm: "outside_tables",
   workflow_stuck_alarm: "workflow_stuck",
 } as const satisfies Partial<Record<NoteName, string>>;
 
@@ -166,12 +166,12 @@ export class Metrics {
       "Tasks in memory that are not due, or stand behind others of their lane.",
       "delayed",
     );
+    ofTasks("radical_task_argument_bytes", "Bytes of the arguments of tasks in memory.", "argumentBytes");
     ofTasks(
       "radical_task_lanes_blocked",
       "Lanes whose first task is dead or waits for its next attempt.",
       "blockedLanes",
     );
-    ofTasks("radical_task_argument_bytes", "Bytes of the arguments of tasks in memory.", "argumentBytes");
     this.#gauge(
       "radical_task_oldest_ready_seconds",
       "Time for which the oldest task that may begin has waited.",
@@ -213,6 +213,7 @@ export class Metrics {
       case "intent_alarm":
       case "overdue_intent_alarm":
       case "wrote_on_get_alarm":
+      case "outside_tables_alarm":
       case "workflow_stuck_alarm":
         this.#alarms.child({ alarm: ALARMS[name] }).count++;
         return;

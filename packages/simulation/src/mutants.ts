@@ -1497,6 +1497,12 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [before("entry-stored-first", `this.#journaled(entry, made)`)],
   },
   {
+    name: "a sample of a workflow's run is told before its entry is durable",
+    within: 25,
+    isOfWorkflows: true,
+    edits: [before("entry-stored-first", `for (const effect of made.sampled) this.#host.emit(effect);`)],
+  },
+  {
     name: "the journal has arrivals in another order than the run has seen",
     within: 150,
     isOfWorkflows: true,

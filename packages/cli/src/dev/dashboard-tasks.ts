@@ -42,8 +42,8 @@ export class DashboardTasks {
       after: null,
       withArguments: task !== null && this.#ports.showsArguments,
     };
-    const { tasks, next } = await this.#asked<TaskList>("POST", TASKS_PATH, question);
-    return { tasks: tasks.map(shownTask), isMore: next !== null };
+    const { tasks, next, timeMs } = await this.#asked<TaskList>("POST", TASKS_PATH, question);
+    return { tasks: tasks.map(shownTask), isMore: next !== null, timeMs };
   }
 
   order(order: TaskOrder): Promise<TaskOrderAnswer> {
@@ -58,7 +58,7 @@ export class DashboardTasks {
     return this.#asked("POST", SCHEDULES_PATH, question);
   }
 
-  async #asked<T>(method: "GET" | "POST", path: string, question?: unknown): Promise<T> {
+  async #asked<T>(method: "GET" | "POST", path: string, question?: object): Promise<T> {
     return explained(path === SCHEDULES_PATH ? "schedules" : "tasks", () =>
       this.#ports.asking(async (primary) => (await askPrimary(primary, method, path, question)).json() as T),
     );

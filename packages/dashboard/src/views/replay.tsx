@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import type { DashboardRecord, Replay as Run, ReplayQuestion, ReplayStep } from "@radical/protocol";
 import { useEffect } from "preact/hooks";
-import { api, ApiError } from "../api.ts";
+import { api, problemOf } from "../api.ts";
 import { placeName } from "../model/places.ts";
 import { clock, commitWords, counted, shortUnit } from "../model/words.ts";
 import { calls, state, view } from "../store.ts";
@@ -32,21 +32,32 @@ const STEPS: Readonly<Record<ReplayStep["kind"], string>> = {
   draw: "draws",
   log: "logs",
   abort: "aborts",
+  enqueue: "enqueues",
+  cancel: "cancels",
+  send: "sends",
+  start: "starts",
+  undo: "may undo",
+  sleep: "sleeps",
+  signal: "waits for signal",
+  wait: "waits for",
+  settled: "has result of",
 };
 
-async function load(): Promise<void> {
+/** Whether there is something to see of the execution, as far as the records are loaded. */
+export function isRecorded(execution: string): boolean {
+  return records.value.some((record) => record.execution === execution);
+}
+
+export async function loadRecords(): Promise<void> {
   try {
     const answer = await api.records();
     records.value = answer.records;
     leftOut.value = answer.leftOut;
     isLoaded.value = true;
   } catch (error) {
-    problem.value = wordsOf(error);
+    problem.value = problemOf(error);
   }
 }
-
-const wordsOf = (error: unknown): string =>
-  error instanceof ApiError ? `${error.message} ${error.hint}` : String(error);
 
 async function run(build: ReplayQuestion["build"]): Promise<void> {
   const execution = chosen.value;
@@ -59,7 +70,7 @@ async function run(build: ReplayQuestion["build"]): Promise<void> {
     if (build === "present") present.value = answer;
     else recorded.value = answer;
   } catch (error) {
-    problem.value = wordsOf(error);
+    problem.value = problemOf(error);
   }
 }
 
@@ -79,8 +90,8 @@ export function openReplay(execution: string): void {
 
 export function Replay() {
   useEffect(() => {
-    void load();
-    const timer = setInterval(() => void load(), TICK_MS);
+    void loadRecords();
+    const timer = setInterval(() => void loadRecords(), TICK_MS);
     return () => clearInterval(timer);
   }, []);
   const { source } = state.value ?? {};
@@ -233,7 +244,7 @@ function Compared({
     <div class="advice" role="status">
       <p class="b">
         {differences.length === 0
-          ? "The present build does the same: the same outcome, the same writes."
+          ? "The present build does the same: the same outcome, writes and effects."
           : `The present build differs in ${counted(differences.length, "field")}.`}
       </p>
       {isSameBuild && <p class="soft">It is the build in which the execution was carried out.</p>}
@@ -255,7 +266,15 @@ function Compared({
   );
 }
 
-function Steps({ run: { args, caller, steps, stepsLeftOut, outcome, reason, fuel } }: { readonly run: Run }) {
+/** The reason why a run may differ from its call; null: it has the same values. */
+function redactedWords(redacted: readonly string[]): string | null {
+  if (redacted.length === 0) return null;
+  const parts = redacted.includes("*") ? "texts and numbers" : redacted.join(", ").replaceAll("@arguments.", "");
+  return `It ran on other values in the place of ${parts}, which the primary does not tell. So its steps may differ from those of the call.`;
+}
+
+function Steps({ run: { args, caller, redacted, steps, stepsLeftOut, outcome, reason, fuel } }: { readonly run: Run }) {
+  const words = redactedWords(redacted);
   const last = steps.length - 1;
   const go = (to: number): void => void (at.value = Math.max(0, Math.min(last, to)));
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -273,6 +292,7 @@ function Steps({ run: { args, caller, steps, stepsLeftOut, outcome, reason, fuel
         <dt>Caller</dt>
         <dd>{caller ?? "nobody"}</dd>
       </dl>
+      {words !== null && <p class="soft">{words}</p>}
       <div class="row">
         <h3>{counted(steps.length + stepsLeftOut, "step")}</h3>
         {stepsLeftOut > 0 && <span class="muted">the first {steps.length} are shown</span>}
@@ -336,7 +356,7 @@ function Steps({ run: { args, caller, steps, stepsLeftOut, outcome, reason, fuel
 }
 
 function tone({ kind }: ReplayStep): string {
-  if (kind === "write") return "t";
+  if (kind === "write" || kind === "enqueue" || kind === "cancel" || kind === "send") return "t";
   if (kind === "abort") return "f";
   return kind === "get" || kind === "has" || kind === "scan" || kind === "count" ? "h" : "";
 }

@@ -5,8 +5,6 @@
  * of each handler are read at a time: enough that workers need not wait for storage, and few enough that memory is bounded.
  */
 import { assert, type TaskLimit } from "@radical/protocol";
-import { Deadlines } from "./deadlines.ts";
-import { Distribution } from "./distribution.ts";
 import { hasArguments, type Task, type TaskOutline } from "./task.ts";
 
 /** Of each handler, tasks that are read before their turn. */
@@ -14,14 +12,7 @@ export const READ_AHEAD = 16;
 
 export interface ReadyTask {
   readonly task: Task | TaskOutline;
-  /** Since when it might begin, by the monotonic clock. */
-  readonly sinceMs: number;
 }
-
-/** From a task that begins at once to one that has waited through an outage. */
-export const START_DELAYS_SECONDS = [
-  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600,
-];
 
 interface Queue<Entry> {
   /** Those that can begin. */
@@ -46,11 +37,6 @@ export class ReadyTasks<Entry extends ReadyTask> {
   readonly #limitOf: (handler: string) => TaskLimit | null;
   /** By handler. The one that is next stands first. */
   readonly #queues = new Map<string, Queue<Entry>>();
-  readonly #all = new Set<Entry>();
-  /** The same tasks, by the time since which they might begin. */
-  readonly #since = new Deadlines<Entry>((entry) => !this.#all.has(entry));
-  /** For how many seconds tasks that began might have begun before. A task in a lane might not before it was the first one. */
-  readonly startDelays = new Distribution(START_DELAYS_SECONDS);
   readonly #paces = new Map<string, Pace>();
   /** Among those that storage is asked for, the ones that no question names yet. */
   #toRead: Entry[] = [];
@@ -59,28 +45,12 @@ export class ReadyTasks<Entry extends ReadyTask> {
     this.#limitOf = limitOf;
   }
 
-  get size(): number {
-    return this.#all.size;
-  }
-
-  /** Since when the one has waited that might begin first; null: there is none. */
-  get sinceMs(): number | null {
-    this.#since.tidy();
-    return this.#since.nextMs;
-  }
-
   /** Storage is asked for some of them. */
   get isReading(): boolean {
     return [...this.#queues.values()].some(({ asked }) => asked.size > 0);
   }
 
   add(entry: Entry): void {
-    this.#all.add(entry);
-    this.#since.add(entry.sinceMs, entry);
-    this.#queue(entry);
-  }
-
-  #queue(entry: Entry): void {
     const { handler } = entry.task;
     let queue = this.#queues.get(handler);
     if (queue === undefined)
@@ -90,7 +60,6 @@ export class ReadyTasks<Entry extends ReadyTask> {
 
   /** It may not begin any more. Nothing happens if it is not there. */
   delete(entry: Entry): void {
-    this.#all.delete(entry);
     const { handler } = entry.task;
     const queue = this.#queues.get(handler);
     if (queue === undefined) return;
@@ -108,8 +77,6 @@ export class ReadyTasks<Entry extends ReadyTask> {
       // variant: task-limit
       if (entry === undefined || !this.#takeToken(handler, nowMs)) continue;
       this.delete(entry);
-      this.#since.tidy();
-      this.startDelays.observe((nowMs - entry.sinceMs) / 1_000);
       // The other handlers are next.
       if (this.#queues.delete(handler)) this.#queues.set(handler, queue);
       return entry;
@@ -155,7 +122,7 @@ export class ReadyTasks<Entry extends ReadyTask> {
     const queue = this.#queues.get(entry.task.handler);
     queue?.asked.delete(entry);
     queue?.read.add(entry);
-    this.#queue(entry);
+    this.add(entry);
   }
 
   /** Storage could not give its arguments: it is asked again. */

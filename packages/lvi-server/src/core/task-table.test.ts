@@ -97,6 +97,68 @@ describe("while storage is asked for tasks", () => {
   });
 });
 
+describe("what is told of tasks without a look at each", () => {
+  const after = (ms: number) => ({ nowMs: NOW.nowMs + ms, wallMs: NOW.wallMs + ms });
+  const inLane = (number: number, more: Partial<Task> = {}): Task =>
+    taskOf(number, { lane: "ann", dueMs: NOW.wallMs - 5_000, ...more });
+
+  test("a task has waited since it was due, and one in a lane since it was the first one there", () => {
+    const { table, due } = asking();
+    table.answered(due, answerOf(), NOTHING, NOW);
+    const [free, head, second] = [taskOf(1, { dueMs: NOW.wallMs - 2_000 }), inLane(2), inLane(3)];
+    for (const task of [free, head, second]) table.added(task, NOW);
+    expect(table.countsAt(NOW.nowMs)).toMatchObject({ ready: 2, delayed: 1, oldestReadyMs: 2_000 });
+    expect(begun(table)).toHaveLength(2);
+    expect(table.startDelays.sum).toBe(2);
+    expect(table.countsAt(NOW.nowMs)).toMatchObject({ ready: 0, running: 2, oldestReadyMs: 0 });
+
+    table.settled(head, null, after(3_000));
+    expect(table.countsAt(after(4_000).nowMs)).toMatchObject({ ready: 1, running: 1, oldestReadyMs: 1_000 });
+    table.hold(second);
+    expect(table.countsAt(after(4_000).nowMs)).toMatchObject({ ready: 0, oldestReadyMs: 0 });
+  });
+
+  test("the time that a task has waited survives its server", () => {
+    const { table, due } = asking();
+    table.answered(due, answerOf(taskOf(1, { dueMs: NOW.wallMs - 3_600_000 })), NOTHING, NOW);
+    expect(table.countsAt(NOW.nowMs)).toMatchObject({ ready: 1, oldestReadyMs: 3_600_000 });
+  });
+
+  test("dead tasks: those that storage has counted, those that died since, and the first ones of lanes", () => {
+    const { table, due } = asking();
+    table.answered(due, answerOf(), NOTHING, NOW);
+    expect(table.countsAt(NOW.nowMs).dead).toBe(null);
+    table.answered({ kind: "count" }, { kind: "count", numbers: { all: 7, deadInNoLane: 2 } }, NOTHING, NOW);
+    expect(table.countsAt(NOW.nowMs)).toMatchObject({ all: 7, dead: 2 });
+
+    const [free, head] = [taskOf(1), inLane(2)];
+    for (const task of [free, head]) table.added(task, NOW);
+    begun(table);
+    table.settled(free, { ...free, state: "dead" }, NOW);
+    table.settled(head, { ...head, state: "dead" }, NOW);
+    expect(table.countsAt(NOW.nowMs)).toMatchObject({ all: 9, dead: 4, blockedLanes: 1 });
+
+    // An operator retries the one, and discards one that memory does not have.
+    table.settled({ ...free, state: "dead" }, free, NOW);
+    table.settled({ ...taskOf(5), state: "dead" }, null, NOW);
+    expect(table.countsAt(NOW.nowMs)).toMatchObject({ all: 8, dead: 2 });
+    table.settled({ ...head, state: "dead" }, null, NOW);
+    expect(table.countsAt(NOW.nowMs)).toMatchObject({ all: 7, dead: 1, blockedLanes: 0 });
+  });
+
+  test("a lane is blocked while its first task waits for the next attempt", () => {
+    const { table, due } = asking();
+    table.answered(due, answerOf(), NOTHING, NOW);
+    const head = inLane(1);
+    table.added(head, NOW);
+    begun(table);
+    table.settled(head, { ...head, failures: 1, attempt: 1, dueMs: NOW.wallMs + 1_000 }, NOW);
+    expect(table.countsAt(NOW.nowMs).blockedLanes).toBe(1);
+    table.pass(after(1_000));
+    expect(table.countsAt(after(1_000).nowMs)).toMatchObject({ ready: 1, blockedLanes: 0 });
+  });
+});
+
 describe("the arguments of tasks in lanes", () => {
   const MiB = 1024 * 1024;
   const inLane = (number: number): Task => taskOf(number, { lane: `lane ${number}`, args: new Uint8Array(MiB) });
@@ -211,23 +273,6 @@ describe("the arguments of tasks in lanes", () => {
     expect(begun(table)).toEqual([failed.id]);
   });
 
-  test("a task whose arguments are read again has waited since it might begin, and is one that may begin meanwhile", () => {
-    const table = new TaskTable<object>({ ...BOUNDS, laneBytes: 0 }, () => null);
-    answerAll(table, new Map());
-    const task = inLane(1);
-    table.added(task, NOW);
-    const later = { nowMs: NOW.nowMs + 3_000, wallMs: NOW.wallMs + 3_000 };
-    expect(table.next(() => true, later)).toBeNull();
-    const [question] = table.takeQuestions(later);
-    expect(table.countsAt(later.nowMs)).toMatchObject({ ready: 1, oldestReadyMs: 3_000 });
-    table.answered(question!, { kind: "tasks", tasks: [task] }, NOTHING, later);
-    expect(table.countsAt(later.nowMs)).toMatchObject({ ready: 1, oldestReadyMs: 3_000 });
-    expect(table.next(() => true, later)).toBe(task);
-    expect(table.countsAt(later.nowMs)).toMatchObject({ ready: 0, running: 1, oldestReadyMs: 0 });
-    expect(table.startDelays.sum).toBe(3);
-    expect(table.startDelays.counts.filter((count) => count > 0)).toEqual([1]);
-  });
-
   test("a dead task has none in memory, and a task that is put back keeps them only if there is room", () => {
     const table = new TaskTable<object>({ ...BOUNDS, laneBytes: MiB }, () => null);
     answerAll(table, new Map());
@@ -275,67 +320,5 @@ describe("storage is asked for some lanes at once", () => {
     }
     expect(lanes.toSorted()).toEqual(tasks.map(({ lane }) => lane!).toSorted());
     expect(begun(table)).toEqual(tasks.map(({ id }) => id));
-  });
-});
-
-describe("what is told of tasks without a look at each", () => {
-  const after = (ms: number) => ({ nowMs: NOW.nowMs + ms, wallMs: NOW.wallMs + ms });
-  const inLane = (number: number, more: Partial<Task> = {}): Task =>
-    taskOf(number, { lane: "ann", dueMs: NOW.wallMs - 5_000, ...more });
-
-  test("a task has waited since it was due, and one in a lane since it was the first one there", () => {
-    const { table, due } = asking();
-    table.answered(due, answerOf(), NOTHING, NOW);
-    const [free, head, second] = [taskOf(1, { dueMs: NOW.wallMs - 2_000 }), inLane(2), inLane(3)];
-    for (const task of [free, head, second]) table.added(task, NOW);
-    expect(table.countsAt(NOW.nowMs)).toMatchObject({ ready: 2, delayed: 1, oldestReadyMs: 2_000 });
-    expect(begun(table)).toHaveLength(2);
-    expect(table.startDelays.sum).toBe(2);
-    expect(table.countsAt(NOW.nowMs)).toMatchObject({ ready: 0, running: 2, oldestReadyMs: 0 });
-
-    table.settled(head, null, after(3_000));
-    expect(table.countsAt(after(4_000).nowMs)).toMatchObject({ ready: 1, running: 1, oldestReadyMs: 1_000 });
-    table.hold(second);
-    expect(table.countsAt(after(4_000).nowMs)).toMatchObject({ ready: 0, oldestReadyMs: 0 });
-  });
-
-  test("the time that a task has waited survives its server", () => {
-    const { table, due } = asking();
-    table.answered(due, answerOf(taskOf(1, { dueMs: NOW.wallMs - 3_600_000 })), NOTHING, NOW);
-    expect(table.countsAt(NOW.nowMs)).toMatchObject({ ready: 1, oldestReadyMs: 3_600_000 });
-  });
-
-  test("dead tasks: those that storage has counted, those that died since, and the first ones of lanes", () => {
-    const { table, due } = asking();
-    table.answered(due, answerOf(), NOTHING, NOW);
-    expect(table.countsAt(NOW.nowMs).dead).toBe(null);
-    table.answered({ kind: "count" }, { kind: "count", numbers: { all: 7, deadInNoLane: 2 } }, NOTHING, NOW);
-    expect(table.countsAt(NOW.nowMs)).toMatchObject({ all: 7, dead: 2 });
-
-    const [free, head] = [taskOf(1), inLane(2)];
-    for (const task of [free, head]) table.added(task, NOW);
-    begun(table);
-    table.settled(free, { ...free, state: "dead" }, NOW);
-    table.settled(head, { ...head, state: "dead" }, NOW);
-    expect(table.countsAt(NOW.nowMs)).toMatchObject({ all: 9, dead: 4, blockedLanes: 1 });
-
-    // An operator retries the one, and discards one that memory does not have.
-    table.settled({ ...free, state: "dead" }, free, NOW);
-    table.settled({ ...taskOf(5), state: "dead" }, null, NOW);
-    expect(table.countsAt(NOW.nowMs)).toMatchObject({ all: 8, dead: 2 });
-    table.settled({ ...head, state: "dead" }, null, NOW);
-    expect(table.countsAt(NOW.nowMs)).toMatchObject({ all: 7, dead: 1, blockedLanes: 0 });
-  });
-
-  test("a lane is blocked while its first task waits for the next attempt", () => {
-    const { table, due } = asking();
-    table.answered(due, answerOf(), NOTHING, NOW);
-    const head = inLane(1);
-    table.added(head, NOW);
-    begun(table);
-    table.settled(head, { ...head, failures: 1, attempt: 1, dueMs: NOW.wallMs + 1_000 }, NOW);
-    expect(table.countsAt(NOW.nowMs).blockedLanes).toBe(1);
-    table.pass(after(1_000));
-    expect(table.countsAt(after(1_000).nowMs)).toMatchObject({ ready: 1, blockedLanes: 0 });
   });
 });

@@ -7,7 +7,7 @@
  */
 import { assert, type CommitId, type ExecutionId, present, type TaskLimit, type TaskState } from "@radical/protocol";
 import { Deadlines } from "./deadlines.ts";
-import type { Distribution } from "./distribution.ts";
+import { Distribution } from "./distribution.ts";
 import type { CallerId } from "./events.ts";
 import { READ_AHEAD, ReadyTasks } from "./ready-tasks.ts";
 import {
@@ -105,6 +105,10 @@ interface Lane {
   coming: Task[] | null;
 }
 
+/** From a task that begins at once to one that has waited through an outage. */
+export const START_DELAYS_SECONDS = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600,
+];
 /** Lanes for which storage is asked at once. Each answer may have many large arguments. */
 const LANES_AT_ONCE = 16;
 
@@ -122,6 +126,9 @@ export class TaskTable<Owner> {
   #heads: string | null | undefined = undefined;
   #isWalking = false;
   readonly #ready: ReadyTasks<Entry>;
+  #readyNumber = 0;
+  /** The same tasks, by the time since which they might begin. */
+  readonly #readySince = new Deadlines<Entry>((entry) => entry.state !== "ready");
   /** Those whose arguments storage is asked for. */
   readonly #reading = new Map<TaskQuestion, readonly Entry[]>();
   /** Bytes of arguments of tasks, in lanes and beside them. */
@@ -146,6 +153,8 @@ export class TaskTable<Owner> {
   readonly #blocked = new Set<string>();
   /** Tasks whose record somebody else is changing, as they were. Not all of them have an entry. */
   readonly #held = new Map<ExecutionId, Task>();
+  /** For how many seconds tasks that began might have begun before. A task in a lane might not before it was the first one. */
+  readonly startDelays = new Distribution(START_DELAYS_SECONDS);
   /** Tasks that are wanted by their ids. */
   readonly lookups = new TaskLookups<Owner | CallerId>();
   /** Tasks that are neither done nor dead, of those that were watched. */
@@ -159,8 +168,9 @@ export class TaskTable<Owner> {
 
   countsAt(nowMs: number): TaskCounts {
     const { numbers } = this.#count;
-    const { size: ready, sinceMs } = this.#ready;
-    const running = this.#running;
+    const [ready, running] = [this.#readyNumber, this.#running];
+    this.#readySince.tidy();
+    const sinceMs = this.#readySince.nextMs;
     return {
       all: this.all,
       ready,
@@ -214,16 +224,10 @@ export class TaskTable<Owner> {
     return this.#running;
   }
 
-  /** {@link ReadyTasks.startDelays}. */
-  get startDelays(): Distribution {
-    return this.#ready.startDelays;
-  }
-
   /** When a task becomes due, or may begin by its limit. Infinity: not by itself. */
   wakeAtMs({ nowMs, wallMs }: Instant): number {
-    let atMs = Math.min(this.#delays.nextMs ?? Infinity, nowMs + this.#window.nextDueMs(wallMs) - wallMs);
-    atMs = Math.min(atMs, this.#count.wakeAtMs(nowMs));
-    return Math.min(atMs, this.#ready.wakeAtMs(nowMs));
+    const atMs = Math.min(this.#delays.nextMs ?? Infinity, nowMs + this.#window.nextDueMs(wallMs) - wallMs);
+    return Math.min(atMs, this.#count.wakeAtMs(nowMs), this.#ready.wakeAtMs(nowMs));
   }
 
   // ── Storage ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -644,7 +648,11 @@ export class TaskTable<Owner> {
     if (entry === null) return null;
     if (entry.task.lane === null) this.#window.leave(entry);
     entry.state = "running";
+    this.#readyNumber--;
     this.#running++;
+    // It keeps no arguments of tasks that have begun.
+    this.#readySince.tidy();
+    this.startDelays.observe((nowMs - entry.sinceMs) / 1_000);
     assert(hasArguments(entry.task), "a task that begins has its arguments");
     return entry.task;
   }
@@ -660,6 +668,8 @@ export class TaskTable<Owner> {
     entry.state = "ready";
     // Others of its lane came first.
     entry.sinceMs = nowMs - (lane === null ? Math.max(0, wallMs - dueMs) : 0);
+    this.#readySince.add(entry.sinceMs, entry);
+    this.#readyNumber++;
     this.#ready.add(entry);
   }
 
@@ -697,8 +707,6 @@ export class TaskTable<Owner> {
     if (task.lane === null && state !== "running") this.#window.leave(entry);
     this.#leaveState(entry);
     entry.state = "gone";
-    // Queues by time may have it until they look.
-    if (hasArguments(task)) entry.task = outlineOf(task);
   }
 
   #leaveState(entry: Entry): void {
@@ -708,7 +716,10 @@ export class TaskTable<Owner> {
       this.#running--;
       this.#ready.ended(task.handler);
     }
-    if (state === "ready") this.#ready.delete(entry);
+    if (state === "ready") {
+      this.#readyNumber--;
+      this.#ready.delete(entry);
+    }
   }
 }
 

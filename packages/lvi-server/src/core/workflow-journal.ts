@@ -14,6 +14,7 @@ import {
   type Wait,
   type WorkflowCommand,
 } from "@radical/protocol";
+import type { TaskError } from "./task.ts";
 import { type Call, decodePart, roundOf, type StepName, type Workflow, type WorkflowPart } from "./workflow.ts";
 
 /** A call that a workflow makes, or undoes. */
@@ -49,6 +50,8 @@ export interface OpenStep {
   readonly step: Step;
   state: "delayed" | "ready" | "running";
   failures: number;
+  /** Of the last attempt, since memory has the journal. */
+  error: TaskError | null;
 }
 
 /** A value that was sent. */
@@ -171,7 +174,7 @@ export function openStep(
   const id = stepIdOf({ workflow, round }, command);
   const drawn = stepSeedOf(seed, round, command);
   const step: Step = { id, workflow, round, command, handler, args, seed: drawn, caller, changes, isUndo };
-  return { kind: "step", step, state: "ready", failures: 0 };
+  return { kind: "step", step, state: "ready", failures: 0, error: null };
 }
 
 /** A part that is durable, and no entry. Twice is once. */

@@ -69,6 +69,7 @@ export class WorkflowSteps {
     if (found?.open.state !== "running") return null;
     const { entry, open, loaded } = found;
     const failure = failureOf(outcome, this.#host.now().wallMs);
+    open.error = failure;
     if (failure !== null) {
       open.failures++;
       const known = this.#host.current()?.rules[step.handler]?.attempts ?? DEFAULT_TASK_ATTEMPTS;

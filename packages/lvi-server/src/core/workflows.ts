@@ -37,7 +37,17 @@ import { WorkflowCallers } from "./workflow-callers.ts";
 import { WorkflowCommands } from "./workflow-commands.ts";
 import { type Made, NOTHING_MADE, recordsOf } from "./workflow-commit.ts";
 import type { WorkflowCaller, WorkflowsHost } from "./workflow-host.ts";
-import { append, isCancelled, isQuiet, type Loaded, LOADED, loadedOf, needsRun, nextUndo } from "./workflow-journal.ts";
+import {
+  append,
+  isCancelled,
+  isQuiet,
+  type Loaded,
+  LOADED,
+  loadedOf,
+  needsRun,
+  nextUndo,
+  type OpenStep,
+} from "./workflow-journal.ts";
 import { openStep, settle, type Step, takenBy, undoesByOthers, waitOf } from "./workflow-journal.ts";
 import { WorkflowSteps } from "./workflow-steps.ts";
 import { type Entry, stateOf, type WorkflowBounds, type WorkflowsAnswer, WorkflowTable } from "./workflow-table.ts";
@@ -105,8 +115,7 @@ export class Workflows {
   // ── From outside ───────────────────────────────────────────────────────────────────────────────────────────────────
 
   get isUnderWay(): boolean {
-    const operations = this.#operations.size + this.#activations.running;
-    return operations > 0 || this.table.isAsking || this.callers.isAsking;
+    return this.#operations.size > 0 || this.table.isAsking || this.callers.isAsking;
   }
 
   /** Activations and steps under way. */
@@ -214,6 +223,12 @@ export class Workflows {
     if (entry !== undefined) return stateOf(entry);
     if (workflow.state === "ended" || workflow.state === "stuck") return workflow.state;
     return "waiting";
+  }
+
+  /** The steps of a workflow that memory has under way. */
+  openSteps(id: ExecutionId): readonly OpenStep[] {
+    const open = this.table.get(id)?.loaded?.open.values() ?? [];
+    return [...open].filter((each) => each.kind === "step");
   }
 
   // ── Storage ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -433,6 +448,7 @@ export class Workflows {
     entry.workflow = next;
     entry.phase = "idle";
     this.#host.namesNoMore(entry);
+    for (const effect of made.sampled) this.#host.emit(effect);
     if (made.logged.length > 0) this.#host.tellLogged(next, made.logged);
     if (made.orderedBy !== null) this.#host.ordered(made.orderedBy, "done", after);
     if (next.state === "ended") this.#gone(entry, made.commit, after);

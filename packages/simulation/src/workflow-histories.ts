@@ -209,6 +209,7 @@ class World {
       this.#nowMs,
       this.#wakeAtMs,
       this.#core.workflowCounts,
+      this.#core.load.tasks,
       left.map(({ id, state, changes, untilMs }) => [id, state, changes, untilMs]),
     ]);
   }
@@ -791,8 +792,15 @@ class World {
   readonly #commandsBefore = new Map<string, number>();
 
   #isOver(): boolean {
-    if (this.#left > 0 || this.#core.load.executions > 0) return false;
-    if ([...this.#storage.intents.values()].some(({ state }) => state === "task" || state === "pending")) return false;
+    const { executions, tasks } = this.#core.load;
+    const areCounted = tasks.all === this.#storage.countTasks().all && tasks.dead === this.#storage.deadTasks;
+    if (this.#left > 0 || executions > 0 || !areCounted) return false;
+    for (const record of this.#storage.intents.values()) {
+      if (record.state === "pending") return false;
+      // Each of its attempts may have been crowded out.
+      if (record.state === "task" && (record.task.state !== "dead" || !this.#crowdedOut.has(record.task.id)))
+        return false;
+    }
     return this.#workflows().every(({ state }) => state === "ended");
   }
 

@@ -52,12 +52,21 @@ interface Hiring {
   readonly delayMs: number;
 }
 
+/** An answer of storage that is on its way. */
+interface OnItsWay {
+  readonly value: unknown;
+  readonly arrives: () => void;
+  readonly isLost: () => void;
+}
+
 class World {
   readonly storage = new ModelStorage(true);
   /** Storage and workers are about to do it. */
   readonly #next: (() => void)[] = [];
   /** They do nothing by themselves. */
   isHeld = false;
+  /** What storage has answered, and nobody has heard; null: answers arrive at once. */
+  onTheirWay: OnItsWay[] | null = null;
   nowMs = 1_000;
   aheadMs = 0;
   /** From now on workflows trap, which waited before. */
@@ -107,7 +116,12 @@ class World {
   }
 
   #ask<T>(act: () => T, answer: Answer<T>): void {
-    this.#next.push(() => answer.succeeded(act()));
+    this.#next.push(() => {
+      const value = act();
+      const arrives = (): void => answer.succeeded(value);
+      if (this.onTheirWay === null) return arrives();
+      this.onTheirWay.push({ value, arrives, isLost: () => answer.failed("none", "simulated") });
+    });
   }
 
   /** Until nothing is left to do at this time. */
@@ -115,6 +129,17 @@ class World {
     for (let steps = 0; !this.isHeld && this.#next.length > 0; steps++) {
       if (steps > 10_000) throw new Error("it does not come to rest");
       this.doNext();
+    }
+  }
+
+  /** The answers arrive, until those are left that stay on their way. */
+  hear(stays: (value: unknown) => boolean): void {
+    for (;;) {
+      const at = this.onTheirWay?.findIndex(({ value }) => !stays(value)) ?? -1;
+      const [next] = at < 0 ? [] : (this.onTheirWay?.splice(at, 1) ?? []);
+      if (next === undefined) return;
+      next.arrives();
+      this.settle();
     }
   }
 
@@ -378,6 +403,31 @@ test("a workflow takes back a task that it has enqueued", () => {
   world.pass(1_000);
   expect(world.states).toEqual([CANCELLED.code, "result"]);
   expect(world.core.load.tasks.all).toBe(0);
+});
+
+test("tasks are counted again if a task became a workflow meanwhile", () => {
+  world.hire("flow", 2_000);
+  world.hire("flow", DAY);
+  const isCount = (value: unknown): boolean => typeof value === "object" && value !== null && "deadInNoLane" in value;
+  const isCommit = (value: unknown): boolean => typeof value === "object" && value !== null && "kind" in value;
+  world.onTheirWay = [];
+  world.start();
+  world.pass(2_000);
+  world.hear((value) => isCount(value) || isCommit(value));
+  // Storage has the workflow. Now it counts once more, and the primary hears of the number first.
+  present(
+    world.onTheirWay.find(({ value }) => isCount(value)),
+    "a starting server counts",
+  ).isLost();
+  world.onTheirWay = world.onTheirWay.filter(({ value }) => !isCount(value));
+  world.pass(1_000);
+  expect(world.onTheirWay.map(({ value }) => isCount(value))).toEqual([false, true]);
+  world.hear(isCommit);
+  world.hear(() => false);
+  world.onTheirWay = null;
+  world.pass(1_000);
+  expect(world.states).toEqual(["open"]);
+  expect(world.core.load.tasks.all).toBe(1);
 });
 
 test("somebody who waits for a workflow waits by the machine's time, however far the time of tasks moves", () => {

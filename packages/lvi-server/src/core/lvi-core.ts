@@ -2166,7 +2166,7 @@ export class LviCore {
 
   /** Whether a commit is under way that inserts tasks, or settles some. */
   get #changesTasks(): boolean {
-    if (this.#ordered.size > 0 || this.#services.isChanging || this.#workflows.bringsTasks) return true;
+    if (this.#ordered.size > 0 || this.#services.isChanging || this.#workflows.changesTasks) return true;
     return [...this.#executions.values()].some(
       ({ phase, task }) =>
         phase.kind === "completing" &&

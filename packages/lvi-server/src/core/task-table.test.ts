@@ -273,6 +273,23 @@ describe("the arguments of tasks in lanes", () => {
     expect(begun(table)).toEqual([failed.id]);
   });
 
+  test("a task whose arguments are read again has waited since it might begin, and is one that may begin meanwhile", () => {
+    const table = new TaskTable<object>({ ...BOUNDS, laneBytes: 0 }, () => null);
+    answerAll(table, new Map());
+    const task = inLane(1);
+    table.added(task, NOW);
+    const later = { nowMs: NOW.nowMs + 3_000, wallMs: NOW.wallMs + 3_000 };
+    expect(table.next(() => true, later)).toBeNull();
+    const [question] = table.takeQuestions(later);
+    expect(table.countsAt(later.nowMs)).toMatchObject({ ready: 1, oldestReadyMs: 3_000 });
+    table.answered(question!, { kind: "tasks", tasks: [task] }, NOTHING, later);
+    expect(table.countsAt(later.nowMs)).toMatchObject({ ready: 1, oldestReadyMs: 3_000 });
+    expect(table.next(() => true, later)).toBe(task);
+    expect(table.countsAt(later.nowMs)).toMatchObject({ ready: 0, running: 1, oldestReadyMs: 0 });
+    expect(table.startDelays.sum).toBe(3);
+    expect(table.startDelays.counts.filter((count) => count > 0)).toEqual([1]);
+  });
+
   test("a dead task has none in memory, and a task that is put back keeps them only if there is room", () => {
     const table = new TaskTable<object>({ ...BOUNDS, laneBytes: MiB }, () => null);
     answerAll(table, new Map());

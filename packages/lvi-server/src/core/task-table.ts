@@ -707,6 +707,8 @@ export class TaskTable<Owner> {
     if (task.lane === null && state !== "running") this.#window.leave(entry);
     this.#leaveState(entry);
     entry.state = "gone";
+    // Queues by time may have it until they look.
+    if (hasArguments(task)) entry.task = outlineOf(task);
   }
 
   #leaveState(entry: Entry): void {

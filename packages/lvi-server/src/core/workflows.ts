@@ -77,6 +77,11 @@ type Operation =
       readonly told: (after: readonly Fact[]) => void;
     };
 
+function takesTasks(operation: Operation): boolean {
+  if (operation.kind === "start") return operation.task !== null;
+  return operation.kind === "advance" && operation.made.cancelled.length > 0;
+}
+
 export class Workflows {
   readonly #host: WorkflowsHost;
   readonly #bounds: WorkflowBounds;
@@ -153,9 +158,9 @@ export class Workflows {
     return this.#activations.owns(run);
   }
 
-  /** Whether a commit under way brings tasks. */
-  get bringsTasks(): boolean {
-    return this.#tasks.size > 0;
+  /** Whether a commit under way brings tasks, or takes some away. */
+  get changesTasks(): boolean {
+    return this.#tasks.size > 0 || [...this.#operations.values()].some(takesTasks);
   }
 
   /** Whether a commit under way brings the task. */

@@ -151,7 +151,7 @@ export class Isolate {
     };
   }
 
-  /** What the server has promised this life of it. */
+  /** The read leases of this life. */
   get leases(): Holder {
     return this.#life.core.primary.leases;
   }

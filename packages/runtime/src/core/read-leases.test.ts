@@ -82,7 +82,7 @@ describe("a look finds all units leased in the versions of the snapshot, or none
     const empty = directoryEntry(commitId(3, 6), []);
     const leased = holding([around!, empty], [inside!, empty], [ANN, entry(5)]);
     expect(leased.take(revoke(2, around!))).toBe(true);
-    expect(leased.units.toSorted()).toEqual([inside!, ANN].toSorted());
+    expect(new Set(leased.units)).toEqual(new Set([inside!, ANN]));
     expect(look(leased, [[ANN, entry(5)]])).toBe(true);
     expect(look(leased, [[around!, empty]])).toBe(false);
     leased.take(revoke(3, ANN));

@@ -1,7 +1,7 @@
 /**
  * Whether a server and an isolate agree on the leases of their session. An isolate that has processed all lines of the session holds
- * exactly the units that the server counts as leased to it. Neither side would ever mend a difference: the server leases no unit
- * that it counts as leased already, and no writer waits for an isolate that the server does not count.
+ * exactly the units that the server counts as leased to it. The server leases no unit that it counts as leased already, so the isolate
+ * would ask for that unit again and again. No writer waits for an isolate that the server does not count.
  *
  * One difference is right. An isolate drops its leases on what it is about to write, and sends the request then. The server counts
  * them until it meets the request, and goes on if the request is lost. They are those that had been heard of by then.

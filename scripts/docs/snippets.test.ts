@@ -72,7 +72,7 @@ function problemOf([tool = "", first = "", ...rest]: readonly string[]): string 
       return existsSync(path.join(ROOT, first.replace("/dist/", "/src/").replace(/\.js$/, ".ts"))) ? null : first;
     case "curl":
       return [first, ...rest].some((word) =>
-        /^"?(?:http:\/\/)?localhost:8787\/(?:api\/[\w/]+|__radical\/(?:faults|build)|cdn-cgi\/handler\/scheduled\?\S+")$/.test(
+        /^"?(?:http:\/\/)?localhost:8787\/(?:api\/[\w/]+|__radical\/(?:faults|build|time)|cdn-cgi\/handler\/scheduled\?\S+")$/.test(
           word,
         ),
       )

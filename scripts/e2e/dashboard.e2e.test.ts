@@ -15,6 +15,7 @@ const VIEWS = [
   "Try it",
   "Handlers",
   "Tasks",
+  "Workflows",
   "Contention",
   "Caches",
   "Data",

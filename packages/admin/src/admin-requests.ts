@@ -85,8 +85,12 @@ export async function askSchedule(address: PrimaryAddress, question: ScheduleQue
 }
 
 /** Moves the time of tasks until it is so far ahead of the machine's. Resolves once everything has ended that was due by then. */
-export async function moveTime(address: PrimaryAddress, aheadMs: number): Promise<void> {
-  for (let reachedMs = -1; reachedMs < aheadMs;) {
+export async function moveTime(
+  address: PrimaryAddress,
+  aheadMs: number,
+  onReached: (aheadMs: number) => void = () => undefined,
+): Promise<void> {
+  for (let reachedMs = -1; reachedMs < aheadMs; onReached(reachedMs)) {
     // It takes as long as the tasks that are due.
     const answer = await askPrimary(address, "POST", TIME_PATH, { aheadMs } satisfies TimeMove, NEVER);
     reachedMs = ((await answer.json()) as TimeMove).aheadMs;

@@ -13,7 +13,10 @@ import {
   DASHBOARD_RECORDS_PATH,
   DASHBOARD_REPLAY_PATH,
   DASHBOARD_STREAM_PATH,
+  DASHBOARD_TIME_PATH,
   DASHBOARD_TOKEN_HEADER,
+  DASHBOARD_WORKFLOW_ORDERS_PATH,
+  DASHBOARD_WORKFLOWS_PATH,
   DASHBOARD_WRITE_PATH,
   type DashboardCalled,
   type DashboardLine,
@@ -126,6 +129,9 @@ describe("who is answered", () => {
         DASHBOARD_DATA_PATH,
         DASHBOARD_WRITE_PATH,
         DASHBOARD_CACHED_PATH,
+        DASHBOARD_TIME_PATH,
+        DASHBOARD_WORKFLOW_ORDERS_PATH,
+        DASHBOARD_WORKFLOWS_PATH,
       ])
         expect(await ask(origin + path, headers, CUT)).toMatchObject({ status: 401 });
     }

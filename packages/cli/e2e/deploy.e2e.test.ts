@@ -33,7 +33,11 @@ import {
   DASHBOARD_RECORDS_PATH,
   DASHBOARD_REPLAY_PATH,
   DASHBOARD_STREAM_PATH,
+  DASHBOARD_TASK_ORDERS_PATH,
+  DASHBOARD_TIME_PATH,
   DASHBOARD_TOKEN_HEADER,
+  DASHBOARD_WORKFLOW_ORDERS_PATH,
+  DASHBOARD_WORKFLOWS_PATH,
   DASHBOARD_WRITE_PATH,
   type DashboardLine,
   type DashboardRecords,
@@ -627,7 +631,15 @@ describe("radical tail and radical record of a deployment", () => {
     expect(hostname).toBe("127.0.0.1");
     const headers = { [DASHBOARD_TOKEN_HEADER]: hash.slice(1), "content-type": "application/json" };
     expect((await fetch(origin + DASHBOARD_CONTENTION_PATH)).status).toBe(401);
-    for (const path of [DASHBOARD_CALL_PATH, DASHBOARD_DATA_PATH, DASHBOARD_FAULTS_PATH, DASHBOARD_WRITE_PATH])
+    for (const path of [
+      DASHBOARD_CALL_PATH,
+      DASHBOARD_DATA_PATH,
+      DASHBOARD_FAULTS_PATH,
+      DASHBOARD_TASK_ORDERS_PATH,
+      DASHBOARD_TIME_PATH,
+      DASHBOARD_WORKFLOW_ORDERS_PATH,
+      DASHBOARD_WRITE_PATH,
+    ])
       expect((await fetch(origin + path, { method: "POST", headers, body: "{}" })).status).toBe(404);
 
     const lines: DashboardLine[] = [];
@@ -664,6 +676,13 @@ describe("radical tail and radical record of a deployment", () => {
     expect(await (await fetch(origin + DASHBOARD_CONTENTION_PATH, { headers })).json()).toMatchObject({
       units: expect.any(Array) as unknown,
     });
+    expect(await (await fetch(origin + DASHBOARD_WORKFLOWS_PATH, { headers })).json()).toMatchObject({
+      workflows: [],
+      isMore: false,
+    });
+    const unknown = JSON.stringify({ workflow: "0".repeat(32) });
+    const history = await fetch(origin + DASHBOARD_WORKFLOWS_PATH, { method: "POST", headers, body: unknown });
+    expect([history.status, await history.json()]).toEqual([200, null]);
     child.kill("SIGINT");
     expect(await closed).toBe(0);
     await reading;

@@ -584,7 +584,13 @@ describe.runIf(parts.includes("faults") || parts.includes("data"))("while it run
     });
     const simple = await fetch(`${dev.url}/__radical/faults`, { method: "POST", body: '{"primaryDown": true}' });
     expect(simple.status).toBe(415);
-    expect(await faults()).toEqual({ primaryDown: false, partitioned: [], dropFollowups: false, distances: {} });
+    expect(await faults()).toEqual({
+      primaryDown: false,
+      partitioned: [],
+      dropFollowups: false,
+      distances: {},
+      services: {},
+    });
   });
 
   test(

@@ -185,7 +185,13 @@ describe("a workflow", () => {
     const later = await result<string>("buyLater", { seat: "D2", card: "good", delay: 86_400_000 });
     expect(await ask(`/api/buy/${later}`)).toEqual({ status: 202, body: { workflow: later, state: "waiting" } });
     await result("giveUp", { workflow: later });
-    expect((await ask(`/api/buy/${later}`)).status).toBe(404);
+    const cancelled = { status: 409, body: { error: { code: "cancelled" } } };
+    expect(await ask(`/api/buy/${later}`)).toMatchObject(cancelled);
+    const last = await result<string>("buyLater", { seat: "D3", card: "good", delay: 86_400_000 });
+    // By its client, who finds it as such afterwards.
+    for (const method of ["DELETE", "GET", "DELETE"])
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect(await ask(`/api/buy/${last}`, method)).toMatchObject(cancelled);
   });
 
   test("goes on with an empty journal", SLOW, async () => {
@@ -261,6 +267,13 @@ describe("an operator", () => {
     expect(await ended(path)).toMatchObject({ status: 409, body: { error: { code: "cancelled" } } });
     expect(await result("ownerOf", { seat: "B9" })).toBe("nobody");
     expect(await listed()).toEqual([]);
+  });
+
+  test("cancels a workflow that has not begun", SLOW, async () => {
+    const later = await result<string>("buyLater", { seat: "D4", card: "good", delay: 86_400_000 });
+    await cli("cancel", later);
+    expect(await ended(`/api/buy/${later}`)).toMatchObject({ status: 409, body: { error: { code: "cancelled" } } });
+    expect(await cli("show", later)).toContain("cancelled: The workflow was cancelled.");
   });
 
   test("begins a workflow that has a schedule", SLOW, async () => {

@@ -5,10 +5,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { callPath, MAX_AHEAD_MS, spokenDurationMs } from "@radical/protocol";
+import { callPath } from "@radical/protocol";
 import { type Location, loadProject, seedFileOf } from "@radical/app";
 import type { DevEvent } from "./dev/dev-events.ts";
 import { LOCATION_HEADER } from "@radical/local";
+import { advanceMs } from "./dev/dev-time.ts";
 import { faultsOfTest, type OrderedFaults } from "./dev/service-faults.ts";
 import type { DevOptions } from "./dev/dev-options.ts";
 import { type DevServer, startDev } from "./dev/start-dev.ts";
@@ -17,7 +18,15 @@ export { Refused } from "@radical/runtime/services";
 
 export interface TestAppOptions extends Pick<
   DevOptions,
-  "central" | "environment" | "link" | "vars" | "testHooks" | "followupTimeoutMs" | "readLeaseMs" | "services"
+  | "central"
+  | "environment"
+  | "link"
+  | "vars"
+  | "testHooks"
+  | "followupTimeoutMs"
+  | "readLeaseMs"
+  | "services"
+  | "workers"
 > {
   /** Folder of the application. Default: the working directory. */
   readonly project?: string;
@@ -53,7 +62,7 @@ export interface Answer<Result = unknown> {
   readonly execution: string | null;
 }
 
-interface StartedApp extends Omit<DevServer, "moveTime"> {
+interface StartedApp extends DevServer {
   /**
    * Moves time ahead: `"3 days"`, `"12h"`, or a number of milliseconds. Tasks, retries and schedules that become due run in order, each at
    * its time. Resolves once all of them have ended. Handlers see the new time from then on.
@@ -134,14 +143,13 @@ export async function startTestApp<Handlers = never>(options: TestAppOptions = {
     });
     const unwritten = events.find((event) => event.event === "failed" && event.code === "not_seeded");
     if (unwritten?.event === "failed") throw new Error(unwritten.message);
-    const { moveTime, ...serving } = server;
     const call: UntypedCalls["call"] = (handler, args, callOptions) =>
       callHandler(server.url, handler, args ?? {}, callOptions ?? {});
     const app: StartedApp & UntypedCalls = {
-      ...serving,
+      ...server,
       events,
       stateFolder,
-      advance: async (time) => moveTime(milliseconds(time)),
+      advance: async (time) => void (await server.control.moveTime(milliseconds(time))),
       call,
       result: async <T>(handler: string, args?: unknown, callOptions?: CallOptions) => {
         const answer = await call(handler, args, callOptions);
@@ -163,8 +171,8 @@ export async function startTestApp<Handlers = never>(options: TestAppOptions = {
 
 /** Throws a TypeError. */
 function milliseconds(time: string | number): number {
-  const ms = typeof time === "number" ? time : spokenDurationMs(time);
-  if (ms !== null && Number.isSafeInteger(ms) && ms >= 0 && ms <= MAX_AHEAD_MS) return ms;
+  const ms = advanceMs(time);
+  if (ms !== null) return ms;
   const given = typeof time === "number" ? time : JSON.stringify(time);
   throw new TypeError(
     `advance() takes a time up to 3,660 days, and was given ${given}. Write it as "3 days", "12 hours", "90s", or as whole milliseconds.`,

@@ -13,17 +13,24 @@ import {
   DASHBOARD_SCHEDULES_PATH,
   DASHBOARD_TASK_ORDERS_PATH,
   DASHBOARD_TASKS_PATH,
+  DASHBOARD_TIME_PATH,
   DASHBOARD_TOKEN_HEADER,
+  DASHBOARD_WORKFLOW_ORDERS_PATH,
+  DASHBOARD_WORKFLOWS_PATH,
   DASHBOARD_WRITE_PATH,
   type DashboardApp,
   type DashboardCalled,
   type DashboardCalls,
   type DashboardRecords,
   type DashboardTasks,
+  type DashboardTime,
+  type DashboardWorkflow,
+  type DashboardWorkflows,
   type DataChange,
   type DataChanged,
   type DataPage,
   type DataQuestion,
+  type ExecutionId,
   type Replay,
   type ReplayQuestion,
   type ScheduleAnswer,
@@ -33,6 +40,8 @@ import {
   type TaskOrderAnswer,
   type TasksQuestion,
   type UnitId,
+  type WorkflowOrder,
+  type WorkflowOrderAnswer,
 } from "@radical/protocol";
 
 const KEPT = "token";
@@ -60,6 +69,11 @@ export class ApiError extends Error {
   }
 }
 
+/** The error in words, with the way out. */
+export function problemOf(error: unknown): string {
+  return error instanceof ApiError ? `${error.message} ${error.hint}` : String(error);
+}
+
 async function ask<T>(path: string, question?: unknown): Promise<T> {
   const headers = { [DASHBOARD_TOKEN_HEADER]: token, "content-type": "application/json" };
   const init = question === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(question) };
@@ -69,11 +83,10 @@ async function ask<T>(path: string, question?: unknown): Promise<T> {
   } catch {
     throw new ApiError("The command does not answer.", "Start it again, and open the address that it prints.");
   }
-  const answer = (await response.json()) as T & {
-    readonly error?: { readonly message: string; readonly hint: string };
-  };
+  const answer = (await response.json()) as T;
   if (response.ok) return answer;
-  throw new ApiError(answer.error?.message ?? `status ${response.status}`, answer.error?.hint ?? "");
+  const { error } = answer as { readonly error?: { readonly message: string; readonly hint: string } };
+  throw new ApiError(error?.message ?? `status ${response.status}`, error?.hint ?? "");
 }
 
 export const api = {
@@ -87,6 +100,11 @@ export const api = {
   cached: (units: readonly UnitId[]): Promise<CachedAnswer> => ask(DASHBOARD_CACHED_PATH, { units }),
   tasks: (question: TasksQuestion): Promise<DashboardTasks> => ask(DASHBOARD_TASKS_PATH, question),
   orderTasks: (order: TaskOrder): Promise<TaskOrderAnswer> => ask(DASHBOARD_TASK_ORDERS_PATH, order),
+  workflows: (): Promise<DashboardWorkflows> => ask(DASHBOARD_WORKFLOWS_PATH),
+  workflow: (workflow: ExecutionId): Promise<DashboardWorkflow> => ask(DASHBOARD_WORKFLOWS_PATH, { workflow }),
+  orderWorkflows: (order: WorkflowOrder): Promise<WorkflowOrderAnswer> => ask(DASHBOARD_WORKFLOW_ORDERS_PATH, order),
+  /** Milliseconds. */
+  moveTime: (advance: number): Promise<DashboardTime> => ask(DASHBOARD_TIME_PATH, { advance }),
   schedules: (): Promise<ScheduleList> => ask(DASHBOARD_SCHEDULES_PATH),
   changeSchedule: (question: ScheduleQuestion): Promise<ScheduleAnswer> => ask(DASHBOARD_SCHEDULES_PATH, question),
   write: (change: DataChange): Promise<DataChanged> => ask(DASHBOARD_WRITE_PATH, change),

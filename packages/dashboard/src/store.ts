@@ -19,6 +19,7 @@ export const VIEWS = [
   "try",
   "handlers",
   "tasks",
+  "workflows",
   "contention",
   "caches",
   "data",
@@ -48,7 +49,7 @@ export const isDeployment = computed(() => state.value?.source.kind === "deploym
 
 /** The views of the source. Of a deployment nothing can be changed, and its items are not read. */
 export const views = computed<readonly View[]>(() =>
-  isDeployment.value ? ["requests", "locations", "tasks", "contention", "caches", "replay"] : VIEWS,
+  isDeployment.value ? ["requests", "locations", "tasks", "workflows", "contention", "caches", "replay"] : VIEWS,
 );
 
 /** The place that calls are made from. */

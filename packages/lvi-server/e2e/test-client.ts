@@ -7,6 +7,7 @@ import {
   decodeLviReply,
   encodeFollowup,
   encodeLviRequest,
+  encodeWorkflowQuestion,
   type Entry,
   entryOf,
   type ExecutionId,
@@ -23,6 +24,8 @@ import {
   signedBytes,
   TIME_HEADER,
   unitId,
+  WORKFLOW_PATH,
+  type WorkflowQuestion,
 } from "@radical/protocol";
 import type { TestModule } from "./test-module.ts";
 
@@ -109,6 +112,14 @@ export class TestClient {
     this.#seen = reply.asOf;
     if (reply.kind !== "refused" || reply.code !== "in_doubt" || request.seen === reply.asOf) return reply;
     return this.lvi({ ...request, attempt: request.attempt + 1, seen: reply.asOf });
+  }
+
+  /** Asks for a workflow, or for its end. */
+  async workflow(question: Omit<WorkflowQuestion, "caller" | "seen">): Promise<LviReply> {
+    const body = encodeWorkflowQuestion({ ...question, caller: null, seen: this.#seen });
+    const response = await this.send("POST", WORKFLOW_PATH, body);
+    if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);
+    return decodeLviReply(new Uint8Array(await response.arrayBuffer()));
   }
 
   async followup(followup: Followup): Promise<FollowupResult> {

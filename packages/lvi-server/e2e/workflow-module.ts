@@ -18,6 +18,7 @@ const PROGRAM = (version: number): string => `
 @external("radical", "sleep") declare function sleep(ms: i64, place: string): void;
 @external("radical", "receive") declare function receive(name: string, ms: i64, place: string): i32;
 @external("radical", "send") declare function send(workflow: string, name: string, pointer: usize, length: i32): void;
+@external("radical", "enqueue") declare function enqueue(id: usize, callee: string, ms: i64, key: usize, pointer: usize, length: i32): void;
 @external("radical", "again") declare function again_(pointer: usize, length: i32): void;
 
 const VERSION: u8 = ${version};
@@ -52,6 +53,15 @@ export function tell(): void {
   const bytes = new ArrayBuffer(1);
   store<u8>(changetype<usize>(bytes), 5);
   send(argument(), "go", changetype<usize>(bytes), 1);
+  respond(1);
+}
+
+/** \`ms:key\`: a workflow that begins so much later. */
+export function hire(): void {
+  const parts = argument().split(":");
+  const key = String.UTF8.encode(parts[1]);
+  const id = changetype<usize>(new ArrayBuffer(32));
+  enqueue(id, "listen", I64.parseInt(parts[0]), 0, changetype<usize>(key), key.byteLength);
   respond(1);
 }
 
@@ -135,13 +145,14 @@ export function faulty(): void {
 `;
 
 const WORKFLOWS = ["journey", "fan", "sequence", "nap", "listen", "rounds", "faulty"];
-const HANDLERS = ["increment", "read", "tell"];
+const HANDLERS = ["increment", "read", "tell", "hire"];
+const NEAR_STORAGE = new Set(["tell", "hire"]);
 
 /** `version`: what its workflows return. */
 export async function workflowModule(version: number): Promise<TestModule> {
   const plans: Record<string, HandlerPlan> = {};
   for (const name of WORKFLOWS) plans[name] = "workflow";
-  for (const name of HANDLERS) plans[name] = name === "tell" ? "near-storage" : "recorded";
+  for (const name of HANDLERS) plans[name] = NEAR_STORAGE.has(name) ? "near-storage" : "recorded";
   const content = {
     abi: ABI_VERSION,
     limits: DEFAULT_LIMITS,

@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { ExecutionId, LviReply } from "@radical/protocol";
+import { type ExecutionId, type LviReply, taskIdOf } from "@radical/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CREDENTIALS, type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "./dynamodb/dynamodb-local.ts";
 import { dynamoStorage, sqliteStorage, type StorageUnderTest } from "./storage-under-test.ts";
@@ -128,6 +128,73 @@ describe.each(KINDS)("on %s", (kind) => {
           ),
         );
         expect(counts).toEqual([1, 1, 1, 1, null, 1, 1, 1, 1, 1]);
+      } finally {
+        await second.kill("SIGTERM");
+      }
+    },
+  );
+});
+
+describe.each(KINDS)("a workflow that a handler has enqueued, on %s", (kind) => {
+  /** The id of the execution. A machine that stops for a moment makes callers wait too long: they ask again. */
+  const call = async (client: TestClient, handler: string, argument: string): Promise<ExecutionId> => {
+    const request = client.requestOf(handler, argument, null, { mayEffect: true });
+    for (let attempt = 1; attempt <= 100; attempt++) {
+      // oxlint-disable-next-line no-await-in-loop -- one attempt after the other
+      const reply = await client.lvi({ ...request, attempt });
+      if (reply.kind === "executed") return request.executionId;
+      if (reply.kind !== "refused" || reply.retryAfterMs === null) break;
+    }
+    throw new Error(`${handler} is not executed`);
+  };
+  const hire = async (client: TestClient, argument: string): Promise<ExecutionId> =>
+    taskIdOf(await call(client, "hire", argument), 0);
+  const endOf = async (client: TestClient, workflow: ExecutionId, cancels: boolean): Promise<LviReply> => {
+    for (let asked = 0; asked < 100; asked++) {
+      // oxlint-disable-next-line no-await-in-loop -- one question after the other
+      const reply = await client.workflow({ workflow, handler: "listen", cancels, waitMs: 20_000 });
+      if (reply.kind === "executed") return reply;
+      if (reply.kind === "refused" && reply.retryAfterMs === null) throw new Error(`${reply.code}: ${reply.message}`);
+    }
+    throw new Error(`the workflow ${workflow} does not end`);
+  };
+
+  test(
+    "takes a signal that has come before it began, once, though its server dies",
+    { timeout: TIMEOUT_MS },
+    async () => {
+      const storage = storageOf(kind);
+      const first = await startProcess(storage.args);
+      const client = new TestClient(first.url, module);
+      await client.register();
+      const id = await hire(client, "2000:early");
+      await call(client, "tell", id);
+      await first.kill("SIGKILL");
+      const second = await startProcess(storage.args);
+      try {
+        expect(resultOf(await endOf(new TestClient(second.url, module), id, false))).toBe(1);
+        expect(await storage.stored("early")).toBe(1);
+      } finally {
+        await second.kill("SIGTERM");
+      }
+    },
+  );
+
+  test(
+    "never begins once it was cancelled, and is found as such by the next server",
+    { timeout: TIMEOUT_MS },
+    async () => {
+      const storage = storageOf(kind);
+      const first = await startProcess(storage.args);
+      const client = new TestClient(first.url, module);
+      await client.register();
+      const id = await hire(client, "86400000:late");
+      expect(resultOf(await endOf(client, id, true))).toBe("cancelled");
+      await first.kill("SIGKILL");
+      const second = await startProcess(storage.args);
+      try {
+        expect(resultOf(await endOf(new TestClient(second.url, module), id, false))).toBe("cancelled");
+        expect(await storage.stored("late")).toBe(null);
       } finally {
         await second.kill("SIGTERM");
       }

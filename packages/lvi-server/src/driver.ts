@@ -50,7 +50,7 @@ import type { Task, TaskPlace } from "./core/task.ts";
 import type { TaskAnswer, TaskQuestion } from "./core/task-table.ts";
 import type { StoredItem } from "./core/version-table.ts";
 import type { WorkflowPart } from "./core/workflow.ts";
-import type { WorkflowsAnswer, WorkflowsQuestion } from "./core/workflows.ts";
+import type { WorkflowsAnswer, WorkflowsQuestion } from "./core/workflow-table.ts";
 import { Facts } from "./facts.ts";
 import {
   type Collected,
@@ -100,6 +100,7 @@ type StorageOperation =
   | "dueTasks"
   | "laneTasks"
   | "laneHeads"
+  | "readTasks"
   | "countTasks"
   | "openWorkflows"
   | "partsOf"
@@ -537,7 +538,7 @@ export class Driver {
     for (const { completion } of completions) {
       const { tasks = [], cancelled = [], settled, executionId } = completion;
       for (const task of tasks) this.#facts.owes(task);
-      for (const { id } of cancelled) this.#facts.owesNoMore(id);
+      for (const { task } of cancelled) this.#facts.owesNoMore(task.id);
       if (settled === null) this.#facts.owesNoMore(executionId);
       else if (settled !== undefined) this.#facts.owes(settled);
     }
@@ -566,7 +567,7 @@ export class Driver {
       return storage.partsOf(question.workflow, this.#operating(operation, answered));
     }
     const answered = (page: WorkflowPage): Event => {
-      for (const { id, changes } of page.workflows) this.#facts.journaled(id, changes);
+      this.#facts.foundOpen(page.workflows, page.next === null);
       return read({ kind: "open", ...page });
     };
     storage.openWorkflows(question.after, question.limit, this.#operating(operation, answered));
@@ -580,9 +581,7 @@ export class Driver {
   #readTasks(operation: OperationId, question: TaskQuestion): void {
     const { storage } = this.#ports;
     const read = (answer: TaskAnswer): Event => {
-      const found =
-        "tasks" in answer ? answer.tasks : answer.kind === "task" && answer.task !== null ? [answer.task] : [];
-      for (const task of found) this.#facts.owes(task);
+      for (const task of tasksIn(answer)) this.#facts.owes(task);
       return { kind: "tasks-read", operation, answer };
     };
     const { kind } = question;
@@ -598,6 +597,10 @@ export class Driver {
       case "heads": {
         const answered = ({ heads, next }: LanePage): Event => read({ kind, tasks: heads, next });
         return storage.laneHeads(question.after, question.limit, this.#operating(operation, answered));
+      }
+      case "tasks": {
+        const answered = (tasks: readonly Task[]): Event => read({ kind, tasks });
+        return storage.readTasks(question.tasks, this.#operating(operation, answered));
       }
       case "task":
         return storage.findTask(
@@ -746,4 +749,19 @@ function endedBecause(reason: string): Ended {
     underWay: new RadicalError("primary_unreachable", reason, NEXT),
     later: new RadicalError("not_serving", reason, NEXT),
   };
+}
+
+/** Those with their arguments: their attempts are known too. */
+function tasksIn(answer: TaskAnswer): readonly Task[] {
+  switch (answer.kind) {
+    case "due":
+    case "lane":
+    case "tasks":
+      return answer.tasks;
+    case "task":
+      return answer.task === null ? [] : [answer.task];
+    case "heads":
+    case "count":
+      return [];
+  }
 }

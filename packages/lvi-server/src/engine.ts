@@ -34,7 +34,6 @@ import {
   type WorkflowListQuestion,
   type WorkflowOrder,
   type WorkflowOrderAnswer,
-  type WorkflowOrderOutcome,
 } from "@radical/protocol";
 import { ContentionTally } from "./contention.ts";
 import type { Load, Note, NoteName } from "./core/events.ts";
@@ -61,6 +60,7 @@ import type { ServiceCaller } from "./service-caller.ts";
 import { type Storage, StorageError, type StoredModule } from "./storage/storage.ts";
 import { listTasks } from "./task-list.ts";
 import { listWorkflows, workflowHistory } from "./workflow-list.ts";
+import { orderEach } from "./workflow-orders.ts";
 import { type Ahead, VirtualTime } from "./virtual-time.ts";
 
 export interface EngineOptions {
@@ -211,7 +211,7 @@ export class Engine {
   }
 
   get schedules(): ScheduleList {
-    const { wallMs: timeMs } = this.#options.now();
+    const timeMs = this.#wallMs;
     return { schedules: this.#options.core.schedules(timeMs), timeMs };
   }
 
@@ -288,7 +288,7 @@ export class Engine {
 
   listTasks(question: TaskListQuestion): Promise<TaskList> {
     const { storage, core } = this.#options;
-    return this.#asking(() => listTasks(storage, core, question));
+    return this.#asking(() => listTasks(storage, core, this.#wallMs, question));
   }
 
   orderTasks(order: TaskOrder, asker: Asker<TaskOrderAnswer>): void {
@@ -299,19 +299,18 @@ export class Engine {
 
   listWorkflows(question: WorkflowListQuestion): Promise<WorkflowList> {
     const { storage, core } = this.#options;
-    return this.#asking(() => listWorkflows(storage, core, question));
+    return this.#asking(() => listWorkflows(storage, core, this.#wallMs, question));
   }
 
   /** Null: there is no such workflow. */
   workflowHistory(question: WorkflowHistoryQuestion): Promise<WorkflowHistory | null> {
     const { storage, core, epoch } = this.#options;
-    return this.#asking(() => workflowHistory(storage, core, epoch, question));
+    return this.#asking(() => workflowHistory(storage, core, { epoch, wallMs: this.#wallMs }, question));
   }
 
-  async orderWorkflows({ action, ids }: WorkflowOrder): Promise<WorkflowOrderAnswer> {
-    const ordered = (id: ExecutionId): Promise<WorkflowOrderOutcome> =>
-      new Promise((answered, failed) => this.#driver.orderWorkflow(action, id, { answered, failed }));
-    return { results: await Promise.all(ids.map(async (id) => ({ id, outcome: await ordered(id) }))) };
+  /** See {@link orderEach}. */
+  orderWorkflows({ action, ids }: WorkflowOrder): Promise<WorkflowOrderAnswer> {
+    return orderEach(ids, (id, asker) => this.#driver.orderWorkflow(action, id, asker));
   }
 
   /**
@@ -331,7 +330,7 @@ export class Engine {
     const { storage, core, log } = this.#options;
     // One that is dead again stands further back in the list.
     const tried = new Set<ExecutionId>();
-    const retry = async (tasks: readonly Task[]): Promise<void> => {
+    const retry = async (tasks: readonly Pick<Task, "id" | "error">[]): Promise<void> => {
       const misfits = tasks.filter(({ id, error }) => error !== null && isMisfit(error) && !tried.has(id));
       const ids = misfits.map(({ id }) => id);
       for (const id of ids) tried.add(id);
@@ -460,6 +459,11 @@ export class Engine {
     };
   }
 
+  /** The time of tasks, schedules and workflows. */
+  get #wallMs(): number {
+    return this.#options.now().wallMs;
+  }
+
   /** Locations tell their halves of lives by it. */
   get #machineTime(): Now {
     const { monotonicMs, wallMs, aheadMs = 0 } = this.#options.now();
@@ -510,6 +514,7 @@ export class Engine {
       dueTasks: (after, limit, answer) => settle(storage.dueTasks(after, limit), answer),
       laneTasks: (lane, limit, answer) => settle(storage.laneTasks(lane, limit), answer),
       laneHeads: (after, limit, answer) => settle(storage.laneHeads(after, limit), answer),
+      readTasks: (tasks, answer) => settle(storage.readTasks(tasks), answer),
       countTasks: (answer) => settle(storage.countTasks(), answer),
       openWorkflows: (after, limit, answer) => settle(storage.openWorkflows(after, limit), answer),
       partsOf: (workflow, answer) => settle(storage.partsOf(workflow), answer),

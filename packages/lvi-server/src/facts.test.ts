@@ -147,3 +147,25 @@ describe("the records of tasks", () => {
     expect(() => facts.require([owed(taskOf(1))], 0)).toThrow("storage owes attempt 1 of task");
   });
 });
+
+describe("a workflow", () => {
+  const journaled = (workflow: ExecutionId, changes: number): Fact => ({ kind: "journaled", workflow, changes });
+  const idOf = (number: number): ExecutionId => number.toString(16).padStart(32, "0") as ExecutionId;
+
+  test("is remembered until it has ended, also if an older answer of storage brings it once more", () => {
+    for (let number = 0; number < 1_000; number++) {
+      facts.journaled(idOf(number), 1);
+      facts.require([journaled(idOf(number), 1)], 0);
+      facts.journalsNoMore(idOf(number));
+    }
+    // Storage was asked before they ended.
+    const found = Array.from({ length: 1_001 }, (_, number) => ({ id: idOf(number), changes: 1 }));
+    facts.foundOpen(found.slice(0, 500), false);
+    facts.foundOpen(found.slice(500), true);
+    expect(facts.journals).toBe(1);
+    facts.require([journaled(idOf(1_000), 1)], 0);
+    expect(() => facts.require([journaled(idOf(999), 1)], 0)).toThrow("change 1 of workflow");
+    facts.journalsNoMore(idOf(1_000));
+    expect(facts.journals).toBe(0);
+  });
+});

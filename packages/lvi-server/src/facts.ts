@@ -38,6 +38,8 @@ export class Facts {
   readonly #lookAtOwed: number;
   /** How often the record has changed, of each workflow that has not ended. */
   readonly #journaled = new Map<ExecutionId, number>();
+  /** Those that have ended since storage was asked for all that had not. Null: it has told of all, and is not asked again. */
+  #endedSince: Set<ExecutionId> | null = new Set();
 
   constructor(lookAtOwed: number = LOOK_AT_OWED) {
     this.#lookAtOwed = lookAtOwed;
@@ -62,9 +64,21 @@ export class Facts {
     this.#journaled.set(workflow, Math.max(changes, this.#journaled.get(workflow) ?? 0));
   }
 
+  /** A starting server has found them. The answer may be older than the end of one of them. */
+  foundOpen(workflows: readonly { readonly id: ExecutionId; readonly changes: number }[], areLast: boolean): void {
+    for (const { id, changes } of workflows) if (this.#endedSince?.has(id) !== true) this.journaled(id, changes);
+    if (areLast) this.#endedSince = null;
+  }
+
   /** It has ended: nothing of it begins any more. */
   journalsNoMore(workflow: ExecutionId): void {
     this.#journaled.delete(workflow);
+    this.#endedSince?.add(workflow);
+  }
+
+  /** How many workflows are remembered. */
+  get journals(): number {
+    return this.#journaled.size + (this.#endedSince?.size ?? 0);
   }
 
   /** Storage has this record of a task. */

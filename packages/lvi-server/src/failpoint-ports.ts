@@ -43,6 +43,7 @@ export function storageWithFailpoints(storage: Storage): Storage {
       between("storage.lane-unread", "storage.lane-read", () => storage.laneTasks(lane, limit)),
     laneHeads: (after, limit) =>
       between("storage.lanes-unread", "storage.lanes-read", () => storage.laneHeads(after, limit)),
+    readTasks: (tasks) => storage.readTasks(tasks),
     countTasks: () => between(null, "storage.tasks-counted", () => storage.countTasks()),
     listTasks: (selection, after, limit) => storage.listTasks(selection, after, limit),
     findTask: (id) => between(null, "storage.task-found", () => storage.findTask(id)),

@@ -16,7 +16,16 @@ const LOAD = {
   answered: 17,
   clearing: 19,
   sessions: 20,
-  tasks: { all: 31, ready: 32, running: 33, delayed: 34, dead: 35, blockedLanes: 36, oldestReadyMs: 37_000 },
+  tasks: {
+    all: 31,
+    ready: 32,
+    running: 33,
+    delayed: 34,
+    dead: 35,
+    blockedLanes: 36,
+    oldestReadyMs: 37_000,
+    argumentBytes: 42,
+  },
   workflows: { running: 38, waiting: 39, undoing: 40, stuck: 41, oldestMs: null },
   leasedUnits: 21,
 };

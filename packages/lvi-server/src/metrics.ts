@@ -125,6 +125,7 @@ export class Metrics {
       "Tasks in memory that are not due, or stand behind others of their lane.",
       "delayed",
     );
+    ofTasks("radical_task_argument_bytes", "Bytes of the arguments of tasks in memory.", "argumentBytes");
     const ofWorkflows = (state: "running" | "waiting" | "undoing" | "stuck", help: string): void =>
       this.#gauge(`radical_workflows_${state}`, help, () => gauges.load()?.workflows[state] ?? 0);
     ofWorkflows("running", "Workflows that run, or whose steps do.");

@@ -122,6 +122,7 @@ class World {
           dueTasks: (_after, _limit, { succeeded }) => succeeded({ tasks: [], upTo: null }),
           laneTasks: (_lane, _limit, { succeeded }) => succeeded({ tasks: [], upTo: null }),
           laneHeads: (_after, _limit, { succeeded }) => succeeded({ heads: [], next: null }),
+          readTasks: (_tasks, { succeeded }) => succeeded([]),
           countTasks: ({ succeeded }) => succeeded(0),
           findTask: (_id, { succeeded }) => succeeded(null),
           storeIntent: (_epoch, intent, { succeeded }) =>

@@ -3,15 +3,14 @@ import { randomInt } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
-import { decodeModuleContent, INDEX_STATES, plansOf, SCHEDULE_STATES, type UnitId } from "@radical/protocol";
+import { decodeModuleContent, INDEX_STATES, plansOf, type UnitId } from "@radical/protocol";
 import type { Budget } from "./core/budgets.ts";
 import { type Intent, itemsReadBy } from "./core/intent.ts";
 import type { Leadership } from "./core/leadership.ts";
 import { type CoreOptions, DEFAULT_CORE_OPTIONS } from "./core/core-options.ts";
 import { indexStates } from "./core/index-state.ts";
 import type { CurrentModule } from "./core/module-table.ts";
-import { LviCore, type Now, type Recovered } from "./core/lvi-core.ts";
-import { latestTickIds, scheduleStates } from "./core/schedule-state.ts";
+import { LviCore, type Now } from "./core/lvi-core.ts";
 import type { StoredItem } from "./core/version-table.ts";
 import { nextCron } from "./cron.ts";
 import { Engine, type OnHalt } from "./engine.ts";
@@ -24,6 +23,7 @@ import type { KeyRing } from "./http/keys.ts";
 import { acquireLeadership, holding, PROCESS_CLOCK } from "./leadership.ts";
 import type { Log } from "./log.ts";
 import { Metrics } from "./metrics.ts";
+import { readSchedules } from "./schedules-read.ts";
 import { ServiceCaller } from "./service-caller.ts";
 import { observedStorage } from "./storage/observed-storage.ts";
 import { SqliteStorage } from "./storage/sqlite-storage.ts";
@@ -159,7 +159,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       // Nobody writes meanwhile.
       const states = await storage.scan({ table: INDEX_STATES, from: null, to: null }, MOST_INDEXES);
       const current = await currentModule(storage, known);
-      const schedules = await schedulesIn(storage);
+      const schedules = await readSchedules(storage);
       return { pending, items: await itemsRead(storage, pending), indexes: indexStates(states), current, schedules };
     });
     const { pending, items, indexes, current, schedules } = found;
@@ -298,16 +298,6 @@ const WORKER_URL_MISSING =
 
 /** Indexes whose states a starting server reads. */
 const MOST_INDEXES = 100_000;
-
-/** Schedules whose states a starting server reads. */
-const MOST_SCHEDULES = 100_000;
-
-/** How far schedules have come, and which of their latest ticks are not done. Nobody writes meanwhile. */
-async function schedulesIn(storage: Storage): Promise<NonNullable<Recovered["schedules"]>> {
-  const states = scheduleStates(await storage.scan({ table: SCHEDULE_STATES, from: null, to: null }, MOST_SCHEDULES));
-  const tasks = await Promise.all(latestTickIds(states).map((id) => storage.findTask(id)));
-  return { states, open: tasks.flatMap((task) => (task?.state === "open" ? [task.id] : [])) };
-}
 
 /** How much is read for all pending intents together. */
 const MOST_UNITS = 100_000;

@@ -17,6 +17,7 @@ type Lists = Pick<Storage, "listTasks" | "findTask">;
 export async function listTasks(
   storage: Lists,
   core: Core,
+  timeMs: number,
   { filter, limit, after, withArguments }: TaskListQuestion,
 ): Promise<TaskList> {
   const { tasks, next } = await pageOf(storage, core, filter, after, limit);
@@ -25,7 +26,7 @@ export async function listTasks(
     .filter((task) => filter.lane === undefined || task.lane === filter.lane)
     .map((task) => listedTask(core, task, withArguments))
     .filter(({ state }) => filter.state === undefined || state === filter.state);
-  return { tasks: listed, next, all: core.load.tasks.all };
+  return { tasks: listed, next, all: core.load.tasks.all, timeMs };
 }
 
 /** A place is the number of a part, and the place in that. */

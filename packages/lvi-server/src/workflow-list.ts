@@ -1,24 +1,28 @@
 /** Workflows as an operator sees them: records and journals of storage, with the state that the core gives each. */
-import type {
-  Arrival,
-  ListedWorkflow,
-  ShownArrival,
-  WorkflowHistory,
-  WorkflowHistoryQuestion,
-  WorkflowList,
-  WorkflowListQuestion,
+import {
+  type Arrival,
+  type ListedWorkflow,
+  type ShownArrival,
+  type ShownAttempts,
+  type ShownCommand,
+  stepIdOf,
+  type WorkflowHistory,
+  type WorkflowHistoryQuestion,
+  type WorkflowList,
+  type WorkflowListQuestion,
 } from "@radical/protocol";
 import { toBase64 } from "./base64.ts";
 import type { LviCore } from "./core/lvi-core.ts";
-import { decodePart, type PartContent, roundOf, type Workflow } from "./core/workflow.ts";
+import { type CalleeKind, decodePart, type PartContent, roundOf, type Workflow } from "./core/workflow.ts";
 import type { Storage } from "./storage/storage.ts";
 
-type Core = Pick<LviCore, "workflowStateOf" | "openWorkflows">;
-type Lists = Pick<Storage, "openWorkflows" | "partsOf" | "lookUp">;
+type Core = Pick<LviCore, "workflowStateOf" | "openWorkflows" | "openSteps" | "taskStateOf">;
+type Lists = Pick<Storage, "openWorkflows" | "partsOf" | "lookUp" | "findTask">;
 
 export async function listWorkflows(
   storage: Lists,
   core: Core,
+  timeMs: number,
   { state, handler, limit, after }: WorkflowListQuestion,
 ): Promise<WorkflowList> {
   const { workflows, next } = await storage.openWorkflows(after, limit);
@@ -26,14 +30,14 @@ export async function listWorkflows(
     .filter((workflow) => handler === null || workflow.handler === handler)
     .map((workflow) => listedWorkflow(core, workflow))
     .filter((workflow) => state === null || workflow.state === state);
-  return { workflows: listed, next, all: core.openWorkflows };
+  return { workflows: listed, next, all: core.openWorkflows, timeMs };
 }
 
 /** Null: there is no such workflow. */
 export async function workflowHistory(
   storage: Lists,
   core: Core,
-  epoch: number,
+  { epoch, wallMs }: { readonly epoch: number; readonly wallMs: number },
   { workflow: id, withArguments }: WorkflowHistoryQuestion,
 ): Promise<WorkflowHistory | null> {
   const record = await storage.lookUp(epoch, id);
@@ -44,28 +48,95 @@ export async function workflowHistory(
   const entries = contents.flatMap(({ content }) => (content.kind === "entry" ? [content] : []));
   const taken = new Set(entries.flatMap((content) => content.taken));
   const seen = new Set(entries.flatMap(({ entry }) => entry.arrivals.map(nameOf)));
+  const arrived = contents
+    .filter((part) => !taken.has(part.id))
+    .flatMap(({ content }) => (content.kind === "entry" ? [] : [content]))
+    .filter((content) => content.kind === "signal" || !seen.has(nameOf(content)));
+  const settled = new Set([...seen, ...arrived.map(nameOf)]);
+  const calls = callsIn(entries);
+  const attempts = await attemptsOf(
+    storage,
+    core,
+    workflow,
+    calls.filter(({ number }) => !settled.has(number)),
+  );
   let commands = 0;
   const { args, caller, outcome } = workflow;
   return {
     workflow: listedWorkflow(core, workflow),
+    timeMs: wallMs,
     ...(withArguments ? { args: toBase64(args), caller } : {}),
     ...(withArguments && outcome?.kind === "result" ? { result: toBase64(outcome.value) } : {}),
-    entries: entries.map(({ entry, calls }) => ({
+    entries: entries.map(({ entry, calls: callees }) => ({
       timeMs: entry.timeMs,
       arrivals: entry.arrivals.map((arrival) => shownArrival(arrival, withArguments)),
       commands: entry.commands.map(({ kind, name }, at) => {
-        const call = calls[at] ?? null;
-        const shown = withArguments && call !== null ? { args: toBase64(call.args) } : {};
-        return { number: commands++, kind, name, ...shown };
+        const number = commands++;
+        const call = callees[at] ?? null;
+        const tried = attempts.get(number);
+        return {
+          number,
+          kind,
+          name,
+          ...(isCall(kind) ? { execution: stepIdOf({ workflow: id, round: workflow.round }, number) } : {}),
+          ...(call === null ? {} : { callee: call.kind }),
+          ...(tried === undefined ? {} : { attempts: tried }),
+          ...(withArguments && call !== null ? { args: toBase64(call.args) } : {}),
+        };
       }),
       wait: entry.wait,
     })),
-    arrived: contents
-      .filter((part) => !taken.has(part.id))
-      .flatMap(({ content }) => (content.kind === "entry" ? [] : [content]))
-      .filter((content) => content.kind === "signal" || !seen.has(nameOf(content)))
-      .map((content) => shownArrival(content, withArguments)),
+    arrived: arrived.map((content) => shownArrival(content, withArguments)),
   };
+}
+
+function isCall(kind: ShownCommand["kind"]): boolean {
+  return kind === "start" || kind === "undo" || kind === "enqueue";
+}
+
+interface CallOfWorkflow {
+  readonly number: number;
+  readonly kind: ShownCommand["kind"];
+  readonly callee: CalleeKind;
+}
+
+/** Its steps and undos. */
+function callsIn(entries: readonly (PartContent & { kind: "entry" })[]): readonly CallOfWorkflow[] {
+  const issued = entries.flatMap(({ entry, calls }) =>
+    entry.commands.map(({ kind }, at) => ({ kind, call: calls[at] })),
+  );
+  return issued.flatMap(({ kind, call }, number) =>
+    call === null || call === undefined ? [] : [{ number, kind, callee: call.kind }],
+  );
+}
+
+/** Most tasks that are looked for: a workflow may have started thousands. */
+const MOST_TASKS = 64;
+
+/** By command: the attempts of calls that have not settled. Handlers are in memory; a service or a workflow is a task at first. */
+async function attemptsOf(
+  storage: Lists,
+  core: Core,
+  { id, round, undoing }: Workflow,
+  unsettled: readonly CallOfWorkflow[],
+): Promise<ReadonlyMap<number, ShownAttempts>> {
+  const found = new Map<number, ShownAttempts>();
+  for (const { step, state, failures, error } of core.openSteps(id))
+    found.set(step.command, { state, failures, error: error && { code: error.code, message: error.message } });
+  const owed = unsettled
+    .filter(({ number, kind, callee }) => (kind === "undo" ? number === undoing : callee !== "handler"))
+    .slice(0, MOST_TASKS);
+  const tasks = await Promise.all(
+    owed.map(({ number }) => storage.findTask(stepIdOf({ workflow: id, round }, number))),
+  );
+  for (const [at, task] of tasks.entries())
+    if (task !== null)
+      found.set(owed[at]!.number, {
+        state: core.taskStateOf(task),
+        failures: task.failures,
+        error: task.error && { code: task.error.code, message: task.error.message },
+      });
+  return found;
 }
 
 type Arrived = Exclude<PartContent, { kind: "entry" }>;

@@ -7,6 +7,8 @@ import type { CommitId, ExecutionId, UnitId } from "./ids.ts";
 import type { Life } from "./life.ts";
 import type { HandlerPlan } from "./module-content.ts";
 import type { ListedTask } from "./task-administration.ts";
+import type { ListedWorkflow, ShownCommand, WorkflowHistory } from "./workflow-administration.ts";
+import type { Wait } from "./workflows.ts";
 import type { NamedTypes, Parameter, RecordTypes, ValueType } from "./value-type.ts";
 
 export const DASHBOARD_TOKEN_HEADER = "x-radical-token";
@@ -37,8 +39,14 @@ export const DASHBOARD_REPLAY_PATH = "/api/replay";
 export const DASHBOARD_TASKS_PATH = "/api/tasks";
 /** `POST` of a `TaskOrder`: `TaskOrderAnswer`. */
 export const DASHBOARD_TASK_ORDERS_PATH = "/api/tasks/orders";
+/** `GET`: {@link DashboardWorkflows}. `POST` of a `WorkflowHistoryQuestion`, whose server decides on arguments: {@link DashboardWorkflow}. */
+export const DASHBOARD_WORKFLOWS_PATH = "/api/workflows";
+/** `POST` of a `WorkflowOrder`: `WorkflowOrderAnswer`. */
+export const DASHBOARD_WORKFLOW_ORDERS_PATH = "/api/workflows/orders";
 /** `GET`: `ScheduleList`. `POST` of a `ScheduleQuestion`: `ScheduleAnswer`. */
 export const DASHBOARD_SCHEDULES_PATH = "/api/schedules";
+/** `POST` of a `TimeAdvance`: {@link DashboardTime}, once all has ended that was due meanwhile. */
+export const DASHBOARD_TIME_PATH = "/api/time";
 
 /** Most items of a {@link CachedQuestion}. */
 export const MAX_LOOKED_AT = 50;
@@ -58,8 +66,29 @@ export interface DashboardState {
   readonly locations: readonly DashboardLocation[];
   readonly primary: { readonly down: boolean; readonly isUp: boolean; readonly restarts: number };
   readonly dropFollowups: boolean;
+  /** The services that handlers declare, with the failures that are ordered. */
+  readonly services: readonly DashboardService[];
+  /** Null: nobody can move time. */
+  readonly time: DashboardTime | null;
   /** Executions whose lives the primary has left out, since there were too many. */
   readonly livesLeftOut: number;
+}
+
+export interface DashboardService {
+  readonly name: string;
+  /** How many calls of 1 fail without being made, and how many are made and their answer is lost. */
+  readonly throw: number;
+  readonly lost: number;
+  /** By how much each call is later. */
+  readonly slowMs: number;
+}
+
+/** The time of tasks and handlers. */
+export interface DashboardTime {
+  /** By how much it is ahead of this machine's. */
+  readonly aheadMs: number;
+  /** It is being moved until it is so far ahead; null: it is not. */
+  readonly movesToMs: number | null;
 }
 
 /** A deployment is shown, and nothing of it can be changed. */
@@ -250,6 +279,8 @@ export interface DashboardTasks {
   readonly tasks: readonly DashboardTask[];
   /** There are more than the answer has. */
   readonly isMore: boolean;
+  /** Of the primary, by its wall clock: the times of tasks are by this clock. */
+  readonly timeMs: number;
 }
 
 export type DashboardTask = Omit<ListedTask, "args" | "caller"> & {
@@ -257,6 +288,32 @@ export type DashboardTask = Omit<ListedTask, "args" | "caller"> & {
   readonly arguments: string | null;
   readonly caller: string | null;
 };
+
+export interface DashboardWorkflows {
+  /** Those that have not ended. */
+  readonly workflows: readonly DashboardListedWorkflow[];
+  /** There are more than the answer has. */
+  readonly isMore: boolean;
+  /** As of tasks. */
+  readonly timeMs: number;
+}
+
+export type DashboardListedWorkflow = ListedWorkflow & {
+  /** Null: it waits for nothing, or the answer does not say for what. */
+  readonly waitsFor: ShownWait | null;
+};
+
+/** The wait of a workflow. */
+export interface ShownWait {
+  readonly mode: Wait["mode"];
+  readonly commands: number;
+  /** The first one. */
+  readonly kind: ShownCommand["kind"];
+  readonly name: string;
+}
+
+/** As `radical workflows show` has it, with JSON text in place of encoded values: secrets are masked. Null: there is no such workflow. */
+export type DashboardWorkflow = WorkflowHistory | null;
 
 export interface DashboardRecords {
   /** The latest first. */

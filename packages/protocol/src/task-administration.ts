@@ -49,6 +49,8 @@ export interface TaskList {
   readonly next: string | null;
   /** The number of all tasks, whatever was asked for; null: the server has not counted them yet. */
   readonly all: number | null;
+  /** Of the server, by its wall clock. */
+  readonly timeMs: number;
 }
 
 /** Times are by the wall clock of the server, in milliseconds since the epoch. */

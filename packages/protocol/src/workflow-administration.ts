@@ -1,6 +1,7 @@
 /** The questions and orders of an operator about workflows: JSON over signed requests, like those of `task-administration.ts`. */
 import { type ExecutionId, isExecutionId, type ModuleHash } from "./ids.ts";
 import { MalformedError } from "./malformed-error.ts";
+import type { TaskState } from "./task-administration.ts";
 import { WORKFLOW_STATES, type WorkflowState } from "./messages/lvi-reply.ts";
 import type { COMMAND_KINDS, Settled, Wait } from "./workflows.ts";
 
@@ -22,12 +23,14 @@ export interface WorkflowListQuestion {
   readonly after: string | null;
 }
 
+/** Times are by the wall clock of the server, which `timeMs` tells. */
 export interface WorkflowList {
   /** Fewer than asked for, or none, says nothing of the rest. */
   readonly workflows: readonly ListedWorkflow[];
   readonly next: string | null;
   /** The number of all that have not ended; null: the server does not know them all yet. */
   readonly all: number | null;
+  readonly timeMs: number;
 }
 
 /** Times are by the wall clock of the server, in milliseconds since the epoch. */
@@ -59,6 +62,8 @@ export interface WorkflowHistoryQuestion {
 
 export interface WorkflowHistory {
   readonly workflow: ListedWorkflow;
+  /** Of the server, by its wall clock. */
+  readonly timeMs: number;
   /** In base 64; left out: not asked for. */
   readonly args?: string;
   readonly caller?: string | null;
@@ -91,7 +96,22 @@ export interface ShownCommand {
   readonly kind: (typeof COMMAND_KINDS)[number];
   /** The callee, or the name of a signal. */
   readonly name: string;
+  /** Of a call: the id of its execution, or of its task. */
+  readonly execution?: ExecutionId;
+  /** Of a step or an undo. */
+  readonly callee?: "handler" | "service" | "workflow";
+  /** Of a call that is under way; left out: it is not, or the server does not know it at the moment. */
+  readonly attempts?: ShownAttempts;
   readonly args?: string;
+}
+
+/** The attempts of a call that has not ended. */
+export interface ShownAttempts {
+  readonly state: TaskState;
+  /** That have failed. */
+  readonly failures: number;
+  /** Of the last one. */
+  readonly error: { readonly code: string; readonly message: string } | null;
 }
 
 export const WORKFLOW_ACTIONS = [
@@ -119,7 +139,9 @@ export type WorkflowOrderOutcome =
   /** Only a stuck workflow is tried again. */
   | "not-stuck"
   /** Its last run has ended: it only waits for its steps and undos. */
-  | "ending";
+  | "ending"
+  /** The server has stopped before it has heard whether it is durable. The same order again finds out. */
+  | "in-doubt";
 
 export interface WorkflowOrderAnswer {
   readonly results: readonly { readonly id: ExecutionId; readonly outcome: WorkflowOrderOutcome }[];

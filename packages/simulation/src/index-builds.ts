@@ -121,14 +121,21 @@ class World {
   #nowMs = 1_000;
   #names = 0;
   #left: number;
+  /**
+   * Most writes are inserts, few at a time, and storage takes long to store their intents. A page waits for executions that were told,
+   * and passes others. So an index is ready while a location has yet to hear that its write by earlier rules is valid.
+   */
+  readonly #hasSlowIntents: boolean;
 
   constructor(seed: number) {
     this.#random = new Random(seed);
+    this.#hasSlowIntents = this.#random.chance(0.25);
     this.#index = present(indexOf(this.#random.chance(0.5) ? "users=email" : "users.email"), "it is a name");
     this.#left = this.#random.between(20, 100);
     // Two of the items that are written again have the same field.
     const isTwice = this.#random.chance(0.3);
-    for (let n = this.#random.below(this.#random.chance(0.1) ? 60 : 12); n > 0; n--) {
+    const most = this.#hasSlowIntents ? 3 : this.#random.chance(0.1) ? 60 : 12;
+    for (let n = this.#random.below(most); n > 0; n--) {
       const unit = unitId(TABLE, `k${n}`);
       const isTwin = isTwice && (n === 1 || n === 6);
       const field = isTwin ? "twice" : this.#random.chance(0.1) ? null : `old${n}`;
@@ -144,12 +151,13 @@ class World {
     this.#start();
     const random = this.#random;
     let registers = random.between(1, 4);
+    const slowly = this.#hasSlowIntents ? 0.002 : 0.03;
     for (let steps = 0; steps < 20_000 && this.#problems.length === 0; steps++) {
-      if (this.#slow.length > 0 && (this.#tasks.length === 0 || random.chance(0.03)))
+      if (this.#slow.length > 0 && (this.#tasks.length === 0 || random.chance(slowly)))
         this.#tasks.push(...this.#slow.splice(random.below(this.#slow.length), 1));
       const isBusy = this.#tasks.length > 0;
       if (this.#left > 0 && random.chance(isBusy ? 0.06 : 0.7)) this.#begin();
-      else if (registers > 0 && random.chance(this.#modules.has(NEW) ? 0.002 : 0.02)) {
+      else if (registers > 0 && random.chance(this.#modules.has(NEW) ? 0.002 : this.#chanceToBegin)) {
         registers--;
         this.#register();
       } else if (this.#left > 0 && random.chance(0.003)) this.#crash();
@@ -164,6 +172,12 @@ class World {
       if (isBusy && random.chance(0.2)) this.#wake();
     }
     return this.#problems.length > 0 ? this.#problems : [`it does not end: ${this.#words()}`];
+  }
+
+  /** That the index is made known now: best while intents are on their way. */
+  get #chanceToBegin(): number {
+    if (!this.#hasSlowIntents) return 0.02;
+    return this.#slow.length > 1 ? 0.2 : 0.001;
   }
 
   #words(): string {
@@ -222,9 +236,9 @@ class World {
     });
   }
 
-  #asked<T>(ask: () => T, event: (answer: T) => Event): void {
+  #asked<T>(ask: () => T, event: (answer: T) => Event, slow = 0.15): void {
     const life = this.#life;
-    const tasks = this.#random.chance(0.15) ? this.#slow : this.#tasks;
+    const tasks = this.#random.chance(slow) ? this.#slow : this.#tasks;
     tasks.push(() => {
       const answer = ask();
       if (life === this.#life) this.#later(() => this.#step(event(answer)));
@@ -263,6 +277,7 @@ class World {
         return this.#asked(
           () => storage.storeIntent(epoch, intent),
           (result) => ({ kind: "intent-stored", operation, result }),
+          this.#hasSlowIntents ? 0.8 : 0.15,
         );
       }
       case "complete": {
@@ -370,7 +385,7 @@ class World {
     this.#left--;
     const random = this.#random;
     const module = this.#modules.has(NEW) && random.chance(0.4) ? NEW : OLD;
-    const key = (): string => `k${random.between(1, 6)}`;
+    const key = (): string => `k${random.between(1, this.#hasSlowIntents ? 40 : 6)}`;
     // Before a unique index is ready, items with the same field would stop it.
     const isReady = this.#state()?.phase === "ready";
     const field = `v${random.between(1, !this.#index.unique || isReady || random.chance(0.1) ? 5 : 500)}`;
@@ -382,7 +397,7 @@ class World {
     let ran = this.#handle(module, call, view);
     for (; ran.kind === "missing"; ran = this.#handle(module, call, view))
       for (const unit of ran.units) view.set(unit, this.#stored(unit));
-    const isNear = ran.kind !== "completed" || random.chance(0.5);
+    const isNear = ran.kind !== "completed" || random.chance(this.#hasSlowIntents ? 0.2 : 0.5);
     const units = ran.kind === "completed" ? accessesOf(ran.reads, ran.writes, view) : [];
     const request: LviRequest = {
       executionId: id,
@@ -539,6 +554,7 @@ const NO_TASKS: Readonly<Record<TaskAnswer["kind"], TaskAnswer>> = {
   due: { kind: "due", tasks: [], upTo: null },
   lane: { kind: "lane", tasks: [], upTo: null },
   heads: { kind: "heads", tasks: [], next: null },
+  tasks: { kind: "tasks", tasks: [] },
   task: { kind: "task", task: null },
   count: { kind: "count", count: 0 },
 };

@@ -3,7 +3,7 @@
  * and its trace.
  */
 import { commandLine } from "@radical/command-line";
-import { OTHER_KINDS, type Tally, tallies, together } from "./batch.ts";
+import { isOther, OTHER_KINDS, type Tally, tallies, together } from "./batch.ts";
 import { minimize } from "./minimize.ts";
 import { WEATHERS } from "./weather.ts";
 
@@ -26,7 +26,7 @@ const {
       of: [...WEATHERS, ...OTHER_KINDS],
       default: null,
       words:
-        "one kind of weather for all, instead of that of their seeds; indexes: an index is built and dropped while others write; tasks: handlers enqueue others",
+        "one kind of weather for all, instead of that of their seeds; indexes: an index is built and dropped while others write; tasks: handlers enqueue others; services, schedules, workflows: each in a world of its own",
     },
     once: { kind: "flag", words: "each runs once instead of twice: twice as many in the same time" },
     forever: { kind: "flag", words: "until one is wrong, whatever --histories says" },
@@ -38,6 +38,7 @@ const {
     ["pnpm sim --seed 2000000 --histories 100000 --weather ranges", "only scans, inserts and deletes of rows"],
     ["pnpm sim --seed 1000000 --histories 100000 --weather indexes", "only builds of an index"],
     ["pnpm sim --seed 1000000 --histories 100000 --weather tasks", "only tasks"],
+    ["pnpm sim --seed 1000000 --histories 100000 --weather workflows", "only workflows"],
     ["pnpm sim --seed 1000000 --forever", "a soak, on seeds that nobody has run"],
   ],
 });
@@ -63,7 +64,7 @@ for (const [name, times] of [...total.counts].toSorted(([, a], [, b]) => b - a))
   process.stdout.write(`${String(times).padStart(10)} × ${name}\n`);
 for (const { seed, problems } of total.found) {
   process.exitCode = 1;
-  if (kind === "indexes" || kind === "tasks") {
+  if (isOther(kind)) {
     process.stdout.write(`seed ${seed}: ${problems.join("; ")}\n`);
     continue;
   }

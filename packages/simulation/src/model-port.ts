@@ -16,6 +16,7 @@ export function portOf(storage: ModelStorage, ask: <T>(act: () => T, answer: Ans
     dueTasks: (after, limit, answer) => ask(() => storage.dueTasks(after, limit), answer),
     laneTasks: (lane, limit, answer) => ask(() => storage.laneTasks(lane, limit), answer),
     laneHeads: (after, limit, answer) => ask(() => storage.laneHeads(after, limit), answer),
+    readTasks: (tasks, answer) => ask(() => storage.readTasks(tasks), answer),
     countTasks: (answer) => ask(() => storage.countTasks(), answer),
     findTask: (id, answer) => ask(() => storage.findTask(id), answer),
     openWorkflows: (after, limit, answer) => ask(() => storage.openWorkflows(after, limit), answer),

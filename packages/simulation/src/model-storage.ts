@@ -16,7 +16,9 @@ import {
   type Leadership,
   type StoredUnit,
   type StoreResult,
+  outlineOf,
   type Task,
+  type TaskName,
   type TaskPage,
   type TaskPlace,
   type WorkflowPage,
@@ -264,8 +266,12 @@ export class ModelStorage {
     const lanes = [...new Set(this.#tasks.flatMap(({ lane }) => (lane === null ? [] : [lane])))].toSorted();
     const left = lanes.filter((lane) => after === null || lane > after);
     const some = left.slice(0, limit);
-    const heads = some.flatMap((lane) => this.laneTasks(lane, 1).tasks);
+    const heads = some.flatMap((lane) => this.laneTasks(lane, 1).tasks.map(outlineOf));
     return { heads, next: left.length > some.length ? (some.at(-1) ?? null) : null };
+  }
+
+  readTasks(tasks: readonly TaskName[]): readonly Task[] {
+    return tasks.flatMap(({ id }) => this.findTask(id) ?? []);
   }
 
   countTasks(): number {

@@ -357,7 +357,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "an index is built before the executions that were told by the rules without it have ended",
-    within: 3_000,
+    within: 600,
     isOfIndexes: true,
     edits: [condition("index-before", `isToDo`)],
   },
@@ -381,7 +381,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "an item takes the entry of another one away",
-    within: 250,
+    within: 1_000,
     isOfIndexes: true,
     edits: [condition("index-owner", `from !== null`)],
   },
@@ -1221,6 +1221,30 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [remove("task-bound")],
   },
   {
+    name: "the arguments of tasks in lanes stay in memory, whatever room there is",
+    within: 25,
+    isOfTasks: true,
+    edits: [value("lane-room", `true`)],
+  },
+  {
+    name: "a task that memory has without its arguments is not read again",
+    within: 25,
+    isOfTasks: true,
+    edits: [remove("task-unread")],
+  },
+  {
+    name: "the arguments of a task that is gone make it begin",
+    within: 150,
+    isOfTasks: true,
+    edits: [condition("task-read-stale", `false`)],
+  },
+  {
+    name: "arguments that storage could not give are not asked for again",
+    within: 150,
+    isOfTasks: true,
+    edits: [remove("task-read-failed")],
+  },
+  {
     name: "a full memory holds up tasks behind those that can't begin",
     within: 25,
     isOfTasks: true,
@@ -1252,11 +1276,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "the limit of a handler does not hold for its tasks",
-    within: 25,
+    within: 150,
     isOfTasks: true,
-    edits: [
-      expression("task-limit", `!this.#takeToken(handler, now.nowMs)`, `this.#takeToken(handler, now.nowMs) === null`),
-    ],
+    edits: [expression("task-limit", `!this.#takeToken(handler, nowMs)`, `this.#takeToken(handler, nowMs) === null`)],
   },
   {
     name: "a server that starts does not look for lanes",
@@ -1555,6 +1577,48 @@ export const MUTANTS: readonly Mutant[] = [
     within: 150,
     isOfWorkflows: true,
     edits: [condition("signal-taken", `false`)],
+  },
+  {
+    name: "a signal to a workflow that has not begun is dropped",
+    within: 25,
+    isOfWorkflows: true,
+    edits: [returns("signal-early", `false`)],
+  },
+  {
+    name: "a workflow drops what another workflow has sent it before it has begun",
+    within: 100,
+    isOfWorkflows: true,
+    edits: [returns("signal-early-sent", `false`)],
+  },
+  {
+    name: "a workflow that begins does not look for the signals that have come before",
+    within: 25,
+    isOfWorkflows: true,
+    edits: [remove("signal-before-start")],
+  },
+  {
+    name: "a signal is dropped if memory does not have the task that is to become the workflow",
+    within: 100,
+    isOfWorkflows: true,
+    edits: [value("signal-looked-up", `CANCELLING`)],
+  },
+  {
+    name: "a workflow that was cancelled before it has begun leaves nothing",
+    within: 100,
+    isOfWorkflows: true,
+    edits: [expression("withdrawn-ends", `this.#workflows.commands.withdrawnAs(task)`, `null`)],
+  },
+  {
+    name: "a workflow that has failed waits for the workflows that it has started",
+    within: 600,
+    isOfWorkflows: true,
+    edits: [condition("children-cancelled", `true`)],
+  },
+  {
+    name: "a workflow that has failed ends the workflow that undoes",
+    within: 100,
+    isOfWorkflows: true,
+    edits: [expression("undo-child", `{ kind: "owed" }`, `{ kind: "child", isCancelled: false }`)],
   },
   {
     name: "a signal is not in the commit of its sender",

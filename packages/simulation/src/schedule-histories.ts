@@ -131,6 +131,8 @@ class World {
   readonly #sinceOf = new Map<ExecutionId, number>();
   readonly #sentPaused = new Set<ExecutionId>();
   #isPaused = false;
+  /** How often somebody has asked for the end of a pause. */
+  #resumes = 0;
   #changes = 0;
   #nowMs = 1_000;
   #wallMs: number;
@@ -238,11 +240,14 @@ class World {
   #ask(action: ScheduleAction): void {
     const { driver } = present(this.#servers.at(-1), "a server leads");
     if (action === "resume") {
+      this.#resumes++;
       if (this.#isPaused) this.#since.set("paused", Math.max(this.#since.get("paused") ?? 0, this.#wallMs));
       this.#isPaused = false;
     }
+    // The answer to a pause may come when the next resumption is under way, or done.
+    const resumes = this.#resumes;
     const answered = (): void => {
-      if (action === "pause") this.#isPaused = true;
+      if (action === "pause" && resumes === this.#resumes) this.#isPaused = true;
     };
     driver.askSchedule({ handler: "paused", action }, { answered, failed: () => {} });
   }

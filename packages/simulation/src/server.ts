@@ -647,6 +647,7 @@ export class Server {
       dueTasks: (after, limit, { succeeded }) => succeeded(storage.dueTasks(after, limit)),
       laneTasks: (lane, limit, { succeeded }) => succeeded(storage.laneTasks(lane, limit)),
       laneHeads: (after, limit, { succeeded }) => succeeded(storage.laneHeads(after, limit)),
+      readTasks: (tasks, { succeeded }) => succeeded(storage.readTasks(tasks)),
       countTasks: ({ succeeded }) => succeeded(storage.countTasks()),
       openWorkflows: (after, limit, { succeeded }) => succeeded(storage.openWorkflows(after, limit)),
       partsOf: (workflow, { succeeded }) => succeeded(storage.partsOf(workflow)),

@@ -202,6 +202,7 @@ class World {
         mostBytes: random.pick([1_500, 1_000_000]),
         page: random.pick([1, 2, 1_000]),
         inLane: random.pick([1, 2, 16]),
+        laneBytes: random.pick([0, 250, 1_000_000]),
       },
       maxTasks: random.pick([5, 1_000_000, 1_000_000]),
     };
@@ -349,6 +350,8 @@ class World {
 
   /** Locations ask the next server what became of their requests. */
   #succeed(): void {
+    // By now storage may have changes that the last server had ordered.
+    this.#check();
     this.#ordered.clear();
     this.#settling.clear();
     this.#life++;

@@ -19,6 +19,7 @@ import {
   type Now,
   type Run,
   type RunResult,
+  type StepName,
   type Workflow,
   type WorkflowPart,
 } from "@radical/lvi-server/core";
@@ -34,6 +35,7 @@ import {
   present,
   type RunEffect,
   stepIdOf,
+  taskIdOf,
   type UnitId,
   unitId,
 } from "@radical/protocol";
@@ -48,6 +50,7 @@ const PLANS = new Map([
   ["step", "recorded"],
   ["tell", "near-storage"],
   ["give-up", "near-storage"],
+  ["hire", "near-storage"],
 ] as const);
 const ATTEMPTS = 3;
 const RULES = { step: { attempts: ATTEMPTS }, charge: { attempts: ATTEMPTS } };
@@ -65,6 +68,14 @@ interface Telling {
   readonly value: string;
 }
 
+/** The call of the handler that enqueues a workflow, and perhaps sends it a signal at once. */
+interface Hiring {
+  readonly program: Program;
+  readonly delayMs: number;
+  readonly lane: string | null;
+  readonly told: { readonly name: string; readonly value: string } | null;
+}
+
 /** A signal, with the places of its sending and of the answer to its sender among all that has happened. */
 interface Told extends Telling {
   readonly sentAt: number;
@@ -77,6 +88,10 @@ interface WorkflowHistory {
   readonly failed: number;
   readonly steps: number;
   readonly signals: number;
+  /** Signals to workflows that had not begun. */
+  readonly early: number;
+  /** Workflows that were taken back before they had begun. */
+  readonly withdrawn: number;
   readonly undone: number;
   /** Keys under which a service was called. */
   readonly served: number;
@@ -90,7 +105,17 @@ export function simulateWorkflows({ seed }: { readonly seed: number }): Workflow
 }
 
 class World {
-  readonly counts = { ended: 0, failed: 0, steps: 0, signals: 0, undone: 0, served: 0, kills: 0 };
+  readonly counts = {
+    ended: 0,
+    failed: 0,
+    steps: 0,
+    signals: 0,
+    early: 0,
+    withdrawn: 0,
+    undone: 0,
+    served: 0,
+    kills: 0,
+  };
   readonly #random: Random;
   readonly #storage = new ModelStorage(true);
   readonly #problems: string[] = [];
@@ -98,8 +123,8 @@ class World {
   readonly #slow: (() => void)[] = [];
   readonly #options: typeof DEFAULT_CORE_OPTIONS;
   readonly #failure: number;
-  /** Workflows that were asked for by a request. */
-  readonly #asked = new Map<ExecutionId, Program>();
+  /** Workflows that handlers have enqueued. */
+  readonly #hired = new Set<ExecutionId>();
   readonly #told: Told[] = [];
   readonly #outcomes = new Map<ExecutionId, string>();
   /** Those under way in the present life. */
@@ -137,6 +162,13 @@ class World {
       maxClockSkewMs: Infinity,
       hotBytes: 4_000,
       tasksAtOnce: random.pick([1, 3, 64]),
+      tasks: {
+        most: random.pick([2, 1_000]),
+        mostBytes: 1_000_000,
+        page: random.pick([1, 1_000]),
+        inLane: 2,
+        laneBytes: random.pick([0, 1_000_000]),
+      },
       workflows: { page: random.pick([1, 3, 1_000]), readsAtOnce: random.pick([1, 16]) },
     };
   }
@@ -327,7 +359,12 @@ class World {
         this.#activations.delete(id);
         if (!this.#isQuiet && this.#random.chance(0.03))
           return ended({ result: { kind: "killed", reason: "simulated" }, tookMs: 0 });
-        const result = runProgram(`${shortNameOf(id)}r${round}`, decode<Program>(args), activation);
+        const taskOf = (command: number): ExecutionId => stepIdOf({ workflow: id, round }, command);
+        const result = runProgram(`${shortNameOf(id)}r${round}`, decode<Program>(args), activation, taskOf);
+        if (result.kind !== "differs" && result.kind !== "trap")
+          for (const { number, command } of result.commands)
+            if (command.kind === "send")
+              this.#sends.set(taskOf(number), { to: command.workflow, value: new TextDecoder().decode(command.value) });
         ended({ result: { kind: "activated", run: result }, tookMs: 0 });
       },
       this.#random.chance(0.3) ? this.#slow : this.#next,
@@ -346,9 +383,16 @@ class World {
       const effects: readonly RunEffect[] = [{ kind: "cancel", task: decode<ExecutionId>(args) }];
       return done({ kind: "result", value: new Uint8Array() }, { effects });
     }
+    if (handler === "hire") {
+      const { program, delayMs, lane, told } = decode<Hiring>(args);
+      const effects: readonly RunEffect[] = [
+        { kind: "enqueue", callee: "flow", args: encode(program), delayMs, key: lane },
+        ...(told === null ? [] : [sendOf({ workflow: taskIdOf(id, 0), ...told })]),
+      ];
+      return done({ kind: "result", value: new Uint8Array() }, { effects });
+    }
     if (handler === "tell") {
-      const { workflow, name, value } = decode<Telling>(args);
-      const effects: readonly RunEffect[] = [{ kind: "send", workflow, name, value: new TextEncoder().encode(value) }];
+      const effects = [sendOf(decode<Telling>(args))];
       return done({ kind: "result", value: new Uint8Array() }, { effects });
     }
     const call = decode<StepCall>(args);
@@ -402,14 +446,15 @@ class World {
 
   #act(): void {
     const random = this.#random;
-    const known = [...this.#latest.keys()];
+    const known = [...new Set([...this.#latest.keys(), ...this.#hired])];
     if (known.length > 0 && random.chance(0.5)) return this.#tell(random.pick(known));
     if (known.length > 0 && random.chance(0.08)) return this.#cancel(random.pick(known));
     if (known.length > 0 && random.chance(0.08)) return this.#giveUp(random.pick(known));
+    if (known.length > 0 && random.chance(0.05)) return this.#order(random.pick(known));
     this.#left--;
     const program = programIn(random, 0);
+    if (random.chance(0.3)) return this.#hire(program);
     const id = (++this.#names).toString(16).padStart(8, "0").padEnd(32, "0") as ExecutionId;
-    this.#asked.set(id, program);
     this.#send(this.#requestOf(id, "flow", encode(program)), (reply) => this.#replied(id, reply));
   }
 
@@ -425,7 +470,7 @@ class World {
       units: null,
       retained: handler === "flow",
       mustNotWrite: false,
-      mayEffect: handler === "tell" || handler === "give-up",
+      mayEffect: handler !== "flow",
       lanes: [],
       session: null,
       waitMs: random.pick([0, 0, 10_000]),
@@ -454,7 +499,8 @@ class World {
   }
 
   #replied(id: ExecutionId, reply: LviReply): void {
-    if (reply.kind === "working" && this.#latest.get(id) === undefined)
+    const isThere = this.#latest.has(id) || this.#storage.intents.get(id)?.state === "task";
+    if (reply.kind === "working" && !isThere)
       this.#problems.push(`${id} was said to work, and storage does not have it`);
     if (reply.kind === "executed") this.#toldEnd(id, reply.outcome);
   }
@@ -468,6 +514,44 @@ class World {
     this.#outcomes.set(id, told);
   }
 
+  #hire(program: Program): void {
+    const random = this.#random;
+    const id = (++this.#names).toString(16).padStart(32, "0") as ExecutionId;
+    const told = random.chance(0.3) ? { name: random.pick(["red", "blue"]), value: `s${++this.#names}` } : null;
+    const [delayMs, lane] = [random.pick([0, 500, DAY, DAY]), random.pick([null, null, "one"])];
+    this.#send(this.#requestOf(id, "hire", encode({ program, delayMs, lane, told })), (reply) => {
+      if (reply.kind !== "executed") return;
+      const workflow = taskIdOf(id, 0);
+      this.#hired.add(workflow);
+      if (told !== null) this.#checkKept(workflow, told.value);
+    });
+  }
+
+  /** A signal that was told is in storage, unless its workflow has ended. */
+  #checkKept(workflow: ExecutionId, value: string): void {
+    this.#check();
+    const state = this.#latest.get(workflow)?.state ?? "task";
+    if (state === "ended" || this.#kept.has(value)) return;
+    this.#problems.push(`the signal ${value} to ${workflow} was told, and storage does not have it`);
+  }
+
+  /** Values of signals that storage has had. */
+  readonly #kept = new Set<string>();
+  /** Signals of workflows, by the step that their command would be. */
+  readonly #sends = new Map<ExecutionId, { readonly to: ExecutionId; readonly value: string }>();
+  readonly #sent: { readonly to: ExecutionId; readonly value: string }[] = [];
+
+  /** An operator cancels it. */
+  #order(workflow: ExecutionId): void {
+    this.#driver.orderWorkflow("cancel", workflow, {
+      answered: (outcome) =>
+        this.#later(() => {
+          if (outcome === "done") this.#checkGivenUp(workflow, "an operator");
+        }),
+      failed: () => {},
+    });
+  }
+
   #tell(workflow: ExecutionId): void {
     const name = this.#random.pick(["red", "blue"]);
     const telling = { workflow, name, value: `s${++this.#names}` };
@@ -477,6 +561,7 @@ class World {
       if (reply.kind !== "executed") return;
       told.toldAt = ++this.#position;
       this.#told.push(told);
+      this.#checkKept(workflow, told.value);
     });
   }
 
@@ -484,13 +569,16 @@ class World {
   #giveUp(workflow: ExecutionId): void {
     const id = (++this.#names).toString(16).padStart(32, "0") as ExecutionId;
     this.#send(this.#requestOf(id, "give-up", encode(workflow)), (reply) => {
-      if (reply.kind !== "executed") return;
-      this.#check();
-      const { state, again } = this.#latest.get(workflow)!;
-      const isOver = state === "ended" || (state === "ending" && again === null);
-      if (!isOver && !this.#cancelled.has(workflow))
-        this.#problems.push(`${workflow} was cancelled by a handler, and storage does not have it`);
+      if (reply.kind === "executed") this.#checkGivenUp(workflow, "a handler");
     });
+  }
+
+  #checkGivenUp(workflow: ExecutionId, by: string): void {
+    this.#check();
+    const known = this.#latest.get(workflow);
+    const isOver = known?.state === "ended" || (known?.state === "ending" && known.again === null);
+    if (!isOver && !this.#cancelled.has(workflow))
+      this.#problems.push(`${workflow} was cancelled by ${by}, and storage does not have it`);
   }
 
   /** Storage has a cancellation of them. */
@@ -508,8 +596,11 @@ class World {
   #help(): boolean {
     if (this.#helped++ > 300) return false;
     let hasHelped = false;
-    for (const { id, state } of this.#workflows()) {
+    for (const { id, state, parent } of this.#workflows()) {
       if (state === "ended") continue;
+      const isLeft = parent !== null && this.#failed.has(parent.workflow) && !this.#undoes(parent);
+      if (isLeft && !this.#cancelled.has(id))
+        this.#problems.push(`${id} waits, and nobody has told it that ${parent.workflow} has failed`);
       const name = this.#waitsFor(id);
       if (name === null) continue;
       hasHelped = true;
@@ -568,6 +659,8 @@ class World {
       if (record.state !== "workflow") continue;
       const { workflow } = record;
       const before = this.#latest.get(workflow.id);
+      if (before === undefined && workflow.state === "ended") this.counts.withdrawn++;
+      if (workflow.outcome !== null && workflow.outcome.kind !== "result") this.#failed.add(workflow.id);
       if (before === undefined && workflow.changes !== 0) this.#problems.push(`${workflow.id} begins with a change`);
       if (before !== undefined && workflow.changes !== before.changes + 1)
         this.#problems.push(`${workflow.id} has changed beside the others`);
@@ -577,7 +670,17 @@ class World {
       this.#latest.set(workflow.id, workflow);
       if (before !== undefined && before.round < workflow.round) this.#times.delete(workflow.id);
     }
+    // A commit brings them with the entry.
+    for (const { to, value } of this.#sent.splice(0)) {
+      const record = this.#storage.intents.get(to);
+      const isOpen = record?.state === "task" || (record?.state === "workflow" && record.workflow.state !== "ended");
+      if (isOpen && !this.#kept.has(value))
+        this.#problems.push(`a workflow has sent the signal ${value} to ${to}, and storage does not have it`);
+    }
   }
+
+  /** Workflows whose run has failed. */
+  readonly #failed = new Set<ExecutionId>();
 
   /** Of the last entry of each journal. */
   readonly #times = new Map<ExecutionId, { readonly timeMs: number; readonly untilMs: number | null }>();
@@ -588,8 +691,13 @@ class World {
     if (this.#places.has(name)) this.#problems.push(`${name} is written twice`);
     this.#places.add(name);
     const part = decodePart(content);
-    if (part.kind === "signal") this.counts.signals++;
+    if (part.kind === "signal") {
+      this.counts.signals++;
+      if (!this.#latest.has(workflow)) this.counts.early++;
+      this.#kept.add(new TextDecoder().decode(part.value));
+    }
     if (part.kind === "cancelled") this.#cancelled.add(workflow);
+    if (place === "cancelled parent") this.#checkOrphan(workflow);
     if (part.kind !== "entry") return;
     const { entry } = part;
     const round = Number.parseInt(place.split(" ")[1]!, 16);
@@ -607,9 +715,27 @@ class World {
     this.#times.set(workflow, { timeMs: entry.timeMs, untilMs });
     // The commands of its round, in order.
     const first = this.#commandsBefore.get(`${workflow} ${round}`) ?? 0;
-    for (const [at, { kind }] of entry.commands.entries())
-      if (kind === "start" || kind === "undo") this.#durable.add(stepIdOf({ workflow, round }, first + at));
+    for (const [at, { kind }] of entry.commands.entries()) {
+      const id = stepIdOf({ workflow, round }, first + at);
+      if (kind === "start" || kind === "undo") this.#durable.add(id);
+      if (kind === "send") this.#sent.push(this.#sends.get(id)!);
+    }
     this.#commandsBefore.set(`${workflow} ${round}`, first + entry.commands.length);
+  }
+
+  /** Its parent has ended it: that one has failed, and was not undoing by it. */
+  #checkOrphan(workflow: ExecutionId): void {
+    const parent = this.#latest.get(workflow)?.parent ?? null;
+    if (parent === null || !(this.#failed.has(parent.workflow) || this.#cancelled.has(parent.workflow)))
+      this.#problems.push(`${workflow} was ended by its parent, which goes on`);
+    else if (this.#undoes(parent))
+      this.#problems.push(`${workflow} undoes what its parent has done, and was ended by it`);
+  }
+
+  /** Whether a command of a workflow is an undo. */
+  #undoes({ workflow, round, command }: StepName): boolean {
+    if (this.#latest.get(workflow)!.round !== round) return false;
+    return this.#journalOf(workflow).flatMap(({ commands }) => commands)[command]?.kind === "undo";
   }
 
   /** A round is over that has taken it. */
@@ -713,6 +839,10 @@ class World {
         }
     }
   }
+}
+
+function sendOf({ workflow, name, value }: Telling): RunEffect {
+  return { kind: "send", workflow, name, value: new TextEncoder().encode(value) };
 }
 
 const NOT_RUN: { readonly result: RunResult; readonly tookMs: number } = { result: { kind: "not-run" }, tookMs: 0 };

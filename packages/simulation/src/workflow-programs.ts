@@ -7,6 +7,7 @@ import {
   type Activation,
   type Arrival,
   CANCELLED,
+  type ExecutionId,
   type IssuedCommand,
   type JournalEntry,
   sameTrace,
@@ -40,8 +41,17 @@ export type Statement =
   | { readonly kind: "signal"; readonly name: string; readonly ms: number | null }
   | { readonly kind: "undo"; readonly by: "step" | "charge" | "flow"; readonly fails: number; readonly writes: boolean }
   | { readonly kind: "charge" }
-  | { readonly kind: "child"; readonly program: Program }
+  /** `isLone`: nobody waits for it. Default: somebody does, and it is another `flow`. */
+  | { readonly kind: "child"; readonly program: Program; readonly callee?: string; readonly isLone?: true }
   | { readonly kind: "task"; readonly lane: string | null }
+  /** A workflow that it does not wait for begins after the delay, unless it is taken back. It may get a signal before. */
+  | {
+      readonly kind: "hire";
+      readonly program: Program;
+      readonly delayMs: number;
+      readonly pauseMs: number | null;
+      readonly acts: readonly ("signal" | "cancel")[];
+    }
   | { readonly kind: "again"; readonly program: Program }
   | { readonly kind: "abort" };
 export type Program = readonly Statement[];
@@ -82,7 +92,7 @@ function statementIn(random: Random, depth: number): Statement {
     "abort",
   ] as const;
   const kind =
-    depth < 2 && random.chance(0.12) ? random.pick(["child", "child", "again"] as const) : random.pick(kinds);
+    depth < 2 && random.chance(0.16) ? random.pick(["child", "child", "again", "hire"] as const) : random.pick(kinds);
   switch (kind) {
     case "run":
       return { kind, call: plannedIn(random), isStrict: random.chance(0.5) };
@@ -106,6 +116,21 @@ function statementIn(random: Random, depth: number): Statement {
     case "child":
     case "again":
       return { kind, program: programIn(random, depth + 1) };
+    case "hire":
+      return {
+        kind,
+        program: programIn(random, depth + 1),
+        delayMs: random.pick([0, 0, 500, DAY]),
+        pauseMs: random.pick([null, 0, 400]),
+        acts: random.pick([
+          ["signal"],
+          ["signal"],
+          ["signal", "signal"],
+          ["cancel"],
+          ["signal", "cancel"],
+          [],
+        ] as const),
+      };
     case "task":
       return { kind, lane: random.pick([null, "one"]) };
     case "abort":
@@ -224,11 +249,16 @@ class Replay {
   }
 }
 
-/** Runs a program. `name`: of the workflow and its round. */
-export function runProgram(name: string, program: Program, activation: Activation): WorkflowRun {
+/** Runs a program. `name`: of the workflow and its round. `taskOf`: the id of what a command enqueues. */
+export function runProgram(
+  name: string,
+  program: Program,
+  activation: Activation,
+  taskOf: (command: number) => ExecutionId,
+): WorkflowRun {
   const replay = new Replay(activation);
   try {
-    const outcome = interpret(name, program, replay);
+    const outcome = interpret(name, program, replay, taskOf);
     if (replay.isEarly) throw replay.differs();
     if (outcome.kind === "again") return { ...outcome, ...replay.made(null) };
     return { kind: "ended", outcome, undos: [], ...replay.made(null) };
@@ -243,7 +273,7 @@ type End =
   | { readonly kind: "abort"; readonly status: number; readonly code: string; readonly message: string }
   | { readonly kind: "again"; readonly args: Uint8Array };
 
-function interpret(name: string, program: Program, replay: Replay): End {
+function interpret(name: string, program: Program, replay: Replay, taskOf: (command: number) => ExecutionId): End {
   const seen: string[] = [];
   const failed = (code: string): End => ({ kind: "abort", status: 402, code, message: name });
   const start = (call: Planned): number => {
@@ -312,7 +342,9 @@ function interpret(name: string, program: Program, replay: Replay): End {
         break;
       }
       case "child": {
-        const command = replay.issue({ kind: "start", callee: "flow", args: encode(statement.program) });
+        const { callee = "flow", isLone = false } = statement;
+        const command = replay.issue({ kind: "start", callee, args: encode(statement.program) });
+        if (isLone) break;
         replay.wait("all", [command]);
         get(command);
         break;
@@ -328,6 +360,19 @@ function interpret(name: string, program: Program, replay: Replay): End {
           seen: seen.join(" "),
         };
         replay.issue({ kind: "enqueue", callee: "step", args: encode(call), delayMs: 0, key: statement.lane });
+        break;
+      }
+      case "hire": {
+        const { delayMs, pauseMs } = statement;
+        const args = encode(statement.program);
+        const task = taskOf(replay.issue({ kind: "enqueue", callee: "flow", args, delayMs, key: null }));
+        if (pauseMs !== null) replay.wait("all", [replay.issue({ kind: "sleep", ms: pauseMs })]);
+        for (const act of statement.acts) {
+          const value = new TextEncoder().encode(`${name}h${replay.next}.`);
+          replay.issue(
+            act === "cancel" ? { kind: "cancel", task } : { kind: "send", workflow: task, name: "red", value },
+          );
+        }
         break;
       }
       case "again":

@@ -49,7 +49,7 @@ export function knownAccesses(
   const reads = [...lowered.patterns.reads];
   const writes = [...lowered.patterns.writes];
   const tables = { read: new Set<string>(), written: new Set<string>() };
-  for (const { operation, node } of new Reached(front, instance).accesses()) {
+  for (const { operation, node } of Reached.by(front, instance).accesses()) {
     const table = tableCalled(front, withoutParentheses(node.expression));
     (isRead({ operation }) ? tables.read : tables.written).add(table);
     for (const [other, touched] of touchedBeside(front, table, operation))
@@ -181,7 +181,7 @@ export function handlersWithTasks(
 ): ReadonlySet<string> {
   if (compiler === null) return new Set();
   const front = { program, facts: compiler.facts };
-  return new Set(handlers.filter(({ instance }) => new Reached(front, instance).asksForTasks).map(({ name }) => name));
+  return new Set(handlers.filter(({ instance }) => Reached.by(front, instance).asksForTasks).map(({ name }) => name));
 }
 
 const CALLER = `${SDK_LIBRARY}/index/caller`;
@@ -197,7 +197,7 @@ export function ticksWithCaller(
   const found = new Map<as.CallExpression, Diagnostic>();
   for (const { name, instance } of handlers) {
     if (rules.get(name)?.schedule === undefined) continue;
-    for (const { called, node } of new Reached(front, instance).sdkCalls()) {
+    for (const { called, node } of Reached.by(front, instance).sdkCalls()) {
       if (called.internalName !== CALLER || node.kind !== NodeKind.Call) continue;
       const call = node as as.CallExpression;
       const { source, end } = call.range;
@@ -223,22 +223,22 @@ export class Reached {
   readonly #calls: AccessCall[] = [];
   readonly #sdkCalls: SdkCall[] = [];
 
-  constructor(front: Pick<Known, "program" | "facts">, start: as.Function) {
+  private constructor(front: Pick<Known, "program" | "facts">, start: as.Function) {
     this.#front = front;
     const { facts } = front;
     this.#reach(start);
-    for (const { node } of facts.units) {
-      const { range } = node;
-      for (const [inner, known] of facts.nodes())
-        if (inner.range.source === range.source && inner.range.start >= range.start && inner.range.end <= range.end)
-          this.#add(inner, known);
-    }
-    // Called by the library, which is not looked into.
-    for (const compiled of facts.functions())
-      if (compiled.prototype.name === "toString" || compiled.prototype.operatorKind !== OperatorKind.Invalid)
-        this.#reach(compiled);
+    const { nodes, functions } = alwaysRun(facts);
+    for (const [inner, known] of nodes) this.#add(inner, known);
+    for (const called of functions) this.#reach(called);
     // The set grows as it is read.
     for (const reached of this.#functions) for (const [node, known] of facts.entriesOf(reached)) this.#add(node, known);
+  }
+
+  /** The functions of a compiled program do not change, so they are looked for once. */
+  static by(front: Pick<Known, "program" | "facts">, start: as.Function): Reached {
+    let reached = REACHED.get(start);
+    if (reached === undefined) REACHED.set(start, (reached = new Reached(front, start)));
+    return reached;
   }
 
   accesses(): readonly AccessCall[] {
@@ -285,6 +285,31 @@ export class Reached {
       if (mentioned !== null) this.#reach(mentioned);
     }
   }
+}
+
+const REACHED = new WeakMap<as.Function, Reached>();
+
+/** The code that runs, or may run, whatever calls a handler has. */
+interface AlwaysRun {
+  readonly nodes: readonly (readonly [as.Node, NodeFacts])[];
+  readonly functions: readonly as.Function[];
+}
+
+const ALWAYS_RUN = new WeakMap<Known["facts"], AlwaysRun>();
+
+function alwaysRun(facts: Known["facts"]): AlwaysRun {
+  let always = ALWAYS_RUN.get(facts);
+  if (always !== undefined) return always;
+  const ranges = Array.from(facts.units, ({ node }) => node.range);
+  const nodes = Array.from(facts.nodes()).filter(([{ range: inner }]) =>
+    ranges.some(({ source, start, end }) => inner.source === source && inner.start >= start && inner.end <= end),
+  );
+  // Called by the library, which is not looked into.
+  const functions = Array.from(facts.functions()).filter(
+    ({ prototype }) => prototype.name === "toString" || prototype.operatorKind !== OperatorKind.Invalid,
+  );
+  ALWAYS_RUN.set(facts, (always = { nodes, functions }));
+  return always;
 }
 
 /** A method of a range of an index: the call that has made the range counts. */

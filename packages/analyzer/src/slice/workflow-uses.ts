@@ -33,7 +33,7 @@ export function checkWorkflows(
   };
   for (const { name, instance } of handlers) {
     const isWorkflow = workflows.has(name);
-    const reached = new Reached(front, instance);
+    const reached = Reached.by(front, instance);
     if (isWorkflow)
       for (const { node } of reached.accesses())
         tell(

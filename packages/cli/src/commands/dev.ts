@@ -83,7 +83,8 @@ The round trips are simulated between each location and the LVI server; requests
 A location is NAME=MS, NAME=MS±MS with jitter, NAME=MS/PERCENT% with loss, or both: NAME=MS±MS/PERCENT%. You can
 write +- for ±. A lost message is sent again, as by TCP.
 
-Faults can be switched while it runs: in a terminal by keys, which ? shows, and by HTTP on the same port.`,
+Faults can be switched while it runs, and the time of tasks and handlers can be moved on: in a terminal by keys, which ?
+shows, by HTTP on the same port, and in the dashboard.`,
   examples: [
     ["radical dev"],
     ["radical dev --port 3000 --reset", "with the data of the seed"],
@@ -91,6 +92,7 @@ Faults can be switched while it runs: in a terminal by keys, which ? shows, and 
     ["radical dev --jitter 5 --loss 0.5"],
     ["curl localhost:8787/api/count -X POST -d '{}' -H 'x-radical-location: JP'"],
     ['curl localhost:8787/__radical/faults --json \'{"partitioned": ["JP"]}\''],
+    ['curl localhost:8787/__radical/time --json \'{"advance": "3 days"}\'', "what is due by then runs now"],
     ["radical dev --fail charge=throw:0.2,lost:0.2,slow:3000", "with a bank that fails"],
     ["curl localhost:8787/__radical/build"],
   ],

@@ -59,8 +59,9 @@ workflow that has ended is shown for as long as its outcome is kept.`,
           yes: YES,
           ...OF_PRIMARY,
         },
-        notes: `A workflow fails with 409 cancelled at its next wait, and undoes what it has done. A stuck one does so at once: it makes the undos that
-its journal has.`,
+        notes: `A workflow fails with 409 cancelled at its next wait. It cancels the workflows that it has started, waits for them, and undoes what
+it has done. A stuck one does so at once: it makes the undos that its journal has. One that was enqueued and has not begun never begins;
+radical tasks list shows its id.`,
         examples: [
           ["radical workflows cancel 8a31f0c27d5b4e6990a1b2c3d4e5f607"],
           ["radical workflows cancel --handler reserve --env production"],

@@ -7,16 +7,18 @@
  */
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import { LineStream, type LogRing } from "@radical/lvi-server";
-import { errorBody } from "@radical/protocol";
+import { type DashboardTime, errorBody, type Manifest } from "@radical/protocol";
 import { CommandError, messageOf } from "@radical/app/command-error";
 import { isMeantFor, isOfAnotherOrigin, type Location } from "@radical/app";
 import { BUILD_ERROR_HEADER, CONTROL_PREFIX, OPENAPI_PATH } from "@radical/app/workers";
 import type { BuildState } from "./build-state.ts";
-import { type FaultChange, type Faults, readFaultChange } from "@radical/local";
 import { answerDashboard, type DashboardOptions } from "./dashboard-server.ts";
+import { readTimeAdvance } from "./dev-time.ts";
 import { jsonOf } from "./json-body.ts";
+import { type DevFaultChange, type DevFaults, readDevFaultChange } from "./service-faults.ts";
 
 export const FAULTS_PATH = "/__radical/faults";
+const TIME_PATH = "/__radical/time";
 const BUILD_PATH = "/__radical/build";
 const LOCATIONS_PATH = "/__radical/locations";
 /** What the locations log: the last lines, and those to come. */
@@ -29,9 +31,14 @@ export interface Control {
   readonly locations: readonly string[];
   /** The same, with their distances. */
   readonly places: readonly Location[];
-  readonly faults: () => Faults;
+  readonly faults: () => DevFaults;
   /** Resolves when it is done. */
-  readonly change: (change: FaultChange) => Promise<Faults>;
+  readonly change: (change: DevFaultChange) => Promise<DevFaults>;
+  /** Of the build that serves. */
+  readonly manifest: () => Manifest;
+  readonly time: () => DashboardTime;
+  /** Moves the time of tasks and handlers ahead. Resolves once everything has ended that was due by then. */
+  readonly moveTime: (byMs: number) => Promise<DashboardTime>;
 }
 
 export interface ControlServer {
@@ -138,7 +145,11 @@ function refusalOf({ headers: { host = "", origin } }: IncomingMessage): Answer 
 async function answerTo({ build, control }: ControlOptions, request: IncomingMessage): Promise<Answer> {
   const notFound = {
     status: 404,
-    body: errorBody("not_found", "there is nothing here", `${FAULTS_PATH}, ${BUILD_PATH}, ${LOCATIONS_PATH}`),
+    body: errorBody(
+      "not_found",
+      "there is nothing here",
+      `${FAULTS_PATH}, ${TIME_PATH}, ${BUILD_PATH}, ${LOCATIONS_PATH}`,
+    ),
   };
   switch (request.url) {
     case BUILD_PATH:
@@ -153,10 +164,12 @@ async function answerTo({ build, control }: ControlOptions, request: IncomingMes
       if (current === null) return buildErrorAnswer(build());
       return { status: 200, body: JSON.stringify(current.places) };
     }
-    case FAULTS_PATH: {
+    case FAULTS_PATH:
+    case TIME_PATH: {
       const current = control();
       if (current === null) return buildErrorAnswer(build());
-      if (request.method === "GET") return { status: 200, body: JSON.stringify(current.faults()) };
+      const switched = request.url === FAULTS_PATH ? faultsOf(current) : timeOf(current);
+      if (request.method === "GET") return { status: 200, body: JSON.stringify(switched.state()) };
       if (request.method !== "POST")
         return { status: 405, body: errorBody("method_not_allowed", "GET or POST", "see docs/cli.md") };
       // A page of the web would have to ask before it may send this type.
@@ -165,12 +178,25 @@ async function answerTo({ build, control }: ControlOptions, request: IncomingMes
           status: 415,
           body: errorBody("not_json", "the body must be JSON", "set content-type: application/json"),
         };
-      const change = readFaultChange(await jsonOf(request), current.locations);
-      return { status: 200, body: JSON.stringify(await current.change(change)) };
+      return { status: 200, body: JSON.stringify(await switched.change(await jsonOf(request))) };
     }
     default:
       return notFound;
   }
+}
+
+/** A part of `radical dev` that a client looks at and changes. */
+interface Switched {
+  readonly state: () => object;
+  readonly change: (json: unknown) => Promise<object>;
+}
+
+function faultsOf({ locations, faults, change, manifest }: Control): Switched {
+  return { state: faults, change: (json) => change(readDevFaultChange(json, locations, manifest())) };
+}
+
+function timeOf({ time, moveTime }: Control): Switched {
+  return { state: time, change: (json) => moveTime(readTimeAdvance(json)) };
 }
 
 /** What any request gets when there is no build that serves. */

@@ -4,17 +4,20 @@ import {
   type DashboardCalls,
   type DataChange,
   type DataQuestion,
+  type ExecutionId,
   isCommitId,
   isExecutionId,
   isItemId,
   MalformedError,
   MAX_LOOKED_AT,
   readTaskOrder,
+  readWorkflowOrder,
   type ReplayQuestion,
   SCHEDULE_ACTIONS,
   type ScheduleQuestion,
   type TaskOrder,
   type TasksQuestion,
+  type WorkflowOrder,
 } from "@radical/protocol";
 import { CommandError } from "@radical/app/command-error";
 
@@ -75,6 +78,16 @@ export function readTasksQuestion(json: unknown): TasksQuestion {
   const id = textOrNull(task, "task");
   if (id !== null && !isExecutionId(id)) throw wrong("task must be an id or null");
   return { task: id };
+}
+
+export function readWorkflowQuestion(json: unknown): ExecutionId {
+  const { workflow } = fieldsOf(json);
+  if (typeof workflow !== "string" || !isExecutionId(workflow)) throw wrong("workflow must be an id");
+  return workflow;
+}
+
+export function readOrderOfWorkflows(json: unknown): WorkflowOrder {
+  return checked(() => readWorkflowOrder(fieldsOf(json)));
 }
 
 export function readOrder(json: unknown): TaskOrder {

@@ -28,13 +28,17 @@ import {
   DASHBOARD_STREAM_PATH,
   DASHBOARD_TASK_ORDERS_PATH,
   DASHBOARD_TASKS_PATH,
+  DASHBOARD_TIME_PATH,
   DASHBOARD_TOKEN_HEADER,
+  DASHBOARD_WORKFLOW_ORDERS_PATH,
+  DASHBOARD_WORKFLOWS_PATH,
   DASHBOARD_WRITE_PATH,
   type DashboardApp,
   type DashboardCalled,
   type DashboardCalls,
   type DashboardRecords,
   type DashboardState,
+  type DashboardTime,
   type DataChange,
   type DataChanged,
   type DataPage,
@@ -50,11 +54,15 @@ import {
   readDataChange,
   readDataQuestion,
   readOrder,
+  readOrderOfWorkflows,
   readReplayQuestion,
   readScheduleChange,
   readTasksQuestion,
+  readWorkflowQuestion,
 } from "./dashboard-questions.ts";
 import type { DashboardTasks } from "./dashboard-tasks.ts";
+import type { DashboardWorkflows } from "./dashboard-workflows.ts";
+import { readTimeAdvance } from "./dev-time.ts";
 import { jsonOf } from "./json-body.ts";
 import type { LifeRing } from "./life-ring.ts";
 
@@ -70,6 +78,7 @@ export interface DashboardOptions {
   readonly replay: (question: ReplayQuestion) => Promise<Replay>;
   /** Its orders are for `radical dev` only. */
   readonly tasks: DashboardTasks;
+  readonly workflows: DashboardWorkflows;
   /** Null: the page shows a deployment, of which it changes nothing. */
   readonly dev: DashboardOfDev | null;
 }
@@ -77,6 +86,7 @@ export interface DashboardOptions {
 export interface DashboardOfDev {
   readonly app: () => Promise<DashboardApp>;
   readonly changeFaults: (change: unknown) => Promise<unknown>;
+  readonly moveTime: (byMs: number) => Promise<DashboardTime>;
   readonly call: (calls: DashboardCalls) => Promise<DashboardCalled>;
   readonly data: (question: DataQuestion) => Promise<DataPage>;
   readonly write: (change: DataChange) => Promise<DataChanged>;
@@ -158,6 +168,7 @@ async function answerTo(
     if (path === DASHBOARD_CONTENTION_PATH) return json(await options.contention());
     if (path === DASHBOARD_RECORDS_PATH) return json(options.records());
     if (path === DASHBOARD_SCHEDULES_PATH) return json(await options.tasks.schedules());
+    if (path === DASHBOARD_WORKFLOWS_PATH) return json(await options.workflows.list());
     if (path === DASHBOARD_APP_PATH && dev !== null) return json(await dev.app());
   }
   if (request.method !== "POST" || request.headers["content-type"]?.split(";")[0] !== "application/json")
@@ -168,6 +179,8 @@ async function answerTo(
   const nothing = { status: 404, body: errorBody("not_found", "There is nothing here.", "See docs/dashboard.md.") };
   if (path === DASHBOARD_REPLAY_PATH) return json(await options.replay(readReplayQuestion(await jsonOf(request))));
   if (path === DASHBOARD_TASKS_PATH) return json(await options.tasks.list(readTasksQuestion(await jsonOf(request))));
+  if (path === DASHBOARD_WORKFLOWS_PATH)
+    return json(await options.workflows.show(readWorkflowQuestion(await jsonOf(request))));
   if (dev === null) return nothing;
   switch (path) {
     case DASHBOARD_FAULTS_PATH:
@@ -182,6 +195,10 @@ async function answerTo(
       return json(await options.tasks.order(readOrder(await jsonOf(request))));
     case DASHBOARD_SCHEDULES_PATH:
       return json(await options.tasks.changeSchedule(readScheduleChange(await jsonOf(request))));
+    case DASHBOARD_WORKFLOW_ORDERS_PATH:
+      return json(await options.workflows.order(readOrderOfWorkflows(await jsonOf(request))));
+    case DASHBOARD_TIME_PATH:
+      return json(await dev.moveTime(readTimeAdvance(await jsonOf(request))));
     case DASHBOARD_CACHED_PATH:
       return json(await dev.cached(readCachedQuestion(await jsonOf(request))));
     default:

@@ -42,8 +42,8 @@ export class DashboardTasks {
       after: null,
       withArguments: task !== null && this.#ports.showsArguments,
     };
-    const { tasks, next } = await this.#asked<TaskList>("POST", TASKS_PATH, question);
-    return { tasks: tasks.map(shownTask), isMore: next !== null };
+    const { tasks, next, timeMs } = await this.#asked<TaskList>("POST", TASKS_PATH, question);
+    return { tasks: tasks.map(shownTask), isMore: next !== null, timeMs };
   }
 
   order(order: TaskOrder): Promise<TaskOrderAnswer> {

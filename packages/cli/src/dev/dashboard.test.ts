@@ -3,17 +3,18 @@ import { Dashboard, type DashboardPorts } from "./dashboard.ts";
 import { LifeRing } from "./life-ring.ts";
 
 test("open requests are counted for locations that there are, whatever a client names", () => {
-  const ports: Omit<DashboardPorts, "data" | "caches" | "replays" | "tasks" | "records" | "contention"> = {
-    root: "",
-    locations: [{ name: "CA", roundTripMs: 74 }],
-    central: false,
-    lives: new LifeRing(),
-    build: () => ({ kind: "building" }),
-    report: () => null,
-    app: () => null,
-    control: () => null,
-    url: () => null,
-  };
+  const ports: Omit<DashboardPorts, "data" | "caches" | "replays" | "tasks" | "workflows" | "records" | "contention"> =
+    {
+      root: "",
+      locations: [{ name: "CA", roundTripMs: 74 }],
+      central: false,
+      lives: new LifeRing(),
+      build: () => ({ kind: "building" }),
+      report: () => null,
+      app: () => null,
+      control: () => null,
+      url: () => null,
+    };
   let changes = 0;
   const dashboard = new Dashboard(ports as DashboardPorts);
   const { state } = dashboard.options;

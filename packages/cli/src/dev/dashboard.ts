@@ -19,7 +19,7 @@ import {
 } from "@radical/protocol";
 import type { AppBuild, Compilation, Location } from "@radical/app";
 import { CommandError, messageOf } from "@radical/app/command-error";
-import { type Faults, LOCATION_HEADER, NO_FAULTS, readFaultChange } from "@radical/local";
+import { LOCATION_HEADER } from "@radical/local";
 import type { BuildState } from "./build-state.ts";
 import type { Control } from "./control-server.ts";
 import type { DashboardCaches } from "./dashboard-caches.ts";
@@ -27,8 +27,10 @@ import type { DashboardData } from "./dashboard-data.ts";
 import type { DashboardReplays } from "./dashboard-replays.ts";
 import type { DashboardOptions } from "./dashboard-server.ts";
 import type { DashboardTasks } from "./dashboard-tasks.ts";
+import type { DashboardWorkflows } from "./dashboard-workflows.ts";
 import { CENTRAL } from "./dev-options.ts";
 import type { LifeRing } from "./life-ring.ts";
+import { type DevFaults, NO_DEV_FAULTS, NO_SERVICE_FAULTS, readDevFaultChange } from "./service-faults.ts";
 
 const TOKEN_BYTES = 18;
 /** How soon a change of the state is told: several are told as one. */
@@ -51,6 +53,7 @@ export interface DashboardPorts {
   readonly caches: DashboardCaches;
   readonly replays: DashboardReplays;
   readonly tasks: DashboardTasks;
+  readonly workflows: DashboardWorkflows;
   readonly records: () => DashboardRecords;
   readonly contention: () => Promise<ContentionReport>;
 }
@@ -72,7 +75,7 @@ export class Dashboard {
 
   /** The needs of its server. */
   get options(): DashboardOptions {
-    const { lives, data, caches, replays, tasks, records, contention } = this.#ports;
+    const { lives, data, caches, replays, tasks, workflows, records, contention } = this.#ports;
     return {
       token: this.token,
       lives,
@@ -85,9 +88,11 @@ export class Dashboard {
       records,
       replay: (question) => replays.replay(question),
       tasks,
+      workflows,
       dev: {
         app: () => this.#app(),
         changeFaults: (change) => this.#changeFaults(change),
+        moveTime: (byMs) => this.#control.moveTime(byMs),
         call: (calls) => this.#call(calls),
         data: (question) => data.page(question, this.#served.manifest),
         write: (change) => data.write(change, this.#served.manifest),
@@ -145,7 +150,7 @@ export class Dashboard {
 
   get #state(): DashboardState {
     const { locations, central, control, app, build, lives } = this.#ports;
-    const faults: Faults = control()?.faults() ?? NO_FAULTS;
+    const faults: DevFaults = control()?.faults() ?? NO_DEV_FAULTS;
     const state = build();
     return {
       v: 1,
@@ -163,13 +168,18 @@ export class Dashboard {
       })),
       primary: { down: faults.primaryDown, isUp: this.#isServerUp, restarts: this.#restarts },
       dropFollowups: faults.dropFollowups,
+      services: Object.keys(app()?.manifest.services ?? {}).map((name) => ({
+        name,
+        ...(faults.services[name] ?? NO_SERVICE_FAULTS),
+      })),
+      time: control()?.time() ?? null,
       livesLeftOut: lives.leftOut,
     };
   }
 
-  async #changeFaults(change: unknown): Promise<Faults> {
+  async #changeFaults(change: unknown): Promise<DevFaults> {
     const control = this.#control;
-    const faults = await control.change(readFaultChange(change, control.locations));
+    const faults = await control.change(readDevFaultChange(change, control.locations, this.#served.manifest));
     this.changed();
     return faults;
   }

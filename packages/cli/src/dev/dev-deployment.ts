@@ -4,7 +4,14 @@ import { join } from "node:path";
 import process from "node:process";
 import type { LogRing } from "@radical/lvi-server";
 import { Reckoner } from "@radical/dashboard/model";
-import { CONTENTION_PATH, type ContentionReport, type Life, lifeIn, type Manifest } from "@radical/protocol";
+import {
+  CONTENTION_PATH,
+  type ContentionReport,
+  type DashboardTime,
+  type Life,
+  lifeIn,
+  type Manifest,
+} from "@radical/protocol";
 import {
   type AppBuild,
   bundleAppWorker,
@@ -19,8 +26,6 @@ import {
   type LocalDeployment,
   bundleRouter,
   type AppBindings,
-  type FaultChange,
-  type Faults,
   FaultSwitches,
   type Edge,
   type EdgeLocation,
@@ -31,7 +36,7 @@ import {
   removeRunning,
   writeRunning,
 } from "@radical/local";
-import { CommandError } from "@radical/app/command-error";
+import { CommandError, messageOf } from "@radical/app/command-error";
 import { askPrimary, moveTime, type PrimaryAddress } from "@radical/admin";
 import { moduleOfPrimary } from "../replay/record.ts";
 import { SampleRing } from "../replay/sample-ring.ts";
@@ -41,14 +46,16 @@ import { Dashboard } from "./dashboard.ts";
 import { DashboardCaches } from "./dashboard-caches.ts";
 import { DashboardData } from "./dashboard-data.ts";
 import { DashboardReplays } from "./dashboard-replays.ts";
-import { DashboardTasks } from "./dashboard-tasks.ts";
+import { DashboardTasks, type DashboardTasksPorts } from "./dashboard-tasks.ts";
+import { DashboardWorkflows } from "./dashboard-workflows.ts";
 import type { DevEvent } from "./dev-events.ts";
+import type { DevTime } from "./dev-time.ts";
 import { CENTRAL, type DevOptions, type Link } from "./dev-options.ts";
 import { type FrontServer, startFrontServer } from "./front-server.ts";
 import { ShownExecutions } from "./handler-lines.ts";
 import { handlerLine, locationLine } from "./location-line.ts";
 import { LifeRing } from "./life-ring.ts";
-import { checkServiceFaults } from "./service-faults.ts";
+import { checkServiceFaults, type DevFaultChange, type DevFaults, type FaultsByService } from "./service-faults.ts";
 import { type ServiceFront, startServiceFront } from "./service-front.ts";
 import { type AskPrimary, followLives, followSamples } from "./primary-lines.ts";
 import { lifeOfRequest } from "./request-life.ts";
@@ -60,6 +67,7 @@ export interface DevDeploymentOptions extends Pick<
   | "link"
   | "testHooks"
   | "followupTimeoutMs"
+  | "workers"
   | "serviceFaults"
   | "services"
   | "signal"
@@ -72,6 +80,7 @@ export interface DevDeploymentOptions extends Pick<
   readonly locations: readonly Location[];
   readonly readLeaseMs: number;
   readonly log: LogRing;
+  readonly time: DevTime;
   /** Of the application's own Worker. */
   readonly vars: Readonly<Record<string, string>>;
   /** Null: the application has no wrangler configuration. */
@@ -104,13 +113,14 @@ export class DevDeployment {
   #services: ServiceFront | null = null;
   #edge: Edge | null = null;
   #lviServer = "";
-  /** By how much the time of tasks and handlers is ahead of this machine's. */
-  #aheadMs = 0;
+  /** Failures of services that are ordered. */
+  #serviceFaults: FaultsByService;
   #isPrepared = false;
 
   constructor(options: DevDeploymentOptions) {
     this.#options = options;
     this.#local = options.local;
+    this.#serviceFaults = options.serviceFaults ?? {};
     this.#reckoner = options.central === true ? reckonerOf(options.locations) : null;
     this.#dashboard = isLoopbackName(options.host) ? this.#makeDashboard() : null;
   }
@@ -148,6 +158,8 @@ export class DevDeployment {
     if (this.#isPrepared) return registerModule(this.#local.server.address(), this.#local.key, app);
     this.#isPrepared = true;
     const { local, locations, readLeaseMs, followupTimeoutMs, onEvent, signal, record, serviceFaults } = this.#options;
+    // A thread takes 15 MB, and a developer calls seldom. A central server that calls are compared with has all cores.
+    const workers = this.#options.workers ?? (this.#reckoner === null ? 1 : null);
     signal?.throwIfAborted();
     if (serviceFaults !== undefined) checkServiceFaults(serviceFaults, app.manifest);
     await this.#openControl();
@@ -155,18 +167,18 @@ export class DevDeployment {
     const services = await this.#openServices();
     await local.startServer({
       nodeOptions: SMALL_HEAP,
-      // A thread takes 15 MB, and a developer calls seldom. A central server that calls are compared with has all cores.
-      args: this.#reckoner === null ? ["--workers", "1"] : [],
+      args: workers === null ? [] : ["--workers", String(workers)],
       environment: { RADICAL_WORKER_URL: services.url },
       followupTimeoutMs: followupTimeoutMs ?? null,
       readLeaseMs,
-      aheadMs: () => this.#aheadMs,
+      aheadMs: () => this.#options.time.aheadMs,
       onStarted: async ({ address, pid, restarted }) => {
         await record.update();
         await registerModule(address, local.key, this.#app!);
         this.#lviServer = `http://${address.host}:${address.port}`;
         await this.#tellRunning();
         this.#dashboard?.serverChanged(true, restarted);
+        if (restarted) await this.#timeKept();
         onEvent({ event: "server_started", pid, port: address.port, restarted });
       },
       onDied: (how) => {
@@ -205,6 +217,8 @@ export class DevDeployment {
       await this.#workerFiles(app),
     );
     this.#edge = edge;
+    await this.#timeKept();
+    if (this.#options.time.aheadMs > 0) onEvent({ event: "time", ...this.#options.time.state });
     const front = await this.#openFront();
     signal?.throwIfAborted();
     await record.update();
@@ -230,14 +244,45 @@ export class DevDeployment {
     void this.#options.record.update();
   }
 
-  /** Moves the time of tasks and handlers ahead. Resolves once everything has ended that was due by then. */
-  moveTime(byMs: number): Promise<void> {
-    return this.#options.inTurn(async () => {
-      const aheadMs = this.#aheadMs + byMs;
-      await moveTime(this.primary, aheadMs);
-      this.#aheadMs = aheadMs;
-      await this.#edge?.moveTime(aheadMs);
+  /** Moves the time of tasks and handlers ahead. Resolves once everything has ended that was due by then. Throws a CommandError. */
+  moveTime(byMs: number): Promise<DashboardTime> {
+    const { time, inTurn, onEvent } = this.#options;
+    return time.move(byMs, {
+      tellLocations: (aheadMs) => inTurn(() => this.#tellTime(aheadMs)),
+      movePrimary: (aheadMs, onReached) => moveTime(this.primary, aheadMs, onReached),
+      onChange: (state) => {
+        onEvent({ event: "time", ...state });
+        this.#dashboard?.changed();
+      },
     });
+  }
+
+  /** The server has the time that is kept, and so have the locations. */
+  async #timeKept(): Promise<void> {
+    const { time, onEvent } = this.#options;
+    const { aheadMs } = time;
+    if (aheadMs === 0) return;
+    time.started();
+    try {
+      await this.#tellTime(aheadMs);
+    } catch (error) {
+      // Its handlers see this machine's time, and the primary takes it.
+      const hint = "Handlers see the time of this machine at locations, and the time that was moved at the primary.";
+      onEvent({ event: "failed", code: "time_not_moved", message: messageOf(error), hint });
+    }
+  }
+
+  async #tellTime(aheadMs: number): Promise<void> {
+    try {
+      await this.#edge?.moveTime(aheadMs);
+    } catch (error) {
+      throw new CommandError(
+        "time_not_moved",
+        `Time can't be moved: ${messageOf(error)}.`,
+        "A Worker whose entry is a class keeps this machine's time: export an object with its functions.",
+        { cause: error },
+      );
+    }
   }
 
   #untilServable(app: AppBuild): Promise<void> {
@@ -254,6 +299,7 @@ export class DevDeployment {
 
   #makeDashboard(): Dashboard {
     const { project, locations, central = false, build, report, local, dataProgram } = this.#options;
+    const primary: DashboardTasksPorts = { asking: (ask) => ask(this.primary), showsArguments: true };
     return new Dashboard({
       root: project.root,
       locations,
@@ -284,7 +330,8 @@ export class DevDeployment {
         },
         isRedacted: false,
       }),
-      tasks: new DashboardTasks({ asking: (ask) => ask(this.primary), showsArguments: true }),
+      tasks: new DashboardTasks(primary),
+      workflows: new DashboardWorkflows(primary),
       records: () => this.#samples.records,
       contention: async () =>
         (await (await askPrimary(this.primary, "GET", CONTENTION_PATH)).json()) as ContentionReport,
@@ -359,10 +406,10 @@ export class DevDeployment {
   }
 
   async #openServices(): Promise<ServiceFront> {
-    const { local, serviceFaults: faults = {}, services = null, onEvent } = this.#options;
+    const { local, services = null, onEvent } = this.#options;
     const opened = await startServiceFront({
       key: local.key,
-      faults,
+      faults: () => this.#serviceFaults,
       services,
       manifest: () => this.#app?.manifest ?? null,
       told: (service, message) =>
@@ -405,15 +452,19 @@ export class DevDeployment {
       openApi: () => this.#app!.openApi,
       locations: locations.map(({ name }) => name),
       places: locations,
-      faults: () => switches.faults,
+      faults: () => ({ ...switches.faults, services: this.#serviceFaults }),
       change: (change) => this.#change(change, switches, edge),
+      manifest: () => this.#app!.manifest,
+      time: () => this.#options.time.state,
+      moveTime: (byMs) => this.moveTime(byMs),
     };
   }
 
-  async #change(change: FaultChange, switches: FaultSwitches, edge: Edge): Promise<Faults> {
+  async #change(change: DevFaultChange, switches: FaultSwitches, edge: Edge): Promise<DevFaults> {
     const { onEvent, inTurn, record } = this.#options;
     const { wipeCaches, killServer, ...switched } = change;
-    const faults = switches.set(switched);
+    this.#serviceFaults = switched.services ?? this.#serviceFaults;
+    const faults: DevFaults = { ...switches.set(switched), services: this.#serviceFaults };
     this.#dashboard?.changed();
     if (Object.keys(switched).length > 0) onEvent({ event: "faults", ...faults });
     if (killServer === true) await this.#local.server.kill();

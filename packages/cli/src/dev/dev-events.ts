@@ -1,10 +1,11 @@
 /** What `radical dev` tells: with --json each of these is one line, otherwise a sentence. */
 import type { Diagnostic } from "@radical/analyzer";
-import type { HandlerPlan } from "@radical/protocol";
+import type { DashboardTime, HandlerPlan } from "@radical/protocol";
 import type { LogLine } from "@radical/runtime";
 import type { LeftOutFile, Location } from "@radical/app";
-import type { ToldBindings, Faults } from "@radical/local";
+import type { ToldBindings } from "@radical/local";
 import type { FrontAnswer } from "./front-server.ts";
+import type { DevFaults } from "./service-faults.ts";
 
 export type RequestLine = Extract<LogLine, { readonly event: "request" }>;
 export type HandlerLine = Extract<LogLine, { readonly event: "handler_log" }>;
@@ -70,7 +71,9 @@ export type DevEvent =
   | { readonly event: "port_taken"; readonly wanted: number; readonly port: number }
   /** The first build has errors: every request is answered with them until there is a good one. */
   | { readonly event: "waiting_for_build"; readonly url: string }
-  | ({ readonly event: "faults" } & Faults)
+  | ({ readonly event: "faults" } & DevFaults)
+  /** By how much the time of tasks and handlers is ahead of this machine's: at the start, if it is, and whenever it is moved. */
+  | ({ readonly event: "time" } & DashboardTime)
   | { readonly event: "caches_wiped"; readonly locations: readonly string[] }
   /** A file that is read at the start alone. */
   | { readonly event: "config_changed"; readonly file: string }

@@ -1,29 +1,42 @@
+import type { DashboardTime } from "@radical/protocol";
 import { EventEmitter } from "node:events";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import type { Control } from "./control-server.ts";
-import { type FaultChange, FaultSwitches } from "@radical/local";
+import { FaultSwitches } from "@radical/local";
 import { type KeyInput, listenToKeys } from "./dev-keys.ts";
+import { type DevFaultChange, NO_DEV_FAULTS } from "./service-faults.ts";
 import { createTerminal } from "../terminal/terminal.ts";
 
 function start(): {
   readonly press: (keys: string) => void;
-  readonly changes: FaultChange[];
+  readonly changes: DevFaultChange[];
+  readonly moves: number[];
   readonly raw: boolean[];
   readonly shown: () => string;
   readonly interrupts: () => number;
   readonly stop: () => void;
 } {
   const switches = new FaultSwitches(new Map(["VA", "JP"].map((name) => [name, {}])));
-  const changes: FaultChange[] = [];
+  const changes: DevFaultChange[] = [];
+  const moves: number[] = [];
+  const time = (): DashboardTime => ({ aheadMs: moves.reduce((sum, ms) => sum + ms, 0), movesToMs: null });
   const control: Control = {
     openApi: () => "{}",
     locations: ["VA", "JP"],
     places: [],
-    faults: () => switches.faults,
+    faults: () => ({ ...NO_DEV_FAULTS, ...switches.faults }),
     change: (change) => {
       changes.push(change);
-      return Promise.resolve(switches.set(change));
+      return Promise.resolve({ ...NO_DEV_FAULTS, ...switches.set(change) });
+    },
+    manifest: () => {
+      throw new Error("No key asks for it.");
+    },
+    time,
+    moveTime: (byMs) => {
+      moves.push(byMs);
+      return Promise.resolve(time());
     },
   };
   const raw: boolean[] = [];
@@ -45,6 +58,7 @@ function start(): {
   return {
     press: (keys) => input.emit("data", Buffer.from(keys)),
     changes,
+    moves,
     raw,
     shown: () => String(stream.read() ?? ""),
     interrupts: () => interrupts,
@@ -66,7 +80,7 @@ test("each key switches its fault on and off again", () => {
     { dropFollowups: true },
     { partitioned: ["JP", "VA"] },
     { partitioned: ["VA"] },
-    { primaryDown: false, partitioned: [], dropFollowups: false, distances: {} },
+    { primaryDown: false, partitioned: [], dropFollowups: false, distances: {}, services: {} },
     { wipeCaches: ["VA", "JP"] },
     { killServer: true },
   ]);
@@ -87,4 +101,14 @@ test("Ctrl-C comes as a key; the terminal is left as it was", () => {
   expect(interrupts()).toBe(1);
   stop();
   expect(raw).toEqual([true, false]);
+});
+
+test("t moves time by an hour, T by a day, and ? says how far it is ahead", () => {
+  const { press, moves, changes, shown } = start();
+  press("?");
+  expect(shown()).not.toContain("ahead)");
+  press("tTt");
+  expect([moves, changes]).toEqual([[3_600_000, 86_400_000, 3_600_000], []]);
+  press("?");
+  expect(shown()).toContain("(1d 2h ahead)");
 });

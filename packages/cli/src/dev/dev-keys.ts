@@ -1,6 +1,7 @@
-/** The keys of `radical dev` in a terminal: each switches a fault. */
+/** The keys of `radical dev` in a terminal: each switches a fault, or moves time. */
 import type { Control } from "./control-server.ts";
-import { type FaultChange, NO_FAULTS } from "@radical/local";
+import { type DevFaultChange, NO_DEV_FAULTS } from "./service-faults.ts";
+import { spanText } from "../operate/times.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 /** What is read, one key at a time: the terminal's standard input. */
@@ -20,7 +21,10 @@ export interface KeyOptions {
 const CTRL_C = "\u0003";
 const CTRL_D = "\u0004";
 
-export const KEYS_HINT = "press ? for the keys that switch faults";
+export const KEYS_HINT = "press ? for the keys: they switch faults, and move time";
+
+/** By which a key moves time. */
+const STEPS: Readonly<Record<string, number>> = { t: 3_600_000, T: 86_400_000 };
 
 /** Listens until it is told to stop; then the terminal is as it was. */
 export function listenToKeys(input: KeyInput, options: KeyOptions): () => void {
@@ -28,6 +32,8 @@ export function listenToKeys(input: KeyInput, options: KeyOptions): () => void {
   const press = (key: string): void => {
     if (key === CTRL_C || key === CTRL_D || key === "q") return onInterrupt();
     if (key === "?" || key === "h") return terminal.note(helpOf(control));
+    const byMs = STEPS[key];
+    if (byMs !== undefined) return void control.moveTime(byMs).catch(onError);
     const change = changeOf(key, control);
     if (change !== null) control.change(change).catch(onError);
   };
@@ -43,7 +49,7 @@ export function listenToKeys(input: KeyInput, options: KeyOptions): () => void {
 }
 
 /** Null: the key means nothing. */
-function changeOf(key: string, { locations, faults }: Control): FaultChange | null {
+function changeOf(key: string, { locations, faults }: Control): DevFaultChange | null {
   const { primaryDown, partitioned, dropFollowups } = faults();
   switch (key) {
     case "p":
@@ -55,7 +61,7 @@ function changeOf(key: string, { locations, faults }: Control): FaultChange | nu
     case "k":
       return { killServer: true };
     case "r":
-      return NO_FAULTS;
+      return NO_DEV_FAULTS;
   }
   const location = /^[1-9]$/.test(key) ? locations[Number(key) - 1] : undefined;
   if (location === undefined) return null;
@@ -63,7 +69,8 @@ function changeOf(key: string, { locations, faults }: Control): FaultChange | nu
   return { partitioned: others.length < partitioned.length ? others : [...partitioned, location] };
 }
 
-function helpOf({ locations, faults }: Control): string {
+function helpOf({ locations, faults, time }: Control): string {
+  const { aheadMs } = time();
   const { primaryDown, partitioned, dropFollowups } = faults();
   const state = (isOn: boolean): string => (isOn ? "  (on)" : "");
   return [
@@ -75,6 +82,8 @@ function helpOf({ locations, faults }: Control): string {
     `  f  followups are dropped${state(dropFollowups)}`,
     "  r  no faults any more",
     "  w  wipe the caches of all locations",
+    `  t  move the time of tasks and handlers by an hour${aheadMs === 0 ? "" : `  (${spanText(aheadMs)} ahead)`}`,
+    "  T  move it by a day",
     "  k  kill the LVI server, which is started again",
     "  ?  this help",
     "  q  stop everything, as Ctrl-C does",

@@ -1,10 +1,11 @@
 /** The events of `radical dev` as lines for people. */
-import { terminalText } from "@radical/protocol";
+import { type DashboardTime, terminalText } from "@radical/protocol";
 import { fallbackWords, leftOutLines, describeDistance, DEV_VARS_FILE, counted } from "@radical/app";
 import { SCHEDULED_PATH } from "@radical/app/workers";
 import type { DevEvent, HandlerLine, RequestLine } from "./dev-events.ts";
 import { FAULTS_PATH } from "./control-server.ts";
-import type { Faults } from "@radical/local";
+import { spanText } from "../operate/times.ts";
+import type { DevFaults, ServiceFaults } from "./service-faults.ts";
 import { type Style, type Terminal, indentedText } from "../terminal/terminal.ts";
 
 /** Null: nothing worth a line. */
@@ -66,6 +67,8 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
       return `${style("yellow", "!")} ${event.url} answers with these errors until the application builds`;
     case "faults":
       return faultsLine(event, terminal);
+    case "time":
+      return timeLine(event, terminal);
     case "caches_wiped":
       return `${style("green", "✓")} caches wiped: ${event.locations.join(", ")}`;
     case "config_changed":
@@ -93,13 +96,21 @@ export function devLine(event: DevEvent, terminal: Terminal): string | null {
   }
 }
 
+function timeLine({ aheadMs, movesToMs }: DashboardTime, { style }: Terminal): string {
+  if (movesToMs !== null) return style("dim", `time is moved: ${spanText(aheadMs)} of ${spanText(movesToMs)}`);
+  return `${style("yellow", "!")} the time of tasks and handlers is ${spanText(aheadMs)} ahead of this machine's (--reset begins anew, with new data)`;
+}
+
 /** One for each handler of a build; which unit it was is in the log. */
 function setLeftLine({ handler, detail }: Readonly<Record<string, unknown>>, { style }: Terminal): string {
   const fault = text(detail).replace(/ \([^]*$/, "");
   return `${style("yellow", "!")} ${text(handler)}: ${fault}. Answers stay right; a location that sees it twice runs the handler in record mode, which is slower`;
 }
 
-function faultsLine({ primaryDown, partitioned, dropFollowups, distances }: Faults, { style }: Terminal): string {
+function faultsLine(
+  { primaryDown, partitioned, dropFollowups, distances, services }: DevFaults,
+  { style }: Terminal,
+): string {
   const faults = [
     ...(primaryDown ? ["the primary is down"] : []),
     ...(partitioned.length === 0 ? [] : [`${partitioned.join(", ")} cut off from the primary`]),
@@ -108,10 +119,23 @@ function faultsLine({ primaryDown, partitioned, dropFollowups, distances }: Faul
       ...(roundTripMs === undefined ? [] : [`${name} is ${roundTripMs} ms from the primary`]),
       ...(lossPercent === undefined ? [] : [`${lossPercent} % of the data of ${name} is lost and sent again`]),
     ]),
+    ...Object.entries(services).flatMap(([name, each]) => serviceWords(name, each)),
   ];
   return faults.length === 0
     ? `${style("green", "✓")} no faults`
     : `${style("yellow", "!")} faults: ${faults.join("; ")}`;
+}
+
+function serviceWords(name: string, { throw: thrown, lost, slowMs }: ServiceFaults): readonly string[] {
+  return [
+    ...(thrown === 0 ? [] : [`${percentText(thrown)} of the calls of ${name} fail`]),
+    ...(lost === 0 ? [] : [`${percentText(lost)} of the answers of ${name} are lost`]),
+    ...(slowMs === 0 ? [] : [`${name} answers ${slowMs} ms later`]),
+  ];
+}
+
+function percentText(part: number): string {
+  return `${Math.round(part * 1_000) / 10} %`;
 }
 
 /** The bindings of the wrangler configuration in one line, and a line for each thing that is missing. */

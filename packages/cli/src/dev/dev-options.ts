@@ -58,6 +58,8 @@ export interface DevOptions {
   readonly testHooks?: TestHooks;
   /** Default: the LVI server's. */
   readonly followupTimeoutMs?: number;
+  /** Threads of the primary that run handlers. Default: one; with `central`, as many as there are cores. */
+  readonly workers?: number;
   /** Default: the config's. */
   readonly readLeaseMs?: number;
   /** Failures of services to order. Default: none. */

@@ -1,5 +1,6 @@
 /** Failures of services to order: `--fail charge=throw:0.2,lost:0.2,slow:3000`. */
 import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
+import { type FaultChange, type Faults, NO_FAULTS, readFaultChange } from "@radical/local";
 import type { Manifest } from "@radical/protocol";
 
 export interface ServiceFaults {
@@ -14,6 +15,19 @@ export interface ServiceFaults {
 export type FaultsByService = Readonly<Record<string, ServiceFaults>>;
 
 export const NO_SERVICE_FAULTS: ServiceFaults = { throw: 0, lost: 0, slowMs: 0 };
+
+/** The faults of `radical dev`. */
+export interface DevFaults extends Faults {
+  /** Failures of services, by name. */
+  readonly services: FaultsByService;
+}
+
+export interface DevFaultChange extends FaultChange {
+  /** All of them: a service that is not named has no failures. */
+  readonly services?: FaultsByService;
+}
+
+export const NO_DEV_FAULTS: DevFaults = { ...NO_FAULTS, services: {} };
 
 const MAX_SLOW_MS = 600_000;
 
@@ -31,13 +45,26 @@ export interface OrderedFaults {
 /** Throws a TypeError. */
 export function faultsOfTest(ordered: Readonly<Record<string, OrderedFaults>>): FaultsByService {
   return Object.fromEntries(
-    Object.entries(ordered).map(([name, { throw: thrown = 0, lost = 0, slow = 0, slowMs = slow }]) => {
-      const faults: ServiceFaults = { throw: thrown, lost, slowMs };
+    Object.entries(ordered).map(([name, each]) => {
+      const faults = orderedFaults(each);
       if (!isPossible(faults)) throw new TypeError(`serviceFaults of ${name}: ${POSSIBLE}.`);
       return [name, faults];
     }),
   );
 }
+
+function orderedFaults({ throw: thrown = 0, lost = 0, slow = 0, slowMs = slow }: OrderedFaults): ServiceFaults {
+  return { throw: thrown, lost, slowMs };
+}
+
+/** Whether a client has sent failures that there are. */
+function isOrdered(sent: unknown): sent is OrderedFaults {
+  if (typeof sent !== "object" || sent === null) return false;
+  const isKnown = Object.entries(sent).every(([kind, number]) => KINDS.has(kind) && typeof number === "number");
+  return isKnown && isPossible(orderedFaults(sent));
+}
+
+const KINDS: ReadonlySet<string> = new Set(["throw", "lost", "slow", "slowMs"]);
 
 /** Of several `--fail`, the last one for a service counts. Throws a CommandError. */
 export function parseServiceFaults(texts: readonly string[]): FaultsByService {
@@ -56,6 +83,28 @@ export function parseServiceFaults(texts: readonly string[]): FaultsByService {
   );
 }
 
+/** A change of faults as a client sends it: services in the words of `--fail`. Throws a CommandError. */
+export function readDevFaultChange(
+  json: unknown,
+  locations: readonly string[],
+  manifest: Pick<Manifest, "services">,
+): DevFaultChange {
+  if (typeof json !== "object" || json === null || !("services" in json)) return readFaultChange(json, locations);
+  const { services, ...others } = json;
+  if (typeof services !== "object" || services === null || !Object.values(services).every(isOrdered))
+    throw wrongChange(`services must be like ${EXAMPLE}: ${POSSIBLE}.`);
+  const faults = Object.fromEntries(
+    Object.entries(services as Readonly<Record<string, OrderedFaults>>).map(([name, ordered]) => [
+      name,
+      orderedFaults(ordered),
+    ]),
+  );
+  checkServiceFaults(faults, manifest);
+  return { ...readFaultChange(others, locations), services: faults };
+}
+
+const EXAMPLE = '{"charge": {"throw": 0.2, "lost": 0.2, "slow": 3000}}';
+
 /** Throws a CommandError for failures of a service that the application does not have. */
 export function checkServiceFaults(faults: FaultsByService, { services = {} }: Pick<Manifest, "services">): void {
   const unknown = Object.keys(faults).find((name) => !Object.hasOwn(services, name));
@@ -71,6 +120,10 @@ export function checkServiceFaults(faults: FaultsByService, { services = {} }: P
 
 function isPossible({ throw: thrown, lost, slowMs }: ServiceFaults): boolean {
   return [thrown, lost].every((part) => part >= 0 && part <= 1) && slowMs >= 0 && slowMs <= MAX_SLOW_MS;
+}
+
+function wrongChange(message: string): CommandError {
+  return new CommandError("invalid_faults", message, `Send {"services": ${EXAMPLE}}.`, { exitCode: EXIT_USAGE });
 }
 
 const POSSIBLE = `a service has failures by kind: throw and lost with a part of its calls from 0 to 1, slow with milliseconds up to ${MAX_SLOW_MS}`;

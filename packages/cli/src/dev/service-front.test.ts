@@ -18,6 +18,7 @@ import {
   checkServiceFaults,
   type FaultsByService,
   faultsOfTest,
+  readDevFaultChange,
   NO_SERVICE_FAULTS,
   parseServiceFaults,
 } from "./service-faults.ts";
@@ -39,7 +40,13 @@ afterEach(async () => {
 
 async function opened(faults: FaultsByService, manifest: Manifest | null = MANIFEST): Promise<void> {
   const services = { charge: () => void calls++ };
-  front = await startServiceFront({ key: KEY, faults, services, manifest: () => manifest, told: () => undefined });
+  front = await startServiceFront({
+    key: KEY,
+    faults: () => faults,
+    services,
+    manifest: () => manifest,
+    told: () => undefined,
+  });
 }
 
 async function called(): Promise<ServiceAnswer | number> {
@@ -137,4 +144,20 @@ test("failures of a service that the application lacks are an error that names t
   expect(() => checkServiceFaults({ chrage: NO_SERVICE_FAULTS }, {})).toThrow(
     expect.objectContaining({ hint: "Its handlers declare no service." }),
   );
+});
+
+test("a client orders failures in the words of --fail, and what it does not name stays", () => {
+  const manifest = { services: { charge: {}, mail: {} } } as unknown as Manifest;
+  const read = (json: unknown) => readDevFaultChange(json, ["JP"], manifest);
+  expect(read({ services: { charge: { throw: 0.2, slow: 30 } }, dropFollowups: true })).toEqual({
+    services: { charge: { throw: 0.2, lost: 0, slowMs: 30 } },
+    dropFollowups: true,
+  });
+  expect(read({ services: {} })).toEqual({ services: {} });
+  expect(read({ partitioned: "all" })).toEqual({ partitioned: ["JP"] });
+  const wrong: readonly unknown[] = [null, [1], { charge: 1 }, { charge: { lost: 2 } }, { charge: { loose: 1 } }];
+  for (const services of [...wrong, { charge: { throw: "1" } }])
+    expect(() => read({ services })).toThrow(/^services must be like .*0 to 1/);
+  expect(() => read({ services: { bank: { lost: 1 } } })).toThrow(/no service of that name/);
+  expect(() => read({ services: {}, partitioned: ["XX"] })).toThrow(/which are: JP/);
 });

@@ -25,7 +25,7 @@ export type GivenServices = Readonly<Record<string, Service<unknown>>>;
 
 export interface ServiceFrontOptions {
   readonly key: DeploymentKey;
-  readonly faults: FaultsByService;
+  readonly faults: () => FaultsByService;
   /** Null: the Worker has them. */
   readonly services: GivenServices | null;
   readonly manifest: () => Manifest | null;
@@ -45,7 +45,7 @@ export async function startServiceFront(options: ServiceFrontOptions): Promise<S
   const server = createServer((request, response) => {
     const name = serviceIn(request);
     if (name === null) return void response.writeHead(404).end();
-    const { slowMs, throw: thrown, lost } = options.faults[name] ?? NO_SERVICE_FAULTS;
+    const { slowMs, throw: thrown, lost } = options.faults()[name] ?? NO_SERVICE_FAULTS;
     const respond = async (): Promise<void> => {
       const body = await bodyOf(request);
       if (slowMs > 0) await pause(slowMs);
@@ -125,7 +125,7 @@ const NOTHING = new Uint8Array();
 
 /** As the Worker signs the answer of a service that throws. */
 function orderedFailure({ secret }: DeploymentKey, { headers }: IncomingMessage, name: string): Answer {
-  const message = `${name} fails, as radical dev was told by --fail`;
+  const message = `${name} fails, as radical dev was told`;
   const body = encodeServiceAnswer({ kind: "failed", code: "ordered_failure", message });
   const head = signedAnswerHead(headers[SIGNATURE_HEADER]?.toString() ?? "");
   const signature = createHmac("sha256", Buffer.from(secret, "hex")).update(head).update(body).digest("hex");

@@ -34,6 +34,7 @@ import { Builder } from "./builder.ts";
 import { choosePort, MAX_PORT_WAIT_MS } from "./choose-port.ts";
 import type { Control } from "./control-server.ts";
 import { DevDeployment } from "./dev-deployment.ts";
+import { DevTime } from "./dev-time.ts";
 import { CENTRAL, type DevOptions } from "./dev-options.ts";
 import type { DevEvent } from "./dev-events.ts";
 import { DevSession } from "./dev-session.ts";
@@ -49,8 +50,6 @@ export interface DevServer {
   readonly dashboard: string | null;
   /** Faults as they are, and switched. */
   readonly control: Control;
-  /** Moves the time of tasks and handlers ahead. Resolves once everything has ended that was due by then. */
-  readonly moveTime: (byMs: number) => Promise<void>;
   /** Ends every process and closes every port. */
   stop(): Promise<void>;
 }
@@ -90,6 +89,7 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
   closers.push(() => record.remove());
   if (reaped.length > 0) onEvent({ event: "reaped", pids: reaped });
   if (options.reset === true) onEvent({ event: "reset", deleted: await reset(project.root, stateFolder) });
+  const time = await DevTime.open(stateFolder);
   // Only now: what an earlier run left behind may have held the port.
   const port = await choosePort(host, options.port, project.config.dev.port, isAfterKill ? MAX_PORT_WAIT_MS : 0);
   if (port !== (options.port ?? project.config.dev.port))
@@ -176,6 +176,7 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
     locations,
     readLeaseMs: options.readLeaseMs ?? project.config.readLeaseMs,
     log: new LogRing(),
+    time,
     vars,
     bindings,
     build: () => session.build,
@@ -204,7 +205,6 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
     manifest: () => session.app.manifest,
     lviServer: local.server,
     control,
-    moveTime: (byMs) => deployment.moveTime(byMs),
     stop,
   };
 }

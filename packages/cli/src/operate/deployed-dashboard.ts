@@ -23,7 +23,8 @@ import { CommandError, messageOf } from "@radical/app/command-error";
 import { closeServer, listen } from "../dev/control-server.ts";
 import { DashboardReplays } from "../dev/dashboard-replays.ts";
 import { answerDashboard, type DashboardOptions } from "../dev/dashboard-server.ts";
-import { DashboardTasks } from "../dev/dashboard-tasks.ts";
+import { DashboardTasks, type DashboardTasksPorts } from "../dev/dashboard-tasks.ts";
+import { DashboardWorkflows } from "../dev/dashboard-workflows.ts";
 import { LifeRing } from "../dev/life-ring.ts";
 import { locationLine } from "../dev/location-line.ts";
 import { type AskPrimary, followLives, followSamples } from "../dev/primary-lines.ts";
@@ -111,6 +112,7 @@ class Deployed {
       present: () => this.#present(),
       isRedacted: given.values !== null && given.values.length > 0,
     });
+    const primary: DashboardTasksPorts = { asking: (ask) => this.#asking(ask), showsArguments: false };
     this.options = {
       token: randomBytes(TOKEN_BYTES).toString("base64url"),
       lives: this.#lives,
@@ -122,7 +124,8 @@ class Deployed {
       contention: async () => (await this.#get(CONTENTION_PATH)) as ContentionReport,
       records: () => this.#samples.records,
       replay: (question) => replays.replay(question),
-      tasks: new DashboardTasks({ asking: (ask) => this.#asking(ask), showsArguments: false }),
+      tasks: new DashboardTasks(primary),
+      workflows: new DashboardWorkflows(primary),
       dev: null,
     };
   }
@@ -255,6 +258,8 @@ class Deployed {
       })),
       primary: { down: false, isUp: this.#status?.state === "serving", restarts: 0 },
       dropFollowups: false,
+      services: [],
+      time: null,
       livesLeftOut: this.#lives.leftOut,
     };
   }

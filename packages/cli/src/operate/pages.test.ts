@@ -6,13 +6,13 @@ const read: PageReader<number> = (limit, after) => {
   const from = Number(after ?? 0);
   const to = Math.min(10, from + Math.min(limit, 3));
   const items = Array.from({ length: to - from }, (_, at) => from + at).filter((each) => each % 4 === 0);
-  return Promise.resolve({ items, next: to === 10 ? null : String(to) });
+  return Promise.resolve({ items, next: to === 10 ? null : String(to), timeMs: to });
 };
 const never = new AbortController().signal;
 
 test("it goes on until there are as many as wanted, or no more", async () => {
-  expect(await itemsAfter(read, 2, { limit: 2, after: null }, never)).toEqual({ items: [0, 4], next: "5" });
-  expect(await itemsAfter(read, 3, { limit: 9, after: "1" }, never)).toEqual({ items: [4, 8], next: null });
+  expect(await itemsAfter(read, 2, { limit: 2, after: null }, never)).toEqual({ items: [0, 4], next: "5", timeMs: 5 });
+  expect(await itemsAfter(read, 3, { limit: 9, after: "1" }, never)).toEqual({ items: [4, 8], next: null, timeMs: 10 });
 });
 
 test("all pages come, and after a stop no more", async () => {

@@ -5,6 +5,8 @@ export interface Page<Item> {
   readonly items: readonly Item[];
   /** Where the next page begins; null: there are no more. */
   readonly next: string | null;
+  /** Of the primary, when it told the page. */
+  readonly timeMs: number;
 }
 
 export type PageReader<Item> = (limit: number, after: string | null) => Promise<Page<Item>>;
@@ -23,13 +25,14 @@ export async function itemsAfter<Item>(
 ): Promise<Page<Item>> {
   const items: Item[] = [];
   let next: string | null = after;
+  let timeMs: number;
   do {
     // oxlint-disable-next-line no-await-in-loop -- a page says where the next one begins
     const page = await read(Math.min(limit - items.length, most), next);
     items.push(...page.items);
-    ({ next } = page);
+    ({ next, timeMs } = page);
   } while (next !== null && items.length < limit && !signal.aborted);
-  return { items, next };
+  return { items, next, timeMs };
 }
 
 /** All items, a page each. */

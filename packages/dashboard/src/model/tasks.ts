@@ -96,6 +96,16 @@ export function fromNow(atMs: number, nowMs: number): string {
   return ms > 0 ? `in ${spanWords(ms)}` : `${spanWords(-ms)} ago`;
 }
 
+/** A length of time by its two largest units: `1 d 3 h`. */
+export function lengthWords(ms: number): string {
+  const at = UNITS.findIndex(([, unitMs]) => ms >= unitMs);
+  const [first, second] = at < 0 ? [] : UNITS.slice(at);
+  if (first === undefined) return `${Math.round(ms)} ms`;
+  const rest = second === undefined ? 0 : Math.floor((ms % first[1]) / second[1]);
+  const words = `${Math.floor(ms / first[1])} ${first[0]}`;
+  return rest === 0 ? words : `${words} ${rest} ${second![0]}`;
+}
+
 const UNITS = [
   ["d", 86_400_000],
   ["h", 3_600_000],

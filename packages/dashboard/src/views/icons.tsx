@@ -6,6 +6,7 @@ const PATHS = {
   try: "M3 3l10 5-10 5 2-5Z",
   handlers: "M6 3 2 8l4 5M10 3l4 5-4 5",
   tasks: "M2 4l1.500 1.500L6 3M2 11l1.500 1.500L6 10M8 4.500h6M8 11.500h6",
+  workflows: "M4 3v10M4 8h5M4 13h8M4 3h8M12 1.500v3M9 6.500v3M12 11.500v3",
   contention: "M3 2v12M13 2v12M3 5h6M7 8h6M3 11h4",
   caches: "M2 4c0-3 12-3 12 0s-12 3-12 0Zm0 0v8c0 3 12 3 12 0V4M2 8c0 3 12 3 12 0",
   data: "M2 3h12v10H2ZM2 7h12M6 3v10",

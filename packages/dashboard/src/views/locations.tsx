@@ -1,12 +1,14 @@
 /** The locations: where they are, how far, what went on there, and faults to switch. */
 import { signal } from "@preact/signals";
-import { api, ApiError } from "../api.ts";
+import { api, problemOf } from "../api.ts";
 import { median } from "../model/central.ts";
 import { placeName } from "../model/places.ts";
+import { faultWords, isFaulty } from "../model/services.ts";
 import { counted, isHere, ms } from "../model/words.ts";
 import { callFrom, callingFrom, calls, state } from "../store.ts";
 import { lastSent } from "./again.ts";
 import { Places } from "./map.tsx";
+import { ServiceFaults } from "./service-faults.tsx";
 import { CallForm, Outcome } from "./try-it.tsx";
 
 /** Calls that the table looks at. */
@@ -21,13 +23,13 @@ async function change(faults: Readonly<Record<string, unknown>>, words = ""): Pr
     if ("distances" in faults && words !== "") distances.value = {};
     done.value = words;
   } catch (error) {
-    problem.value = error instanceof ApiError ? `${error.message} ${error.hint}` : String(error);
+    problem.value = problemOf(error);
   }
 }
 
 export function heal(): Promise<void> {
   return change(
-    { primaryDown: false, dropFollowups: false, partitioned: [], distances: {} },
+    { primaryDown: false, dropFollowups: false, partitioned: [], distances: {}, services: {} },
     "Everything is healed, and the distances are those of the configuration.",
   );
 }
@@ -36,7 +38,10 @@ export function faultCount(): number {
   const known = state.value;
   if (known === null) return 0;
   return (
-    known.locations.filter(({ isCut }) => isCut).length + (known.primary.down ? 1 : 0) + (known.dropFollowups ? 1 : 0)
+    known.locations.filter(({ isCut }) => isCut).length +
+    (known.primary.down ? 1 : 0) +
+    (known.dropFollowups ? 1 : 0) +
+    known.services.filter(isFaulty).length
   );
 }
 
@@ -51,6 +56,7 @@ export function Locations() {
         {isOfDev() ? <Caller /> : <Served />}
       </div>
       <Table />
+      {isOfDev() && <ServiceFaults onChange={change} />}
     </div>
   );
 }
@@ -107,6 +113,11 @@ function Effects() {
           leased there.
         </p>
       )}
+      {known.services.filter(isFaulty).map((service) => (
+        <p key={service.name} class="lead soft">
+          {faultWords(service)}
+        </p>
+      ))}
       {known.dropFollowups && (
         <p class="lead soft">
           Followups get lost. The primary runs each handler again, with the same arguments, time and seed: it writes the

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import type { DashboardRecord, Replay as Run, ReplayQuestion, ReplayStep } from "@radical/protocol";
 import { useEffect } from "preact/hooks";
-import { api, ApiError } from "../api.ts";
+import { api, problemOf } from "../api.ts";
 import { placeName } from "../model/places.ts";
 import { clock, commitWords, counted, shortUnit } from "../model/words.ts";
 import { calls, state, view } from "../store.ts";
@@ -34,19 +34,21 @@ const STEPS: Readonly<Record<ReplayStep["kind"], string>> = {
   abort: "aborts",
 };
 
-async function load(): Promise<void> {
+/** Whether there is something to see of the execution, as far as the records are loaded. */
+export function isRecorded(execution: string): boolean {
+  return records.value.some((record) => record.execution === execution);
+}
+
+export async function loadRecords(): Promise<void> {
   try {
     const answer = await api.records();
     records.value = answer.records;
     leftOut.value = answer.leftOut;
     isLoaded.value = true;
   } catch (error) {
-    problem.value = wordsOf(error);
+    problem.value = problemOf(error);
   }
 }
-
-const wordsOf = (error: unknown): string =>
-  error instanceof ApiError ? `${error.message} ${error.hint}` : String(error);
 
 async function run(build: ReplayQuestion["build"]): Promise<void> {
   const execution = chosen.value;
@@ -59,7 +61,7 @@ async function run(build: ReplayQuestion["build"]): Promise<void> {
     if (build === "present") present.value = answer;
     else recorded.value = answer;
   } catch (error) {
-    problem.value = wordsOf(error);
+    problem.value = problemOf(error);
   }
 }
 
@@ -79,8 +81,8 @@ export function openReplay(execution: string): void {
 
 export function Replay() {
   useEffect(() => {
-    void load();
-    const timer = setInterval(() => void load(), TICK_MS);
+    void loadRecords();
+    const timer = setInterval(() => void loadRecords(), TICK_MS);
     return () => clearInterval(timer);
   }, []);
   const { source } = state.value ?? {};

@@ -8,6 +8,7 @@ import { placeName } from "../model/places.ts";
 import { again, repeatable } from "./again.ts";
 import { calls, central, current, filter, isNarrow, selected, shown, state, view } from "../store.ts";
 import { Shape } from "./icons.tsx";
+import { isWorkflow, openWorkflow } from "./workflows.tsx";
 import { openReplay } from "./replay.tsx";
 import { Strip } from "./strip.tsx";
 import { Waterfall } from "./waterfall.tsx";
@@ -192,6 +193,11 @@ function Detail() {
         {primary !== null && life.code === null && (
           <button type="button" class="btn" onClick={() => openReplay(life.execution)}>
             Replay
+          </button>
+        )}
+        {isWorkflow(life.handler) && life.attempt > 0 && (
+          <button type="button" class="btn" onClick={() => openWorkflow(life.execution)}>
+            Timeline
           </button>
         )}
         {repeat !== null && (

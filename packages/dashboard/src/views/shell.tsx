@@ -21,7 +21,6 @@ import {
   type View,
   view,
   views,
-  VIEWS,
 } from "../store.ts";
 import { Caches } from "./caches.tsx";
 import { Contention } from "./contention.tsx";
@@ -32,7 +31,9 @@ import { faultCount, heal, Locations } from "./locations.tsx";
 import { Replay } from "./replay.tsx";
 import { Requests } from "./requests.tsx";
 import { Tasks } from "./tasks.tsx";
+import { Ahead } from "./time.tsx";
 import { TryIt } from "./try-it.tsx";
+import { Workflows } from "./workflows.tsx";
 
 interface Part {
   readonly title: string;
@@ -46,6 +47,7 @@ const PARTS: Readonly<Record<View, Part>> = {
   try: { title: "Try it", content: TryIt },
   handlers: { title: "Handlers", content: Handlers, count: () => app.value?.handlers.length ?? null },
   tasks: { title: "Tasks", content: Tasks },
+  workflows: { title: "Workflows", content: Workflows },
   contention: { title: "Contention", content: Contention },
   caches: { title: "Caches", content: Caches },
   data: { title: "Data", content: Data, count: () => app.value?.tables.length ?? null },
@@ -64,7 +66,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["p", "pause, go on"],
   ["c", "call a handler"],
   ["h", "heal every fault"],
-  [`1–${VIEWS.length}`, "views"],
+  ["1–9  0", "views"],
   ["d", "dark, light, as the system"],
   ["?", "these keys"],
 ];
@@ -220,6 +222,7 @@ function Top({ title }: { readonly title: string }) {
           {counted(faults, "fault")}
         </span>
       )}
+      <Ahead />
       <span class="grow" />
       {view.value === "requests" && (
         <>
@@ -312,6 +315,8 @@ function Help() {
   );
 }
 
+const DIGITS = /^\d$/;
+
 const SCHEMES = ["dark", "light", null] as const;
 
 function nextScheme(): void {
@@ -342,8 +347,7 @@ function useKeys(): void {
       }
       if (help.value && key !== "?") return;
       const isList = target instanceof Element && target.matches('[role="listbox"]');
-      const at = Number(key);
-      const named = Number.isInteger(at) && key.trim() !== "" ? views.value[at - 1] : undefined;
+      const named = DIGITS.test(key) ? views.value[(Number(key) + 9) % 10] : undefined;
       if (named !== undefined) view.value = named;
       else if (key === "j" || (isList && key === "ArrowDown")) move(1);
       else if (key === "k" || (isList && key === "ArrowUp")) move(-1);

@@ -10,7 +10,7 @@ import {
   type TaskState,
 } from "@radical/protocol";
 import { useEffect } from "preact/hooks";
-import { api, ApiError } from "../api.ts";
+import { api, problemOf } from "../api.ts";
 import {
   ACTION_WORDS,
   actionsOf,
@@ -24,6 +24,7 @@ import {
 import { counted } from "../model/words.ts";
 import { calls, isDeployment, isPaused, selected, view } from "../store.ts";
 import { Schedules } from "./schedules.tsx";
+import { Time } from "./time.tsx";
 
 const TICK_MS = 2_000;
 const MOST_GROUPS = 100;
@@ -58,11 +59,11 @@ async function load(): Promise<void> {
     const listed = await api.tasks({ task: null });
     tasks.value = listed.tasks;
     isMore.value = listed.isMore;
-    now.value = Date.now();
+    now.value = listed.timeMs;
     if (chosen.value !== null) await loadDetail(chosen.value);
     unseen.value = "";
   } catch (error) {
-    unseen.value = wordsOf(error);
+    unseen.value = problemOf(error);
   }
   await loading;
 }
@@ -73,9 +74,6 @@ async function loadDetail(task: ExecutionId): Promise<void> {
   if (chosen.value === task) detail.value = found.find(({ id }) => id === task) ?? null;
 }
 
-const wordsOf = (error: unknown): string =>
-  error instanceof ApiError ? `${error.message} ${error.hint}` : String(error);
-
 async function attempt(work: () => Promise<string>): Promise<void> {
   try {
     problem.value = "";
@@ -83,17 +81,23 @@ async function attempt(work: () => Promise<string>): Promise<void> {
     await load();
   } catch (error) {
     done.value = "";
-    problem.value = wordsOf(error);
+    problem.value = problemOf(error);
   }
 }
 
-function choose(task: DashboardTask): void {
+function choose(task: ExecutionId, known: DashboardTask | null): void {
   mayHaveActed.value = null;
-  chosen.value = task.id;
-  detail.value = task;
+  chosen.value = task;
+  detail.value = known;
   problem.value = "";
   done.value = "";
-  void loadDetail(task.id).catch(() => undefined);
+  void loadDetail(task).catch(() => undefined);
+}
+
+/** Shows a task, or says that it is gone. */
+export function openTask(task: ExecutionId): void {
+  view.value = "tasks";
+  choose(task, null);
 }
 
 /** `callAgain`: also a service that may have acted already. */
@@ -134,7 +138,8 @@ export function Tasks() {
   const wrong = problem.value === "" ? unseen.value : problem.value;
   return (
     <>
-      {all !== null && all.length === 0 ? <Nothing /> : <All tasks={all ?? []} />}
+      <Time />
+      {all !== null && all.length === 0 && chosen.value === null ? <Nothing /> : <All tasks={all ?? []} />}
       <p class={`status ${wrong === "" ? "soft" : "fail"}`} role="status">
         {wrong === "" ? done.value : wrong}
       </p>
@@ -284,7 +289,7 @@ function Rows({ rows }: { readonly rows: readonly DashboardTask[] }) {
                     class="link mono"
                     aria-pressed={task.id === chosen.value}
                     aria-label={`${task.handler}, task ${task.id.slice(-7)}`}
-                    onClick={() => choose(task)}
+                    onClick={() => choose(task.id, task)}
                   >
                     {task.handler}
                   </button>{" "}

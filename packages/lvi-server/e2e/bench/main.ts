@@ -16,6 +16,7 @@ import { benchRanges } from "./ranges.ts";
 import { benchRecovery } from "./recovery.ts";
 import { benchReads, benchWrites } from "./request-path.ts";
 import { benchStorageCalls } from "./storage-calls.ts";
+import { benchOwedWork } from "./owed-work.ts";
 import { benchTasks } from "./tasks.ts";
 
 type Benchmark = (effort: Effort, progress: Progress) => readonly Figure[] | Promise<readonly Figure[]>;
@@ -33,6 +34,7 @@ const NAMES = [
   "indexes",
   "object",
   "tasks",
+  "owed",
 ] as const;
 
 const BENCHMARKS: Readonly<Record<(typeof NAMES)[number], Benchmark>> = {
@@ -48,12 +50,13 @@ const BENCHMARKS: Readonly<Record<(typeof NAMES)[number], Benchmark>> = {
   indexes: benchIndexes,
   object: benchObject,
   tasks: benchTasks,
+  owed: benchOwedWork,
 };
 
 const { benchmarks, quick, json, out, ...given } = commandLine({
   name: "pnpm bench:server",
   words:
-    "Measure the LVI server: signed requests beside the same bytes to bare node:http, the protocol core in process,\ncalls to storage, memory of versions, recovery of pending intents, what endless handlers leave to others, and executions on one key, ranges of a large table, the build of an index, an object with many entries, and tasks.",
+    "Measure the LVI server: signed requests beside the same bytes to bare node:http, the protocol core in process,\ncalls to storage, memory of versions, recovery of pending intents, what endless handlers leave to others, and executions on one key, ranges of a large table, the build of an index, an object with many entries, tasks,\nand a start on owed work: due and delayed tasks, and waiting workflows.",
   options: {
     benchmarks: { kind: "operands", of: NAMES, words: "what to measure" },
     quick: { kind: "flag", words: "fewer turns, rounds and intents, no DynamoDB: all of it in less than two minutes" },
@@ -65,7 +68,8 @@ const { benchmarks, quick, json, out, ...given } = commandLine({
       default: 10_000,
       quick: 2_000,
       least: 1,
-      words: "pending intents to recover, and tasks to carry out",
+      words:
+        "pending intents to recover, tasks to carry out, and due tasks of owed work: ten delayed ones come with each",
     },
     versions: { kind: "number", default: 1_000_000, least: 1, words: "versions in memory" },
     rows: { kind: "number", default: 1_000_000, quick: 100_000, least: 10_000, words: "rows of the table with ranges" },
@@ -78,6 +82,10 @@ const { benchmarks, quick, json, out, ...given } = commandLine({
     ["pnpm bench:server", "all of them"],
     ["pnpm bench:server --quick --out speed.json", "all of them, shorter, for people and programs"],
     ["pnpm bench:server reads writes", "beside bare node:http"],
+    [
+      "pnpm bench:server owed",
+      "10,000 due tasks, 100,000 delayed ones and 1,000 workflows on both storages: some 20 minutes",
+    ],
     ["pnpm bench:server recovery --intents 1000", "on both storages, a tenth of it"],
   ],
 });

@@ -1,6 +1,6 @@
 /**
- * Tasks: the costs of enqueueing for its caller, the rate of empty tasks and the times of requests meanwhile, and the reads of a
- * server that starts on many tasks. Those that are compared take turns.
+ * Tasks: the costs of enqueueing for its caller, the rate of empty tasks, and the times of requests meanwhile. Those that are compared
+ * take turns.
  */
 import { randomBytes } from "node:crypto";
 import path from "node:path";
@@ -9,7 +9,6 @@ import { type AccessedUnit, type Followup, type RunEffect, unitId } from "@radic
 import type { TestClient } from "../test-client.ts";
 import { type Effort, type Figure, figure, median, type Progress, quantile } from "./figure.ts";
 import { metricsOf, type StartedServer, withFolder, startServerProcess } from "./processes.ts";
-import { benchTaskRecovery } from "./task-recovery.ts";
 
 const VALUE = Uint8Array.of(1);
 /** Of callers that wait for nothing but their own answers. */
@@ -40,7 +39,7 @@ export async function benchTasks(effort: Effort, progress: Progress): Promise<re
       await server.process.kill("SIGTERM");
     }
   });
-  return [...costs, ...(await drain(effort, progress)), ...(await benchTaskRecovery(effort, progress))];
+  return [...costs, ...(await drain(effort, progress))];
 }
 
 // ── What enqueueing costs ────────────────────────────────────────────────────────────────────────────────────────────

@@ -5,7 +5,7 @@ import { DEFAULT_LEASE_POLICY, type LeasePolicy } from "./lease-policy.ts";
 import { REPEAT_WINDOW_MS } from "./finished-executions.ts";
 import { DEFAULT_SERVICE_OPTIONS, type ServiceOptions } from "./services.ts";
 import type { TaskBounds } from "./task-table.ts";
-import type { WorkflowBounds } from "./workflows.ts";
+import type { WorkflowBounds } from "./workflow-table.ts";
 
 export interface CoreOptions {
   /** After `valid`, how long the followup may take before the handler is re-executed. */
@@ -93,7 +93,7 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   indexPageItems: 90,
   tasksAtOnce: 64,
   maxTasks: 1_000_000,
-  tasks: { most: 10_000, mostBytes: 64 * 1024 * 1024, page: 1_000, inLane: 16 },
+  tasks: { most: 10_000, mostBytes: 64 * 1024 * 1024, page: 1_000, inLane: 16, laneBytes: 64 * 1024 * 1024 },
   workflows: { page: 1_000, readsAtOnce: 16 },
   services: DEFAULT_SERVICE_OPTIONS,
   retentionMs: 24 * 3_600_000,

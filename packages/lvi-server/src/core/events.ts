@@ -34,7 +34,7 @@ import type { ScheduleAsk } from "./schedules.ts";
 import type { CallAnswer, CallId, TaskChange } from "./services.ts";
 import type { TaskAnswer, TaskCounts, TaskQuestion } from "./task-table.ts";
 import type { StoredItem } from "./version-table.ts";
-import type { WorkflowCounts, WorkflowsAnswer, WorkflowsQuestion } from "./workflows.ts";
+import type { WorkflowCounts, WorkflowsAnswer, WorkflowsQuestion } from "./workflow-table.ts";
 
 /** Names a request whose sender waits for a reply. */
 export type CallerId = number;

@@ -84,13 +84,25 @@ export interface Completion extends Invocation {
   /** Tasks that it has enqueued. Left out: none. */
   readonly tasks?: readonly Task[];
   /** Tasks that it takes back, as their records are. Left out: none. */
-  readonly cancelled?: readonly Task[];
+  readonly cancelled?: readonly Withdrawal[];
   /** Of a task: its record from then on, null: it is gone. Undefined: the execution is not a task. */
   readonly settled?: Task | null;
   /** Of a step of a workflow: it arrives there, and leaves no other record. Left out: the execution is not a step. */
   readonly arrival?: WorkflowPart;
   /** Signals that it has sent. Left out: none. */
   readonly signals?: readonly WorkflowPart[];
+}
+
+/** A task that is taken back before it has begun. */
+export interface Withdrawal {
+  readonly task: Task;
+  /** A task that was to become a workflow leaves one that has ended as cancelled: somebody may ask for it. Null: nothing is left. */
+  readonly leaves: Workflow | null;
+}
+
+/** The change of its record, in a commit that names another record before. */
+export function withdrawalOf({ task: { id, lane }, leaves: workflow }: Withdrawal): RecordChange {
+  return { id, expects: { attempt: null, lane }, becomes: workflow === null ? null : { state: "workflow", workflow } };
 }
 
 /**

@@ -68,6 +68,7 @@ const NO_TASKS: Readonly<Record<TaskAnswer["kind"], TaskAnswer>> = {
   due: { kind: "due", tasks: [], upTo: null },
   lane: { kind: "lane", tasks: [], upTo: null },
   heads: { kind: "heads", tasks: [], next: null },
+  tasks: { kind: "tasks", tasks: [] },
   count: { kind: "count", count: 0 },
   task: { kind: "task", task: null },
 };

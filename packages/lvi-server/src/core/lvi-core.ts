@@ -173,7 +173,7 @@ import { type ScheduleState, encodeScheduleState, scheduleUnit } from "./schedul
 import { type ScheduleAsk, type ScheduleChange, Schedules } from "./schedules.ts";
 import { Services } from "./services.ts";
 import type { Revocation, Session } from "./sessions.ts";
-import { failureOf, isMisfit, isPlaceOf, placeOf, settled, type Task, tasksOf } from "./task.ts";
+import { failureOf, isMisfit, isPlaceOf, placeOf, settled, type Task, type TaskOutline, tasksOf } from "./task.ts";
 import { type OrderUnderWay, TaskOrders } from "./task-orders.ts";
 import { type Instant, type TaskAnswer, type TaskQuestion, TaskTable } from "./task-table.ts";
 import { type NextCron, tickTasks } from "./ticks.ts";
@@ -189,9 +189,10 @@ import {
 } from "./train.ts";
 import { type StoredItem, VersionTable } from "./version-table.ts";
 import { assertWellFormed } from "./well-formed.ts";
-import { doneOf, signalPart, type Workflow, type WorkflowPart } from "./workflow.ts";
-import type { Step } from "./workflow-journal.ts";
-import { type WorkflowCaller, Workflows, type WorkflowsHost } from "./workflows.ts";
+import { doneOf, settledOf, signalPart, stepPart, type Workflow, type WorkflowPart } from "./workflow.ts";
+import type { OpenStep, Step } from "./workflow-journal.ts";
+import type { NamedTask, WorkflowCaller, WorkflowsHost } from "./workflow-host.ts";
+import { Workflows } from "./workflows.ts";
 
 /** The state that a starting server found in storage. */
 export interface Recovered {
@@ -415,7 +416,11 @@ export class LviCore {
     this.#tasks = new TaskTable(options.tasks, (handler) => this.#modules.current?.rules[handler]?.limit ?? null);
     this.#workflows = new Workflows({ ...options.workflows, retryMs: options.retryMs }, this.#workflowsHost);
     this.#cancellations = new Cancellations(this.#tasks, this.#workflows, this.#executions);
-    this.#orders = new TaskOrders(this.#tasks, (task) => this.#isDead(task));
+    this.#orders = new TaskOrders(
+      this.#tasks,
+      (task) => this.#isDead(task),
+      (task) => this.#workflows.commands.withdrawnAs(task),
+    );
     const { states, open = [] } = recovered.schedules ?? {};
     // variant: schedule-open
     for (const task of open) this.#tasks.watch(task);
@@ -500,7 +505,7 @@ export class LviCore {
   }
 
   /** The first tasks of lanes that are dead: those that memory has. */
-  get deadHeads(): readonly Task[] {
+  get deadHeads(): readonly TaskOutline[] {
     return this.#tasks.deadHeads;
   }
 
@@ -519,9 +524,13 @@ export class LviCore {
     return this.#workflows.stateOf(workflow);
   }
 
+  openSteps(workflow: ExecutionId): readonly OpenStep[] {
+    return this.#workflows.openSteps(workflow);
+  }
+
   /** The number of workflows that have not ended; null: not all of them are known yet. */
   get openWorkflows(): number | null {
-    return this.#workflows.areKnown ? this.#workflows.size : null;
+    return this.#workflows.table.areKnown ? this.#workflows.table.size : null;
   }
 
   /** Whether the current module has the handler, or the service, of a task. Before there is a module, nobody knows. */
@@ -561,7 +570,7 @@ export class LviCore {
       finished: this.#finished.size,
       answered: this.#answered.size,
       tasks: this.#tasks.countsAt(this.#instant.nowMs),
-      workflows: this.#workflows.counts,
+      workflows: this.#workflows.table.counts,
       sessions: this.#listeners.sessions,
       leasedUnits: this.#listeners.leases.size,
     };
@@ -619,7 +628,7 @@ export class LviCore {
 
   /** All tasks that may begin have ended, and so has all else that may bring some. Nothing more happens to them before {@link nextDueMs}. */
   get areTasksSettled(): boolean {
-    return this.isIdle && this.#nowMs >= this.#asksAtMs;
+    return this.isIdle && this.#workflows.running === 0 && this.#nowMs >= this.#asksAtMs;
   }
 
   /** When the next task is due, a tick, a probe of a service, or a wait of a workflow, by the monotonic time of tasks. Infinity: nothing is. */
@@ -639,6 +648,7 @@ export class LviCore {
     // A server that was replaced acts on nothing any more, and stops in the middle of a step.
     if (this.#halted) return;
     assert(this.#ready.length + this.#due.length === 0, "a step does everything that can be done");
+    this.#tasks.assertWellFormed();
     assertWellFormed({
       executions: this.#executions,
       clearing: this.#clearing,
@@ -695,7 +705,7 @@ export class LviCore {
       case "workflow-question":
         return this.#workflowQuestion(event.caller, event.question);
       case "workflow-order":
-        this.#workflows.order(event.caller, event.action, event.workflow);
+        this.#workflows.callers.order(event.caller, event.action, event.workflow);
         return;
       case "module-registered":
         return this.#registered(event);
@@ -761,7 +771,7 @@ export class LviCore {
         return;
       case "drain":
         this.#draining = true;
-        this.#workflows.drain();
+        this.#workflows.callers.drain();
         for (const untilMs of this.#listeners.end(this.#nowMs))
           this.#deadlines.add(untilMs, { kind: "clear", execution: null });
     }
@@ -777,7 +787,7 @@ export class LviCore {
     this.#listeners.lapse(this.#nowMs);
     const used = this.#modules.takeUsed();
     // Each workflow is pinned to one, also those that are not known yet.
-    const keptMs = this.#workflows.modules === null ? Infinity : moduleRetentionMs;
+    const keptMs = this.#workflows.table.modules === null ? Infinity : moduleRetentionMs;
     // variant: modules-unused
     const unused = this.#modules.takeUnused(keptMs, () => this.#namedModules());
     if (unused.length > 0) this.#nameIndexes();
@@ -791,7 +801,7 @@ export class LviCore {
     const isNeeded = current !== null && (this.#tasks.all !== 0 || Object.keys(current.rules).length > 0);
     return new Set([
       ...run,
-      ...(this.#workflows.modules ?? []),
+      ...(this.#workflows.table.modules ?? []),
       ...(isNeeded ? [current.module] : []),
       ...this.#modules.naming(this.#indexes.unstored),
     ]);
@@ -820,7 +830,7 @@ export class LviCore {
         return refuse("idempotency_key_reused", REUSED, null);
       return this.#join(known, caller);
     }
-    if (this.#workflows.has(executionId)) {
+    if (this.#workflows.table.has(executionId)) {
       if (!this.#workflows.join(this.#workflowCaller(caller), request))
         return refuse("idempotency_key_reused", REUSED, null);
       return;
@@ -862,8 +872,8 @@ export class LviCore {
       return refuse("busy", `${this.#executions.size} executions are under way`, 1_000);
     }
     if (plan === "workflow") {
-      if (this.#workflows.size >= this.#options.maxTasks)
-        return refuse("busy", `${this.#workflows.size} workflows are under way. Try again later.`, 1_000);
+      if (this.#workflows.table.size >= this.#options.maxTasks)
+        return refuse("busy", `${this.#workflows.table.size} workflows are under way. Try again later.`, 1_000);
       return this.#workflows.start(this.#workflowCaller(caller), request);
     }
 
@@ -906,7 +916,7 @@ export class LviCore {
   }
 
   #lookedUp(operation: OperationId, record: IntentRecord | null): void {
-    if (this.#workflows.ownsOperation(operation)) return this.#workflows.lookedUp(operation, record);
+    if (this.#workflows.ownsOperation(operation)) return this.#workflows.callers.lookedUp(operation, record);
     const { execution } = this.#takeOperation(operation, "look-up");
     if (record === null) this.#begin(execution);
     else this.#taken(execution, record);
@@ -2014,7 +2024,7 @@ export class LviCore {
     const mayAsk = this.#nowMs >= this.#asksAtMs;
     if (mayAsk) for (const question of this.#tasks.takeLookups()) this.#askForTasks(question);
     if (this.#draining)
-      return this.#wakeForTasks(Math.min(this.#questionsAtMs, this.#workflows.wakeAtMs - this.#aheadMs));
+      return this.#wakeForTasks(Math.min(this.#machineAtMs, this.#workflows.wakeAtMs - this.#aheadMs));
     this.#tasks.pass(this.#instant);
     const current = this.#modules.current?.module;
     if (current !== undefined && this.#indexes.unready(this.#modules.indexesOf(current)) === null) {
@@ -2035,7 +2045,7 @@ export class LviCore {
     const { nowMs } = this.#instant;
     const dueMs = Math.min(this.#tasks.wakeAtMs(this.#instant), this.#services.wakeAtMs(nowMs));
     const others = Math.min(this.#schedules.wakeAtMs, this.#workflows.wakeAtMs);
-    this.#wakeForTasks(Math.min(this.#questionsAtMs, Math.min(dueMs, others) - this.#aheadMs));
+    this.#wakeForTasks(Math.min(this.#machineAtMs, Math.min(dueMs, others) - this.#aheadMs));
   }
 
   #askForTasks(question: TaskQuestion): void {
@@ -2051,9 +2061,10 @@ export class LviCore {
     this.#deadlines.add(wakeAtMs, { kind: "tasks" });
   }
 
-  /** When storage is asked again, after it has failed. */
-  get #questionsAtMs(): number {
-    return this.#asksAtMs > this.#nowMs ? this.#asksAtMs : Infinity;
+  /** When storage is asked again, after it has failed, or a caller is told how a workflow stands. */
+  get #machineAtMs(): number {
+    const asksAtMs = this.#asksAtMs > this.#nowMs ? this.#asksAtMs : Infinity;
+    return Math.min(asksAtMs, this.#workflows.tellsAtMs);
   }
 
   /** Nobody has asked for it, and no budget bounds it. */
@@ -2067,7 +2078,7 @@ export class LviCore {
   #tasksRead(operation: OperationId, answer: TaskAnswer): void {
     const question = present(this.#taskQuestions.get(operation), `storage answers question ${operation} for tasks`);
     this.#taskQuestions.delete(operation);
-    const inserts = ({ id, parent, place }: Task): boolean => {
+    const inserts = ({ id, parent, place }: TaskOutline): boolean => {
       if (this.#workflows.isBringing(id)) return true;
       const phase = this.#executions.get(parent)?.phase;
       // A repeat of an execution that is done is under way too, and brings nothing.
@@ -2087,9 +2098,9 @@ export class LviCore {
     const effect: Effect = {
       kind: "carry-out-order",
       operation,
-      changes: changes.map(({ before, after: becomes }) => {
+      changes: changes.map(({ before, after: becomes, leaves }) => {
         const { id, attempt, lane } = before;
-        return { id, expects: { attempt, lane }, becomes };
+        return { id, expects: { attempt, lane }, becomes, ...(leaves === null ? {} : { leaves }) };
       }),
       after,
     };
@@ -2102,7 +2113,8 @@ export class LviCore {
     this.#ordered.delete(operation);
     if (result.kind === "fenced") return this.#halt(TAKEN_OVER);
     // Nobody else changes these records: if one is gone, an earlier attempt of this change has removed it, and all others.
-    if (result.kind === "exists") assert(result.record === null, "a task that an order changes is as it was");
+    const isGone = result.kind === "applied" || result.record === null || result.record.state === "workflow";
+    assert(isGone, "a task that an order changes is as it was");
     for (const { before, after } of order.changes) {
       this.#tasks.settled(before, after, this.#instant);
       this.#note("task_ordered", { id: before.id }, { handler: before.handler, detail: order.order.action });
@@ -2113,6 +2125,7 @@ export class LviCore {
 
   #answerOrder({ caller, order, left }: OrderUnderWay, after: readonly Fact[]): void {
     const results = order.ids.map((id) => ({ id, outcome: left.get(id) ?? "done" }) as const);
+    if (typeof caller === "object") return caller.told(results[0]?.outcome ?? "unknown", after);
     this.#effects.push({ kind: "task-order-reply", caller, answer: { results }, after });
   }
 
@@ -2142,13 +2155,15 @@ export class LviCore {
   /** The tasks of a completion are durable. */
   #tasksChanged(execution: Execution, { tasks = [], cancelled = [], settled: next, outcome }: Completion): void {
     for (const task of tasks) this.#tasks.added(task, this.#instant);
-    for (const task of cancelled) {
-      this.#tasks.settled(task, null, this.#instant);
-      this.#note("task_cancelled", { id: task.id }, { handler: task.handler });
-    }
+    for (const { task } of cancelled) this.#taskCancelled(task);
     const { task } = execution;
     if (task === null || next === undefined) return;
     this.#taskSettled(execution, task, next, outcome.kind === "result" ? null : outcome);
+  }
+
+  #taskCancelled(task: Task): void {
+    this.#tasks.settled(task, null, this.#instant);
+    this.#note("task_cancelled", { id: task.id }, { handler: task.handler });
   }
 
   /** An attempt has ended. `words`: of its outcome. */
@@ -2169,6 +2184,7 @@ export class LviCore {
   get #workflowsHost(): WorkflowsHost {
     return {
       now: () => this.#instant,
+      machineMs: () => this.#nowMs,
       nextName: () => ++this.#names,
       takeCommit: () => this.#takeCommitId(),
       emit: (effect) => void this.#effects.push(effect),
@@ -2191,18 +2207,22 @@ export class LviCore {
       names: (owner, lanes, commit) => this.#tasks.names(owner, lanes, commit),
       namesNoMore: (owner) => this.#tasks.ended(owner, this.#instant),
       added: (task) => this.#tasks.added(task, this.#instant),
+      taskOf: (id, owner) => this.#taskNamed(id, owner),
+      hold: (task) => this.#tasks.hold(task),
       taskGone: (task) => this.#tasks.settled(task, null, this.#instant),
+      taskCancelled: (task) => this.#taskCancelled(task),
+      withdraw: (id, told) => this.#orders.add({ told }, { action: "cancel", ids: [id], callAgain: false }),
       ended: (workflow, commit) => this.#finished.add(doneOf(workflow, commit)),
     };
   }
 
   #workflowCaller({ id, request, receivedAtMs }: Caller): WorkflowCaller {
-    return { id, receivedAtMs, untilMs: this.#instant.nowMs + (request.waitMs ?? 0) };
+    return { id, receivedAtMs, untilMs: this.#nowMs + (request.waitMs ?? 0) };
   }
 
   #workflowQuestion(caller: CallerId, question: WorkflowQuestion): void {
-    const untilMs = this.#instant.nowMs + (this.#draining ? 0 : question.waitMs);
-    this.#workflows.ask({ id: caller, receivedAtMs: this.#wallMs, untilMs }, question);
+    const untilMs = this.#nowMs + (this.#draining ? 0 : question.waitMs);
+    this.#workflows.callers.ask({ id: caller, receivedAtMs: this.#wallMs, untilMs }, question);
   }
 
   #advanced(operation: OperationId, result: CompleteResult): void {
@@ -2228,11 +2248,28 @@ export class LviCore {
     this.#endWithoutTrace(execution, []);
   }
 
-  /** Signals for workflows that have not ended, and cancellations of some. */
-  #signalsOf(effects: readonly RunEffect[], commit: CommitId): readonly WorkflowPart[] {
+  /** A task that a workflow names. An execution that may bring it ends first. */
+  #taskNamed(id: ExecutionId, owner: object): NamedTask | null | undefined {
+    const found = this.#cancellations.find(id, owner);
+    if (found === null || !("awaits" in found)) return found;
+    if (found.awaits === null) return undefined;
+    this.#replay(found.awaits, "cancelled");
+    // This step may be too far to begin it.
+    this.#wakeForTasks(this.#nowMs);
+    return undefined;
+  }
+
+  /** Signals for workflows that have not ended, those that have not begun among them, and cancellations of some. */
+  #signalsOf(
+    { effects = NO_EFFECTS }: Ended,
+    commit: CommitId,
+    execution: Execution,
+    own: readonly Task[],
+  ): readonly WorkflowPart[] {
     return effects.flatMap((effect, ordinal) => {
-      if (effect.kind === "cancel") return this.#workflows.cancellationsOf(effect.task, placeOf(commit, ordinal));
-      if (effect.kind !== "send" || !this.#workflows.isOpen(effect.workflow)) return [];
+      if (effect.kind === "cancel")
+        return this.#workflows.commands.cancellationsOf(effect.task, placeOf(commit, ordinal));
+      if (effect.kind !== "send" || !this.#cancellations.takesSignal(effect.workflow, execution, own)) return [];
       return [signalPart(effect.workflow, commit, ordinal, effect.name, effect.value)];
     });
   }
@@ -2450,7 +2487,7 @@ export class LviCore {
     const tasks =
       schedule === null ? tasksOf(effects, invocation, commit) : tickTasks(schedule, invocation, commit, this.#hasher);
     const cancelled = this.#cancellations.take(ending);
-    const signals = this.#signalsOf(effects, commit);
+    const signals = this.#signalsOf(ended, commit, execution, tasks);
     const writes = withBlobNames(own, (entry) => (this.#versions.get(entry)?.value ?? null) !== null);
     const call = this.#hasher.hash(bytesOfCall(callOf(execution.invocation)));
     const completion: Completion = {
@@ -2468,9 +2505,9 @@ export class LviCore {
       cancelled,
       ...this.#settlement(execution, outcome),
       ...(signals.length === 0 ? {} : { signals }),
-      ...(execution.step === null ? {} : { arrival: this.#workflows.partOf(execution.step, outcome) }),
+      ...(execution.step === null ? {} : { arrival: stepPart(execution.step, settledOf(outcome)) }),
     };
-    this.#workflows.expect(signals);
+    this.#workflows.table.expect(signals);
     // Under its locks its reads are still what it ran on.
     const written = of.kind === "near-storage" ? (of.ran?.result.writes ?? own) : own;
     // variant: sample-taken
@@ -2504,8 +2541,8 @@ export class LviCore {
     for (const { execution, completing } of members)
       if (completing.completion.writes.length > 0) after.push(...this.#clearFacts(execution));
     for (const { completing } of members)
-      for (const { id, attempt } of completing.completion.cancelled ?? [])
-        after.push({ kind: "owed", task: id, attempt });
+      for (const { task } of completing.completion.cancelled ?? [])
+        after.push({ kind: "owed", task: task.id, attempt: task.attempt });
     const completions = members.map(({ completing: { expects, completion } }) => ({ expects, completion }));
     const effect = { kind: "complete", operation, completions, after } as const;
     const { execution } = first;
@@ -2580,7 +2617,7 @@ export class LviCore {
     this.#versions.applyFailed(writes);
     this.#workflows.came(signals, false);
     // variant: cancel-let-go
-    for (const { id } of cancelled) this.#tasks.letGo(id, this.#instant);
+    for (const { task } of cancelled) this.#tasks.letGo(task.id, this.#instant);
   }
 
   /** `hash`: of the completion by which it ends; null: by none that this server knows. */

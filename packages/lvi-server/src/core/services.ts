@@ -23,7 +23,7 @@ import { Breaker, type BreakerOptions, type Probe } from "./breaker.ts";
 import type { CompleteResult, Effect, Fact, NoteName, Note, OperationId } from "./events.ts";
 import type { Instant } from "./task-table.ts";
 import { errorOf, settled, type Task, type TaskError } from "./task.ts";
-import { stepPart, type WorkflowPart } from "./workflow.ts";
+import { stepPart, type Workflow, type WorkflowPart } from "./workflow.ts";
 
 export interface ServiceOptions extends BreakerOptions {
   /** Longest time of a call. */
@@ -55,6 +55,8 @@ export interface TaskChange {
   readonly expects: { readonly attempt: number; readonly lane: string | null };
   /** Null: it is removed. */
   readonly becomes: Task | null;
+  /** In place of the one that is removed: `Withdrawal`. Left out: nothing is. */
+  readonly leaves?: Workflow;
   /** Of a step of a workflow that has ended: it arrives there. Left out: nothing does. */
   readonly arrival?: WorkflowPart;
 }

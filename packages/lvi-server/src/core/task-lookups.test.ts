@@ -34,15 +34,28 @@ test("storage is asked once for a task that several want, and again if it has fa
   expect([lookups.find(ID, "a"), lookups.find(ID, "b")]).toEqual([TASK, TASK]);
 });
 
-test("a task that its parent brings is not known by an answer, which may be older", () => {
+test("a task that its parent brings is not known by an answer, and storage is not asked for it again", () => {
   const lookups = new TaskLookups<string>();
   lookups.find(ID, "a");
   lookups.answered(lookups.takeQuestions()[0]!, TASK, true);
-  expect(lookups.find(ID, "a")).toBe(undefined);
-  const [again] = lookups.takeQuestions();
+  expect([lookups.find(ID, "a"), lookups.find(ID, "b")]).toEqual([undefined, undefined]);
+  for (let step = 0; step < 100; step++) expect(lookups.takeQuestions()).toEqual([]);
   lookups.changed(ID, TASK);
+  expect([lookups.find(ID, "a"), lookups.find(ID, "b")]).toEqual([TASK, TASK]);
   lookups.changed(ID, null);
-  lookups.answered(again!, TASK, false);
+  expect(lookups.find(ID, "a")).toBe(null);
+  // Nobody wants it any more: whoever comes later asks anew.
+  for (const owner of ["a", "b"]) lookups.ended(owner);
+  lookups.find(ID, "c");
+  expect(lookups.takeQuestions().length).toBe(1);
+});
+
+test("a task has changed while storage looked: the older answer does not count", () => {
+  const lookups = new TaskLookups<string>();
+  lookups.find(ID, "a");
+  const [question] = lookups.takeQuestions();
+  lookups.changed(ID, null);
+  lookups.answered(question!, TASK, false);
   expect(lookups.find(ID, "a")).toBe(null);
 });
 

@@ -17,6 +17,8 @@ interface Wanted<Owner> {
   found: Task | null | undefined;
   /** The question that storage is to answer; null: it was not asked, or has answered. */
   asked: TaskLookup | null;
+  /** Storage has it, and its parent is about to bring it. */
+  isComing: boolean;
 }
 
 export class TaskLookups<Owner> {
@@ -26,7 +28,8 @@ export class TaskLookups<Owner> {
   /** The task, null: there is none. Undefined: it is not known yet, and storage is asked. */
   find(id: ExecutionId, owner: Owner): Task | null | undefined {
     let wanted = this.#tasks.get(id);
-    if (wanted === undefined) this.#tasks.set(id, (wanted = { owners: new Set(), found: undefined, asked: null }));
+    if (wanted === undefined)
+      this.#tasks.set(id, (wanted = { owners: new Set(), found: undefined, asked: null, isComing: false }));
     wanted.owners.add(owner);
     const ids = this.#wantedBy.get(owner);
     if (ids === undefined) this.#wantedBy.set(owner, new Set([id]));
@@ -42,7 +45,7 @@ export class TaskLookups<Owner> {
   takeQuestions(): readonly TaskLookup[] {
     const questions: TaskLookup[] = [];
     for (const [id, wanted] of this.#tasks) {
-      if (wanted.found !== undefined || wanted.asked !== null) continue;
+      if (wanted.found !== undefined || wanted.asked !== null || wanted.isComing) continue;
       wanted.asked = { kind: "task", id };
       questions.push(wanted.asked);
     }
@@ -57,6 +60,7 @@ export class TaskLookups<Owner> {
     // A task that has changed since the question is known already.
     // variant: lookup-stale
     if (wanted.found === undefined && !isComing) wanted.found = task;
+    wanted.isComing = isComing;
   }
 
   failed(question: TaskLookup): void {

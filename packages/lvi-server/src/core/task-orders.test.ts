@@ -13,7 +13,7 @@ import { beforeEach, expect, test } from "vitest";
 import { DEFAULT_CORE_OPTIONS } from "./core-options.ts";
 import type { Effect, Event } from "./events.ts";
 import { LviCore } from "./lvi-core.ts";
-import type { Task } from "./task.ts";
+import { outlineOf, type Task } from "./task.ts";
 
 const [OLD, NEW] = ["a", "b"].map((letter) => letter.repeat(64) as ModuleHash) as [ModuleHash, ModuleHash];
 const NOW = { monotonicMs: 1_000, wallMs: 1_700_000_000_000 };
@@ -86,12 +86,18 @@ function tell(event: Event, now = NOW): void {
           const heads = stored.filter(
             ({ lane }, at) => lane !== null && stored.findIndex((each) => each.lane === lane) === at,
           );
-          tell({ kind: "tasks-read", operation, answer: { kind: "heads", tasks: heads, next: null } });
+          tell({ kind: "tasks-read", operation, answer: { kind: "heads", tasks: heads.map(outlineOf), next: null } });
           break;
         }
         case "lane": {
           const tasks = stored.filter(({ lane }) => lane === question.lane);
           tell({ kind: "tasks-read", operation, answer: { kind: "lane", tasks, upTo: null } });
+          break;
+        }
+        case "tasks": {
+          const ids = new Set(question.tasks.map(({ id }) => id));
+          const tasks = stored.filter(({ id }) => ids.has(id));
+          tell({ kind: "tasks-read", operation, answer: { kind: "tasks", tasks } });
           break;
         }
         case "task": {

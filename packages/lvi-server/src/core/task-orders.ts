@@ -3,18 +3,26 @@
  * one commit. No attempt of them begins meanwhile. A task that is tried again keeps its place in its lane.
  */
 import { type ExecutionId, type TaskOrder, type TaskOrderOutcome, UNKNOWN } from "@radical/protocol";
-import type { CallerId } from "./events.ts";
+import type { CallerId, Fact } from "./events.ts";
 import type { Task } from "./task.ts";
 import type { Instant, TaskTable } from "./task-table.ts";
+import type { Workflow } from "./workflow.ts";
 
 interface OrderedChange {
   readonly before: Task;
   /** Null: it is removed. */
   readonly after: Task | null;
+  /** See `Withdrawal`. */
+  readonly leaves: Workflow | null;
+}
+
+/** Somebody who asks for the end of a workflow that is still a task. Other tasks count as unknown. */
+export interface Withdrawer {
+  readonly told: (outcome: TaskOrderOutcome, after: readonly Fact[]) => void;
 }
 
 export interface OrderUnderWay {
-  readonly caller: CallerId;
+  readonly caller: CallerId | Withdrawer;
   readonly order: TaskOrder;
   /** Tasks that stay as they are, and why. */
   readonly left: ReadonlyMap<ExecutionId, TaskOrderOutcome>;
@@ -22,18 +30,25 @@ export interface OrderUnderWay {
 }
 
 export class TaskOrders<Owner> {
-  readonly #tasks: TaskTable<Owner>;
+  readonly #tasks: TaskTable<Owner | Withdrawer>;
   /** Whether a task begins no more by itself. */
   readonly #isDead: (task: Task) => boolean;
+  /** The workflow as which a task ends that is taken back; null: it was to become none. */
+  readonly #withdrawnAs: (task: Task) => Workflow | null;
   /** Orders that do not know all of their tasks yet. */
-  readonly #waiting = new Map<CallerId, TaskOrder>();
+  readonly #waiting = new Map<CallerId | Withdrawer, TaskOrder>();
 
-  constructor(tasks: TaskTable<Owner>, isDead: (task: Task) => boolean) {
+  constructor(
+    tasks: TaskTable<Owner | Withdrawer>,
+    isDead: (task: Task) => boolean,
+    withdrawnAs: (task: Task) => Workflow | null,
+  ) {
     this.#tasks = tasks;
     this.#isDead = isDead;
+    this.#withdrawnAs = withdrawnAs;
   }
 
-  add(caller: CallerId, order: TaskOrder): void {
+  add(caller: CallerId | Withdrawer, order: TaskOrder): void {
     this.#waiting.set(caller, order);
   }
 
@@ -48,13 +63,17 @@ export class TaskOrders<Owner> {
       const left = new Map<ExecutionId, TaskOrderOutcome>();
       const changes: OrderedChange[] = [];
       for (const [id, task] of found) {
-        const decided = task === "running" || task === null ? null : this.#decide(order, task, now);
         if (task === "running") left.set(id, "running");
-        else if (task === null) left.set(id, "unknown");
-        else if (typeof decided === "string") left.set(id, decided);
+        else if (task === null || (typeof caller === "object" && this.#withdrawnAs(task) === null))
+          left.set(id, "unknown");
         else {
-          this.#tasks.hold(task);
-          changes.push({ before: task, after: decided });
+          const decided = this.#decide(order, task, now);
+          if (typeof decided === "string") left.set(id, decided);
+          else {
+            this.#tasks.hold(task);
+            const leaves = decided === null ? this.#withdrawnAs(task) : null;
+            changes.push({ before: task, after: decided, leaves });
+          }
         }
       }
       ready.push({ caller, order, left, changes });
@@ -63,7 +82,7 @@ export class TaskOrders<Owner> {
   }
 
   /** Null: not all of them are known. */
-  #find(caller: CallerId, { ids }: TaskOrder): ReadonlyMap<ExecutionId, Task | "running" | null> | null {
+  #find(caller: CallerId | Withdrawer, { ids }: TaskOrder): ReadonlyMap<ExecutionId, Task | "running" | null> | null {
     const found = new Map<ExecutionId, Task | "running" | null>();
     let isWhole = true;
     for (const id of ids) {

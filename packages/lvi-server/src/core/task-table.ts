@@ -1,13 +1,23 @@
 /**
  * The tasks that the server runs next. Storage has all of them; memory has those that are due first, and the first ones of each
- * lane. So a start reads a part, however many wait.
+ * lane. So a start reads a part, however many wait. Of tasks in lanes memory has arguments as far as there is room: the others are
+ * read again before they begin.
  *
  * Pure: it says what to ask storage for, and which task may begin. Times are of the monotonic clock, but for `dueMs` of a task.
  */
 import { assert, type CommitId, type ExecutionId, present, type TaskLimit, type TaskState } from "@radical/protocol";
 import { Deadlines } from "./deadlines.ts";
 import type { CallerId } from "./events.ts";
-import type { Task, TaskPlace } from "./task.ts";
+import { READ_AHEAD, ReadyTasks } from "./ready-tasks.ts";
+import {
+  argumentBytesOf,
+  hasArguments,
+  outlineOf,
+  type Task,
+  type TaskName,
+  type TaskOutline,
+  type TaskPlace,
+} from "./task.ts";
 import { type TaskLookup, TaskLookups } from "./task-lookups.ts";
 import { type DueQuestion, TaskWindow, type WindowBounds } from "./task-window.ts";
 
@@ -16,6 +26,8 @@ export type TaskQuestion =
   | DueQuestion
   | { readonly kind: "lane"; readonly lane: string; readonly limit: number }
   | { readonly kind: "heads"; readonly after: string | null; readonly limit: number }
+  /** The arguments of tasks that may begin. */
+  | { readonly kind: "tasks"; readonly tasks: readonly TaskName[] }
   | TaskLookup
   | { readonly kind: "count" };
 
@@ -23,7 +35,9 @@ export type TaskAnswer =
   /** It has the tasks up to a place; null: all of them. */
   | { readonly kind: "due"; readonly tasks: readonly Task[]; readonly upTo: TaskPlace | null }
   | { readonly kind: "lane"; readonly tasks: readonly Task[]; readonly upTo: string | null }
-  | { readonly kind: "heads"; readonly tasks: readonly Task[]; readonly next: string | null }
+  | { readonly kind: "heads"; readonly tasks: readonly TaskOutline[]; readonly next: string | null }
+  /** Without those that are gone. */
+  | { readonly kind: "tasks"; readonly tasks: readonly Task[] }
   /** Null: there is none. */
   | { readonly kind: "task"; readonly task: Task | null }
   | { readonly kind: "count"; readonly count: number };
@@ -31,7 +45,7 @@ export type TaskAnswer =
 /** Commits that storage has been asked for, and whose answers have not been heard. */
 export interface UnderWay {
   /** The commit that inserts the task. It brings the task itself, once it is known to be durable. */
-  readonly inserts: (task: Task) => boolean;
+  readonly inserts: (task: TaskOutline) => boolean;
   /** One that inserts or removes any. */
   readonly changesTheNumber: boolean;
 }
@@ -40,6 +54,8 @@ export interface UnderWay {
 export interface TaskBounds extends WindowBounds {
   /** Most tasks of one lane that memory has. */
   readonly inLane: number;
+  /** Most bytes of their arguments, over all lanes. Those that were read for their turn, and those that run, may be more. */
+  readonly laneBytes: number;
 }
 
 export interface TaskCounts {
@@ -54,6 +70,8 @@ export interface TaskCounts {
   readonly blockedLanes: number;
   /** For so long the oldest one has been ready; 0: none is. */
   readonly oldestReadyMs: number;
+  /** Of the arguments of tasks in memory. */
+  readonly argumentBytes: number;
 }
 
 export interface Instant {
@@ -62,7 +80,8 @@ export interface Instant {
 }
 
 interface Entry {
-  readonly task: Task;
+  /** A task without a lane has its arguments. */
+  task: Task | TaskOutline;
   /** When it is due, by the monotonic clock. */
   readonly atMs: number;
   /** `held`: somebody else is changing its record. */
@@ -81,19 +100,13 @@ interface Lane {
   coming: Task[] | null;
 }
 
-interface Pace {
-  running: number;
-  /** Those that may begin at once, as of then. */
-  tokens: number;
-  atMs: number;
-}
-
 const FIRST_COUNT_PAUSE_MS = 1_000;
 const LONGEST_COUNT_PAUSE_MS = 600_000;
+/** Lanes for which storage is asked at once. Each answer may have many large arguments. */
+const LANES_AT_ONCE = 16;
 
 export class TaskTable<Owner> {
   readonly #bounds: TaskBounds;
-  readonly #limitOf: (handler: string) => TaskLimit | null;
   readonly #entries = new Map<ExecutionId, Entry>();
   /** Those in no lane that don't run. */
   readonly #window: TaskWindow<Entry>;
@@ -105,15 +118,19 @@ export class TaskTable<Owner> {
   /** Where the walk over all lanes goes on; null: memory knows all lanes. Undefined: it has not begun. */
   #heads: string | null | undefined = undefined;
   #isWalking = false;
-  /** Of each handler, those that may begin. The handler that is next stands first. */
-  readonly #ready = new Map<string, Set<Entry>>();
+  readonly #ready: ReadyTasks<Entry>;
+  /** Those whose arguments storage is asked for. */
+  readonly #reading = new Map<TaskQuestion, readonly Entry[]>();
+  /** Bytes of arguments of tasks, in lanes and beside them. */
+  #laneBytes = 0;
+  #otherBytes = 0;
   readonly #delays = new Deadlines<Entry>((entry) => entry.state !== "delayed");
-  readonly #paces = new Map<string, Pace>();
   /** Executions that may still enqueue in a lane, under a commit id that they have taken. */
   readonly #naming = new Map<string, Map<Owner, CommitId>>();
   readonly #named = new Map<Owner, readonly string[]>();
   /** Lanes that may lack their first task. */
   readonly #wanting = new Set<Lane>();
+  #lanesAsked = 0;
   /** Questions that storage has not answered, and tasks that have changed meanwhile, each with its place among all these. */
   readonly #asked = new Map<TaskQuestion, number>();
   readonly #changed = new Map<ExecutionId, number>();
@@ -138,15 +155,11 @@ export class TaskTable<Owner> {
   constructor(bounds: TaskBounds, limitOf: (handler: string) => TaskLimit | null) {
     this.#bounds = bounds;
     this.#window = new TaskWindow(bounds);
-    this.#limitOf = limitOf;
+    this.#ready = new ReadyTasks(limitOf);
   }
 
   countsAt(nowMs: number): TaskCounts {
-    let [ready, oldestReadyMs] = [0, 0];
-    for (const entries of this.#ready.values()) {
-      ready += entries.size;
-      for (const { atMs } of entries) oldestReadyMs = Math.max(oldestReadyMs, nowMs - atMs);
-    }
+    const { number: ready, oldestMs: oldestReadyMs } = this.#ready.countsAt(nowMs);
     let blockedLanes = 0;
     for (const { entries } of this.#lanes.values()) {
       const first = entries[0];
@@ -155,11 +168,29 @@ export class TaskTable<Owner> {
     }
     const [running, dead] = [this.#running, this.#dead];
     const delayed = this.#entries.size - ready - running - dead;
-    return { all: this.all, ready, running, delayed, dead, blockedLanes, oldestReadyMs };
+    const argumentBytes = this.#laneBytes + this.#otherBytes;
+    return { all: this.all, ready, running, delayed, dead, blockedLanes, oldestReadyMs, argumentBytes };
+  }
+
+  /** Throws if memory has more arguments of lanes than it may, or counts them wrongly. */
+  assertWellFormed(): void {
+    let [bytes, kept] = [0, 0];
+    const read = new Map<string, number>();
+    for (const { entries } of this.#lanes.values())
+      for (const entry of entries) {
+        const its = argumentBytesOf(entry.task);
+        bytes += its;
+        const { handler } = entry.task;
+        if (this.#ready.isRead(entry)) read.set(handler, (read.get(handler) ?? 0) + 1);
+        else if (entry.state !== "running") kept += its;
+      }
+    assert(bytes === this.#laneBytes, "the bytes of arguments in lanes are counted");
+    assert(kept <= this.#bounds.laneBytes, "the arguments that memory keeps of lanes have room");
+    assert(Math.max(0, ...read.values()) <= READ_AHEAD, "some tasks of a handler are read before their turn");
   }
 
   /** The first tasks of lanes, of those that are dead. A dead task that is in a lane is its first one. */
-  get deadHeads(): readonly Task[] {
+  get deadHeads(): readonly TaskOutline[] {
     return Array.from(this.#lanes.values(), ({ entries }) => entries[0]).flatMap((first) =>
       first?.state === "dead" ? [first.task] : [],
     );
@@ -179,14 +210,7 @@ export class TaskTable<Owner> {
   wakeAtMs({ nowMs, wallMs }: Instant): number {
     let atMs = Math.min(this.#delays.nextMs ?? Infinity, nowMs + this.#window.nextDueMs(wallMs) - wallMs);
     if (this.#countAtMs > nowMs) atMs = Math.min(atMs, this.#countAtMs);
-    for (const handler of this.#ready.keys()) {
-      const pace = this.#paces.get(handler);
-      const limit = this.#limitOf(handler);
-      if (pace === undefined || limit === null || limit.rate === null || isFull(pace, limit)) continue;
-      const lacking = 1 - tokensOf(pace, limit.rate, nowMs);
-      if (lacking > 0) atMs = Math.min(atMs, nowMs + Math.ceil((lacking * limit.rate.perMs) / limit.rate.count));
-    }
-    return atMs;
+    return Math.min(atMs, this.#ready.wakeAtMs(nowMs));
   }
 
   // ── Storage ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -194,7 +218,7 @@ export class TaskTable<Owner> {
   /** Questions about tasks that memory lacks, after all have begun that may. */
   takeQuestions({ nowMs, wallMs }: Instant): readonly TaskQuestion[] {
     const questions: TaskQuestion[] = [];
-    const { page, inLane } = this.#bounds;
+    const { page } = this.#bounds;
     const due = this.#window.takeQuestion(wallMs, this.#isIdle);
     if (due !== null) {
       this.#coming = [];
@@ -211,13 +235,29 @@ export class TaskTable<Owner> {
       this.#counted = 0;
       questions.push({ kind: "count" });
     }
+    questions.push(...this.#laneQuestions());
+    for (const question of questions) this.#asked.set(question, ++this.#order);
+    const toRead = this.#ready.takeToRead();
+    if (toRead.length === 0) return questions;
+    const tasks = toRead.map(({ task: { id, lane } }): TaskName => ({ id, lane }));
+    const reading: TaskQuestion = { kind: "tasks", tasks };
+    this.#reading.set(reading, toRead);
+    return [...questions, reading];
+  }
+
+  #laneQuestions(): readonly TaskQuestion[] {
+    const questions: TaskQuestion[] = [];
+    const { inLane, laneBytes } = this.#bounds;
+    // Without room, the others would be read again.
+    const limit = this.#laneBytes < laneBytes ? inLane : 1;
     for (const lane of this.#wanting) {
+      if (this.#lanesAsked >= LANES_AT_ONCE) break;
+      this.#wanting.delete(lane);
       if (lane.entries.length > 0 || lane.isWhole || lane.coming !== null) continue;
       lane.coming = [];
-      questions.push({ kind: "lane", lane: lane.name, limit: inLane });
+      this.#lanesAsked++;
+      questions.push({ kind: "lane", lane: lane.name, limit });
     }
-    this.#wanting.clear();
-    for (const question of questions) this.#asked.set(question, ++this.#order);
     return questions;
   }
 
@@ -227,7 +267,7 @@ export class TaskTable<Owner> {
   }
 
   /** Whether an answer of storage is the last word on the task. */
-  #isNews(task: Task, question: TaskQuestion, underWay: UnderWay): boolean {
+  #isNews(task: TaskOutline, question: TaskQuestion, underWay: UnderWay): boolean {
     const isOlder = (this.#changed.get(task.id) ?? 0) > (this.#asked.get(question) ?? 0);
     // variant: task-parent
     return !this.#entries.has(task.id) && !isOlder && !underWay.inserts(task);
@@ -238,6 +278,10 @@ export class TaskTable<Owner> {
       assert(answer.kind === "task", "the answer is that to the question");
       const { task } = answer;
       return this.lookups.answered(question, task, task !== null && underWay.inserts(task));
+    }
+    if (question.kind === "tasks") {
+      assert(answer.kind === "tasks", "the answer is that to the question");
+      return this.#wereRead(question, answer.tasks);
     }
     this.#take(question, answer, underWay, now);
     this.#isAnswered(question);
@@ -254,7 +298,7 @@ export class TaskTable<Owner> {
   }
 
   #take(question: TaskQuestion, answer: TaskAnswer, underWay: UnderWay, now: Instant): void {
-    const isNews = (task: Task): boolean => this.#isNews(task, question, underWay);
+    const isNews = (task: TaskOutline): boolean => this.#isNews(task, question, underWay);
     switch (answer.kind) {
       case "due":
         assert(question.kind === "due", "the answer is that to the question");
@@ -280,7 +324,8 @@ export class TaskTable<Owner> {
         this.#countAgain(!underWay.changesTheNumber && this.#countChanges === 0, now);
         return;
       case "task":
-        throw new Error("Broken invariant: lookups are answered elsewhere");
+      case "tasks":
+        throw new Error("Broken invariant: questions about single tasks are answered elsewhere");
     }
   }
 
@@ -291,7 +336,7 @@ export class TaskTable<Owner> {
     this.#countPauseMs = Math.min(2 * this.#countPauseMs, LONGEST_COUNT_PAUSE_MS);
   }
 
-  #dueRead({ tasks, upTo }: TaskAnswer & { kind: "due" }, isNews: (task: Task) => boolean, now: Instant): void {
+  #dueRead({ tasks, upTo }: TaskAnswer & { kind: "due" }, isNews: (task: TaskOutline) => boolean, now: Instant): void {
     const coming = present(this.#coming, "storage was asked");
     this.#coming = null;
     // Not the place of the last task: one that has changed since storage looked may be left out, or stand elsewhere.
@@ -305,12 +350,13 @@ export class TaskTable<Owner> {
   #laneRead(
     { lane: name }: TaskQuestion & { kind: "lane" },
     { tasks, upTo }: TaskAnswer & { kind: "lane" },
-    isNews: (task: Task) => boolean,
+    isNews: (task: TaskOutline) => boolean,
     now: Instant,
   ): void {
     const lane = present(this.#lanes.get(name), "a lane is there while storage is asked for it");
     const coming = present(lane.coming, "storage was asked");
     lane.coming = null;
+    this.#lanesAsked--;
     lane.isWhole = upTo === null;
     // variant: task-coming
     for (const task of coming) if (upTo === null || task.place <= upTo) this.#insertInLane(lane, task, now);
@@ -318,9 +364,32 @@ export class TaskTable<Owner> {
     this.#goOn(lane, now);
   }
 
+  /** Arguments never change. A task that is not asked for any more has changed since, or somebody else is changing it. */
+  #wereRead(question: TaskQuestion, tasks: readonly Task[]): void {
+    const found = new Map(tasks.map((task) => [task.id, task]));
+    for (const entry of this.#takeReading(question)) {
+      // variant: task-read-stale
+      if (!this.#ready.isAsked(entry)) continue;
+      entry.task = present(found.get(entry.task.id), "storage has each task that may begin");
+      this.#countBytes(entry, 1);
+      this.#ready.wasRead(entry);
+    }
+  }
+
+  #takeReading(question: TaskQuestion): readonly Entry[] {
+    const entries = present(this.#reading.get(question), "storage was asked for tasks that may begin");
+    this.#reading.delete(question);
+    return entries;
+  }
+
   /** Storage could not be asked: the question comes again. */
   failed(question: TaskQuestion): void {
     if (question.kind === "task") return this.lookups.failed(question);
+    if (question.kind === "tasks") {
+      // variant: task-read-failed
+      for (const entry of this.#takeReading(question)) this.#ready.wasNotRead(entry);
+      return;
+    }
     this.#isAnswered(question);
     switch (question.kind) {
       case "due":
@@ -335,6 +404,7 @@ export class TaskTable<Owner> {
       case "lane": {
         const lane = present(this.#lanes.get(question.lane), "a lane is there while storage is asked for it");
         lane.coming = null;
+        this.#lanesAsked--;
         this.#want(lane);
       }
     }
@@ -399,6 +469,9 @@ export class TaskTable<Owner> {
     assert(entry.state !== "running", "nobody changes the record of a task that runs");
     this.#leaveState(entry);
     entry.state = "held";
+    if (task.lane === null) return;
+    this.#countBytes(entry, -1);
+    entry.task = outlineOf(task);
   }
 
   /** Its record was not changed. */
@@ -407,17 +480,17 @@ export class TaskTable<Owner> {
     this.#held.delete(id);
     const entry = this.#entries.get(id);
     if (entry === undefined) this.#add(task, now);
-    else this.#renew(entry, entry.atMs, now);
+    else this.#renew(entry, task, entry.atMs, now);
   }
 
   /** An attempt of it has had no effect: it is tried again from then on. */
   putBack(id: ExecutionId, atMs: number, now: Instant): void {
-    this.#renew(present(this.#entries.get(id), "a task that runs is in memory"), Math.max(atMs, now.nowMs), now);
+    const entry = present(this.#entries.get(id), "a task that runs is in memory");
+    this.#renew(entry, entry.task, Math.max(atMs, now.nowMs), now);
   }
 
   /** It waits again in its place. */
-  #renew(entry: Entry, atMs: number, now: Instant): void {
-    const { task } = entry;
+  #renew(entry: Entry, task: Entry["task"], atMs: number, now: Instant): void {
     this.#remove(entry);
     const again: Entry = { ...this.#enter(task, now), atMs };
     this.#entries.set(task.id, again);
@@ -430,7 +503,7 @@ export class TaskTable<Owner> {
   }
 
   /** As an operator sees a task that is not dead. */
-  stateOf({ id, lane, dueMs }: Task, { wallMs }: Instant): Exclude<TaskState, "dead"> {
+  stateOf({ id, lane, dueMs }: TaskOutline, { wallMs }: Instant): Exclude<TaskState, "dead"> {
     const entry = this.#entries.get(id);
     if (entry?.state === "running") return "running";
     const first = lane === null ? undefined : this.#lanes.get(lane)?.entries[0];
@@ -438,12 +511,12 @@ export class TaskTable<Owner> {
     return dueMs > wallMs ? "delayed" : "ready";
   }
 
-  /** `held`: somebody else is changing its record. Null: memory does not have it. */
+  /** `held`: somebody else is changing its record. Null: memory does not have it, or lacks its arguments. */
   find(id: ExecutionId): { readonly task: Task; readonly state: "waits" | "running" | "held" } | null {
     const held = this.#held.get(id);
     if (held !== undefined) return { task: held, state: "held" };
     const entry = this.#entries.get(id);
-    if (entry === undefined) return null;
+    if (entry === undefined || !hasArguments(entry.task)) return null;
     return { task: entry.task, state: entry.state === "running" ? "running" : "waits" };
   }
 
@@ -498,7 +571,7 @@ export class TaskTable<Owner> {
     this.#wanting.add(lane);
   }
 
-  #insertInLane(lane: Lane, task: Task, now: Instant): void {
+  #insertInLane(lane: Lane, task: Task | TaskOutline, now: Instant): void {
     const entry = this.#enter(task, now);
     const at = lane.entries.findIndex((each) => each.task.place > task.place);
     if (at < 0) lane.entries.push(entry);
@@ -571,39 +644,16 @@ export class TaskTable<Owner> {
   }
 
   /** The next task that may begin; null: none. It runs from then on. `canRun`: whether there is such a handler at present. */
-  next(canRun: (handler: string) => boolean, now: Instant): Task | null {
-    this.#isIdle = false;
-    for (const [handler, entries] of this.#ready) {
-      const [entry] = entries;
-      // variant: task-limit
-      if (entry === undefined || !canRun(handler) || !this.#takeToken(handler, now.nowMs)) continue;
-      entries.delete(entry);
-      // The other handlers are next.
-      this.#ready.delete(handler);
-      if (entries.size > 0) this.#ready.set(handler, entries);
-      if (entry.task.lane === null) this.#window.leave(entry);
-      entry.state = "running";
-      this.#running++;
-      return entry.task;
-    }
-    this.#isIdle = true;
-    return null;
-  }
-
-  #takeToken(handler: string, nowMs: number): boolean {
-    const limit = this.#limitOf(handler);
-    let pace = this.#paces.get(handler);
-    if (pace === undefined)
-      this.#paces.set(handler, (pace = { running: 0, tokens: limit?.rate?.count ?? 0, atMs: nowMs }));
-    if (limit !== null && isFull(pace, limit)) return false;
-    if (limit !== null && limit.rate !== null) {
-      const tokens = tokensOf(pace, limit.rate, nowMs);
-      if (tokens < 1) return false;
-      pace.tokens = tokens - 1;
-      pace.atMs = nowMs;
-    }
-    pace.running++;
-    return true;
+  next(canRun: (handler: string) => boolean, { nowMs }: Instant): Task | null {
+    const entry = this.#ready.next(canRun, nowMs);
+    // The next ones may be on their way from storage.
+    this.#isIdle = entry === null && !this.#ready.isReading;
+    if (entry === null) return null;
+    if (entry.task.lane === null) this.#window.leave(entry);
+    entry.state = "running";
+    this.#running++;
+    assert(hasArguments(entry.task), "a task that begins has its arguments");
+    return entry.task;
   }
 
   #delay(entry: Entry): void {
@@ -614,26 +664,39 @@ export class TaskTable<Owner> {
 
   #makeReady(entry: Entry): void {
     entry.state = "ready";
-    const { handler } = entry.task;
-    const ready = this.#ready.get(handler);
-    if (ready === undefined) this.#ready.set(handler, new Set([entry]));
-    else ready.add(entry);
+    this.#ready.add(entry);
   }
 
-  #enter(task: Task, { nowMs, wallMs }: Instant): Entry {
+  #enter(task: Task | TaskOutline, { nowMs, wallMs }: Instant): Entry {
     // variant: task-due
     const atMs = nowMs + Math.max(0, task.dueMs - wallMs);
     // variant: task-dead
     const state = this.#held.has(task.id) ? "held" : task.state === "dead" ? "dead" : "delayed";
-    const entry: Entry = { task, atMs, state, isTimed: false };
+    const entry: Entry = { task: this.#asKept(task), atMs, state, isTimed: false };
     if (state === "dead") this.#dead++;
     this.#entries.set(task.id, entry);
+    this.#countBytes(entry, 1);
     return entry;
+  }
+
+  /** Of a lane, with its arguments if there is room and it may begin some day. */
+  #asKept(task: Task | TaskOutline): Task | TaskOutline {
+    if (task.lane === null || !hasArguments(task)) return task;
+    // variant: lane-room
+    const hasRoom = this.#laneBytes + task.args.length <= this.#bounds.laneBytes;
+    return hasRoom && task.state !== "dead" ? task : outlineOf(task);
+  }
+
+  #countBytes({ task }: Entry, sign: 1 | -1): void {
+    const bytes = sign * argumentBytesOf(task);
+    if (task.lane === null) this.#otherBytes += bytes;
+    else this.#laneBytes += bytes;
   }
 
   #remove(entry: Entry): void {
     const { task, state } = entry;
     this.#entries.delete(task.id);
+    this.#countBytes(entry, -1);
     if (task.lane === null && state !== "running") this.#window.leave(entry);
     this.#leaveState(entry);
     entry.state = "gone";
@@ -641,18 +704,12 @@ export class TaskTable<Owner> {
 
   #leaveState(entry: Entry): void {
     const { task, state } = entry;
-    const { handler } = task;
     if (state === "dead") this.#dead--;
     if (state === "running") {
       this.#running--;
-      const pace = this.#paces.get(handler);
-      if (pace !== undefined) pace.running--;
+      this.#ready.ended(task.handler);
     }
-    if (state === "ready") {
-      const ready = this.#ready.get(handler);
-      ready?.delete(entry);
-      if (ready?.size === 0) this.#ready.delete(handler);
-    }
+    if (state === "ready") this.#ready.delete(entry);
   }
 }
 
@@ -665,12 +722,4 @@ function putInto(coming: Task[] | null, task: Task): void {
 function dropFrom(coming: Task[] | null, id: ExecutionId): void {
   const at = coming?.findIndex((task) => task.id === id) ?? -1;
   if (at >= 0) coming?.splice(at, 1);
-}
-
-function isFull({ running }: Pace, limit: TaskLimit): boolean {
-  return limit.running !== null && running >= limit.running;
-}
-
-function tokensOf({ tokens, atMs }: Pace, { count, perMs }: NonNullable<TaskLimit["rate"]>, nowMs: number): number {
-  return Math.min(count, tokens + ((nowMs - atMs) * count) / perMs);
 }

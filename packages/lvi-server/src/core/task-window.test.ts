@@ -33,6 +33,7 @@ interface Bounds {
   readonly mostBytes: number;
   readonly page: number;
   readonly inLane: number;
+  readonly laneBytes: number;
 }
 
 /** A table over a storage that answers at once, or when it is told to. */
@@ -151,7 +152,7 @@ class World {
   }
 }
 
-const SMALL: Bounds = { most: 4, mostBytes: 1_000_000, page: 2, inLane: 4 };
+const SMALL: Bounds = { most: 4, mostBytes: 1_000_000, page: 2, inLane: 4, laneBytes: 1_000_000 };
 
 describe("tasks that may not begin", () => {
   test("hold up no others, however many there are", () => {
@@ -178,7 +179,7 @@ describe("tasks that may not begin", () => {
   });
 
   test("are read twice at most, beside a handler that goes on", () => {
-    const world = new World({ most: 100, mostBytes: 100_000_000, page: 10, inLane: 4 });
+    const world = new World({ most: 100, mostBytes: 100_000_000, page: 10, inLane: 4, laneBytes: 1_000_000 });
     world.missing = new Set(["gone"]);
     for (let n = 0; n < 2_000; n++) {
       const task = taskOf(n, n % 2 === 0 ? "gone" : "mail", START_MS - 100_000 + n);
@@ -214,6 +215,7 @@ test("each task that may begin does so once, when it is due", () => {
     mostBytes: fc.constantFrom(600, 3_000, 1_000_000),
     page: fc.constantFrom(1, 2, 7, 100),
     inLane: fc.constant(4),
+    laneBytes: fc.constant(1_000_000),
   });
   fc.assert(
     fc.property(

@@ -7,7 +7,7 @@
  * where it was parked. One walk at a time asks storage.
  */
 import { assert, type ExecutionId, present } from "@radical/protocol";
-import { compareDue, type Task, type TaskPlace } from "./task.ts";
+import { argumentBytesOf, compareDue, type TaskOutline, type TaskPlace } from "./task.ts";
 
 export interface WindowBounds {
   /** Most tasks, and most bytes of their arguments. Each handler keeps one task, even if these are more. */
@@ -32,7 +32,7 @@ interface Queue<Entry> {
   parkedAt: TaskPlace | null;
 }
 
-export class TaskWindow<Entry extends { readonly task: Task }> {
+export class TaskWindow<Entry extends { readonly task: TaskOutline }> {
   readonly #bounds: WindowBounds;
   /** By handler. */
   readonly #queues = new Map<string, Queue<Entry>>();
@@ -54,7 +54,7 @@ export class TaskWindow<Entry extends { readonly task: Task }> {
   }
 
   /** Whether memory has all tasks of its handler up to this one. */
-  reaches(task: Task): boolean {
+  reaches(task: TaskOutline): boolean {
     const bound = this.#queues.get(task.handler)?.parkedAt ?? this.#bound;
     return bound === null || compareDue(task, bound) <= 0;
   }
@@ -187,7 +187,7 @@ export class TaskWindow<Entry extends { readonly task: Task }> {
 const IN_WINDOW = "the place is in the window";
 const FIRST: TaskPlace = { dueMs: -1, id: "" as ExecutionId };
 
-function indexIn({ entries }: Queue<{ readonly task: Task }>, { task }: { readonly task: Task }): number {
+function indexIn({ entries }: Queue<{ readonly task: TaskOutline }>, { task }: { readonly task: TaskOutline }): number {
   let [low, high] = [0, entries.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
@@ -198,6 +198,6 @@ function indexIn({ entries }: Queue<{ readonly task: Task }>, { task }: { readon
 }
 
 /** Rough memory of a task. */
-function bytesOf({ args }: Task): number {
-  return 500 + args.length;
+function bytesOf(task: TaskOutline): number {
+  return 500 + argumentBytesOf(task);
 }

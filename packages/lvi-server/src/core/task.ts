@@ -53,6 +53,28 @@ export interface Task {
   readonly error: TaskError | null;
 }
 
+/** The part of a task by which memory decides when it begins. Arguments may be large, so memory may lack them. */
+export type TaskOutline = Pick<
+  Task,
+  "id" | "handler" | "lane" | "place" | "parent" | "dueMs" | "state" | "failures" | "error"
+>;
+
+/** Where storage has the record of a task. */
+export type TaskName = Pick<Task, "id" | "lane">;
+
+export function hasArguments(task: Task | TaskOutline): task is Task {
+  return "args" in task;
+}
+
+export function outlineOf({ id, handler, lane, place, parent, dueMs, state, failures, error }: Task): TaskOutline {
+  return { id, handler, lane, place, parent, dueMs, state, failures, error };
+}
+
+/** Bytes of the arguments that memory has. */
+export function argumentBytesOf(task: Task | TaskOutline): number {
+  return hasArguments(task) ? task.args.length : 0;
+}
+
 /** A call of a service by a workflow. */
 export interface TaskStep extends StepName {
   /** It is tried until it is done. */

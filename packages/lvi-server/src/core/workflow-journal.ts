@@ -14,6 +14,7 @@ import {
   type Wait,
   type WorkflowCommand,
 } from "@radical/protocol";
+import type { TaskError } from "./task.ts";
 import { type Call, decodePart, roundOf, type StepName, type Workflow, type WorkflowPart } from "./workflow.ts";
 
 /** A call that a workflow makes, or undoes. */
@@ -37,8 +38,10 @@ interface Undo {
 /** A command that has not settled. */
 export type Open =
   | OpenStep
-  /** A task that calls a service, or another workflow: its end is a part. */
+  /** A task that calls a service, or a workflow that undoes: its end is a part. */
   | { readonly kind: "owed" }
+  /** Another workflow: likewise. `isCancelled`: it was asked to end, since this one has failed. */
+  | { readonly kind: "child"; isCancelled: boolean }
   | { readonly kind: "timer" }
   | { readonly kind: "signal"; readonly name: string };
 
@@ -47,6 +50,8 @@ export interface OpenStep {
   readonly step: Step;
   state: "delayed" | "ready" | "running";
   failures: number;
+  /** Of the last attempt, since memory has the journal. */
+  error: TaskError | null;
 }
 
 /** A value that was sent. */
@@ -140,7 +145,8 @@ export function append(
     if (kind === "signal") loaded.open.set(number, { kind: "signal", name });
     if (kind !== "start") continue;
     const { kind: callee, args } = present(call, CALLS);
-    if (callee !== "handler") loaded.open.set(number, { kind: "owed" });
+    if (callee === "service") loaded.open.set(number, { kind: "owed" });
+    else if (callee === "workflow") loaded.open.set(number, { kind: "child", isCancelled: false });
     else {
       const step = openStep(workflow, number, name, args, false);
       loaded.open.set(number, step);
@@ -153,6 +159,7 @@ export function append(
 
 /** The undo that is under way by its own record. */
 export function undoesByOthers({ undoing }: Workflow, { open, undone }: Loaded): void {
+  // variant: undo-child
   if (undoing !== null && !undone.has(undoing)) open.set(undoing, { kind: "owed" });
 }
 
@@ -167,7 +174,7 @@ export function openStep(
   const id = stepIdOf({ workflow, round }, command);
   const drawn = stepSeedOf(seed, round, command);
   const step: Step = { id, workflow, round, command, handler, args, seed: drawn, caller, changes, isUndo };
-  return { kind: "step", step, state: "ready", failures: 0 };
+  return { kind: "step", step, state: "ready", failures: 0, error: null };
 }
 
 /** A part that is durable, and no entry. Twice is once. */
@@ -212,13 +219,21 @@ function matchSignals(loaded: Loaded): void {
   }
 }
 
-function isCancelled({ arrivals, entries }: Loaded): boolean {
+export function isCancelled({ arrivals, entries }: Loaded): boolean {
   return [...entries.flatMap((entry) => entry.arrivals), ...arrivals].some(({ kind }) => kind === "cancelled");
 }
 
 /** Of an arrival: the same for two of the same command. */
 function keyOf(arrival: Arrival): number | "cancelled" {
   return arrival.kind === "cancelled" ? "cancelled" : arrival.command;
+}
+
+/** The signals that an entry has taken. */
+export function takenBy(loaded: Loaded, { arrivals }: JournalEntry): readonly ExecutionId[] {
+  return arrivals.flatMap((arrival) => {
+    const id = arrival.kind === "settled" ? loaded.taken.get(arrival.command) : undefined;
+    return id === undefined ? [] : [id];
+  });
 }
 
 /** The wait of the last run; null: it has not run yet, or has ended. */
@@ -237,7 +252,7 @@ export function needsRun(loaded: Loaded): boolean {
 /** Whether no step and no child is under way. */
 export function isQuiet({ open }: Loaded): boolean {
   // variant: steps-end
-  return ![...open.values()].some(({ kind }) => kind === "step" || kind === "owed");
+  return ![...open.values()].some(({ kind }) => kind === "step" || kind === "owed" || kind === "child");
 }
 
 /** The next one to be undone: the newest of those that are left. Undefined: none is. */
@@ -249,3 +264,4 @@ export function nextUndo({ undos, undone }: Loaded): Undo | undefined {
 }
 
 const CALLS = "a command that calls has its call beside it";
+export const LOADED = "a workflow that runs has its journal in memory";

@@ -153,6 +153,44 @@ function readCall(reader: CborReader): Call {
   return { kind, args: reader.copiedBytes() };
 }
 
+// ── Records ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+type Named = Pick<Workflow, "id" | "module" | "handler" | "args" | "seed" | "caller" | "parent" | "call">;
+
+/** A new one. */
+export function begun(named: Named, createdAtMs: number): Workflow {
+  return {
+    ...named,
+    createdAtMs,
+    round: 0,
+    changes: 0,
+    entries: 0,
+    bytes: 0,
+    state: "open",
+    untilMs: null,
+    outcome: null,
+    again: null,
+    undoing: null,
+    error: null,
+    endedAtMs: null,
+  };
+}
+
+/** Its last run has ended: it can't be cancelled any more. */
+export function isOver({ state, again }: Workflow): boolean {
+  return state === "ended" || (state === "ending" && again === null);
+}
+
+/** Its last run has ended, and not with a result. */
+export function hasFailed({ outcome }: Workflow): boolean {
+  return outcome !== null && outcome.kind !== "result";
+}
+
+/** The same before its next change. */
+export function changed(workflow: Workflow): Workflow {
+  return { ...workflow, changes: workflow.changes + 1 };
+}
+
 // ── Parts ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const digits = (number: number): string => number.toString(16).padStart(8, "0");
@@ -169,10 +207,10 @@ export function stepPart({ workflow, round, command }: StepName, settled: Settle
 }
 
 /**
- * It outlives the round in which it comes. `by`: the effect that asks for the end; empty: a client does, or an operator. Each counts,
- * and the first one is seen.
+ * It outlives the round in which it comes. `by`: the effect that asks for the end, or `parent`; empty: a client does, or an operator.
+ * Each counts, and the first one is seen.
  */
-export function cancellationPart({ id }: Workflow, by: string): WorkflowPart {
+export function cancellationPart(id: ExecutionId, by: string): WorkflowPart {
   return partOf(id, `cancelled ${by}`.trim(), { kind: "cancelled" });
 }
 
@@ -185,6 +223,10 @@ export function signalPart(
   value: Uint8Array,
 ): WorkflowPart {
   return partOf(workflow, `signal ${placeOf(commit, ordinal)}`, { kind: "signal", name, value });
+}
+
+export function isCancellation({ place }: WorkflowPart): boolean {
+  return place.startsWith("cancelled");
 }
 
 /** The round of which a part is; null: of none, since it is a signal or a cancellation. */

@@ -19,6 +19,7 @@ const OPERATIONS = {
   dueTasks: "due_tasks",
   laneTasks: "lane_tasks",
   laneHeads: "lane_heads",
+  readTasks: "read_tasks",
   countTasks: "count_tasks",
   openWorkflows: "open_workflows",
   partsOf: "parts_of",

@@ -23,7 +23,7 @@ import {
 import type { StoreResult } from "../core/events.ts";
 import { bytesOfCall, type CallHasher, hashOfResult } from "../core/call-hash.ts";
 import type { DoneIntent, Intent, IntentRecord, IntentUnit, RecordChange } from "../core/intent.ts";
-import type { Task, TaskPlace } from "../core/task.ts";
+import type { Task, TaskName, TaskPlace } from "../core/task.ts";
 import type { StoredItem } from "../core/version-table.ts";
 import type { WorkflowPart } from "../core/workflow.ts";
 import type { Leadership } from "../core/leadership.ts";
@@ -554,6 +554,10 @@ export class SqliteStorage implements Storage {
 
   laneHeads(after: LaneCursor | null, limit: number): Promise<LanePage> {
     return this.#enqueue(() => this.#tasks.laneHeads(after, limit));
+  }
+
+  readTasks(tasks: readonly TaskName[]): Promise<readonly Task[]> {
+    return this.#enqueue(() => tasks.flatMap(({ id }) => this.#tasks.find(id) ?? []));
   }
 
   countTasks(): Promise<number> {

@@ -1,7 +1,7 @@
 /** Tasks in SQLite: one table, with an index for those that come by time and one for those that come by lane. */
 import type { SQLInputValue } from "node:sqlite";
 import type { ExecutionId, ModuleHash } from "@radical/protocol";
-import type { Task, TaskError, TaskPlace, TaskStep } from "../core/task.ts";
+import type { Task, TaskError, TaskOutline, TaskPlace, TaskStep } from "../core/task.ts";
 import type { LaneCursor, LanePage, TaskListCursor, TaskListPage, TaskPage, TaskSelection } from "./storage.ts";
 
 /** The part of a database that tasks need. */
@@ -129,14 +129,15 @@ export class SqliteTasks {
 
   /** By name. From a lane to the next one is one look into the index, however many tasks it has. */
   laneHeads(after: LaneCursor | null, limit: number): LanePage {
-    const heads: Task[] = [];
+    const heads: TaskOutline[] = [];
     for (let last = after; heads.length < limit; last = heads.at(-1)!.lane) {
-      const [head] =
+      const [head] = (
         last === null
-          ? this.#all("SELECT * FROM tasks WHERE lane IS NOT NULL ORDER BY lane, place LIMIT 1")
-          : this.#all("SELECT * FROM tasks WHERE lane > ? ORDER BY lane, place LIMIT 1", last);
+          ? this.#rows.all(`${OUTLINE} WHERE lane IS NOT NULL ${FIRST_IN_LANE}`)
+          : this.#rows.all(`${OUTLINE} WHERE lane > ? ${FIRST_IN_LANE}`, last)
+      ) as OutlineRow[];
       if (head === undefined) return { heads, next: null };
-      heads.push(head);
+      heads.push(outlineOf(head));
     }
     return { heads, next: heads.at(-1)?.lane ?? after };
   }
@@ -176,27 +177,41 @@ function pageOf<Place>(found: readonly Task[], limit: number, placeOf: (task: Ta
 }
 
 const DUE = "SELECT * FROM tasks WHERE lane IS NULL AND state = 'open'";
+/** Of a task with large arguments, SQLite reads none of the pages that have these. */
+const OUTLINE = "SELECT execution_id, handler, lane, place, parent, due_ms, state, failures, error FROM tasks";
+const FIRST_IN_LANE = "ORDER BY lane, place LIMIT 1";
 const BY_TIME = "ORDER BY due_ms, execution_id LIMIT ?";
+
+type OutlineRow = Pick<
+  Row,
+  "execution_id" | "handler" | "lane" | "place" | "parent" | "due_ms" | "state" | "failures" | "error"
+>;
+
+function outlineOf({
+  execution_id: id,
+  handler,
+  lane,
+  place,
+  parent,
+  state,
+  failures,
+  ...row
+}: OutlineRow): TaskOutline {
+  const error = row.error === null ? null : (JSON.parse(row.error) as TaskError);
+  return { id, handler, lane, place, parent, dueMs: row.due_ms, state, failures, error };
+}
 
 function taskOf(row: Row): Task {
   return {
-    id: row.execution_id,
-    handler: row.handler,
+    ...outlineOf(row),
     args: row.args,
     seed: row.seed,
     caller: row.caller,
-    parent: row.parent,
     module: row.module,
-    lane: row.lane,
-    place: row.place,
     createdAtMs: row.created_at_ms,
-    dueMs: row.due_ms,
     attempt: row.attempt,
-    failures: row.failures,
     sentAtMs: row.sent_at_ms,
     ...(row.step === null ? {} : { step: JSON.parse(row.step) as TaskStep }),
-    state: row.state,
-    error: row.error === null ? null : (JSON.parse(row.error) as TaskError),
   };
 }
 

@@ -19,10 +19,11 @@ import {
   type IntentRecord,
   type RecordChange,
   recordIdOf,
+  withdrawalOf,
 } from "../core/intent.ts";
 import type { Leadership } from "../core/leadership.ts";
 import type { TaskChange } from "../core/services.ts";
-import type { Task, TaskPlace } from "../core/task.ts";
+import type { Task, TaskName, TaskOutline, TaskPlace } from "../core/task.ts";
 import type { StoredItem } from "../core/version-table.ts";
 import type { Workflow, WorkflowPart } from "../core/workflow.ts";
 
@@ -76,6 +77,8 @@ export interface Storage {
   laneTasks(lane: string, limit: number): Promise<TaskPage<string>>;
   /** The first task of each lane, dead or not, in any order of lanes. */
   laneHeads(after: LaneCursor | null, limit: number): Promise<LanePage>;
+  /** Some tasks with their arguments, in any order; those that are gone are left out. */
+  readTasks(tasks: readonly TaskName[]): Promise<readonly Task[]>;
   countTasks(): Promise<number>;
   /** Workflows that have not ended, in any order. */
   openWorkflows(after: string | null, limit: number): Promise<WorkflowPage>;
@@ -119,7 +122,7 @@ export interface TaskPage<Place> {
 export type LaneCursor = string;
 
 export interface LanePage {
-  readonly heads: readonly Task[];
+  readonly heads: readonly TaskOutline[];
   /** Null: these were the last ones. */
   readonly next: LaneCursor | null;
 }
@@ -193,8 +196,7 @@ export function commitOf(completions: readonly ExpectedCompletion[]): Commit {
   for (const { completion } of completions) for (const part of completion.signals ?? []) records.push(additionOf(part));
   // variant: cancel-committed
   for (const { completion } of completions)
-    for (const { id, lane } of completion.cancelled ?? [])
-      records.push({ id, expects: { attempt: null, lane }, becomes: null });
+    for (const withdrawal of completion.cancelled ?? []) records.push(withdrawalOf(withdrawal));
   const all = completions.flatMap(({ completion: { writes, commitId } }) =>
     writes.map(({ unit, value }): ItemWrite => ({ unit, value, commitId })),
   );
@@ -205,8 +207,9 @@ export function commitOf(completions: readonly ExpectedCompletion[]): Commit {
 
 /** Records of tasks alone, and what arrives with them. */
 export function commitOfChanges(changes: readonly TaskChange[]): Commit {
-  const records = changes.flatMap(({ id, expects, becomes, arrival }): readonly RecordChange[] => {
-    const change = { id, expects, becomes: becomes === null ? null : ({ state: "task", task: becomes } as const) };
+  const records = changes.flatMap(({ id, expects, becomes, leaves: workflow, arrival }): readonly RecordChange[] => {
+    const left = workflow === undefined ? null : ({ state: "workflow", workflow } as const);
+    const change = { id, expects, becomes: becomes === null ? left : ({ state: "task", task: becomes } as const) };
     return arrival === undefined ? [change] : [change, additionOf(arrival)];
   });
   return { records, items: [] };

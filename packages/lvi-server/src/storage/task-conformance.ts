@@ -11,7 +11,7 @@ import {
 } from "@radical/protocol";
 import type { Completion, RecordChange } from "../core/intent.ts";
 import { encodeScheduleState, scheduleStates, type ScheduleState, scheduleUnit } from "../core/schedule-state.ts";
-import { compareDue, placeOf, settled, type Task, type TaskPlace } from "../core/task.ts";
+import { compareDue, outlineOf, placeOf, settled, type Task, type TaskOutline, type TaskPlace } from "../core/task.ts";
 import {
   commitOf,
   commitOfChanges,
@@ -229,7 +229,7 @@ export function describeTasks({ test, expect, takeOver, completionOf }: Suite): 
       expect([some.tasks.map(({ place }) => place), some.upTo]).toEqual([places.slice(0, 2), places[1]]);
     }
     expect(await dueIn(storage)).toEqual([]);
-    const heads: Task[] = [];
+    const heads: TaskOutline[] = [];
     for (let cursor: string | null = null; ;) {
       const page = await storage.laneHeads(cursor, 3);
       heads.push(...page.heads);
@@ -237,8 +237,11 @@ export function describeTasks({ test, expect, takeOver, completionOf }: Suite): 
       if (cursor === null) break;
     }
     const firsts = lanes.map((lane, n) => taskOf(n * 10 + 1, lane));
-    const byId = (a: Task, b: Task): number => (a.id < b.id ? -1 : 1);
-    expect(heads.toSorted(byId)).toEqual(firsts.toSorted(byId));
+    const byId = (a: TaskOutline, b: TaskOutline): number => (a.id < b.id ? -1 : 1);
+    // Without their arguments.
+    expect(heads.toSorted(byId)).toEqual(firsts.map(outlineOf).toSorted(byId));
+    const read = await storage.readTasks(firsts);
+    expect(read.toSorted(byId)).toEqual(firsts.toSorted(byId));
 
     const headOf = async (lane: string): Promise<Task | undefined> => (await storage.laneTasks(lane, 1)).tasks[0];
     const head = await headOf("a");
@@ -248,6 +251,25 @@ export function describeTasks({ test, expect, takeOver, completionOf }: Suite): 
     expect(await settle(storage, epoch, dead, null)).toEqual({ kind: "applied" });
     expect(await headOf("a")).toEqual(taskOf(2, "a"));
     expect(await storage.laneTasks("nothing", 10)).toEqual({ tasks: [], upTo: null });
+  });
+
+  test("tasks are read with all of their arguments, those that are gone are left out", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const large = (number: number, lane: string | null): Task => ({
+      ...taskOf(number, lane),
+      args: new Uint8Array(300_000).fill(number),
+    });
+    const [first, second, other] = [large(1, "lane"), large(2, "lane"), large(3, null)];
+    await enqueue(storage, epoch, 1, [first, second, other]);
+    const byId = (a: Task, b: Task): number => (a.id < b.id ? -1 : 1);
+    const gone = taskOf(4, "lane");
+    const read = await storage.readTasks([other, gone, second, first]);
+    expect(read.toSorted(byId)).toEqual([first, second, other]);
+    const next = settled(first, FAILURE, 3, 5_000)!;
+    expect(await settle(storage, epoch, first, next)).toEqual({ kind: "applied" });
+    expect((await storage.laneHeads(null, 10)).heads).toEqual([outlineOf(next)]);
+    expect(await storage.readTasks([first])).toEqual([next]);
+    expect(await storage.readTasks([])).toEqual([]);
   });
 
   test("an execution enqueues more than one transaction takes, in a lane too; nothing of it is lost", async (storage) => {
@@ -290,8 +312,13 @@ export function describeTasks({ test, expect, takeOver, completionOf }: Suite): 
     const [first, second, third] = [tasks[0]!, tasks[1]!, tasks[2]!];
     const dead = settled(second, FAILURE, 1, 5_000)!;
     await settle(storage, epoch, second, dead);
-    const cancel = (number: number, cancelled: readonly Task[], writes: Completion["writes"] = []) =>
-      storage.commit(epoch, commitOf([{ expects: "new", completion: { ...completionOf(number, writes), cancelled } }]));
+    const cancel = (number: number, taken: readonly Task[], writes: Completion["writes"] = []) => {
+      const cancelled = taken.map((task) => ({ task, leaves: null }));
+      return storage.commit(
+        epoch,
+        commitOf([{ expects: "new", completion: { ...completionOf(number, writes), cancelled } }]),
+      );
+    };
     const unit = unitId("t", "z");
     const write = { unit, value: Uint8Array.of(4) };
     expect(await cancel(2, [first, dead], [write])).toEqual({ kind: "applied" });

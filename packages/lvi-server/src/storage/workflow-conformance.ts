@@ -2,7 +2,8 @@
 import { contentHash, type ExecutionId, type ModuleHash, unitId } from "@radical/protocol";
 import type { Completion, RecordChange } from "../core/intent.ts";
 import { entryPart, signalPart, stepPart, type Workflow, type WorkflowPart } from "../core/workflow.ts";
-import { commitOf, type Storage } from "./storage.ts";
+import type { Task } from "../core/task.ts";
+import { commitOf, commitOfChanges, type Storage } from "./storage.ts";
 
 interface Suite {
   readonly test: (
@@ -39,6 +40,27 @@ function workflowOf(number: number): Workflow {
     undoing: null,
     error: null,
     endedAtMs: null,
+  };
+}
+
+function taskOf(number: number, lane: string | null): Task {
+  return {
+    id: (0xf0000000 + number).toString(16).padEnd(32, "7") as ExecutionId,
+    handler: "buy",
+    args: new Uint8Array(),
+    seed: new Uint8Array(16),
+    caller: null,
+    parent: "7".repeat(32) as ExecutionId,
+    module: MODULE,
+    lane,
+    place: `00000001-00000000000${number}-0000`,
+    createdAtMs: 1_000,
+    dueMs: 5_000,
+    attempt: 0,
+    failures: 0,
+    sentAtMs: null,
+    state: "open",
+    error: null,
   };
 }
 
@@ -195,6 +217,48 @@ export function describeWorkflows({ test, expect, takeOver, completionOf }: Suit
     expect(await commit(storage, epoch, [change(workflow, next), ...gone])).toEqual({ kind: "applied" });
     expect(await storage.partsOf(workflow.id)).toEqual([signal]);
     expect(await storage.lookUp(epoch, workflow.id)).toEqual({ state: "workflow", workflow: next });
+  });
+
+  test("a task that is taken back leaves a workflow that has ended, which is collected with its signals", async (storage) => {
+    const { epoch } = await takeOver(storage);
+    const ends = (id: ExecutionId, endedAtMs: number): Workflow => ({
+      ...workflowOf(1),
+      id,
+      state: "ended",
+      endedAtMs,
+    });
+    const taken = [null, "lane"].map((lane, at) => {
+      const task = taskOf(at, lane);
+      return { task, leaves: ends(task.id, 1_000) };
+    });
+    const first = { ...completionOf(7, []), tasks: taken.map(({ task }) => task) };
+    await storage.commit(epoch, commitOf([{ expects: "new", completion: first }]));
+    const { id } = taken[0]!.task;
+    const signals = [signalPart(id, first.commitId, 0, "paid", Uint8Array.of(1))];
+    const second = { ...completionOf(8, []), signals, cancelled: taken };
+    expect(await storage.commit(epoch, commitOf([{ expects: "new", completion: second }]))).toEqual({
+      kind: "applied",
+    });
+    for (const { task, leaves } of taken) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect([await storage.findTask(task.id), await storage.lookUp(epoch, task.id)]).toEqual([
+        null,
+        { state: "workflow", workflow: leaves },
+      ]);
+    }
+    expect([await storage.countTasks(), (await openIn(storage, 10)).length]).toEqual([0, 0]);
+    expect(await storage.partsOf(id)).toEqual(signals);
+    expect(await storage.collect({ doneBeforeMs: 5_000, toldBeforeMs: 0, limit: 100 })).toMatchObject({ outcomes: 0 });
+    expect([await storage.partsOf(id), await storage.lookUp(epoch, id)]).toEqual([[], null]);
+    // An operator's order does the same.
+    const third = taskOf(3, "lane");
+    const workflow = ends(third.id, 9_000);
+    const enqueuing = { ...completionOf(9, []), tasks: [third] };
+    await storage.commit(epoch, commitOf([{ expects: "new", completion: enqueuing }]));
+    const taking = { id: third.id, expects: { attempt: 0, lane: "lane" }, becomes: null, leaves: workflow };
+    expect(await storage.commit(epoch, commitOfChanges([taking]))).toEqual({ kind: "applied" });
+    expect(await storage.lookUp(epoch, third.id)).toEqual({ state: "workflow", workflow });
+    expect(await storage.laneTasks("lane", 10)).toEqual({ tasks: [], upTo: null });
   });
 
   test("what has ended long ago is collected, with its parts", async (storage) => {

@@ -24,17 +24,6 @@ export function taskPage(
   return itemsAfter(read, MAX_LISTED_TASKS, { limit, after }, signal);
 }
 
-/** Null: there is no such task. */
-export async function findTask(
-  primary: PrimaryAddress,
-  id: ExecutionId,
-  withArguments: boolean,
-  signal: AbortSignal,
-): Promise<ListedTask | null> {
-  const { items } = await reader(primary, { ids: [id] }, withArguments, signal)(1, null);
-  return items[0] ?? null;
-}
-
 /** The ids of all tasks that are wanted, page by page. */
 export async function* taskIds(
   primary: PrimaryAddress,
@@ -59,7 +48,7 @@ function reader(
   return async (limit, after) => {
     const question: TaskListQuestion = { filter, limit, after, withArguments };
     const answer = await explained("tasks", () => askPrimary(primary, "POST", TASKS_PATH, question, signal));
-    const { tasks: items, next } = (await answer.json()) as TaskList;
-    return { items, next };
+    const { tasks: items, next, timeMs } = (await answer.json()) as TaskList;
+    return { items, next, timeMs };
   };
 }

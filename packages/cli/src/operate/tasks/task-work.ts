@@ -11,7 +11,7 @@ import { shortenedTo } from "../../data/data-work.ts";
 import { createTerminal, print } from "../../terminal/terminal.ts";
 import { carryOut, idOf, type Many, type OperateOptions, type OrderOptions, primaryOf } from "../orders.ts";
 import { describeTask, linesOfTasks } from "./task-lines.ts";
-import { findTask, orderTasks, taskIds, taskPage } from "./task-requests.ts";
+import { orderTasks, taskIds, taskPage } from "./task-requests.ts";
 
 export interface ListOptions extends OperateOptions {
   readonly state: TaskState | null;
@@ -27,12 +27,12 @@ export async function list(options: ListOptions, signal: AbortSignal): Promise<v
   const terminal = createTerminal({ quiet: json });
   const primary = await primaryOf(options);
   const page = taskPage(primary, { filter: filterOf(options), limit, after, withArguments }, signal);
-  const { items: tasks, next } = await terminal.during("looking for tasks", page);
+  const { items: tasks, next, timeMs } = await terminal.during("looking for tasks", page);
   if (json) return print(JSON.stringify({ tasks, next }));
   // Without a terminal there is none.
   const { columns } = process.stdout as { readonly columns?: number };
   if (tasks.length === 0) terminal.note("There are no such tasks.");
-  else for (const line of linesOfTasks(tasks, Date.now())) print(shortenedTo(columns, line));
+  else for (const line of linesOfTasks(tasks, timeMs)) print(shortenedTo(columns, line));
   if (next !== null) terminal.note(terminal.style("dim", `There may be more: --limit, or --after '${next}'`));
 }
 
@@ -41,10 +41,13 @@ export interface ShowOptions extends OperateOptions {
 }
 
 export async function show(id: string, options: ShowOptions, signal: AbortSignal): Promise<void> {
-  const task = await findTask(await primaryOf(options), idOf("task", id), options.arguments, signal);
-  if (task === null) throw noSuchTask(id);
+  const filter: TaskFilter = { ids: [idOf("task", id)] };
+  const question = { filter, limit: 1, after: null, withArguments: options.arguments };
+  const { items, timeMs } = await taskPage(await primaryOf(options), question, signal);
+  const [task] = items;
+  if (task === undefined) throw noSuchTask(id);
   if (options.json) return print(JSON.stringify(task));
-  for (const line of describeTask(task, Date.now())) print(line);
+  for (const line of describeTask(task, timeMs)) print(line);
 }
 
 /** Of tasks that are named, or of all of a kind, or of those of a handler. */

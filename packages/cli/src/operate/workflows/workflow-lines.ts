@@ -20,8 +20,8 @@ export function linesOfWorkflows(workflows: readonly ListedWorkflow[], nowMs: nu
 const HEAD = ["id", "state", "started", "workflow", "timer", "error"];
 
 /** All that is known of one, and its journal as a timeline. */
-export function describeWorkflow(history: WorkflowHistory, nowMs: number): readonly string[] {
-  const { workflow, args, caller, result, entries, arrived } = history;
+export function describeWorkflow(history: WorkflowHistory): readonly string[] {
+  const { workflow, timeMs: nowMs, args, caller, result, entries, arrived } = history;
   const time = (ms: number): string => `${timeText(ms)} (${fromNowText(ms - nowMs)})`;
   const { parent, error, untilMs, endedAtMs, round } = workflow;
   const fields: readonly (readonly [string, string])[] = [

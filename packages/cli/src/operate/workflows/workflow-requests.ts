@@ -60,8 +60,8 @@ function reader(
 ): PageReader<ListedWorkflow> {
   return async (limit, after) => {
     const question: WorkflowListQuestion = { state, handler, limit, after };
-    const { workflows: items, next } = await asked<WorkflowList>(primary, WORKFLOWS_PATH, question, signal);
-    return { items, next };
+    const { workflows: items, next, timeMs } = await asked<WorkflowList>(primary, WORKFLOWS_PATH, question, signal);
+    return { items, next, timeMs };
   };
 }
 

@@ -23,12 +23,12 @@ export async function list(options: ListOptions, signal: AbortSignal): Promise<v
   const { json } = options;
   const terminal = createTerminal({ quiet: json });
   const page = workflowPage(await primaryOf(options), options, signal);
-  const { items: workflows, next } = await terminal.during("looking for workflows", page);
+  const { items: workflows, next, timeMs } = await terminal.during("looking for workflows", page);
   if (json) return print(JSON.stringify({ workflows, next }));
   // Without a terminal there is none.
   const { columns } = process.stdout as { readonly columns?: number };
   if (workflows.length === 0) terminal.note("There are no such workflows.");
-  else for (const line of linesOfWorkflows(workflows, Date.now())) print(shortenedTo(columns, line));
+  else for (const line of linesOfWorkflows(workflows, timeMs)) print(shortenedTo(columns, line));
   if (next !== null) terminal.note(terminal.style("dim", `There may be more: --limit, or --after '${next}'`));
 }
 
@@ -46,7 +46,7 @@ export async function show(
       "It may wait as a task, which radical tasks list shows, or have ended long ago. radical workflows list shows those that have not.",
     );
   if (options.json) return print(JSON.stringify(history));
-  for (const line of describeWorkflow(history, Date.now())) print(line);
+  for (const line of describeWorkflow(history)) print(line);
 }
 
 /** Of workflows that are named, or of all of a kind, or of those of a name. */
@@ -89,7 +89,8 @@ const MANY: Readonly<Record<WorkflowAction, Many>> = {
 
 /** The reason why a workflow stays as it is. */
 const LEFT: Readonly<Record<Exclude<WorkflowOrderOutcome, "done">, string>> = {
-  unknown: "there is no such workflow; it may have ended, or wait as a task",
+  unknown: "there is no such workflow; it may have ended, or not begun: radical tasks list shows those that have not",
   "not-stuck": "it is not stuck",
   ending: "its run has ended: it only waits for its steps, and for what it undoes",
+  "in-doubt": "the server has stopped, and nobody knows whether it was done: give the same order again",
 };

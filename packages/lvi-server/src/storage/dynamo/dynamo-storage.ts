@@ -22,7 +22,7 @@ import {
 } from "@radical/protocol";
 import type { StoreResult } from "../../core/events.ts";
 import type { Intent, IntentRecord, RecordChange } from "../../core/intent.ts";
-import type { Task, TaskPlace } from "../../core/task.ts";
+import type { Task, TaskName, TaskPlace } from "../../core/task.ts";
 import type { StoredItem } from "../../core/version-table.ts";
 import type { WorkflowPart } from "../../core/workflow.ts";
 import type { Leadership } from "../../core/leadership.ts";
@@ -47,7 +47,8 @@ import {
   type TaskSelection,
 } from "../storage.ts";
 import { nativeAttributes, number, text } from "./attributes.ts";
-import { atOnce, Dynamo, type Met } from "./dynamo.ts";
+import { atOnce } from "../at-once.ts";
+import { Dynamo, type Met } from "./dynamo.ts";
 import { FAILURES } from "./failures.ts";
 import { FENCE, FencePool, FENCES } from "./fences.ts";
 import { GroupedTransactions, type TransactionResult } from "./grouped-transactions.ts";
@@ -673,6 +674,10 @@ export class DynamoStorage implements Storage {
 
   laneHeads(after: LaneCursor | null, limit: number): Promise<LanePage> {
     return this.#tasks.laneHeads(after, limit);
+  }
+
+  readTasks(tasks: readonly TaskName[]): Promise<readonly Task[]> {
+    return this.#tasks.read(tasks);
   }
 
   countTasks(): Promise<number> {

@@ -8,6 +8,7 @@ import {
   DeleteItemCommand,
   type DynamoDBClient,
   GetItemCommand,
+  type KeysAndAttributes,
   type PutItemCommandInput,
   PutItemCommand,
   QueryCommand,
@@ -20,6 +21,7 @@ import {
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import { randomUUID } from "node:crypto";
+import { atOnce } from "../at-once.ts";
 import { type Item, MAX_BATCH_GET, MAX_BATCH_WRITE } from "./limits.ts";
 import type { Requests } from "./requests.ts";
 
@@ -27,9 +29,6 @@ import type { Requests } from "./requests.ts";
 export interface Met {
   readonly item: Item | null;
 }
-
-/** Requests that one operation has under way at once. */
-const WIDTH = 16;
 
 const WITH_ITEM = { ReturnValuesOnConditionCheckFailure: "ALL_OLD" } as const;
 
@@ -86,24 +85,31 @@ export class Dynamo {
     }
   }
 
-  /** The items that exist, in no order. The keys are all different. */
-  async batchGet(table: string, keys: readonly Item[]): Promise<readonly Item[]> {
+  /** The items that exist, in no order. The keys are all different. `attributes`: those that are wanted; left out: all. */
+  async batchGet(table: string, keys: readonly Item[], attributes?: readonly string[]): Promise<readonly Item[]> {
     const found: Item[] = [];
-    await this.batchRead(table, keys, (item) => {
+    const take = (item: Item): "more" => {
       found.push(item);
       return "more";
-    });
+    };
+    await this.batchRead(table, keys, take, attributes);
     return found;
   }
 
   /** The same, one item after the other; beyond `enough` no more is asked for. */
-  async batchRead(table: string, keys: readonly Item[], take: (item: Item) => "more" | "enough"): Promise<void> {
+  async batchRead(
+    table: string,
+    keys: readonly Item[],
+    take: (item: Item) => "more" | "enough",
+    attributes?: readonly string[],
+  ): Promise<void> {
+    const projection = attributes === undefined ? {} : projectionOf(attributes);
     let isEnough = false;
     await atOnce(inGroups(keys, MAX_BATCH_GET), (group) =>
       this.#requests.batch(group, false, async (left, abortSignal) => {
         if (isEnough) return [];
         const command = new BatchGetItemCommand({
-          RequestItems: { [table]: { Keys: [...left], ConsistentRead: true } },
+          RequestItems: { [table]: { Keys: [...left], ConsistentRead: true, ...projection } },
         });
         const { Responses, UnprocessedKeys } = await this.#client.send(command, { abortSignal });
         for (const item of Responses?.[table] ?? []) isEnough ||= take(item) === "enough";
@@ -192,28 +198,12 @@ async function conditional(written: Promise<unknown>): Promise<Met | null> {
   }
 }
 
-/** Runs an operation on each of them, a bounded number at once; fails with the first that fails, when all have ended. */
-export async function atOnce<T, R>(
-  all: readonly T[],
-  run: (one: T, index: number) => Promise<R>,
-  width = WIDTH,
-): Promise<R[]> {
-  const results: R[] = [];
-  const failures: unknown[] = [];
-  const queue = all.entries();
-  const work = async (): Promise<void> => {
-    for (const [index, one] of queue) {
-      try {
-        results[index] = await run(one, index);
-      } catch (error) {
-        failures.push(error);
-        return;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(width, all.length) }, work));
-  if (failures.length > 0) throw failures[0];
-  return results;
+/** A name of its own for each attribute: the language of expressions has many words. */
+function projectionOf(
+  attributes: readonly string[],
+): Pick<KeysAndAttributes, "ProjectionExpression" | "ExpressionAttributeNames"> {
+  const names = Object.fromEntries(attributes.map((attribute, n) => [`#a${n}`, attribute]));
+  return { ProjectionExpression: Object.keys(names).join(", "), ExpressionAttributeNames: names };
 }
 
 export function inGroups<T>(all: readonly T[], size: number): readonly (readonly T[])[] {

@@ -1,5 +1,6 @@
 /** Bytes that are larger than an item, as several of them: the same owner, and under a name the numbers from 0. */
-import { atOnce, type Dynamo, inGroups } from "./dynamo.ts";
+import { atOnce } from "../at-once.ts";
+import { type Dynamo, inGroups } from "./dynamo.ts";
 import { bytes, text } from "./attributes.ts";
 import { type Item, PART_BYTES } from "./limits.ts";
 import { EXPIRY } from "./tables.ts";

@@ -10,10 +10,20 @@
 import { createHash } from "node:crypto";
 import type { QueryCommandInput } from "@aws-sdk/client-dynamodb";
 import { type ExecutionId, MalformedError, type ModuleHash } from "@radical/protocol";
-import { compareDue, laneByteOf, type Task, type TaskError, type TaskPlace, type TaskStep } from "../../core/task.ts";
+import {
+  compareDue,
+  laneByteOf,
+  type Task,
+  type TaskError,
+  type TaskName,
+  type TaskOutline,
+  type TaskPlace,
+  type TaskStep,
+} from "../../core/task.ts";
 import type { LaneCursor, LanePage, TaskListCursor, TaskListPage, TaskPage, TaskSelection } from "../storage.ts";
 import { bytes, flag, nativeAttributes, nativeOf, number, text } from "./attributes.ts";
-import { atOnce, type Dynamo } from "./dynamo.ts";
+import { atOnce } from "../at-once.ts";
+import type { Dynamo } from "./dynamo.ts";
 import type { Item } from "./limits.ts";
 import { SHARD, TASK } from "./records.ts";
 import { type Layout, OPEN, type Tables } from "./tables.ts";
@@ -66,23 +76,32 @@ export function taskRecord(layout: Layout, epoch: number, task: Task): Item {
 }
 
 export function taskOf(item: Item): Task {
+  return {
+    ...outlineOf(item),
+    args: item["args_bytes"]?.B ?? nativeOf(item, "args"),
+    seed: bytes(item, "seed"),
+    caller: item["caller"]?.S ?? null,
+    module: text(item, "module") as ModuleHash,
+    createdAtMs: number(item, "created_at_ms"),
+    attempt: number(item, "attempt"),
+    ...(item["step"] === undefined ? {} : { step: JSON.parse(text(item, "step")) as TaskStep }),
+    sentAtMs: item["sent_at_ms"] === undefined ? null : number(item, "sent_at_ms"),
+  };
+}
+
+/** The attributes that {@link outlineOf} needs, and the one that tells a task from other records. */
+const OUTLINE = ["status", "id", "handler", "parent", "lane", "place", "due_ms", "failures", "dead", "error"];
+
+function outlineOf(item: Item): TaskOutline {
   const error = item["error"]?.S;
   return {
     id: text(item, "id") as ExecutionId,
     handler: text(item, "handler"),
-    args: item["args_bytes"]?.B ?? nativeOf(item, "args"),
-    seed: bytes(item, "seed"),
-    caller: item["caller"]?.S ?? null,
     parent: text(item, "parent") as ExecutionId,
-    module: text(item, "module") as ModuleHash,
     lane: item["lane"]?.S ?? null,
     place: text(item, "place"),
-    createdAtMs: number(item, "created_at_ms"),
     dueMs: number(item, "due_ms"),
-    attempt: number(item, "attempt"),
     failures: number(item, "failures"),
-    ...(item["step"] === undefined ? {} : { step: JSON.parse(text(item, "step")) as TaskStep }),
-    sentAtMs: item["sent_at_ms"] === undefined ? null : number(item, "sent_at_ms"),
     state: flag(item, "dead") ? "dead" : "open",
     error: error === undefined ? null : (JSON.parse(error) as TaskError),
   };
@@ -202,7 +221,7 @@ export class DynamoTasks {
       return place;
     });
     const isOver = next.every((place) => place === null);
-    const heads = await this.#tasksOf(found);
+    const heads = await this.#outlinesOf(found);
     const known = new Set<string | undefined>(heads.map(({ id }) => id));
     const changed = found.filter(({ id }) => !known.has(id?.S));
     const others = await atOnce(changed, (entry) => this.#headOf(text(entry, "bucket"), laneIn(entry)));
@@ -210,15 +229,19 @@ export class DynamoTasks {
   }
 
   /** Of a lane whose first task has gone since the walk was there. */
-  async #headOf(bucket: string, lane: string): Promise<readonly Task[]> {
+  async #headOf(bucket: string, lane: string): Promise<readonly TaskOutline[]> {
     for (;;) {
       // oxlint-disable-next-line no-await-in-loop -- the next one may go too
       const entries = await this.#entries(bucket, `${lane}${NUL}`, `${lane}${AFTER_NUL}`, 1);
       if (entries.length === 0) return [];
       // oxlint-disable-next-line no-await-in-loop -- likewise
-      const tasks = await this.#tasksOf(entries);
+      const tasks = await this.#outlinesOf(entries);
       if (tasks.length > 0) return tasks;
     }
+  }
+
+  async read(tasks: readonly TaskName[]): Promise<readonly Task[]> {
+    return this.#tasksOf(tasks.map((task) => taskKey(this.#layout, task)));
   }
 
   /** The bucket of a task follows from its lane, which only its record names: all buckets are asked at once. */
@@ -288,8 +311,18 @@ export class DynamoTasks {
   }
 
   async #tasksOf(entries: readonly Item[]): Promise<readonly Task[]> {
+    return (await this.#records(entries)).map(taskOf);
+  }
+
+  /** The same without their arguments, which stay where they are. */
+  async #outlinesOf(entries: readonly Item[]): Promise<readonly TaskOutline[]> {
+    return (await this.#records(entries, OUTLINE)).map(outlineOf);
+  }
+
+  async #records(entries: readonly Item[], attributes?: readonly string[]): Promise<readonly Item[]> {
     const keys = entries.map((entry): Item => ({ bucket: entry["bucket"]!, id: entry["id"]! }));
-    const items = keys.length === 0 ? [] : await this.#dynamo.batchGet(this.#tables.executions, keys);
-    return items.filter((item) => item["status"]?.S === TASK).map(taskOf);
+    const { executions } = this.#tables;
+    const items = keys.length === 0 ? [] : await this.#dynamo.batchGet(executions, keys, attributes);
+    return items.filter((item) => item["status"]?.S === TASK);
   }
 }

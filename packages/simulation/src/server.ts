@@ -102,7 +102,7 @@ export interface ServerOptions {
   /** The time after which it ends the answer to those who listen. */
   readonly updatesMs: number;
   readonly note: (name: NoteName) => void;
-  /** This server leads, and has answered the request. */
+  /** This server leads, has answered the request, and knows its session. */
   readonly met: (request: LviRequest) => void;
   /** An operator's: a sample that has come, in the instant in which it was taken. */
   readonly sampled: (sample: Sample) => void;
@@ -460,7 +460,7 @@ export class Server {
         answered: (reply) => {
           awaited.delete(number);
           life.unanswered--;
-          met(request);
+          if (request.session !== null && this.session(request.session.id) !== undefined) met(request);
           if (reply.kind === "refused" && reply.code === "unknown_module")
             counts.add("module not known to the primary");
           send({ to: from, executionId, sending, reply });

@@ -53,7 +53,7 @@ describe("server and isolate agree on the leases of a session", () => {
     expect(problemsOf({ ...holder(), session: null }, account({ [ANN]: 1 }))).toEqual([]);
   });
 
-  test("a request that no server has met explains the leases that its sender has dropped, and no others", () => {
+  test("a request that the server has not met explains the leases that its sender has dropped, and no others", () => {
     const server = account({ [ANN]: 2 });
     expect(problemsOf(holder(), server, write(2, ANN))).toEqual([]);
     expect(problemsOf(holder(), account({ [ALL]: 2 }), write(2, ANN))).toEqual([]);

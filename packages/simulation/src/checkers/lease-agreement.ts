@@ -4,7 +4,8 @@
  * would ask for that unit again and again. No writer waits for an isolate that the server does not count.
  *
  * One difference is right. An isolate drops its leases on what it is about to write, and sends the request then. The server counts
- * them until it meets the request, and goes on if the request is lost. They are those that had been heard of by then.
+ * them until it meets the request. It goes on if the request is lost, or comes to its successor. They are those that had been heard of
+ * by then.
  */
 import { type LviRequest, overlaps, present, type SenderSession, type SessionId, type UnitId } from "@radical/protocol";
 
@@ -26,7 +27,7 @@ export interface Account {
 }
 
 export class LeaseAgreement {
-  /** Requests that no server has answered yet, by the session that they name. */
+  /** Requests that the server of their session has not answered, by the session. */
   readonly #unmet = new Map<SessionId, Set<LviRequest>>();
   readonly #problems = new Set<string>();
 
@@ -44,7 +45,7 @@ export class LeaseAgreement {
     else unmet.add(request);
   }
 
-  /** A server that leads has answered the request. */
+  /** The server of its session has answered the request. Others know nothing of its leases. */
   met(request: LviRequest): void {
     if (request.session !== null) this.#unmet.get(request.session.id)?.delete(request);
   }

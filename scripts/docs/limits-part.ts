@@ -266,7 +266,7 @@ const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     },
     {
       what: "module, both halves",
-      from: `${SERVER}/http/http-server.ts#MAX_MODULE_BYTES`,
+      from: `${PROTOCOL}/signature.ts#MAX_MODULE_BYTES`,
       unit: "bytes",
       atLimit: "`message_too_large`",
     },

@@ -66,6 +66,9 @@ export function sdkExports(): readonly SdkExport[] {
     const { declaration, start, end } = statement;
     const words = wordsAt(start);
     switch (declaration?.type) {
+      case "TSTypeAliasDeclaration":
+        add(declaration.id.name, words, []);
+        break;
       case "TSDeclareFunction":
         add(declaration.id?.name ?? "", words, [functionAt(start, end)]);
         break;

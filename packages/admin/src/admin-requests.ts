@@ -34,6 +34,8 @@ export interface AdminAddress {
   /** Origins: of the LVI servers of one storage, of which one leads, or of the relay in front of them. At least one. */
   readonly urls: readonly string[];
   readonly key: DeploymentKey;
+  /** The name of the deployment; left out: not known. */
+  readonly deployment?: string;
 }
 
 /** Whether the server has the module; so it serves, and knows the key. Throws a PrimaryError if it can't say. */
@@ -139,15 +141,15 @@ export async function pendingIntents(address: AdminAddress): Promise<number> {
 
 /** Asks one server after the other until one leads: which one does is decided by the leadership, and may change at any time. */
 async function askLeader(
-  { urls, key }: AdminAddress,
+  { urls, ...of }: AdminAddress,
   method: "GET" | "POST" | "PUT",
   path: string,
-  body?: unknown,
+  body?: object,
 ): Promise<Response> {
   let failure: PrimaryError | null = null;
   for (const url of urls) {
     try {
-      return await askPrimary({ url, key }, method, path, body);
+      return await askPrimary({ url, ...of }, method, path, body);
     } catch (error) {
       if (!(error instanceof PrimaryError) || !isOfThisServer(error)) throw error;
       // What one that answers says tells more.

@@ -1,10 +1,12 @@
 /** Administrative requests to the LVI server, and answers that go on. */
-import { terminalText, NODE_HEADER } from "@radical/protocol";
+import { randomBytes } from "node:crypto";
+import { type AskedOnce, terminalText, NODE_HEADER } from "@radical/protocol";
 import { CommandError, messageOf } from "@radical/app/command-error";
 import { signedRequest } from "./signed-request.ts";
 import type { PrimaryAddress } from "./primary-address.ts";
 
 const REQUEST_MS = 30_000;
+const NONCE_BYTES = 16;
 
 /** Why the server gave no answer that says anything. */
 export type PrimaryFailure =
@@ -28,18 +30,16 @@ export class PrimaryError extends CommandError {
   }
 }
 
-/** `question`: bytes as they are, anything else as JSON. Throws a PrimaryError for every answer but a success. */
+/** `question`: bytes as they are, an object as JSON. Throws a PrimaryError for every answer but a success. */
 export async function askPrimary(
-  { url, key, node }: PrimaryAddress,
+  address: PrimaryAddress,
   method: "GET" | "POST" | "PUT",
   path: string,
-  question?: unknown,
+  question?: object,
   signal: AbortSignal = AbortSignal.timeout(REQUEST_MS),
 ): Promise<Response> {
-  const body =
-    question instanceof Uint8Array
-      ? question
-      : new TextEncoder().encode(question === undefined ? "" : JSON.stringify(question));
+  const { url, key, node } = address;
+  const body = question instanceof Uint8Array ? question : new TextEncoder().encode(textOf(question, address));
   let response: Response;
   try {
     const headers = node === undefined ? {} : { [NODE_HEADER]: node };
@@ -54,15 +54,10 @@ export async function askPrimary(
     );
   }
   if (response.ok) return response;
-  const { code = "", message = "" } = errorOf((await response.text()).slice(0, 2_000));
+  const { code = "", message = "", hint = "" } = errorOf((await response.text()).slice(0, 2_000));
   const words = `the LVI server at ${url} answered ${response.status} ${terminalText(message)}`.trimEnd();
   if (code === "unauthorized")
-    throw new PrimaryError(
-      "primary_refused_key",
-      words,
-      `give both sides the same key "${key.id}", and set the clocks of both`,
-      code,
-    );
+    throw new PrimaryError("primary_refused_key", words, `${terminalText(hint)}. The key here is "${key.id}".`, code);
   if (code === "not_serving" || code === "not_leading")
     throw new PrimaryError(
       "primary_not_serving",
@@ -71,6 +66,14 @@ export async function askPrimary(
       code,
     );
   throw new PrimaryError("primary_failed", words, "see the log of the LVI server", code === "" ? null : code);
+}
+
+/** The server answers each question once. */
+function textOf(question: object | undefined, { deployment }: PrimaryAddress): string {
+  if (question === undefined) return "";
+  const nonce = randomBytes(NONCE_BYTES).toString("hex");
+  const once: AskedOnce = deployment === undefined ? { nonce } : { nonce, deployment };
+  return JSON.stringify({ ...question, ...once });
 }
 
 /** The lines of an answer that goes on, without those that only say that it does. It ends when the connection does. */
@@ -85,10 +88,16 @@ export async function* linesOf(response: Response): AsyncGenerator<string, void>
   if (rest !== "") yield rest;
 }
 
+interface ErrorTold {
+  readonly code?: string;
+  readonly message?: string;
+  readonly hint?: string;
+}
+
 /** As far as the text is the body of an error. */
-function errorOf(text: string): { readonly code?: string; readonly message?: string } {
+function errorOf(text: string): ErrorTold {
   try {
-    return (JSON.parse(text) as { readonly error?: { readonly code?: string; readonly message?: string } }).error ?? {};
+    return (JSON.parse(text) as { readonly error?: ErrorTold }).error ?? {};
   } catch {
     return { message: text.slice(0, 300) };
   }

@@ -6,6 +6,8 @@ export interface PrimaryAddress {
   /** Origin: of the server itself, or of what stands in front of it. */
   readonly url: string;
   readonly key: DeploymentKey;
+  /** The name of the deployment that is asked; left out: not known. */
+  readonly deployment?: string;
   /** Behind the relay at `url`: the machine that is asked. */
   readonly node?: NodeName;
 }

@@ -31,6 +31,7 @@ import { extractSchema, rootsOf, type Schema } from "./schema/schema.ts";
 import { readTags, taggedServices, wrappingFunctions } from "./schema/tags.ts";
 import { handlersWithTasks, ticksWithCaller } from "./slice/known-accesses.ts";
 import { directedAccesses } from "./slice/directed-accesses.ts";
+import { secretKeys } from "./slice/secret-keys.ts";
 import { verdictsOf } from "./slice/verdicts.ts";
 import { checkWorkflows } from "./slice/workflow-uses.ts";
 
@@ -79,6 +80,8 @@ export function buildWith(
   const misused = checkWorkflows(resolved, schema, directions); // slice
   if (misused.length > 0) return failedWith([...found, ...misused]);
   const accesses = directedAccesses(resolved, request, sources, schema, directions); // slice
+  const keyed = secretKeys(schema.handlers, derived, accesses); // slice
+  if (keyed.length > 0) return failedWith([...found, ...keyed]);
   const aborts = abortCodesOf(resolved, schema); // schema
   const asking = handlersWithTasks(resolved, schema); // slice
   const told = [...found, ...ticksWithCaller(resolved, schema, directions.tasks)]; // slice

@@ -197,13 +197,14 @@ function parametersOf(
   { parameters }: Pick<HandlerSchema, "parameters">,
   documentation: ReturnType<typeof documentationOf>,
 ): readonly Parameter[] {
-  return parameters.map(({ name, type, optional, absent }) => {
+  return parameters.map(({ name, type, optional, absent, secret }) => {
     const description = documentation.parameters.get(name);
     return {
       name,
       type,
       optional,
       ...(absent === true ? { absent } : {}),
+      ...(secret === true ? { secret } : {}),
       ...(description === undefined ? {} : { description }),
     };
   });

@@ -25,6 +25,7 @@ import {
   type DataPage,
   type Life,
   type Replay,
+  SHOWN_SECRET,
 } from "@radical/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestApp, type TestApp } from "../src/testing.ts";
@@ -314,7 +315,8 @@ describe("replay", () => {
       location: "near",
     });
     const recorded = await asked<Replay>(DASHBOARD_REPLAY_PATH, { execution, build: "recorded" });
-    expect(JSON.parse(recorded.args)).toEqual({ name: "una", password: "•••" });
+    expect(JSON.parse(recorded.args)).toEqual({ name: "una", password: SHOWN_SECRET });
+    expect(recorded.redacted).toEqual(["@arguments.password"]);
     expect(recorded.steps.some(({ kind, subject }) => kind === "write" && subject === "people/una")).toBe(true);
     expect(JSON.parse(recorded.outcome!)).toMatchObject({ kind: "result" });
     expect(recorded.differences).toEqual([]);

@@ -17,7 +17,7 @@ import { DeleteParameterCommand, GetParameterCommand, PutParameterCommand, SSMCl
 import { type DynamoDbLocal, hasDynamoDbLocal, startDynamoDbLocal } from "@radical/lvi-server/e2e/dynamodb-local";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadProject } from "@radical/app";
-import { pendingIntents } from "@radical/admin";
+import { pendingIntents, waitingTasks } from "@radical/admin";
 import {
   type DeployEvent,
   type DeployOutcome,
@@ -425,6 +425,11 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
       code: "primary_refused_key",
     });
     expect(await pendingIntents({ urls: [relay.url], key: keys[0]! })).toBe(0);
+    // The machines know the name of their deployment.
+    const asked = { urls: [relay.url], key: keys[0]! };
+    await expect(waitingTasks(asked)).rejects.toThrow('this server is of "visits-staging"');
+    await expect(waitingTasks({ ...asked, deployment: "visits-production" })).rejects.toThrow(/to the deployment/);
+    expect(await waitingTasks({ ...asked, deployment: "visits-staging" })).toBe(0);
     expect(await visit("home")).toMatchObject({ status: 200, result: 3 });
     const again = await deployHere();
     expect(again.planned.flatMap(({ changes }) => changes)).toEqual([]);
@@ -496,7 +501,7 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
       });
       const done = await destroy();
       expect(done).toMatchObject({ kind: "done" });
-      expect(done.stays).toHaveLength(5);
+      expect(done.stays).toHaveLength(6);
       expect(done.stays).toContain(`table ${primaryNames(NAME).tablePrefix}-items`);
       expect([cloudflare.workers.size, cloudflare.tunnels.size, cloudflare.services.size]).toEqual([0, 0, 0]);
 

@@ -154,7 +154,7 @@ type Ended =
   /** Before anything was changed. */
   | { readonly kind: "refused"; readonly error: CommandError };
 
-const primaryHalf = () => ownPrimary(primary.url, { RADICAL_KEYS: `main:${"5e".repeat(32)}` });
+const primaryHalf = () => ownPrimary(primary.url, { name: "shop-test" }, { RADICAL_KEYS: `main:${"5e".repeat(32)}` });
 const idOf = ({ app }: Wanted): string => `20261121-141503-${app.manifest.module.slice(0, 4)}`;
 
 async function plan(what: Wanted, wrangler: Wrangler): Promise<readonly PlannedStep[]> {

@@ -16,7 +16,7 @@ import type { RoundTrip } from "../src/operate/doctor/edge-checks.ts";
 import { devPortFinding, nodeFinding } from "../src/operate/doctor/machine-checks.ts";
 import { tailWorker, type TailSink } from "../src/operate/tail/sources.ts";
 import type { TailLine } from "../src/operate/tail/tail-line.ts";
-import { type Recorded, recordOfLine } from "../src/replay/record-line.ts";
+import { type RecordedExecution, recordOfLine } from "../src/replay/record-line.ts";
 import { freePort } from "./free-port.ts";
 import {
   createProject,
@@ -108,8 +108,10 @@ async function recordWhile(
   return { code: await closed, stderr };
 }
 
-const recordsOf = async (file: string): Promise<readonly Recorded[]> =>
-  (await readFile(join(project.folder, file), "utf8")).trim().split("\n").map(recordOfLine);
+async function recordsOf(file: string): Promise<readonly RecordedExecution[]> {
+  const records = (await readFile(join(project.folder, file), "utf8")).trim().split("\n").map(recordOfLine);
+  return records.filter((record) => record.kind === "execution");
+}
 
 describe.runIf(parts.includes("tail and doctor"))("radical tail", () => {
   test("both halves, marked, through a restart of the server; Ctrl-C ends it cleanly", async () => {

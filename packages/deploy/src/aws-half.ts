@@ -283,7 +283,9 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
   const key = (): DeploymentKey | null => (state === null ? null : signingKey(state, context.nowMs));
   const admin = (): AdminAddress | null => {
     const signing = key();
-    return isReady && relay !== null && signing !== null ? { urls: [relay], key: signing } : null;
+    return isReady && relay !== null && signing !== null
+      ? { urls: [relay], key: signing, deployment: target.name }
+      : null;
   };
 
   return {

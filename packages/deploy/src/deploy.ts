@@ -81,7 +81,7 @@ export async function deploy(options: DeployOptions): Promise<DeployOutcome> {
   const { project, environment = process.env } = options;
   const startedAtMs = performance.now();
   const urls = options.primary ?? project.config.deploy.primary;
-  const own = urls === null ? null : ownPrimary(urls, environment);
+  const own = urls === null ? null : ownPrimary(urls, options.target, environment);
   if (own !== null && options.only === "primary") {
     throw new CommandError(
       "usage",
@@ -204,12 +204,17 @@ export async function checkNothingStranded(
     const place = awsPlaceOf(former);
     if (place === null) {
       const keys = givenKeys(options.environment ?? process.env);
-      return keys.map((key) => ({ urls: former.split(","), key }));
+      return keys.map((key) => ({ urls: former.split(","), key, deployment: options.target.name }));
     }
     const { deployment, access } = await awsOf({ ...options, region: place.region });
     try {
       return access.account === place.account
-        ? await awsAddresses(deployment, await originOf(options.target.relay), (options.now ?? Date.now)())
+        ? await awsAddresses(
+            deployment,
+            options.target,
+            await originOf(options.target.relay),
+            (options.now ?? Date.now)(),
+          )
         : [];
     } finally {
       deployment.close();
@@ -221,12 +226,13 @@ export async function checkNothingStranded(
 /** Where a primary at AWS is administered; empty: it is not there. */
 export async function awsAddresses(
   deployment: PrimaryDeployment,
+  { name }: Pick<Target, "name">,
   relay: string | null,
   nowMs: number,
 ): Promise<readonly AdminAddress[]> {
   const state = await deployment.state();
   const key = state === null ? null : signingKey(state, nowMs);
-  return relay === null || key === null ? [] : [{ urls: [relay], key }];
+  return relay === null || key === null ? [] : [{ urls: [relay], key, deployment: name }];
 }
 
 function since(startedAtMs: number): number {
@@ -280,12 +286,12 @@ export async function deployedPrimary(
   const origin = options.url ?? project.config.deploy.url ?? (await deployedOrigin(options, edge));
   const urls = options.primary ?? project.config.deploy.primary;
   if (urls !== null) {
-    const own = ownPrimary(urls, environment);
+    const own = ownPrimary(urls, options.target, environment);
     return { primary: { description: own.description, admin: present(own.admin()) }, origin };
   }
   const { deployment, access } = await awsOf(options);
   try {
-    const [admin] = await awsAddresses(deployment, await relayOrigin(options, edge), Date.now());
+    const [admin] = await awsAddresses(deployment, target, await relayOrigin(options, edge), Date.now());
     if (admin === undefined)
       throw new CommandError("no_primary", "This environment has no primary at AWS.", "Run `radical deploy`.");
     return { primary: { description: awsDescription(access, primaryNames(target).tablePrefix), admin }, origin };

@@ -23,10 +23,10 @@ export function serversOf(primary: {
   readonly description: string;
   readonly admin: AdminAddress;
 }): readonly PrimaryAddress[] {
-  const { urls, key } = primary.admin;
+  const { urls, ...of } = primary.admin;
   return awsPlaceOf(primary.description) === null
-    ? urls.map((url) => ({ url, key }))
-    : urls.flatMap((url) => NODES.map((node) => ({ url, key, node })));
+    ? urls.map((url) => ({ url, ...of }))
+    : urls.flatMap((url) => NODES.map((node) => ({ url, ...of, node })));
 }
 
 /** The one of the servers that leads. Throws a PrimaryError if none does. */

@@ -130,7 +130,7 @@ function awsSteps(options: DestroyOptions, aws: Aws, description: string, stays:
   const originOf = options.originOf ?? ((worker: string) => workersDevOrigin(edge.api, edge.account, worker));
   let isDeployed = false;
   const checkPending = async (): Promise<void> => {
-    const addresses = async () => awsAddresses(aws.deployment, await originOf(target.relay), Date.now());
+    const addresses = async () => awsAddresses(aws.deployment, target, await originOf(target.relay), Date.now());
     await checkNothingPending(description, addresses, "would be removed");
   };
   return [

@@ -1,13 +1,17 @@
 /** A primary that the developer hosts: `--primary URL`, with its keys in the environment. */
 import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
 import type { DeploymentKey } from "@radical/admin";
-import { isLoopbackName } from "@radical/app";
+import { isLoopbackName, type Target } from "@radical/app";
 import type { PrimaryHalf } from "./primary-half.ts";
 
 const KEYS_VARIABLE = "RADICAL_KEYS";
 
 /** `urls`: origins of its servers, separated by commas. Throws a CommandError. */
-export function ownPrimary(urls: string, environment: NodeJS.ProcessEnv = process.env): PrimaryHalf {
+export function ownPrimary(
+  urls: string,
+  { name: deployment }: Pick<Target, "name">,
+  environment: NodeJS.ProcessEnv = process.env,
+): PrimaryHalf {
   const origins = ownOrigins(urls);
   const key = firstKey(environment);
   return {
@@ -15,7 +19,7 @@ export function ownPrimary(urls: string, environment: NodeJS.ProcessEnv = proces
     description: origins.join(","),
     way: () => ({ kind: "url", urls: origins.join(",") }),
     key: () => key,
-    admin: () => ({ urls: origins, key }),
+    admin: () => ({ urls: origins, key, deployment }),
   };
 }
 

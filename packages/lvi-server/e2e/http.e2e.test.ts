@@ -23,6 +23,7 @@ import {
   KEY_HEADER,
   LINES_TYPE,
   type ListedTask,
+  LIVES_PATH,
   LOG_PATH,
   LVI_PATH,
   type LviRequest,
@@ -59,7 +60,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createLog, type Log } from "../src/log.ts";
 import { KeyRing } from "../src/http/keys.ts";
 import { type RunningServer, type ServerOptions, startServer } from "../src/server.ts";
-import { ABSENT, incrementFollowup, incrementUnits, KEY_ID, SECRET, TestClient } from "./test-client.ts";
+import { ABSENT, incrementFollowup, incrementUnits, KEY_ID, questionOf, SECRET, TestClient } from "./test-client.ts";
 import { testModule } from "./test-module.ts";
 
 /** `(module)`, and `(module (import "env" "fetch" (func)))`. */
@@ -92,7 +93,7 @@ const FAR_MS = 600_000;
 
 async function open(
   executionLimitMs: number,
-  { log = createServerLog(), ...more }: Partial<Pick<ServerOptions, "log" | "virtualTimeMs">> = {},
+  { log = createServerLog(), ...more }: Partial<Pick<ServerOptions, "log" | "virtualTimeMs" | "deployment">> = {},
 ): Promise<readonly [RunningServer, TestClient]> {
   const opened = await startServer({
     storage: ":memory:",
@@ -132,18 +133,21 @@ const errorOf = async (response: Response): Promise<[number, string]> => {
 };
 
 test("the time of a server that was not started for tests is not moved", async () => {
-  const body = Buffer.from(JSON.stringify({ aheadMs: 1_000 }));
-  expect(await errorOf(await client.send("POST", TIME_PATH, body))).toEqual([404, "not_found"]);
-  const moved = await clientOfHasty.send("POST", TIME_PATH, body);
+  expect(await errorOf(await client.question(TIME_PATH, { aheadMs: 1_000 }))).toEqual([404, "not_found"]);
+  const moved = await clientOfHasty.question(TIME_PATH, { aheadMs: 1_000 });
   expect(await moved.json()).toEqual({ aheadMs: 1_000 });
   // It never goes back.
-  const back = await clientOfHasty.send("POST", TIME_PATH, Buffer.from(JSON.stringify({ aheadMs: 10 })));
+  const back = await clientOfHasty.question(TIME_PATH, { aheadMs: 10 });
   expect(await back.json()).toEqual({ aheadMs: 1_000 });
   for (const aheadMs of [-1, 0.5, null, "1000", 1e12]) {
-    const wrong = await clientOfHasty.send("POST", TIME_PATH, Buffer.from(JSON.stringify({ aheadMs })));
+    const wrong = await clientOfHasty.question(TIME_PATH, { aheadMs });
     expect(await errorOf(wrong)).toEqual([400, "malformed_message"]);
   }
-  const unsigned = await clientOfHasty.send("POST", TIME_PATH, body, { keyId: KEY_ID, secret: randomBytes(16) });
+  const unsigned = await clientOfHasty.question(
+    TIME_PATH,
+    { aheadMs: 1_000 },
+    { keyId: KEY_ID, secret: randomBytes(16) },
+  );
   expect(await errorOf(unsigned)).toEqual([401, "unauthorized"]);
 });
 
@@ -275,10 +279,10 @@ describe("administration", () => {
   /** The lines of an answer that goes on, heartbeats left out. */
   const follow = async (
     path: string,
-    question: unknown,
+    question: object,
     asker = client,
   ): Promise<{ next: () => Promise<unknown>; end: () => void }> => {
-    const response = await asker.send("POST", path, Buffer.from(JSON.stringify(question)));
+    const response = await asker.question(path, question);
     expect([response.status, response.headers.get("content-type")]).toEqual([200, LINES_TYPE]);
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     let [text, heartbeats] = ["", 0];
@@ -372,7 +376,7 @@ describe("administration", () => {
       commit: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{12}$/) as string,
       versions: [["counters/sampled", expect.any(String) as string]],
       values: [["counters/sampled", "AQ=="]],
-      ended: { outcome: expect.any(String) as string, writes: [["counters/sampled", "Ag=="]] },
+      ended: { outcome: expect.any(String) as string, writes: [["counters/sampled", "Ag=="]], effects: "gA==" },
       redacted: [],
     });
     const others = [];
@@ -512,13 +516,12 @@ describe("administration", () => {
       // A command that does not know that the server redacts.
       [SAMPLES_PATH, { every: 1, handlers: [], values: true }],
       [SAMPLES_PATH, { every: 1, handlers: [], values: true, redact: ["users"] }],
-      [SAMPLES_PATH, []],
       [UPDATES_PATH, { location: "test" }],
       [UPDATES_PATH, { location: "", listener: "isolate" }],
-    ] as const) {
-      const response = await client.send("POST", path, Buffer.from(JSON.stringify(question)));
-      expect(await errorOf(response)).toEqual([400, "malformed_message"]);
-    }
+    ] as const)
+      expect(await errorOf(await client.question(path, question))).toEqual([400, "malformed_message"]);
+    const list = await client.send("POST", SAMPLES_PATH, Buffer.from("[]"));
+    expect(await errorOf(list)).toEqual([400, "malformed_message"]);
     for (const path of [STATUS_PATH, MODULE_LIST_PATH]) {
       expect(await errorOf(await fetch(server.url + path))).toEqual([401, "unauthorized"]);
     }
@@ -556,17 +559,18 @@ describe("who may speak", () => {
   });
 
   test.each([TASKS_PATH, TASK_ORDERS_PATH, SCHEDULES_PATH])("%s: only who has the key", async (path) => {
-    const question = Buffer.from(
-      JSON.stringify({ limit: 1, action: "discard", ids: ["8".repeat(32)], handler: "read" }),
-    );
-    const unsigned = await fetch(server.url + path, { method: "POST", body: question });
+    const question = questionOf({ limit: 1, action: "discard", ids: ["8".repeat(32)], handler: "read" });
+    const unsigned = await fetch(server.url + path, { method: "POST", body: Buffer.from(question) });
     expect(await errorOf(unsigned)).toEqual([401, "unauthorized"]);
     for (const signing of [{ secret: randomBytes(16) }, { keyId: "other" }, { path: LVI_PATH }])
       // oxlint-disable-next-line no-await-in-loop -- one after the other
       expect(await errorOf(await client.send("POST", path, question, signing))).toEqual([401, "unauthorized"]);
-    for (const nonsense of ["", "[]", "null", '{"limit":0}', '{"action":"burn","ids":[]}', '{"handler":7}'])
+    for (const nonsense of ["", "[]", "null"])
       // oxlint-disable-next-line no-await-in-loop -- likewise
       expect((await client.send("POST", path, Buffer.from(nonsense))).status).toBe(400);
+    for (const nonsense of [{ limit: 0 }, { action: "burn", ids: [] }, { handler: 7 }])
+      // oxlint-disable-next-line no-await-in-loop -- likewise
+      expect((await client.question(path, nonsense)).status).toBe(400);
   });
 
   test("the very same bytes again, within the replay window: no second effect", async () => {
@@ -594,6 +598,60 @@ describe("who may speak", () => {
     );
     expect(decodeLviReply(await send(LVI_PATH, reading))).toMatchObject({ kind: "valid", commitId: null });
     expect(decodeLviReply(await send(LVI_PATH, reading))).toMatchObject({ kind: "refused", code: "in_doubt" });
+  });
+
+  describe("a question of a command that somebody has captured", () => {
+    const SAMPLES = { every: 1, handlers: [], values: true, redact: [] };
+    const LIMIT = { lines: 1, follow: false, level: "info" };
+
+    test.each([
+      [LOG_PATH, LIMIT],
+      [SAMPLES_PATH, SAMPLES],
+      [LIVES_PATH, { every: 1 }],
+      [TASKS_PATH, { limit: 1 }],
+      [TASK_ORDERS_PATH, { action: "discard", ids: ["8".repeat(32)], callAgain: false }],
+    ])("%s: answered once", async (path, question) => {
+      const [bytes, signing] = [questionOf(question), { timeMs: Date.now() }];
+      const first = await client.send("POST", path, bytes, signing);
+      expect(first.status).toBe(200);
+      await first.body?.cancel();
+      const again = await client.send("POST", path, bytes, signing);
+      expect([again.status, await again.json()]).toEqual([
+        401,
+        { error: expect.objectContaining({ message: "this question was asked before" }) as unknown },
+      ]);
+      // A request without a key can't use up the nonce of a question.
+      const fresh = questionOf(question);
+      expect((await client.send("POST", path, fresh, { secret: randomBytes(16) })).status).toBe(401);
+      const asked = await client.send("POST", path, fresh);
+      expect(asked.status).toBe(200);
+      await asked.body?.cancel();
+    });
+
+    test("of a command without nonces: it is told, and gets no answer", async () => {
+      const response = await client.send("POST", LOG_PATH, Buffer.from(JSON.stringify(LIMIT)));
+      expect(await errorOf(response)).toEqual([400, "malformed_message"]);
+    });
+
+    test("is not answered by a server that has started since, nor by one of another deployment", async () => {
+      const timeMs = Date.now() - 1;
+      const [later, asker] = await open(FAR_MS, { deployment: "shop-production" });
+      try {
+        const to = (deployment?: string, signing = {}): Promise<Response> =>
+          asker.question(LOG_PATH, { ...LIMIT, ...(deployment === undefined ? {} : { deployment }) }, signing);
+        const captured = await to("shop-production", { timeMs });
+        expect([captured.status, await captured.text()]).toEqual([503, expect.stringContaining("before this server")]);
+        for (const other of ["shop-staging", undefined]) {
+          // oxlint-disable-next-line no-await-in-loop -- one after the other
+          const refused = await to(other);
+          // oxlint-disable-next-line no-await-in-loop -- likewise
+          expect([refused.status, await refused.text()]).toEqual([401, expect.stringContaining("to the deployment")]);
+        }
+        expect((await to("shop-production")).status).toBe(200);
+      } finally {
+        await later.close();
+      }
+    });
   });
 
   test("outside the replay window", async () => {
@@ -823,7 +881,7 @@ describe("bad input", () => {
 
   test("a followup with effects that no run may have leaves its intent as it was", async () => {
     const tasks = async (): Promise<readonly ListedTask[]> => {
-      const response = await client.send("POST", TASKS_PATH, Buffer.from(JSON.stringify({ limit: 10 })));
+      const response = await client.question(TASKS_PATH, { limit: 10 });
       return ((await response.json()) as TaskList).tasks;
     };
     const request = client.requestOf("increment", "greedy", incrementUnits("greedy", ABSENT), { mayEffect: true });

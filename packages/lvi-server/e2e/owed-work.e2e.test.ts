@@ -59,7 +59,7 @@ describe.each(KINDS)("on %s", (kind) => {
     { timeout: TIMEOUT_MS },
     async () => {
       const address = addressOf(kind);
-      const args = ["--storage", address, "--lease-ms", "1500"];
+      const args = ["--storage", address];
       await leaveWork(args, address, module, WORK);
       const all = WORK.due + WORK.delayed;
       for (const part of [0.3, 0.6]) {

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { commitId, type ExecutionId, splitUnit, unitId } from "@radical/protocol";
+import { commitId, type ExecutionId, type LviReply, type LviRequest, splitUnit, unitId } from "@radical/protocol";
 import type { RecordChange } from "../src/core/intent.ts";
 import { placeOf, type Task } from "../src/core/task.ts";
 import { KeyRing } from "../src/http/keys.ts";
@@ -44,7 +44,7 @@ export async function leaveWork(
   await client.register();
   await forEach(work.workflows, async (n) => {
     const more = { executionId: workflowIdOf(n), retained: true, waitMs: 0 };
-    const reply = await client.lvi(client.requestOf("listen", `heard-${n}`, null, more));
+    const reply = await taken(client, client.requestOf("listen", `heard-${n}`, null, more));
     if (reply.kind !== "working") throw new Error(`workflow ${n}: ${JSON.stringify(reply)}`);
   });
   await untilWorkflowsWait(server, work.workflows);
@@ -165,16 +165,27 @@ export async function endWorkflows(server: ServerProcess, module: TestModule, nu
   const client = new TestClient(server.url, module);
   await forEach(number, async (n) => {
     const id = workflowIdOf(n);
-    const told = await client.lvi(client.requestOf("tell", id, null, { mayEffect: true }));
+    const told = await taken(client, client.requestOf("tell", id, null, { mayEffect: true, retained: true }));
     if (told.kind !== "executed") throw new Error(`the signal for workflow ${n}: ${JSON.stringify(told)}`);
     const more = { executionId: id, retained: true, waitMs: 20_000 };
     for (;;) {
       // oxlint-disable-next-line no-await-in-loop -- one question after the other
-      const reply = await client.lvi(client.requestOf("listen", `heard-${n}`, null, more));
+      const reply = await taken(client, client.requestOf("listen", `heard-${n}`, null, more));
       if (reply.kind === "executed") return;
-      if (reply.kind === "refused" && reply.retryAfterMs === null) throw new Error(`workflow ${n}: ${reply.message}`);
+      if (reply.kind !== "working") throw new Error(`workflow ${n}: ${JSON.stringify(reply)}`);
     }
   });
+}
+
+/** The answer to a request. A busy machine lets a server's leadership run out now and then, and the server refuses until it has it again. */
+async function taken(client: TestClient, request: LviRequest): Promise<LviReply> {
+  for (;;) {
+    // oxlint-disable-next-line no-await-in-loop -- one try after the other
+    const reply = await client.lvi(request);
+    if (reply.kind !== "refused" || reply.retryAfterMs === null) return reply;
+    // oxlint-disable-next-line no-await-in-loop -- likewise
+    await sleep(100);
+  }
 }
 
 /** Work that is lost, or was done more than once, or too early, in words; none: all is right. */

@@ -2,6 +2,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import {
   type AccessedUnit,
+  type AskedOnce,
   type CommitId,
   decodeFollowupReply,
   decodeLviReply,
@@ -73,6 +74,11 @@ export class TestClient {
     });
   }
 
+  /** A question of an operator's command. The server answers it once. */
+  question(path: string, question: object, signing?: Signing): Promise<Response> {
+    return this.send("POST", path, questionOf(question), signing);
+  }
+
   async register(): Promise<void> {
     const response = await this.send("PUT", MODULES_PATH + this.#module.hash, this.#module.bytes);
     if (response.status !== 204) throw new Error(await response.text());
@@ -137,6 +143,12 @@ export class TestClient {
       throw new Error(`not read: ${JSON.stringify(reply)}`);
     return reply.outcome.value[0]!;
   }
+}
+
+/** The bytes of a question, with a nonce of its own. */
+export function questionOf(question: object): Uint8Array {
+  const once: AskedOnce = { nonce: randomBytes(16).toString("hex") };
+  return new TextEncoder().encode(JSON.stringify({ ...question, ...once }));
 }
 
 function newExecutionId(): ExecutionId {

@@ -21,6 +21,7 @@ import {
   type ScheduleAnswer,
   type ScheduleList,
   type ScheduleQuestion,
+  type SecretNames,
   type ServicesStatus,
   type SetLeft,
   type WorkflowQuestion,
@@ -53,6 +54,7 @@ import {
 } from "./driver.ts";
 import type { Executor } from "./execution/worker-pool.ts";
 import type { Log } from "./log.ts";
+import { KnownSecrets } from "./known-secrets.ts";
 import { Lives, type LifeTaker } from "./lives.ts";
 import type { Metrics } from "./metrics.ts";
 import { RequestTimes } from "./request-times.ts";
@@ -89,6 +91,7 @@ const ALARMS: ReadonlySet<NoteName> = new Set([
   "intent_alarm",
   "overdue_intent_alarm",
   "wrote_on_get_alarm",
+  "outside_tables_alarm",
   "workflow_stuck_alarm",
   "task_dead",
 ]);
@@ -137,6 +140,7 @@ export class Engine {
   #isMisfitWalkNext = false;
   readonly #sampleTakers = new Map<Sampling, SampleTaker>();
   readonly #contention: ContentionTally;
+  readonly #secrets: KnownSecrets;
   /** Null: nobody would see them. */
   readonly #times: RequestTimes | null;
   readonly #virtualTime: VirtualTime | null;
@@ -147,6 +151,7 @@ export class Engine {
     const { core, epoch, now, executor, services, log, collectIntervalMs } = options;
     this.#options = options;
     this.#contention = new ContentionTally(now);
+    this.#secrets = new KnownSecrets((hash) => options.storage.moduleContent(hash));
     this.#times = log.writes("debug") ? new RequestTimes() : null;
     this.#driver = new Driver({
       core,
@@ -288,7 +293,7 @@ export class Engine {
 
   listTasks(question: TaskListQuestion): Promise<TaskList> {
     const { storage, core } = this.#options;
-    return this.#asking(() => listTasks(storage, core, this.#wallMs, question));
+    return this.#asking(() => listTasks(storage, core, { secrets: this.#secrets, wallMs: this.#wallMs }, question));
   }
 
   orderTasks(order: TaskOrder, asker: Asker<TaskOrderAnswer>): void {
@@ -305,7 +310,8 @@ export class Engine {
   /** Null: there is no such workflow. */
   workflowHistory(question: WorkflowHistoryQuestion): Promise<WorkflowHistory | null> {
     const { storage, core, epoch } = this.#options;
-    return this.#asking(() => workflowHistory(storage, core, { epoch, wallMs: this.#wallMs }, question));
+    const context = { secrets: this.#secrets, epoch, wallMs: this.#wallMs };
+    return this.#asking(() => workflowHistory(storage, core, context, question));
   }
 
   /** See {@link orderEach}. */
@@ -377,11 +383,20 @@ export class Engine {
   async registerModule(
     module: StoredModule,
     content: Uint8Array,
-    described: { readonly rules?: Rules; readonly services?: ServiceTable; readonly isAside?: boolean } = {},
+    {
+      secrets,
+      ...described
+    }: {
+      readonly rules?: Rules;
+      readonly services?: ServiceTable;
+      readonly isAside?: boolean;
+      readonly secrets?: SecretNames | undefined;
+    } = {},
   ): Promise<void> {
     await this.#asking(() => this.#changeModule(module.hash, () => this.#options.storage.storeModule(module, content)));
-    const { hash, plans, indexes = [] } = module;
-    this.#driver.tell({ kind: "module-registered", module: hash, plans, indexes, ...described });
+    const { hash, plans, tables = new Map(), indexes = [] } = module;
+    this.#secrets.remember(hash, secrets);
+    this.#driver.tell({ kind: "module-registered", module: hash, plans, tables, indexes, ...described });
     if (described.isAside !== true) void this.retryMisfits();
   }
 
@@ -430,6 +445,16 @@ export class Engine {
     } catch (error) {
       throw this.#driver.ended?.underWay ?? error;
     }
+  }
+
+  /** Secrets of all modules that run here are known then, which samples need. */
+  learnSecrets(): Promise<void> {
+    return this.#asking(() => this.#secrets.learn(this.#options.core.modules.map(({ module }) => module)));
+  }
+
+  /** The arguments of the handler that are secrets; null: they are not known. */
+  secretsOf(module: ModuleHash, handler: string): readonly string[] | null {
+    return this.#secrets.of(module, handler);
   }
 
   // ── Samples ────────────────────────────────────────────────────────────────────────────────────────────────────────

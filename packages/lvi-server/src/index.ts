@@ -11,5 +11,6 @@ export { type ItemReader, openItems } from "./storage/items.ts";
 export { SqliteStorage } from "./storage/sqlite-storage.ts";
 export type { DynamoTables, DynamoTablesOptions, TableState } from "./storage/dynamo/dynamo-tables.ts";
 export { openTables } from "./storage/open-tables.ts";
-export { openStorage, parseStorageAddress, type StorageAddress } from "./storage/storage-address.ts";
+export { openStorage, parseStorageAddress, sealingKeysOf, type StorageAddress } from "./storage/storage-address.ts";
+export type { SealingKeyStore } from "./storage/sealing/sealing-key.ts";
 export { commitOf, type Storage, StorageError, type StoredUnit } from "./storage/storage.ts";

@@ -19,7 +19,7 @@ import {
   readServerLine,
 } from "./options.ts";
 import { type RunningServer, startServer } from "./server.ts";
-import { openStorage } from "./storage/storage-address.ts";
+import { openStorage, sealingKeysOf } from "./storage/storage-address.ts";
 import { StorageError } from "./storage/storage.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
@@ -92,8 +92,11 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
       .on("end", () => stop("parent ended"))
       .on("error", () => stop("parent ended"));
 
+  const storage = await openStorage(options.storage, { retentionMs, hasher: keys.callHashes });
+  const sealingKeys = sealingKeysOf(options.storage, storage, options.sealingKeys);
   server = await startServer({
-    storage: await openStorage(options.storage, { retentionMs, hasher: keys.callHashes }),
+    storage,
+    ...(sealingKeys === null ? {} : { sealing: { keys: sealingKeys, givesUp: options.giveUpUnreadable } }),
     keys,
     port,
     host,
@@ -102,6 +105,7 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
     crowdedLimitMs: options.crowdedLimitMs,
     leaseMs,
     ...(options.advertise === null ? {} : { advertise: options.advertise }),
+    ...(options.deployment === null ? {} : { deployment: options.deployment }),
     ...(options.workerUrl === null ? {} : { workerUrl: options.workerUrl }),
     ...(options.virtualTimeMs === null ? {} : { virtualTimeMs: options.virtualTimeMs }),
     collectIntervalMs: options.collectIntervalMs,

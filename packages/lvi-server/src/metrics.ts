@@ -24,6 +24,7 @@ const ALARMS = {
   intent_alarm: "intent",
   overdue_intent_alarm: "overdue_intent",
   wrote_on_get_alarm: "wrote_on_get",
+  outside_tables_alarm: "outside_tables",
   workflow_stuck_alarm: "workflow_stuck",
 } as const satisfies Partial<Record<NoteName, string>>;
 
@@ -173,6 +174,7 @@ export class Metrics {
       case "intent_alarm":
       case "overdue_intent_alarm":
       case "wrote_on_get_alarm":
+      case "outside_tables_alarm":
       case "workflow_stuck_alarm":
         this.#alarms.child({ alarm: ALARMS[name] }).count++;
         return;

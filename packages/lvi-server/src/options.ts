@@ -41,6 +41,16 @@ export const SETTINGS = {
     placeholder: "file",
     words: `keys that locations sign with, a line "<id>:<hex>" each; read again on SIGHUP and when it changes. Instead of ${KEYS_VARIABLE}`,
   },
+  sealingKeys: {
+    kind: "text",
+    placeholder: "folder",
+    words:
+      "keys that calls are sealed with in the storage, a file each (default: <file>.keys beside SQLite, and the table <table prefix>-keys)",
+  },
+  giveUpUnreadable: {
+    kind: "switch",
+    words: "start although the keys of promised calls are lost, and give the writes of these calls up",
+  },
   workers: {
     kind: "number",
     least: 1,
@@ -93,6 +103,13 @@ export const SETTINGS = {
     placeholder: "url",
     words: "where locations reach this server; servers that wait for leadership tell whoever asks them",
     parse: reachableUrl,
+  },
+  deployment: {
+    kind: "text",
+    placeholder: "name",
+    words:
+      "name of this deployment, <application>-<environment>: questions of commands that are to another one are refused (default: any is answered)",
+    parse: deploymentOf,
   },
   workerUrl: {
     kind: "text",
@@ -190,6 +207,12 @@ export const SETTINGS = {
 
 function hostOf(text: string): string {
   if (isIP(text) === 0 && text !== "localhost") throw new WrongValue("be an IP address or localhost");
+  return text;
+}
+
+function deploymentOf(text: string): string {
+  if (!/^[A-Za-z0-9._-]{1,100}$/.test(text))
+    throw new WrongValue("be letters, digits, dots, dashes and _, at most 100");
   return text;
 }
 

@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
-import { decodeModuleContent, INDEX_STATES, plansOf, type UnitId } from "@radical/protocol";
+import { decodeModuleContent, INDEX_STATES, plansOf, tablesOf, type UnitId } from "@radical/protocol";
 import type { Budget } from "./core/budgets.ts";
 import { type Intent, itemsReadBy } from "./core/intent.ts";
 import type { Leadership } from "./core/leadership.ts";
@@ -26,6 +26,8 @@ import { Metrics } from "./metrics.ts";
 import { readSchedules } from "./schedules-read.ts";
 import { ServiceCaller } from "./service-caller.ts";
 import { observedStorage } from "./storage/observed-storage.ts";
+import { SealedStorage } from "./storage/sealing/sealed-storage.ts";
+import type { SealingKeyStore } from "./storage/sealing/sealing-key.ts";
 import { SqliteStorage } from "./storage/sqlite-storage.ts";
 import type { Storage, StoredModule } from "./storage/storage.ts";
 import type { Ahead } from "./virtual-time.ts";
@@ -33,6 +35,8 @@ import type { Ahead } from "./virtual-time.ts";
 export interface ServerOptions {
   /** The SQLite file, or a storage that the server closes when it ends. */
   readonly storage: string | Storage;
+  /** How calls are sealed in the storage. Left out: they are not. */
+  readonly sealing?: Sealing;
   /** Replacing what it holds needs no restart. */
   readonly keys: KeyRing;
   /** Loopback unless told otherwise. */
@@ -53,6 +57,8 @@ export interface ServerOptions {
   readonly leaseMs?: number;
   /** Where locations reach this server: standbys tell it to whoever asks them. */
   readonly advertise?: string;
+  /** The name of its deployment: questions of operators' commands that are to another one are refused. Left out: it takes any. */
+  readonly deployment?: string;
   /** Origin of the application's Worker, which has its services. Left out: the one that a module was registered with. */
   readonly workerUrl?: string;
   /** By how much the time of tasks is ahead of this machine's at the start, and may be moved on. Left out: nobody moves it. */
@@ -62,6 +68,13 @@ export interface ServerOptions {
   readonly location?: Partial<Pick<Budget, "executions" | "units" | "bytes">> & { readonly workersPercent?: number };
   readonly log: Log;
   readonly onHalt: OnHalt;
+}
+
+export interface Sealing {
+  /** The server closes it when it ends. */
+  readonly keys: SealingKeyStore;
+  /** Whether promises that can't be opened are given up at the start. Default: the server does not start then. */
+  readonly givesUp?: boolean;
 }
 
 export interface RunningServer {
@@ -104,12 +117,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const opened =
     typeof options.storage === "string" ? new SqliteStorage(options.storage, options.keys.callHashes) : options.storage;
   if (opened instanceof SqliteStorage && opened.notice !== null) log.warn("storage_notice", { reason: opened.notice });
-  const storage = observedStorage(storageWithFailpoints(opened), (operation, tookMs, failure) =>
+  const { sealing, core: { retentionMs = DEFAULT_CORE_OPTIONS.retentionMs } = {} } = options;
+  const sealed =
+    sealing === undefined
+      ? null
+      : new SealedStorage(opened, { givesUp: false, ...sealing, retentionMs, log, nowMs: now });
+  const storage = observedStorage(storageWithFailpoints(sealed ?? opened), (operation, tookMs, failure) =>
     metrics.operated(operation, tookMs, failure),
   );
   const { keys, heartbeatMs } = options;
   const heartbeat = heartbeatMs === undefined ? {} : { heartbeatMs };
-  const http = createHttpServer({ keys, log, metrics, now, state: () => state, ...heartbeat });
+  const itself = options.deployment === undefined ? {} : { deployment: options.deployment };
+  const http = createHttpServer({ keys, log, metrics, now, state: () => state, ...heartbeat, ...itself });
   const host = options.host ?? "127.0.0.1";
   try {
     await listen(http, options.port ?? 0, host);
@@ -154,6 +173,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     state = { kind: "not-serving", reason: "recovering", leader: null };
     let known: readonly StoredModule[] = [];
     const { result: found, leadership } = await holding(leading, acquired, async () => {
+      await sealed?.begin();
       known = await storage.modules();
       const pending = await storage.recover(epoch);
       // Nobody writes meanwhile.
@@ -172,6 +192,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       items,
       modules: new Map(known.map(({ hash, plans }) => [hash, plans])),
       moduleUses: new Map(known.flatMap(({ hash, usedAtMs }) => (usedAtMs === null ? [] : [[hash, usedAtMs]]))),
+      moduleTables: new Map(known.flatMap(({ hash, tables }) => (tables === undefined ? [] : [[hash, tables]]))),
       moduleIndexes: new Map(known.flatMap(({ hash, indexes: named }) => (named === undefined ? [] : [[hash, named]]))),
       indexes,
       schedules,
@@ -229,13 +250,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         const register = async (): Promise<void> => {
           const plans = new Map(Object.entries(plansOf(content)));
           const atMs = coreNow().wallMs;
-          const { indexes: named = [], tasks: rules = {}, services: declared = {} } = content;
+          const { indexes: named = [], tasks: rules = {}, services: declared = {}, secrets } = content;
           // Also if the clock was set back.
           if (!isAside) putAtMs = Math.max(putAtMs + 1, atMs);
           const put = isAside ? {} : { putAtMs };
           const workerUrl = worker === null ? {} : { workerUrl: worker };
-          const module = { hash, plans, indexes: named, usedAtMs: atMs, registeredAtMs: atMs, ...put, ...workerUrl };
-          await engine.registerModule(module, bytes, { rules, services: declared, isAside });
+          const used = { usedAtMs: atMs, registeredAtMs: atMs, ...put };
+          const module = { hash, plans, tables: tablesOf(content), indexes: named, ...used, ...workerUrl };
+          await engine.registerModule(module, bytes, { rules, services: declared, isAside, secrets });
           log.info("module_registered", { module: hash, handlers: plans.size });
           if (isAside) return;
           // An operator's configuration counts more.

@@ -5,26 +5,39 @@ import {
   type TaskFilter,
   type TaskList,
   type TaskListQuestion,
+  withoutSecrets,
 } from "@radical/protocol";
 import { toBase64 } from "./base64.ts";
 import type { LviCore } from "./core/lvi-core.ts";
 import type { Task } from "./core/task.ts";
+import { ALL_ARGUMENTS, type KnownSecrets } from "./known-secrets.ts";
 import type { Storage, TaskListPage, TaskSelection } from "./storage/storage.ts";
 
-type Core = Pick<LviCore, "taskStateOf" | "canRun" | "taskAttemptsOf" | "load">;
+type Core = Pick<LviCore, "taskStateOf" | "canRun" | "taskAttemptsOf" | "load" | "currentModule">;
 type Lists = Pick<Storage, "listTasks" | "findTask">;
 
 export async function listTasks(
   storage: Lists,
   core: Core,
-  timeMs: number,
+  { secrets, wallMs: timeMs }: { readonly secrets: KnownSecrets; readonly wallMs: number },
   { filter, limit, after, withArguments }: TaskListQuestion,
 ): Promise<TaskList> {
   const { tasks, next } = await pageOf(storage, core, filter, after, limit);
+  const current = core.currentModule;
+  if (withArguments)
+    await secrets.learn([...tasks.map(({ module }) => module), ...(current === null ? [] : [current])]);
+  const argumentsOf = ({ args, module, handler }: Task): Uint8Array => {
+    // Enqueued by one module, to be run by another.
+    const hidden = [module, current ?? module].flatMap((one) => secrets.of(one, handler) ?? ALL_ARGUMENTS);
+    return withoutSecrets(args, hidden);
+  };
   const listed = tasks
     .filter((task) => filter.handler === undefined || task.handler === filter.handler)
     .filter((task) => filter.lane === undefined || task.lane === filter.lane)
-    .map((task) => listedTask(core, task, withArguments))
+    .map((task) => ({
+      ...listedTask(core, task),
+      ...(withArguments ? { args: toBase64(argumentsOf(task)), caller: task.caller } : {}),
+    }))
     .filter(({ state }) => filter.state === undefined || state === filter.state);
   return { tasks: listed, next, all: core.load.tasks.all, timeMs };
 }
@@ -61,8 +74,8 @@ function partsOf(core: Core, { state, handler, lane }: TaskFilter): readonly Tas
   return isThere ? [{ state: "dead" }] : [{ state: "dead" }, { state: "open" }];
 }
 
-function listedTask(core: Core, task: Task, withArguments: boolean): ListedTask {
-  const { id, handler, lane, createdAtMs, dueMs, attempt, failures, parent, module, error, args, caller } = task;
+function listedTask(core: Core, task: Task): ListedTask {
+  const { id, handler, lane, createdAtMs, dueMs, attempt, failures, parent, module, error, args } = task;
   const state = core.taskStateOf(task);
   const missing = { code: "no_handler", message: `the current module has no handler ${handler}`, atMs: null };
   return {
@@ -79,6 +92,5 @@ function listedTask(core: Core, task: Task, withArguments: boolean): ListedTask 
     module,
     error: core.canRun(handler) ? error : missing,
     argumentBytes: args.length,
-    ...(withArguments ? { args: toBase64(args), caller } : {}),
   };
 }

@@ -10,10 +10,12 @@ import {
   type WorkflowHistoryQuestion,
   type WorkflowList,
   type WorkflowListQuestion,
+  withoutSecrets,
 } from "@radical/protocol";
 import { toBase64 } from "./base64.ts";
 import type { LviCore } from "./core/lvi-core.ts";
 import { type CalleeKind, decodePart, type PartContent, roundOf, type Workflow } from "./core/workflow.ts";
+import { ALL_ARGUMENTS, type KnownSecrets } from "./known-secrets.ts";
 import type { Storage } from "./storage/storage.ts";
 
 type Core = Pick<LviCore, "workflowStateOf" | "openWorkflows" | "openSteps" | "taskStateOf">;
@@ -37,7 +39,7 @@ export async function listWorkflows(
 export async function workflowHistory(
   storage: Lists,
   core: Core,
-  { epoch, wallMs }: { readonly epoch: number; readonly wallMs: number },
+  { secrets, epoch, wallMs }: { readonly secrets: KnownSecrets; readonly epoch: number; readonly wallMs: number },
   { workflow: id, withArguments }: WorkflowHistoryQuestion,
 ): Promise<WorkflowHistory | null> {
   const record = await storage.lookUp(epoch, id);
@@ -61,11 +63,14 @@ export async function workflowHistory(
     calls.filter(({ number }) => !settled.has(number)),
   );
   let commands = 0;
-  const { args, caller, outcome } = workflow;
+  const { caller, outcome, module } = workflow;
+  if (withArguments) await secrets.learn([module]);
+  const argumentsOf = (handler: string, args: Uint8Array): string =>
+    toBase64(withoutSecrets(args, secrets.of(module, handler) ?? ALL_ARGUMENTS));
   return {
     workflow: listedWorkflow(core, workflow),
     timeMs: wallMs,
-    ...(withArguments ? { args: toBase64(args), caller } : {}),
+    ...(withArguments ? { args: argumentsOf(workflow.handler, workflow.args), caller } : {}),
     ...(withArguments && outcome?.kind === "result" ? { result: toBase64(outcome.value) } : {}),
     entries: entries.map(({ entry, calls: callees }) => ({
       timeMs: entry.timeMs,
@@ -81,7 +86,7 @@ export async function workflowHistory(
           ...(isCall(kind) ? { execution: stepIdOf({ workflow: id, round: workflow.round }, number) } : {}),
           ...(call === null ? {} : { callee: call.kind }),
           ...(tried === undefined ? {} : { attempts: tried }),
-          ...(withArguments && call !== null ? { args: toBase64(call.args) } : {}),
+          ...(withArguments && call !== null ? { args: argumentsOf(name, call.args) } : {}),
         };
       }),
       wait: entry.wait,

@@ -30,6 +30,23 @@ export const CONTENTION_PATH = "/v1/contention";
 /** `POST` of a {@link TimeMove}: one too. A server that was not started with `--virtual-time-ms` refuses it. */
 export const TIME_PATH = "/v1/time";
 
+/**
+ * Each question by `POST` also has these fields, which are signed with it. A server answers a nonce once: who sends a captured
+ * question again learns nothing. A server of an earlier release does not look at them.
+ */
+export interface AskedOnce {
+  /** 16 random bytes, as 32 lowercase hex characters. */
+  readonly nonce: string;
+  /** The deployment that is asked. A server that knows its own name answers no question to another one. Left out: not known. */
+  readonly deployment?: string;
+}
+
+const NONCE = /^[0-9a-f]{32}$/;
+
+export function isNonce(text: string): boolean {
+  return NONCE.test(text);
+}
+
 /** A proxy flushes lines of this type as they come. */
 export const LINES_TYPE = "application/x-ndjson";
 
@@ -286,7 +303,9 @@ export type SamplePath =
   | "followup"
   /** The primary has run it in place of its followup. */
   | "re-execution"
-  | "near-storage";
+  | "near-storage"
+  /** The run of a workflow on its journal. */
+  | "activation";
 
 export type SampledVersion = readonly [unit: string, commit: CommitId | null, digest?: ContentHash];
 
@@ -294,6 +313,15 @@ export type SampledVersion = readonly [unit: string, commit: CommitId | null, di
 export function sampledVersion(unit: UnitId, { commitId, hash }: Version): SampledVersion {
   if (hash === null) return [unit, null];
   return isSpan(unit) ? [unit, commitId, hash] : [unit, commitId];
+}
+
+/** The journal of a workflow, in a sample of one of its runs. */
+export interface SampledEntries {
+  readonly round: number;
+  /** Encoded entries, the last one being that of the run. Redacted, they have no waits, and commands with empty hashes. */
+  readonly entries: readonly string[];
+  /** It has trapped, so the last entry has no commands. */
+  readonly hasTrapped: boolean;
 }
 
 /** Bytes are in base 64. */
@@ -319,11 +347,21 @@ export type SampleLine =
       readonly versions: readonly SampledVersion[];
       /** Values that it ran on, encoded, null for what is absent: all that it reads, perhaps more. Null: not wanted. */
       readonly values: readonly (readonly [unit: string, value: string | null])[] | null;
-      /** As its run has told: encoded outcome, and writes, null for what is deleted. Null: only its location knows, or something is redacted. */
+      /**
+       * As its run has told: encoded outcome, writes, null for what is deleted, and encoded effects, which an older server leaves out.
+       * Null: only its location knows, something is redacted, or it is a workflow that goes on.
+       */
       readonly ended: {
         readonly outcome: string;
         readonly writes: readonly (readonly [string, string | null])[];
+        readonly effects?: string;
       } | null;
+      /** The task of which it is an attempt, the first one being 1. Left out: it is none. */
+      readonly task?: { readonly attempt: number; readonly parent: ExecutionId };
+      /** The step of a workflow that it is, or of which a workflow is one. Left out: it is none. */
+      readonly step?: { readonly workflow: ExecutionId; readonly round: number; readonly command: number };
+      /** Of a workflow. Left out: it is none, or values are not wanted. */
+      readonly activation?: SampledEntries;
       /** The names of the question that something was redacted for, `*` for all. A server that does not redact does not say. */
       readonly redacted?: readonly string[];
     }

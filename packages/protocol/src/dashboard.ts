@@ -10,6 +10,7 @@ import type { ListedTask } from "./task-administration.ts";
 import type { ListedWorkflow, ShownCommand, WorkflowHistory } from "./workflow-administration.ts";
 import type { Wait } from "./workflows.ts";
 import type { NamedTypes, Parameter, RecordTypes, ValueType } from "./value-type.ts";
+import type { WorkflowCommand } from "./workflows.ts";
 
 export const DASHBOARD_TOKEN_HEADER = "x-radical-token";
 
@@ -345,6 +346,8 @@ export interface Replay {
   readonly module: string;
   readonly args: string;
   readonly caller: string | null;
+  /** The parts in whose place it ran on others, as `radical record` names them. */
+  readonly redacted: readonly string[];
   readonly steps: readonly ReplayStep[];
   readonly stepsLeftOut: number;
   /** Result, abort or trap; null: the run did not end, for the reason. */
@@ -357,8 +360,23 @@ export interface Replay {
 
 /** A call of a host function. */
 export interface ReplayStep {
-  readonly kind: "get" | "has" | "scan" | "count" | "write" | "caller" | "now" | "draw" | "log" | "abort";
-  /** An item, a range in words, a place in the source, or the level of a line. */
+  readonly kind:
+    | "get"
+    | "has"
+    | "scan"
+    | "count"
+    | "write"
+    | "caller"
+    | "now"
+    | "draw"
+    | "log"
+    | "abort"
+    /** Of an effect, or a command of a workflow. */
+    | WorkflowCommand["kind"]
+    /** A workflow comes to a wait, or reads the result of a command. */
+    | "wait"
+    | "settled";
+  /** An item, a range in words, a place in the source, the level of a line, or an effect or a command by its path. */
   readonly subject: string;
   /** The version of the item that it read; null: none, or the run has written the item before. */
   readonly version: CommitId | null;
@@ -366,7 +384,7 @@ export interface ReplayStep {
 }
 
 export interface ReplayDifference {
-  /** `result.posts[3].text`, or the item with the path in it: `posts/1: likes`. */
+  /** `result.posts[3].text`, the item with the path in it, `posts/1: likes`, or that of an effect or a command: `effects[0].args.to`. */
   readonly path: string;
   /** Null: it was, or is, not there. */
   readonly was: string | null;

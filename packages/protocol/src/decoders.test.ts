@@ -144,6 +144,7 @@ const DECODERS: readonly Decoder[] = [
       encodeModuleContent(module),
       encodeModuleContent({ ...module, tasks: taskRules }),
       encodeModuleContent({ ...module, services: serviceRules }),
+      encodeModuleContent({ ...module, abi: 11, secrets: { a: ["password", "token"] } }),
     ],
     again: (bytes) => encodeModuleContent(decodeModuleContent(bytes)),
     canonical: true,

@@ -29,7 +29,15 @@ export * from "./outcome.ts";
 export * from "./primary-node.ts";
 export * from "./radical-error.ts";
 export { DEFAULT_READ_LEASE_MS, MAX_READ_LEASE_MS } from "./read-lease-ms.ts";
-export { checkRedaction, redact, type RedactionQuestion, type RedactionSecrets } from "./redaction.ts";
+export {
+  checkRedaction,
+  redact,
+  redactArguments,
+  type RedactionQuestion,
+  type RedactionSecrets,
+  withoutSecrets,
+} from "./redaction.ts";
+export { secretsAmong, SHOWN_SECRET, type SecretNames } from "./secret.ts";
 export * from "./services.ts";
 export * from "./signature.ts";
 export * from "./span.ts";

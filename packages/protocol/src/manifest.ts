@@ -32,6 +32,11 @@ export interface HandlerManifest {
   readonly line: number;
 }
 
+/** Whether the handler can be called with GET: it only reads, and no secret of it would stand in a URL. */
+export function takesGet({ readOnly, parameters }: Pick<HandlerManifest, "readOnly" | "parameters">): boolean {
+  return readOnly && !parameters.some(({ secret }) => secret === true);
+}
+
 /** A service, which the application's Worker has. */
 export interface ServiceManifest extends ServiceRules {
   readonly parameters: readonly Parameter[];

@@ -6,6 +6,7 @@ import { CborReader, CborWriter } from "./cbor.ts";
 import { abiOfImports } from "./host-functions.ts";
 import { isIndexName } from "./index-entry.ts";
 import { MalformedError } from "./malformed-error.ts";
+import type { SecretNames } from "./secret.ts";
 import { readServiceRules, type ServiceRules, writeServiceRules } from "./services.ts";
 import { readTaskRules, type TaskRules, writeTaskRules } from "./task-rules.ts";
 import { ABI_VERSION, OLDEST_ABI_VERSION } from "./wire-version.ts";
@@ -83,6 +84,9 @@ const BLOBS_SINCE = 10;
 /** A module may have the sections `services` and `tasks`, and workflows, from this version of the ABI on. */
 const TASKS_SINCE = 11;
 
+/** A module may have the section `secrets` from this version of the ABI on. */
+const SECRETS_SINCE = 11;
+
 /** The tables that a handler can read and write, by name, in the order of their keys; a run may touch fewer. */
 export interface HandlerTables {
   readonly reads: readonly string[];
@@ -107,6 +111,8 @@ export interface ModuleContent {
   readonly services?: Readonly<Record<string, ServiceRules>>;
   /** The rules of tasks, by name of the handlers and services that state some; left out: none does. */
   readonly tasks?: Readonly<Record<string, TaskRules>>;
+  /** The parameters that are secrets, by name of the handlers and services that have some; left out: none has. */
+  readonly secrets?: SecretNames;
   /** The handlers, f. */
   readonly wasm: Uint8Array;
   /** The read/write-set functions, f^rw, of the handlers that are sliced or given. */
@@ -116,6 +122,11 @@ export interface ModuleContent {
 /** The plan of each handler, by name. */
 export function plansOf({ handlers }: Pick<ModuleContent, "handlers">): Readonly<Record<string, HandlerPlan>> {
   return Object.fromEntries(Object.entries(handlers).map(([name, { plan }]) => [name, plan]));
+}
+
+/** The tables that handlers can access, by name; a handler that is left out may access any. */
+export function tablesOf({ handlers }: Pick<ModuleContent, "handlers">): ReadonlyMap<string, HandlerTables> {
+  return new Map(Object.entries(handlers).flatMap(([name, { tables }]) => (tables === null ? [] : [[name, tables]])));
 }
 
 /** Handlers by their plans alone: each may touch any table. */
@@ -133,18 +144,21 @@ export interface ModuleNeeds {
   readonly services?: boolean;
   /** It states rules of tasks, or has workflows. */
   readonly tasks?: boolean;
+  /** It has parameters that are secrets. */
+  readonly secrets?: boolean;
 }
 
 /** The version of the ABI that a module built now states. `imports`: the host functions that its programs import. */
 export function leastAbi(
   imports: Iterable<string>,
-  { indexes = false, blobs = false, services = false, tasks = false }: ModuleNeeds = {},
+  { indexes = false, blobs = false, services = false, tasks = false, secrets = false }: ModuleNeeds = {},
 ): number {
   return Math.max(
     SECTIONS_SINCE,
     indexes ? INDEXES_SINCE : 0,
     blobs ? BLOBS_SINCE : 0,
     services || tasks ? TASKS_SINCE : 0,
+    secrets ? SECRETS_SINCE : 0,
     abiOfImports(imports),
   );
 }
@@ -157,6 +171,8 @@ export function leastAbi(
  * - `handlers`: a map in order of the names, of `[plan, tables read, tables written]`; both null: any table.
  * - `indexes`: their names in order, at least one. A module without indexes lacks the section.
  * - `limits`: `[memory pages, accesses, fuel, stack bytes, speculation fuel]`.
+ * - `secrets`: a map in order of the names of handlers and services, of the names of their parameters that are secrets, in order.
+ *   A module without secrets lacks the section.
  * - `services`: a map in order of the names, of `[key window in ms, once]` (`services.ts`). A module without lacks the section.
  * - `tasks`: a map in order of the names of handlers and services, of `[attempts, limit, schedule]` (`task-rules.ts`). A module
  *   that states no such rule lacks the section.
@@ -184,13 +200,14 @@ function fieldsOf(abi: number): number {
   return abi >= SECTIONS_SINCE ? 4 : abi >= SPECULATION_FUEL_SINCE ? 9 : 8;
 }
 
-type Described = Pick<ModuleContent, "limits" | "handlers" | "indexes" | "services" | "tasks">;
+type Described = Pick<ModuleContent, "limits" | "handlers" | "indexes" | "secrets" | "services" | "tasks">;
 
 function encodeSections(content: ModuleContent): Uint8Array {
-  const { abi, limits, handlers, indexes = [], services = {}, tasks = {}, wasm, rwWasm } = content;
+  const { abi, limits, handlers, indexes = [], secrets = {}, services = {}, tasks = {}, wasm, rwWasm } = content;
+  const withSecrets = Object.keys(secrets).toSorted();
   const called = Object.keys(services).toSorted();
   const withRules = Object.keys(tasks).toSorted();
-  const more = [indexes, called, withRules].filter(({ length }) => length > 0);
+  const more = [indexes, withSecrets, called, withRules].filter(({ length }) => length > 0);
   const writer = new CborWriter()
     .array(fieldsOf(abi))
     .integer(abi)
@@ -206,6 +223,8 @@ function encodeSections(content: ModuleContent): Uint8Array {
   if (indexes.length > 0) writeNames(writer.text("indexes"), indexes);
   writer.text("limits").array(5);
   writeLimits(writer, limits).integer(limits.speculationFuel);
+  if (withSecrets.length > 0) writer.text("secrets").map(withSecrets.length);
+  for (const name of withSecrets) writeNames(writer.text(name), secrets[name]!.toSorted());
   if (called.length > 0) writer.text("services").map(called.length);
   for (const name of called) writeServiceRules(writer.text(name), services[name]!);
   if (withRules.length > 0) writer.text("tasks").map(withRules.length);
@@ -221,23 +240,28 @@ function readSections(reader: CborReader, abi: number): Described {
   const names: string[] = [];
   let handlers: Described["handlers"] = {};
   let limits = DEFAULT_LIMITS;
-  const more: { -readonly [Name in "indexes" | "services" | "tasks"]?: NonNullable<ModuleContent[Name]> } = {};
+  const more: { -readonly [Name in "indexes" | "secrets" | "services" | "tasks"]?: NonNullable<ModuleContent[Name]> } =
+    {};
   for (let left = count; left > 0; left--) {
     const name = nextName(reader, names, "section");
     if (name === "handlers") handlers = readHandlers(reader, abi);
     else if (name === "indexes" && abi >= INDEXES_SINCE) more.indexes = readIndexes(reader);
     else if (name === "limits") limits = readLimits(reader, reader.array(), 5);
+    else if (name === "secrets" && abi >= SECRETS_SINCE) more.secrets = readRules(reader, name, readSecretNames);
     else if (name === "services" && abi >= TASKS_SINCE) more.services = readRules(reader, name, readServiceRules);
     else if (name === "tasks" && abi >= TASKS_SINCE) more.tasks = readRules(reader, name, readTaskRules);
     else throw new UnknownSectionError(name);
   }
   const missing = SECTIONS.find((section) => !names.includes(section));
   if (missing !== undefined) throw new MalformedError(`the module has no section ${missing}`);
-  const { services = {}, tasks = {} } = more;
+  const { secrets = {}, services = {}, tasks = {} } = more;
   const shared = Object.keys(services).find((name) => Object.hasOwn(handlers, name));
   if (shared !== undefined) throw new MalformedError(`${shared} is a handler and a service`);
-  const unknown = Object.keys(tasks).find((name) => !Object.hasOwn(handlers, name) && !Object.hasOwn(services, name));
-  if (unknown !== undefined) throw new MalformedError(`rules of tasks for ${unknown}, which is not a handler`);
+  const unknown = (section: object): string | undefined =>
+    Object.keys(section).find((name) => !Object.hasOwn(handlers, name) && !Object.hasOwn(services, name));
+  const [withRules, withSecrets] = [unknown(tasks), unknown(secrets)];
+  if (withRules !== undefined) throw new MalformedError(`rules of tasks for ${withRules}, which is not a handler`);
+  if (withSecrets !== undefined) throw new MalformedError(`secrets of ${withSecrets}, which is not a handler`);
   return { handlers, limits, ...more };
 }
 
@@ -255,6 +279,13 @@ function readRules<Rules>(
   }
   if (names.length === 0) throw new MalformedError(`the section ${section} is empty`);
   return Object.fromEntries(rules);
+}
+
+function readSecretNames(reader: CborReader): readonly string[] {
+  const names: string[] = [];
+  for (let left = reader.array(); left > 0; left--) nextName(reader, names, "parameter");
+  if (names.length === 0) throw new MalformedError("a handler without secrets is among those with secrets");
+  return names;
 }
 
 function readIndexes(reader: CborReader): readonly string[] {

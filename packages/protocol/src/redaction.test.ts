@@ -1,9 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { CborReader, CborWriter } from "./cbor.ts";
-import { contentHash } from "./content-hash.ts";
+import { type ContentHash, contentHash } from "./content-hash.ts";
 import { commitId, type Key, type UnitId, unitId } from "./ids.ts";
-import { checkRedaction, redact, type Redactable, type RedactionSecrets } from "./redaction.ts";
+import {
+  checkRedaction,
+  redact,
+  type Redactable,
+  redactArguments,
+  type RedactionSecrets,
+  withoutSecrets,
+} from "./redaction.ts";
 import { decodeDirectory, encodeCount, encodeDirectory, keySuccessor, prefixEnd, spanId } from "./span.ts";
+import type { Arrival, Journal, Settled } from "./workflows.ts";
 
 const X = unitId("t", "x");
 const text = (value: string): Uint8Array => new CborWriter().text(value).finish();
@@ -18,6 +26,7 @@ const user = (name: string, tags: readonly string[]): Uint8Array => {
 };
 const whole = (more: Partial<Redactable>): Redactable => ({
   args: new CborWriter().null().finish(),
+  secrets: [],
   seed: Uint8Array.of(1),
   caller: null,
   values: null,
@@ -40,6 +49,7 @@ describe("by name", () => {
     const args = (secret: number): Uint8Array => new CborWriter().map(1).text("secret").integer(secret).finish();
     expect(redact(names, whole({ args: args(7), caller: "ann" }), SECRETS)).toEqual({
       ...whole({ args: args(0), caller: "redacted" }),
+      secrets: undefined,
       redacted: ["@caller", "@arguments.secret"],
     });
     expect(redact(names, whole({}), SECRETS)).toMatchObject({ caller: null, redacted: [] });
@@ -115,6 +125,64 @@ describe("whole", () => {
   });
 });
 
+describe("journals", () => {
+  const settled = (command: number, value: Settled): Arrival => ({ kind: "settled", command, settled: value });
+  const journal: Journal = [
+    {
+      timeMs: 7,
+      arrivals: [
+        settled(0, { kind: "value", value: text("secret") }),
+        settled(1, { kind: "failed", status: 409, code: "secret", message: "secret" }),
+        settled(2, { kind: "unknown", message: "secret" }),
+        settled(3, { kind: "signal", value: new CborWriter().array(2).text("secret").integer(1_234).finish() }),
+        settled(4, { kind: "timer" }),
+        { kind: "cancelled" },
+      ],
+      commands: [{ kind: "start", name: "pay", hash: contentHash(text("secret")) }],
+      wait: { mode: "all", commands: [5], untilMs: 1_234 },
+    },
+  ];
+  const hidden = (word: string): Journal => [
+    {
+      timeMs: 7,
+      arrivals: [
+        settled(0, { kind: "value", value: text(word) }),
+        settled(1, { kind: "failed", status: 409, code: word, message: word }),
+        settled(2, { kind: "unknown", message: word }),
+        settled(3, { kind: "signal", value: new CborWriter().array(2).text(word).integer(0).finish() }),
+        settled(4, { kind: "timer" }),
+        { kind: "cancelled" },
+      ],
+      commands: [{ kind: "start", name: "pay", hash: "0".repeat(16) as ContentHash }],
+      wait: null,
+    },
+  ];
+
+  test("tell kinds and names alone: no text, no number, no hash, and no time that is made of a number", () => {
+    expect(redact("all", whole({ journal }), SECRETS).journal).toEqual(hidden("qqqqqq"));
+    // Results of other executions may hold what any name is about.
+    for (const name of ["@arguments.card", "t.name", "@caller"])
+      expect(redact([name], whole({ journal }), SECRETS).journal).toEqual(hidden("xxxxxx"));
+    expect(redact([], whole({ journal }), SECRETS).journal).toEqual(journal);
+    expect(redact("all", whole({}), SECRETS)).not.toHaveProperty("journal");
+  });
+
+  test("the id of a task stays an id, or a handler that cancels it would trap", () => {
+    const args = (id: string): Uint8Array => new CborWriter().map(1).text("task").text(id).finish();
+    const { args: left } = redact(["@arguments.task"], whole({ args: args("9".repeat(32)) }), SECRETS);
+    expect(left).toEqual(args("0".repeat(32)));
+  });
+
+  test("arguments that a run has made are redacted by the names of arguments", () => {
+    const args = (to: string): Uint8Array => new CborWriter().map(1).text("to").text(to).finish();
+    expect(redactArguments(["@arguments.to", "t.to"], args("ann"))).toEqual({
+      args: args("xxx"),
+      redacted: ["@arguments.to"],
+    });
+    expect(redactArguments(["@arguments.other"], args("ann"))).toEqual({ args: args("ann"), redacted: [] });
+  });
+});
+
 describe("spans", () => {
   const ANN = unitId("posts", "room/ann");
   const BOB = unitId("posts", "room/bob");
@@ -183,5 +251,34 @@ describe("spans", () => {
     const count = spanId({ ...prefix, kind: "count" });
     const { values } = redact("all", whole({ units: [count], values: new Map([[count, encodeCount(7)]]) }), SECRETS);
     expect(values).toEqual(new Map([[count, encodeCount(7)]]));
+  });
+});
+
+describe("secrets", () => {
+  const args = (password: string | null): Uint8Array => {
+    const writer = new CborWriter().map(2).text("name").text("ann").text("password");
+    return (password === null ? writer.null() : writer.text(password)).finish();
+  };
+  const shown = args("‹secret›");
+
+  test("are redacted whatever is asked for, and that is told", () => {
+    const login = whole({ args: args("hunter22"), secrets: ["password"] });
+    expect(redact([], login, SECRETS)).toMatchObject({ args: shown, redacted: ["@arguments.password"] });
+    expect(redact(["@arguments.password", "@caller"], login, SECRETS)).toMatchObject({
+      args: shown,
+      redacted: ["@arguments.password"],
+    });
+    const all = redact("all", login, SECRETS);
+    expect(Buffer.from(all.args).toString()).toContain("‹secret›");
+    expect(Buffer.from(all.args).toString()).not.toContain("hunter22");
+    expect(all.redacted).toEqual(["*"]);
+  });
+
+  test("a secret that is null stays, and bytes that are not arguments go whole", () => {
+    expect(withoutSecrets(args(null), ["password"])).toEqual(args(null));
+    expect(withoutSecrets(args("hunter22"), [])).toEqual(args("hunter22"));
+    const all = Buffer.from(withoutSecrets(args("hunter22"), ["*"])).toString();
+    expect([all.includes("ann"), all.includes("hunter22")]).toEqual([false, false]);
+    expect(withoutSecrets(Uint8Array.of(0xa1, 0x68, 0x75), ["password"])).toEqual(Uint8Array.of(0xf6));
   });
 });

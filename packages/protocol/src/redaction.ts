@@ -6,11 +6,14 @@
  * Redacted by name, fields lose their texts and numbers. Redacted whole, every text gets a pseudonym of its length. A text
  * has the same pseudonym wherever it stands, in the keys of items too, so the run finds its items. The rows of a span are
  * in the order of their pseudonyms, and each has the hash of its redacted value.
+ *
+ * Secrets (`secret.ts`) are redacted whatever is asked for.
  */
 import { CborReader, CborWriter } from "./cbor.ts";
-import { contentHash } from "./content-hash.ts";
-import { isTableName, type Key, splitUnit, tableOf, type UnitId, unitId } from "./ids.ts";
+import { type ContentHash, contentHash } from "./content-hash.ts";
+import { isExecutionId, isTableName, type Key, splitUnit, tableOf, type UnitId, unitId } from "./ids.ts";
 import { MalformedError } from "./malformed-error.ts";
+import { SHOWN_SECRET } from "./secret.ts";
 import {
   compareBounds,
   decodeDirectory,
@@ -23,6 +26,7 @@ import {
   spanId,
   spanOf,
 } from "./span.ts";
+import type { Arrival, Journal } from "./workflows.ts";
 
 /** `all`; or names: `users.email`, `users.*`, `@arguments.password`, `@caller`. */
 export type RedactionQuestion = "all" | readonly string[];
@@ -31,15 +35,19 @@ export type RedactionQuestion = "all" | readonly string[];
 export interface Redactable {
   /** Encoded. */
   readonly args: Uint8Array;
+  /** The names of the arguments that are secrets. */
+  readonly secrets: readonly string[];
   readonly seed: Uint8Array;
   readonly caller: string | null;
   /** The values that it read, encoded; null for an absent one. Of a span its directory, or its number of rows. Null: not wanted. */
   readonly values: ReadonlyMap<UnitId, Uint8Array | null> | null;
   /** All units that are named. */
   readonly units: readonly UnitId[];
+  /** The entries of the journal that it runs on. Left out: it is not a run of a workflow. */
+  readonly journal?: Journal;
 }
 
-export interface Redacted extends Redactable {
+export interface Redacted extends Omit<Redactable, "secrets"> {
   /** The names that something was found for; `*`: all. */
   readonly redacted: readonly string[];
 }
@@ -77,12 +85,32 @@ export function checkRedaction(question: unknown): RedactionQuestion {
 }
 
 export function redact(question: RedactionQuestion, whole: Redactable, secrets: RedactionSecrets): Redacted {
-  return question === "all" ? redactAll(whole, secrets) : redactNamed(question, whole);
+  const found: string[] = [];
+  const args = withoutSecrets(whole.args, whole.secrets, (name) => found.push(`${ARGUMENTS}.${name}`));
+  if (question === "all") return redactAll({ ...whole, args }, secrets);
+  // A result of a step may have the secret in it.
+  const { journal } = whole;
+  const hidden = journal !== undefined && found.length > 0 ? { journal: redactedJournal(journal, EMPTY) } : {};
+  const named = redactNamed(
+    question.filter((name) => !found.includes(name)),
+    { ...whole, args, ...hidden },
+  );
+  return { ...named, redacted: [...found, ...named.redacted] };
+}
+
+/** The encoded arguments with {@link SHOWN_SECRET} in the place of secrets; those that are null stay. A name `*`: all of them. */
+export function withoutSecrets(
+  args: Uint8Array,
+  names: readonly string[],
+  onFound: (name: string) => void = () => undefined,
+): Uint8Array {
+  return names.length === 0 ? args : withoutFields(args, new Set(names), onFound, SECRET);
 }
 
 // ── Whole ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function redactAll({ args, caller, values, units }: Redactable, { pseudonym, seed }: RedactionSecrets): Redacted {
+function redactAll(whole: Redactable, { pseudonym, seed }: RedactionSecrets): Redacted {
+  const { args, caller, values, units, journal } = whole;
   const keys = units.flatMap(keysOf);
   const texts = new Set<string>(caller === null ? [] : [caller]);
   const noted = (text: string): string => {
@@ -115,7 +143,7 @@ function redactAll({ args, caller, values, units }: Redactable, { pseudonym, see
     return unitId(table, keyOf(key));
   };
   const change: Change = {
-    text: pseudonym,
+    text: (text) => (text === SHOWN_SECRET ? text : pseudonym(text)),
     // One that is a part of a key is told by it.
     number: (number) => keys.some((key) => placesOf(String(number), key).length > 0),
   };
@@ -126,6 +154,7 @@ function redactAll({ args, caller, values, units }: Redactable, { pseudonym, see
     values:
       values === null ? null : redactedValues(values, (_table, value) => changed(value, change), { unitOf, keyOf }),
     units: units.map(unitOf),
+    ...(journal && { journal: redactedJournal(journal, change) }),
     redacted: [ALL],
   };
 }
@@ -143,7 +172,7 @@ function placesOf(text: string, key: string): readonly number[] {
 
 // ── By name ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function redactNamed(names: readonly string[], whole: Redactable): Redacted {
+function redactNamed(names: readonly string[], { secrets: _secrets, ...whole }: Redactable): Redacted {
   const found = new Set<string>();
   const valueOf = (table: string, value: Uint8Array): Uint8Array => {
     const prefix = `${table}.`;
@@ -152,8 +181,11 @@ function redactNamed(names: readonly string[], whole: Redactable): Redacted {
   };
   const hasCaller = whole.caller !== null && names.includes(CALLER);
   if (hasCaller) found.add(CALLER);
+  const { journal } = whole;
   return {
     ...whole,
+    // Results of other executions may have anything of what the names are about.
+    ...(journal && names.length > 0 && { journal: redactedJournal(journal, EMPTY) }),
     args: valueOf(ARGUMENTS, whole.args),
     caller: hasCaller ? REDACTED_CALLER : whole.caller,
     values: whole.values === null ? null : redactedValues(whole.values, valueOf, AS_NAMED),
@@ -161,15 +193,38 @@ function redactNamed(names: readonly string[], whole: Redactable): Redacted {
   };
 }
 
+/** Arguments of a task or a step, as a run has made them, without those that the names cover. */
+export function redactArguments(
+  names: readonly string[],
+  args: Uint8Array,
+): { readonly args: Uint8Array; readonly redacted: readonly string[] } {
+  const { args: left, redacted } = redactNamed(names, { ...NOTHING, args });
+  return { args: left, redacted };
+}
+
+const NOTHING: Redactable = {
+  args: new Uint8Array(),
+  secrets: [],
+  seed: new Uint8Array(),
+  caller: null,
+  values: null,
+  units: [],
+};
+
 /** A value that is not a record is redacted whole, if all fields are. */
-function withoutFields(value: Uint8Array, fields: ReadonlySet<string>, onFound: (field: string) => void): Uint8Array {
+function withoutFields(
+  value: Uint8Array,
+  fields: ReadonlySet<string>,
+  onFound: (field: string) => void,
+  change: Change = EMPTY,
+): Uint8Array {
   try {
     const reader = new CborReader(value);
     const writer = new CborWriter();
     if (reader.peek() !== "map") {
       if (!fields.has(ALL)) return value;
       onFound(ALL);
-      copy(reader, writer, EMPTY);
+      copy(reader, writer, change);
       return writer.finish();
     }
     const size = reader.map();
@@ -179,7 +234,7 @@ function withoutFields(value: Uint8Array, fields: ReadonlySet<string>, onFound: 
       writer.text(name);
       const match = fields.has(name) ? name : fields.has(ALL) ? ALL : null;
       if (match !== null) onFound(match);
-      copy(reader, writer, match === null ? null : EMPTY);
+      copy(reader, writer, match === null ? null : change);
     }
     reader.end();
     return writer.finish();
@@ -253,6 +308,42 @@ function prefixesOf(text: string): readonly string[] {
   return characters.map((_, index) => characters.slice(0, index + 1).join(""));
 }
 
+// ── Journals ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A hash tells short arguments, and a time that a run waits for is the sum of a number. A run on what is left finds its own. */
+function redactedJournal(journal: Journal, change: Change): Journal {
+  return journal.map(({ timeMs, arrivals, commands }) => ({
+    timeMs,
+    arrivals: arrivals.map((arrival) => redactedArrival(arrival, change)),
+    commands: commands.map(({ kind, name }) => ({ kind, name, hash: NO_HASH })),
+    wait: null,
+  }));
+}
+
+const NO_HASH = "0".repeat(16) as ContentHash;
+
+function redactedArrival(arrival: Arrival, change: Change): Arrival {
+  if (arrival.kind === "cancelled") return arrival;
+  const { kind, command, settled } = arrival;
+  switch (settled.kind) {
+    case "value":
+    case "signal":
+      return { kind, command, settled: { ...settled, value: changed(settled.value, change) } };
+    case "failed": {
+      const { status, code, message } = settled;
+      return {
+        kind,
+        command,
+        settled: { kind: "failed", status, code: change.text(code), message: change.text(message) },
+      };
+    }
+    case "unknown":
+      return { kind, command, settled: { kind: "unknown", message: change.text(settled.message) } };
+    case "timer":
+      return arrival;
+  }
+}
+
 // ── Values ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 interface Change {
@@ -261,7 +352,12 @@ interface Change {
   readonly number: (number: number | bigint) => boolean;
 }
 
-const EMPTY: Change = { text: (text) => "x".repeat(text.length), number: () => false };
+const SECRET: Change = { text: () => SHOWN_SECRET, number: () => false };
+/** The id of a task or a workflow stays one: else who names it would trap. */
+const EMPTY: Change = {
+  text: (text) => (isExecutionId(text) ? "0" : "x").repeat(text.length),
+  number: () => false,
+};
 
 /** Bytes that can't be read may hold anything. */
 function changed(value: Uint8Array, change: Change): Uint8Array {

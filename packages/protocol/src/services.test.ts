@@ -32,6 +32,17 @@ test("golden bytes of a module with services, which rules of tasks may name", ()
   expect(leastAbi(["get"], { services: true })).toBe(11);
 });
 
+test("golden bytes of a module with secrets of a handler and of a service", () => {
+  const secrets = { a: ["password", "token"], charge: ["card"] };
+  const content = { ...module, abi: 11, secrets, services: serviceRules };
+  expect(hex(encodeModuleContent(content))).toMatchSnapshot();
+  expect(decodeModuleContent(encodeModuleContent(content))).toEqual(content);
+  expect(() => decodeModuleContent(encodeModuleContent({ ...content, abi: 10 }))).toThrow(UnknownSectionError);
+  for (const wrong of [{ nobody: ["x"] }, { a: [] }])
+    expect(() => decodeModuleContent(encodeModuleContent({ ...content, secrets: wrong }))).toThrow(MalformedError);
+  expect(leastAbi(["get"], { secrets: true })).toBe(11);
+});
+
 test.each([
   ["with the name of a handler", { a: serviceRules["charge"]! }],
   ["with a window that is shorter than a call may take", { charge: { keyWindowMs: 1_000, once: false } }],

@@ -10,7 +10,10 @@ export const KEY_HEADER = "x-radical-key";
 export const TIME_HEADER = "x-radical-time";
 export const SIGNATURE_HEADER = "x-radical-signature";
 
-/** A request signed longer ago, or further ahead, is refused. Within it a replay meets the same execution id. */
+/**
+ * A request signed longer ago, or further ahead, is refused. Within it a replay meets the same execution id, or the same nonce of a
+ * question (`administration.ts`).
+ */
 export const REPLAY_WINDOW_MS = 300_000;
 
 export function signedBytes(method: string, path: string, timeMs: number, body: Uint8Array): Uint8Array {
@@ -25,6 +28,10 @@ export function signedBytes(method: string, path: string, timeMs: number, body: 
 export function signedHead(method: string, path: string, timeMs: number): string {
   return `radical-v1\n${method}\n${path}\n${timeMs}\n`;
 }
+
+/** Largest bodies of administration, in bytes: of a module, and of a question. */
+export const MAX_MODULE_BYTES = 64 * 1024 * 1024;
+export const MAX_QUESTION_BYTES = 64 * 1024;
 
 /** Paths of the LVI server. */
 export const LVI_PATH = "/v1/lvi";

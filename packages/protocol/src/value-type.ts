@@ -73,6 +73,8 @@ export interface Parameter {
   readonly optional: boolean;
   /** The parameter is declared as `name?: T`: the handler sees null if it is left out. */
   readonly absent?: true;
+  /** The parameter is a `Secret` of the SDK (`secret.ts`). */
+  readonly secret?: true;
   /** The words of the handler's doc comment for the parameter, in Markdown. */
   readonly description?: string;
 }

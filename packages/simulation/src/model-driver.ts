@@ -12,11 +12,20 @@ interface ModelDriver extends Pick<Ports, "now" | "wakeAt" | "storage" | "execut
   /** Default: there are no services. */
   readonly callService?: Ports["callService"];
   readonly noted?: Ports["observer"]["noted"];
+  readonly sampled?: Ports["observer"]["sampled"];
   /** The server leads no more. Default: an error. */
   readonly takenOver?: () => void;
 }
 
-export function modelDriver({ core, epoch, step, noted = ignore, takenOver, ...ports }: ModelDriver): Driver {
+export function modelDriver({
+  core,
+  epoch,
+  step,
+  noted = ignore,
+  sampled = ignore,
+  takenOver,
+  ...ports
+}: ModelDriver): Driver {
   return new Driver({
     // The driver forgets at each step what the core does not need.
     lookAtOwed: 1,
@@ -40,7 +49,7 @@ export function modelDriver({ core, epoch, step, noted = ignore, takenOver, ...p
         followed: ignore,
         noted,
         updated: ignore,
-        sampled: ignore,
+        sampled,
         collected: ignore,
         moduleRemoved: ignore,
         collectFailed: ignore,

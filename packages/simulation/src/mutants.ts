@@ -822,7 +822,7 @@ export const MUTANTS: readonly Mutant[] = [
       before(
         "leases-revoked",
         `if (execution.sender !== null && execution.declared !== null)
-          leases.dropped(execution.declared.units, execution.sender);`,
+          leases.dropped(execution.location, execution.declared.units, execution.sender);`,
       ),
     ],
   },
@@ -1514,6 +1514,12 @@ export const MUTANTS: readonly Mutant[] = [
     within: 25,
     isOfWorkflows: true,
     edits: [before("entry-stored-first", `this.#journaled(entry, made)`)],
+  },
+  {
+    name: "a sample of a workflow's run is told before its entry is durable",
+    within: 25,
+    isOfWorkflows: true,
+    edits: [before("entry-stored-first", `for (const effect of made.sampled) this.#host.emit(effect);`)],
   },
   {
     name: "the journal has arrivals in another order than the run has seen",

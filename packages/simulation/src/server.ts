@@ -668,6 +668,7 @@ export class Server {
       updated: () => {},
       sampled: (_, sample) => {
         if (sample === null) return counts.add("sample left out");
+        if (sample.path === "activation") throw new Error("Workflows have histories of their own");
         counts.add(`sample of ${sample.path}`);
         sampled(sample);
       },

@@ -19,6 +19,8 @@ import {
   type Now,
   type Run,
   type RunResult,
+  type Sample,
+  type Sampling,
   type StepName,
   type Workflow,
   type WorkflowPart,
@@ -27,7 +29,9 @@ import {
   type CommitId,
   contentHash,
   type Entry,
+  encodeEntry,
   type ExecutionId,
+  type JournalEntry,
   type LviReply,
   type LviRequest,
   type ModuleHash,
@@ -55,6 +59,7 @@ const PLANS = new Map([
 const ATTEMPTS = 3;
 const RULES = { step: { attempts: ATTEMPTS }, charge: { attempts: ATTEMPTS } };
 const SERVICES = { charge: { keyWindowMs: 1_000 * 86_400_000, once: false } };
+const EVERY_ONE: Sampling = { every: 1, handlers: null, values: true, perSecond: null };
 const DAY = 86_400_000;
 const HASHER = {
   hash: (bytes: Uint8Array) => ({ key: "simulation", hash: contentHash(bytes) }),
@@ -88,6 +93,7 @@ interface WorkflowHistory {
   readonly failed: number;
   readonly steps: number;
   readonly signals: number;
+  readonly samples: number;
   /** Signals to workflows that had not begun. */
   readonly early: number;
   /** Workflows that were taken back before they had begun. */
@@ -110,6 +116,7 @@ class World {
     failed: 0,
     steps: 0,
     signals: 0,
+    samples: 0,
     early: 0,
     withdrawn: 0,
     undone: 0,
@@ -245,7 +252,11 @@ class World {
       noted: ({ name, detail }) => {
         if (name.endsWith("_alarm")) this.#problems.push(`there was a ${name}: ${detail}`);
       },
+      sampled: (_, sample) => {
+        if (sample !== null) this.#checkSample(sample);
+      },
     });
+    this.#driver.tell({ kind: "sampling", samplings: [EVERY_ONE] });
   }
 
   /** It may be killed before each effect. */
@@ -685,6 +696,34 @@ class World {
   /** Of the last entry of each journal. */
   readonly #times = new Map<ExecutionId, { readonly timeMs: number; readonly untilMs: number | null }>();
   readonly #consumed = new Map<string, string[]>();
+  /** By workflow and round: the entries that were ever written. */
+  readonly #entries = new Map<string, JournalEntry[]>();
+
+  /** A sample tells of what storage has, and of nothing that it has not. */
+  #checkSample({ executionId: id, invocation, activation, step, ended }: Sample): void {
+    this.#check();
+    this.counts.samples++;
+    const isStep = step !== null && stepIdOf(step, step.command) === id;
+    if (step !== null && !isStep) this.#problems.push(`the sample of ${id} names another step`);
+    if (isStep && activation === null && !this.#durable.has(id))
+      this.#problems.push(`the sample of step ${id} names a command that is in no journal`);
+    if (activation === null) {
+      const run = invocation.handler === "step" ? null : this.#handle(invocation, new Map());
+      const effects = run?.kind === "completed" ? run.effects : [];
+      if (!isSame(ended?.effects ?? [], effects))
+        this.#problems.push(`the sample of ${id} has other effects than its run`);
+      return;
+    }
+    const { round, journal, entry } = activation;
+    const written = this.#entries.get(`${id} ${round}`) ?? [];
+    // The last entry of a round that begins anew is not kept.
+    const isOver = (this.#latest.get(id)?.round ?? 0) > round;
+    const own = written.length > journal.length || isOver ? written.slice(0, journal.length + 1) : null;
+    if (own === null) return void this.#problems.push(`a sample of ${id} was told before its entry was durable`);
+    const seen = [...journal, ...(own.length > journal.length && entry !== null ? [entry] : [])];
+    if (!isSame(seen.map(encodeEntry), own.map(encodeEntry)))
+      this.#problems.push(`the sample of ${id} has another journal than storage`);
+  }
 
   #checkPart({ workflow, place, content }: WorkflowPart): void {
     const name = `${workflow} ${place}`;
@@ -701,6 +740,8 @@ class World {
     if (part.kind !== "entry") return;
     const { entry } = part;
     const round = Number.parseInt(place.split(" ")[1]!, 16);
+    const entries = this.#entries.get(`${workflow} ${round}`) ?? [];
+    this.#entries.set(`${workflow} ${round}`, [...entries, entry]);
     const before = this.#times.get(workflow);
     if (before !== undefined && entry.timeMs < before.timeMs) this.#problems.push(`the time of ${name} goes back`);
     for (const arrival of entry.arrivals) {
@@ -846,6 +887,10 @@ function sendOf({ workflow, name, value }: Telling): RunEffect {
 }
 
 const NOT_RUN: { readonly result: RunResult; readonly tookMs: number } = { result: { kind: "not-run" }, tookMs: 0 };
+
+function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
 
 /** Those of one parent have the same first half of their ids. */
 function shortNameOf(id: ExecutionId): string {

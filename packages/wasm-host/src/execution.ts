@@ -111,7 +111,8 @@ export class Execution<Stop> implements HostCalls {
   readonly #workflow: WorkflowCalls<Stop> | null;
   #asks: Requests<Stop> | null = null;
   readonly #draws: Draws;
-  readonly #watch: Invocation["watch"];
+  /** Told each step; undefined: nobody watches. */
+  readonly watch: Invocation["watch"];
   /** The units of all accesses while they are fewer than an execution may touch: hardly any has more. */
   readonly #accessed: UnitId[] = [];
   /** Those of more, each once. */
@@ -133,7 +134,7 @@ export class Execution<Stop> implements HostCalls {
     this.#limits = limits;
     this.#items = items;
     this.#workflow = workflow;
-    this.#watch = invocation.watch;
+    this.watch = invocation.watch;
     this.#draws = new Draws(invocation.environment.seed, invocation.drawSite);
   }
 
@@ -219,7 +220,7 @@ export class Execution<Stop> implements HostCalls {
   get(table: number, key: number): number {
     const unit = this.#access(table, key);
     const value = (this.#held = this.#value(unit));
-    this.#watch?.({ kind: "get", unit, value, isOwn: this.writes.has(unit) });
+    this.watch?.({ kind: "get", unit, value, isOwn: this.writes.has(unit) });
     return this.#held === null ? -1 : this.#held.length;
   }
 
@@ -231,7 +232,7 @@ export class Execution<Stop> implements HostCalls {
   has(table: number, key: number): number {
     const unit = this.#access(table, key);
     const isThere = this.#value(unit) !== null;
-    this.#watch?.({ kind: "has", unit, isThere, isOwn: this.writes.has(unit) });
+    this.watch?.({ kind: "has", unit, isThere, isOwn: this.writes.has(unit) });
     return isThere ? 1 : 0;
   }
 
@@ -240,7 +241,7 @@ export class Execution<Stop> implements HostCalls {
     const rows = this.#scan(interval, limit, reversed !== 0, true);
     if (interval !== null) {
       const unit = spanId({ ...interval, kind: "rows" });
-      this.#watch?.({ kind: "scan", unit, keys: rows.map(({ key }) => key) });
+      this.watch?.({ kind: "scan", unit, keys: rows.map(({ key }) => key) });
     }
     const size = rows.reduce((sum, { value }) => sum + value.length, 0);
     // They are outside of the instance's memory, into which they will not fit.
@@ -262,7 +263,7 @@ export class Execution<Stop> implements HostCalls {
       const isStored = this.#items.read(this.#item(interval, key), this) !== null;
       count += Number(value !== null) - Number(isStored);
     }
-    this.#watch?.({ kind: "count", unit, count });
+    this.watch?.({ kind: "count", unit, count });
     return BigInt(count);
   }
 
@@ -279,28 +280,28 @@ export class Execution<Stop> implements HostCalls {
 
   caller(): number {
     const { caller } = this.#invocation.environment;
-    this.#watch?.({ kind: "caller", caller });
+    this.watch?.({ kind: "caller", caller });
     this.#held = caller === null ? null : utf8ToBytes(caller);
     return this.#held?.length ?? -1;
   }
 
   now(): bigint {
     const { timeMs } = this.#workflow ?? this.#invocation.environment;
-    this.#watch?.({ kind: "now", timeMs });
+    this.watch?.({ kind: "now", timeMs });
     return BigInt(timeMs);
   }
 
   random(site: number): number {
     const place = this.#text(site);
     const drawn = this.#draws.number(place);
-    this.#watch?.({ kind: "draw", site: place, drawn: String(drawn) });
+    this.watch?.({ kind: "draw", site: place, drawn: String(drawn) });
     return drawn;
   }
 
   uuid(site: number, destination: number): void {
     const place = this.#text(site);
     const drawn = this.#draws.uuid(place);
-    this.#watch?.({ kind: "draw", site: place, drawn });
+    this.watch?.({ kind: "draw", site: place, drawn });
     this.#copyIn(destination, utf8ToBytes(drawn));
   }
 
@@ -310,9 +311,9 @@ export class Execution<Stop> implements HostCalls {
     this.#logged ??= new LoggedLines();
     // All of it was paid for; no more than what is kept is read.
     this.#logged.add(name, length >>> 1, (units) => this.#guest.utf16(pointer, 2 * units) ?? this.#outside());
-    if (this.#watch !== undefined) {
+    if (this.watch !== undefined) {
       const line = this.#logged.all.at(-1);
-      if (line !== undefined) this.#watch({ kind: "log", ...line });
+      if (line !== undefined) this.watch({ kind: "log", ...line });
     }
   }
 
@@ -326,7 +327,7 @@ export class Execution<Stop> implements HostCalls {
       code: tidy(this.#text(code)),
       message: tidy(this.#text(message)),
     } as const;
-    this.#watch?.(aborted);
+    this.watch?.(aborted);
     this.#end(aborted);
   }
 
@@ -537,7 +538,7 @@ export class Execution<Stop> implements HostCalls {
     // They are outside of the instance's memory, whose limit they don't meet.
     this.#addWritten((value?.length ?? 0) - (this.writes.get(unit)?.length ?? 0));
     this.writes.set(unit, value);
-    this.#watch?.({ kind: "write", unit, value });
+    this.watch?.({ kind: "write", unit, value });
   }
 
   #addWritten(bytes: number): void {

@@ -26,4 +26,11 @@ export {
   type WalkedRow,
 } from "./spans.ts";
 export type { CompiledModule } from "./web-assembly.ts";
-export { runWorkflow, type WorkflowInvocation } from "./workflow.ts";
+export {
+  type Arrived,
+  type FollowedEntry,
+  type FollowedRun,
+  followWorkflow,
+  runWorkflow,
+  type WorkflowInvocation,
+} from "./workflow.ts";

@@ -110,6 +110,7 @@ export class Requests<Stop> {
       this.#invalid(
         `more than ${MAX_EFFECTS} tasks, cancellations and signals in one execution: let a task ask for the others`,
       );
+    this.#run.watch?.({ kind: "effect", ordinal: effects.length, effect });
     effects.push(effect);
     return taskIdOf(this.#executionId, effects.length - 1);
   }
@@ -173,7 +174,9 @@ export class Requests<Stop> {
   }
 
   #settled(command: number): Settled {
-    return this.#journal.settled(command) ?? this.#invalid(`command ${command} has no result yet`);
+    const settled = this.#journal.settled(command) ?? this.#invalid(`command ${command} has no result yet`);
+    this.#run.watch?.({ kind: "settled", command, settled });
+    return settled;
   }
 
   // ── Operands ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,5 +1,5 @@
 /** A call of a host function by a handler, as it is shown to those who watch a run. */
-import type { LogLineLevel, UnitId } from "@radical/protocol";
+import type { LogLineLevel, RunEffect, Settled, UnitId, Wait, WorkflowCommand } from "@radical/protocol";
 
 export type RunStep =
   /** Null: the item is absent. `isOwn`: the run has written it before. */
@@ -15,4 +15,12 @@ export type RunStep =
   /** `site`: the place in the source. */
   | { readonly kind: "draw"; readonly site: string; readonly drawn: string }
   | { readonly kind: "log"; readonly level: LogLineLevel; readonly text: string }
+  /** Of a handler. */
+  | { readonly kind: "effect"; readonly ordinal: number; readonly effect: RunEffect }
+  /** Of a workflow. `place`: in the source; empty: not known. */
+  | { readonly kind: "command"; readonly number: number; readonly command: WorkflowCommand; readonly place: string }
+  /** The run has come to a wait that is not over by what has arrived so far. */
+  | { readonly kind: "wait"; readonly wait: Wait }
+  /** The run reads the result of a command. */
+  | { readonly kind: "settled"; readonly command: number; readonly settled: Settled }
   | { readonly kind: "abort"; readonly status: number; readonly code: string; readonly message: string };

@@ -21,7 +21,7 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { HandlerModule } from "./module.ts";
 import { programs } from "./testing/programs.ts";
-import { runWorkflow } from "./workflow.ts";
+import { type Arrived, type FollowedRun, followWorkflow, runWorkflow } from "./workflow.ts";
 
 /** Byte by byte: what the workflow `script` does next. Its operand is the byte behind it. */
 const Step = {
@@ -154,10 +154,18 @@ beforeAll(async () => {
   module = await programs({ f: PROGRAM });
 });
 
+const INVOCATION = {
+  executionId: workflow,
+  environment: { timeMs: 5, seed: new Uint8Array(16).fill(7), caller: "ann" },
+};
+
 function run(handler: string, activation: Partial<Activation> = {}, args: Uint8Array = new Uint8Array(), round = 0) {
-  const environment = { timeMs: 5, seed: new Uint8Array(16).fill(7), caller: "ann" };
-  const invocation = { executionId: workflow, handler, args, environment, round };
+  const invocation = { ...INVOCATION, handler, args, round };
   return runWorkflow(module, invocation, { journal: [], arrivals: [], timeMs: START_MS, ...activation });
+}
+
+function followed(arrived: readonly Arrived[], args: Uint8Array, handler = "script"): FollowedRun {
+  return followWorkflow(module, { ...INVOCATION, handler, args, round: 0 }, arrived);
 }
 
 type Went = Extract<WorkflowRun, { readonly entry: JournalEntry }>;
@@ -367,6 +375,49 @@ describe("a run that goes another way than the journal", () => {
   });
 });
 
+describe("a run that follows what has arrived", () => {
+  const follow = (handler: string, arrived: readonly (readonly Arrival[])[]): FollowedRun =>
+    followed(
+      arrived.map((arrivals, at) => ({ arrivals, timeMs: START_MS + 10 * at })),
+      new Uint8Array(),
+      handler,
+    );
+
+  test("makes the journal, with the commands in full, and stops where that has stopped", () => {
+    const { journal, last } = play("undoing", [[value(2, 1)]]);
+    const { run: again, entries } = follow("undoing", [[], [value(2, 1)]]);
+    expect(again).toEqual(last);
+    expect(entries.map(({ entry }) => entry)).toEqual([...journal, went(last).entry]);
+    expect(entries.map(({ commands }) => commands.map(({ number, command }) => [number, command.kind]))).toEqual([
+      [
+        [0, "undo"],
+        [1, "undo"],
+        [2, "start"],
+      ],
+      [],
+    ]);
+    expect(follow("two", [[]]).run).toEqual(run("two"));
+  });
+
+  test("that ends before has fewer entries, and one that traps none for that activation", () => {
+    const { entries } = follow("anew", [[], [], []]);
+    expect(entries.map(({ entry }) => [entry.timeMs, entry.wait])).toEqual([[START_MS, null]]);
+    const { run: trapped, entries: before } = follow("early", [[], [value(0, 1)]]);
+    expect([trapped.kind, before.length]).toEqual(["trap", 1]);
+  });
+
+  test("is told to those who watch", () => {
+    const kinds: string[] = [];
+    const invocation = { ...INVOCATION, handler: "failing", args: new Uint8Array(), round: 0 };
+    const arrived = [
+      { arrivals: [], timeMs: 1 },
+      { arrivals: [value(0, 4)], timeMs: 2 },
+    ];
+    followWorkflow(module, { ...invocation, watch: ({ kind }) => void kinds.push(kind) }, arrived);
+    expect(kinds).toEqual(["command", "wait", "settled", "settled"]);
+  });
+});
+
 // ── Properties ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** The part of the engine that these tests need: it settles each command of a workflow at some time. */
@@ -448,6 +499,22 @@ function finish(engine: Engine, drawn: readonly number[], most: number): void {
 }
 
 describe("for any program and any arrivals", () => {
+  test("a run that follows the arrivals makes the journal again, and issues the same commands", () => {
+    fc.assert(
+      fc.property(code, draws, fc.nat(3), fc.nat(20), (script, drawn, most, length) => {
+        const engine = new Engine(script);
+        finish(engine, drawn, most);
+        const part = engine.journal.slice(0, 1 + (length % engine.journal.length));
+        const { run: last, entries } = followed(part, script);
+        expect(entries.map(({ entry }) => entry)).toEqual(part);
+        const issued = entries.flatMap(({ commands }) => commands.map(({ command }) => command));
+        expect(issued).toEqual(engine.issued.slice(0, issued.length));
+        expect(last.kind).toBe(part.length < engine.journal.length ? "waiting" : engine.ran.kind);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
   test("a run on any part of the journal issues what the journal says, and comes to the same wait", () => {
     fc.assert(
       fc.property(code, draws, fc.nat(3), (script, drawn, most) => {

@@ -12,6 +12,7 @@ import {
   type JournalEntry,
   MAX_ACTIVATION_COMMANDS,
   MAX_COMMANDS,
+  present,
   roundSeedOf,
   sameTrace,
   type Settled,
@@ -37,6 +38,22 @@ type Stop =
   | { readonly kind: "again"; readonly args: Uint8Array }
   | Extract<WorkflowRun, { kind: "differs" }>;
 
+/** The time of an activation, and all that a run meets in it. */
+export type Arrived = Pick<JournalEntry, "timeMs" | "arrivals">;
+
+/** An entry of a journal with its commands in full. */
+export interface FollowedEntry {
+  readonly entry: JournalEntry;
+  readonly commands: readonly IssuedCommand[];
+}
+
+/** A run on arrivals alone. */
+export interface FollowedRun {
+  readonly run: Exclude<WorkflowRun, { kind: "differs" }>;
+  /** By activation, as far as the run has come: fewer than there are arrivals for, if it has ended before. */
+  readonly entries: readonly FollowedEntry[];
+}
+
 /**
  * Runs a workflow on its journal and the arrivals since. The same module, invocation and activation give the same run, anywhere.
  * Throws if the module has no such function.
@@ -46,9 +63,41 @@ export function runWorkflow(
   invocation: WorkflowInvocation,
   activation: Activation,
 ): WorkflowRun {
+  return ended(module, invocation, activation, null);
+}
+
+/**
+ * Runs a workflow on what has arrived in each of its activations, whatever its commands were then: so it makes a journal of its
+ * own. With the module that has made the recorded one it makes that one again.
+ */
+export function followWorkflow(
+  module: HandlerModule,
+  invocation: WorkflowInvocation,
+  arrived: readonly Arrived[],
+): FollowedRun {
+  const last = present(arrived.at(-1), "a run has an activation");
+  const journal = arrived.slice(0, -1).map((each): JournalEntry => ({ ...each, commands: [], wait: null }));
+  const entries: FollowedEntry[] = [];
+  const run = ended(module, invocation, { journal, ...last }, entries);
+  if (run.kind === "differs")
+    throw new Error("Broken invariant: a run that follows arrivals has no journal to differ from");
+  if (run.kind !== "trap") entries.push({ entry: run.entry, commands: run.commands });
+  return { run, entries };
+}
+
+/**
+ * `followed` null: the run has to take the way of its journal. If there is a list, the run takes a way of its own, and its entries
+ * before the last go into the list.
+ */
+function ended(
+  module: HandlerModule,
+  invocation: WorkflowInvocation,
+  activation: Activation,
+  followed: FollowedEntry[] | null,
+): WorkflowRun {
   const { executionId: workflow, environment, handler, round } = invocation;
   const seed = roundSeedOf(environment.seed, round);
-  const replay = new Replay(activation, (command) => stepIdOf({ workflow, round }, command));
+  const replay = new Replay(activation, (command) => stepIdOf({ workflow, round }, command), followed);
   const execution = new Execution<Stop>(
     { ...invocation, environment: { ...environment, seed } },
     module.limits,
@@ -89,13 +138,14 @@ export function runWorkflow(
 class Replay implements WorkflowCalls<Stop> {
   readonly #activation: Activation;
   readonly #idOf: (command: number) => ExecutionId;
+  readonly #followed: FollowedEntry[] | null;
   /** The entry that the run is at. One behind the last: the run does what no run has done before. */
   #at = 0;
   /** The number of the first command of that entry, and of the next one to be issued. */
   #first = 0;
   #next = 0;
   /** Its new commands. */
-  readonly #issued: IssuedCommand[] = [];
+  #issued: IssuedCommand[] = [];
   readonly #undos: IssuedCommand[] = [];
   /** Results in the order in which the run sees them. */
   readonly #settled = new Map<number, Settled>();
@@ -104,15 +154,21 @@ class Replay implements WorkflowCalls<Stop> {
   /** When sleeps and signals that end by time are due. */
   readonly #due = new Map<number, number>();
 
-  constructor(activation: Activation, idOf: (command: number) => ExecutionId) {
+  constructor(activation: Activation, idOf: (command: number) => ExecutionId, followed: FollowedEntry[] | null) {
     this.#activation = activation;
     this.#idOf = idOf;
+    this.#followed = followed;
     this.#see(this.#entry?.arrivals ?? activation.arrivals);
   }
 
   /** Of the journal; undefined: the run is beyond it. */
   get #entry(): JournalEntry | undefined {
     return this.#activation.journal[this.#at];
+  }
+
+  /** The entry whose commands and wait the run has to repeat; undefined: it is free. */
+  get #written(): JournalEntry | undefined {
+    return this.#followed === null ? this.#entry : undefined;
   }
 
   get timeMs(): number {
@@ -134,7 +190,8 @@ class Replay implements WorkflowCalls<Stop> {
 
   issue(command: WorkflowCommand, place: string, run: Execution<Stop>): number {
     const number = this.#next;
-    const entry = this.#entry;
+    const entry = this.#written;
+    run.watch?.({ kind: "command", number, command, place });
     if (entry === undefined) {
       if (number - this.#first >= MAX_ACTIVATION_COMMANDS)
         run.trap(
@@ -174,12 +231,15 @@ class Replay implements WorkflowCalls<Stop> {
 
   /** The run stops, unless it has stopped here before and goes on. */
   #stopAt(wait: Wait, run: Execution<Stop>): void {
-    const entry = this.#entry;
+    const entry = this.#written;
+    run.watch?.({ kind: "wait", wait });
     if (this.#isCancelled) run.stop(this.early() ?? { kind: "cancelled" });
-    if (entry === undefined) return run.stop({ kind: "waiting", wait });
-    const missing = entry.commands[this.#next - this.#first];
-    if (missing !== undefined || !sameWait(entry.wait, wait))
+    if (this.#entry === undefined) return run.stop({ kind: "waiting", wait });
+    const missing = entry?.commands[this.#next - this.#first];
+    if (entry !== undefined && (missing !== undefined || !sameWait(entry.wait, wait)))
       run.stop({ kind: "differs", command: this.#next, expected: missing ?? null, found: null, place: "" });
+    this.#followed?.push(this.activated(wait));
+    this.#issued = [];
     this.#at++;
     this.#first = this.#next;
     run.beginActivation();
@@ -205,7 +265,7 @@ class Replay implements WorkflowCalls<Stop> {
 
   /** The run has ended where earlier ones went on; null: it has not. */
   early(): Extract<WorkflowRun, { kind: "differs" }> | null {
-    const entry = this.#entry;
+    const entry = this.#written;
     if (entry === undefined) return null;
     const expected = entry.commands[this.#next - this.#first] ?? null;
     return { kind: "differs", command: this.#next, expected, found: null, place: "" };
@@ -213,7 +273,7 @@ class Replay implements WorkflowCalls<Stop> {
 
   /** The new entry. */
   activated(wait: Wait | null): { readonly entry: JournalEntry; readonly commands: readonly IssuedCommand[] } {
-    const { timeMs, arrivals } = this.#activation;
+    const { timeMs, arrivals } = this.#entry ?? this.#activation;
     const commands = this.#issued.map(({ command }): CommandTrace => traceOf(command));
     return { entry: { timeMs, arrivals, commands, wait }, commands: this.#issued };
   }

@@ -1,5 +1,5 @@
 /** Members: registering, logging in and out, posting, commenting and voting. */
-import { abort, ascending, now, uuid } from "@radical/sdk";
+import { Secret, abort, ascending, now, uuid } from "@radical/sdk";
 import { Session, authenticate, closeSession, createAccount, isPassword, openSession } from "./lib/accounts";
 import { keepFrontRanked } from "./lib/front";
 import { Comment, MAX_DEPTH, Member, Story, comments, karma, members, stories, tallies, votes } from "./lib/records";
@@ -8,7 +8,7 @@ import { depthOf, findStory, tallyOf } from "./lib/stories";
 const MOST_ASKED = 250;
 
 /** Makes an account and logs in. */
-export function register(name: string, password: string): Session {
+export function register(name: string, password: Secret): Session {
   createAccount(name, password);
   const member = new Member();
   member.name = name;
@@ -18,7 +18,7 @@ export function register(name: string, password: string): Session {
 }
 
 /** Logs in; null: the name or the password is wrong. */
-export function login(name: string, password: string): Session | null {
+export function login(name: string, password: Secret): Session | null {
   return isPassword(name, password) ? openSession(name) : null;
 }
 

@@ -1,5 +1,5 @@
 /** Guests: registering, logging in and out, booking, cancelling and reviewing. */
-import { abort, ascending, cancel as cancelTask, enqueue, now, uuid } from "@radical/sdk";
+import { Secret, abort, ascending, cancel as cancelTask, enqueue, now, uuid } from "@radical/sdk";
 import { Session, authenticate, closeSession, createAccount, isPassword, openSession } from "./lib/accounts";
 import { DAY_MS, dayNumber } from "./lib/days";
 import {
@@ -19,13 +19,13 @@ import { checkLength, findHotel, freeRooms, giveBack, takenIn, takenKey } from "
 import { refund, sendMail } from "./lib/services";
 
 /** Makes an account and logs in. */
-export function register(name: string, password: string): Session {
+export function register(name: string, password: Secret): Session {
   createAccount(name, password);
   return openSession(name);
 }
 
 /** Logs in; null: the name or the password is wrong. */
-export function login(name: string, password: string): Session | null {
+export function login(name: string, password: Secret): Session | null {
   return isPassword(name, password) ? openSession(name) : null;
 }
 

@@ -1,14 +1,15 @@
 /** Accounts: registering, logging in and out. */
+import { Secret } from "@radical/sdk";
 import { Session, authenticate, closeSession, createAccount, isPassword, openSession } from "./lib/accounts";
 
 /** Makes an account and logs in. */
-export function register(name: string, password: string): Session {
+export function register(name: string, password: Secret): Session {
   createAccount(name, password);
   return openSession(name);
 }
 
 /** Logs in; null: the name or the password is wrong. */
-export function login(name: string, password: string): Session | null {
+export function login(name: string, password: Secret): Session | null {
   return isPassword(name, password) ? openSession(name) : null;
 }
 

@@ -1,12 +1,12 @@
 /** Accounts: registering, logging in and out, and what everybody may see of a person. */
-import { now } from "@radical/sdk";
+import { Secret, now } from "@radical/sdk";
 import { Session, closeSession, createAccount, isPassword, openSession } from "./lib/accounts";
 import { findPerson } from "./lib/people";
 import { PeoplePage, Person, PostPage, ProfileView, followers, following, people } from "./lib/records";
 import { viewNames, viewPostsOf } from "./lib/views";
 
 /** Makes an account and logs in. */
-export function register(name: string, password: string, bio: string = ""): Session {
+export function register(name: string, password: Secret, bio: string = ""): Session {
   createAccount(name, password);
   const person = new Person();
   person.name = name;
@@ -17,7 +17,7 @@ export function register(name: string, password: string, bio: string = ""): Sess
 }
 
 /** Logs in; null: the name or the password is wrong. */
-export function login(name: string, password: string): Session | null {
+export function login(name: string, password: Secret): Session | null {
   return isPassword(name, password) ? openSession(name) : null;
 }
 

@@ -106,6 +106,7 @@ export const CATALOGUE = {
   pattern_parameter: REFUSED,
   missing_type: INVALID,
   unsupported_type: REFUSED,
+  misplaced_secret: REFUSED,
   invalid_table_name: INVALID,
   table_not_constant: REFUSED,
   duplicate_table: INVALID,

@@ -35,9 +35,12 @@ export function textsOf(program: as.Program, { node, scope, given }: WrittenType
   return { kind: "texts", texts: [...texts] };
 }
 
-/** The type behind names of other types. */
-export function withoutAliases(program: as.Program, written: WrittenType): WrittenType {
-  const seen = new Set<as.Element>();
+/** The type behind names of other types. `seen`: these names, from now on. */
+export function withoutAliases(
+  program: as.Program,
+  written: WrittenType,
+  seen: Set<as.Element> = new Set(),
+): WrittenType {
   let current = written;
   for (;;) {
     const { node, scope, given } = current;

@@ -35,6 +35,7 @@ import { isOptionalMember, isOptionalParameter } from "../parse/forms-types.ts";
 import { entriesOf } from "../parse/map-entries.ts";
 import { boxedType } from "../parse/nullable-numbers.ts";
 import { handlerOfExport, objectClasses, type ObjectMethod } from "../parse/objects.ts";
+import { isSecret } from "../parse/secrets.ts";
 import { isNamelessShape } from "../parse/shapes.ts";
 import { signalsIn } from "../parse/signals.ts";
 import { copiedText, readableTypes, spanOfRange, textOf } from "../parse/span.ts";
@@ -465,15 +466,14 @@ class SchemaExtractor {
       }
       const resolved = instance.signature.parameterTypes[index]!;
       const absent = isOptionalParameter(node);
-      const type = this.#valueType(
-        absent ? resolved.nonNullableType : resolved,
-        { node: node.type, scope: prototype },
-        {
-          range: node.type.range,
-          what: `The parameter ${node.name.text} of ${noun} ${name}`,
-          path: [name, node.name.text],
-        },
-      );
+      const written: WrittenType = { node: node.type, scope: prototype };
+      const secret = isSecret(this.#program, written);
+      const type = this.#valueType(absent ? resolved.nonNullableType : resolved, written, {
+        range: node.type.range,
+        what: `The parameter ${node.name.text} of ${noun} ${name}`,
+        path: [name, node.name.text],
+        ...(secret ? { secret: written } : {}),
+      });
       if (type === null) {
         complete = false;
         return;
@@ -483,6 +483,7 @@ class SchemaExtractor {
         type,
         optional: node.initializer !== null || node.parameterKind === ParameterKind.Optional,
         ...(absent ? { absent } : {}),
+        ...(secret ? { secret } : {}),
         resolved,
         defaultText: node.initializer === null || absent ? null : copiedText(node.initializer),
       });
@@ -681,7 +682,7 @@ class SchemaExtractor {
     if (boxed !== null) return this.#valueType(boxed, written, place);
     const found = type.getClass();
     if (found !== null) {
-      if (found === this.#program.stringInstance) return this.#textType(written);
+      if (found === this.#program.stringInstance) return this.#textType(written, place);
       if (found.prototype === this.#program.arrayPrototype) {
         const element = this.#valueType(found.typeArguments![0]!, elementOf(this.#program, written, 0), {
           ...place,
@@ -719,7 +720,13 @@ class SchemaExtractor {
     return { kind: "tuple", elements };
   }
 
-  #textType(written: WrittenType): ValueType | null {
+  #textType(written: WrittenType, { what, range, secret }: Place): ValueType | null {
+    if (written !== secret && isSecret(this.#program, written)) {
+      this.#report("misplaced_secret", range, `${what} can't be a Secret, because its value is stored or sent on.`, {
+        help: "Only a parameter of a handler or a service is a Secret: `password: Secret`. Store its hash, as `string`.",
+      });
+      return null;
+    }
     const texts = textsOf(this.#program, withoutAliases(this.#program, written));
     if (texts.kind === "texts") {
       const named = this.#typeNames.textsNamed(written, texts.texts);
@@ -987,6 +994,8 @@ interface Place {
   readonly what: string;
   /** The names on the way to it: that of the handler or record, and of its part. */
   readonly path: readonly string[];
+  /** Of a parameter that is a secret, the type as it is written. */
+  readonly secret?: WrittenType;
 }
 
 /** The path to an element of what is at the path: of `sections` a `section`. */

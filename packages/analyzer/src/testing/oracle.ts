@@ -130,6 +130,8 @@ function compareRuns(
     return { outcome, unsaid: !bothEnded, extraReads: 0, extraWrites: 0, extraOwnReads: 0 };
   }
   const set = derived?.set ?? touched;
+  // The primary refuses a set that leaves the tables.
+  expectWithinTables(handler, known.tables, set);
   const fenced = runHandler(module, invocation, snapshotOfSet(set, items), set);
   if (fenced.kind === "undeclared") throw new Error(`${handler}: f^rw missed the ${fenced.mode} of ${fenced.unit}`);
   if (fenced.kind === "undeclared-lane") throw new Error(`${handler}: f^rw missed the lane ${fenced.lane}`);

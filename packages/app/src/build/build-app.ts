@@ -10,6 +10,7 @@ import {
   hasBlobs,
   type Manifest,
   type ModuleContent,
+  secretsAmong,
   SERVICE_PATH,
   terminalText,
 } from "@radical/protocol";
@@ -246,7 +247,17 @@ function contentOf({ limits }: ResolvedConfig, report: BuildResult): ModuleConte
   );
   const called = services.map(({ name, keyWindowMs, once }) => [name, { keyWindowMs, once }] as const);
   const tasks = rules.length > 0 || handlers.some(({ plan }) => plan.kind === "workflow");
-  const needs = { indexes: indexes.length > 0, blobs: hasBlobs(records), services: services.length > 0, tasks };
+  const secrets = [...handlers, ...services].flatMap(({ name, parameters }) => {
+    const names = secretsAmong(parameters);
+    return names.length === 0 ? [] : [[name, names] as const];
+  });
+  const needs = {
+    indexes: indexes.length > 0,
+    blobs: hasBlobs(records),
+    services: services.length > 0,
+    tasks,
+    secrets: secrets.length > 0,
+  };
   return {
     abi: abiOf([wasm, rwWasm], needs),
     limits,
@@ -257,6 +268,7 @@ function contentOf({ limits }: ResolvedConfig, report: BuildResult): ModuleConte
         : {}),
     },
     ...(indexes.length > 0 ? { indexes } : {}),
+    ...(secrets.length > 0 ? { secrets: Object.fromEntries(secrets) } : {}),
     ...(called.length > 0 ? { services: Object.fromEntries(called) } : {}),
     ...(rules.length > 0 ? { tasks: Object.fromEntries(rules) } : {}),
     wasm: withStoredTypes(wasm, { tables: tableTypes(report), records }),

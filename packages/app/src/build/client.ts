@@ -6,7 +6,15 @@
  * a retry after a lost answer never does anything twice, at whichever location it arrives. A handler that only reads gets no
  * key: the primary must see a call with a key, and read leases answer without the primary.
  */
-import { type HandlerManifest, hasBlobs, type Manifest, OBJECT_ID, objectMethod, withRoutes } from "@radical/protocol";
+import {
+  type HandlerManifest,
+  hasBlobs,
+  type Manifest,
+  OBJECT_ID,
+  objectMethod,
+  takesGet,
+  withRoutes,
+} from "@radical/protocol";
 import { transform } from "./esbuild.ts";
 import { BLOB_CLIENT, BLOB_METHODS, BLOB_RECORD } from "./blob-client.ts";
 import { LIVE_CLIENT } from "./live-client.ts";
@@ -64,7 +72,7 @@ export function generateClient(whole: Manifest): string {
     "speculate",
     methodsOf(tagged, of("Speculation")),
   );
-  const readOnly = others("live", (handler) => handler.readOnly);
+  const readOnly = others("live", takesGet);
   groupOf(
     "Handlers that only read: their results as they change.",
     "live",

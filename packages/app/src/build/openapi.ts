@@ -14,6 +14,7 @@ import {
   objectMethod,
   type Parameter,
   type RecordType,
+  takesGet,
   type ValueType,
   withRoutes,
   WORKFLOW_STATES,
@@ -74,7 +75,11 @@ export function generateOpenApi(whole: Manifest): string {
     type: "object",
     ...(description === undefined ? {} : { description }),
     properties: Object.fromEntries(
-      fields.map((field) => [field.name, { ...schemaOf(field.type, direction), ...describedBy(field) }]),
+      fields.map((field) => [
+        field.name,
+        // As forms are made of the schema.
+        { ...schemaOf(field.type, direction), ...(field.secret ? { format: "password" } : {}), ...describedBy(field) },
+      ]),
     ),
     required: fields
       .filter(({ optional, absent }) => absent !== true && (direction === "result" || !optional))
@@ -200,7 +205,7 @@ export function generateOpenApi(whole: Manifest): string {
           [
             pathOf(name),
             {
-              ...(handler.readOnly ? { get: operationOf(name, handler, "get") } : {}),
+              ...(takesGet(handler) ? { get: operationOf(name, handler, "get") } : {}),
               post: operationOf(name, handler, "post"),
             },
           ],

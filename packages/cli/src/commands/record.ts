@@ -42,18 +42,21 @@ const RECORD = {
       words:
         "redact these fields alone: <table>.<field>, <table>.*, @arguments.<name>, @caller; may be given several times",
     },
-    whole: { kind: "flag", words: "redact nothing: passwords and whatever users have sent are recorded as they are" },
+    whole: { kind: "flag", words: "redact nothing but secrets: all else that users have sent is recorded as it is" },
     json: { kind: "flag", words: "print the result as JSON" },
   },
-  notes: `Writes one line for each execution: handler, arguments, time, seed, caller, reads, outcome, writes and fuel. The executions are
-those of radical dev, if that runs in the project, of the deployment of the environment --env, or of the LVI server that
+  notes: `Writes one line for each execution: handler, arguments, time, seed, caller, reads, outcome, writes, effects and fuel. Attempts of
+tasks and steps of workflows are executions too. A run of a workflow has what had arrived and the commands that it issued. The
+executions are those of radical dev, if that runs in the project, of the deployment of the environment --env, or of the LVI server that
 --primary names. Ctrl-C ends it, and keeps the lines so far.
 
 The LVI server of a deployment redacts what it sends, before it leaves. Each text gets a pseudonym of its length, the same
 wherever it stands, in keys of items too. Numbers become 0 unless a key has them, and the seed is another one. The handler runs
 again on these values, so its outcome and writes are redacted too. An execution that then reads other items is left out.
---redact redacts the named fields alone: all else, keys of items included, is recorded as it is. --whole redacts nothing.
-Executions of radical dev, on this machine, are recorded as they are, unless --redact names fields.`,
+--redact redacts the named fields alone: all else, keys of items included, is recorded as it is. @arguments.<name> stands for the
+arguments of tasks and steps as well. Whatever has arrived at a workflow is redacted whole then. --whole redacts nothing.
+Executions of radical dev, on this machine, are recorded as they are, unless --redact names fields.
+A parameter of the type Secret is always ‹secret›, and its handler runs with that text.`,
   exitCodes: [
     "it recorded as many executions as you asked for, or until Ctrl-C",
     "the server could not be reached, or has ended the recording, or a run here differed from what the server knows",

@@ -61,3 +61,21 @@ test("of many fields the first ones are shown, and the others counted", () => {
   expect(lines[0]).toBe("  writes users/ann: [0]: 0 → 100");
   expect(lines[10]).toBe("  writes users/ann: … and 3 more fields; --json has the whole values");
 });
+
+test("effects and commands are told by their paths, and a workflow's other way in words", () => {
+  expect(
+    linesOf(
+      { kind: "effect", path: "effects[0].args.to", was: '"ann"', is: '"bob"' },
+      { kind: "effect", path: "effects[1]", was: '{"kind":"cancel"}', is: null },
+      { kind: "effect", path: "effects[2]", was: null, is: '{"kind":"cancel"}' },
+    ),
+  ).toEqual([
+    '  effects[0].args.to: "ann" → "bob"',
+    '  effects[1] is missing: it was {"kind":"cancel"}',
+    '  effects[2] is new: {"kind":"cancel"}',
+  ]);
+  expect(linesOf({ kind: "way", path: "commands[2].callee", was: '"a"', is: '"b"', place: "h.ts:1:2" })).toEqual([
+    '  commands[2].callee: "a" → "b" (h.ts:1:2)',
+    "  It takes another way than its journal: in this build the workflow would be stuck.",
+  ]);
+});

@@ -6,9 +6,10 @@ import { type Command, type Options, type Subcommand, subcommand, type Values } 
 import { buildApp, framesOf, startCompiler, loadProject, counted } from "@radical/app";
 import { CommandError, EXIT_FAILED, EXIT_USAGE, messageOf } from "@radical/app/command-error";
 import { type ChangedField, changedFields } from "../replay/changed-fields.ts";
-import { outcomeFields, readWords } from "../replay/difference-fields.ts";
+import { outcomeFields, readWords, STUCK_WORDS } from "../replay/difference-fields.ts";
 import type { Difference } from "../replay/differences.ts";
-import { type Recorded, recordOfLine, RecordProblem } from "../replay/record-line.ts";
+import { type Recorded, recordOfLine } from "../replay/record-line.ts";
+import { RecordProblem } from "../replay/recorded-part.ts";
 import { type DifferingExecution, isSame, type LoggingExecution, logsOther, replay } from "../replay/replay.ts";
 import { createTerminal, type Terminal, print } from "../terminal/terminal.ts";
 import { PROJECT, reported } from "./command.ts";
@@ -46,9 +47,13 @@ const REPLAY = {
     json: { kind: "flag", words: "print the result as JSON" },
   },
   notes: `Builds the handlers and runs each recorded execution in them, with its arguments, time, seed and caller, and on exactly the items
-that it read then. These are differences: another outcome (result, abort or trap), another write, a read of an item that was not
-read then, and fuel beyond the tolerance. Each line has a field by its path: result.posts[3].text: "a" → "b". Without differences
-the command is silent. It needs no server, and writes nothing.
+that it read then. These are differences: another outcome (result, abort or trap), another write, another effect (a task, a
+cancellation or a signal), a read of an item that was not read then, and fuel beyond the tolerance. Each line has a field by its path:
+result.posts[3].text: "a" → "b", or effects[0].args.to. Without differences the command is silent. It needs no server, and writes
+nothing: no task begins.
+
+A workflow runs on what had arrived when it was recorded. The first other command, commands[2], or wait, waits[1], ends the comparison:
+in this build the workflow would be stuck there.
 
 --log shows the lines that each execution logs. A - marks a line that it logged when it was recorded, and a + a line that it logs now.
 Other lines are not a difference.`,
@@ -62,6 +67,7 @@ Other lines are not a difference.`,
     ["radical replay records.jsonl --handler follow --fuel-tolerance 25"],
     ["radical replay records.jsonl --handler follow --log"],
     ["radical replay records.jsonl --json | jq '.differing[].handler'"],
+    ["radical replay records.jsonl --json | jq '.differing[].differences[].path'", "effects[0].args.to"],
     ["gunzip -c records.jsonl.gz | radical replay -"],
   ],
 } as const satisfies Command<Options>;
@@ -88,13 +94,16 @@ async function run(options: ReplayOptions): Promise<void> {
         "Correct them.",
       );
     }
-    const { differing, logging } = replay(app.content, records, percent / 100);
+    const { differing, logging, withoutEffects } = replay(app.content, records, percent / 100);
     if (differing.length > 0) process.exitCode = EXIT_FAILED;
     const { module } = app.manifest;
-    if (options.json)
-      return print(JSON.stringify({ module, records: records.length, differing, ...(options.log ? { logging } : {}) }));
+    if (options.json) {
+      const told = { module, records: records.length, withoutEffects, differing, ...(options.log ? { logging } : {}) };
+      return print(JSON.stringify(told));
+    }
     if (options.log) for (const one of logging) for (const line of loggingLines(one, terminal)) print(line);
     else tellOfOther(logging.filter(logsOther).length, terminal);
+    if (withoutEffects > 0) terminal.note(terminal.style("dim", withoutEffectsWords(withoutEffects)));
     if (differing.length > 0) tell(differing, records.length, terminal);
   } finally {
     await compiler.close();
@@ -131,6 +140,11 @@ function tell(differing: readonly DifferingExecution[], records: number, termina
   terminal.note(
     `${terminal.style("red", "✗")} ${differing.length} of ${counted(records, "recorded execution")} differ: ${by}`,
   );
+}
+
+function withoutEffectsWords(count: number): string {
+  const [records, have] = count === 1 ? ["record is", "it has"] : ["records are", "they have"];
+  return `${count} ${records} of an earlier release: ${have} no effects, so those were not compared. Record again for that`;
 }
 
 function tellOfOther(count: number, terminal: Terminal): void {
@@ -174,7 +188,9 @@ export function differingLines(
   { style }: Terminal,
 ): readonly string[] {
   const head = `${style("bold", terminalText(handler))} ${style("dim", terminalText(execution))}`;
-  return [head, ...differences.flatMap(words).map((line) => `  ${terminalText(line)}`)];
+  const isStuck = differences.some(({ kind }) => kind === "way");
+  const lines = [...differences.flatMap(words), ...(isStuck ? [STUCK_WORDS] : [])];
+  return [head, ...lines.map((line) => `  ${terminalText(line)}`)];
 }
 
 function words(difference: Difference): readonly string[] {
@@ -192,6 +208,12 @@ function words(difference: Difference): readonly string[] {
       const written = `writes ${unit}: `;
       return fieldLines(changedFields("", was, is), (path) => `${written}${path}`) ?? [`${written}${change(was, is)}`];
     }
+    case "effect":
+      return [commandWords(difference)];
+    case "way": {
+      const { place } = difference;
+      return [`${commandWords(difference)}${place === "" ? "" : ` (${place})`}`];
+    }
     case "fuel":
       return [
         `fuel: ${difference.was} → ${difference.is}, ${Math.round((difference.is / difference.was - 1) * 100)} % more`,
@@ -199,6 +221,14 @@ function words(difference: Difference): readonly string[] {
     case "not_run":
       return [`could not be run: ${difference.reason}`];
   }
+}
+
+/** An effect, a command or a wait that is there only once is told whole, others by their fields. */
+function commandWords({ path, was, is }: ChangedField): string {
+  const isWhole = /^\w+\[\d+\]$/.test(path);
+  if (is === null && isWhole) return `${path} is missing: it was ${shortened(was ?? "")}`;
+  if (was === null && isWhole) return `${path} is new: ${shortened(is ?? "")}`;
+  return `${path}: ${change(was ?? "absent", is ?? "absent")}`;
 }
 
 /** Outcomes of one kind by their fields, others whole. */

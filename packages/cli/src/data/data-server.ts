@@ -13,6 +13,8 @@ import {
   openStorage,
   parseKeys,
   type RunningServer,
+  type SealingKeyStore,
+  sealingKeysOf,
   startServer,
   type Storage,
   type StorageAddress,
@@ -70,7 +72,11 @@ export async function withServer<T>(
         : "Name it with --server <url> and give RADICAL_KEYS its key, or stop it.",
     );
   }
-  const server = await startOwn(storage, keys);
+  const server = await startOwn(
+    storage,
+    keys,
+    sealingKeysOf(place.storage, storage, process.env["RADICAL_SEALING_KEYS"] ?? null),
+  );
   try {
     return await work({ url: server.url, key });
   } finally {
@@ -139,10 +145,11 @@ function dataKey(): DeploymentKey {
   return { id: "data", secret: randomBytes(32).toString("hex") };
 }
 
-async function startOwn(storage: Storage, keys: KeyRing): Promise<RunningServer> {
+async function startOwn(storage: Storage, keys: KeyRing, sealingKeys: SealingKeyStore | null): Promise<RunningServer> {
   try {
     return await startServer({
       storage,
+      ...(sealingKeys === null ? {} : { sealing: { keys: sealingKeys } }),
       keys,
       workers: 1,
       log: createLog("silent", () => undefined),

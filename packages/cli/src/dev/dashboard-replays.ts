@@ -1,5 +1,5 @@
 /** Recorded executions, run again for the dashboard's page: in the build that carried them out, or in the present one. */
-import { type ModuleHash, type Replay, type ReplayQuestion } from "@radical/protocol";
+import { type ModuleHash, type RedactionQuestion, type Replay, type ReplayQuestion } from "@radical/protocol";
 import type { HandlerModule } from "@radical/wasm-host";
 import { CommandError } from "@radical/app/command-error";
 import { replaySample } from "../replay/replay-steps.ts";
@@ -14,7 +14,8 @@ export interface ReplayPorts {
   readonly module: (hash: ModuleHash) => Promise<HandlerModule>;
   /** The build that serves now. Throws a CommandError if none does. */
   readonly present: () => ModuleHash | Promise<ModuleHash>;
-  readonly isRedacted: boolean;
+  /** The redaction of samples by the primary. */
+  readonly redact: RedactionQuestion;
 }
 
 export class DashboardReplays {
@@ -27,7 +28,7 @@ export class DashboardReplays {
 
   /** Throws a CommandError if the execution is not recorded. */
   async replay({ execution, build }: ReplayQuestion): Promise<Replay> {
-    const { samples, present, isRedacted } = this.#ports;
+    const { samples, present, redact } = this.#ports;
     const sample = samples.get(execution);
     if (sample === null)
       throw new CommandError(
@@ -36,9 +37,9 @@ export class DashboardReplays {
         "Choose one of the list: it has the last executions whose values the primary knew.",
       );
     const recordedIn = await this.#module(sample.module);
-    if (build === "recorded") return replaySample({ sample, recordedIn, present: null, isRedacted });
+    if (build === "recorded") return replaySample({ sample, recordedIn, present: null, redact });
     const hash = await present();
-    return replaySample({ sample, recordedIn, present: { hash, module: await this.#module(hash) }, isRedacted });
+    return replaySample({ sample, recordedIn, present: { hash, module: await this.#module(hash) }, redact });
   }
 
   async #module(hash: ModuleHash): Promise<HandlerModule> {

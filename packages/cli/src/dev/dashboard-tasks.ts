@@ -58,7 +58,7 @@ export class DashboardTasks {
     return this.#asked("POST", SCHEDULES_PATH, question);
   }
 
-  async #asked<T>(method: "GET" | "POST", path: string, question?: unknown): Promise<T> {
+  async #asked<T>(method: "GET" | "POST", path: string, question?: object): Promise<T> {
     return explained(path === SCHEDULES_PATH ? "schedules" : "tasks", () =>
       this.#ports.asking(async (primary) => (await askPrimary(primary, method, path, question)).json() as T),
     );

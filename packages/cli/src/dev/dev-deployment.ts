@@ -328,7 +328,7 @@ export class DevDeployment {
           if (this.#app === null) throw new CommandError("not_serving", "No build serves yet.", "Correct the sources.");
           return this.#app.manifest.module;
         },
-        isRedacted: false,
+        redact: [],
       }),
       tasks: new DashboardTasks(primary),
       workflows: new DashboardWorkflows(primary),

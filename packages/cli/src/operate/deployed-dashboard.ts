@@ -110,7 +110,7 @@ class Deployed {
       samples: this.#samples,
       module: (hash) => this.#asking((leader) => moduleOfPrimary(leader, hash)),
       present: () => this.#present(),
-      isRedacted: given.values !== null && given.values.length > 0,
+      redact: given.values ?? [],
     });
     const primary: DashboardTasksPorts = { asking: (ask) => this.#asking(ask), showsArguments: false };
     this.options = {

@@ -8,7 +8,11 @@ import { readRunning } from "@radical/local";
 
 /** Throws a CommandError if none is named and no `radical dev` runs. */
 export async function primaryAddress(project: Project, named: string | null): Promise<PrimaryAddress> {
-  if (named !== null) return { url: originOf(named), key: keyOf(process.env["RADICAL_KEYS"] ?? "") };
+  if (named !== null) {
+    const deployment = process.env["RADICAL_DEPLOYMENT"];
+    const key = keyOf(process.env["RADICAL_KEYS"] ?? "");
+    return { url: originOf(named), key, ...(deployment === undefined ? {} : { deployment }) };
+  }
   const running = await runningPrimary(project);
   if (running !== null) return running;
   throw new CommandError(

@@ -3,6 +3,9 @@ import { isSpan, type ReplayDifference, spanOf, type UnitId } from "@radical/pro
 import { type ChangedField, changedFields } from "./changed-fields.ts";
 import type { Difference } from "./differences.ts";
 
+/** Of a workflow that takes another way than its journal. */
+export const STUCK_WORDS = "It takes another way than its journal: in this build the workflow would be stuck.";
+
 export function differenceFields(difference: Difference): readonly ReplayDifference[] {
   switch (difference.kind) {
     case "handler_gone":
@@ -13,6 +16,11 @@ export function differenceFields(difference: Difference): readonly ReplayDiffere
       return [{ path: "the run", was: "ended", is: difference.reason }];
     case "fuel":
       return [{ path: "fuel", was: String(difference.was), is: String(difference.is) }];
+    case "effect":
+    case "way": {
+      const { path, was, is } = difference;
+      return [{ path, was, is }];
+    }
     case "outcome":
       return (
         outcomeFields(difference.was, difference.is) ?? [{ path: "outcome", was: difference.was, is: difference.is }]

@@ -1,10 +1,11 @@
 /**
- * A recorded execution as a line of JSON: all that it depended on, and its effects. Values are JSON as `radical data`
+ * A recorded execution as a line of JSON: all that it depended on, and all that came of it. Values are JSON as `radical data`
  * writes it: 2 is an integer, 2.0 a float. A value that JSON can't say stands as its bytes, `cbor` in base 64.
  */
 import {
   decodeCount,
   encodeCount,
+  type ExecutionId,
   isBound,
   isModuleHash,
   isSpan,
@@ -13,22 +14,27 @@ import {
   type LoggedLine,
   MalformedError,
   type Outcome,
+  type RunEffect,
   type Span,
   spanId,
   spanOf,
   splitUnit,
   type UnitId,
 } from "@radical/protocol";
-import { bytesOf, encodeUntyped, isObject, ItemProblem, type Json, parseJson, valueToExactJson } from "@radical/app";
-
+import { encodeUntyped, isObject, ItemProblem, type Json } from "@radical/app";
+import { journalOf, journalToJson, type RecordedJournal } from "./recorded-activation.ts";
+import { commandToJson, effectOf, idOf } from "./recorded-commands.ts";
+import { outcomeOf, outcomeToJson } from "./recorded-outcome.ts";
+import { RecordedPart, RecordProblem, valueFields, valueIn } from "./recorded-part.ts";
 import { directoryOf, rowsOfValue } from "./recorded-spans.ts";
 
 /** Of the line; others are refused. */
 const FORMAT = 1;
 
-export interface Recorded {
+/** Of every record. */
+export interface RecordedCall {
   readonly execution: string;
-  /** How it came to its end: `valid`, `followup`, `re-execution`, `near-storage`. */
+  /** How it came to its end: `valid`, `followup`, `re-execution`, `near-storage`; of a workflow `activation`. */
   readonly path: string;
   readonly location: string;
   readonly module: string;
@@ -38,41 +44,72 @@ export interface Recorded {
   readonly timeMs: number;
   readonly seed: Uint8Array;
   readonly caller: string | null;
+  /** The task of which it is an attempt, the first one being 1; null: it is none. */
+  readonly task: { readonly attempt: number; readonly parent: ExecutionId } | null;
+  /** The step of a workflow that it is; null: it is none. */
+  readonly step: { readonly workflow: ExecutionId; readonly round: number; readonly command: number } | null;
   /** Call sites of its draws, in the order of the first draw of each. */
   readonly drawSites: readonly string[];
-  /** The values that it read, in the order of the first read; null: absent. Of a span a directory, whose rows are among them. */
-  readonly reads: ReadonlyMap<UnitId, Uint8Array | null>;
-  readonly outcome: Outcome;
-  /** Null: deleted. */
-  readonly writes: ReadonlyMap<UnitId, Uint8Array | null>;
-  readonly fuel: number;
   /** The lines that it has logged; null: an earlier release has recorded it. */
   readonly logged: readonly LoggedLine[] | null;
   /** The parts that were made unreadable before it ran, as `--redact` names them. */
   readonly redacted: readonly string[];
 }
 
+export interface RecordedExecution extends RecordedCall {
+  readonly kind: "execution";
+  /** The values that it read, in the order of the first read; null: absent. Of a span a directory, whose rows are among them. */
+  readonly reads: ReadonlyMap<UnitId, Uint8Array | null>;
+  readonly outcome: Outcome;
+  /** Null: deleted. */
+  readonly writes: ReadonlyMap<UnitId, Uint8Array | null>;
+  /** Tasks, cancellations and signals that it has asked for, in order; null: an earlier release has recorded it. */
+  readonly effects: readonly RunEffect[] | null;
+  readonly fuel: number;
+}
+
+/** A run of a workflow. */
+export interface RecordedActivation extends RecordedCall {
+  readonly kind: "activation";
+  readonly journal: RecordedJournal;
+}
+
+export type Recorded = RecordedExecution | RecordedActivation;
+
 export function recordToLine(record: Recorded): string {
-  const { execution, path, location, module, handler, args, timeMs, seed, caller, drawSites, fuel, redacted } = record;
+  const { execution, path, location, module, handler, timeMs, caller, task, step, drawSites, redacted } = record;
+  const named = {
+    execution,
+    path,
+    location,
+    module,
+    handler,
+    timeMs,
+    caller,
+    ...(task && { task }),
+    ...(step && { step }),
+    drawSites,
+    redacted,
+  };
   const fields = [
     `"radicalRecord":${FORMAT}`,
-    ...Object.entries({ execution, path, location, module, handler, timeMs, caller, drawSites, fuel, redacted }).map(
-      ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`,
-    ),
-    `"seed":"${Buffer.from(seed).toString("base64")}"`,
-    `"args":{${valueFields(args)}}`,
-    `"reads":${itemsToJson(record.reads)}`,
-    `"outcome":${outcomeToJson(record.outcome)}`,
-    `"writes":${itemsToJson(record.writes)}`,
+    ...Object.entries(named).map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`),
+    `"seed":"${Buffer.from(record.seed).toString("base64")}"`,
+    `"args":{${valueFields(record.args)}}`,
+    ...(record.kind === "execution" ? executionFields(record) : [`"activation":${journalToJson(record.journal)}`]),
     ...(record.logged === null ? [] : [`"logged":${JSON.stringify(record.logged)}`]),
   ];
   return `{${fields.join(",")}}`;
 }
 
-/** The value as JSON text for people; what JSON can't say as its bytes. */
-export function shownValue(value: Uint8Array | null): string {
-  if (value === null) return "absent";
-  return exactJson(value) ?? `cbor ${Buffer.from(value).toString("base64")}`;
+function executionFields({ fuel, reads, outcome, writes, effects }: RecordedExecution): readonly string[] {
+  return [
+    `"fuel":${fuel}`,
+    `"reads":${itemsToJson(reads)}`,
+    `"outcome":${outcomeToJson(outcome)}`,
+    `"writes":${itemsToJson(writes)}`,
+    ...(effects === null ? [] : [`"effects":[${effects.map(commandToJson).join(",")}]`]),
+  ];
 }
 
 function itemsToJson(items: ReadonlyMap<UnitId, Uint8Array | null>): string {
@@ -96,66 +133,38 @@ function countOf(value: Uint8Array | null): number {
   return value === null ? 0 : decodeCount(value);
 }
 
-export function outcomeToJson(outcome: Outcome): string {
-  return outcome.kind === "result" ? `{"kind":"result",${valueFields(outcome.value)}}` : JSON.stringify(outcome);
-}
-
-function valueFields(value: Uint8Array): string {
-  const json = exactJson(value);
-  return json === null ? `"cbor":"${Buffer.from(value).toString("base64")}"` : `"value":${json}`;
-}
-
-/** Null unless the JSON gives the very same bytes again. */
-function exactJson(value: Uint8Array): string | null {
-  try {
-    const json = valueToExactJson(value);
-    return json !== null && Buffer.compare(encodeUntyped(parseJson(json)), value) === 0 ? json : null;
-  } catch (error) {
-    // A handler's arguments and items may be any bytes.
-    if (error instanceof MalformedError) return null;
-    throw error;
-  }
-}
-
-/** The reason why a line is not a record. */
-export class RecordProblem extends Error {
-  override readonly name = "RecordProblem";
-}
-
 /** Throws a RecordProblem. */
 export function recordOfLine(line: string): Recorded {
-  let plain: Readonly<Record<string, unknown>>;
-  let exact: Json;
-  try {
-    plain = JSON.parse(line) as Readonly<Record<string, unknown>>;
-    exact = parseJson(line);
-  } catch (error) {
-    throw new RecordProblem(`is not JSON: ${(error as Error).message}`);
-  }
-  if (!isObject(exact) || plain["radicalRecord"] !== FORMAT)
+  const part = RecordedPart.ofLine(line);
+  if (part.get("radicalRecord") !== FORMAT)
     throw new RecordProblem(`is not a record of format ${FORMAT}, as radical record writes them`);
-  const text = (name: string): string => checked(plain[name], name, (value) => typeof value === "string") as string;
-  const number = (name: string): number => checked(plain[name], name, Number.isSafeInteger) as number;
-  const texts = (name: string): readonly string[] =>
-    checked(plain[name], name, (value) => Array.isArray(value) && value.every((one) => typeof one === "string")) as [];
   try {
+    const call: RecordedCall = {
+      execution: part.text("execution"),
+      path: part.text("path"),
+      location: part.text("location"),
+      module: part.checked("module", (hash) => typeof hash === "string" && isModuleHash(hash)) as string,
+      handler: part.text("handler"),
+      args: part.field("args").value,
+      timeMs: part.number("timeMs"),
+      seed: new Uint8Array(Buffer.from(part.text("seed"), "base64")),
+      caller: part.textOrNull("caller"),
+      task: part.get("task") === undefined ? null : taskOf(part.field("task")),
+      step: part.get("step") === undefined ? null : stepOf(part.field("step")),
+      drawSites: part.texts("drawSites"),
+      logged: part.get("logged") === undefined ? null : loggedOf(part),
+      redacted: part.texts("redacted"),
+    };
+    if (part.get("activation") !== undefined)
+      return { kind: "activation", ...call, journal: journalOf(part.field("activation")) };
     return {
-      execution: text("execution"),
-      path: text("path"),
-      location: text("location"),
-      module: checked(plain["module"], "module", (hash) => typeof hash === "string" && isModuleHash(hash)) as string,
-      handler: text("handler"),
-      args: valueOf(exact["args"]),
-      timeMs: number("timeMs"),
-      seed: new Uint8Array(Buffer.from(text("seed"), "base64")),
-      caller: checked(plain["caller"], "caller", (id) => id === null || typeof id === "string") as string | null,
-      drawSites: texts("drawSites"),
-      reads: itemsOf(exact["reads"]),
-      outcome: outcomeOf(exact["outcome"], plain["outcome"]),
-      writes: itemsOf(exact["writes"]),
-      fuel: number("fuel"),
-      logged: plain["logged"] === undefined ? null : loggedOf(plain["logged"]),
-      redacted: texts("redacted"),
+      kind: "execution",
+      ...call,
+      reads: itemsOf(part.field("reads").exact),
+      outcome: outcomeOf(part.field("outcome")),
+      writes: itemsOf(part.field("writes").exact),
+      effects: part.get("effects") === undefined ? null : part.list("effects").map(effectOf),
+      fuel: part.number("fuel"),
     };
   } catch (error) {
     if (error instanceof ItemProblem) throw new RecordProblem(error.message);
@@ -163,18 +172,12 @@ export function recordOfLine(line: string): Recorded {
   }
 }
 
-function checked(value: unknown, name: string, isRight: (value: unknown) => boolean): unknown {
-  if (isRight(value)) return value;
-  throw new RecordProblem(`has a wrong "${name}"`);
+function taskOf(part: RecordedPart): RecordedCall["task"] {
+  return { attempt: part.number("attempt"), parent: idOf(part, "parent") };
 }
 
-function valueOf(json: Json | undefined): Uint8Array {
-  if (json !== undefined && isObject(json)) {
-    const { value, cbor } = json;
-    if (value !== undefined) return encodeUntyped(value);
-    if (typeof cbor === "string") return bytesOf(cbor, "unchecked");
-  }
-  throw new RecordProblem("lacks a value");
+function stepOf(part: RecordedPart): RecordedCall["step"] {
+  return { workflow: idOf(part, "workflow"), round: part.number("round"), command: part.number("command") };
 }
 
 function itemsOf(json: Json | undefined): ReadonlyMap<UnitId, Uint8Array | null> {
@@ -190,7 +193,7 @@ function itemsOf(json: Json | undefined): ReadonlyMap<UnitId, Uint8Array | null>
       items.set(unit, keys === undefined ? countIn(count) : null);
       // Its rows may stand behind it.
       if (keys !== undefined) directories.push(() => items.set(unit, directoryOf(table, keysIn(keys), items)));
-    } else if (typeof key === "string") items.set(`${table}/${key}` as UnitId, absent === true ? null : valueOf(item));
+    } else if (typeof key === "string") items.set(`${table}/${key}` as UnitId, absent === true ? null : valueIn(item));
     else throw new RecordProblem("has an item without table or key");
   }
   for (const complete of directories) complete();
@@ -212,17 +215,10 @@ function keysIn(keys: Json): readonly string[] {
   throw new RecordProblem("has rows without keys");
 }
 
-function loggedOf(lines: unknown): readonly LoggedLine[] {
+function loggedOf(part: RecordedPart): readonly LoggedLine[] {
   const isLine = (line: unknown): boolean => {
     const { level, text } = (line ?? {}) as Readonly<Record<string, unknown>>;
     return LOG_LINE_LEVELS.some((known) => known === level) && typeof text === "string";
   };
-  return checked(lines, "logged", () => Array.isArray(lines) && lines.every(isLine)) as readonly LoggedLine[];
-}
-
-function outcomeOf(exact: Json | undefined, plain: unknown): Outcome {
-  const outcome = plain as Outcome | undefined;
-  if (outcome?.kind === "result") return { kind: "result", value: valueOf(exact) };
-  if (outcome?.kind === "abort" || outcome?.kind === "trap") return outcome;
-  throw new RecordProblem("has no outcome");
+  return part.checked("logged", (lines) => Array.isArray(lines) && lines.every(isLine)) as readonly LoggedLine[];
 }

@@ -3,20 +3,28 @@
  * by running it again here, in the very module that it ran in, and compared with what the server knows of that.
  */
 import {
+  type CommandTrace,
+  decodeEffects,
+  decodeEntry,
   decodeOutcome,
+  encodeEntry,
+  type Journal,
   type ModuleHash,
   MODULES_PATH,
   type RedactionQuestion,
+  type SampledEntries,
   type SampleLine,
   SAMPLES_PATH,
   type UnitId,
 } from "@radical/protocol";
 import { compileModule, type HandlerModule } from "@radical/wasm-host";
 import { readModule, askPrimary, linesOf, PrimaryError, type PrimaryAddress } from "@radical/admin";
-import { differencesOf } from "./differences.ts";
-import type { Recorded } from "./record-line.ts";
+import { differencesOf, endOf, isSameEnd } from "./differences.ts";
+import type { Recorded, RecordedActivation, RecordedCall, RecordedExecution } from "./record-line.ts";
+import type { RecordedEntry } from "./recorded-activation.ts";
+import { withoutNamed } from "./recorded-commands.ts";
 import { type Values, valuesRead } from "./recorded-spans.ts";
-import { type Inputs, runAgain } from "./run-again.ts";
+import { followAgain, type FollowedAgain, type Inputs, runAgain } from "./run-again.ts";
 import type { Sample } from "./sample-ring.ts";
 
 export interface RecordOptions {
@@ -85,10 +93,11 @@ export async function record(options: RecordOptions): Promise<Recording> {
         case "sample": {
           if (line.redacted === undefined && redact.length > 0) throw tooOld();
           for (const name of line.redacted ?? []) found.add(name);
-          const result = recordOf(line, await moduleOf(line.module), redact.length > 0);
+          const result = recordOf(line, await moduleOf(line.module), redact);
           if (result === "left-out") leftOut++;
           else if (result === "differing") differing.push(line.execution);
           else {
+            for (const name of result.redacted) found.add(name);
             onRecord(result);
             recorded++;
           }
@@ -136,46 +145,129 @@ export function valuesOf({ values }: Sample): Values {
 export function recordOf(
   sample: Sample,
   module: HandlerModule,
-  isRedacted: boolean,
+  redact: RedactionQuestion,
 ): Recorded | "left-out" | "differing" {
-  const { execution, path, location } = sample;
+  return sample.activation === undefined
+    ? executionOf(sample, module, redact)
+    : activationOf(sample, sample.activation, module, redact);
+}
+
+function executionOf(
+  sample: Sample,
+  module: HandlerModule,
+  redact: RedactionQuestion,
+): RecordedExecution | "left-out" | "differing" {
   const inputs = inputsOf(sample);
   const values = valuesOf(sample);
+  const isRedacted = isOther(sample, redact);
   const run = runAgain(module, inputs, values);
   // On what was redacted a handler may look for other items.
   if (run.kind !== "ended") return isRedacted ? "left-out" : "differing";
   const { outcome, writes, fuel, drawSites, logged } = run;
-  const reads = valuesRead(run.reads, values);
-  const recorded = {
-    ...inputs,
-    execution,
-    path,
-    location,
-    module: sample.module,
+  const redacted = new Set(sample.redacted);
+  const recorded: RecordedExecution = {
+    kind: "execution",
+    ...callOf(sample, inputs),
     drawSites,
-    reads,
+    reads: valuesRead(run.reads, values),
     outcome,
     writes,
+    effects: withoutNamed(run.effects, namesIn(sample, redact), (name) => redacted.add(name)),
     fuel,
     logged,
-    redacted: sample.redacted ?? [],
+    redacted: [...redacted],
   };
   return isRedacted || isAsEnded(recorded, sample) ? recorded : "differing";
 }
 
-/** Whether the run here did what the server knows that the execution did. */
-function isAsEnded(recorded: Recorded, { ended }: Sample): boolean {
+/** Runs a workflow as far as the sampled activation has come. */
+function activationOf(
+  sample: Sample,
+  activation: SampledEntries,
+  module: HandlerModule,
+  redact: RedactionQuestion,
+): RecordedActivation | "left-out" | "differing" {
+  const inputs = inputsOf(sample);
+  const sampled = entriesOf(activation);
+  const isRedacted = isOther(sample, redact);
+  const run = followAgain(module, inputs, { round: activation.round, arrived: sampled });
+  if (run.kind === "failed" || !isSameWay(sampled, activation.hasTrapped, run, isRedacted))
+    return isRedacted ? "left-out" : "differing";
+  const redacted = new Set(sample.redacted);
+  const entries = sampled.map(({ timeMs, arrivals }, at): RecordedEntry => {
+    const { entry, commands = [] } = run.entries[at] ?? {};
+    const issued = commands.map(({ command }) => command);
+    const named = withoutNamed(issued, namesIn(sample, redact), (name) => redacted.add(name));
+    return { timeMs, arrivals, commands: named, wait: entry?.wait ?? null };
+  });
+  const recorded: RecordedActivation = {
+    kind: "activation",
+    ...callOf(sample, inputs),
+    drawSites: run.drawSites,
+    journal: { round: activation.round, entries, end: endOf(run.run) },
+    logged: run.logged,
+    redacted: [...redacted],
+  };
+  const known = sample.ended === null ? null : decodeOutcome(bytesOf(sample.ended.outcome));
+  const isAsKnown = known === null || isSameEnd(known, recorded.journal.end);
+  return isRedacted || isAsKnown ? recorded : "differing";
+}
+
+/** The journal of a sampled run of a workflow, its own entry included. */
+export function entriesOf({ entries }: SampledEntries): Journal {
+  return entries.map((entry) => decodeEntry(bytesOf(entry)));
+}
+
+/** Whether the run here has issued the commands of the journal, and waited as it says. Of a redacted one only their kinds and names are known. */
+function isSameWay(
+  sampled: Journal,
+  hasTrapped: boolean,
+  run: FollowedAgain & { kind: "followed" },
+  isRedacted: boolean,
+): boolean {
+  if (hasTrapped !== (run.run.kind === "trap")) return false;
+  const written = hasTrapped ? sampled.slice(0, -1) : sampled;
+  if (written.length !== run.entries.length) return false;
+  return written.every((entry, at) => {
+    const found = run.entries[at]!.entry;
+    if (!isRedacted) return Buffer.compare(encodeEntry(entry), encodeEntry(found)) === 0;
+    const isLike = ({ kind, name }: CommandTrace, index: number): boolean =>
+      found.commands[index]?.kind === kind && found.commands[index].name === name;
+    return entry.commands.length === found.commands.length && entry.commands.every(isLike);
+  });
+}
+
+/** Whether the server has sent something else than the execution ran on. A secret is, whatever was asked for. */
+function isOther({ redacted = [] }: Sample, redact: RedactionQuestion): boolean {
+  return redact.length + redacted.length > 0;
+}
+
+/** The names of all that is redacted: those of the question, and the secrets that the server has found. */
+function namesIn({ redacted = [] }: Sample, redact: RedactionQuestion): readonly string[] {
+  return redact === "all" ? redacted : [...redact, ...redacted];
+}
+
+/** The part of a sample that every record has. */
+function callOf(
+  { path, location, module, task, step }: Sample,
+  inputs: Inputs,
+): Omit<RecordedCall, "drawSites" | "logged" | "redacted"> {
+  return { ...inputs, path, location, module, task: task ?? null, step: step ?? null };
+}
+
+/** Whether the run here did what the server knows that the execution did. An older server does not know effects. */
+function isAsEnded(recorded: RecordedExecution, { ended }: Sample): boolean {
   if (ended === null) return true;
   const writes = new Map(ended.writes.map(([unit, value]) => [unit as UnitId, value === null ? null : bytesOf(value)]));
-  const { outcome, fuel } = recorded;
-  const known: Recorded = { ...recorded, outcome: decodeOutcome(bytesOf(ended.outcome)), writes };
-  return (
-    differencesOf(
-      known,
-      { kind: "ended", outcome, fuel, writes: recorded.writes, reads: [], drawSites: [], logged: [] },
-      0,
-    ).length === 0
-  );
+  const { outcome, effects, fuel } = recorded;
+  const known: RecordedExecution = {
+    ...recorded,
+    outcome: decodeOutcome(bytesOf(ended.outcome)),
+    writes,
+    effects: ended.effects === undefined ? null : decodeEffects(bytesOf(ended.effects)),
+  };
+  const run = { outcome, fuel, writes: recorded.writes, effects: effects ?? [], reads: [], drawSites: [], logged: [] };
+  return differencesOf(known, { kind: "ended", ...run }, 0).length === 0;
 }
 
 function bytesOf(base64: string): Uint8Array {

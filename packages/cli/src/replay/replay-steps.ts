@@ -1,18 +1,26 @@
 /** A sampled execution run again, step by step, as the dashboard shows it. */
 import {
   type CommitId,
-  MalformedError,
+  type RedactionQuestion,
   type Replay,
   type ReplayDifference,
   type ReplayStep,
+  type Settled,
+  SHOWN_SECRET,
   type UnitId,
+  type WorkflowCommand,
 } from "@radical/protocol";
+import { isObject, type Json, jsonText, parseJson } from "@radical/app";
 import type { HandlerModule, RunStep } from "@radical/wasm-host";
-import { differenceFields, readWords } from "./difference-fields.ts";
-import { differencesOf } from "./differences.ts";
-import { inputsOf, recordOf, valuesOf } from "./record.ts";
-import { outcomeToJson, type Recorded, shownValue } from "./record-line.ts";
-import { type RunAgain, runAgain } from "./run-again.ts";
+import { differenceFields, readWords, STUCK_WORDS } from "./difference-fields.ts";
+import { activationDifferences, type Difference, differencesOf, endOf as activationEnd } from "./differences.ts";
+import { entriesOf, inputsOf, recordOf, valuesOf } from "./record.ts";
+import type { Recorded } from "./record-line.ts";
+import { endToJson } from "./recorded-activation.ts";
+import { shownCommand } from "./recorded-commands.ts";
+import { outcomeToJson } from "./recorded-outcome.ts";
+import { shownValue } from "./recorded-part.ts";
+import { followAgain, type RunAgain, runAgain, type RunAgainOptions } from "./run-again.ts";
 import type { Sample } from "./sample-ring.ts";
 
 /** Most steps of a run that are told. */
@@ -28,33 +36,61 @@ export interface ReplayOptions {
   readonly recordedIn: HandlerModule;
   /** The module of the present build, to run in that one. */
   readonly present: { readonly hash: string; readonly module: HandlerModule } | null;
-  readonly isRedacted: boolean;
+  /** The redaction of the sample by the server. */
+  readonly redact: RedactionQuestion;
 }
 
-export function replaySample({ sample, recordedIn, present, isRedacted }: ReplayOptions): Replay {
+export function replaySample({ sample, recordedIn, present, redact }: ReplayOptions): Replay {
   const steps: ReplayStep[] = [];
   let stepsLeftOut = 0;
   const versions = new Map(sample.versions.map(([unit, commit]) => [unit, commit]));
   const watch = (step: RunStep): void => {
-    if (steps.length < MAX_STEPS) steps.push(shownStep(step, versions));
-    else stepsLeftOut++;
+    if (steps.length >= MAX_STEPS) return void stepsLeftOut++;
+    const shown = shownStep(step, versions);
+    const last = steps.at(-1);
+    // A workflow asks for a result, and for a failure.
+    if (shown.kind === "settled" && last?.kind === "settled" && last.subject === shown.subject) return;
+    steps.push({ ...shown, value: shortened(shown.value) });
   };
-  const recorded = present === null ? null : recordOf(sample, recordedIn, isRedacted);
-  const sites = typeof recorded === "object" && recorded !== null ? recorded.drawSites : [];
-  const run = runAgain(present?.module ?? recordedIn, inputsOf(sample), valuesOf(sample), sites, watch);
+  const found = present === null ? null : recordOf(sample, recordedIn, redact);
+  const recorded = typeof found === "object" ? found : null;
+  const recordedSites = recorded?.drawSites ?? [];
+  const again = runSample(sample, present?.module ?? recordedIn, recorded, { recordedSites, watch });
   return {
     module: present?.hash ?? sample.module,
     args: shortened(shownArguments(inputsOf(sample).args)),
     caller: sample.caller,
+    redacted: sample.redacted ?? [],
     steps,
     stepsLeftOut,
-    ...endOf(run),
-    differences: typeof recorded === "object" && recorded !== null ? differences(recorded, run) : [],
+    ...again,
   };
 }
 
-function differences(recorded: Recorded, run: RunAgain): readonly ReplayDifference[] {
-  return differencesOf(recorded, run, FUEL_TOLERANCE)
+/** `recorded` null: there is nothing to compare with. */
+function runSample(
+  sample: Sample,
+  module: HandlerModule,
+  recorded: Recorded | null,
+  options: RunAgainOptions,
+): Pick<Replay, "outcome" | "reason" | "fuel" | "differences"> {
+  const { activation } = sample;
+  if (activation === undefined) {
+    const run = runAgain(module, inputsOf(sample), valuesOf(sample), options);
+    const differences = recorded?.kind === "execution" ? differencesOf(recorded, run, FUEL_TOLERANCE) : [];
+    return { ...endOf(run), differences: shownDifferences(differences) };
+  }
+  const { round } = activation;
+  const run = followAgain(module, inputsOf(sample), { round, arrived: entriesOf(activation) }, options);
+  const differences = recorded?.kind === "activation" ? activationDifferences(recorded, run) : [];
+  const isStuck = differences.some(({ kind }) => kind === "way");
+  const end =
+    run.kind === "failed" ? endOf(run) : { outcome: endToJson(activationEnd(run.run)), reason: null, fuel: null };
+  return { ...end, ...(isStuck && { reason: STUCK_WORDS }), differences: shownDifferences(differences) };
+}
+
+function shownDifferences(differences: readonly Difference[]): readonly ReplayDifference[] {
+  return differences
     .flatMap(differenceFields)
     .map(({ path, was, is }) => ({ path, was: was && shortened(was), is: is && shortened(is) }));
 }
@@ -80,7 +116,7 @@ function shownStep(step: RunStep, versions: ReadonlyMap<string, CommitId | null>
   switch (kind) {
     case "get": {
       const { unit, value, isOwn } = step;
-      return { kind, subject: unit, version: isOwn ? null : versionOf(unit), value: shown(value) };
+      return { kind, subject: unit, version: isOwn ? null : versionOf(unit), value: shownValue(value) };
     }
     case "has": {
       const { unit, isThere, isOwn } = step;
@@ -91,12 +127,17 @@ function shownStep(step: RunStep, versions: ReadonlyMap<string, CommitId | null>
         kind,
         subject: readWords(step.unit),
         version: versionOf(step.unit),
-        value: shortened(JSON.stringify(step.keys)),
+        value: JSON.stringify(step.keys),
       };
     case "count":
       return { kind, subject: readWords(step.unit), version: versionOf(step.unit), value: String(step.count) };
     case "write":
-      return { kind, subject: step.unit, version: null, value: step.value === null ? "deleted" : shown(step.value) };
+      return {
+        kind,
+        subject: step.unit,
+        version: null,
+        value: step.value === null ? "deleted" : shownValue(step.value),
+      };
     case "caller":
       return { kind, subject: "", version: null, value: step.caller ?? "nobody" };
     case "now":
@@ -104,31 +145,68 @@ function shownStep(step: RunStep, versions: ReadonlyMap<string, CommitId | null>
     case "draw":
       return { kind, subject: step.site, version: null, value: step.drawn };
     case "log":
-      return { kind, subject: step.level, version: null, value: shortened(step.text) };
+      return { kind, subject: step.level, version: null, value: step.text };
+    case "effect":
+      return shownAsStep(step.effect, `effects[${step.ordinal}]`);
+    case "command":
+      return shownAsStep(step.command, `commands[${step.number}]`);
+    case "wait": {
+      const { mode, commands } = step.wait;
+      const names = commands.map((command) => `commands[${command}]`).join(mode === "all" ? " and " : " or ");
+      return { kind, subject: names, version: null, value: JSON.stringify(step.wait) };
+    }
+    case "settled":
+      return { kind, subject: `commands[${step.command}]`, version: null, value: shownSettled(step.settled) };
     case "abort":
-      return { kind, subject: `${step.status} ${step.code}`, version: null, value: shortened(step.message) };
+      return { kind, subject: `${step.status} ${step.code}`, version: null, value: step.message };
   }
 }
 
-function shown(value: Uint8Array | null): string {
-  return shortened(shownValue(value));
+function shownAsStep(command: WorkflowCommand, path: string): ReplayStep {
+  const { kind } = command;
+  const subject =
+    "callee" in command ? `${path} ${command.callee}` : "name" in command ? `${path} ${command.name}` : path;
+  return { kind, subject, version: null, value: withoutSecrets(shownCommand(command)) };
 }
 
-/** Arguments whose names say that they are secret. */
+function shownSettled(settled: Settled): string {
+  switch (settled.kind) {
+    case "value":
+    case "signal":
+      return shownValue(settled.value);
+    case "failed":
+    case "unknown":
+    case "timer":
+      return JSON.stringify(settled);
+  }
+}
+
+/** Arguments whose names say that they are secret, of handlers that do not declare them as such. */
 const SECRET = /password|passphrase|secret|token|credential/i;
 
 /** Secrets that a person has typed are masked. */
 export function shownArguments(args: Uint8Array): string {
+  return withoutSecrets(shownValue(args));
+}
+
+/** Of a value as JSON text. */
+function withoutSecrets(shown: string): string {
+  if (!SECRET.test(shown)) return shown;
   try {
-    const json: unknown = JSON.parse(shownValue(args));
-    const isSecret = typeof json === "object" && json !== null && Object.keys(json).some((name) => SECRET.test(name));
-    if (!isSecret) return shownValue(args);
-    return JSON.stringify(json, (name, value: unknown) => (SECRET.test(name) ? "•••" : value));
+    return jsonText(masked(parseJson(shown)));
   } catch (error) {
     // Handlers of tests take any bytes.
-    if (error instanceof SyntaxError || error instanceof MalformedError) return shownValue(args);
+    if (error instanceof SyntaxError) return shown;
     throw error;
   }
+}
+
+function masked(json: Json): Json {
+  if (Array.isArray(json)) return (json as readonly Json[]).map(masked);
+  if (!isObject(json)) return json;
+  return Object.fromEntries(
+    Object.entries(json).map(([name, value]) => [name, SECRET.test(name) ? SHOWN_SECRET : masked(value)]),
+  );
 }
 
 function shortened(text: string): string {

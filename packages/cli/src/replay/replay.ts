@@ -1,9 +1,9 @@
 /** Runs recorded executions again in another build, and says what is different. */
 import type { LoggedLine, ModuleContent } from "@radical/protocol";
-import { compileModule } from "@radical/wasm-host";
-import { type Difference, differencesOf } from "./differences.ts";
+import { compileModule, type HandlerModule } from "@radical/wasm-host";
+import { activationDifferences, type Difference, differencesOf } from "./differences.ts";
 import type { Recorded } from "./record-line.ts";
-import { type RunAgain, runAgain } from "./run-again.ts";
+import { followAgain, runAgain } from "./run-again.ts";
 
 export interface DifferingExecution {
   readonly execution: string;
@@ -25,23 +25,45 @@ export interface Replayed {
   readonly differing: readonly DifferingExecution[];
   /** Those that log something or did, likewise. */
   readonly logging: readonly LoggingExecution[];
+  /** Records of an earlier release, which have no effects: these were not compared. */
+  readonly withoutEffects: number;
 }
 
 export function replay(content: ModuleContent, records: Iterable<Recorded>, fuelTolerance: number): Replayed {
   const module = compileModule(content);
   const differing: DifferingExecution[] = [];
   const logging: LoggingExecution[] = [];
+  let withoutEffects = 0;
   for (const recorded of records) {
-    const { execution, handler, reads, drawSites, logged: was } = recorded;
+    const { execution, handler, logged: was } = recorded;
+    if (recorded.kind === "execution" && recorded.effects === null) withoutEffects++;
     const isThere = Object.hasOwn(content.handlers, handler);
-    const run: RunAgain | null = isThere ? runAgain(module, recorded, reads, drawSites) : null;
-    const differences: readonly Difference[] =
-      run === null ? [{ kind: "handler_gone" }] : differencesOf(recorded, run, fuelTolerance);
+    const again: Again = isThere ? runRecorded(module, recorded, fuelTolerance) : GONE;
+    const { differences, logged } = again;
     if (differences.length > 0) differing.push({ execution, handler, differences });
-    const logged = run?.kind === "ended" ? run.logged : [];
     if (logged.length > 0 || (was !== null && was.length > 0)) logging.push({ execution, handler, logged, was });
   }
-  return { differing, logging };
+  return { differing, logging, withoutEffects };
+}
+
+interface Again {
+  readonly differences: readonly Difference[];
+  readonly logged: readonly LoggedLine[];
+}
+
+const GONE: Again = { differences: [{ kind: "handler_gone" }], logged: [] };
+
+function runRecorded(module: HandlerModule, recorded: Recorded, fuelTolerance: number): Again {
+  const options = { recordedSites: recorded.drawSites };
+  if (recorded.kind === "activation") {
+    const { round, entries } = recorded.journal;
+    const followed = followAgain(module, recorded, { round, arrived: entries }, options);
+    const logged = followed.kind === "followed" ? followed.logged : [];
+    return { differences: activationDifferences(recorded, followed), logged };
+  }
+  const run = runAgain(module, recorded, recorded.reads, options);
+  const logged = run.kind === "ended" ? run.logged : [];
+  return { differences: differencesOf(recorded, run, fuelTolerance), logged };
 }
 
 /** Whether the execution logs other lines than when it was recorded. */

@@ -45,8 +45,9 @@ export class SampleRing {
   }
 }
 
-function sizeOf({ args, values, ended }: Sample): number {
+function sizeOf({ args, values, ended, activation }: Sample): number {
   const parts = [...(values ?? []), ...(ended?.writes ?? [])];
   const size = parts.reduce((sum, [unit, value]) => sum + unit.length + (value?.length ?? 0), args.length);
-  return size + (ended?.outcome.length ?? 0);
+  const entries = activation?.entries.reduce((sum, entry) => sum + entry.length, 0) ?? 0;
+  return size + entries + (ended?.outcome.length ?? 0) + (ended?.effects?.length ?? 0);
 }

@@ -32,6 +32,15 @@ const STEPS: Readonly<Record<ReplayStep["kind"], string>> = {
   draw: "draws",
   log: "logs",
   abort: "aborts",
+  enqueue: "enqueues",
+  cancel: "cancels",
+  send: "sends",
+  start: "starts",
+  undo: "may undo",
+  sleep: "sleeps",
+  signal: "waits for signal",
+  wait: "waits for",
+  settled: "has result of",
 };
 
 /** Whether there is something to see of the execution, as far as the records are loaded. */
@@ -235,7 +244,7 @@ function Compared({
     <div class="advice" role="status">
       <p class="b">
         {differences.length === 0
-          ? "The present build does the same: the same outcome, the same writes."
+          ? "The present build does the same: the same outcome, writes and effects."
           : `The present build differs in ${counted(differences.length, "field")}.`}
       </p>
       {isSameBuild && <p class="soft">It is the build in which the execution was carried out.</p>}
@@ -257,7 +266,15 @@ function Compared({
   );
 }
 
-function Steps({ run: { args, caller, steps, stepsLeftOut, outcome, reason, fuel } }: { readonly run: Run }) {
+/** The reason why a run may differ from its call; null: it has the same values. */
+function redactedWords(redacted: readonly string[]): string | null {
+  if (redacted.length === 0) return null;
+  const parts = redacted.includes("*") ? "texts and numbers" : redacted.join(", ").replaceAll("@arguments.", "");
+  return `It ran on other values in the place of ${parts}, which the primary does not tell. So its steps may differ from those of the call.`;
+}
+
+function Steps({ run: { args, caller, redacted, steps, stepsLeftOut, outcome, reason, fuel } }: { readonly run: Run }) {
+  const words = redactedWords(redacted);
   const last = steps.length - 1;
   const go = (to: number): void => void (at.value = Math.max(0, Math.min(last, to)));
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -275,6 +292,7 @@ function Steps({ run: { args, caller, steps, stepsLeftOut, outcome, reason, fuel
         <dt>Caller</dt>
         <dd>{caller ?? "nobody"}</dd>
       </dl>
+      {words !== null && <p class="soft">{words}</p>}
       <div class="row">
         <h3>{counted(steps.length + stepsLeftOut, "step")}</h3>
         {stepsLeftOut > 0 && <span class="muted">the first {steps.length} are shown</span>}
@@ -338,7 +356,7 @@ function Steps({ run: { args, caller, steps, stepsLeftOut, outcome, reason, fuel
 }
 
 function tone({ kind }: ReplayStep): string {
-  if (kind === "write") return "t";
+  if (kind === "write" || kind === "enqueue" || kind === "cancel" || kind === "send") return "t";
   if (kind === "abort") return "f";
   return kind === "get" || kind === "has" || kind === "scan" || kind === "count" ? "h" : "";
 }

@@ -172,7 +172,7 @@ export function CallForm() {
 
 function Field({
   handler,
-  parameter: { name, type, optional },
+  parameter: { name, type, optional, secret },
 }: {
   readonly handler: DashboardHandler;
   readonly parameter: Parameter;
@@ -205,7 +205,7 @@ function Field({
         <input
           id={id}
           class="field mono"
-          type={/passw/i.test(name) ? "password" : "text"}
+          type={secret === true || /passw/i.test(name) ? "password" : "text"}
           autocomplete="off"
           inputMode={bare.kind === "string" ? "text" : "decimal"}
           placeholder={words}

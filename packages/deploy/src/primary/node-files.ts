@@ -38,7 +38,8 @@ StartLimitIntervalSec=0
 
 [Service]
 Type=exec
-ExecStart=/usr/bin/node ${INSTALLED_AT}/dist/main.js
+# No signal opens a debugger, and no report has the environment, in which the keys may be.
+ExecStart=/usr/bin/node --disable-sigusr1 --report-exclude-env ${INSTALLED_AT}/dist/main.js
 EnvironmentFile=/etc/radical/server.env
 Environment=NODE_ENV=production
 Restart=always
@@ -48,6 +49,8 @@ KillSignal=SIGTERM
 KillMode=mixed
 TimeoutStopSec=30
 LimitNOFILE=65536
+# A core would hold the keys, and what is being served.
+LimitCORE=0
 
 DynamicUser=yes
 SupplementaryGroups=radical
@@ -112,6 +115,8 @@ LoadCredential=token:/etc/radical/tunnel-token
 Restart=always
 RestartSec=1
 TimeoutStopSec=45
+# A core would hold the token.
+LimitCORE=0
 StandardOutput=append:/var/log/radical/tunnel.log
 StandardError=append:/var/log/radical/tunnel.log
 
@@ -201,6 +206,7 @@ RADICAL_STORAGE=dynamodb:$RADICAL_TABLES?region=$AWS_REGION
 RADICAL_KEYS_FILE=$ETC/keys
 RADICAL_ADVERTISE=$RADICAL_ADVERTISE
 RADICAL_READ_LEASE_MS=$RADICAL_READ_LEASE_MS
+RADICAL_DEPLOYMENT=$RADICAL_DEPLOYMENT
 END
 store "$keys" "$ETC/keys" 0640 >/dev/null
 token="$(store "$token" "$ETC/tunnel-token" 0600)"

@@ -197,7 +197,7 @@ function permissions(settings: PrimarySettings): Template["Resources"] {
               Statement: [
                 allow(
                   TABLE_ACTIONS,
-                  ["items", "executions", "parts", "overflow", "meta"].flatMap((table) => [
+                  ["items", "executions", "parts", "overflow", "keys", "meta"].flatMap((table) => [
                     arn("dynamodb", `table/${tablePrefix}-${table}`),
                     ...(table === "executions" ? [arn("dynamodb", `table/${tablePrefix}-${table}/index/*`)] : []),
                   ]),

@@ -37,6 +37,7 @@ RADICAL_PARAMETERS=${parameters.prefix}
 RADICAL_LOG_GROUP=${logGroup}
 RADICAL_ADVERTISE=${advertisedBy(node)}
 RADICAL_READ_LEASE_MS=${settings.readLeaseMs}
+RADICAL_DEPLOYMENT=${settings.application}-${settings.environment}
 `;
 }
 

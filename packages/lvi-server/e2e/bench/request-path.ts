@@ -351,10 +351,9 @@ async function readFrom(
   path: string,
   question: ListeningQuestion | LivesQuestion | SampleQuestion,
 ): Promise<() => Promise<void>> {
-  const body = new TextEncoder().encode(JSON.stringify(question));
   const stop = new AbortController();
   const ask = async (): Promise<ReadableStreamDefaultReader<Uint8Array>> => {
-    const answer = await client.send("POST", path, body);
+    const answer = await client.question(path, question);
     if (answer.status !== 200 || answer.body === null) throw new Error(`${answer.status}: ${await answer.text()}`);
     return answer.body.getReader();
   };

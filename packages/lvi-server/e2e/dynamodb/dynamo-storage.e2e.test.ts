@@ -196,7 +196,7 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
       await complete(storage, epoch, "pending", completion);
       expect(await itemOf("executions", record)).toMatchObject({ expires_at: { N: String(1_700_000_060 + 86_400) } });
       const expiries = await Promise.all(
-        ["items", "executions", "parts", "overflow", "meta"].map(async (table) => {
+        ["items", "executions", "parts", "overflow", "keys", "meta"].map(async (table) => {
           const { TimeToLiveDescription: expiry } = await client.send(
             new DescribeTimeToLiveCommand({ TableName: `${prefix}-${table}` }),
           );
@@ -208,6 +208,7 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
         executions: "expires_at",
         parts: null,
         overflow: "expires_at",
+        keys: null,
         meta: null,
       });
     });

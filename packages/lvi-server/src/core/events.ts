@@ -10,7 +10,6 @@ import type {
   ExecutionId,
   Followup,
   FollowupResult,
-  HandlerPlan,
   LoggedLine,
   LviReply,
   LviRequest,
@@ -27,7 +26,7 @@ import type {
 import type { EndedRun, Run } from "./run.ts";
 import type { Completion, Intent, IntentRecord, RecordChange } from "./intent.ts";
 import type { ListeningEffect, ListeningEvent } from "./listeners.ts";
-import type { ModuleUse, Rules, ServiceTable } from "./module-table.ts";
+import type { ModuleUse, Registration } from "./module-table.ts";
 import type { Hole, StoredRow } from "./range-table.ts";
 import type { SampleEffect, Sampling } from "./sampling.ts";
 import type { ScheduleAsk } from "./schedules.ts";
@@ -65,19 +64,7 @@ export type Event =
   | { readonly kind: "lvi-request"; readonly caller: CallerId; readonly request: LviRequest }
   | { readonly kind: "followup"; readonly caller: CallerId; readonly followup: Followup }
   | { readonly kind: "workflow-question"; readonly caller: CallerId; readonly question: WorkflowQuestion }
-  | {
-      readonly kind: "module-registered";
-      readonly module: ModuleHash;
-      readonly plans: ReadonlyMap<string, HandlerPlan>;
-      /** The names of the indexes that its handlers keep; left out: none. */
-      readonly indexes?: readonly string[];
-      /** The rules of its handlers' tasks; left out: none. */
-      readonly rules?: Rules;
-      /** Its services; left out: none. */
-      readonly services?: ServiceTable;
-      /** It is of no application: tasks go on to run on the module before it. Left out: it is of the application. */
-      readonly isAside?: boolean;
-    }
+  | ({ readonly kind: "module-registered" } & Registration)
   | { readonly kind: "looked-up"; readonly operation: OperationId; readonly record: IntentRecord | null }
   | { readonly kind: "loaded"; readonly operation: OperationId; readonly items: ReadonlyMap<UnitId, StoredItem> }
   /** The rows that were asked for, in the order of the walk. */
@@ -432,6 +419,8 @@ export type NoteName =
   | "lost_write_alarm"
   /** An execution that must not write has named a unit to write, or has written: it had no effect. */
   | "wrote_on_get_alarm"
+  /** A location has named a unit of a table that the handler can't access: nothing was done for it. */
+  | "outside_tables_alarm"
   /** A pending intent does not fit the rest of the state. */
   | "intent_alarm"
   /** A re-execution was ended from outside: what its intent holds stays locked until one comes to its end. */

@@ -3072,6 +3072,80 @@ test("draining: new executions are refused, known ones end", () => {
   expect(story.said).toEqual(["B ← refused draining", "run declared on x=1"]);
 });
 
+describe("tables that a module names for its handlers", () => {
+  const NAMED = "c".repeat(64) as ModuleHash;
+  const TABLES = new Map([
+    ["f", { reads: ["t"], writes: ["u"] }],
+    ["given", { reads: [], writes: [] }],
+  ]);
+  const OF_NAMED = { module: NAMED } as const;
+  const named = (items: Record<string, string> = { x: "1" }): Story => {
+    const story = new Story(items);
+    story.tell({ kind: "module-registered", module: NAMED, plans: PLANS, tables: TABLES });
+    return story;
+  };
+
+  test.each([
+    ["written, and only read by its handler", "+x=1", "f", "f never writes the table t"],
+    ["written blindly", "!x", "f", "f never writes the table t"],
+    ["read, and not accessed by its handler", "x=1", "given", "given never reads the table t"],
+    ["a span that is read", "[a,c)", "given", "given never reads the table t"],
+  ])("%s: refused before anything is done, with an alarm that names the location", (_, set, handler, words) => {
+    const story = named();
+    story.request("A", set, { ...OF_NAMED, handler, location: "stolen" });
+    expect(story.said).toEqual(["A ← refused outside_tables"]);
+    expect(story.observed).toContainEqual(
+      expect.objectContaining({
+        name: "outside_tables_alarm",
+        module: NAMED,
+        handler,
+        detail: `${words}, and its set has a unit of it; the location stolen has sent it`,
+      }),
+    );
+    expect([story.isIdle, story.intents.size]).toEqual([true, 0]);
+  });
+
+  test("what the handler can access is answered as ever, and so is all of a handler whose tables are not known", () => {
+    const story = named();
+    story.request("A", "x=1", OF_NAMED);
+    story.loaded();
+    story.request("B", "+x=1", { ...OF_NAMED, handler: "recorded" });
+    story.stored();
+    expect(story.said.filter((line) => line.includes("←"))).toEqual(["A ← valid without intent", "B ← valid 2.1"]);
+    expect(story.notes).not.toContain("outside_tables_alarm");
+  });
+
+  test.each([
+    ["a set that is refused", { ...OF_NAMED, handler: "given" }, []],
+    ["a handler that runs near storage", { ...OF_NAMED, handler: "opaque" }, []],
+    ["a module that nobody knows", { module: "b".repeat(64) as ModuleHash, handler: "f" }, []],
+    ["a handler that nobody knows", { ...OF_NAMED, handler: "nobody" }, []],
+    ["a handler that reads them", { ...OF_NAMED, handler: "f" }, ["tell 1 x"]],
+  ])("a location hears of changes of units that it names for %s", (_, asked, heard) => {
+    const story = named();
+    story.tell({
+      kind: "listens",
+      listener: 1,
+      location: "stolen",
+      name: "",
+      session: undefined,
+      heard: 0,
+      ends: null,
+    });
+    story.request("A", "x=1", { ...asked, location: "stolen" });
+    if (heard.length > 0) story.loaded();
+    if (asked.handler === "opaque") {
+      story.loaded();
+      story.ran(did("x"));
+    }
+    story.request("B", null, { handler: "recorded" });
+    story.ran(did("x:=2"));
+    story.completed();
+    expect(story.storedValue("x")).toBe("2");
+    expect(story.said.filter((line) => line.startsWith("tell"))).toEqual(heard);
+  });
+});
+
 describe("an execution that must not write", () => {
   const GET = { mustNotWrite: true } as const;
 

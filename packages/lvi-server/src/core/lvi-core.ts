@@ -165,10 +165,17 @@ import {
   type Queries,
   withObserved,
 } from "./captured-spans.ts";
-import { type CurrentModule, ModuleTable, type ModuleUse, type Plans } from "./module-table.ts";
+import {
+  type CurrentModule,
+  ModuleTable,
+  type ModuleUse,
+  type Plans,
+  type Registration,
+  type Tables,
+} from "./module-table.ts";
 import type { LeaseCounts, Term } from "./read-leases.ts";
 import { repairsOf } from "./repairs.ts";
-import { type Ground, type Sampled, Sampler } from "./sampling.ts";
+import { type Ground, NO_SAMPLES, type Sampled, Sampler } from "./sampling.ts";
 import { type ScheduleState, encodeScheduleState, scheduleUnit } from "./schedule-state.ts";
 import { type ScheduleAsk, type ScheduleChange, Schedules } from "./schedules.ts";
 import { Services } from "./services.ts";
@@ -212,6 +219,8 @@ export interface Recovered {
   readonly moduleUses?: ReadonlyMap<ModuleHash, number>;
   /** The names of the indexes that each module's handlers keep; those that are left out keep none. */
   readonly moduleIndexes?: ReadonlyMap<ModuleHash, readonly string[]>;
+  /** The tables that each module's handlers can access; those that are left out may access any. */
+  readonly moduleTables?: ReadonlyMap<ModuleHash, Tables>;
   /** The module that was registered last, and the rules of its handlers' tasks. Left out: none. */
   readonly current?: CurrentModule;
   /** How far each index is built, by its name. Left out: none is known. */
@@ -410,9 +419,9 @@ export class LviCore {
       entryOfSpan: (span) => this.#spanNow(span, null),
       policy: options.leasePolicy,
     });
-    const { moduleUses = new Map(), moduleIndexes = new Map(), indexes = new Map() } = recovered;
+    const { moduleUses = new Map(), moduleIndexes = new Map(), moduleTables, indexes = new Map() } = recovered;
     const { current = null } = recovered;
-    this.#modules = new ModuleTable(recovered.modules, moduleUses, wallMs, moduleIndexes, current);
+    this.#modules = new ModuleTable(recovered.modules, moduleUses, wallMs, moduleIndexes, current, moduleTables);
     this.#tasks = new TaskTable(options.tasks, (handler) => this.#modules.current?.rules[handler]?.limit ?? null);
     this.#workflows = new Workflows({ ...options.workflows, retryMs: options.retryMs }, this.#workflowsHost);
     this.#cancellations = new Cancellations(this.#tasks, this.#workflows, this.#executions);
@@ -463,6 +472,11 @@ export class LviCore {
   /** The modules that can be run here. */
   get modules(): readonly ModuleUse[] {
     return this.#modules.uses;
+  }
+
+  /** The module that tasks run on; null: none was registered yet. */
+  get currentModule(): ModuleHash | null {
+    return this.#modules.current?.module ?? null;
   }
 
   /** The schedules of the current module, and how far they have come. */
@@ -819,9 +833,15 @@ export class LviCore {
     };
 
     if (this.#halted) return refuse("draining", TAKEN_OVER, 1_000);
-    if (units !== null) this.#listeners.read(location, units);
+    const outside = units === null ? null : this.#modules.outside(module, handler, units);
+    if (outside !== null) {
+      const detail = `${outside}; the location ${location} has sent it`;
+      this.#note("outside_tables_alarm", { id: executionId, invocation: request }, { handler, detail });
+      return refuse("outside_tables", outside, null);
+    }
+    if (units !== null && this.#modules.declares(module, handler)) this.#listeners.read(location, units);
     // variant: drops-told
-    if (units !== null && session !== null) this.#listeners.leases.dropped(units, session);
+    if (units !== null && session !== null) this.#listeners.leases.dropped(location, units, session);
     this.#modules.use(module, this.#wallMs);
     const known = this.#executions.get(executionId);
     if (known !== undefined) {
@@ -1752,7 +1772,7 @@ export class LviCore {
       case "completed": {
         const ran = { snapshot: withObserved(snapshot, result.reads), result };
         if (execution.step !== null && !mustLeaveTrace(execution, result))
-          return this.#endStep(execution, execution.step, result);
+          return this.#endStep(execution, execution.step, result, { kind: "near-storage", near, ran });
         // variant: get-must-not-write
         if (execution.mustNotWrite && result.writes.length + (result.effects ?? []).length > 0)
           return this.#refuseWrites(execution, near);
@@ -1895,9 +1915,9 @@ export class LviCore {
 
   // ── Indexes ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #registered({ module, plans, indexes = [], rules, services, isAside }: Event & { kind: "module-registered" }): void {
-    this.#modules.register(module, plans, this.#wallMs, indexes, rules, services, isAside);
-    this.#indexes.tryAgain(indexes);
+  #registered(registration: Registration): void {
+    this.#modules.register(registration, this.#wallMs);
+    this.#indexes.tryAgain(registration.indexes ?? []);
     this.#nameIndexes();
   }
 
@@ -2196,6 +2216,7 @@ export class LviCore {
           { id, invocation: { module } },
           { handler, location: "~tasks", logged, path: "near-storage" },
         ),
+      sample: (workflow, activation, outcome) => this.#sampler.activation(workflow, activation, outcome),
       reply: ({ id }, answer, after) => this.#replyTo(id, answer, after),
       ordered: (caller, outcome, after) =>
         void this.#effects.push({ kind: "workflow-order-reply", caller, outcome, after }),
@@ -2240,8 +2261,10 @@ export class LviCore {
   }
 
   /** It has written nothing, so storage hears nothing of it. */
-  #endStep(execution: Execution, step: Step, { outcome, logged = NO_LINES }: Ended): void {
+  #endStep(execution: Execution, step: Step, ended: Ended, of: RanNearStorage | null): void {
     const { invocation, location } = execution;
+    const { outcome, logged = NO_LINES } = ended;
+    if (of !== null) this.#effects.push(...this.#sampler.sample(execution, "near-storage", null, groundOf(of), ended));
     if (logged.length > 0)
       this.#note("handler_log", execution, { handler: invocation.handler, location, logged, path: "near-storage" });
     this.#workflows.stepEnded(step, outcome);
@@ -2333,9 +2356,9 @@ export class LviCore {
 
   /** An execution that leaves no trace. */
   #answer(execution: Execution, near: NearStorage, ran: Ran): void {
-    const { outcome, writes } = ran.result;
+    const { outcome } = ran.result;
     const of: RanNearStorage = { kind: "near-storage", near, ran };
-    this.#effects.push(...this.#sampler.sample(execution, "near-storage", null, groundOf(of), { outcome, writes }));
+    this.#effects.push(...this.#sampler.sample(execution, "near-storage", null, groundOf(of), ran.result));
     this.#tellLogged(execution, ran.result.logged, of);
     const repairs = this.#repairs(execution, of, [], NOTHING_CHANGED);
     const { callers } = execution;
@@ -2450,7 +2473,7 @@ export class LviCore {
     }
     // variant: completion-commit-id
     const commit = { id: this.#takeCommitId(), sequence: this.#sequence };
-    const path = of.ran === null || isOwn(execution) ? null : "near-storage";
+    const path = of.ran === null || (isOwn(execution) && !isOwed(execution)) ? null : "near-storage";
     this.#completeClear([{ execution, of, commit, ended, path, followups: [] }]);
   }
 
@@ -2512,7 +2535,9 @@ export class LviCore {
     const written = of.kind === "near-storage" ? (of.ran?.result.writes ?? own) : own;
     // variant: sample-taken
     const sampled =
-      path === null ? [] : this.#sampler.sample(execution, path, commit, groundOf(of), { outcome, writes: written });
+      path === null || !this.#sampler.isOn
+        ? NO_SAMPLES
+        : this.#sampler.sample(execution, path, commit, groundOf(of), { ...ended, writes: written });
     const expects = expectationOf(execution);
     const completing: Completing = {
       kind: "completing",
@@ -2656,7 +2681,7 @@ export class LviCore {
     // An abandoned intent: nobody was told a success, so it may end as a failure, once and for all. So may an attempt of a task.
     const told = code === "wrote_on_get" ? code : "execution_failed";
     const outcome: Outcome = { kind: "abort", status: ERROR_KINDS[told].status, code: told, message };
-    if (execution.step !== null) return this.#endStep(execution, execution.step, { outcome, writes: [] });
+    if (execution.step !== null) return this.#endStep(execution, execution.step, { outcome, writes: [] }, null);
     this.#completeRan(execution, { kind: "near-storage", near, ran: null }, { outcome, writes: [] });
   }
 

@@ -3,10 +3,22 @@
  * after a time in which others were asked for. So an application that nobody uses for long keeps its module. The module that tasks
  * run on is never removed, nor one that an execution under way names, since it may have to run again.
  */
-import type { HandlerPlan, ModuleHash, ServiceRules, SetLeft, TaskRules } from "@radical/protocol";
+import {
+  type AccessedUnit,
+  type HandlerPlan,
+  type HandlerTables,
+  type ModuleHash,
+  type ServiceRules,
+  type SetLeft,
+  tableOf,
+  type TaskRules,
+} from "@radical/protocol";
 import { SetsLeft } from "./sets-left.ts";
 
 export type Plans = ReadonlyMap<string, HandlerPlan>;
+
+/** The tables that handlers can access, by handler; a handler that is left out may access any. */
+export type Tables = ReadonlyMap<string, HandlerTables>;
 
 /** The rules of tasks, by handler; a handler without has the defaults. */
 export type Rules = Readonly<Record<string, TaskRules>>;
@@ -21,6 +33,7 @@ export interface CurrentModule {
   readonly services?: ServiceTable;
 }
 
+const ANY_TABLES: Tables = new Map();
 const NO_RULES: Rules = {};
 const NO_SERVICES: ServiceTable = {};
 
@@ -30,8 +43,25 @@ export interface ModuleUse {
   readonly usedAtMs: number;
 }
 
+/** A module when it is registered. */
+export interface Registration {
+  readonly module: ModuleHash;
+  readonly plans: Plans;
+  /** Left out: any table, for each handler. */
+  readonly tables?: Tables;
+  /** The names of the indexes that its handlers keep; left out: none. */
+  readonly indexes?: readonly string[];
+  /** The rules of its handlers' tasks; left out: none. */
+  readonly rules?: Rules;
+  /** Its services; left out: none. */
+  readonly services?: ServiceTable;
+  /** It is of no application: tasks go on to run on the module before it. Left out: it is of the application. */
+  readonly isAside?: boolean;
+}
+
 interface Known {
   readonly plans: Plans;
+  readonly tables: Tables;
   /** Indexes that its handlers keep. */
   readonly indexes: readonly string[];
   usedAtMs: number;
@@ -51,7 +81,7 @@ export class ModuleTable {
 
   /**
    * `uses`: as storage knows them; a module that is not among them counts as used now. `indexes`: those that its handlers keep; a
-   * module that is not among them has none.
+   * module that is not among them has none. `tables`: those that its handlers can access.
    */
   constructor(
     modules: ReadonlyMap<ModuleHash, Plans>,
@@ -59,12 +89,14 @@ export class ModuleTable {
     nowMs: number,
     indexes: ReadonlyMap<ModuleHash, readonly string[]> = new Map(),
     current: CurrentModule | null = null,
+    tables: ReadonlyMap<ModuleHash, Tables> = new Map(),
   ) {
     this.#current = current;
     for (const [module, plans] of modules) {
       const storedAtMs = uses.get(module);
       this.#modules.set(module, {
         plans,
+        tables: tables.get(module) ?? ANY_TABLES,
         indexes: indexes.get(module) ?? [],
         usedAtMs: storedAtMs ?? nowMs,
         storedAtMs: storedAtMs ?? 0,
@@ -78,6 +110,24 @@ export class ModuleTable {
 
   planOf(module: ModuleHash, handler: string): HandlerPlan | undefined {
     return this.#modules.get(module)?.plans.get(handler);
+  }
+
+  /** Whether locations may say which units the handler accesses. Near storage its run says it. */
+  declares(module: ModuleHash, handler: string): boolean {
+    const plan = this.planOf(module, handler);
+    return plan !== undefined && plan !== "near-storage" && plan !== "workflow";
+  }
+
+  /** The access by which a set leaves the tables that the module names for the handler, in words; null: there is none. */
+  outside(module: ModuleHash, handler: string, units: readonly AccessedUnit[]): string | null {
+    const tables = this.#modules.get(module)?.tables.get(handler);
+    if (tables === undefined) return null;
+    for (const { unit, mode } of units) {
+      const table = tableOf(unit);
+      if (mode !== "write" && !tables.reads.includes(table)) return outsideWords(handler, "reads", table);
+      if (mode !== "read" && !tables.writes.includes(table)) return outsideWords(handler, "writes", table);
+    }
+    return null;
   }
 
   /** The names of the indexes that the module's handlers keep. */
@@ -129,18 +179,12 @@ export class ModuleTable {
     return Object.hasOwn(services, name) ? (services[name] ?? null) : null;
   }
 
-  /** It is in storage, used as of then. `isAside`: it is of no application, and tasks do not run on it. */
-  register(
-    module: ModuleHash,
-    plans: Plans,
-    nowMs: number,
-    indexes: readonly string[] = [],
-    rules: Rules = NO_RULES,
-    services: ServiceTable = NO_SERVICES,
-    isAside = false,
-  ): void {
+  /** It is in storage, used as of then. */
+  register(registration: Registration, nowMs: number): void {
+    const { module, plans, tables = ANY_TABLES, indexes = [], isAside = false } = registration;
+    const { rules = NO_RULES, services = NO_SERVICES } = registration;
     if (!isAside) this.#current = { module, rules, services };
-    this.#modules.set(module, { plans, indexes, usedAtMs: nowMs, storedAtMs: nowMs });
+    this.#modules.set(module, { plans, tables, indexes, usedAtMs: nowMs, storedAtMs: nowMs });
   }
 
   use(module: ModuleHash, nowMs: number): void {
@@ -181,4 +225,8 @@ export class ModuleTable {
     }
     return unused;
   }
+}
+
+function outsideWords(handler: string, access: "reads" | "writes", table: string): string {
+  return `${handler} never ${access} the table ${table}, and its set has a unit of it`;
 }

@@ -324,13 +324,13 @@ export class ReadLeases {
   // ── Revocation ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * A request came with these units. Its isolate has dropped its leases on what it writes, and on spans around it, before it sent the
+   * A request of the location came with these units. Its isolate has dropped its leases on what it writes, and on spans around it, before it sent the
    * request. So nobody waits for this session, whatever becomes of the request, and the session may be leased them again. A lease
    * that was on its way was not dropped.
    */
-  dropped(units: readonly AccessedUnit[], { id, heard }: SenderSession): void {
+  dropped(location: string, units: readonly AccessedUnit[], { id, heard }: SenderSession): void {
     const session = this.#sessions.get(id);
-    if (session === undefined || session.held.size === 0) return;
+    if (session === undefined || session.at.location !== location || session.held.size === 0) return;
     for (const { unit: written, mode } of units) {
       if (mode === "read") continue;
       for (const [unit] of this.#holders.overlapping(written)) {

@@ -4,6 +4,7 @@
  */
 import {
   type AccessedUnit,
+  type Arrival,
   type CommitId,
   decodeDirectory,
   encodeCount,
@@ -11,18 +12,22 @@ import {
   type Entry,
   type ExecutionId,
   isSpan,
+  type Journal,
+  type JournalEntry,
   type Outcome,
   present,
   type SamplePath,
   spanOf,
   type UnitId,
   type Version,
-  type Write,
 } from "@radical/protocol";
 import { itemsOf } from "./captured-spans.ts";
+import { type Ended, TASKS } from "./execution.ts";
 import type { IntentUnit, Invocation } from "./intent.ts";
 import type { RangeTable } from "./range-table.ts";
+import type { Task } from "./task.ts";
 import type { VersionTable } from "./version-table.ts";
+import { invocationOf, type StepName, type Workflow } from "./workflow.ts";
 
 /** Which executions are sampled: each `every`th of these handlers; null: of all. */
 export interface Sampling {
@@ -45,8 +50,25 @@ export interface Sample {
   readonly versions: ReadonlyMap<UnitId, Version>;
   /** Of the same units; null: not wanted. */
   readonly values: ReadonlyMap<UnitId, Uint8Array | null> | null;
-  /** Null: only its location knows. */
-  readonly ended: { readonly outcome: Outcome; readonly writes: readonly Write[] } | null;
+  /** Null: only its location knows, or it is an activation that waits or begins anew. */
+  readonly ended: Pick<Ended, "outcome" | "writes" | "effects"> | null;
+  /** The task of which it is an attempt, the first one being 1; null: it is none. */
+  readonly task: { readonly attempt: number; readonly parent: ExecutionId } | null;
+  /** The step of a workflow that it is; null: it is none. */
+  readonly step: StepName | null;
+  /** Of the run of a workflow; null: it is none, or values are not wanted. */
+  readonly activation: SampledActivation | null;
+}
+
+/** The run of a workflow on its journal. */
+export interface SampledActivation {
+  readonly round: number;
+  /** Of the activations before it. */
+  readonly journal: Journal;
+  readonly arrivals: readonly Arrival[];
+  readonly timeMs: number;
+  /** The entry that it has added; null: it has trapped. */
+  readonly entry: JournalEntry | null;
 }
 
 export type SampleEffect = { readonly sampling: Sampling } & (
@@ -73,6 +95,15 @@ export interface Sampled {
   readonly id: ExecutionId;
   readonly location: string;
   readonly invocation: Invocation;
+  readonly task?: Task | null;
+  readonly step?: StepName | null;
+}
+
+/** The end of such an execution, as of {@link Sample}. */
+interface End extends Pick<Sample, "path" | "activation"> {
+  readonly commit: CommitId | null;
+  readonly ground: Ground;
+  readonly ended: Ended | null;
 }
 
 /** The values that an execution ran on. */
@@ -83,7 +114,9 @@ export type Ground =
   | { readonly kind: "captured"; readonly snapshot: ReadonlyMap<UnitId, Entry>; readonly reads: readonly UnitId[] };
 
 /** Of most executions nobody wants one. */
-const NONE: readonly SampleEffect[] = [];
+export const NO_SAMPLES: readonly SampleEffect[] = [];
+/** A workflow reads no unit. */
+const NO_GROUND: Ground = { kind: "captured", snapshot: new Map(), reads: [] };
 
 type Memory = Pick<VersionTable, "get" | "isCurrent"> & { readonly ranges: Pick<RangeTable, "rowsOf" | "countOf"> };
 
@@ -114,27 +147,37 @@ export class Sampler {
     path: SamplePath,
     commit: CommitId | null,
     ground: Ground,
-    ended: Sample["ended"],
+    ended: Ended | null,
   ): readonly SampleEffect[] {
-    if (!this.isOn) return NONE;
+    if (!this.isOn) return NO_SAMPLES;
+    return this.#take(sampled, { path, commit, ground, ended, activation: null });
+  }
+
+  /** The samples of a run of a workflow that is about to be stored. `outcome` null: the workflow goes on. */
+  activation(workflow: Workflow, activation: SampledActivation, outcome: Outcome | null): readonly SampleEffect[] {
+    if (!this.isOn) return NO_SAMPLES;
+    const { id, parent } = workflow;
+    const sampled = { id, location: TASKS, invocation: invocationOf(workflow, activation.timeMs), step: parent };
+    const ended = outcome === null ? null : { outcome, writes: [] };
+    return this.#take(sampled, { path: "activation", commit: null, ground: NO_GROUND, ended, activation });
+  }
+
+  #take(sampled: Sampled, end: End): readonly SampleEffect[] {
     const effects: SampleEffect[] = [];
     for (const [sampling, progress] of this.#samplings) {
       if (!this.#isTurn(sampled.invocation.handler, sampling, progress)) continue;
       const { leftOut } = progress;
       if (leftOut > 0) effects.push({ sampling, kind: "sample-left-out", count: leftOut });
       progress.leftOut = 0;
-      effects.push(this.#sampleBy(sampling, sampled, path, commit, ground, ended));
+      effects.push(this.#takeBy(sampling, sampled, end));
     }
     return effects;
   }
 
-  #sampleBy(
+  #takeBy(
     sampling: Sampling,
-    { id, location, invocation }: Sampled,
-    path: SamplePath,
-    commit: CommitId | null,
-    ground: Ground,
-    ended: Sample["ended"],
+    { id, location, invocation, task = null, step = null }: Sampled,
+    { path, commit, ground, ended, activation }: End,
   ): SampleEffect {
     const { executionId, module, handler, args, environment } = invocation;
     const entries = sampling.values ? this.#entriesOf(ground) : null;
@@ -150,6 +193,9 @@ export class Sampler {
       versions: entries === null ? versionsOf(ground) : new Map(mapped(entries, ({ version }) => version)),
       values: entries === null ? null : new Map(mapped(entries, ({ value }) => value)),
       ended,
+      task: task === null ? null : { attempt: task.attempt + 1, parent: task.parent },
+      step,
+      activation: sampling.values ? activation : null,
     };
     return { sampling, kind: "sampled", sample };
   }

@@ -3,6 +3,7 @@
  * of which it is not known yet whether they are there; it is held until they are known.
  */
 import {
+  type Activation,
   type CommandTrace,
   MAX_JOURNAL_BYTES,
   MAX_JOURNAL_ENTRIES,
@@ -12,6 +13,7 @@ import {
 import { Deadlines } from "./deadlines.ts";
 import type { RunId } from "./events.ts";
 import type { RunResult } from "./run.ts";
+import { NO_SAMPLES } from "./sampling.ts";
 import type { TaskError } from "./task.ts";
 import type { Instant } from "./task-table.ts";
 import { changed, entryPart, invocationOf, type Workflow } from "./workflow.ts";
@@ -28,14 +30,19 @@ interface Results {
   readonly end: (entry: Entry, made: Made) => void;
 }
 
+interface Running {
+  readonly entry: Entry;
+  readonly activation: Activation;
+}
+
 export class WorkflowActivations {
   readonly #host: WorkflowsHost;
   readonly #commands: WorkflowCommands;
   readonly #retryMs: number;
   readonly #results: Results;
-  readonly #runs = new Map<RunId, Entry>();
+  readonly #runs = new Map<RunId, Running>();
   /** Runs that have ended, and name tasks of which it is not known yet whether they are there. */
-  readonly #held = new Map<Entry, WorkflowRun>();
+  readonly #held = new Map<Entry, { readonly activation: Activation; readonly run: WorkflowRun }>();
   readonly #pauses = new Deadlines<Entry>((entry) => entry.phase !== "idle");
 
   constructor(host: WorkflowsHost, commands: WorkflowCommands, retryMs: number, results: Results) {
@@ -71,7 +78,7 @@ export class WorkflowActivations {
   goOn(): void {
     // One that still waits is held again.
     const held = Array.from(this.#held);
-    for (const [entry, run] of held) this.#activated(entry, run);
+    for (const [entry, { activation, run }] of held) this.#activated({ entry, activation }, run);
   }
 
   begin(entry: Entry): void {
@@ -85,10 +92,10 @@ export class WorkflowActivations {
     const timeMs = Math.max(this.#now.wallMs, last?.timeMs ?? 0, entry.isTimeOver ? (last?.wait?.untilMs ?? 0) : 0);
     const id = this.#host.nextName();
     entry.phase = "running";
-    this.#runs.set(id, entry);
     // variant: activation-module
     const invocation = invocationOf(workflow, timeMs);
     const activation = { journal: [...loaded.entries], arrivals: [...loaded.arrivals], timeMs };
+    this.#runs.set(id, { entry, activation });
     this.#host.emit({
       kind: "execute",
       run: {
@@ -105,13 +112,14 @@ export class WorkflowActivations {
   }
 
   executed(run: RunId, result: RunResult): void {
-    const entry = present(this.#runs.get(run), `run ${run} of a workflow is under way`);
+    const running = present(this.#runs.get(run), `run ${run} of a workflow is under way`);
     this.#runs.delete(run);
+    const { entry } = running;
     entry.phase = "idle";
     switch (result.kind) {
       case "activated":
         entry.kills = 0;
-        return this.#activated(entry, result.run);
+        return this.#activated(running, result.run);
       case "crowded-out":
       case "killed":
         entry.kills++;
@@ -122,24 +130,28 @@ export class WorkflowActivations {
     }
   }
 
-  #stuck(entry: Entry, code: string, message: string): void {
+  #stuck(entry: Entry, code: string, message: string, sampled = NO_SAMPLES): void {
     const error: TaskError = { code, message, atMs: this.#now.wallMs };
     const next: Workflow = { ...changed(entry.workflow), state: "stuck", untilMs: null, error };
-    this.#results.commit(entry, { ...NOTHING_MADE, next });
+    this.#results.commit(entry, { ...NOTHING_MADE, next, sampled });
   }
 
-  #activated(entry: Entry, run: WorkflowRun): void {
+  #activated({ entry, activation }: Running, run: WorkflowRun): void {
     this.#held.delete(entry);
     entry.phase = "idle";
     if (run.kind === "differs") return this.#stuck(entry, "command_differs", wordsOfDifference(run));
-    if (run.kind === "trap") return this.#stuck(entry, run.code, run.message);
     const { workflow } = entry;
+    const { round } = workflow;
+    if (run.kind === "trap") {
+      const sampled = this.#host.sample(workflow, { round, ...activation, entry: null }, run);
+      return this.#stuck(entry, run.code, run.message, sampled);
+    }
     const loaded = present(entry.loaded, LOADED);
     const { commands } = run;
     const named = this.#commands.tasksNamedBy(entry, commands);
     if (named === null) {
       entry.phase = "running";
-      return void this.#held.set(entry, run);
+      return void this.#held.set(entry, { activation, run });
     }
     const calls = commands.map(({ command }) => this.#commands.callOf(command));
     const taken = takenBy(loaded, run.entry);
@@ -164,6 +176,11 @@ export class WorkflowActivations {
       commands,
       calls,
       logged: run.logged ?? [],
+      sampled: this.#host.sample(
+        workflow,
+        { round, ...activation, entry: run.entry },
+        run.kind === "ended" ? run.outcome : null,
+      ),
       ...asked,
     };
     switch (run.kind) {

@@ -9,6 +9,7 @@ import {
 } from "@radical/protocol";
 import type { CallerId } from "./events.ts";
 import { type IntentRecord, type RecordChange, type Withdrawal, withdrawalOf } from "./intent.ts";
+import { NO_SAMPLES, type SampleEffect } from "./sampling.ts";
 import type { Task } from "./task.ts";
 import type { Call, Workflow, WorkflowPart } from "./workflow.ts";
 import { type Loaded, takenBy } from "./workflow-journal.ts";
@@ -29,6 +30,7 @@ export interface Made {
   /** For other workflows, or this one. */
   readonly parts: readonly WorkflowPart[];
   readonly logged: readonly LoggedLine[];
+  readonly sampled: readonly SampleEffect[];
   /** It goes on with an empty journal. */
   readonly isAgain: boolean;
   /** The operator who has ordered it. */
@@ -42,6 +44,7 @@ export const NOTHING_MADE: Omit<Made, "next"> = {
   commands: [],
   calls: [],
   logged: [],
+  sampled: NO_SAMPLES,
   children: [],
   tasks: [],
   cancelled: [],

@@ -5,6 +5,7 @@ import type {
   LoggedLine,
   LviAnswer,
   ModuleHash,
+  Outcome,
   TaskOrderOutcome,
   WorkflowOrderOutcome,
 } from "@radical/protocol";
@@ -12,6 +13,7 @@ import type { CallHasher } from "./call-hash.ts";
 import type { CallerId, Effect, Fact, NoteName } from "./events.ts";
 import type { CurrentModule, Plans } from "./module-table.ts";
 import type { Task } from "./task.ts";
+import type { SampledActivation, SampleEffect } from "./sampling.ts";
 import type { Instant } from "./task-table.ts";
 import type { Workflow } from "./workflow.ts";
 import type { Step } from "./workflow-journal.ts";
@@ -26,6 +28,12 @@ export interface WorkflowsHost {
   readonly emit: (effect: Effect) => void;
   readonly note: (name: NoteName, workflow: Workflow, detail?: string) => void;
   readonly tellLogged: (workflow: Workflow, logged: readonly LoggedLine[]) => void;
+  /** The samples of a run, which leave when it is durable. `outcome` null: the workflow goes on. */
+  readonly sample: (
+    workflow: Workflow,
+    activation: SampledActivation,
+    outcome: Outcome | null,
+  ) => readonly SampleEffect[];
   readonly reply: (caller: WorkflowCaller, answer: LviAnswer, after: readonly Fact[]) => void;
   /** The answer to an operator. */
   readonly ordered: (caller: CallerId, outcome: WorkflowOrderOutcome, after: readonly Fact[]) => void;

@@ -448,6 +448,7 @@ export class Workflows {
     entry.workflow = next;
     entry.phase = "idle";
     this.#host.namesNoMore(entry);
+    for (const effect of made.sampled) this.#host.emit(effect);
     if (made.logged.length > 0) this.#host.tellLogged(next, made.logged);
     if (made.orderedBy !== null) this.#host.ordered(made.orderedBy, "done", after);
     if (next.state === "ended") this.#gone(entry, made.commit, after);

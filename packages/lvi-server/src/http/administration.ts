@@ -3,8 +3,13 @@ import { createHmac, randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import {
   checkRedaction,
+  type CommandTrace,
+  encodeEffects,
+  encodeEntry,
   encodeOutcome,
+  isExecutionId,
   isKey,
+  type Journal,
   type LifeLine,
   LOG_LINE_LEVELS,
   type LogQuestion,
@@ -23,11 +28,13 @@ import {
   type TimeMove,
 } from "@radical/protocol";
 import { toBase64 } from "../base64.ts";
-import type { Sample } from "../core/sampling.ts";
+import type { Sample, SampledActivation } from "../core/sampling.ts";
 import type { Engine } from "../engine.ts";
 import type { LogRing } from "../log-ring.ts";
-import { jsonOf } from "./json-body.ts";
 import { LineStream } from "./line-stream.ts";
+
+/** A question as it was sent. */
+type Asked = Readonly<Record<string, unknown>>;
 
 /** Lives of this time are written together. */
 const LIVES_MS = 20;
@@ -35,8 +42,8 @@ const MAX_EVERY = 1_000_000_000;
 const MAX_HANDLERS = 1_000;
 
 /** Answers with lines of log. Throws a RadicalError if too many follow already. */
-export function logAnswer(recent: LogRing, body: Uint8Array, heartbeatMs: number): (response: ServerResponse) => void {
-  const { lines, follow, level } = readLogQuestion(jsonOf(body));
+export function logAnswer(recent: LogRing, asked: Asked, heartbeatMs: number): (response: ServerResponse) => void {
+  const { lines, follow, level } = readLogQuestion(asked);
   let stream: LineStream | null = null;
   let dropped = 0;
   const tell = (line: string): void => {
@@ -57,12 +64,8 @@ export function logAnswer(recent: LogRing, body: Uint8Array, heartbeatMs: number
 }
 
 /** Answers with a sample a line. */
-export function samplesAnswer(
-  engine: Engine,
-  body: Uint8Array,
-  heartbeatMs: number,
-): (response: ServerResponse) => void {
-  const { every, handlers, values, redact: redaction, perSecond = null } = readSampleQuestion(jsonOf(body));
+export function samplesAnswer(engine: Engine, asked: Asked, heartbeatMs: number): (response: ServerResponse) => void {
+  const { every, handlers, values, redact: redaction, perSecond = null } = readSampleQuestion(asked);
   const secrets = redactionSecrets();
   return (response) => {
     let leftOut = 0;
@@ -74,7 +77,10 @@ export function samplesAnswer(
         take: (sample, left) => {
           leftOut += left;
           if (leftOut > 0 && tell({ kind: "left-out", count: leftOut })) leftOut = 0;
-          if (sample !== null && !tell(lineOf(sample, redaction, secrets))) leftOut++;
+          if (sample === null) return;
+          const secretsOf = (callee: string) => engine.secretsOf(sample.invocation.module, callee);
+          const line = lineOf(sample, secretsOf, redaction, secrets);
+          if (line === null || !tell(line)) leftOut++;
         },
         end: (reason) => stream.end(`${JSON.stringify({ kind: "ended", reason } satisfies SampleLine)}\n`),
       },
@@ -87,8 +93,8 @@ export function samplesAnswer(
 }
 
 /** Answers with a life a line, or with none if too many follow already. */
-export function livesAnswer(engine: Engine, body: Uint8Array, heartbeatMs: number): (response: ServerResponse) => void {
-  const { every } = jsonOf(body);
+export function livesAnswer(engine: Engine, asked: Asked, heartbeatMs: number): (response: ServerResponse) => void {
+  const { every } = asked;
   if (!isNumberIn(every, 1, MAX_EVERY)) throw new MalformedError("every is not a number from 1");
   return (response) => {
     let waiting: LifeLine[] = [];
@@ -107,14 +113,33 @@ export function livesAnswer(engine: Engine, body: Uint8Array, heartbeatMs: numbe
   };
 }
 
-function lineOf(sample: Sample, redaction: RedactionQuestion, secrets: RedactionSecrets): SampleLine {
-  const { executionId, path, location, invocation, commitId, versions } = sample;
+/** `secretsOf`: a handler or a service of the module of the sample. Null: nobody knows its secrets, so nothing of it is told. */
+function lineOf(
+  sample: Sample,
+  secretsOf: (callee: string) => readonly string[] | null,
+  redaction: RedactionQuestion,
+  secrets: RedactionSecrets,
+): SampleLine | null {
+  const { executionId, path, location, invocation, commitId, versions, task, step, activation } = sample;
   const { module, handler, environment } = invocation;
   const { timeMs } = environment;
-  const whole = { ...environment, args: invocation.args, values: sample.values, units: [...versions.keys()] };
-  const { args, seed, caller, values, units, redacted } = redact(redaction, whole, secrets);
+  const hidden = secretsOf(handler);
+  if (hidden === null) return null;
+  const passed = secretsPassed(sample, secretsOf);
+  const whole = {
+    ...environment,
+    args: invocation.args,
+    secrets: hidden,
+    values: sample.values,
+    units: [...versions.keys()],
+    ...(activation && { journal: entriesOf(activation) }),
+  };
+  const question = redaction === "all" ? redaction : [...redaction, ...passed];
+  const { units: named, ...shown } = redact(question, whole, secrets);
+  const { args, seed, caller, values, journal } = shown;
+  const redacted = [...new Set([...shown.redacted, ...passed])];
   // Made of what is redacted.
-  const ended = redaction.length === 0 ? sample.ended : null;
+  const ended = redaction.length + redacted.length === 0 ? sample.ended : null;
   return {
     kind: "sample",
     execution: executionId,
@@ -129,7 +154,7 @@ function lineOf(sample: Sample, redaction: RedactionQuestion, secrets: Redaction
     commit: commitId,
     versions: Array.from(versions, ([unit, version], index): SampledVersion => {
       const [, commit, digest] = sampledVersion(unit, version);
-      return digest === undefined || redaction.length > 0 ? [units[index]!, commit] : [units[index]!, commit, digest];
+      return digest === undefined || redaction.length > 0 ? [named[index]!, commit] : [named[index]!, commit, digest];
     }),
     values:
       values === null
@@ -141,16 +166,50 @@ function lineOf(sample: Sample, redaction: RedactionQuestion, secrets: Redaction
         : {
             outcome: toBase64(encodeOutcome(ended.outcome)),
             writes: ended.writes.map(({ unit, value }) => [unit, value === null ? null : toBase64(value)] as const),
+            effects: toBase64(encodeEffects(ended.effects ?? [])),
           },
+    ...(task && { task }),
+    ...(step && { step: { workflow: step.workflow, round: step.round, command: step.command } }),
+    ...(activation &&
+      journal && {
+        activation: {
+          round: activation.round,
+          entries: journal.map((entry) => toBase64(encodeEntry(entry))),
+          hasTrapped: activation.entry === null,
+        },
+      }),
     redacted,
   };
+}
+
+/** The secrets among the arguments of the tasks and steps that it has asked for, as names to redact. */
+function secretsPassed(
+  { ended, activation }: Sample,
+  secretsOf: (callee: string) => readonly string[] | null,
+): readonly string[] {
+  const callees = new Set<string>();
+  for (const effect of ended?.effects ?? []) if (effect.kind === "enqueue") callees.add(effect.callee);
+  for (const { commands } of activation === null ? [] : entriesOf(activation))
+    for (const { kind, name } of commands) if (CALLING.has(kind)) callees.add(name);
+  return [...callees].flatMap((callee) => (secretsOf(callee) ?? []).map((name) => `@arguments.${name}`));
+}
+
+const CALLING: ReadonlySet<CommandTrace["kind"]> = new Set(["start", "undo", "enqueue"]);
+
+/** With its own. One that has trapped has added none. */
+function entriesOf({ journal, arrivals, timeMs, entry }: SampledActivation): Journal {
+  return [...journal, entry ?? { timeMs, arrivals, commands: [], wait: null }];
 }
 
 /** Of one answer: who has two of them can't say which pseudonyms are of one text. */
 function redactionSecrets(): RedactionSecrets {
   const key = randomBytes(32);
   return {
-    pseudonym: (text) => pseudonymOf(text, createHmac("sha512", key).update(text).digest()),
+    pseudonym: (text) => {
+      const hash = createHmac("sha512", key).update(text).digest();
+      // An id of a task or a workflow stays one, or its handler would trap.
+      return isExecutionId(text) ? hash.toString("hex").slice(0, text.length) : pseudonymOf(text, hash);
+    },
     seed: () => randomBytes(16),
   };
 }
@@ -165,7 +224,7 @@ function pseudonymOf(text: string, digest: Uint8Array): string {
   ).join("");
 }
 
-function readLogQuestion({ lines, follow, level }: Readonly<Record<string, unknown>>): LogQuestion {
+function readLogQuestion({ lines, follow, level }: Asked): LogQuestion {
   if (!isNumberIn(lines, 0, Number.MAX_SAFE_INTEGER)) throw new MalformedError("lines is no number of lines");
   if (typeof follow !== "boolean") throw new MalformedError("follow is neither true nor false");
   const least = LOG_LINE_LEVELS.find((known) => known === level);
@@ -173,13 +232,7 @@ function readLogQuestion({ lines, follow, level }: Readonly<Record<string, unkno
   return { lines, follow, level: least };
 }
 
-function readSampleQuestion({
-  every,
-  handlers,
-  values,
-  redact: names,
-  perSecond = null,
-}: Readonly<Record<string, unknown>>): SampleQuestion {
+function readSampleQuestion({ every, handlers, values, redact: names, perSecond = null }: Asked): SampleQuestion {
   if (!isNumberIn(every, 1, MAX_EVERY)) throw new MalformedError("every is not a number from 1");
   if (!Array.isArray(handlers) || handlers.length > MAX_HANDLERS || handlers.some((name) => typeof name !== "string"))
     throw new MalformedError("handlers is no list of names");
@@ -190,7 +243,7 @@ function readSampleQuestion({
 }
 
 /** Throws a MalformedError. */
-export function readScheduleQuestion({ handler, action }: Readonly<Record<string, unknown>>): ScheduleQuestion {
+export function readScheduleQuestion({ handler, action }: Asked): ScheduleQuestion {
   if (typeof handler !== "string" || !isKey(handler)) throw new MalformedError("handler is not the name of a handler");
   const known = SCHEDULE_ACTIONS.find((one) => one === action);
   if (known === undefined) throw new MalformedError(`action is none of ${SCHEDULE_ACTIONS.join(", ")}`);
@@ -198,7 +251,7 @@ export function readScheduleQuestion({ handler, action }: Readonly<Record<string
 }
 
 /** Throws a MalformedError. */
-export function readTimeMove({ aheadMs }: Readonly<Record<string, unknown>>): TimeMove {
+export function readTimeMove({ aheadMs }: Asked): TimeMove {
   if (!isNumberIn(aheadMs, 0, MAX_AHEAD_MS)) throw new MalformedError(`aheadMs is not a number up to ${MAX_AHEAD_MS}`);
   return { aheadMs };
 }

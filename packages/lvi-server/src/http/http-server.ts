@@ -25,6 +25,8 @@ import {
   LVI_PATH,
   type LviReply,
   MalformedError,
+  MAX_MODULE_BYTES,
+  MAX_QUESTION_BYTES,
   MODULE_LIST_PATH,
   type ModuleContent,
   type ModuleHash,
@@ -65,6 +67,7 @@ import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import { livesAnswer, logAnswer, readScheduleQuestion, readTimeMove, samplesAnswer } from "./administration.ts";
 import { readAlarm } from "./alarms.ts";
+import { AskedOnce } from "./asked-once.ts";
 import { type Claim, claimOf, verify } from "./authentication.ts";
 import type { KeyRing } from "./keys.ts";
 import { jsonOf } from "./json-body.ts";
@@ -78,6 +81,8 @@ export interface HttpOptions {
   readonly state: () => ServerState;
   /** How often an answer that goes on shows that it does. */
   readonly heartbeatMs?: number;
+  /** The name of this server's deployment. Left out: it was told none. */
+  readonly deployment?: string;
 }
 
 /** What the server can do for others. Before it serves it answers, so that whoever asks knows why it does not. */
@@ -118,8 +123,6 @@ export interface Serving {
 
 /** Largest bodies, in bytes. The followup of an execution at all its limits fits. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
-const MAX_MODULE_BYTES = 64 * 1024 * 1024;
-const MAX_QUESTION_BYTES = 64 * 1024;
 /** It names the units that were revoked. */
 const MAX_HEARD_BYTES = 8 * 1024 * 1024;
 
@@ -152,6 +155,7 @@ interface Answer {
 interface Surroundings extends HttpOptions {
   /** Of bodies that are not complete. */
   readonly receiving: { bytes: number };
+  readonly askedOnce: AskedOnce;
   /** Does it with all else of this turn of the event loop, once all sockets were read. */
   readonly together: (what: () => void) => void;
   /** Connections with an answer that goes on. */
@@ -160,7 +164,9 @@ interface Surroundings extends HttpOptions {
 
 export function createHttpServer(options: HttpOptions): Server {
   const streaming = new WeakSet<Duplex>();
-  const surroundings: Surroundings = { ...options, receiving: { bytes: 0 }, together: inTurns(), streaming };
+  const { deployment = null, now } = options;
+  const askedOnce = new AskedOnce({ deployment, sinceMs: now() });
+  const surroundings: Surroundings = { ...options, receiving: { bytes: 0 }, askedOnce, together: inTurns(), streaming };
   // Nothing here depends on the host, and Node's own refusal would be a bare 400 without the form of all errors.
   const server = createServer({ requireHostHeader: false }, (request, response) =>
     handle(surroundings, request, response),
@@ -473,10 +479,13 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
       });
     case "schedules":
       expectMethod(method, "GET", "POST");
-      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
+      if (method === "GET")
+        return receive(options, exchange, MAX_QUESTION_BYTES, () =>
+          answer(json(200, serving(options).engine.schedules satisfies ScheduleList)),
+        );
+      return receiveQuestion(options, exchange, (asked) => {
         const { engine } = serving(options);
-        if (method === "GET") return answer(json(200, engine.schedules satisfies ScheduleList));
-        const question = readScheduleQuestion(jsonOf(body));
+        const question = readScheduleQuestion(asked);
         const answered = (given: ScheduleAnswer | null): void => {
           if (given === null) return fail(noSchedule(question));
           answer(json(200, given));
@@ -490,69 +499,68 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
       );
     case "tasks":
       expectMethod(method, "POST");
-      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
+      return receiveQuestion(options, exchange, (asked) => {
         const listed = (list: TaskList): void => answer(json(200, list));
-        serving(options)
-          .engine.listTasks(readTaskListQuestion(jsonOf(body)))
-          .then(listed, fail);
+        serving(options).engine.listTasks(readTaskListQuestion(asked)).then(listed, fail);
       });
     case "task-orders":
       expectMethod(method, "POST");
-      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
+      return receiveQuestion(options, exchange, (asked) => {
         const answered = (results: TaskOrderAnswer): void => answer(json(200, results));
-        const order = readTaskOrder(jsonOf(body));
+        const order = readTaskOrder(asked);
         serving(options).engine.orderTasks(order, { answered: guarded(answered, fail), failed: fail });
       });
     case "workflows":
       expectMethod(method, "POST");
-      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
-        const question = readWorkflowListQuestion(jsonOf(body));
+      return receiveQuestion(options, exchange, (asked) => {
+        const question = readWorkflowListQuestion(asked);
         serving(options)
           .engine.listWorkflows(question)
           .then((list) => answer(json(200, list)), fail);
       });
     case "workflow-history":
       expectMethod(method, "POST");
-      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
-        const question = readWorkflowHistoryQuestion(jsonOf(body));
+      return receiveQuestion(options, exchange, (asked) => {
+        const question = readWorkflowHistoryQuestion(asked);
         serving(options)
           .engine.workflowHistory(question)
           .then((history) => answer(json(200, history)), fail);
       });
     case "workflow-orders":
       expectMethod(method, "POST");
-      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
-        const order = readWorkflowOrder(jsonOf(body));
+      return receiveQuestion(options, exchange, (asked) => {
+        const order = readWorkflowOrder(asked);
         serving(options)
           .engine.orderWorkflows(order)
           .then((results) => answer(json(200, results)), fail);
       });
     case "time":
       expectMethod(method, "POST");
-      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
+      return receiveQuestion(options, exchange, (asked) => {
         const moved = (aheadMs: number | null): void => {
           if (aheadMs === null) return fail(timeNotMoved());
           answer(json(200, { aheadMs } satisfies TimeMove));
         };
-        const { aheadMs } = readTimeMove(jsonOf(body));
+        const { aheadMs } = readTimeMove(asked);
         serving(options).engine.moveTime(aheadMs).then(moved, fail);
       });
     case "log":
       expectMethod(method, "POST");
-      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
-        const stream = logAnswer(options.log.recent, body, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
+      return receiveQuestion(options, exchange, (asked) => {
+        const stream = logAnswer(options.log.recent, asked, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
         answer({ status: 200, stream });
       });
     case "samples":
       expectMethod(method, "POST");
-      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
-        const stream = samplesAnswer(serving(options).engine, body, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
-        answer({ status: 200, stream });
+      return receiveQuestion(options, exchange, (asked) => {
+        const { engine } = serving(options);
+        const stream = samplesAnswer(engine, asked, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
+        engine.learnSecrets().then(() => answer({ status: 200, stream }), fail);
       });
     case "lives":
       expectMethod(method, "POST");
-      return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
-        const stream = livesAnswer(serving(options).engine, body, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
+      return receiveQuestion(options, exchange, (asked) => {
+        const stream = livesAnswer(serving(options).engine, asked, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
         answer({ status: 200, stream });
       });
     case "none":
@@ -662,7 +670,12 @@ const WHY_NOT_SERVING: Readonly<Record<Reason, string>> = {
  * `take` gets the whole body, if it is small enough and signed with one of our keys; what it throws fails the exchange.
  * While this server does not serve nothing is looked at, and nothing kept, unless it is asked about itself.
  */
-function receive(options: Surroundings, exchange: Exchange, limit: number, take: (body: Uint8Array) => void): void {
+function receive(
+  options: Surroundings,
+  exchange: Exchange,
+  limit: number,
+  take: (body: Uint8Array, claim: Claim) => void,
+): void {
   const { keys, now, metrics, receiving, state } = options;
   const { request, method, fail } = exchange;
   const { headers } = request;
@@ -681,7 +694,7 @@ function receive(options: Surroundings, exchange: Exchange, limit: number, take:
       if (claim === null || refusal !== null) throw refusal;
       verify(claim, method, request.url ?? "", body);
       metrics.signed(claim.keyId);
-      take(body);
+      take(body, claim);
     } catch (error) {
       fail(error);
     }
@@ -729,6 +742,19 @@ function receive(options: Surroundings, exchange: Exchange, limit: number, take:
       end(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
     });
   };
+}
+
+/** A question of an operator's command, which is answered once; `take` as for {@link receive}. */
+function receiveQuestion(
+  options: Surroundings,
+  exchange: Exchange,
+  take: (asked: Readonly<Record<string, unknown>>) => void,
+): void {
+  receive(options, exchange, MAX_QUESTION_BYTES, (body, { timeMs }) => {
+    const asked = jsonOf(body);
+    options.askedOnce.check(asked, timeMs, performance.now());
+    take(asked);
+  });
 }
 
 const NO_BYTES = new Uint8Array();

@@ -15,6 +15,7 @@ import {
   encodeOutcome,
   type ExecutionId,
   type HandlerPlan,
+  type HandlerTables,
   type ModuleHash,
   splitUnit,
   type UnitId,
@@ -126,7 +127,8 @@ CREATE TABLE IF NOT EXISTS modules (
   registered_at_ms INTEGER,
   indexes    TEXT,
   put_at_ms  INTEGER,
-  worker_url TEXT
+  worker_url TEXT,
+  tables     TEXT
 ) STRICT;
 ${TASKS_SCHEMA}${WORKFLOWS_SCHEMA}`;
 
@@ -139,7 +141,7 @@ const UPGRADES: Readonly<Record<number, string>> = {
   2: "ALTER TABLE intents ADD COLUMN caller TEXT",
   3: "ALTER TABLE modules ADD COLUMN registered_at_ms INTEGER",
   6: "ALTER TABLE modules ADD COLUMN indexes TEXT",
-  7: "ALTER TABLE modules ADD COLUMN put_at_ms INTEGER; ALTER TABLE modules ADD COLUMN worker_url TEXT",
+  7: "ALTER TABLE modules ADD COLUMN put_at_ms INTEGER; ALTER TABLE modules ADD COLUMN worker_url TEXT; ALTER TABLE modules ADD COLUMN tables TEXT",
 };
 
 /** The last schema whose intents stand in one table. */
@@ -192,6 +194,7 @@ interface ModuleRow {
   readonly indexes: string | null;
   readonly put_at_ms: number | null;
   readonly worker_url: string | null;
+  readonly tables: string | null;
 }
 
 /** Of schema 4, in which pending and done intents were one table. */
@@ -604,11 +607,12 @@ export class SqliteStorage implements Storage {
   }
 
   storeModule(module: StoredModule, content: Uint8Array): Promise<void> {
-    const { hash, plans, usedAtMs, registeredAtMs, indexes = [], putAtMs = null, workerUrl = null } = module;
+    const { hash, plans, tables = new Map(), usedAtMs, registeredAtMs, indexes = [] } = module;
+    const { putAtMs = null, workerUrl = null } = module;
     return this.#enqueue(() => {
       this.#run(
-        `INSERT INTO modules VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT DO UPDATE SET used_at_ms = excluded.used_at_ms,
+        `INSERT INTO modules VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET used_at_ms = excluded.used_at_ms, tables = excluded.tables,
            put_at_ms = COALESCE(excluded.put_at_ms, put_at_ms), worker_url = COALESCE(excluded.worker_url, worker_url)`,
         hash,
         JSON.stringify(Object.fromEntries(plans)),
@@ -618,6 +622,7 @@ export class SqliteStorage implements Storage {
         indexes.length === 0 ? null : JSON.stringify(indexes),
         putAtMs,
         workerUrl,
+        tables.size === 0 ? null : JSON.stringify(Object.fromEntries(tables)),
       );
     });
   }
@@ -638,10 +643,13 @@ export class SqliteStorage implements Storage {
   modules(): Promise<readonly StoredModule[]> {
     return this.#enqueue(() =>
       this.#all<ModuleRow>(
-        "SELECT hash, plans, used_at_ms, registered_at_ms, indexes, put_at_ms, worker_url FROM modules",
+        "SELECT hash, plans, used_at_ms, registered_at_ms, indexes, put_at_ms, worker_url, tables FROM modules",
       ).map((row) => ({
         hash: row.hash,
         plans: new Map(Object.entries(JSON.parse(row.plans) as Record<string, HandlerPlan>)),
+        ...(row.tables === null
+          ? {}
+          : { tables: new Map(Object.entries(JSON.parse(row.tables) as Record<string, HandlerTables>)) }),
         ...(row.indexes === null ? {} : { indexes: JSON.parse(row.indexes) as readonly string[] }),
         usedAtMs: row.used_at_ms,
         registeredAtMs: row.registered_at_ms,

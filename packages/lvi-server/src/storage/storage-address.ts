@@ -1,6 +1,8 @@
 /** Where primary storage is, as one text: `sqlite:<file>` or `dynamodb:<prefix>?region=…&endpoint=…`. */
 import type { CallHasher } from "../core/call-hash.ts";
 import { withDynamoClient } from "./dynamo-client.ts";
+import { FileSealingKeys } from "./sealing/file-sealing-keys.ts";
+import type { SealingKeyStore } from "./sealing/sealing-key.ts";
 import { SqliteStorage } from "./sqlite-storage.ts";
 import type { Storage } from "./storage.ts";
 
@@ -52,6 +54,20 @@ export async function openStorage(
       return DynamoStorage.open({ ...address, retentionMs });
     }
   }
+}
+
+/**
+ * The place of the keys that the storage is sealed with: the folder, if one is named. A file of SQLite has them beside it,
+ * and DynamoDB in a table of their own. Null: a storage in memory is not sealed.
+ */
+export function sealingKeysOf(
+  address: StorageAddress,
+  storage: Storage,
+  folder: string | null,
+): SealingKeyStore | null {
+  if (folder !== null) return new FileSealingKeys(folder);
+  if (address.kind === "dynamodb") return storage.sealingKeys ?? null;
+  return address.file === ":memory:" ? null : new FileSealingKeys(`${address.file}.keys`);
 }
 
 function protocolOf(url: string): string {

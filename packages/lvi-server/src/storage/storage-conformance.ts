@@ -957,8 +957,12 @@ export function describeStorage(runner: Runner, open: () => Promise<StorageUnder
       ["g", "near-storage"],
     ] as const);
     const content = new Uint8Array(1_000_000).map((_, index) => index);
-    const module = { hash: MODULE, plans, usedAtMs: 1_000, registeredAtMs: 900 };
-    await storage.storeModule(module, content);
+    const tables = new Map([["f", { reads: ["posts", "users"], writes: [] }]]);
+    const module = { hash: MODULE, plans, tables, usedAtMs: 1_000, registeredAtMs: 900 };
+    // As an earlier release has stored it.
+    const { tables: _, ...older } = module;
+    await storage.storeModule(older, content);
+    expect(await storage.modules()).toEqual([older]);
     await storage.storeModule({ ...module, usedAtMs: 2_000, registeredAtMs: 2_000 }, content);
     expect(await storage.modules()).toEqual([{ ...module, usedAtMs: 2_000 }]);
     await storage.useModule(MODULE, 3_000);

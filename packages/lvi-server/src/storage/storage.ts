@@ -10,7 +10,16 @@
  * then on no earlier server completes anything. An intent that an earlier one had on its way may still arrive. It counts as
  * not there, unless `recover` has seen it. Its sender must not act on the answer, which it knows from its leadership.
  */
-import type { CommitId, ExecutionId, HandlerPlan, Key, ModuleHash, UnitId, Write } from "@radical/protocol";
+import type {
+  CommitId,
+  ExecutionId,
+  HandlerPlan,
+  HandlerTables,
+  Key,
+  ModuleHash,
+  UnitId,
+  Write,
+} from "@radical/protocol";
 import type { ExpectedCompletion, StoreResult } from "../core/events.ts";
 import {
   type Completion,
@@ -26,10 +35,13 @@ import type { TaskChange } from "../core/services.ts";
 import type { Task, TaskName, TaskOutline, TaskPlace } from "../core/task.ts";
 import type { StoredItem } from "../core/version-table.ts";
 import type { Workflow, WorkflowPart } from "../core/workflow.ts";
+import type { SealingKeyStore } from "./sealing/sealing-key.ts";
 
 export interface Storage {
   /** Nobody else knows this storage, so that the leadership needs no renewal. */
   readonly isExclusive: boolean;
+  /** A place for keys that is not in the copies of this storage. Left out: it has none. */
+  readonly sealingKeys?: SealingKeyStore;
 
   /** The leadership as it is; epoch 0 before the first server. */
   readLeadership(): Promise<Leadership>;
@@ -249,6 +261,8 @@ export interface Collected {
 export interface StoredModule {
   readonly hash: ModuleHash;
   readonly plans: ReadonlyMap<string, HandlerPlan>;
+  /** The tables that its handlers can access; left out, as a handler that is not among them: any. */
+  readonly tables?: ReadonlyMap<string, HandlerTables>;
   /** The names of the indexes that its handlers keep; left out: none. */
   readonly indexes?: readonly string[];
   /** When it was last used, by the wall clock; null: not known. */

@@ -167,7 +167,7 @@ export class LeaseMixes {
     this.#atServer(location, units, () => {
       for (const unit of units) this.#wanted.set(unit, true);
       const accessed = units.map((unit): AccessedUnit => ({ unit, mode: "write" }));
-      if (sender !== null) this.#listeners.leases.dropped(accessed, sender);
+      if (sender !== null) this.#listeners.leases.dropped(location.name, accessed, sender);
       const revocations = this.#listeners.leases.revoke(
         units.map((unit) => ({ unit, mode: "exclusive" as const })),
         this.#nowMs,

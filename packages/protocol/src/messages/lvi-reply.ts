@@ -111,6 +111,8 @@ export const REFUSAL_CODES = [
   "idempotency_key_unverified",
   /** There is no such workflow, or it is somebody else's. */
   "unknown_workflow",
+  /** The set has a unit of a table that the handler can't access in this way, by what its module says. */
+  "outside_tables",
 ] as const;
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 

@@ -1049,6 +1049,14 @@ describe("the primary does not answer", () => {
     expect(only(end, "answer").answer).toMatchObject({ kind: "failed", code: expected });
   });
 
+  test("a set that the primary refuses as outside of the handler's tables: asked near storage, without a set", () => {
+    const refused = { kind: "refused", code: "outside_tables", message: "no", retryAfterMs: null } as const;
+    const effects = speculating().step(replied(refused));
+    expect(kinds(effects)).toEqual(["warn", "send"]);
+    expect(only(effects, "warn")).toMatchObject({ code: "impossible_reply" });
+    expect(only(effects, "send").request).toMatchObject({ units: null });
+  });
+
   test("a rejected request: 503 without a word about signatures, and the log has the cause", () => {
     const end = speculating().step({ kind: "rejected", reason: "status 401 unauthorized: the signature", atMs: 0 });
     expect(kinds(end)).toEqual(["warn", "answer"]);

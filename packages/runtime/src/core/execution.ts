@@ -790,6 +790,8 @@ export class Execution {
         return [this.#fail("execution_failed", message, "nothing was written; see the log of the primary")];
       case "wrote_on_get":
         return this.#wroteOnGet("the primary has refused it");
+      case "outside_tables":
+        return this.#onImpossible("it refuses the read/write set", question, atMs);
       case "unknown_workflow":
         return this.#onImpossible("it does not know the workflow that it is asked to start", question, atMs);
       case "clock_skew":

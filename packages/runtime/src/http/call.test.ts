@@ -41,3 +41,17 @@ test("the application's own code calls it by its name, and so do tests", () => {
 test("clients are told of the handlers with a route", () => {
   expect(Object.keys(withRoutes(manifest).handlers)).toEqual(["order"]);
 });
+
+test("a handler that reads and takes a secret has no GET, by which the secret would stand in a URL", () => {
+  const readOnly = { ...handler, readOnly: true };
+  const password = { name: "password", type: { kind: "string" }, optional: false, secret: true } as const;
+  const both = { handlers: { free: readOnly, check: { ...readOnly, parameters: [password] } } } as unknown as Manifest;
+  const get = (name: string): Request => new Request(`https://example.com/api/${name}`);
+  expect(route(get("free"), both)).toBe("free");
+  expect(route(post("check"), both)).toBe("check");
+  expect(refusalOf(() => route(get("check"), both))).toMatchObject({
+    code: "method_not_allowed",
+    message: '"check" takes a secret, which must not be in a URL',
+    allow: "POST",
+  });
+});

@@ -12,6 +12,7 @@ import {
   RadicalError,
   encodeArguments,
   readCallPath,
+  takesGet,
 } from "@radical/protocol";
 import { readJson } from "./body.ts";
 import { argumentsOfQuery } from "./query.ts";
@@ -35,13 +36,16 @@ export function route(request: Request, manifest: Manifest): string {
   if (declaration.internal === true && manifest.testHooks?.routesInternal !== true)
     throw unknownHandler(name, manifest.handlers);
   if (request.method === "POST") return name;
-  if (request.method === "GET" && declaration.readOnly) return name;
+  const isGettable = takesGet(declaration);
+  if (request.method === "GET" && isGettable) return name;
   throw new MethodNotAllowed(
-    request.method === "GET"
-      ? `"${name}" may write, so it is not called with GET`
-      : `handlers are called with POST, not ${request.method}`,
+    request.method !== "GET"
+      ? `handlers are called with POST, not ${request.method}`
+      : declaration.readOnly
+        ? `"${name}" takes a secret, which must not be in a URL`
+        : `"${name}" may write, so it is not called with GET`,
     `send POST ${pathname}`,
-    declaration.readOnly ? "GET, POST" : "POST",
+    isGettable ? "GET, POST" : "POST",
   );
 }
 

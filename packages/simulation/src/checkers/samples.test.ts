@@ -61,6 +61,9 @@ function sample(name: string, program: ProgramName, version: Version, more: Part
     versions: new Map([[unit("a"), version]]),
     values: null,
     ended: null,
+    task: null,
+    step: null,
+    activation: null,
     ...more,
   };
 }

@@ -2,7 +2,7 @@
  * Accounts with passwords, and sessions. The caller of a handler is a session: `src/sessions.ts` finds it by a cookie. Here is whose
  * it is, and whether it is open.
  */
-import { Table, abort, caller, hashPassword, needsRehash, now, verifyPassword } from "@radical/sdk";
+import { Secret, Table, abort, caller, hashPassword, needsRehash, now, verifyPassword } from "@radical/sdk";
 
 const MINUTE: i64 = 60_000;
 const SESSION_LASTS: i64 = 30 * 24 * 60 * MINUTE;
@@ -37,7 +37,7 @@ const accounts = new Table<Account>("accounts");
 const sessions = new Table<OpenSession>("sessions");
 
 /** Makes the account `name`; aborts if there is one, or if the name or the password can't be. */
-export function createAccount(name: string, password: string): void {
+export function createAccount(name: string, password: Secret): void {
   if (!isName(name)) {
     abort(400, "bad_name", "A name has 2 to 20 lowercase letters, digits and dashes.");
   }
@@ -57,7 +57,7 @@ export function createAccount(name: string, password: string): void {
  * Whether this is the password of the account `name`; the answer takes as long for a name that nobody has. It counts wrong
  * passwords, so a handler must not abort after it: that would undo the count.
  */
-export function isPassword(name: string, password: string): bool {
+export function isPassword(name: string, password: Secret): bool {
   const account = isName(name) ? accounts.get(name) : null;
   const isCounted = account != null && now() < account.failuresUntil;
   if (account != null && isCounted && account.failures >= MOST_FAILURES) {

@@ -27,7 +27,7 @@ const REQUEST_MS = 10_000;
 export async function lookAtDeployment(choice: PrimaryChoice): Promise<Deployment> {
   const { environment = process.env } = choice;
   const urls = choice.primary ?? choice.project.config.deploy.primary;
-  const own = urls === null ? null : ownPrimary(urls, environment);
+  const own = urls === null ? null : ownPrimary(urls, choice.target, environment);
   const clock = await cloudflareClock(environment);
   const clocks = clock === null ? [] : [clock];
   const { edge, problem } = await opened(choice);
@@ -169,7 +169,8 @@ async function lookAtAws(choice: PrimaryChoice, relay: string | null): Promise<A
       });
     } else {
       const key = signingKey(state, Date.now());
-      if (relay !== null && key !== null) servers = serversOf({ description, admin: { urls: [relay], key } });
+      if (relay !== null && key !== null)
+        servers = serversOf({ description, admin: { urls: [relay], key, deployment: choice.target.name } });
       for (const change of await deployment.drift(state)) {
         const isTable = change.what.startsWith("table ");
         (isTable ? tables : problems).push(driftProblem(change, choice.target.environment));

@@ -17,6 +17,7 @@ import {
   contentHash,
   type ExecutionId,
   type HandlerPlan,
+  type HandlerTables,
   type ModuleHash,
   type UnitId,
 } from "@radical/protocol";
@@ -46,9 +47,11 @@ import {
   type WorkflowPage,
   type TaskSelection,
 } from "../storage.ts";
+import type { SealingKeyStore } from "../sealing/sealing-key.ts";
 import { nativeAttributes, number, text } from "./attributes.ts";
 import { atOnce } from "../at-once.ts";
 import { Dynamo, type Met } from "./dynamo.ts";
+import { DynamoSealingKeys } from "./dynamo-sealing-keys.ts";
 import { FAILURES } from "./failures.ts";
 import { FENCE, FencePool, FENCES } from "./fences.ts";
 import { GroupedTransactions, type TransactionResult } from "./grouped-transactions.ts";
@@ -171,6 +174,10 @@ export class DynamoStorage implements Storage {
       client.destroy();
       throw error;
     }
+  }
+
+  get sealingKeys(): SealingKeyStore {
+    return new DynamoSealingKeys(this.#dynamo, this.#tables.keys);
   }
 
   close(): Promise<void> {
@@ -729,17 +736,18 @@ export class DynamoStorage implements Storage {
   // ── Modules ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async storeModule(module: StoredModule, content: Uint8Array): Promise<void> {
-    const { hash, plans, usedAtMs, registeredAtMs, indexes = [], putAtMs, workerUrl } = module;
+    const { hash, plans, tables = new Map(), usedAtMs, registeredAtMs, indexes = [], putAtMs, workerUrl } = module;
     await this.#overflow.put(hash, MODULE_PARTS, content, null);
     const known = registeredAtMs === null ? "" : ", registered_at_ms = if_not_exists(registered_at_ms, :registered)";
     await this.#dynamo.update({
       TableName: this.#tables.meta,
       Key: moduleKey(hash),
-      UpdateExpression: `SET plans = :plans, parts = :parts, #indexes = :indexes${usedAtMs === null ? "" : ", used_at_ms = :used"}${known}${putAtMs === undefined ? "" : ", put_at_ms = :put"}${workerUrl === undefined ? "" : ", worker_url = :worker"}`,
-      // The name is reserved.
-      ExpressionAttributeNames: { "#indexes": "indexes" },
+      UpdateExpression: `SET plans = :plans, #tables = :tables, parts = :parts, #indexes = :indexes${usedAtMs === null ? "" : ", used_at_ms = :used"}${known}${putAtMs === undefined ? "" : ", put_at_ms = :put"}${workerUrl === undefined ? "" : ", worker_url = :worker"}`,
+      // The names are reserved.
+      ExpressionAttributeNames: { "#indexes": "indexes", "#tables": "tables" },
       ExpressionAttributeValues: {
         ":plans": { S: JSON.stringify(Object.fromEntries(plans)) },
+        ":tables": { S: JSON.stringify(Object.fromEntries(tables)) },
         ":parts": { N: String(countParts(content)) },
         ":indexes": { S: JSON.stringify(indexes) },
         ...(usedAtMs === null ? {} : { ":used": { N: String(usedAtMs) } }),
@@ -789,6 +797,7 @@ export class DynamoStorage implements Storage {
     return found.map((item) => ({
       hash: text(item, "name") as ModuleHash,
       plans: new Map(Object.entries(JSON.parse(text(item, "plans")) as Record<string, HandlerPlan>)),
+      ...tablesIn(item),
       ...indexesIn(item),
       usedAtMs: item["used_at_ms"] === undefined ? null : number(item, "used_at_ms"),
       registeredAtMs: item["registered_at_ms"] === undefined ? null : number(item, "registered_at_ms"),
@@ -820,6 +829,12 @@ type Adoption =
 function indexesIn(module: Item): Pick<StoredModule, "indexes"> {
   const indexes = module["indexes"] === undefined ? [] : (JSON.parse(text(module, "indexes")) as readonly string[]);
   return indexes.length === 0 ? {} : { indexes };
+}
+
+/** Likewise. */
+function tablesIn(module: Item): Pick<StoredModule, "tables"> {
+  const tables = JSON.parse(module["tables"]?.S ?? "{}") as Readonly<Record<string, HandlerTables>>;
+  return Object.keys(tables).length === 0 ? {} : { tables: new Map(Object.entries(tables)) };
 }
 
 /** The name of a module's content among the parts of its hash. */

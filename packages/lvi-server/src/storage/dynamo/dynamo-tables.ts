@@ -20,7 +20,10 @@ import { ensureTables, LEADERSHIP, tablesOf } from "./tables.ts";
 export interface TableState {
   readonly name: string;
   readonly exists: boolean;
-  /** It can't be deleted by a slip, and can be brought back to any moment of the last 35 days; or need not be. */
+  /**
+   * It can't be deleted by a slip, and can be brought back to any moment of the last 35 days; or need not be. The table of keys can't
+   * be brought back: a key that is destroyed must stay so.
+   */
   readonly isProtected: boolean;
 }
 
@@ -50,8 +53,8 @@ export class DynamoTables {
   }
 
   get names(): readonly string[] {
-    const { items, executions, parts, overflow, meta } = tablesOf(this.#prefix);
-    return [items, executions, parts, overflow, meta];
+    const { items, executions, parts, overflow, keys, meta } = tablesOf(this.#prefix);
+    return [items, executions, parts, overflow, keys, meta];
   }
 
   inspect(): Promise<readonly TableState[]> {
@@ -116,7 +119,9 @@ export class DynamoTables {
         return {
           name,
           exists: true,
-          isProtected: Table?.DeletionProtectionEnabled === true && recovery?.PointInTimeRecoveryStatus === "ENABLED",
+          isProtected:
+            Table?.DeletionProtectionEnabled === true &&
+            (recovery?.PointInTimeRecoveryStatus === "ENABLED") === this.#isRecoverable(name),
         };
       } catch (error) {
         if (error instanceof ResourceNotFoundException) return { name, exists: false, isProtected: false };
@@ -125,11 +130,15 @@ export class DynamoTables {
     });
   }
 
+  #isRecoverable(name: string): boolean {
+    return name !== tablesOf(this.#prefix).keys;
+  }
+
   async #protect(name: string): Promise<void> {
     await this.#update(new UpdateTableCommand({ TableName: name, DeletionProtectionEnabled: true }));
     const command = new UpdateContinuousBackupsCommand({
       TableName: name,
-      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: this.#isRecoverable(name) },
     });
     await this.#requests.write((abortSignal) => this.#client.send(command, { abortSignal }));
   }

@@ -5,6 +5,7 @@
  *   <prefix>-executions   bucket, id → record                     pending intents, and what is known of done executions for a day
  *   <prefix>-parts        id, part → bytes                        what an execution under way needs beyond an item's size; usually empty
  *   <prefix>-overflow     id, part → bytes                        modules; outcomes beyond an item's size
+ *   <prefix>-keys         id → secret, times                      the keys that executions are sealed with
  *   <prefix>-meta         kind, name → …                          the layout, the leadership, its fences, the list of modules
  *
  * A bucket is a partition key. The items of a table of the application are spread over several buckets, each in the order
@@ -38,6 +39,7 @@ export interface Tables {
   readonly executions: string;
   readonly parts: string;
   readonly overflow: string;
+  readonly keys: string;
   readonly meta: string;
 }
 
@@ -69,6 +71,7 @@ export function tablesOf(prefix: string): Tables {
     executions: `${prefix}-executions`,
     parts: `${prefix}-parts`,
     overflow: `${prefix}-overflow`,
+    keys: `${prefix}-keys`,
     meta: `${prefix}-meta`,
   };
 }
@@ -168,12 +171,13 @@ interface TableDefinition {
   readonly expires: boolean;
 }
 
-function definitionsOf({ items, executions, parts, overflow, meta }: Tables): readonly TableDefinition[] {
+function definitionsOf({ items, executions, parts, overflow, keys, meta }: Tables): readonly TableDefinition[] {
   return [
     { name: items, key: ["bucket", "key"], expires: false },
     { name: executions, key: ["bucket", "id"], indexed: OPEN, expires: true },
     { name: parts, key: ["id", "part"], expires: false },
     { name: overflow, key: ["id", "part"], expires: true },
+    { name: keys, key: ["id"], expires: false },
     { name: meta, key: ["kind", "name"], expires: false },
   ];
 }

@@ -1,0 +1,172 @@
+/**
+ * The holder of a location's key against a real server: it names a handler, and units of its own choice. The accounts are the people
+ * of the test module, the sessions its links.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import {
+  type AccessedUnit,
+  type CommitId,
+  encodeModuleContent,
+  type Followup,
+  type HandlerTables,
+  type LviReply,
+  unitId,
+} from "@radical/protocol";
+import { moduleHash } from "@radical/wasm-host";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { TestClient } from "./test-client.ts";
+import { type TestModule, testModule } from "./test-module.ts";
+import { type ServerProcess, startProcess } from "./test-process.ts";
+
+const SOON = { timeout: 100_000 };
+
+/** As a build names them. `signIn` stands for a login, which reads accounts and makes sessions; `link` for a logout. */
+const TABLES: Readonly<Record<string, HandlerTables>> = {
+  increment: { reads: ["counters"], writes: ["counters"] },
+  read: { reads: ["counters"], writes: [] },
+  remember: { reads: [], writes: ["people"] },
+  signIn: { reads: ["counters", "people"], writes: ["counters", "links"] },
+  link: { reads: [], writes: ["links"] },
+};
+const VICTIM = unitId("people", "victim");
+const RECORD = Buffer.from("a1646e616d6565526f62696e", "hex");
+
+let folder: string;
+let module: TestModule;
+let server: ServerProcess;
+let thief: TestClient;
+/** The alarms in the log of the server that runs. */
+let logged: Readonly<Record<string, unknown>>[] = [];
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), "radical-stolen-key-"));
+  const { content: any } = await testModule();
+  const handlers = Object.fromEntries(
+    Object.entries(any.handlers).map(([name, { plan }]) => [name, { plan, tables: TABLES[name] ?? null }]),
+  );
+  const content = { ...any, handlers };
+  module = { content, bytes: encodeModuleContent(content), hash: moduleHash(content) };
+  await start();
+  await thief.register();
+  const set = [{ unit: VICTIM, mode: "write" }] as const;
+  await carriedOut("remember", "victim=Robin", set, [{ unit: VICTIM, value: RECORD }]);
+});
+afterAll(async () => {
+  await server.kill("SIGKILL");
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function start(): Promise<void> {
+  const storage = `sqlite:${path.join(folder, "data.sqlite")}`;
+  server = await startProcess(["--storage", storage, "--workers", "1", "--followup-timeout-ms", "600000"]);
+  logged = [];
+  createInterface(server.child.stderr!).on("line", (line) => {
+    const entry = JSON.parse(line) as Readonly<Record<string, unknown>>;
+    if (entry["event"] === "outside_tables_alarm") logged.push(entry);
+  });
+  thief = new TestClient(server.url, module);
+  // It hears of the server, so that nothing is in doubt.
+  await thief.lvi(thief.requestOf("incrementNearStorage", "known", null)).catch(() => undefined);
+}
+
+/** The followup of a location that says what it likes. */
+async function carriedOut(
+  handler: string,
+  argument: string,
+  units: readonly AccessedUnit[],
+  writes: Followup["writes"],
+): Promise<void> {
+  const request = thief.requestOf(handler, argument, units);
+  const commit = commitOf(await thief.lvi(request));
+  const outcome = { kind: "result", value: new Uint8Array() } as const;
+  const followup = { executionId: request.executionId, commitId: commit, outcome, writes, effects: [] };
+  expect(await thief.followup(followup)).toBe("applied");
+}
+
+function commitOf(reply: LviReply): CommitId {
+  if (reply.kind !== "valid" || reply.commitId === null) throw new Error(`not valid: ${JSON.stringify(reply)}`);
+  return reply.commitId;
+}
+
+async function alarms(): Promise<number> {
+  const text = await (await fetch(`${server.url}/metrics`)).text();
+  return Number(/radical_alarms_total\{alarm="outside_tables"\} (\d+)/.exec(text)![1]);
+}
+
+async function expectRefused(handler: string, set: readonly AccessedUnit[], words: string): Promise<void> {
+  const before = await alarms();
+  const request = thief.requestOf(handler, "a>b", set, { location: "stolen" });
+  const reply = await thief.lvi(request);
+  expect(reply).toMatchObject({ kind: "refused", code: "outside_tables", retryAfterMs: null });
+  expect(JSON.stringify(reply)).not.toContain("repairs");
+  const alarm = (): unknown => logged.find(({ execution }) => execution === request.executionId);
+  await expect.poll(alarm, SOON).toMatchObject({
+    level: "error",
+    module: module.hash,
+    handler,
+    detail: `${handler} never ${words}, and its set has a unit of it; the location stolen has sent it`,
+  });
+  expect(await alarms()).toBe(before + 1);
+}
+
+describe("is refused, and the alarm names the location", () => {
+  const attacks = (): void => {
+    test("the write of an account in the name of a handler that writes none", () =>
+      expectRefused("link", [{ unit: VICTIM, mode: "write" }], "writes the table people"));
+
+    test("the write of an account in the name of a handler that only reads them", () =>
+      expectRefused("signIn", [{ unit: VICTIM, mode: "write" }], "writes the table people"));
+
+    test("a table that no handler has", () =>
+      expectRefused("link", [{ unit: unitId("nosuchtable", "zzz"), mode: "write" }], "writes the table nosuchtable"));
+
+    test("a session that is made up in the name of a handler that makes none", () =>
+      expectRefused("remember", [{ unit: unitId("links", "made-up"), mode: "write" }], "writes the table links"));
+
+    test("the read of an account, which a repair would bring, in the name of a handler that reads none", () =>
+      expectRefused("read", [{ unit: VICTIM, mode: "read", version: null }], "reads the table people"));
+
+    test("among units that the handler accesses", () =>
+      expectRefused(
+        "increment",
+        [
+          { unit: unitId("counters", "mine"), mode: "read-write", version: null },
+          { unit: VICTIM, mode: "read", version: null },
+        ],
+        "reads the table people",
+      ));
+  };
+
+  describe("by the server at which the module was registered", () => {
+    attacks();
+  });
+
+  describe("by a server that has found the module in storage", () => {
+    beforeAll(async () => {
+      await server.kill("SIGKILL");
+      await start();
+    });
+    attacks();
+  });
+});
+
+test("nothing was changed by what was refused", async () => {
+  // A set that proves stale brings what is stored.
+  const request = thief.requestOf("signIn", "any:secret", [{ unit: VICTIM, mode: "read", version: null }]);
+  const { repairs } = (await thief.lvi(request)) as LviReply & { kind: "executed" };
+  expect(repairs.find(({ unit }) => unit === VICTIM)?.entry.value).toEqual(new Uint8Array(RECORD));
+});
+
+/** As docs/security.md says, the word of a location about the writes of its own executions is taken. */
+describe("is not refused", () => {
+  test("a write of any value in the name of a handler that writes the table", async () => {
+    const forged = unitId("links", "forged");
+    const value = Buffer.from("6176696374696d", "hex");
+    await carriedOut("signIn", "ann:x", [{ unit: forged, mode: "write" }], [{ unit: forged, value }]);
+    const found = thief.requestOf("incrementLinked", "forged", [{ unit: forged, mode: "read", version: null }]);
+    expect(await thief.lvi(found)).toMatchObject({ kind: "executed" });
+  });
+});

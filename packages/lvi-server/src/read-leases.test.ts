@@ -230,9 +230,10 @@ class World {
     location: string,
     units: readonly AccessedUnit[] | null,
     session: SenderSession | null = null,
+    { repeats = false, mustNotWrite = false } = {},
   ): void {
     const request: LviRequest = {
-      executionId: (++this.#ids).toString(16).padStart(32, "0") as ExecutionId,
+      executionId: (repeats ? this.#ids : ++this.#ids).toString(16).padStart(32, "0") as ExecutionId,
       module: MODULE,
       handler: "f",
       args: new Uint8Array(),
@@ -243,7 +244,7 @@ class World {
       deadlineMs: 60_000,
       attempt: 1,
       seen: commitId(2, 0),
-      mustNotWrite: false,
+      mustNotWrite,
       mayEffect: false,
       lanes: [],
       session,
@@ -877,6 +878,53 @@ describe("a writer", () => {
     expect(world.replies).toEqual([]);
     world.heard(other);
     expect(world.replies).toEqual(["write valid"]);
+  });
+
+  describe("of the own isolate has dropped its leases on what it writes when its request comes", () => {
+    const sender = (heard = jp.n): SenderSession => ({ id: jp.session!, heard, watches: false });
+    /** The units that count as leased to the isolate. */
+    const leased = (): readonly UnitId[] => [...world.core.session(jp.session!)!.held.keys()];
+    const leasesAgain = (): void => {
+      expect(leased()).toEqual([B]);
+      world.read(jp, A);
+      expect(numbered(jp).at(-1)).toBe(`${jp.n} lease ${A}`);
+      expect(leased()).toEqual([B, A]);
+    };
+    beforeEach(() => {
+      world.read(jp, B);
+      for (const isolate of [jp, other]) world.heard(isolate);
+      assert(leased().length === 2, "both units are leased");
+    });
+
+    test("also when the request is refused", () => {
+      world.ask("write", "JP", world.accesses("read-write", [A]), sender(), { mustNotWrite: true });
+      expect(world.replies.splice(0)).toEqual(["write wrote_on_get"]);
+      leasesAgain();
+    });
+
+    test("also when the request runs near storage, and writes nothing then", () => {
+      const stale: AccessedUnit = { unit: A, mode: "read-write", version: null };
+      world.ask("write", "JP", [stale], sender());
+      expect(leased()).toEqual([B]);
+      world.heard(other);
+      const outcome = { kind: "result", value: encode("done") } as const;
+      world.ran({ kind: "completed", outcome, reads: [A], writes: [], fuel: 1 } as never);
+      expect(world.replies.splice(0)).toEqual(["write executed"]);
+      leasesAgain();
+    });
+
+    test("also when the request joins an execution that is under way", () => {
+      world.write("JP", [A], sender());
+      world.ask("repeat", "JP", world.accesses("read-write", [A, B]), sender(), { repeats: true });
+      expect(leased()).toEqual([]);
+      world.read(jp, B);
+      expect(leased()).toEqual([B]);
+    });
+
+    test("but not a lease that was on its way", () => {
+      world.ask("write", "JP", world.accesses("read-write", [B]), sender(jp.n - 1), { mustNotWrite: true });
+      expect(leased()).toEqual([A, B]);
+    });
   });
 
   test("waits for a lease of its own that was on its way when it asked", () => {

@@ -1,6 +1,7 @@
 /** A location of the cores that ship: isolates that share a cache, and nothing else. */
 import type { Random } from "@radical/history";
 import type { ModuleHash } from "@radical/protocol";
+import type { Holder } from "./checkers/lease-agreement.ts";
 import { Isolate, type LiveHabits } from "./isolate.ts";
 import type { LiveClient, LiveQuery } from "./live-streams.ts";
 import type { Client, Invocation, Location, LocationOptions } from "./location.ts";
@@ -76,6 +77,11 @@ export class EdgeLocation implements Location {
   disturb(): void {
     const { clock, counts, commits } = this.#options;
     this.#cache.disturb(clock.random, counts, commits);
+  }
+
+  /** Of the isolates that live. */
+  get leases(): readonly Holder[] {
+    return this.#isolates.map(({ leases }) => leases);
   }
 
   #any(): Isolate {

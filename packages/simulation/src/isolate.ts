@@ -35,6 +35,7 @@ import {
   type ListeningPorts,
   tell,
 } from "@radical/runtime/driver";
+import type { Holder } from "./checkers/lease-agreement.ts";
 import { describeLocationEffect } from "./describe.ts";
 import { LOCATION_EFFECTS } from "./faults.ts";
 import { type ListeningRequest, type LiveClient, type LiveQuery, LiveStreams, type Ran } from "./live-streams.ts";
@@ -148,6 +149,11 @@ export class Isolate {
       arriving: new Set(),
       live: this.#liveStreams(),
     };
+  }
+
+  /** The read leases of this life. */
+  get leases(): Holder {
+    return this.#life.core.primary.leases;
   }
 
   get #nowMs(): number {

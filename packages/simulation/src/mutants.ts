@@ -808,6 +808,25 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [replace("revocation-processed", `this.drop(this.late ?? []); this.late = line.units;`)],
   },
   {
+    name: "a revocation of a span ends the leases of all items in it",
+    within: 100,
+    weather: "leased ranges",
+    edits: [replace("revocation-processed", `this.drop(line.units);`)],
+  },
+  {
+    name: "leases that a writer has dropped count until it gets its locks",
+    within: 100,
+    weather: "leases",
+    edits: [
+      remove("drops-told"),
+      before(
+        "leases-revoked",
+        `if (execution.sender !== null && execution.declared !== null)
+          leases.dropped(execution.location, execution.declared.units, execution.sender);`,
+      ),
+    ],
+  },
+  {
     name: "the time of a lease is not looked at",
     within: 2_500,
     weather: "leases",

@@ -1,6 +1,7 @@
 /** The primary in the simulation: the storage, and the servers that know it. */
 import type { NoteName, Sampling } from "@radical/lvi-server/core";
-import type { ExecutionId } from "@radical/protocol";
+import type { ExecutionId, SessionId } from "@radical/protocol";
+import type { Account } from "./checkers/lease-agreement.ts";
 import { MODULES } from "./programs.ts";
 import type { ToLocation, ToPrimary } from "./network.ts";
 import { ModelStorage } from "./model-storage.ts";
@@ -52,6 +53,15 @@ export class Primary {
       idle++;
     }
     return idle === 1;
+  }
+
+  /** The account of a session; undefined: no server knows it. */
+  session(id: SessionId): Account | undefined {
+    for (const server of this.#servers) {
+      const session = server.session(id);
+      if (session !== undefined) return session;
+    }
+    return undefined;
   }
 
   /** Requests and followups that the servers got, and have not answered. */

@@ -39,11 +39,14 @@ import {
   entryOf,
   isSpan,
   type ExecutionId,
+  type LviRequest,
   type ModuleHash,
   type Repair,
   sameVersion,
+  type SessionId,
   type UnitId,
 } from "@radical/protocol";
+import type { Account } from "./checkers/lease-agreement.ts";
 import { OvertakingChecker } from "./checkers/overtaking.ts";
 import type { Clock } from "./clock.ts";
 import { rateOf } from "./edge-location.ts";
@@ -99,6 +102,8 @@ export interface ServerOptions {
   /** The time after which it ends the answer to those who listen. */
   readonly updatesMs: number;
   readonly note: (name: NoteName) => void;
+  /** This server leads, has answered the request, and knows its session. */
+  readonly met: (request: LviRequest) => void;
   /** An operator's: a sample that has come, in the instant in which it was taken. */
   readonly sampled: (sample: Sample) => void;
 }
@@ -174,6 +179,11 @@ export class Server {
 
   get isIdle(): boolean {
     return this.#life?.serving?.core.isIdle === true;
+  }
+
+  /** The account of a session; undefined: this server knows none. */
+  session(id: SessionId): Account | undefined {
+    return this.#life?.serving?.core.session(id);
   }
 
   /** Requests and followups that this life of the server got and has not answered. */
@@ -411,7 +421,7 @@ export class Server {
   receive(from: number, message: ToPrimary): void {
     this.#whileServing(({ driver }, life) => {
       const { awaited } = life;
-      const { coreOptions, storage, counts, send } = this.#options;
+      const { coreOptions, storage, counts, send, met } = this.#options;
       // A server that has ended breaks the connection, and the asker hears of that.
       const failed = (): void => void life.unanswered--;
       const { sending } = message;
@@ -450,6 +460,7 @@ export class Server {
         answered: (reply) => {
           awaited.delete(number);
           life.unanswered--;
+          if (request.session !== null && this.session(request.session.id) !== undefined) met(request);
           if (reply.kind === "refused" && reply.code === "unknown_module")
             counts.add("module not known to the primary");
           send({ to: from, executionId, sending, reply });

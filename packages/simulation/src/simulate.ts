@@ -1,6 +1,7 @@
 /** One seeded history: clients, locations, a network, the primary, faults; then quiet, and the checks. */
 import type { NoteName } from "@radical/lvi-server/core";
 import type { UnitId } from "@radical/protocol";
+import { LeaseAgreement } from "./checkers/lease-agreement.ts";
 import { checkLive } from "./checkers/live.ts";
 import { checkSamples, type TakenSample } from "./checkers/samples.ts";
 import { checkShown } from "./checkers/shown.ts";
@@ -75,6 +76,7 @@ interface Ended {
   readonly workload: Workload;
   readonly subscribers: Subscribers;
   readonly primary: Primary;
+  readonly agreement: LeaseAgreement;
   readonly samples: readonly TakenSample[];
   readonly trace: Trace;
   readonly weather: Weather;
@@ -82,7 +84,7 @@ interface Ended {
 }
 
 export function simulate(options: SimulationOptions): SimulationResult {
-  const { workload, subscribers, primary, samples, trace, weather, counts } = run(options);
+  const { workload, subscribers, primary, agreement, samples, trace, weather, counts } = run(options);
   const { storage, notes } = primary;
   const { history } = workload;
   const sampled = checkSamples(history, storage.applied, samples);
@@ -90,6 +92,7 @@ export function simulate(options: SimulationOptions): SimulationResult {
   const searched = checkBySearch(history, storage.applied);
   const problems = [
     ...primary.problems,
+    ...agreement.problems,
     ...sampled.problems,
     ...live.problems,
     ...checkStorage(history, storage),
@@ -146,6 +149,7 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
   };
   const locationFaults = { end: weather.locationEnd };
   const samples: TakenSample[] = [];
+  const agreement = new LeaseAgreement();
   const primary = new Primary({
     coreOptions: weather.core,
     clock,
@@ -161,6 +165,7 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
       const maxDelayMs = message.executionId === null ? weather.heardDelayMs : network.faults.maxDelayMs;
       network.transmit(2 * message.to + 1, maxDelayMs, () => locations[message.to]!.receive(message));
     },
+    met: (request) => agreement.met(request),
     sampled: (sample) => {
       const isApplied = primary.storage.applied.some(({ executionId }) => executionId === sample.executionId);
       samples.push({ sample, at: workload.mark(), isApplied });
@@ -204,6 +209,7 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
         updatesMs,
         commits: { isApplied, pendingElsewhere: () => pendingWrites((location) => location !== nameOf(index)) },
         send: (message) => {
+          if (message.kind === "lvi-request") agreement.sent(message.request);
           const maxDelayMs = {
             "lvi-request": network.faults.maxDelayMs,
             followup: weather.followupDelayMs,
@@ -244,6 +250,13 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     const writes = [...followup.writes, { unit, value: bytesOf("nobody:") }];
     return { ...message, followup: { ...followup, writes } };
   };
+  const edges = locations.filter((location) => location instanceof EdgeLocation);
+  /** One thing happens. False: nothing does until then. */
+  const step = (untilMs: number): boolean => {
+    const happens = clock.step(untilMs);
+    for (const { leases } of edges) agreement.check(leases, (session) => primary.session(session));
+    return happens;
+  };
   const workload = new Workload({
     clock,
     weather,
@@ -255,7 +268,7 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     clock,
     random: liveRandom,
     weather,
-    locations: locations.filter((location) => location instanceof EdgeLocation),
+    locations: edges,
     counts,
     trace,
     mark: () => workload.mark(),
@@ -303,7 +316,7 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
       });
   }
 
-  while (!workload.isOver && clock.step(START_MS + LONGEST_MS));
+  while (!workload.isOver && step(START_MS + LONGEST_MS));
   quiet = true;
   subscribers.stay();
   network.faults = { ...network.faults, drop: 0, duplicate: 0, late: 0 };
@@ -311,14 +324,14 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
   serverFaults.end = serverFaults.freeze = serverFaults.kill = locationFaults.end = 0;
   const endMs = clock.nowMs + QUIET_MS;
   const becomeQuiet = (): void => {
-    while (!(primary.isIdle && network.underWay === 0 && workload.isOver) && clock.step(endMs));
+    while (!(primary.isIdle && network.underWay === 0 && workload.isOver) && step(endMs));
   };
   becomeQuiet();
   /** False: some subscriber is not shown the last state. */
   const becomesShown = (): boolean => {
     const sinceMs = clock.nowMs;
     for (let untilMs = sinceMs + LOOK_MS; untilMs <= sinceMs + SHOWN_MS; untilMs += LOOK_MS) {
-      while (clock.step(untilMs));
+      while (step(untilMs));
       if (checkLive(subscribers.all, primary.storage).areShown) return true;
     }
     return false;
@@ -344,5 +357,5 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     if (outcome?.kind === "result") trace.mixBytes(outcome.value);
     else trace.mixText(outcome?.message ?? "");
   }
-  return { workload, subscribers, primary, samples, trace, weather, counts };
+  return { workload, subscribers, primary, agreement, samples, trace, weather, counts };
 }

@@ -79,6 +79,7 @@ class Stage {
       drift: 0,
       send: (message) => clock.after(ONE_WAY_MS, () => this.#locations[message.to]!.receive(message)),
       updatesMs: UPDATES_MS,
+      met: () => {},
       sampled: () => {},
     });
     this.#locations = [0, 1].map(

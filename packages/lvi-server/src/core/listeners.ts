@@ -167,6 +167,11 @@ export class Listeners {
     return this.#sessions.size;
   }
 
+  /** Undefined: it is over, or never was. */
+  session(id: SessionId): Session | undefined {
+    return this.#sessions.get(id);
+  }
+
   /** No session may answer by a lease. */
   get isClear(): boolean {
     for (const session of this.#sessions.all) if (session.isBound) return false;

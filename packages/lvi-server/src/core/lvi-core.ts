@@ -49,6 +49,7 @@ import {
   type ScheduleStatus,
   type SenderSession,
   type ServicesStatus,
+  type SessionId,
   type ReadLeaseStatus,
   type SetLeft,
   type TaskState,
@@ -179,7 +180,7 @@ import { type Ground, NO_SAMPLES, type Sampled, Sampler } from "./sampling.ts";
 import { type ScheduleState, encodeScheduleState, scheduleUnit } from "./schedule-state.ts";
 import { type ScheduleAsk, type ScheduleChange, Schedules } from "./schedules.ts";
 import { Services } from "./services.ts";
-import type { Revocation } from "./sessions.ts";
+import type { Revocation, Session } from "./sessions.ts";
 import { failureOf, isMisfit, isPlaceOf, placeOf, settled, type Task, type TaskOutline, tasksOf } from "./task.ts";
 import { type OrderUnderWay, TaskOrders } from "./task-orders.ts";
 import { type Instant, type TaskAnswer, type TaskQuestion, TaskTable } from "./task-table.ts";
@@ -626,6 +627,11 @@ export class LviCore {
     return this.#listeners.leases.leasedTo(unit);
   }
 
+  /** A session of an isolate that listens; undefined: it is over, or never was. */
+  session(id: SessionId): Session | undefined {
+    return this.#listeners.session(id);
+  }
+
   /** No location may answer by a read lease of this server. */
   get isClear(): boolean {
     return this.#listeners.isClear;
@@ -851,6 +857,7 @@ export class LviCore {
       return refuse("outside_tables", outside, null);
     }
     if (units !== null && this.#modules.declares(module, handler)) this.#listeners.read(location, units);
+    // variant: drops-told
     if (units !== null && session !== null) this.#listeners.leases.dropped(location, units, session);
     this.#modules.use(module, this.#wallMs);
     const known = this.#executions.get(executionId);
@@ -2795,6 +2802,7 @@ export class LviCore {
     const isHeld = this.#ask(execution, accesses, how);
     const { leases } = this.#listeners;
     // Nobody else is leased the units from here on: the execution holds them, or waits for them.
+    // variant: leases-revoked
     if ((isHeld || how === "wait") && !leases.isEmpty) {
       const revocations = leases.revoke(accesses, this.#nowMs);
       if (revocations.length > 0) execution.revocations = [...new Set([...execution.revocations, ...revocations])];

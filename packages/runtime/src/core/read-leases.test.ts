@@ -77,6 +77,18 @@ describe("a look finds all units leased in the versions of the snapshot, or none
     expect(look(leased, [[BOB, entry(5)]])).toBe(true);
   });
 
+  test("the revocation of a span ends no lease of an item in it, nor of a span inside it", () => {
+    const [around, inside] = ["c", "b"].map((hi) => spanId({ table: "users", kind: "rows", lo: "", hi }));
+    const empty = directoryEntry(commitId(3, 6), []);
+    const leased = holding([around!, empty], [inside!, empty], [ANN, entry(5)]);
+    expect(leased.take(revoke(2, around!))).toBe(true);
+    expect(new Set(leased.units)).toEqual(new Set([inside!, ANN]));
+    expect(look(leased, [[ANN, entry(5)]])).toBe(true);
+    expect(look(leased, [[around!, empty]])).toBe(false);
+    leased.take(revoke(3, ANN));
+    expect(leased.units).toEqual([inside!]);
+  });
+
   test("an older version, a newer one, and another value under the same commit id are not", () => {
     for (const other of [entry(4), entry(6), entry(5, "garbled")]) expect(look(leases(), [[ANN, other]])).toBe(false);
   });

@@ -62,6 +62,11 @@ export class ReadLeases {
     return this.#leases.size > 0;
   }
 
+  /** The leased units, whether a term lasts or not. */
+  get units(): readonly UnitId[] {
+    return Array.from(this.#leases, ([unit]) => unit);
+  }
+
   /** An LVI request names the session, and the lines up to which its sender has dropped what they have revoked. */
   get sender(): SenderSession | null {
     return this.#session === null ? null : { id: this.#session, heard: this.#heard, watches: false };

@@ -65,7 +65,7 @@ class World {
   readonly #next: (() => void)[] = [];
   /** They do nothing by themselves. */
   isHeld = false;
-  /** What storage has answered, and nobody has heard; null: answers arrive at once. */
+  /** Answers of storage that nobody has heard; null: they arrive at once. */
   onTheirWay: OnItsWay[] | null = null;
   nowMs = 1_000;
   aheadMs = 0;

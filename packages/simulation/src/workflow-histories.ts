@@ -792,7 +792,9 @@ class World {
 
   #isOver(): boolean {
     if (this.#left > 0 || this.#core.load.executions > 0) return false;
-    if ([...this.#storage.intents.values()].some(({ state }) => state === "task" || state === "pending")) return false;
+    // A task whose attempts were all cut short is dead, and nothing more happens to it.
+    for (const record of this.#storage.intents.values())
+      if (record.state === "pending" || (record.state === "task" && record.task.state !== "dead")) return false;
     return this.#workflows().every(({ state }) => state === "ended");
   }
 

@@ -841,7 +841,7 @@ export class LviCore {
   // ── The request ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #request(id: CallerId, request: LviRequest): void {
-    const { executionId, module, handler, units, location, session } = request;
+    const { executionId, module, handler, units, location } = request;
     const waitMs = Math.min(request.deadlineMs, this.#options.maxWaitMs);
     const caller: Caller = { id, request, receivedAtMs: this.#wallMs, deadlineMs: this.#nowMs + waitMs };
     const refuse = (code: RefusalCode, message: string, retryAfterMs: number | null): void => {
@@ -857,8 +857,7 @@ export class LviCore {
       return refuse("outside_tables", outside, null);
     }
     if (units !== null && this.#modules.declares(module, handler)) this.#listeners.read(location, units);
-    // variant: drops-told
-    if (units !== null && session !== null) this.#listeners.leases.dropped(location, units, session);
+    this.#endOwnLeases(request);
     this.#modules.use(module, this.#wallMs);
     const known = this.#executions.get(executionId);
     if (known !== undefined) {
@@ -940,6 +939,12 @@ export class LviCore {
     execution.phase = { kind: "looking-up" };
     this.#operations.set(operation, { kind: "look-up", execution });
     this.#effects.push({ kind: "look-up", operation, executionId });
+  }
+
+  /** The isolate has dropped its leases on what it is about to write. */
+  #endOwnLeases({ location, units, session }: LviRequest): void {
+    // variant: drops-told
+    if (units !== null && session !== null) this.#listeners.leases.dropped(location, units, session);
   }
 
   #remember(request: LviRequest): void {
@@ -3087,6 +3092,7 @@ export class LviCore {
       case "lvi-request": {
         const { caller: id, request } = event;
         const caller = { id, request };
+        this.#endOwnLeases(request);
         if (this.#executions.has(request.executionId) || this.#finished.get(request.executionId) !== undefined) {
           this.#replyPending(caller);
         } else {

@@ -537,7 +537,7 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
 
     test("not while tasks wait or workflows are open: what to do is told, and done through the relay", async () => {
       const relayed = await administered();
-      const primary = { url: relay.url, key: relayed.key };
+      const primary = { url: relay.url, key: relayed.key, deployment: "visits-staging" };
       const order = async (path: string, action: string, ids: readonly string[]): Promise<unknown> => {
         const question = path === TASK_ORDERS_PATH ? { action, ids, callAgain: false } : { action, ids };
         return (await askPrimary(primary, "POST", path, question)).json();
@@ -565,7 +565,7 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
       expect(strand.planned.some(({ changes }) => changes.length > 0)).toBe(true);
       strand.close();
       expect(await order(WORKFLOW_ORDERS_PATH, "cancel", [workflow])).toMatchObject({ results: [{ id: workflow }] });
-      await expect.poll(() => openWorkflows({ urls: [relay.url], key: relayed.key }), { timeout: 100_000 }).toBe(0);
+      await expect.poll(() => openWorkflows({ ...primary, urls: [relay.url] }), { timeout: 100_000 }).toBe(0);
       const allowed = await removal();
       expect(allowed.planned.flatMap(({ changes }) => changes).length).toBeGreaterThan(0);
       allowed.close();

@@ -14,6 +14,7 @@ import {
   type ModuleHash,
   NODES,
   type NodeName,
+  SCHEDULES_PATH,
   TASKS_PATH,
   WORKFLOWS_PATH,
 } from "@radical/protocol";
@@ -401,7 +402,7 @@ interface Fault {
 const ID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 
 /** A removal asks for them again, until nothing is pending. */
-const PENDING_PATHS = [MODULE_LIST_PATH, TASKS_PATH, WORKFLOWS_PATH];
+const PENDING_PATHS = [MODULE_LIST_PATH, TASKS_PATH, WORKFLOWS_PATH, SCHEDULES_PATH];
 
 /** What may go wrong with each call of a run. */
 function faultsOf(of: Fault["of"], requests: readonly string[]): readonly Fault[] {

@@ -115,7 +115,7 @@ describe.skipIf(!runs)("a primary on AWS", () => {
       expect.objectContaining({
         code: "quota_exceeded",
         message: expect.stringMatching(
-          /^The plan exceeds .* nothing was changed:\n {2}networks \(VPCs\) in us-east-1: 5 of 5 in use, and this deployment needs 1 more\n {2}vCPUs of standard machines \(on demand\) in us-east-1: 2 of 5 in use, and this deployment needs 4 more$/,
+          /^The plan exceeds .* nothing was changed:\n {2}networks \(VPCs\) in us-east-1: 5 of 5 in use, and this deployment needs 1 more\n {2}vCPUs of standard machines \(on demand\) in us-east-1: 2 of 5 in use, and this deployment needs 4 more\n {2}DynamoDB tables in us-east-1: 0 of 5 in use, and this deployment needs 6 more$/,
         ),
         hint: expect.stringContaining("https://us-east-1.console.aws.amazon.com/servicequotas/home"),
       }),

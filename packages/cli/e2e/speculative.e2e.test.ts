@@ -143,8 +143,10 @@ test("a result of which nothing becomes has the error of the call", async () => 
   await expect.poll(follow, SOON).toBe("speculative");
   await app.result("logout", {}, { ...zoe, location: "far" });
   const before = await shownSoFar();
+  const release = hold();
   const speculation = client.speculate.unfollow({ name: "ada" });
   expect(await speculation.first).toEqual(expect.any(Number));
+  release();
   await expect(speculation.confirmed).rejects.toMatchObject({ code: "not_logged_in", status: 401 });
   // The log has the path and the status of the answer, as of every request.
   const lines = (): unknown[] =>

@@ -376,7 +376,9 @@ describe("caches", () => {
       kind: "written",
     });
     // The time is that of the execution that has written it, of which is told a moment later.
-    await expect.poll(async () => (await look("people/alan")).primary.writtenAtMs, { timeout: 100_000 }).toBeGreaterThan(0);
+    await expect
+      .poll(async () => (await look("people/alan")).primary.writtenAtMs, { timeout: 100_000 })
+      .toBeGreaterThan(0);
     const after = await look("people/alan");
     expect(after.primary.commit).not.toBe(before.primary.commit);
     expect(after.held.find(({ place }) => place === "far")).toMatchObject({

@@ -78,7 +78,7 @@ const MOST_POLLS = 100;
 export async function buildForBenchmark(project: Project): Promise<BuiltApp> {
   const compiler = await startCompiler({ colours: false });
   try {
-    const { app, report } = await buildApp(project, compiler, { bundle: false });
+    const { app, report } = await buildApp(project, compiler, { bundle: false, hidesSecrets: false });
     if (app === null)
       throw new CommandError("build_failed", framesOf(report, "error").join("\n\n"), "Correct the handlers.");
     const benchmark = await loadBenchmark(project.root, Object.keys(app.manifest.handlers));

@@ -75,6 +75,8 @@ export interface BuildOptions {
   readonly optimize?: boolean;
   /** Default true; whether the application's own Worker is bundled, if it has one. */
   readonly bundle?: boolean;
+  /** Default true; whether the primary hides parameters of the type `Secret`. A benchmark's data has none, and it compares all of it. */
+  readonly hidesSecrets?: boolean;
   /** Default false; whether the module of the application's own Worker can be replaced while that runs. */
   readonly isReplaceable?: boolean;
   /** Whether code frames of the Worker's entry have ANSI colours. */
@@ -96,6 +98,7 @@ export async function buildApp(
     explain = false,
     emitIr = false,
     bundle = true,
+    hidesSecrets = true,
     isReplaceable = false,
     colours = false,
     onAnalyzed,
@@ -117,7 +120,7 @@ export async function buildApp(
   const entry = await bundling;
   if (bundle && entry === null && report.services.length > 0)
     throw workerLacking(config, report, [posix.dirname(config.worker)]);
-  const content = contentOf(config, report);
+  const content = contentOf(config, report, hidesSecrets);
   const manifest = manifestOf(config, report, content);
   const client = generateClient(manifest);
   const { folder: assetFolder, client: clientFile, page: pageEntry } = config.assets;
@@ -239,7 +242,7 @@ export function plansOf({ handlers }: Analysis): Readonly<Record<string, Handler
   return Object.fromEntries(handlers.map(({ name, plan }) => [name, plan.kind]));
 }
 
-function contentOf({ limits }: ResolvedConfig, report: BuildResult): ModuleContent {
+function contentOf({ limits }: ResolvedConfig, report: BuildResult, hidesSecrets: boolean): ModuleContent {
   const { handlers, services, wasm, rwWasm, records } = report;
   const indexes = report.indexes.map(({ name }) => name);
   const rules = [...handlers, ...services].flatMap(({ name, tasks }) =>
@@ -248,7 +251,7 @@ function contentOf({ limits }: ResolvedConfig, report: BuildResult): ModuleConte
   const called = services.map(({ name, keyWindowMs, once }) => [name, { keyWindowMs, once }] as const);
   const tasks = rules.length > 0 || handlers.some(({ plan }) => plan.kind === "workflow");
   const secrets = [...handlers, ...services].flatMap(({ name, parameters }) => {
-    const names = secretsAmong(parameters);
+    const names = hidesSecrets ? secretsAmong(parameters) : [];
     return names.length === 0 ? [] : [[name, names] as const];
   });
   const needs = {

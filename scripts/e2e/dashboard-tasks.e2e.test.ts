@@ -2,10 +2,11 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import chromium from "@sparticuz/chromium";
-import { type Browser, chromium as chromiumOf, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { startTestApp, type TestApp } from "../../packages/cli/src/testing.ts";
+import { openBrowser } from "../pictures/shots.ts";
+import { type OpenDashboard, openDashboard } from "./dashboard-page.ts";
 
 const project = fileURLToPath(new URL("../../packages/cli/e2e/fixtures/errands", import.meta.url));
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -13,33 +14,21 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/
 let browser: Browser;
 let app: TestApp;
 let page: Page;
-let faults: string[];
+let shown: OpenDashboard;
 
 beforeAll(async () => {
   app = await startTestApp({ project });
-  browser = await chromiumOf.launch({
-    executablePath: await chromium.executablePath(),
-    args: ["--headless=shell", "--no-sandbox", "--disable-gpu", "--disable-quic"],
-    timeout: 200_000,
-  });
+  browser = await openBrowser();
 });
 afterAll(async () => {
   await browser?.close();
   await app?.stop();
 });
 beforeEach(async () => {
-  faults = [];
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, bypassCSP: true });
-  context.on("weberror", (error) => faults.push(String(error.error())));
-  page = await context.newPage();
-  page.setDefaultTimeout(100_000);
-  await page.goto(app.dashboard!);
-  await page.waitForSelector(".pill:has-text('live')");
+  shown = await openDashboard(browser, app.dashboard!);
+  ({ page } = shown);
 });
-afterEach(async () => {
-  await page?.context().close();
-  if (faults.length > 0) throw new Error(faults.join("\n"));
-});
+afterEach(() => shown?.close());
 
 const open = (): Promise<void> => page.click('.rail button:has-text("Tasks")');
 /** The row of a task by the end of its id. */

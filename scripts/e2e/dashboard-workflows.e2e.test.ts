@@ -2,7 +2,6 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import chromium from "@sparticuz/chromium";
 import { loadDeploymentKey } from "../../packages/admin/src/index.ts";
 import {
   DASHBOARD_TIME_PATH,
@@ -10,11 +9,13 @@ import {
   DASHBOARD_WORKFLOW_ORDERS_PATH,
   DASHBOARD_WORKFLOWS_PATH,
 } from "../../packages/protocol/src/index.ts";
-import { type Browser, chromium as chromiumOf, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { Bank } from "../../packages/cli/e2e/fake-bank.ts";
 import { serveDeployedDashboard } from "../../packages/cli/src/operate/deployed-dashboard.ts";
 import { startTestApp, type TestApp } from "../../packages/cli/src/testing.ts";
+import { openBrowser } from "../pictures/shots.ts";
+import { type OpenDashboard, openDashboard } from "./dashboard-page.ts";
 
 const project = fileURLToPath(new URL("../../packages/cli/e2e/fixtures/tickets", import.meta.url));
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -24,17 +25,13 @@ let browser: Browser;
 let bank: Bank;
 let app: TestApp;
 let page: Page;
-let faults: string[];
+let shown: OpenDashboard;
 
 beforeAll(async () => {
   bank = new Bank();
   const BANK = await bank.start();
   app = await startTestApp({ project, vars: { BANK } });
-  browser = await chromiumOf.launch({
-    executablePath: await chromium.executablePath(),
-    args: ["--headless=shell", "--no-sandbox", "--disable-gpu", "--disable-quic"],
-    timeout: 200_000,
-  });
+  browser = await openBrowser();
 });
 afterAll(async () => {
   await browser?.close();
@@ -42,18 +39,10 @@ afterAll(async () => {
   bank?.close();
 });
 beforeEach(async () => {
-  faults = [];
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, bypassCSP: true });
-  context.on("weberror", (error) => faults.push(String(error.error())));
-  page = await context.newPage();
-  page.setDefaultTimeout(100_000);
-  await page.goto(app.dashboard!);
-  await page.waitForSelector(".pill:has-text('live')");
+  shown = await openDashboard(browser, app.dashboard!);
+  ({ page } = shown);
 });
-afterEach(async () => {
-  await page?.context().close();
-  if (faults.length > 0) throw new Error(faults.join("\n"));
-});
+afterEach(() => shown?.close());
 
 /** Starts one, and does not wait for its end. */
 async function started(handler: string, args: unknown): Promise<string> {

@@ -2,10 +2,11 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import chromium from "@sparticuz/chromium";
-import { type Browser, type BrowserContext, chromium as chromiumOf, type Page } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { startTestApp, type TestApp } from "../../packages/cli/src/testing.ts";
+import { openBrowser } from "../pictures/shots.ts";
+import { type OpenDashboard, openDashboard } from "./dashboard-page.ts";
 
 const project = fileURLToPath(new URL("../../templates/social", import.meta.url));
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -26,39 +27,21 @@ let browser: Browser;
 let app: TestApp;
 let context: BrowserContext;
 let page: Page;
-/** Errors of the page, and its requests to others. */
-let faults: string[];
+let shown: OpenDashboard;
 
 beforeAll(async () => {
   app = await startTestApp({ project, seeded: true, locations: { VA: 0, JP: 40 } });
-  browser = await chromiumOf.launch({
-    executablePath: await chromium.executablePath(),
-    args: ["--headless=shell", "--no-sandbox", "--disable-gpu", "--disable-quic"],
-    timeout: 200_000,
-  });
+  browser = await openBrowser();
 });
 afterAll(async () => {
   await browser?.close();
   await app?.stop();
 });
 beforeEach(async () => {
-  faults = [];
-  // axe is put in from outside: the page's own policy would not let it.
-  context = await browser.newContext({ viewport: { width: 1440, height: 900 }, bypassCSP: true });
-  const { host } = new URL(app.dashboard!);
-  context.on("request", (request) => {
-    if (new URL(request.url()).host !== host) faults.push(`asks ${request.url()}`);
-  });
-  context.on("weberror", (error) => faults.push(String(error.error())));
-  page = await context.newPage();
-  page.setDefaultTimeout(100_000);
-  await page.goto(app.dashboard!);
-  await page.waitForSelector(".pill:has-text('live')");
+  shown = await openDashboard(browser, app.dashboard!);
+  ({ context, page } = shown);
 });
-afterEach(async () => {
-  await context?.close();
-  if (faults.length > 0) throw new Error(faults.join("\n"));
-});
+afterEach(() => shown?.close());
 
 const row = '[role="option"]';
 const open = (view: (typeof VIEWS)[number]): Promise<void> => page.click(`.rail button:has-text("${view}")`);

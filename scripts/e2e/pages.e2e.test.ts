@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { startTestApp } from "../../packages/cli/src/testing.ts";
-import chromium from "@sparticuz/chromium";
 import { drawn } from "../../packages/command-line/src/short-tier.ts";
-import { type Browser, type Page, chromium as chromiumOf } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { openBrowser } from "../pictures/shots.ts";
 import { beAda, openView, type TemplateView, type TemplateWithPage, VIEWS } from "./template-views.ts";
 
 const TEMPLATES = Object.keys(VIEWS) as readonly TemplateWithPage[];
@@ -19,11 +19,7 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/
 let browser: Browser;
 
 beforeAll(async () => {
-  browser = await chromiumOf.launch({
-    executablePath: await chromium.executablePath(),
-    args: ["--headless=shell", "--no-sandbox", "--disable-gpu", "--disable-quic"],
-    timeout: 200_000,
-  });
+  browser = await openBrowser();
 });
 afterAll(() => browser?.close());
 

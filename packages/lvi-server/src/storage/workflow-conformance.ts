@@ -1,7 +1,7 @@
 /** The duties of every implementation of the storage port about workflows: a part of `storage-conformance.ts`. */
 import { contentHash, type ExecutionId, type ModuleHash, unitId } from "@radical/protocol";
 import type { Completion, RecordChange } from "../core/intent.ts";
-import { entryPart, signalPart, stepPart, type Workflow, type WorkflowPart } from "../core/workflow.ts";
+import { begun, entryPart, signalPart, stepPart, type Workflow, type WorkflowPart } from "../core/workflow.ts";
 import type { Task } from "../core/task.ts";
 import { commitOf, commitOfChanges, type Storage } from "./storage.ts";
 
@@ -19,7 +19,7 @@ interface Suite {
 const MODULE = "a".repeat(64) as ModuleHash;
 
 function workflowOf(number: number): Workflow {
-  return {
+  const named = {
     id: (0x70000000 + number).toString(16).padEnd(32, "5") as ExecutionId,
     module: MODULE,
     handler: "buy",
@@ -28,19 +28,8 @@ function workflowOf(number: number): Workflow {
     caller: number % 2 === 0 ? null : `caller ${number}`,
     parent: null,
     call: { key: "k", hash: contentHash(new Uint8Array()) },
-    createdAtMs: 1_000,
-    round: 0,
-    changes: 0,
-    entries: 0,
-    bytes: 0,
-    state: "open",
-    untilMs: null,
-    outcome: null,
-    again: null,
-    undoing: null,
-    error: null,
-    endedAtMs: null,
   };
+  return begun(named, 1_000);
 }
 
 function taskOf(number: number, lane: string | null): Task {

@@ -53,7 +53,7 @@ class Place {
     });
     this.#open.push(storage);
     const epoch = await lead(storage);
-    await storage.begin();
+    await storage.begin(epoch);
     return { storage, epoch };
   }
 
@@ -163,7 +163,7 @@ describe("as a storage", () => {
         log: createLog("silent", () => undefined),
         nowMs: () => START_MS,
       });
-      await storage.begin();
+      await storage.begin(1);
       return storage;
     };
     let storage = await open();
@@ -209,7 +209,7 @@ test("arguments, seeds, callers, outcomes and journals are in no file, and come 
 test("a seal is of one record, and the same again for the same content", () =>
   inPlace(async (place) => {
     const seals = new Seals(new FileSealingKeys(place.keys), () => START_MS);
-    await seals.turn(DAY_MS);
+    await seals.turn();
     const seal = seals.seal("task a", bytesOf("hello"));
     expect(seals.seal("task a", bytesOf("hello"))).toEqual(seal);
     expect(seals.seal("task b", bytesOf("hello"))).not.toEqual(seal);

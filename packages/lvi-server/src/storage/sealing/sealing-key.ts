@@ -18,6 +18,8 @@ export interface SealingKey {
 export interface SealingKeyStore {
   /** For people: the place. */
   readonly place: string;
+  /** What the last look has found wrong with the place, though it can be used; null, or left out: nothing. */
+  readonly notice?: string | null;
   /** All that were added and not destroyed. */
   list(): Promise<readonly SealingKey[]>;
   add(key: SealingKey): Promise<void>;

@@ -7,6 +7,8 @@ import {
   LviCore,
   type Now,
   type Run,
+  type Task,
+  type Workflow,
 } from "@radical/lvi-server/core";
 import {
   CANCELLED,
@@ -459,9 +461,9 @@ test("somebody who waits for a workflow waits by the machine's time, however far
 
 describe("what storage can't open", () => {
   test("a task whose arguments are unreadable begins no workflow, is dead at once, and begins it when they are back", () => {
-    const id = world.hire("flow", 1_000);
+    const id = world.hire("flow", 5_000);
     world.becomes(id, { task: { isUnreadable: true } });
-    world.pass(2_000);
+    world.pass(6_000);
     expect(world.storage.intents.get(id)).toMatchObject({
       state: "task",
       task: { state: "dead", failures: 1, error: { code: "arguments" } },
@@ -488,6 +490,7 @@ describe("what storage can't open", () => {
     expect(world.question(id, false, { handler: "traps" })()).toBe("unknown_workflow");
     world.ask("flow", args, { executionId: id, attempt: 2 });
     world.ask("flow", encode(WAITS), { executionId: id, attempt: 2 });
-    expect(world.replies.slice(-2)).toEqual(["answer_not_kept", "idempotency_key_reused"]);
+    const told = world.replies.filter((words) => words !== "in_doubt");
+    expect(told.slice(-2)).toEqual(["answer_not_kept", "idempotency_key_reused"]);
   });
 });

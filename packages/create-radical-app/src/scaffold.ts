@@ -56,7 +56,7 @@ export async function problemOfDirectory(directory: string): Promise<string | nu
   return (await problemOfContent(directory)) ?? problemOfName(appNameOf(directory));
 }
 
-/** What is there already is the first thing to say: another name would not help. */
+/** The folder comes before its name: another name would not help. */
 async function problemOfContent(directory: string): Promise<string | null> {
   try {
     // Resolved: an empty path is the current folder, and none that `readdir` knows.

@@ -8,7 +8,7 @@ export interface OpenDashboard {
   readonly close: () => Promise<void>;
 }
 
-/** Resolves when the page is live. */
+/** Resolves when the page has its first state: live in dev, read-only for a deployment. */
 export async function openDashboard(browser: Browser, address: string): Promise<OpenDashboard> {
   const faults: string[] = [];
   const { host } = new URL(address);
@@ -25,6 +25,6 @@ export async function openDashboard(browser: Browser, address: string): Promise<
     if (faults.length > 0) throw new Error(faults.join("\n"));
   };
   await page.goto(address);
-  await page.waitForSelector(".pill:has-text('live')");
+  await page.waitForSelector(".pill:has-text('live'), .pill:has-text('read-only')");
   return { context, page, close };
 }

@@ -214,7 +214,9 @@ test("the dashboard of a deployment shows timelines by signed questions, without
     signal: ending.signal,
   });
   try {
-    await page.goto(deployed.url);
+    await shown.close();
+    shown = await openDashboard(browser, deployed.url);
+    ({ page } = shown);
     await page.waitForSelector(".pill:has-text('read-only')");
     await open();
     await page.waitForSelector(`${listed(workflow)}:has-text("signal approved")`);
@@ -231,6 +233,7 @@ test("the dashboard of a deployment shows timelines by signed questions, without
       expect((await fetch(origin + path, { method: "POST", headers, body })).status).toBe(404);
     expect((await fetch(origin + DASHBOARD_WORKFLOWS_PATH)).status).toBe(401);
   } finally {
+    await shown.close();
     ending.abort();
     await deployed.ended;
   }

@@ -53,8 +53,11 @@ const IGNORED = new Set([".git", ".DS_Store"]);
 
 /** Why an application can't be made in `directory`, or null. */
 export async function problemOfDirectory(directory: string): Promise<string | null> {
-  const problem = problemOfName(appNameOf(directory));
-  if (problem !== null) return problem;
+  return (await problemOfContent(directory)) ?? problemOfName(appNameOf(directory));
+}
+
+/** The folder comes before its name: another name would not help. */
+async function problemOfContent(directory: string): Promise<string | null> {
   try {
     // Resolved: an empty path is the current folder, and none that `readdir` knows.
     const entries = (await readdir(resolve(directory))).filter((name) => !IGNORED.has(name));

@@ -732,7 +732,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "the other isolates of the writer's location are not waited for",
     within: 250,
     weather: "leases",
-    edits: [expression("holders-waited-for", `[session]`, `session.at.sessions`)],
+    edits: [replace("holders-waited-for", `for (const each of session.at.sessions) this.#drop(each, unit);`)],
   },
   {
     name: "a lease on its way to the writer's isolate counts as dropped",

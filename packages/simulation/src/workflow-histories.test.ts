@@ -1,19 +1,8 @@
 import { expect, test } from "vitest";
-import { simulateWorkflows } from "./workflow-histories.ts";
+import { noCounts, simulateWorkflows } from "./workflow-histories.ts";
 
 test("every workflow comes to one end by one journal, and each of its steps happens once", { timeout: 300_000 }, () => {
-  const sum = {
-    ended: 0,
-    failed: 0,
-    steps: 0,
-    signals: 0,
-    samples: 0,
-    early: 0,
-    withdrawn: 0,
-    undone: 0,
-    served: 0,
-    kills: 0,
-  };
+  const sum = noCounts();
   for (let seed = 1; seed <= 300; seed++) {
     const { problems, ...counts } = simulateWorkflows({ seed });
     expect({ seed, problems }).toEqual({ seed, problems: [] });

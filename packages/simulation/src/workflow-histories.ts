@@ -22,6 +22,7 @@ import {
   type Sample,
   type Sampling,
   type StepName,
+  type Task,
   type Workflow,
   type WorkflowPart,
 } from "@radical/lvi-server/core";
@@ -110,19 +111,28 @@ export function simulateWorkflows({ seed }: { readonly seed: number }): Workflow
   return { problems, ...world.counts };
 }
 
+export type WorkflowHistoryCounts = Record<(typeof COUNTED)[number], number>;
+
+const COUNTED = [
+  "ended",
+  "failed",
+  "steps",
+  "signals",
+  "samples",
+  "early",
+  "withdrawn",
+  "undone",
+  "served",
+  "kills",
+] as const;
+
+/** Nothing has happened yet. */
+export function noCounts(): WorkflowHistoryCounts {
+  return Object.fromEntries(COUNTED.map((name) => [name, 0])) as WorkflowHistoryCounts;
+}
+
 class World {
-  readonly counts = {
-    ended: 0,
-    failed: 0,
-    steps: 0,
-    signals: 0,
-    samples: 0,
-    early: 0,
-    withdrawn: 0,
-    undone: 0,
-    served: 0,
-    kills: 0,
-  };
+  readonly counts = noCounts();
   readonly #random: Random;
   readonly #storage = new ModelStorage(true);
   readonly #problems: string[] = [];
@@ -137,8 +147,8 @@ class World {
   /** Those under way in the present life. */
   readonly #activations = new Set<ExecutionId>();
   readonly #failures = new Map<ExecutionId, number>();
-  /** A worker was taken from them, so that an attempt has failed. */
-  readonly #crowdedOut = new Set<ExecutionId>();
+  /** How often a worker was taken from them, so that an attempt has failed. */
+  readonly #crowdedOut = new Map<ExecutionId, number>();
   /** Steps whose command is in a journal. */
   readonly #durable = new Set<ExecutionId>();
   readonly #places = new Set<string>();
@@ -338,7 +348,8 @@ class World {
           tookMs: 0,
         }));
         if (!this.#isQuiet && this.#random.chance(0.02)) {
-          this.#crowdedOut.add(run.invocation.executionId);
+          const { executionId } = run.invocation;
+          this.#crowdedOut.set(executionId, (this.#crowdedOut.get(executionId) ?? 0) + 1);
           return ended({ result: { kind: "crowded-out" }, tookMs: 0, followers: results.slice(1).map(() => NOT_RUN) });
         }
         // A member sees what those before it have written: here they run alone.
@@ -797,11 +808,14 @@ class World {
     if (this.#left > 0 || executions > 0 || !areCounted) return false;
     for (const record of this.#storage.intents.values()) {
       if (record.state === "pending") return false;
-      // Each of its attempts may have been crowded out.
-      if (record.state === "task" && (record.task.state !== "dead" || !this.#crowdedOut.has(record.task.id)))
-        return false;
+      if (record.state === "task" && !this.#hasFailedOften(record.task)) return false;
     }
     return this.#workflows().every(({ state }) => state === "ended");
+  }
+
+  /** Whether the task is dead, and each of its attempts has failed or was crowded out. */
+  #hasFailedOften({ id, state }: Task): boolean {
+    return state === "dead" && (this.#crowdedOut.get(id) ?? 0) + (this.#failures.get(id) ?? 0) >= ATTEMPTS;
   }
 
   #end(): readonly string[] {
@@ -819,6 +833,15 @@ class World {
         `something was done twice: ${words.filter((word, at) => words.indexOf(word) < at).join(" ")}`,
       );
     this.#checkSignals();
+    for (const record of this.#storage.intents.values()) {
+      if (record.state !== "part") continue;
+      const { id, workflow, content } = record.part;
+      const owner = this.#storage.intents.get(workflow)?.state;
+      // While a server starts, a signal to a workflow whose record is gone is taken: docs/limits.md.
+      const isLate = decodePart(content).kind === "signal" && !this.#hired.has(workflow);
+      if (owner !== "workflow" && owner !== "task" && !isLate)
+        this.#problems.push(`the part ${id} is left of ${workflow}, which is no workflow any more`);
+    }
     this.counts.served = this.#served.size;
     return this.#problems;
   }

@@ -359,6 +359,24 @@ describe("a workflow that was cancelled", () => {
   });
 });
 
+test("somebody who asks for a child is told how it stands, also while the commit that begins it is on its way", () => {
+  world.isHeld = true;
+  const parent = world.ask("flow", encode([{ kind: "child", program: WAITS }]));
+  const child = stepIdOf({ workflow: parent, round: 0 }, 0);
+  const asked: (() => string)[] = [];
+  // Before each thing that storage and workers do, until the child is durable.
+  while (!world.storage.intents.has(child)) {
+    asked.push(world.question(child, false, { waitMs: 10 }));
+    world.doNext();
+  }
+  world.isHeld = false;
+  world.settle();
+  world.pass(20);
+  const told = asked.map((answer) => answer());
+  expect(new Set(told)).toEqual(new Set(["unknown_workflow", "waiting"]));
+  expect(told.at(-1)).toBe("waiting");
+});
+
 test("a workflow that fails by itself ends its children", () => {
   world.ask("flow", encode([{ kind: "child", program: WAITS, isLone: true }, { kind: "abort" }]));
   expect(world.states).toEqual(["aborted", CANCELLED.code]);
@@ -394,6 +412,8 @@ describe("a workflow that has not begun", () => {
     // A task that becomes no workflow is none.
     const task = world.hire("step", DAY);
     expect(world.order("cancel", task)()).toBe("unknown");
+    for (const cancels of [false, true])
+      expect(world.question(task, cancels, { handler: "step" })()).toBe("unknown_workflow");
     expect(world.question(id, false)()).toBe("waiting");
   });
 

@@ -73,8 +73,9 @@ export class Cancellations {
   takesSignal(id: ExecutionId, execution: Execution, own: readonly Task[]): boolean {
     if (this.#workflows.table.isOpen(id)) return true;
     if (!isTaskId(id)) return false;
-    const others = isTaskOf(execution.id, id) ? null : (this.#tasks.lookups.find(id, execution) ?? null);
-    const task = own.find((each) => each.id === id) ?? this.#tasks.find(id)?.task ?? others;
+    const others = (): Task | null =>
+      isTaskOf(execution.id, id) ? null : (this.#tasks.lookups.find(id, execution) ?? null);
+    const task = own.find((each) => each.id === id) ?? this.#tasks.find(id)?.task ?? others();
     // variant: signal-early
     return task !== null && this.#workflows.commands.isToBe(task);
   }

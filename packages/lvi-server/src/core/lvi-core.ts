@@ -838,14 +838,7 @@ export class LviCore {
   /** Pending intents are among the executions, and so is whatever runs. A module may be all that names an index in storage. */
   #namedModules(): ReadonlySet<ModuleHash> {
     const run = [...this.#executions.values()].map(({ invocation }) => invocation.module);
-    const { current } = this.#modules;
-    const isNeeded = current !== null && (this.#tasks.all !== 0 || Object.keys(current.rules).length > 0);
-    return new Set([
-      ...run,
-      ...(this.#workflows.table.modules ?? []),
-      ...(isNeeded ? [current.module] : []),
-      ...this.#modules.naming(this.#indexes.unstored),
-    ]);
+    return new Set([...run, ...(this.#workflows.table.modules ?? []), ...this.#modules.naming(this.#indexes.unstored)]);
   }
 
   // ── The request ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -859,6 +852,7 @@ export class LviCore {
       this.#reply(caller, { kind: "refused", code, message, retryAfterMs }, NO_FACTS);
     };
 
+    this.#endOwnLeases(request);
     if (this.#halted) return refuse("draining", TAKEN_OVER, 1_000);
     const outside = units === null ? null : this.#modules.outside(module, handler, units);
     if (outside !== null) {
@@ -867,7 +861,6 @@ export class LviCore {
       return refuse("outside_tables", outside, null);
     }
     if (units !== null && this.#modules.declares(module, handler)) this.#listeners.read(location, units);
-    this.#endOwnLeases(request);
     this.#modules.use(module, this.#wallMs);
     const known = this.#executions.get(executionId);
     if (known !== undefined) {

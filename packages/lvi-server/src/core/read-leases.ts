@@ -324,9 +324,9 @@ export class ReadLeases {
   // ── Revocation ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * A request of the location came with these units. Its isolate has dropped its leases on what it writes, and on spans around it, before it sent the
-   * request. So nobody waits for this session, whatever becomes of the request, and the session may be leased them again. A lease
-   * that was on its way was not dropped.
+   * A request of the location came with these units. Before its isolate sent it, that has dropped its leases on what it writes, and on
+   * spans around it. So nobody waits for this session, whatever becomes of the request, and the session may be leased them again. A
+   * lease that was on its way was not dropped.
    */
   dropped(location: string, units: readonly AccessedUnit[], { id, heard }: SenderSession): void {
     const session = this.#sessions.get(id);
@@ -334,13 +334,11 @@ export class ReadLeases {
     for (const { unit: written, mode } of units) {
       if (mode === "read") continue;
       for (const [unit] of this.#holders.overlapping(written)) {
+        const holding = session.held.get(unit);
+        // variant: grant-on-its-way
+        if (holding !== undefined && holding.n > heard) continue;
         // variant: holders-waited-for
-        for (const each of [session]) {
-          const holding = each.held.get(unit);
-          // variant: grant-on-its-way
-          if (holding !== undefined && holding.n > heard) continue;
-          this.#drop(each, unit);
-        }
+        this.#drop(session, unit);
       }
     }
   }

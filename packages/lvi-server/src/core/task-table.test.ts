@@ -290,6 +290,18 @@ describe("the arguments of tasks in lanes", () => {
     expect(table.startDelays.counts.filter((count) => count > 0)).toEqual([1]);
   });
 
+  test("a task that storage has no more does not begin: another server leads, and has done it", () => {
+    const table = new TaskTable<object>({ ...BOUNDS, laneBytes: 0 }, () => null);
+    answerAll(table, new Map());
+    table.added(inLane(1), NOW);
+    table.pass(NOW);
+    expect(table.next(() => true, NOW)).toBeNull();
+    const [question] = table.takeQuestions(NOW);
+    table.answered(question!, { kind: "tasks", tasks: [] }, NOTHING, NOW);
+    expect(begun(table)).toEqual([]);
+    table.assertWellFormed();
+  });
+
   test("a dead task has none in memory, and a task that is put back keeps them only if there is room", () => {
     const table = new TaskTable<object>({ ...BOUNDS, laneBytes: MiB }, () => null);
     answerAll(table, new Map());

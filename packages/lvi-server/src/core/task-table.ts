@@ -67,7 +67,7 @@ export interface TaskCounts {
   readonly ready: number;
   readonly running: number;
   readonly delayed: number;
-  /** All of them in storage; null: not counted yet. */
+  /** All of them in storage; null: not all of them are known yet. */
   readonly dead: number | null;
   /** Lanes whose first task is dead, or waits for its next attempt. */
   readonly blockedLanes: number;
@@ -176,7 +176,8 @@ export class TaskTable<Owner> {
       ready,
       running,
       delayed: this.#entries.size - ready - running - this.#dead,
-      dead: numbers === null ? null : numbers.deadInNoLane + this.#dead,
+      // Those in lanes are known when all lanes are.
+      dead: numbers === null || this.#heads !== null ? null : numbers.deadInNoLane + this.#dead,
       blockedLanes: this.#blockedLanes,
       oldestReadyMs: sinceMs === null ? 0 : nowMs - sinceMs,
       argumentBytes: this.#laneBytes + this.#otherBytes,
@@ -371,7 +372,10 @@ export class TaskTable<Owner> {
     for (const entry of this.#takeReading(question)) {
       // variant: task-read-stale
       if (!this.#ready.isAsked(entry)) continue;
-      entry.task = present(found.get(entry.task.id), "storage has each task that may begin");
+      const task = found.get(entry.task.id);
+      // Another server leads, and has done it. This one hears of that with its next commit, and nothing of the task begins here.
+      if (task === undefined) continue;
+      entry.task = task;
       this.#countBytes(entry, 1);
       this.#ready.wasRead(entry);
     }

@@ -11,6 +11,7 @@ import {
 import { Deadlines } from "./deadlines.ts";
 import { type CallerId, type Fact, NO_FACTS, type OperationId } from "./events.ts";
 import type { IntentRecord } from "./intent.ts";
+import type { Task } from "./task.ts";
 import { isOver, type Workflow } from "./workflow.ts";
 import type { WorkflowCaller, WorkflowsHost } from "./workflow-host.ts";
 import { type Entry, stateOf, type WorkflowTable } from "./workflow-table.ts";
@@ -21,6 +22,8 @@ interface WorkflowActions {
   readonly cancel: (entry: Entry, told: (after: readonly Fact[]) => void) => void;
   /** Lets a stuck one try again, and answers the operator. */
   readonly retry: (entry: Entry, caller: CallerId) => void;
+  /** Whether the task becomes a workflow when it begins. */
+  readonly isToBe: (task: Task) => boolean;
 }
 
 export class WorkflowCallers {
@@ -165,8 +168,8 @@ export class WorkflowCallers {
     const entry = this.#table.get(question.workflow);
     // It is known by now.
     if (entry !== undefined) return this.ask(caller, question);
-    // It begins as a task.
-    if (record?.state === "task" && isAskedBy(record.task, question)) {
+    // It begins as a task. One that becomes no workflow is nobody's to ask for here.
+    if (record?.state === "task" && isAskedBy(record.task, question) && this.#actions.isToBe(record.task)) {
       if (question.cancels) return this.#cancelTask(caller, question);
       return this.#tellWaiting(caller, record.task.id);
     }

@@ -110,6 +110,7 @@ export class Workflows {
     this.callers = new WorkflowCallers(host, this.table, {
       cancel: (entry, told) => this.#cancel(entry, told),
       retry: (entry, caller) => this.#retry(entry, caller),
+      isToBe: (task) => this.commands.isToBe(task),
     });
   }
 
@@ -465,12 +466,14 @@ export class Workflows {
     for (const child of children) {
       const begins = present(this.table.get(child.id), "a child is known before it is durable");
       begins.phase = "idle";
+      this.#host.note("workflow_started", child);
+      for (const caller of begins.callers.splice(0)) this.callers.wait(begins, caller);
+      this.#tellStarted(begins);
       if (begins.isBehind) {
         this.table.readAgain(begins);
         continue;
       }
       begins.loaded = loadedOf(child, []);
-      this.#host.note("workflow_started", child);
       this.#goOn(begins);
     }
     for (const task of tasks) {

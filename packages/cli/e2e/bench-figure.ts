@@ -46,12 +46,14 @@ export function tellProgress(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** Prints the result, writes it to the file if there is one, and ends with the exit code. */
-export async function endWith<Result extends { readonly figures: readonly Figure[] }>(
-  result: Result,
+/** Prints the figures, writes them to the file if there is one, and sets the exit code. `setup`: what they were measured with. */
+export async function endWith(
+  figures: readonly Figure[],
+  setup: object,
   { output, json }: { readonly output: string | null; readonly json: boolean },
 ): Promise<void> {
-  if (result.figures.some(isMissed)) process.exitCode = 1;
+  if (figures.some(isMissed)) process.exitCode = 1;
+  const result = { ...setup, figures };
   if (output !== null) await writeFile(output, `${JSON.stringify(result, null, 2)}\n`);
-  process.stdout.write(`${json ? JSON.stringify(result) : result.figures.map(lineOf).join("\n")}\n`);
+  process.stdout.write(`${json ? JSON.stringify(result) : figures.map(lineOf).join("\n")}\n`);
 }

@@ -62,7 +62,7 @@ export interface EdgeOptions {
   readonly isWipeable?: boolean;
   /** Called with each line that a Worker logs. */
   readonly onLog: (level: string, message: string) => void;
-  /** Called if locations that were started again can't be told of their time, and have this machine's. */
+  /** Called if locations have lost the time that was moved, when they were started again. */
   readonly onTimeLost?: (error: unknown) => void;
 }
 

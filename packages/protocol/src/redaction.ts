@@ -199,8 +199,8 @@ function redactNamed(names: readonly string[], { secrets: _secrets, ...whole }: 
 }
 
 /**
- * Arguments that a run has made, of a task, a step or the next round, with {@link SHOWN_SECRET} in the place of those that the names
- * cover: nothing runs on them, and some are secrets of the callee.
+ * Arguments that a run has made, of a task, a step or the next round. Those that the names cover have {@link SHOWN_SECRET} in their
+ * place: nothing runs on them, and some are secrets of the callee.
  */
 export function redactArguments(
   names: readonly string[],

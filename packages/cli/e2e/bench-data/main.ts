@@ -52,4 +52,4 @@ try {
 } finally {
   stopListening();
 }
-await endWith({ seconds, turns, callers, quick, loadBefore, interrupted: signal.aborted, figures }, options);
+await endWith(figures, { seconds, turns, callers, quick, loadBefore, interrupted: signal.aborted }, options);

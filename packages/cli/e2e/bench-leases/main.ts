@@ -79,4 +79,4 @@ try {
   stopListening();
 }
 const { rate, seconds, turns } = effort;
-await endWith({ seed, quick, rate, seconds, turns, loadBefore, interrupted: signal.aborted, figures }, options);
+await endWith(figures, { seed, quick, rate, seconds, turns, loadBefore, interrupted: signal.aborted }, options);

@@ -191,4 +191,4 @@ for (const each of part) {
   figures.push(...measured);
   for (const one of measured) tellProgress(lineOf(one));
 }
-await endWith({ turns, points, rounds, loadBefore, loadAfter: loadavg()[0], figures }, { output, json });
+await endWith(figures, { turns, points, rounds, loadBefore, loadAfter: loadavg()[0] }, { output, json });

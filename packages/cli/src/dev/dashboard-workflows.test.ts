@@ -60,7 +60,7 @@ beforeEach(async () => {
   primary.listen(0, "127.0.0.1");
   await once(primary, "listening");
 });
-afterEach(() => void primary.close().closeAllConnections());
+afterEach(() => primary.close().closeAllConnections());
 
 test("a journal that can't be read leaves the list, and is asked for again", async () => {
   const url = `http://127.0.0.1:${(primary.address() as AddressInfo).port}`;

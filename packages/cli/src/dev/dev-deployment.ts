@@ -123,7 +123,7 @@ export class DevDeployment {
   /** Failures of services that are ordered. */
   #serviceFaults: FaultsByService;
   #isPrepared = false;
-  /** The locations could not be told of the time that was moved: handlers there see this machine's. */
+  /** Whether handlers at locations see this machine's time, though time was moved. */
   #isTimeLost = false;
 
   constructor(options: DevDeploymentOptions) {

@@ -25,7 +25,7 @@ export interface DevFaults extends Faults {
 }
 
 export interface DevFaultChange extends FaultChange {
-  /** What is not named, a service or a kind, stays as it is. The empty object ends all. */
+  /** A service or a kind that is not named stays as it is. The empty object ends all. */
   readonly services?: ServiceFaultChange;
 }
 

@@ -135,7 +135,7 @@ test("a test orders failures in the same words, and leaves out what it does not 
     bank: NO_SERVICE_FAULTS,
   });
   for (const wrong of [{ lost: 2 }, { slowMs: 5 }])
-    expect(() => faultsOfTest({ charge: wrong as object })).toThrow(/serviceFaults of charge/);
+    expect(() => faultsOfTest({ charge: wrong })).toThrow(/serviceFaults of charge/);
 });
 
 test("changes that follow each other add up, by service and by kind; the empty one ends all", () => {

@@ -1,6 +1,6 @@
 /**
- * Fields whose names say that they are secret, where pages of the dashboard show values: arguments of handlers that do not declare them
- * as such, items, results and differences.
+ * Fields whose names say that they are secret: the dashboard masks them wherever it shows values. Handlers may have declared none of
+ * them as such.
  */
 import { isObject, type Json, jsonText, parseJson } from "@radical/app";
 import { SHOWN_SECRET } from "@radical/protocol";

@@ -16,7 +16,8 @@ const isAsked = signal(false);
 
 /** Another move must wait. */
 export function isTimeMoving(): boolean {
-  return isAsked.value || (state.value?.time ?? null)?.movesToMs != null;
+  const time = state.value?.time ?? null;
+  return isAsked.value || (time !== null && time.movesToMs !== null);
 }
 
 /** Resolves when all has ended that was due meanwhile. */

@@ -49,11 +49,11 @@ afterAll(async () => {
   await project?.remove();
 });
 
-async function start(reset = false): Promise<void> {
+async function start(reset = false, watch = false): Promise<void> {
   await dev?.stop();
   events = [];
   const loaded = await loadProject(project.folder);
-  dev = await startDev({ project: loaded, port: 0, reset, onEvent: (event) => void events.push(event) });
+  dev = await startDev({ project: loaded, port: 0, reset, watch, onEvent: (event) => void events.push(event) });
 }
 
 async function call<T>(handler: string, args: unknown, location = "A"): Promise<T> {
@@ -158,7 +158,7 @@ test(
     await mkdir(join(project.folder, "src"));
     await writeFile(join(project.folder, "src/worker.ts"), CLASS);
 
-    await start();
+    await start(false, true);
     expect(failures()).toEqual(["time_not_moved"]);
     expect(await daysAhead()).toEqual([0, 0]);
     await save("handlers/clock.ts", `${HANDLERS}\nexport function more(): i32 {\n  return 1;\n}\n`);

@@ -23,8 +23,9 @@ import { CommandError, messageOf } from "@radical/app/command-error";
 import { closeServer, listen } from "../dev/control-server.ts";
 import { DashboardReplays } from "../dev/dashboard-replays.ts";
 import { answerDashboard, type DashboardOptions } from "../dev/dashboard-server.ts";
-import { DashboardTasks, type DashboardTasksPorts } from "../dev/dashboard-tasks.ts";
+import { DashboardTasks } from "../dev/dashboard-tasks.ts";
 import { DashboardWorkflows } from "../dev/dashboard-workflows.ts";
+import type { PrimaryPorts } from "../dev/primary-ports.ts";
 import { LifeRing } from "../dev/life-ring.ts";
 import { locationLine } from "../dev/location-line.ts";
 import { type AskPrimary, followLives, followSamples } from "../dev/primary-lines.ts";
@@ -112,7 +113,7 @@ class Deployed {
       present: () => this.#present(),
       redact: given.values ?? [],
     });
-    const primary: DashboardTasksPorts = { asking: (ask) => this.#asking(ask), showsArguments: false };
+    const primary: PrimaryPorts = { asking: (ask) => this.#asking(ask), showsArguments: false };
     this.options = {
       token: randomBytes(TOKEN_BYTES).toString("base64url"),
       lives: this.#lives,

@@ -488,6 +488,8 @@ describe("what storage can't open", () => {
       state: "task",
       task: { state: "dead", failures: 1, error: { code: "arguments" } },
     });
+    // Nobody can tell whose it is.
+    expect(world.question(id, true)()).toBe("busy");
     const { isUnreadable: _, ...task } = present(world.storage.findTask(id), "it is there");
     world.storage.intents.set(id, { state: "task", task });
     world.start();

@@ -92,7 +92,7 @@ function choose(task: ExecutionId, known?: DashboardTask): void {
   problem.value = "";
   done.value = "";
   loadDetail(task).catch((error: unknown) => {
-    if (chosen.value === task) problem.value = problemOf(error);
+    if (chosen.value === task) unseen.value = problemOf(error);
   });
 }
 

@@ -190,7 +190,7 @@ import {
   type Task,
   type TaskOutline,
   tasksOf,
-  UNREADABLE,
+  UNREADABLE_OUTCOME,
 } from "./task.ts";
 import { type OrderUnderWay, TaskOrders } from "./task-orders.ts";
 import { type Instant, type TaskAnswer, type TaskQuestion, TaskTable } from "./task-table.ts";
@@ -2120,7 +2120,7 @@ export class LviCore {
     this.#budgets.begin(execution.location, execution.usage, this.#nowMs);
     const near = this.#nearStorage(execution, "requested", null);
     if (task.isUnreadable !== true) return this.#capture(execution, near);
-    this.#ran(execution, near, new Map(), { kind: "completed", outcome: UNREADABLE, reads: [], writes: [] });
+    this.#ran(execution, near, new Map(), { kind: "completed", outcome: UNREADABLE_OUTCOME, reads: [], writes: [] });
   }
 
   #tasksRead(operation: OperationId, answer: TaskAnswer): void {

@@ -145,13 +145,15 @@ const MISFIT = "arguments";
 /** As the codec of handlers begins its words, before the handler itself begins. */
 const MISFIT_WORDS = /^(?:the arguments[:,]|missing argument )/;
 
-/** The outcome of an attempt whose arguments can't be opened. As with others that misfit, the next start of the server tries again. */
-export const UNREADABLE: Outcome = {
-  kind: "trap",
-  code: "assertion_failed",
+/** The error of a task whose arguments can't be opened. As with others that misfit, the next start of the server tries again. */
+export const UNREADABLE = {
+  code: MISFIT,
   message:
     "the arguments, which are sealed, can't be opened: their key is missing. Put it back, and start the server again",
-};
+} as const;
+
+/** Of an attempt of such a task. */
+export const UNREADABLE_OUTCOME: Outcome = { kind: "trap", code: "assertion_failed", message: UNREADABLE.message };
 
 /** Whether an outcome, or the error in a record, says that arguments do not fit. No attempt by the same module ends otherwise. */
 export function isMisfit({ code, message }: { readonly code: string; readonly message: string }): boolean {

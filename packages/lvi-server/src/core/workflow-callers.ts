@@ -168,6 +168,9 @@ export class WorkflowCallers {
     const entry = this.#table.get(question.workflow);
     // It is known by now.
     if (entry !== undefined) return this.ask(caller, question);
+    // Its caller can't be opened.
+    if (record?.state === "task" && record.task.isUnreadable === true && record.task.handler === question.handler)
+      return this.refuseBusy([caller], "the arguments of the workflow can't be opened");
     // It begins as a task. One that becomes no workflow is nobody's to ask for here.
     if (record?.state === "task" && isAskedBy(record.task, question) && this.#actions.isToBe(record.task)) {
       if (question.cancels) return this.#cancelTask(caller, question);

@@ -6,6 +6,8 @@ import type { ExecutionId } from "@radical/protocol";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { IntentRecord, RecordChange } from "../../core/intent.ts";
 import { begun, type Workflow } from "../../core/workflow.ts";
+import type { KnownSecrets } from "../../known-secrets.ts";
+import { listTasks } from "../../task-list.ts";
 import { type Storage, StorageError } from "../storage.ts";
 import { FileSealingKeys } from "./file-sealing-keys.ts";
 import {
@@ -186,11 +188,10 @@ describe("a key is kept for", () => {
     inPlace(async (place) => {
       const { storage, epoch, inner } = await place.serve();
       const lost = new StorageError("unknown", "the answer was lost");
+      const store = inner.storeIntent.bind(inner);
       const stores = vi.spyOn(inner, "storeIntent");
-      const real =
-        stores.getMockImplementation() ?? ((...args) => Object.getPrototypeOf(inner).storeIntent.apply(inner, args));
-      const losing: typeof inner.storeIntent = async (...args) => {
-        await real(...args);
+      const losing: typeof store = async (...args) => {
+        await store(...args);
         throw lost;
       };
       for (const number of [1, 2]) {
@@ -398,6 +399,18 @@ describe("without its key", () => {
       await lost(place, task(1));
       const { storage } = await place.serve();
       expect(await storage.findTask(taskOf(1).id)).toMatchObject({ isUnreadable: true, caller: null });
+      const core = {
+        taskStateOf: () => "ready",
+        canRun: () => true,
+        taskAttemptsOf: () => 10,
+        openTasks: 1,
+        currentModule: null,
+      } as const;
+      const secrets = { learn: () => Promise.resolve(), of: () => [] } as unknown as KnownSecrets;
+      const question = { filter: {}, limit: 1, after: null, withArguments: true };
+      const [listed] = (await listTasks(storage, core, { secrets, wallMs: 1 }, question)).tasks;
+      expect(listed).toMatchObject({ caller: null, error: { code: "arguments", atMs: null } });
+      expect(listed).not.toHaveProperty("args");
     }));
 
   test("a workflow that has ended has no outcome, and one that has not can't be read", () =>
@@ -444,9 +457,10 @@ describe("without its key", () => {
     inPlace(async (place) => {
       await lost(place);
       const { storage, epoch, inner } = await place.serve({ givesUp: true });
+      const commit = inner.commit.bind(inner);
       vi.spyOn(inner, "commit").mockImplementationOnce(async (...args) => {
         await lead(inner);
-        return Object.getPrototypeOf(inner).commit.apply(inner, args);
+        return commit(...args);
       });
       await expect(storage.recover(epoch)).rejects.toThrow("can't be given up: another server has taken over");
       expect(place.logged.filter((line) => line.includes("promise_given_up"))).toEqual([]);

@@ -42,7 +42,7 @@ const HOST = "127.0.0.1";
 /** Most locations that are remembered: lines of the Worker name them. */
 const MAX_PLACES = 500;
 
-/** What comes from a half while the page is open: each may be lost alone. */
+/** A connection to a half, open as long as the page is served. Each may be lost alone. */
 type Stream = "lives" | "samples" | "edge";
 
 export interface DeployedDashboardOptions {

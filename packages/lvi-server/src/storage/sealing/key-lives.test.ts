@@ -80,8 +80,8 @@ interface Kept {
   readonly what: string;
   /** Under the first key. */
   readonly store: (storage: SealedStorage, epoch: number) => Promise<unknown>;
-  /** On the next day, under the second one. */
-  readonly then?: (storage: SealedStorage, epoch: number) => Promise<unknown>;
+  /** Under the second one. */
+  readonly onNextDay?: (storage: SealedStorage, epoch: number) => Promise<unknown>;
   /** After ten days more. */
   readonly read: (storage: SealedStorage, epoch: number) => Promise<unknown>;
   readonly is: unknown;
@@ -119,7 +119,7 @@ const KEPT: readonly Kept[] = [
   {
     what: "a signal to a workflow that has not begun",
     store: (storage, epoch) => put(storage, epoch, part(1)),
-    then: (storage, epoch) =>
+    onNextDay: (storage, epoch) =>
       put(storage, epoch, inserted({ state: "task", task: { ...taskOf(1), id: WAITING.id } }, WAITING.id)),
     read: (storage) => storage.partsOf(WAITING.id),
     is: [partOf(1)],
@@ -127,7 +127,7 @@ const KEPT: readonly Kept[] = [
   {
     what: "a part of a workflow",
     store: (storage, epoch) => put(storage, epoch, part(1)),
-    then: (storage, epoch) => put(storage, epoch, workflow(WAITING)),
+    onNextDay: (storage, epoch) => put(storage, epoch, workflow(WAITING)),
     read: (storage) => storage.partsOf(WAITING.id),
     is: [partOf(1)],
   },
@@ -140,7 +140,7 @@ const KEPT: readonly Kept[] = [
   {
     what: "arguments of the next round of a workflow",
     store: (storage, epoch) => put(storage, epoch, workflow({ ...WAITING, again: bytesOf("again") })),
-    then: async (storage, epoch) =>
+    onNextDay: async (storage, epoch) =>
       change(storage, epoch, await workflowIn(storage, epoch, WAITING.id), { args: FRESH.args }),
     read: async (storage, epoch) => (await workflowIn(storage, epoch, WAITING.id)).again,
     is: bytesOf("again"),
@@ -148,7 +148,7 @@ const KEPT: readonly Kept[] = [
   {
     what: "the outcome of a workflow that is ending",
     store: (storage, epoch) => put(storage, epoch, workflow(WAITING)),
-    then: async (storage, epoch) => {
+    onNextDay: async (storage, epoch) => {
       const found = await workflowIn(storage, epoch, WAITING.id);
       await change(storage, epoch, found, { state: "ending", outcome: RESULT });
     },
@@ -158,13 +158,13 @@ const KEPT: readonly Kept[] = [
 ];
 
 describe("a key is kept for", () => {
-  test.each(KEPT)("$what", ({ store, then, read, is }) =>
+  test.each(KEPT)("$what", ({ store, onNextDay, read, is }) =>
     inPlace(async (place) => {
       const { storage, epoch } = await place.serve();
       await store(storage, epoch);
       place.nowMs += DAY_MS;
       await storage.tend();
-      await then?.(storage, epoch);
+      await onNextDay?.(storage, epoch);
       await pass(place, storage, 10);
       expect(await read(storage, epoch)).toEqual(is);
       // Others have gone meanwhile.
@@ -400,7 +400,7 @@ describe("without its key", () => {
       const { storage } = await place.serve();
       expect(await storage.findTask(taskOf(1).id)).toMatchObject({ isUnreadable: true, caller: null });
       const core = {
-        taskStateOf: () => "ready",
+        taskStateOf: () => "ready" as const,
         canRun: () => true,
         taskAttemptsOf: () => 10,
         openTasks: 1,

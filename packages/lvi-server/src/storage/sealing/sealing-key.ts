@@ -18,7 +18,7 @@ export interface SealingKey {
 export interface SealingKeyStore {
   /** For people: the place. */
   readonly place: string;
-  /** What the last look has found wrong with the place, though it can be used; null, or left out: nothing. */
+  /** A fault of the place that the last look has found, though the place can be used; null, or left out: none. */
   readonly notice?: string | null;
   /** All that were added and not destroyed. */
   list(): Promise<readonly SealingKey[]>;

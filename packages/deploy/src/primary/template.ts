@@ -69,7 +69,8 @@ const MACHINES: AlarmHost = {
   logs: "Logs",
   patterns: {
     Leading: '{ $.event = "machine" && $.serving = 1 && $.tunnel = 1 }',
-    Machines: '{ $.event = "machine" && $.tunnel = 1 }',
+    Machines: '{ $.event = "machine" && $.server = 1 && $.tunnel = 1 }',
+    Standby: '{ $.event = "machine" && $.standby = 1 && $.tunnel = 1 }',
   },
 };
 
@@ -87,7 +88,8 @@ export function template({ settings, artefact, last }: TemplateInput): Template 
     Resources: {
       ...network(settings, names.stack),
       ...permissions(settings),
-      Logs: { Type: "AWS::Logs::LogGroup", Properties: { LogGroupName: names.logGroup, RetentionInDays: LOG_DAYS } },
+      Logs: logGroup(names.logGroup),
+      MachineLogs: logGroup(names.machineLogGroup),
       ...machine(settings, first, artefact, null),
       ...machine(settings, last, artefact, first),
       ...alarms(settings, MACHINES),
@@ -99,6 +101,10 @@ export function template({ settings, artefact, last }: TemplateInput): Template 
       Tables: { Description: "Prefix of the tables", Value: names.tablePrefix },
     },
   };
+}
+
+function logGroup(LogGroupName: string): Resource {
+  return { Type: "AWS::Logs::LogGroup", Properties: { LogGroupName, RetentionInDays: LOG_DAYS } };
 }
 
 function leaseWords({ readLeaseMs }: PrimarySettings): string {
@@ -183,7 +189,7 @@ function network({ zones }: PrimarySettings, name: string): Template["Resources"
 // ── Permissions ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function permissions(settings: PrimarySettings): Template["Resources"] {
-  const { logGroup, parameters, tablePrefix } = primaryNames(settings);
+  const { logGroup: logs, machineLogGroup, parameters, tablePrefix } = primaryNames(settings);
   const arn = (service: string, resource: string): unknown =>
     sub(`arn:\${AWS::Partition}:${service}:\${AWS::Region}:\${AWS::AccountId}:${resource}`);
   const allow = (Action: string | readonly string[], Resource: unknown) => ({ Effect: "Allow", Action, Resource });
@@ -216,7 +222,7 @@ function permissions(settings: PrimarySettings): Template["Resources"] {
                 allow("s3:GetObject", sub(`arn:\${AWS::Partition}:s3:::${bucket}/servers/*`)),
                 allow(
                   ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
-                  arn("logs", `log-group:${logGroup}:*`),
+                  [logs, machineLogGroup].map((group) => arn("logs", `log-group:${group}:*`)),
                 ),
               ],
             },
@@ -272,6 +278,7 @@ function machine(
         "ArtefactsRoute",
         "TablesRoute",
         "Logs",
+        "MachineLogs",
         ...(after === null ? [] : [groupOf(after)]),
       ],
       CreationPolicy: { ResourceSignal: { Count: 1, Timeout: START_LIMIT } },

@@ -185,7 +185,8 @@ async function deployTo(
   for (const warning of warnings) onEvent({ kind: "warning", words: warning });
 
   const isEmpty = changes.length === 0;
-  if (!isEmpty && !(await unlessStopped(options.confirm(planned), signal))) return { kind: "declined", planned, older, warnings };
+  if (!isEmpty && !(await unlessStopped(options.confirm(planned), signal)))
+    return { kind: "declined", planned, older, warnings };
   const outcome = await applySteps(planned, { onEvent, ...(signal === undefined ? {} : { signal }) });
   return { ...outcome, planned, older, warnings, edge: edge.state() };
 }

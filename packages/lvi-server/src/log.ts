@@ -9,6 +9,9 @@ export type Fields = Readonly<Record<string, string | number | boolean | null | 
 
 export type Writing = Exclude<LogLevel, "silent">;
 
+/** Of the last line of a process that fails, whatever the level. */
+export const LAST_EVENTS = ["not_started", "not_stopped", "uncaught_exception", "unhandled_rejection"] as const;
+
 export interface Log extends Readonly<Record<Writing, (event: string, fields?: Fields) => void>> {
   /** A line that a handler has logged. Its build knows the least level of those: here only `silent` drops it. */
   readonly handlerLine: (level: LogLineLevel, fields: Fields) => void;

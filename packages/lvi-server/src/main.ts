@@ -9,7 +9,7 @@ import { readFileSync, watchFile } from "node:fs";
 import { terminalText } from "@radical/protocol";
 import type { GivenOptions } from "@radical/command-line";
 import { KeyRing, parseKeys } from "./http/keys.ts";
-import { createLog, type Log } from "./log.ts";
+import { createLog, type LAST_EVENTS, type Log } from "./log.ts";
 import {
   configurationFields,
   describeConfiguration,
@@ -169,7 +169,9 @@ function rereadKeys(file: string, keys: KeyRing, log: Log): void {
   watchFile(file, { interval: KEYS_INTERVAL_MS, persistent: false }, () => reread("file changed"));
 }
 
-function fail(error: unknown, event: "not_started" | "not_stopped" = "not_started"): void {
+type LastEvent = (typeof LAST_EVENTS)[number];
+
+function fail(error: unknown, event: LastEvent = "not_started"): void {
   const wrongOption = (error instanceof StorageError && error.effect === "none") || isAddressError(error);
   const exitCode = wrongOption ? EXIT_WRONG_OPTIONS : EXIT_FAILED;
   tell(event, wrongOption && error instanceof Error ? error.message : stackOf(error), exitCode);
@@ -181,7 +183,7 @@ function stackOf(error: unknown): string {
 }
 
 /** Why the process ends. Whatever the level of the log: nothing else tells of it, and alarms look for it there. */
-function tell(event: string, reason: string, exitCode: number, configuration?: string): void {
+function tell(event: LastEvent, reason: string, exitCode: number, configuration?: string): void {
   if (process.stderr.isTTY) {
     const words = reason.split("\n").map(terminalText).join("\n");
     process.stderr.write(`radical-lvi-server: ${words}\n${configuration === undefined ? "" : `\n${configuration}\n`}`);

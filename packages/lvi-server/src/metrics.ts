@@ -196,10 +196,14 @@ export class Metrics {
     return {
       requests: sum(replies.map(({ child }) => child)),
       refused: sum(replies.flatMap(({ labels, child }) => (labels["kind"] === "refused" ? [child] : []))),
-      missedTicks: sum(this.#ticks.children.flatMap(({ labels, child }) => (labels["result"] === MISSED ? [child] : []))),
+      missedTicks: sum(
+        this.#ticks.children.flatMap(({ labels, child }) => (labels["result"] === MISSED ? [child] : [])),
+      ),
       storageFailures: sum(this.#storageFailures.children.map(({ child }) => child)),
       throttles: this.#gauges.throttles(),
-      latency: merged(this.#requests.children.flatMap(({ labels, child }) => (labels["route"] === "lvi" ? [child] : []))),
+      latency: merged(
+        this.#requests.children.flatMap(({ labels, child }) => (labels["route"] === "lvi" ? [child] : [])),
+      ),
       storage: merged(this.#storage.children.map(({ child }) => child)),
     };
   }

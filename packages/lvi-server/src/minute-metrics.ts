@@ -67,7 +67,10 @@ export function embedded(metrics: MinuteMetrics, namespace: string, timeMs: numb
 }
 
 /** Warnings by their event. */
-export function warningsOf(metrics: MinuteMetrics, { memoryBytes, memoryBoundBytes }: Standing): ReadonlyMap<string, Fields> {
+export function warningsOf(
+  metrics: MinuteMetrics,
+  { memoryBytes, memoryBoundBytes }: Standing,
+): ReadonlyMap<string, Fields> {
   const { MemoryPercent = 0, LoopDelayMs = 0, Pending = 0, OldestPendingSeconds = 0, Throttles = 0 } = metrics;
   const warnings = new Map<string, Fields>();
   if (MemoryPercent > VITAL_LIMITS.memoryPercent)

@@ -197,7 +197,8 @@ export const SETTINGS = {
   metricsNamespace: {
     kind: "text",
     placeholder: "name",
-    words: "namespace in CloudWatch of the metrics that the log then has in a line a minute (default: it has no such line)",
+    words:
+      "namespace in CloudWatch of the metrics that the log then has in a line a minute (default: it has no such line)",
     parse: namespaceOf,
   },
   metricsIntervalMs: {

@@ -60,9 +60,7 @@ export function alarms(settings: PrimarySettings, host: AlarmHost): Template["Re
               Properties: {
                 LogGroupName: { Ref: host.logs },
                 FilterPattern: from.pattern,
-                MetricTransformations: [
-                  { MetricNamespace: namespace, MetricName: id, MetricValue: from.value ?? "1" },
-                ],
+                MetricTransformations: [{ MetricNamespace: namespace, MetricName: id, MetricValue: from.value ?? "1" }],
               },
             },
           ],
@@ -86,7 +84,13 @@ export function alarms(settings: PrimarySettings, host: AlarmHost): Template["Re
     ...filters,
     ...watching,
     ...(alarmEmail === null ? [] : [["Alarms", topicOf(alarmEmail)] as const]),
-    ["Dashboard", dashboard(settings, all.map(({ id }) => `${stack}-${alarmName(id)}`))],
+    [
+      "Dashboard",
+      dashboard(
+        settings,
+        all.map(({ id }) => `${stack}-${alarmName(id)}`),
+      ),
+    ],
   ]);
 }
 
@@ -267,7 +271,11 @@ function dashboard(settings: PrimarySettings, alarmNames: readonly string[]): Re
       title,
       region: "${AWS::Region}",
       period: 60,
-      metrics: names.map((name) => [namespace, name, { stat: SERVER_METRICS[name].statistic, label: SERVER_METRICS[name].words }]),
+      metrics: names.map((name) => [
+        namespace,
+        name,
+        { stat: SERVER_METRICS[name].statistic, label: SERVER_METRICS[name].words },
+      ]),
     },
   });
   const arn = (name: string): string =>

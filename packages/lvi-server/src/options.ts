@@ -187,6 +187,13 @@ export const SETTINGS = {
     most: 100,
     words: "share of the workers' time that one location's handlers may take in the long run; 100: no limit",
   },
+  logLevel: {
+    kind: "choice",
+    of: LOG_LEVELS,
+    default: "info",
+    placeholder: "level",
+    words: "least level that is logged",
+  },
   memoryMb: {
     kind: "number",
     least: 16,
@@ -208,13 +215,6 @@ export const SETTINGS = {
     least: 100,
     most: 3_600_000,
     words: "how often the server looks at itself, warns, and writes the line of metrics",
-  },
-  logLevel: {
-    kind: "choice",
-    of: LOG_LEVELS,
-    default: "info",
-    placeholder: "level",
-    words: "least level that is logged",
   },
   virtualTimeMs: {
     kind: "number",

@@ -138,7 +138,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     memoryBoundBytes: () => vitals.memoryBoundBytes,
     loopDelayMs: () => loopDelayMs,
   });
-  const opened =
+  const opened: Storage =
     typeof options.storage === "string" ? new SqliteStorage(options.storage, options.keys.callHashes) : options.storage;
   if (opened instanceof SqliteStorage && opened.notice !== null) log.warn("storage_notice", { reason: opened.notice });
   const { sealing, core: { retentionMs = DEFAULT_CORE_OPTIONS.retentionMs } = {} } = options;

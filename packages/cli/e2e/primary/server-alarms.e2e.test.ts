@@ -123,7 +123,7 @@ test("servers that are well set off nothing: one leads and one stands by", async
   expect(told).toMatchObject({ state: "serving", Pending: 0, OldestPendingSeconds: 0, TasksReady: 0, LeasedUnits: 0 });
   for (const name of ["LatencyP50Ms", "LatencyP99Ms", "StorageP99Ms", "MemoryPercent"])
     expect(told[name]).toBeGreaterThan(0);
-  expect(told).not.toHaveProperty("Refused");
+  expect(told).not.toHaveProperty("StorageFailures");
   for (const line of [...leader.lines, ...standby.lines]) expect(fieldsOf(line)).toMatchObject({ level: "info" });
   expect(goingOff([...leader.lines, ...standby.lines])).toEqual([]);
   await Promise.all([standby.kill("SIGTERM"), leader.kill("SIGTERM")]);
@@ -147,13 +147,14 @@ test("a promised write that is not applied", async () => {
   expect(reply).toMatchObject({ kind: "valid" });
   await server.logged(METRICS_EVENT, ({ Pending }) => Pending === 1);
   expect(goingOff(server.lines)).toEqual([]);
-  const moved = client.question(TIME_PATH, { aheadMs: 90_000 });
+  // The answer waits for what is due by then, and so for the write.
+  const moved = client.question(TIME_PATH, { aheadMs: 90_000 }).catch(() => null);
   const { pending, oldestSeconds } = await server.logged("intents_wait");
-  expect([pending, Number(oldestSeconds) >= 90]).toEqual([1, true]);
-  await server.logged(METRICS_EVENT, ({ OldestPendingSeconds }) => Number(OldestPendingSeconds) >= 90);
+  expect([pending, Number(oldestSeconds) > 60]).toEqual([1, true]);
+  await server.logged(METRICS_EVENT, ({ OldestPendingSeconds }) => Number(OldestPendingSeconds) > 60);
   expect(goingOff(server.lines)).toEqual(["OldestPending"]);
   await server.kill("SIGKILL");
-  await moved.catch(() => undefined);
+  await moved;
 });
 
 test("a server that is busy beyond its processor", async () => {

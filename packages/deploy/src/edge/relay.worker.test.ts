@@ -190,7 +190,7 @@ describe("the probe of each minute", () => {
   });
 
   test("one that is not reached keeps nobody from the other, and the log says so", async () => {
-    const told = vi.spyOn(console, "error").mockReturnValue();
+    const told = vi.spyOn(console, "log").mockReturnValue();
     const b = leader();
     await probed(dead(), b);
     expect(b.asked).toHaveLength(1);

@@ -109,7 +109,7 @@ export default {
 async function probe(node: string, server: Server): Promise<void> {
   const { status, ok, body } = await sent(server, PROBE_PATH, { method: "GET", signal: AbortSignal.timeout(PROBE_MS) });
   await body?.cancel();
-  if (!ok) console.error(JSON.stringify({ level: "error", event: "not_probed", node, status }));
+  if (!ok) console.log(JSON.stringify({ level: "error", event: "not_probed", node, status }));
 }
 
 function methodsOf(path: string): readonly string[] | null {

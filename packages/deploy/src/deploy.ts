@@ -80,7 +80,7 @@ export interface Plan {
   readonly planned: readonly PlannedStep[];
   /** Workflows that stay on the code of earlier modules. */
   readonly older: readonly OlderWorkflows[];
-  /** What should be mended some time, though nothing is in the way of the deployment. */
+  /** Things to be mended some time. None of them is in the way of the deployment. */
   readonly warnings: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** Alarms of a primary at AWS that nobody is told of. */
+/** Alarms of a primary at AWS that reach nobody. */
 import type { Project, Target } from "@radical/app";
 import { PROTECTED_ENVIRONMENT } from "./primary/names.ts";
 

@@ -4,7 +4,7 @@ import type { Distribution } from "./core/distribution.ts";
 import type { Load } from "./core/events.ts";
 import type { Fields } from "./log.ts";
 
-/** What was counted since the process has started. */
+/** Counts since the process has started. */
 export interface Totals {
   readonly requests: number;
   readonly refused: number;

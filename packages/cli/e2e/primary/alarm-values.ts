@@ -44,7 +44,7 @@ export const ALARMS: readonly string[] = Object.entries(RESOURCES).flatMap(([id,
   Type === "AWS::CloudWatch::Alarm" ? [id.replace(/Alarm$/, "")] : [],
 );
 
-/** What the alarm's metric is over these lines; null: it has no value. */
+/** The value of the alarm's metric over these lines; null: it has none. */
 export function valueOf(id: string, lines: readonly string[]): number | null {
   const { MetricName, Statistic, Namespace } = alarmOf(id);
   const filter = RESOURCES[`${id}Metric`]?.Properties as unknown as Filter | undefined;

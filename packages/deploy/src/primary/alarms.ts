@@ -7,13 +7,13 @@ import { primaryNames } from "./names.ts";
 import type { PrimarySettings } from "./primary-deployment.ts";
 import type { Resource, Template } from "./template.ts";
 
-/** What is different from host to host. */
+/** The parts that are different from host to host. */
 export interface AlarmHost {
   /** The logical id of the log group with the logs of the servers. It has no lines of other programs: each one that is not JSON raises an alarm. */
   readonly logs: string;
   /**
-   * The lines, one a minute from each server, by which it leads and can be reached; by which it answers and can be reached; and by which it
-   * waits for the leadership. The server's own line of metrics has its `state`, `serving` or `standby`.
+   * Each server has a line a minute that each of these counts. `Leading`: it leads, and can be reached. `Machines`: it answers, and can be
+   * reached. `Standby`: it waits for the leadership. The server's own line of metrics has its `state`, `serving` or `standby`.
    */
   readonly patterns: Readonly<Record<"Leading" | "Machines" | "Standby", string>>;
 }
@@ -30,7 +30,7 @@ interface Condition {
 
 interface AlarmKind extends Condition {
   readonly id: string;
-  /** What its metric is made of. */
+  /** The source of its metric. */
   readonly from:
     | { readonly kind: "lines"; readonly pattern: string; readonly value?: string }
     /** The servers' lines of metrics have it. */

@@ -5,8 +5,7 @@
  *   radical-lvi-server      the server; the same unit as for a server that the developer hosts, with one drop-in
  *   radical-tunnel          cloudflared, the machine's only way in
  *   radical-parameters      each minute: keys and the tunnel's token, as the account has them
- *   radical-watch           every ten seconds: a leader that can't be reached gives up the leadership, a server that answers nothing
- *                           is started again; a line of log a minute
+ *   radical-watch           every ten seconds: a leader that can't be reached, or a silent server, is started again; a line of log a minute
  */
 import { SERVER_HOST, SERVER_PORT } from "./names.ts";
 
@@ -217,7 +216,7 @@ if [ "$token" = changed ] && systemctl --quiet is-active radical-tunnel; then sy
 `;
 }
 
-/** What the scripts have in common that write lines into the server's log. */
+/** The part of the scripts that writes lines into the server's log. */
 const LINES = `LOG="\${RADICAL_LOG:-/var/log/radical/server.log}"
 # line <level> <event> <more fields, as JSON>
 line() {
@@ -226,7 +225,7 @@ line() {
 }`;
 
 /**
- * A leader that locations can't reach would keep the leadership from the one that they can: after the third look without a
+ * A leader that locations can't reach would keep the leadership from the one that they can. After the third look without a
  * tunnel it is started again, which gives the leadership up. So is a server that answers nothing for two minutes. The variables
  * with defaults are for tests.
  */

@@ -26,7 +26,7 @@ export type CheckName =
   /** Who may administer the primary at AWS, and its machines and tables. */
   | "aws"
   | "tables"
-  /** Somebody is told of alarms. */
+  /** Alarms have an address. */
   | "alarms";
 
 export interface Problem {

@@ -6,7 +6,7 @@ import type { Quantiles, ServerReport } from "./server-report.ts";
 
 export type Styled = (style: Style, text: string) => string;
 
-/** What is said of a server: a report, or why there is none. */
+/** A server with its report, or the reason why there is none. */
 export type Told = { readonly server: string } & ({ readonly report: ServerReport } | { readonly failure: string });
 
 const LABEL_WIDTH = 14;

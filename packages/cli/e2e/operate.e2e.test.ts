@@ -154,10 +154,10 @@ describe.runIf(parts.includes("tail and doctor"))("radical metrics", () => {
       readonly servers: readonly { readonly report: ServerReport }[];
     }
     // Calls go on until a second has some: under load they are slow.
-    let isDone = false;
+    const measured = new AbortController();
     const calling = (async () => {
       // oxlint-disable-next-line no-await-in-loop -- one after the other
-      while (!isDone) await call("sign", { author: "ann", text: "measured" });
+      while (!measured.signal.aborted) await call("sign", { author: "ann", text: "measured" });
     })();
     const found = await new Promise<ServerReport>((resolve) => {
       createInterface(child.stdout!).on("line", (line) => {
@@ -165,7 +165,7 @@ describe.runIf(parts.includes("tail and doctor"))("radical metrics", () => {
         if (report.requests.rate > 0) resolve(report);
       });
     });
-    isDone = true;
+    measured.abort();
     await calling;
     child.kill("SIGINT");
     expect(await closed).toBe(0);

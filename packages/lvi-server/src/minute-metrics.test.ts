@@ -60,8 +60,8 @@ test("embedded, each metric is named with its unit, and is a field of the line",
     ...metrics,
     _aws: { Timestamp: 17, CloudWatchMetrics: [{ Namespace: "Radical/shop/production", Dimensions: [[]] }] },
   });
-  const [{ Metrics }] = (line as { _aws: { CloudWatchMetrics: [{ Metrics: { Name: string; Unit: string }[] }] } })._aws
-    .CloudWatchMetrics;
+  const told = line["_aws"] as { CloudWatchMetrics: [{ Metrics: { Name: string; Unit: string }[] }] };
+  const [{ Metrics }] = told.CloudWatchMetrics;
   expect(Metrics.map(({ Name }) => Name)).toEqual(Object.keys(metrics));
   for (const { Name, Unit } of Metrics) expect(Unit).toBe(SERVER_METRICS[Name as keyof typeof SERVER_METRICS].unit);
 });

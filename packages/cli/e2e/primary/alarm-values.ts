@@ -40,7 +40,7 @@ function alarmOf(id: string): Alarm {
 }
 
 /** The ids of all alarms. */
-export const ALARMS: readonly string[] = Object.entries(RESOURCES).flatMap(([id, { Type }]) =>
+const ALARMS: readonly string[] = Object.entries(RESOURCES).flatMap(([id, { Type }]) =>
   Type === "AWS::CloudWatch::Alarm" ? [id.replace(/Alarm$/, "")] : [],
 );
 

@@ -183,11 +183,15 @@ export function machineTests(moto: () => Moto): void {
 
     test("a leader without a tunnel gives up the leadership at the third look; a standby and one that is reached do not", async () => {
       const machine = machineOf("a");
-      const looks = async (state: "ready" | "standby" | "dead", tunnel: boolean, times: number): Promise<string> => {
+      const looks = async (
+        readiness: "ready" | "standby" | "dead",
+        tunnel: boolean,
+        times: number,
+      ): Promise<string> => {
         const [server, way] = await Promise.all([
           answering((path) => ({
-            status: state === "dead" || (path === "/readyz" && state === "standby") ? 503 : 200,
-            body: JSON.stringify({ status: state }),
+            status: readiness === "dead" || (path === "/readyz" && readiness === "standby") ? 503 : 200,
+            body: JSON.stringify({ status: readiness }),
           })),
           answering(() => ({ status: tunnel ? 200 : 503 })),
         ]);

@@ -39,7 +39,7 @@ interface AlarmKind extends Condition {
 }
 
 /** `DeadTasks` is `dead-tasks`. */
-export function alarmName(id: string): string {
+function alarmName(id: string): string {
   return id.replaceAll(/\B[A-Z]/g, "-$&").toLowerCase();
 }
 

@@ -12,7 +12,6 @@ export const PROBE_PATH = "/probez";
 /** The event of the line. */
 export const METRICS_EVENT = "metrics";
 
-/** Of the standby too. The others are of the server that leads. */
 export type ServerMetric =
   | "Requests"
   | "Refused"

@@ -18,6 +18,7 @@ radical_http_request_seconds_bucket{le="+Inf",route="lvi",status="200"} ${reques
 radical_intents_pending 3
 radical_intent_oldest_seconds 61
 radical_tasks_dead 2
+radical_signed_requests_total{key="k0123abcd"} 9
 radical_alarms_total{alarm="determinism"} 0
 radical_alarms_total{alarm="lost_write"} 1
 `;
@@ -30,7 +31,13 @@ test("rates and quantiles are those of the time between", () => {
   expect(report.requests).toMatchObject({ rate: 20, valid: 19, executed: 0, refused: 1 });
   expect(report.requests.seconds.p50).toBeCloseTo(0.000526, 5);
   expect(report.requests.seconds.p99).toBeCloseTo(0.0082, 3);
-  expect(report).toMatchObject({ serves: true, epoch: 4, upSeconds: 600, alarms: { lost_write: 1 } });
+  expect(report).toMatchObject({
+    serves: true,
+    epoch: 4,
+    upSeconds: 600,
+    alarms: { lost_write: 1 },
+    signed: { k0123abcd: 9 },
+  });
   expect(report.storage.seconds).toEqual({ p50: null, p90: null, p99: null });
 });
 

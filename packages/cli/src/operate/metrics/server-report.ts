@@ -49,6 +49,8 @@ export interface ServerReport {
   readonly eventLoopSeconds: number;
   /** Since it has started, by the alarm. */
   readonly alarms: Readonly<Record<string, number>>;
+  /** Requests since it has started, by the id of the key that signed them. */
+  readonly signed: Readonly<Record<string, number>>;
   readonly upSeconds: number;
 }
 
@@ -65,7 +67,10 @@ export function serverReport(before: Samples, after: Samples, seconds: number, n
     const at = (part: number): number | null => quantileOf(bounds, during, part);
     return { p50: at(0.5), p90: at(0.9), p99: at(0.99) };
   };
-  const alarms = (after.get("radical_alarms_total") ?? []).filter(({ value }) => value > 0);
+  const counts = (name: string, label: string): Readonly<Record<string, number>> => {
+    const counted = (after.get(name) ?? []).filter(({ value }) => value > 0);
+    return Object.fromEntries(counted.map(({ labels, value }) => [labels[label] ?? "", value]));
+  };
   return {
     serves: now("radical_serving") === 1,
     epoch: now("radical_epoch"),
@@ -111,7 +116,8 @@ export function serverReport(before: Samples, after: Samples, seconds: number, n
     },
     memory: { bytes: now("process_resident_memory_bytes"), boundBytes: now("radical_memory_bound_bytes") },
     eventLoopSeconds: now("radical_event_loop_delay_seconds"),
-    alarms: Object.fromEntries(alarms.map(({ labels, value }) => [labels["alarm"] ?? "", value])),
+    alarms: counts("radical_alarms_total", "alarm"),
+    signed: counts("radical_signed_requests_total", "key"),
     upSeconds: Math.max(0, nowMs / 1_000 - startedAt(after)),
   };
 }

@@ -3,10 +3,12 @@ import {
   type ADMINISTRATIVE_PATHS,
   ALARMS_PATH,
   CONTENTION_PATH,
+  DATA_PATH,
   FOLLOWUP_PATH,
   HEARD_PATH,
   INDEXES_PATH,
   isModuleHash,
+  KEYS_PATH,
   LIVES_PATH,
   LOG_PATH,
   LVI_PATH,
@@ -27,7 +29,12 @@ import {
 } from "@radical/protocol";
 
 /** Of anybody who reaches the server. They are not signed. */
-export const OPEN_ROUTES = { "/metrics": "metrics", "/healthz": "healthz", "/readyz": "readyz" } as const;
+export const OPEN_ROUTES = {
+  "/metrics": "metrics",
+  "/healthz": "healthz",
+  "/readyz": "readyz",
+  [KEYS_PATH]: "keys",
+} as const;
 
 export const LOCATION_ROUTES = {
   [LVI_PATH]: "lvi",
@@ -53,6 +60,7 @@ export const ADMINISTRATIVE_ROUTES = {
   [LOG_PATH]: "log",
   [SAMPLES_PATH]: "samples",
   [LIVES_PATH]: "lives",
+  [DATA_PATH]: "data",
 } as const satisfies Readonly<Record<(typeof ADMINISTRATIVE_PATHS)[number], string>>;
 
 type Fixed =
@@ -71,6 +79,7 @@ export const METHODS: Readonly<Record<Exclude<Route["kind"], "none">, readonly s
   metrics: GET,
   healthz: GET,
   readyz: GET,
+  keys: GET,
   lvi: POST,
   followup: POST,
   workflow: POST,
@@ -93,10 +102,18 @@ export const METHODS: Readonly<Record<Exclude<Route["kind"], "none">, readonly s
   log: POST,
   samples: POST,
   lives: POST,
+  data: POST,
 };
 
 /** They are about this process, whether it serves or not. */
 export const ASK_PROCESS: ReadonlySet<Route["kind"]> = new Set(["status", "log"]);
+
+/** Signed by an administration key. All other signed ones are of locations. */
+export const ADMINISTRATIVE: ReadonlySet<Route["kind"]> = new Set<Route["kind"]>([
+  ...Object.values(ADMINISTRATIVE_ROUTES),
+  "module",
+  "module-content",
+]);
 
 const FIXED: ReadonlyMap<string, Fixed> = new Map(
   Object.entries({ ...OPEN_ROUTES, ...LOCATION_ROUTES, ...ADMINISTRATIVE_ROUTES }),

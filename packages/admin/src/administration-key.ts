@@ -1,6 +1,6 @@
 /**
- * Keys of administration: Ed25519. Who operates a deployment has the private half, and servers have the public one. So neither a server
- * nor a relay nor a location can sign in an operator's name.
+ * Keys of administration: Ed25519. Operators have the private half, and servers have the public one. So neither a server nor a relay
+ * nor a location can sign in an operator's name.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, randomBytes, sign } from "node:crypto";
 
@@ -14,7 +14,7 @@ const ID = /^[A-Za-z0-9._-]{1,64}$/;
 const HALF = /^[0-9a-f]{64}$/;
 const KIND = "ed25519";
 const PRIVATE_KIND = "ed25519-private";
-/** What stands in front of the raw private half in its DER form, and of the public one (RFC 8410). */
+/** The DER form of a private half begins with it, and that of a public one with so many bytes (RFC 8410). */
 const PKCS8_HEAD = Buffer.from("302e020100300506032b657004220420", "hex");
 const SPKI_HEAD_BYTES = 12;
 const SEPARATOR = /[\n,]/;

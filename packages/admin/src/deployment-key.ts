@@ -27,7 +27,7 @@ export function newDeploymentKeys(id: string): DeploymentKeys {
   return { location, administration: newAdministrationKey(`${id}-admin`) };
 }
 
-/** What the server is given: the secret of locations, and the public half of administration. */
+/** The text that a server is given: the secret of locations, and the public half of administration. */
 export function serverKeysText({ location: { id, secret }, administration }: DeploymentKeys): string {
   return `${id}:${secret},${publicKeyText(administration)}`;
 }

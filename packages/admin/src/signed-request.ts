@@ -17,7 +17,7 @@ import type { DeploymentKey } from "./deployment-key.ts";
 
 const NONCE_BYTES = 16;
 
-/** What administration signs besides, as far as it is known. */
+/** More that administration signs, as far as it is known. */
 export interface Asked {
   /** The name of the deployment. */
   readonly deployment?: string | undefined;

@@ -49,7 +49,7 @@ interface ObjectDoor {
 }
 
 let folder: string;
-let keys: DeploymentKeys;
+let signing: DeploymentKeys;
 let app: AppBuild;
 let server: LviServerProcess;
 let edge: Miniflare;
@@ -87,8 +87,8 @@ function startLocations(): Miniflare {
           ],
           bindings: {
             RADICAL_PRIMARY_URL: `http://127.0.0.1:${server.address().port}`,
-            RADICAL_KEY_ID: keys.location.id,
-            RADICAL_KEY: keys.location.secret,
+            RADICAL_KEY_ID: signing.location.id,
+            RADICAL_KEY: signing.location.secret,
             RADICAL_LOCATION: name,
             RADICAL_ATTEMPT_MS: "15000",
           },
@@ -110,12 +110,12 @@ beforeAll(async () => {
   await compiler.close();
   if (outcome.app === null) throw new Error(JSON.stringify(outcome.report.diagnostics));
   app = outcome.app;
-  keys = await loadDeploymentKeys(folder);
+  signing = await loadDeploymentKeys(folder);
   server = await startLviServer({
     stateFolder: folder,
-    keys,
+    keys: signing,
     followupTimeoutMs: null,
-    onStarted: ({ address }) => registerModule(address, keys.administration, app),
+    onStarted: ({ address }) => registerModule(address, signing.administration, app),
     onDied: (how) => alarms.push(how),
     onLog: (line) => {
       if (["determinism_alarm", "intent_alarm", "invariant_broken"].includes(String(line["event"]))) alarms.push(line);

@@ -260,7 +260,7 @@ async function answerOf<Answer>(handler: string, args: object): Promise<Answer> 
   return (await response.json()) as Answer;
 }
 
-/** What commands sign with, and locations. */
+/** The keys of commands and of locations. */
 async function administered(): Promise<{ readonly key: AdministrationKey; readonly location: DeploymentKey }> {
   const primary = new AwsPrimary({ ...DEFAULT_PRIMARY_SETTINGS, ...NAME }, { pollMs: 5 });
   const state = await primary.state();
@@ -549,28 +549,29 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
   });
 
   test("administration keys are rotated apart: commands sign with the fresh one, and no location is changed", async () => {
-    const before = await administered();
+    const old = await administered();
     const of = { urls: [relay.url], deployment: "visits-staging" };
     // Somebody looks at the deployment, as commands do, until the wait for those that have begun.
-    let isOver = false;
+    const ending = new AbortController();
     let looks = 0;
     const looking = (async () => {
-      for (; !isOver; looks++) expect(await waitingTasks({ ...of, key: (await administered()).key })).toBe(0);
+      for (; !ending.signal.aborted; looks++)
+        expect(await waitingTasks({ ...of, key: (await administered()).key })).toBe(0);
     })();
     const { steps, waited } = await rotate("administration", async (number) => {
       const already = looks;
       await expect.poll(() => looks, { timeout: 100_000 }).toBeGreaterThan(already);
       if (number < 2) return;
-      isOver = true;
+      ending.abort();
       await looking;
     });
     expect(steps).toEqual(["fresh-key", "read", "old-key"]);
     expect(waited).toHaveLength(2);
     const { key, location } = await administered();
-    expect([location, key.id === before.key.id]).toEqual([before.location, false]);
+    expect([location, key.id === old.key.id]).toEqual([old.location, false]);
     expect(await waitingTasks({ ...of, key })).toBe(0);
     // The relay remembers public halves for a while; the machine itself refuses the old one at once.
-    await expect(waitingTasks({ ...of, key: before.key })).rejects.toMatchObject({ code: "primary_refused_key" });
+    await expect(waitingTasks({ ...of, key: old.key })).rejects.toMatchObject({ code: "primary_refused_key" });
     expect(await visit("home")).toMatchObject({ status: 200, result: 4 });
     expect((await deployHere()).planned.flatMap(({ changes }) => changes)).toEqual([]);
   });

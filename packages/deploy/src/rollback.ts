@@ -30,7 +30,7 @@ export interface RollbackOptions {
   readonly primary: {
     readonly description: string;
     readonly admin: AdminAddress;
-    /** What locations sign with. Throws a CommandError if it is not given. */
+    /** The key that locations sign with. Throws a CommandError if it is not given. */
     readonly key: () => DeploymentKey;
   };
   /** For the smoke request; null: no host is known. */

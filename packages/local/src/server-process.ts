@@ -27,7 +27,7 @@ export interface LaunchOptions {
   readonly program?: string;
   readonly stateFolder: string;
   readonly keys: DeploymentKeys;
-  /** What the server is given of them, if it is of a release before administration keys. */
+  /** The text that the server is given of them, if it is of a release before administration keys. */
   readonly keysText?: string;
   /** How long an intent waits for its followup before the server runs the handler itself. Null: the server's default. */
   readonly followupTimeoutMs: number | null;

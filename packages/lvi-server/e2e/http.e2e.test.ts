@@ -129,6 +129,7 @@ async function open(
     },
   });
   const itsClient = new TestClient(opened.url, await testModule());
+  if (more.deployment !== undefined) itsClient.administration = { deployment: more.deployment };
   await itsClient.register();
   return [opened, itsClient];
 }
@@ -642,7 +643,7 @@ describe("who may speak", () => {
         401,
         { error: expect.objectContaining({ message: "this request was answered before" }) as unknown },
       ]);
-      // Who has no key can't use up the nonce of another.
+      // A stranger can't use up the nonce of another.
       const fresh = captured();
       expect((await client.send(method, path, bytes, { ...fresh, isForged: true })).status).toBe(401);
       const asked = await client.send(method, path, bytes, fresh);

@@ -503,7 +503,12 @@ describe.runIf(isHere)("the process", () => {
       .trimEnd()
       .split("\n")
       .map((text) => JSON.parse(text) as Readonly<Record<string, unknown>>);
-    expect(lines[0]).toMatchObject({ level: "info", event: "configuration", leaseMs: "5000", keys: KEY_ID });
+    expect(lines[0]).toMatchObject({
+      level: "info",
+      event: "configuration",
+      leaseMs: "5000",
+      keys: `${KEY_ID}, ${ADMIN_ID}`,
+    });
     expect(lines.map(({ event }) => event)).toEqual(expect.arrayContaining(["request", "near_storage", "stopped"]));
     expect(errors).not.toContain(SECRET.toString("hex"));
   });

@@ -36,7 +36,7 @@ export const TIME_PATH = "/v1/time";
  */
 export const DATA_PATH = "/v1/data";
 
-/** `GET`, not signed, outside of `/v1/`: {@link AdministrationKeys}. Public halves are no secret; the relay checks signatures by them. */
+/** `GET`, not signed, outside of `/v1/`: {@link AdministrationKeys}. Public halves are not secret; the relay checks signatures by them. */
 export const KEYS_PATH = "/keys";
 
 export interface AdministrationKeys {

@@ -37,7 +37,7 @@ export function signedHead(method: string, path: string, timeMs: number): string
   return `radical-v1\n${method}\n${path}\n${timeMs}\n`;
 }
 
-/** What a request of administration says of itself, and signs. */
+/** A request of administration says this of itself, and signs it. */
 export interface AdministrativeHead {
   /** Empty: not known. */
   readonly deployment: string;

@@ -92,7 +92,7 @@ async function wholeHealth(
   };
 }
 
-/** The same. */
+/** Whether the location serves, as of some seconds ago at most. Throws the RadicalError of one that does not. */
 async function briefHealth(
   settings: Settings,
   location: string,
@@ -109,7 +109,7 @@ async function briefHealth(
   throw remembered.error;
 }
 
-/** What anybody is told of a failure: its code, and neither address nor module. */
+/** A failure without its words, which may name an address or a module. */
 function replyable(error: unknown): RadicalError {
   const code = error instanceof RadicalError ? error.code : "internal_error";
   return new RadicalError(

@@ -92,7 +92,7 @@ function startServer(of: Release, stateFolder: string, followupTimeoutMs: number
   });
 }
 
-/** What a server is administered with: an earlier release knows one kind of keys, which does everything. */
+/** The key that administers a server: an earlier release knows one kind of keys, which does everything. */
 const operators = new WeakMap<LviServerProcess, AdministrationKey | DeploymentKey>();
 
 async function put(server: LviServerProcess, { module }: Manifest, content: ModuleContent): Promise<Response> {

@@ -23,6 +23,7 @@ import {
   STATUS_PATH,
   TIME_HEADER,
 } from "@radical/protocol";
+import type relayWorker from "./relay.worker.ts";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 const MODULE = `${MODULES_PATH}${"a".repeat(64)}`;
@@ -30,10 +31,10 @@ const KEY = newAdministrationKey("k0123abcd");
 const halfOf = (key: typeof KEY): string => publicKeyText(key).split(":")[2]!;
 const DEPLOYMENT = "shop-production";
 
-type Relay = (typeof import("./relay.worker.ts"))["default"];
+type Relay = typeof relayWorker;
 
 let relay: Relay;
-/** What the servers tell of their keys. */
+/** The public halves that the servers tell. */
 let halves: Readonly<Record<string, string>>;
 
 beforeEach(async () => {

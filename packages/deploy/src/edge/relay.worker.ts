@@ -45,7 +45,7 @@ interface RelayEnv {
 
 type Relayed = Exclude<(typeof ADMINISTRATIVE_PATHS)[number], typeof TIME_PATH>;
 
-/** What of a path is passed on. */
+/** The requests of a path that are passed on. */
 interface Passage {
   readonly methods: readonly string[];
   /** Most bytes of a body. */

@@ -91,7 +91,7 @@ export interface PrimaryState {
   readonly nodes: readonly PrimaryNode[];
   /** Secret. Those that the server takes; locations sign with the first. More than one: a rotation is under way. */
   readonly keys: readonly DeploymentKey[];
-  /** Secret. Whose public halves the server takes; commands sign with the first. More than one: a rotation of them is under way. */
+  /** Secret. Those whose public halves the server takes; commands sign with the first. More than one: a rotation of them is under way. */
   readonly administration: readonly AdministrationKey[];
   /** From then on (`Date.now()`) every machine takes all of both: nobody must sign with a fresh one before. */
   readonly keysReadAtMs: number;
@@ -120,7 +120,7 @@ export function signingKey({ keys, keysReadAtMs }: PrimaryState, nowMs: number):
   return (nowMs < keysReadAtMs ? keys.at(-1) : keys[0]) ?? null;
 }
 
-/** The same for what commands sign with. */
+/** The key that commands may sign with at a time, by the same rule as `signingKey`. */
 export function operatingKey({ administration, keysReadAtMs }: PrimaryState, nowMs: number): AdministrationKey | null {
   return (nowMs < keysReadAtMs ? administration.at(-1) : administration[0]) ?? null;
 }

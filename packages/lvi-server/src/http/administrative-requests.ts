@@ -1,6 +1,6 @@
 /**
- * Who may administer the server: each request is signed with an Ed25519 key, of which the server has the public half. The signature is over
- * the hash of the body, so it is checked before a byte of the body is kept. Each request counts once.
+ * The right to administer the server: each request is signed with an Ed25519 key, of which the server has the public half. The signature
+ * is over the hash of the body, so it is checked before a byte of the body is kept. Each request counts once.
  */
 import { hash, type KeyObject, verify } from "node:crypto";
 import type { IncomingMessage } from "node:http";

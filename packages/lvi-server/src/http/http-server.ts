@@ -651,7 +651,7 @@ function takeOnce(
   askedOnce.check(claim.head, beganAtMs, performance.now());
 }
 
-/** The same for a question in JSON. */
+/** Receives a question in JSON; `take` as for {@link receive}. */
 function receiveQuestion(
   options: Surroundings,
   exchange: Exchange,

@@ -1,6 +1,6 @@
 /**
  * The keys that the server takes: secrets that locations share with it, and public halves of the keys of administration. Several of
- * each are accepted at once, so that they can be rotated while everything runs: the new one is added here, then others sign with it,
+ * each are accepted at once, so that they can be rotated while everything runs. First the new one is added here, then others sign with it,
  * then the old one is taken away.
  */
 import { createPublicKey, type KeyObject } from "node:crypto";
@@ -60,7 +60,7 @@ export class KeyRing {
   }
 }
 
-/** What stands in front of a raw Ed25519 public key in its DER form (RFC 8410). */
+/** The DER form of an Ed25519 public key begins with it (RFC 8410). */
 const SPKI_HEAD = Buffer.from("302a300506032b6570032100", "hex");
 
 function publicKeyOf(bytes: Uint8Array): KeyObject {

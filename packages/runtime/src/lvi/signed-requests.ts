@@ -35,10 +35,7 @@ export async function verifyClaim(
   hint: string,
 ): Promise<CryptoKey> {
   const algorithm = { name: "HMAC", hash: "SHA-256" };
-  const hmac = await crypto.subtle.importKey("raw", key.secret as Uint8Array<ArrayBuffer>, algorithm, false, [
-    "sign",
-    "verify",
-  ]);
+  const hmac = await crypto.subtle.importKey("raw", key.secret, algorithm, false, ["sign", "verify"]);
   const signed = signedBytes(method, path, timeMs, body) as Uint8Array<ArrayBuffer>;
   if (await crypto.subtle.verify("HMAC", hmac, signature, signed)) return hmac;
   throw unauthorized("the signature does not fit the request", hint);

@@ -243,7 +243,9 @@ function startedAsItsUnitSays({ etc, installedAt, environment }: Machine): Start
 
 function clientOf(url: string, { keys, administration: [admin] }: PrimaryState): TestClient {
   const client = new TestClient(url, module);
-  client.administration = { keyId: admin!.id, privateHalf: admin!.privateHalf };
+  const { application, environment } = SETTINGS;
+  const deployment = `${application}-${environment}`;
+  client.administration = { keyId: admin!.id, privateHalf: admin!.privateHalf, deployment };
   client.signing = { keyId: keys[0]!.id, secret: Buffer.from(keys[0]!.secret, "hex") };
   return client;
 }

@@ -584,6 +584,8 @@ function withLies(calm: Weather, random: Random): Weather {
     pauseMs: random.pick([50, 300]),
     affinity: random.pick([0, 0.8]),
     updates: random.chance(0.7),
+    // The rule of a table is about those who write. Readers have an intent if their client has chosen the id.
+    retained: isByTable ? 0 : calm.retained,
   };
 }
 

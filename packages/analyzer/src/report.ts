@@ -115,7 +115,7 @@ export interface Analysis {
 
 /** Known of handlers besides their verdicts. */
 export interface KnownOfHandlers {
-  /** Of those without a verdict. */
+  /** The accesses of those without a verdict. */
   readonly accesses: KnownByHandler;
   readonly aborts: ReadonlyMap<string, readonly string[] | null>;
   /** Those that may ask for tasks. */

@@ -1,6 +1,5 @@
 /**
- * Private tables on the way to locations and at them: their items are searched for in all that the primary sends to a location, and
- * in every file in which caches are. Real workerd, with its caches in Durable Objects or in KV, and a real LVI server.
+ * A search for items of private tables, in all that the primary sends to locations, and in every file of caches. Real workerd, with its caches in Durable Objects or in KV, and a real LVI server.
  */
 import { randomBytes } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
@@ -190,7 +189,7 @@ function formsOf(word: string): readonly (Buffer | string)[] {
   const plain = Buffer.from(word);
   const shifted = [0, 1, 2].map((shift) => {
     const text = Buffer.concat([Buffer.alloc(shift), plain]).toString("base64");
-    // What the neighbours have a part in is left out.
+    // Characters in which the neighbours have a part are left out.
     return text.slice(shift === 0 ? 0 : 4, Math.floor(((shift + plain.length) * 4) / 12) * 4 - 4);
   });
   return [word, ...shifted];

@@ -1,7 +1,13 @@
 import { expect, test } from "vitest";
 import { CborWriter } from "./cbor.ts";
 import { MalformedError } from "./malformed-error.ts";
-import { DEFAULT_LIMITS, decodeModuleContent, encodeModuleContent, leastAbi, type ModuleContent } from "./module-content.ts";
+import {
+  DEFAULT_LIMITS,
+  decodeModuleContent,
+  encodeModuleContent,
+  leastAbi,
+  type ModuleContent,
+} from "./module-content.ts";
 
 const CONTENT: ModuleContent = {
   abi: leastAbi([], { tables: true }),

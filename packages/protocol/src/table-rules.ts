@@ -1,6 +1,6 @@
 /**
- * What an application says of its tables, by tags where it declares them. The primary keeps to it, whatever a location asks for. A
- * rule of a table holds for its indexes too.
+ * The rules of tables, which an application states by tags where it declares them. The primary keeps to them, whatever a location asks
+ * for. A rule of a table holds for its indexes too.
  */
 import type { CborReader, CborWriter } from "./cbor.ts";
 import { isTableName } from "./ids.ts";

@@ -1,6 +1,7 @@
 /** Locations that lie: some of their followups have another end than their handler. Each sending lies in all of its copies, or in none. */
-import { type Followup, present } from "@radical/protocol";
+import type { Followup } from "@radical/protocol";
 import type { Random } from "@radical/history";
+import { shortId } from "./describe.ts";
 import type { FaultCounts } from "./faults.ts";
 import type { ToLocation, ToPrimary } from "./network.ts";
 import { bytesOf } from "./programs.ts";
@@ -47,7 +48,7 @@ export class Lies {
   answered({ to, executionId, sending, reply }: ToLocation): void {
     if (executionId === null || typeof reply !== "string") return;
     const isLie = this.#told.has(`${to} ${sending}`);
-    const id = present(executionId, "a followup is about an execution").slice(0, 8);
+    const id = shortId(executionId);
     if (isLie && reply === "applied") this.#problems.push(`a forged followup of ${id} was applied`);
     if (reply !== "forged") return;
     if (isLie) this.#counts.add("lie found before it was applied");

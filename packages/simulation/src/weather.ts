@@ -559,7 +559,7 @@ function withLies(calm: Weather, random: Random): Weather {
       maxDelayMs: random.pick([4, 60]),
     },
     serverEnd: random.pick([0, 0, 0.01]),
-    // A run that is stopped is no audit, unless the table asks for one.
+    // The server gives an audit up whose run is stopped, unless the table asks for one.
     kill: isByTable || lies === 0 ? kill : 0,
     trouble: {
       ...NO_TROUBLE,

@@ -19,7 +19,7 @@ export interface KeptBy {
   readonly span: Span;
 }
 
-/** What the rest of a build goes by. */
+/** The directions and accesses by which the rest of a build goes. */
 export interface Kept {
   readonly directions: Directions;
   readonly derived: ReadonlyMap<string, Derived>;

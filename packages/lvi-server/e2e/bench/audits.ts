@@ -1,6 +1,6 @@
 /**
- * What audits cost: executions with their followups, as an honest location sends them, to servers that audit none, one in a hundred, and
- * all of them. The same client, the same connections, in turns of one run.
+ * The cost of audits: executions with followups of an honest location. One server audits none, one audits one in a hundred, and one all
+ * of them. The same client, the same connections, in turns of one run.
  */
 import { randomBytes } from "node:crypto";
 import {

@@ -49,7 +49,7 @@ export class Audits {
   /** Whether a followup of the execution is compared before it is applied. */
   wants({ intent, kills, audit }: Pick<Pending, "intent" | "kills" | "audit">): boolean {
     if (audit !== null || this.isMust(intent)) return true;
-    // A run that was stopped may be stopped again. That is no reason to keep an execution waiting that its location has ended.
+    // A run that was stopped may be stopped again, and its location has ended the execution.
     return kills === 0 && this.#isPicked(intent);
   }
 

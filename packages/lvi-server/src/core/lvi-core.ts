@@ -1506,7 +1506,7 @@ export class LviCore {
     }
   }
 
-  /** True: the run has decided about the followup, or another one will. Else it counts as if none had come. */
+  /** True: the run has decided about the followup, or another one will. False: the run counts as if no followup had come. */
   #audited(execution: Execution, pending: Pending, audit: Audit, result: RunResult): boolean {
     const { followups } = audit;
     const [first] = followups;

@@ -142,9 +142,10 @@ const ruled = (name: string): void => {
       Buffer.from(JSON.stringify({ location: "stolen", listener: "thief", session: null, heard: 0, ends: null })),
     );
     const heard: Buffer[] = [];
+    const reader = updates.body!.getReader();
     const listening = (async () => {
-      for await (const bytes of updates.body!) heard.push(Buffer.from(bytes));
-    })().catch(() => undefined);
+      for (let read = await reader.read(); !read.done; read = await reader.read()) heard.push(Buffer.from(read.value));
+    })();
     const asked = async (request: LviRequest): Promise<Buffer> => {
       const response = await thief.send("POST", LVI_PATH, encodeLviRequest(request));
       expect(response.status).toBe(200);
@@ -171,7 +172,7 @@ const ruled = (name: string): void => {
     await expect.poll(all, SOON).toContain(`counters/seen-${name}`);
     for (const form of ["people/", "victim", "Robin", "Marian", Buffer.from("Marian").toString("base64").slice(0, 6)])
       expect(all()).not.toContain(form);
-    await updates.body!.cancel().catch(() => undefined);
+    await reader.cancel();
     await listening;
   });
 };

@@ -95,8 +95,8 @@ export function readDirections(program: as.Program, schema: Schema, tags: Tags):
       if (tag.kind === "private" || tag.kind === "audited") {
         const table = schema.tables.find(({ file, declaration }) => isAt(tagged, file, declaration));
         if (table !== undefined) ofTables[tag.kind].set(table.name, tag.span);
-        else if (isOfTable(program, schema, tagged)) continue;
-        else diagnostics.push(misplaced(tag, `stands before ${tagged.name}, which is not a table`));
+        else if (!isToldElsewhere(program, schema, tagged))
+          diagnostics.push(misplaced(tag, `stands before ${tagged.name}, which is not a table`));
         continue;
       }
       const service = schema.services.find(
@@ -269,7 +269,7 @@ function isAt({ file, span }: TaggedFunction, path: string, { name }: as.Declara
 }
 
 /** Whether it is a table with a mistake, which is told, or stands in a file that no handler reaches, of which nothing is said. */
-function isOfTable({ sources }: as.Program, { brokenTables }: Schema, tagged: TaggedFunction): boolean {
+function isToldElsewhere({ sources }: as.Program, { brokenTables }: Schema, tagged: TaggedFunction): boolean {
   if (!sources.some(({ normalizedPath }) => normalizedPath === tagged.file)) return true;
   return brokenTables.some(({ declaration }) => isAt(tagged, declaration.range.source.normalizedPath, declaration));
 }

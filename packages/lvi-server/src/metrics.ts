@@ -28,6 +28,7 @@ const ALARMS = {
   overdue_intent_alarm: "overdue_intent",
   wrote_on_get_alarm: "wrote_on_get",
   outside_tables_alarm: "outside_tables",
+  forged_alarm: "forged",
   workflow_stuck_alarm: "workflow_stuck",
 } as const satisfies Partial<Record<NoteName, string>>;
 
@@ -268,6 +269,7 @@ export class Metrics {
       case "overdue_intent_alarm":
       case "wrote_on_get_alarm":
       case "outside_tables_alarm":
+      case "forged_alarm":
       case "workflow_stuck_alarm":
         this.#alarms.child({ alarm: ALARMS[name] }).count++;
         return;
@@ -316,6 +318,8 @@ export class Metrics {
       case "stored_outcome":
       case "followup_lost":
       case "re_execution_killed":
+      case "audit_passed":
+      case "audit_given_up":
       case "abandoned_intent":
       case "contended":
       case "task_done":

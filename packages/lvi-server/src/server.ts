@@ -294,7 +294,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         const register = async (): Promise<void> => {
           const plans = new Map(Object.entries(plansOf(content)));
           const atMs = coreNow().wallMs;
-          const { indexes: named = [], tasks: rules = {}, services: declared = {}, secrets } = content;
+          const {
+            indexes: named = [],
+            tasks: rules = {},
+            services: declared = {},
+            secrets,
+            tables: tableRules,
+          } = content;
           // Also if the clock was set back.
           if (!isAside) putAtMs = Math.max(putAtMs + 1, atMs);
           if (!isAside) aside.delete(hash);
@@ -303,7 +309,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
           const workerUrl = worker === null ? {} : { workerUrl: worker };
           const used = { usedAtMs: atMs, registeredAtMs: atMs, ...put };
           const module = { hash, plans, tables: tablesOf(content), indexes: named, ...used, ...workerUrl };
-          await engine.registerModule(module, bytes, { rules, services: declared, isAside, secrets });
+          await engine.registerModule(module, bytes, { rules, services: declared, isAside, secrets, tableRules });
           log.info("module_registered", { module: hash, handlers: plans.size });
           if (isAside) return;
           // An operator's configuration counts more.
@@ -391,8 +397,8 @@ async function currentModule(
   const last = put.toSorted((a, b) => (b.putAtMs ?? 0) - (a.putAtMs ?? 0))[0];
   const content = last === undefined ? null : await storage.moduleContent(last.hash);
   if (last === undefined || content === null) return {};
-  const { tasks: rules = {}, services = {} } = decodeModuleContent(content);
-  return { current: { module: last.hash, rules, services } };
+  const { tasks: rules = {}, services = {}, tables: tableRules = {} } = decodeModuleContent(content);
+  return { current: { module: last.hash, rules, services, tableRules } };
 }
 
 /**

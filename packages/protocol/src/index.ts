@@ -46,6 +46,7 @@ export * from "./services.ts";
 export * from "./signature.ts";
 export * from "./span.ts";
 export * from "./stored-types.ts";
+export type { RulesByTable, TableRules } from "./table-rules.ts";
 export * from "./task-administration.ts";
 export * from "./workflow-administration.ts";
 export * from "./task-rules.ts";

@@ -10,6 +10,7 @@ import { checkBySearch, type Search } from "./checkers/order-search.ts";
 import { checkVersions } from "./checkers/versions.ts";
 import { checkVisible } from "./checkers/visible.ts";
 import { Clock } from "./clock.ts";
+import { Lies } from "./lies.ts";
 import { EdgeLocation } from "./edge-location.ts";
 import { FaultCounts } from "./faults.ts";
 import { type Location, ModelLocation, nameOf } from "./location.ts";
@@ -78,13 +79,14 @@ interface Ended {
   readonly primary: Primary;
   readonly agreement: LeaseAgreement;
   readonly samples: readonly TakenSample[];
+  readonly lies: Lies;
   readonly trace: Trace;
   readonly weather: Weather;
   readonly counts: FaultCounts;
 }
 
 export function simulate(options: SimulationOptions): SimulationResult {
-  const { workload, subscribers, primary, agreement, samples, trace, weather, counts } = run(options);
+  const { workload, subscribers, primary, agreement, samples, lies, trace, weather, counts } = run(options);
   const { storage, notes } = primary;
   const { history } = workload;
   const sampled = checkSamples(history, storage.applied, samples);
@@ -93,6 +95,7 @@ export function simulate(options: SimulationOptions): SimulationResult {
   const problems = [
     ...primary.problems,
     ...agreement.problems,
+    ...lies.problemsWith(notes.get("forged_alarm") ?? 0),
     ...sampled.problems,
     ...live.problems,
     ...checkStorage(history, storage),
@@ -107,6 +110,8 @@ export function simulate(options: SimulationOptions): SimulationResult {
   for (const alarm of ["determinism_alarm", "lost_write_alarm", "intent_alarm"] as const) {
     // A followup that is not what its execution writes looks like a run that differs.
     if (alarm === "determinism_alarm" && counts.get("followup outside its intent") > 0) continue;
+    // One that lies may come when its execution has been re-executed.
+    if (alarm === "determinism_alarm" && counts.get("followup that lies") > 0) continue;
     // A cache that is ahead of storage looks like storage that has lost a write.
     if (alarm === "lost_write_alarm" && counts.get("cache of another history, ahead of storage") > 0) continue;
     if (notes.has(alarm)) problems.push(`there was a ${alarm}`);
@@ -150,6 +155,7 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
   const locationFaults = { end: weather.locationEnd };
   const samples: TakenSample[] = [];
   const agreement = new LeaseAgreement();
+  const lies = new Lies(weather.lies, random.fork("lies"), counts);
   const primary = new Primary({
     coreOptions: weather.core,
     clock,
@@ -160,8 +166,10 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     termMs: weather.termMs,
     fencesIntents: weather.fencesIntents,
     drift: weather.drift,
+    tableRules: weather.tableRules,
     updatesMs: weather.updatesMs,
     send: (message) => {
+      lies.answered(message);
       const maxDelayMs = message.executionId === null ? weather.heardDelayMs : network.faults.maxDelayMs;
       network.transmit(2 * message.to + 1, maxDelayMs, () => locations[message.to]!.receive(message));
     },
@@ -215,7 +223,8 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
             followup: weather.followupDelayMs,
             heard: weather.heardDelayMs,
           }[message.kind];
-          network.transmit(2 * index, maxDelayMs, () => primary.receive(index, spoil(message)));
+          const told = quiet ? message : lies.told(index, message);
+          network.transmit(2 * index, maxDelayMs, () => primary.receive(index, spoil(told)));
         },
         listen: (server, question, arrived) => {
           const isCut = (): boolean => primary.isCut("from", server, index);
@@ -357,5 +366,5 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     if (outcome?.kind === "result") trace.mixBytes(outcome.value);
     else trace.mixText(outcome?.message ?? "");
   }
-  return { workload, subscribers, primary, agreement, samples, trace, weather, counts };
+  return { workload, subscribers, primary, agreement, samples, lies, trace, weather, counts };
 }

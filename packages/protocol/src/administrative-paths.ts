@@ -9,6 +9,7 @@ import {
   STATUS_PATH,
   TIME_PATH,
 } from "./administration.ts";
+import { CACHES_PATH } from "./cache-orders.ts";
 import { LIVES_PATH } from "./life.ts";
 import { TASK_ORDERS_PATH, TASKS_PATH } from "./task-administration.ts";
 import { WORKFLOW_HISTORY_PATH, WORKFLOW_ORDERS_PATH, WORKFLOWS_PATH } from "./workflow-administration.ts";
@@ -29,4 +30,5 @@ export const ADMINISTRATIVE_PATHS = [
   SAMPLES_PATH,
   LIVES_PATH,
   CONTENTION_PATH,
+  CACHES_PATH,
 ] as const;

@@ -5,6 +5,7 @@
  */
 import {
   type ADMINISTRATIVE_PATHS,
+  CACHES_PATH,
   CONTENTION_PATH,
   INDEXES_PATH,
   isModuleHash,
@@ -47,6 +48,7 @@ const RELAYED: Readonly<Record<Relayed, readonly string[]>> = {
   [MODULE_LIST_PATH]: ["GET"],
   [INDEXES_PATH]: ["GET"],
   [CONTENTION_PATH]: ["GET"],
+  [CACHES_PATH]: ["POST"],
   [SCHEDULES_PATH]: ["GET", "POST"],
   [LOG_PATH]: ["POST"],
   [SAMPLES_PATH]: ["POST"],

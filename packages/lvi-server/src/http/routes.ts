@@ -2,6 +2,7 @@
 import {
   type ADMINISTRATIVE_PATHS,
   ALARMS_PATH,
+  CACHES_PATH,
   CONTENTION_PATH,
   FOLLOWUP_PATH,
   HEARD_PATH,
@@ -53,6 +54,7 @@ export const ADMINISTRATIVE_ROUTES = {
   [LOG_PATH]: "log",
   [SAMPLES_PATH]: "samples",
   [LIVES_PATH]: "lives",
+  [CACHES_PATH]: "caches",
 } as const satisfies Readonly<Record<(typeof ADMINISTRATIVE_PATHS)[number], string>>;
 
 type Fixed =
@@ -93,6 +95,7 @@ export const METHODS: Readonly<Record<Exclude<Route["kind"], "none">, readonly s
   log: POST,
   samples: POST,
   lives: POST,
+  caches: POST,
 };
 
 /** They are about this process, whether it serves or not. */

@@ -5,7 +5,6 @@
 import {
   decodeServiceCall,
   encodeServiceAnswer,
-  KEY_HEADER,
   type Manifest,
   MAX_TASK_ARGUMENT_BYTES,
   RadicalError,
@@ -15,29 +14,22 @@ import {
   SERVICE_PATH,
   SIGNATURE_HEADER,
   signedAnswerHead,
-  signedBytes,
-  TIME_HEADER,
 } from "@radical/protocol";
 import type { Context } from "../api.ts";
-import { fromHex, hex } from "../hex.ts";
-import { readBounded } from "../http/body.ts";
-import { MethodNotAllowed } from "../http/call.ts";
+import { hex } from "../hex.ts";
 import { replyOfError, toResponse } from "../http/reply.ts";
-import type { PrimaryKey } from "../lvi/primary.ts";
+import { readSigned, type SignedParts } from "../http/signed-request.ts";
 import { perform, type Service, type ServiceFault } from "./perform.ts";
 
-const ONLY_PRIMARY = "only the primary calls services";
 /** Most bytes of a call. */
 const MAX_CALL_BYTES = MAX_TASK_ARGUMENT_BYTES + 4_096;
 /** Most nonces that are remembered. */
 const MAX_NONCES = 100_000;
 
-export interface ServiceParts<Bindings> {
+export interface ServiceParts<Bindings> extends SignedParts {
   readonly manifest: Manifest;
   readonly services: Readonly<Record<string, Service<Bindings>>>;
-  readonly key: PrimaryKey;
   readonly nonces: Nonces;
-  readonly now: () => number;
   readonly told: (service: string, fault: ServiceFault) => void;
 }
 
@@ -71,30 +63,21 @@ export async function answerService<Bindings>(
   parts: ServiceParts<Bindings>,
 ): Promise<Response> {
   try {
-    if (request.method !== "POST") throw new MethodNotAllowed("services are called with POST", ONLY_PRIMARY, "POST");
-    const claimed = claimOf(request, parts);
-    const body = await readBounded(request, MAX_CALL_BYTES, tooLarge);
-    const hmac = await crypto.subtle.importKey("raw", parts.key.secret, { name: "HMAC", hash: "SHA-256" }, false, [
-      "sign",
-      "verify",
-    ]);
-    const { pathname } = new URL(request.url);
-    const signed = signedBytes("POST", pathname, claimed.timeMs, body);
-    if (!(await crypto.subtle.verify("HMAC", hmac, claimed.signature, signed)))
-      throw unauthorized("the signature does not fit the request");
+    const { body, signature, hmac } = await readSigned(request, parts, MAX_CALL_BYTES);
     const call = callIn(body);
     // Not an answer that is signed: it would pass for that of the first one.
     if (!parts.nonces.take(call.nonce, parts.now())) return new Response(null, { status: 409 });
     // The primary may go away, and what was begun goes on.
+    const { pathname } = new URL(request.url);
     const performing = answerOf(call, decodeURIComponent(pathname.slice(SERVICE_PATH.length)), env, parts);
     context.waitUntil(performing);
     const bytes = encodeServiceAnswer(await performing);
-    const head = new TextEncoder().encode(signedAnswerHead(hex(claimed.signature)));
-    const signature = await crypto.subtle.sign("HMAC", hmac, concatenated(head, bytes));
+    const head = new TextEncoder().encode(signedAnswerHead(hex(signature)));
+    const answered = await crypto.subtle.sign("HMAC", hmac, concatenated(head, bytes));
     const headers = {
       "content-type": "application/cbor",
       "cache-control": "no-store",
-      [SIGNATURE_HEADER]: hex(new Uint8Array(signature)),
+      [SIGNATURE_HEADER]: hex(new Uint8Array(answered)),
     };
     return new Response(bytes as Uint8Array<ArrayBuffer>, { headers });
   } catch (error) {
@@ -121,31 +104,6 @@ async function answerOf<Bindings>(
   if (path !== name) return { kind: "not-called", code: "unknown_service", message: `the path names ${path}` };
   const service = Object.hasOwn(services, name) ? services[name] : undefined;
   return perform(call, manifest, service, env, (fault) => told(name, fault));
-}
-
-interface Claim {
-  readonly timeMs: number;
-  readonly signature: Uint8Array<ArrayBuffer>;
-}
-
-/** Looks at the headers only: a request that fails here is not read. */
-function claimOf({ headers }: Request, { key, now }: Pick<ServiceParts<unknown>, "key" | "now">): Claim {
-  const signature = fromHex(headers.get(SIGNATURE_HEADER) ?? "");
-  const time = headers.get(TIME_HEADER) ?? "";
-  if (headers.get(KEY_HEADER) !== key.id || signature === null || signature.length === 0)
-    throw unauthorized("the request is not signed with the key of this deployment");
-  const timeMs = /^\d{1,15}$/.test(time) ? Number(time) : Number.NaN;
-  if (!(Math.abs(now() - timeMs) <= REPLAY_WINDOW_MS))
-    throw unauthorized("the request was signed too long ago, or in the future");
-  return { timeMs, signature };
-}
-
-function unauthorized(message: string): RadicalError {
-  return new RadicalError("unauthorized", message, ONLY_PRIMARY);
-}
-
-function tooLarge(): RadicalError {
-  return new RadicalError("request_too_large", `the call has more than ${MAX_CALL_BYTES} bytes`, "send less");
 }
 
 function concatenated(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {

@@ -13,8 +13,9 @@ export function name(key: string): string | null { return names.get(key); }
 export function city(key: string): string | null { return cities.get(key); }
 `;
 
+/** `cache`: the fields about it. */
 const configOf = (cache: string): string =>
-  `export default { name: "people", cache: ${cache}, readLeaseMs: 0, dev: { locations: { near: 0, far: 0 } } };\n`;
+  `export default { name: "people", ${cache}, readLeaseMs: 0, dev: { locations: { near: 0, far: 0 } } };\n`;
 
 const SOON = { timeout: 60_000 };
 
@@ -62,7 +63,8 @@ async function purge(...args: readonly string[]): Promise<Told & { readonly code
 
 describe("the default, Durable Objects", () => {
   test("an item, a location, everything, and what is wrong", async () => {
-    await started('"durable-object"');
+    // A jurisdiction means nothing on one machine.
+    await started('jurisdiction: "eu"');
     await filled();
 
     expect(await purge("--table", "names", "--key", "ann")).toEqual({
@@ -99,7 +101,7 @@ describe("the default, Durable Objects", () => {
 
 describe("others", () => {
   test("in KV, all locations at once", async () => {
-    await started('{ kind: "kv", timeoutMs: 10_000 }');
+    await started('cache: { kind: "kv", timeoutMs: 10_000 }');
     await filled();
     expect(await purge("--table", "names")).toMatchObject({ code: 0, purged: [{ location: null, entries: 2 }] });
     for (const location of ["near", "far"]) {
@@ -109,7 +111,7 @@ describe("others", () => {
   });
 
   test("in memory alone there is nothing to empty", async () => {
-    await started('"memory"');
+    await started('cache: "memory"');
     expect(await purge()).toMatchObject({ code: 1, error: { code: "cache_in_memory" } });
   });
 });

@@ -91,7 +91,7 @@ test("a location that has put something is in the list, and its cache alone is e
   expect(await order({ ...PURGE, location: "WAW", table: "notes", key: "two" })).toEqual({ status: 200, json: purged });
   expect(await units("WAW")).toEqual(["notes/three"]);
 
-  // What the isolate had in memory is forgotten too: the primary is asked for it again.
+  // The isolate has forgotten its memory too: the primary is asked again.
   await read("one", "AMS");
   await expect.poll(() => units("AMS"), SOON).toEqual(["notes/one"]);
 });

@@ -1,6 +1,6 @@
 /**
- * When the caches of this Worker were purged last, as far as its isolate has heard: a generation of caches, by the clock of the cache
- * behind. Memory and puts of an earlier generation count for nothing. The orders of a purge belong to no request of an isolate, so
+ * When the caches of this Worker were purged last, as far as its isolate has heard. The time is by the clock of the cache behind. It
+ * begins a generation of caches: memory and puts of an earlier one count for nothing. The orders of a purge belong to no request of an isolate, so
  * the mark is one for all.
  */
 
@@ -19,7 +19,7 @@ export class PurgeMark {
 
   /** Whether to look at the cache behind for a later mark. It is so once in a while. */
   isDue(nowMs: number): boolean {
-    // A clock that was set back is no reason to wait.
+    // The clock may have been set back.
     if (Math.abs(nowMs - this.#lookedAtMs) < LOOK_MS) return false;
     this.#lookedAtMs = nowMs;
     return true;

@@ -111,8 +111,8 @@ export class RadicalCache extends DurableObject<unknown> {
   }
 
   /**
-   * Nothing is taken from an isolate that has not heard of the last purge. When the database has more bytes than it may have, those
-   * go that were put longest ago, but for those that were read since the last time.
+   * Nothing is taken from an isolate that has not heard of the last purge. When the database has too many bytes, the rows go that were
+   * put longest ago, but for those that were read since the last time.
    */
   putMany(application: string, puts: readonly CachePut[], { maxBytes, maxAgeMs, sinceMs }: PutManner): PutAnswer {
     return this.#withTable(() => {

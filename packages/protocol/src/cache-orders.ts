@@ -84,7 +84,7 @@ export function cacheAnswerIn(json: unknown): CacheAnswer | null {
   if (kind === "looked" && (cache === "memory" || cache === "durable-object" || cache === "kv")) {
     if (locations === null) return { kind, cache, locations };
     if (Array.isArray(locations) && locations.every((name) => typeof name === "string"))
-      return { kind, cache, locations: locations as readonly string[] };
+      return { kind, cache, locations };
   }
   return kind === "purged" && typeof entries === "number" && (next === null || typeof next === "string")
     ? { kind, entries, next }

@@ -283,7 +283,7 @@ export function entryOf(entry: unknown, parts: WorkerParts): unknown {
   const fetch: RadicalWorker["fetch"] = (request, env, context) => {
     const answering =
       healthOf(request, env, manifest) ??
-      answerCaches(request, env as Env, manifest) ??
+      answerCaches(request, env, manifest) ??
       serviceOf(request, env, context, parts) ??
       own.fetch?.(request, env, context);
     return answering ?? Promise.resolve(new Response(null, { status: 404 }));

@@ -42,7 +42,7 @@ export class CacheObjects {
     const id = this.#namespace.idFromName(`${this.#application}/${location}`);
     // Within a jurisdiction the platform chooses.
     const options = hint === null || this.#isBound ? {} : { locationHint: hint };
-    return this.#namespace.get(id, options) as unknown as RemoteCache;
+    return this.#namespace.get(id, options);
   }
 
   /** The one that has the list of locations. No location has such a name. */

@@ -11,12 +11,15 @@ import {
   WORKER_CACHES_PATH,
 } from "@radical/protocol";
 import { replyOfError, toResponse } from "../http/reply.ts";
-import { readSigned, type SignedParts } from "../http/signed-request.ts";
+import { readBounded } from "../http/body.ts";
+import { MethodNotAllowed } from "../http/call.ts";
+import { claimOf, verifyClaim } from "../lvi/signed-requests.ts";
 import { type Env, readSettings } from "../settings.ts";
 import { beginningOf, purgeMarkOf, takesKey } from "./kv-keys.ts";
 import { cacheObjects, kvNamespace } from "./open-cache.ts";
 import { PURGE_MARK } from "./purge-mark.ts";
 
+const ONLY_PRIMARY = "only the primary orders caches to be emptied";
 const MAX_ORDER_BYTES = 64 * 1024;
 /** A request has 1,000 operations. */
 const KEYS_OF_ORDER = 500;
@@ -32,15 +35,21 @@ export function answerCaches(request: Request, env: Env, manifest: Manifest): Pr
 
 async function answer(request: Request, env: Env, manifest: Manifest): Promise<Response> {
   try {
+    if (request.method !== "POST") throw new MethodNotAllowed("orders are sent with POST", ONLY_PRIMARY, "POST");
     const { key, location } = readSettings(env);
-    const parts: SignedParts = { key, now: Date.now };
-    const { body } = await readSigned(request, parts, MAX_ORDER_BYTES);
+    const claim = claimOf(request, key, Date.now(), ONLY_PRIMARY);
+    const body = await readBounded(request, MAX_ORDER_BYTES, tooLarge);
+    await verifyClaim(claim, key, { method: "POST", path: WORKER_CACHES_PATH, body }, ONLY_PRIMARY);
     const order = orderIn(body);
     const done = order.kind === "look" ? await look(env, manifest, location) : await purge(order, env, manifest);
     return Response.json(done, { headers: { "cache-control": "no-store" } });
   } catch (error) {
     return toResponse(replyOfError(error), {});
   }
+}
+
+function tooLarge(): RadicalError {
+  return new RadicalError("request_too_large", `the order has more than ${MAX_ORDER_BYTES} bytes`, "send less");
 }
 
 function orderIn(body: Uint8Array): CacheOrder {

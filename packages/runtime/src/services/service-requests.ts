@@ -17,19 +17,25 @@ import {
 } from "@radical/protocol";
 import type { Context } from "../api.ts";
 import { hex } from "../hex.ts";
+import { readBounded } from "../http/body.ts";
+import { MethodNotAllowed } from "../http/call.ts";
 import { replyOfError, toResponse } from "../http/reply.ts";
-import { readSigned, type SignedParts } from "../http/signed-request.ts";
+import type { PrimaryKey } from "../lvi/primary.ts";
+import { claimOf, verifyClaim } from "../lvi/signed-requests.ts";
 import { perform, type Service, type ServiceFault } from "./perform.ts";
 
+const ONLY_PRIMARY = "only the primary calls services";
 /** Most bytes of a call. */
 const MAX_CALL_BYTES = MAX_TASK_ARGUMENT_BYTES + 4_096;
 /** Most nonces that are remembered. */
 const MAX_NONCES = 100_000;
 
-export interface ServiceParts<Bindings> extends SignedParts {
+export interface ServiceParts<Bindings> {
   readonly manifest: Manifest;
   readonly services: Readonly<Record<string, Service<Bindings>>>;
+  readonly key: PrimaryKey;
   readonly nonces: Nonces;
+  readonly now: () => number;
   readonly told: (service: string, fault: ServiceFault) => void;
 }
 
@@ -63,21 +69,24 @@ export async function answerService<Bindings>(
   parts: ServiceParts<Bindings>,
 ): Promise<Response> {
   try {
-    const { body, signature, hmac } = await readSigned(request, parts, MAX_CALL_BYTES);
+    if (request.method !== "POST") throw new MethodNotAllowed("services are called with POST", ONLY_PRIMARY, "POST");
+    const claimed = claimOf(request, parts.key, parts.now(), ONLY_PRIMARY);
+    const body = await readBounded(request, MAX_CALL_BYTES, tooLarge);
+    const { pathname } = new URL(request.url);
+    const hmac = await verifyClaim(claimed, parts.key, { method: "POST", path: pathname, body }, ONLY_PRIMARY);
     const call = callIn(body);
     // Not an answer that is signed: it would pass for that of the first one.
     if (!parts.nonces.take(call.nonce, parts.now())) return new Response(null, { status: 409 });
     // The primary may go away, and what was begun goes on.
-    const { pathname } = new URL(request.url);
     const performing = answerOf(call, decodeURIComponent(pathname.slice(SERVICE_PATH.length)), env, parts);
     context.waitUntil(performing);
     const bytes = encodeServiceAnswer(await performing);
-    const head = new TextEncoder().encode(signedAnswerHead(hex(signature)));
-    const answered = await crypto.subtle.sign("HMAC", hmac, concatenated(head, bytes));
+    const head = new TextEncoder().encode(signedAnswerHead(hex(claimed.signature)));
+    const signature = await crypto.subtle.sign("HMAC", hmac, concatenated(head, bytes));
     const headers = {
       "content-type": "application/cbor",
       "cache-control": "no-store",
-      [SIGNATURE_HEADER]: hex(new Uint8Array(answered)),
+      [SIGNATURE_HEADER]: hex(new Uint8Array(signature)),
     };
     return new Response(bytes as Uint8Array<ArrayBuffer>, { headers });
   } catch (error) {
@@ -104,6 +113,10 @@ async function answerOf<Bindings>(
   if (path !== name) return { kind: "not-called", code: "unknown_service", message: `the path names ${path}` };
   const service = Object.hasOwn(services, name) ? services[name] : undefined;
   return perform(call, manifest, service, env, (fault) => told(name, fault));
+}
+
+function tooLarge(): RadicalError {
+  return new RadicalError("request_too_large", `the call has more than ${MAX_CALL_BYTES} bytes`, "send less");
 }
 
 function concatenated(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {

@@ -1,8 +1,12 @@
+import { scheduler } from "node:timers/promises";
 import { agesOf, type CacheChoice, DEFAULT_CACHE, unitId } from "@radical/protocol";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { item } from "../../e2e/cache-conformance.ts";
 import { openCache } from "./open-cache.ts";
 import { PurgeMark } from "./purge-mark.ts";
+
+// As workerd has it.
+vi.stubGlobal("scheduler", scheduler);
 
 const UNBOUND = {};
 

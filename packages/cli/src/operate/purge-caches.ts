@@ -1,5 +1,5 @@
 /** `radical cache purge`: one cache after the other, with what was done told whatever happens. */
-import { askPrimary, type PrimaryAddress } from "@radical/admin";
+import type { PrimaryAddress } from "@radical/admin";
 import { counted, loadProject, type Project, targetOf } from "@radical/app";
 import { CommandError, EXIT_FAILED, EXIT_USAGE, messageOf } from "@radical/app/command-error";
 import {
@@ -13,7 +13,7 @@ import {
   isWorkerOrigin,
 } from "@radical/protocol";
 import { createTerminal, print } from "../terminal/terminal.ts";
-import { explained } from "./older-server.ts";
+import { answerOf } from "./older-server.ts";
 import type { OperateOptions } from "./orders.ts";
 import { primaryAddress } from "./primary-address.ts";
 
@@ -162,8 +162,7 @@ async function purgeOne(
 
 async function send({ primary, worker }: Asked, order: CacheOrder): Promise<CacheAnswer> {
   const question: CacheQuestion = { worker, order };
-  const response = await explained("caches", () => askPrimary(primary, "POST", CACHES_PATH, question));
-  return cacheAnswerIn(await response.json()) ?? malformed();
+  return cacheAnswerIn(await answerOf<unknown>("caches", primary, CACHES_PATH, question)) ?? malformed();
 }
 
 function malformed(): never {

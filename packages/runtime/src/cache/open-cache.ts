@@ -60,6 +60,7 @@ export function openCache(
       // An isolate that does not hear of one now hears of it the next time.
       const atMs = await back?.purgedAtMs().catch(() => 0);
       mark.hear(atMs ?? 0);
+      memory.renew(mark.atMs);
     },
   };
 }

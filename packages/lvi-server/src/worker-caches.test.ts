@@ -41,7 +41,7 @@ async function worker(answer: (request: IncomingMessage, body: string) => readon
 }
 
 const ordered = (origin: string | null, keys: ReadonlyMap<string, Uint8Array> = new Map([["main", SECRET]])) =>
-  orderCaches(origin, ORDER, new KeyRing(keys), () => NOW_MS);
+  orderCaches(origin, ORDER, new KeyRing({ locations: keys, administration: new Map() }), () => NOW_MS);
 
 test("the Worker is sent the order, signed for its path and time", async () => {
   const origin = await worker((request, body) => {

@@ -3,6 +3,7 @@ import type { Program } from "@radical/command-line";
 import { analyzeCommand } from "./commands/analyze.ts";
 import { benchCommand } from "./commands/bench.ts";
 import { buildCommand } from "./commands/build.ts";
+import { cacheCommand } from "./commands/cache.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { dashboardCommand } from "./commands/dashboard.ts";
 import { dataCommand } from "./commands/data.ts";
@@ -52,6 +53,7 @@ export function radicalProgram(): Program {
       tasksCommand,
       schedulesCommand,
       workflowsCommand,
+      cacheCommand,
       dashboardCommand,
       lspCommand,
       completionCommand(radicalProgram),

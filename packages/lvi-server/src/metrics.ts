@@ -100,6 +100,10 @@ export class Metrics {
     "radical_updates_total",
     "Units that locations were told of, and that were left out.",
   );
+  readonly #updateBytes = this.#counter(
+    "radical_updates_bytes_total",
+    "Bytes of what locations that listen were told.",
+  ).child({});
   readonly #storage = this.#histogram("radical_storage_operation_seconds", "Operations of primary storage.");
   readonly #storageFailures = this.#counter("radical_storage_failures_total", "Those that failed.");
   readonly #runs = this.#histogram("radical_run_seconds", "Runs in worker threads, without their wait for one.");
@@ -375,6 +379,10 @@ export class Metrics {
 
   updated(isSent: boolean, units: number): void {
     this.#updates.child({ result: isSent ? "sent" : "left_out" }).count += units;
+  }
+
+  updateBytes(bytes: number): void {
+    this.#updateBytes.count += bytes;
   }
 
   operated(operation: string, tookMs: number, failure: "none" | "unknown" | null): void {

@@ -3,6 +3,7 @@ export * from "./administrative-paths.ts";
 export * from "./arguments.ts";
 export * from "./blob.ts";
 export * from "./cache-choice.ts";
+export * from "./cache-orders.ts";
 export { CborReader, CborWriter, isTooDeep, MAX_DEPTH, type CborKind } from "./cbor.ts";
 export { contentHash, hashText, hashWords, isContentHash, type ContentHash } from "./content-hash.ts";
 export * from "./dashboard.ts";

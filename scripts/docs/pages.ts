@@ -103,6 +103,7 @@ export function sections(): readonly Section[] {
       "operations",
       "how-to/look-after",
       "how-to/rotate-keys",
+      "how-to/restore",
       "security",
       "personal-data",
       "costs",

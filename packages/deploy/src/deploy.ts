@@ -329,6 +329,7 @@ function settingsOf({
     zones: aws.zones ?? DEFAULT_PRIMARY_SETTINGS.zones,
     alarmEmail: aws.alarmEmail ?? DEFAULT_PRIMARY_SETTINGS.alarmEmail,
     shellAccess: aws.shellAccess ?? DEFAULT_PRIMARY_SETTINGS.shellAccess,
+    tables: aws.tables?.[environment] ?? DEFAULT_PRIMARY_SETTINGS.tables,
     readLeaseMs,
     application,
     environment,

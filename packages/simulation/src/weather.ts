@@ -38,6 +38,9 @@ const CUT_OFF_EVERY = 64;
 const RANGES = "ranges";
 const RANGES_AT = 19;
 const RANGES_EVERY = 32;
+const SET_BACK = "set back";
+const SET_BACK_AT = 35;
+const SET_BACK_EVERY = 64;
 /** All of that weather, or one kind of it. */
 const LEASED_RANGES = "leased ranges";
 const WATCHED_RANGES = "watched ranges";
@@ -51,11 +54,25 @@ export const WEATHERS = [
   LEASED_RANGES,
   WATCHED_RANGES,
   TAKEN_OVER_RANGES,
+  SET_BACK,
 ] as const;
 export type WeatherName = (typeof WEATHERS)[number];
 
+/** The storage is set back to an earlier state. Locations live on, with their caches and leases. */
+interface SetBack {
+  /** When the state is kept, and how long after that it comes back. */
+  readonly keptMs: number;
+  readonly lostMs: number;
+  /** By the command, or by somebody who puts old files back and waits until all leases are over. */
+  readonly isByCommand: boolean;
+  /** How long no server runs. */
+  readonly downMs: number;
+}
+
 export interface Weather {
   readonly name: WeatherName;
+  /** Null: it is not. */
+  readonly setBack: SetBack | null;
   /** How long the servers have been there before clients come: their memory of the time before is then of no use. */
   readonly aloneMs: number;
   readonly network: NetworkFaults;
@@ -149,9 +166,11 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
   const live = seed % RARE_EVERY === LIVE_AT ? LIVE : undefined;
   const cutOff = seed % CUT_OFF_EVERY === CUT_OFF_AT ? CUT_OFF : undefined;
   const ranges = seed % RANGES_EVERY === RANGES_AT ? RANGES : undefined;
-  const name = only ?? rare ?? live ?? cutOff ?? ranges ?? chosen;
+  const setBack = seed % SET_BACK_EVERY === SET_BACK_AT ? SET_BACK : undefined;
+  const name = only ?? rare ?? live ?? cutOff ?? ranges ?? setBack ?? chosen;
   const calm: Weather = {
     name,
+    setBack: null,
     aloneMs: 0,
     attemptMs: 1_500,
     network: { drop: 0, duplicate: 0, late: 0, maxDelayMs: random.pick([5, 60]) },
@@ -354,6 +373,8 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
     case WATCHED_RANGES:
     case TAKEN_OVER_RANGES:
       return withRanges(calm, random.fork(RANGES), name);
+    case SET_BACK:
+      return withSetBack(calm, random.fork(SET_BACK));
     case "restarts": {
       // The server ends at every effect, and messages come late and twice; storage and locations are well.
       const core = { ...calm.core, answeredIds: random.pick([4, 8, 1_000_000]) };
@@ -509,6 +530,53 @@ function withoutStreams(calm: Weather, random: Random): Weather {
     // A client that waits for a primary out of reach reads nothing meanwhile.
     disconnect: 0.3,
     affinity: 0,
+  };
+}
+
+/**
+ * Much is under way when the state is kept and when it comes back: intents without followups, own writes, leases. The server of the
+ * restored state gets as far as that of the lost one.
+ */
+function withSetBack(calm: Weather, random: Random): Weather {
+  const isByCommand = random.chance(0.6);
+  const isLeased = random.chance(0.4);
+  return {
+    ...calm,
+    setBack: {
+      keptMs: random.between(100, 3_000),
+      lostMs: random.between(50, 3_000),
+      isByCommand,
+      downMs: isByCommand ? random.between(1, 1_000) : random.between(8_000, 10_000),
+    },
+    servers: random.pick([1, 1, 2]),
+    termMs: 800,
+    drift: random.pick([0, 0.05]),
+    network: { ...calm.network, duplicate: random.pick([0, 0.2]), late: random.pick([0, 0.05]), maxDelayMs: 10 },
+    followupDelayMs: random.pick([5, 500, 3_000]),
+    serverEnd: random.pick([0, 0, 0.01]),
+    trouble: { ...NO_TROUBLE, cache: random.pick([null, null, 500]) },
+    core: {
+      ...calm.core,
+      readLeaseMs: isLeased ? random.pick([1_000, 3_000]) : 0,
+      followupTimeoutMs: random.pick([50, 500, 5_000]),
+      maxWaitMs: 2_000,
+      maxQueue: 1_000,
+      location: DEFAULT_CORE_OPTIONS.location,
+      maxCallers: DEFAULT_CORE_OPTIONS.maxCallers,
+    },
+    samplesMs: null,
+    deploys: false,
+    groups: [
+      random.pick<GroupName>(["items", "items", "bank", "registers", "lists", "tickets", "rows", "seats", "stock"]),
+    ],
+    clients: 6,
+    operations: 120,
+    pauseMs: random.pick([50, 200, 600]),
+    affinity: random.pick([0.5, 0.9]),
+    updates: isLeased || random.chance(0.5),
+    reads: isLeased ? 0.6 : 0,
+    beatMs: random.pick([100, 400]),
+    retained: 0.1,
   };
 }
 

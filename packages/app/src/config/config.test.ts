@@ -51,7 +51,7 @@ test("how the primary at AWS is made", () => {
       'deploy.primary.zones must be two different zones of a region, like ["eu-central-1a", "eu-central-1b"], not ["us-east-1a","us-east-1a"]',
       'deploy.primary.alarmEmail must be a mail address, not "ann"',
       "deploy.primary.shellAccess must be true or false, not 1",
-      "deploy.primary.x is not a field; the fields are instanceType, zones, alarmEmail, shellAccess",
+      "deploy.primary.x is not a field; the fields are instanceType, zones, alarmEmail, shellAccess, tables",
     ]
       .map((problem) => `${FILE}: ${problem}`)
       .join("\n"),

@@ -8,6 +8,10 @@ const ZONE = /^[a-z]{2}(-[a-z]+)+-\d[a-z]$/;
 const REGION = /^[a-z]{2}(-[a-z]+)+-\d$/;
 const MAIL_ADDRESS = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 
+const TABLES = /^[A-Za-z0-9_.-]{1,200}$/;
+const TABLES_EXAMPLE = "radical-shop-production-at-20261127T140000Z";
+const TABLES_WORDS = `a prefix of tables, like "${TABLES_EXAMPLE}"`;
+
 const zonesOf = (region: string): string => `two different zones of ${region}, like `;
 const ZONES_WORDS = `${zonesOf("a region")}["eu-central-1a", "eu-central-1b"]`;
 
@@ -23,6 +27,13 @@ const awsPrimarySchema = fields({
   alarmEmail: text(MAIL_ADDRESS, "a mail address").optional(),
   /** Lets those who may in the account open a shell on the machines, by SSM Session Manager. Default: false. */
   shellAccess: flag().optional(),
+  /**
+   * Prefixes of the tables, by environment, of those that were restored: like `{ production: "radical-shop-production-at-20261127T140000Z" }`.
+   * `radical restore` says what to write. Default: those that the first deployment has made.
+   */
+  tables: z
+    .record(z.string(), text(TABLES, TABLES_WORDS), `an object, like { production: "${TABLES_EXAMPLE}" }`)
+    .optional(),
 });
 
 const isUrlList = (value: string): boolean => value.split(",").every((url) => URL.canParse(url.trim()));

@@ -91,7 +91,7 @@ interface LostTime {
   readonly until: number;
 }
 
-/** What was told of the lost time is void: then nobody knows of an execution whether it was. */
+/** Answers of the lost time are void. Nobody knows of their executions whether they were. */
 function withoutLost(history: readonly Operation[], lost: LostTime | null): readonly Operation[] {
   if (lost === null) return history;
   return history.map((operation) => {

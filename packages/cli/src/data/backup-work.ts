@@ -1,4 +1,4 @@
-/** What `radical backup` and `radical restore` do. */
+/** The work of `radical backup` and `radical restore`. */
 import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { loadProject, counted } from "@radical/app";
@@ -91,7 +91,7 @@ export async function restore(
   for (const line of afterwards(putBack)) terminal.note(`  ${line}`);
 }
 
-/** What follows from a copy's content. */
+/** Lines about the consequences of a copy's content. */
 function afterwards({
   pendingIntents,
   tasks,

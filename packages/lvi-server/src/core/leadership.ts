@@ -8,8 +8,8 @@
  * So everything that the leader has done under its leadership was in storage before its successor looked. All times are
  * monotonic, but for that of an epoch.
  *
- * An epoch is the time at which its leadership was taken. So a storage that was set back, by whatever means, never takes an
- * epoch again that it had before: a commit id names one commit of one history, and caches may outlive the history.
+ * An epoch is the time at which its leadership was taken. So a storage that was set back, by whatever means, takes no epoch
+ * again that it had before. A commit id names one commit of one history, and caches may outlive the history.
  */
 import { MAX_READ_LEASE_MS } from "@radical/protocol";
 
@@ -49,7 +49,7 @@ const PER_TERM = 4;
 /** The first epoch that a clock gives, in seconds. Commit ids have 32 bits for epochs: they last until 2156. */
 const FIRST_SECOND = Date.UTC(2020, 0, 1) / 1_000;
 
-/** The epoch after one, if the wall clock shows this time: greater than all that were taken in earlier seconds, in any history of the storage. */
+/** The epoch after one, if the wall clock shows this time. It is greater than all of earlier seconds, in any history of the storage. */
 export function nextEpoch(epoch: number, wallMs: number): number {
   // variant: epoch-of-time
   return Math.max(epoch + 1, Math.floor(wallMs / 1_000) - FIRST_SECOND);
@@ -57,8 +57,8 @@ export function nextEpoch(epoch: number, wallMs: number): number {
 
 /**
  * The leadership of a storage that is set back, from `lost`, which may lead or have led until now. It is nobody's. The next server waits
- * out its term before it says anything: so long the last one may lead, and so long locations may answer by read leases of the lost
- * time. After a takeover the values of such leases are still true, here they are not. Null: the lost state can't be read.
+ * out its term before it says anything. So long the last one may lead, and locations may answer by read leases of the lost time.
+ * After a takeover the values of such leases are still true, here they are not. Null: the lost state can't be read.
  */
 export function setBackLeadership(backup: Leadership, lost: Leadership | null, wallMs: number): Leadership {
   const epoch = nextEpoch(Math.max(backup.epoch, lost?.epoch ?? 0), wallMs);

@@ -9,18 +9,12 @@ import { chmodSync, closeSync, existsSync, fsyncSync, linkSync, openSync, rename
 import { copyFile, mkdir, rm } from "node:fs/promises";
 import path from "node:path";
 import { backup as copyPages, DatabaseSync } from "node:sqlite";
+import { isHiddenTable, tableOf } from "@radical/protocol";
 import { type Leadership, setBackLeadership } from "../core/leadership.ts";
+import type { BackupContent } from "./backup-content.ts";
 import { openItems } from "./items.ts";
 import { leadershipIn, lockFile, SCHEMA_VERSION, setLeadershipIn } from "./sqlite-storage.ts";
 import { StorageError } from "./storage.ts";
-
-/** The content of a copy, as its check has counted it. */
-export interface BackupContent {
-  readonly items: number;
-  readonly pendingIntents: number;
-  readonly tasks: number;
-  readonly workflows: number;
-}
 
 export interface PutBack extends BackupContent {
   /** The epoch from which the file goes on. */
@@ -100,7 +94,7 @@ export async function checkBackup(file: string): Promise<BackupContent> {
     let items = 0;
     try {
       // The reader compares each value with its hash.
-      for await (const _item of reader.items(null)) items++;
+      for await (const { unit } of reader.items(null)) if (!isHiddenTable(tableOf(unit))) items++;
     } finally {
       await reader.close();
     }

@@ -1,10 +1,9 @@
 /**
- * The way back for the tables of a deployment. DynamoDB restores a table beside itself, as it was at a second of its past. This takes all
- * tables at one second that lies in a quiet time (`quiet-times.ts`), checks the result, and lets it take the place of the present tables.
+ * The way back for the tables of a deployment. DynamoDB restores a table beside itself, as it was at a second of its past. This takes
+ * all tables at one second that lies in a quiet time (`quiet-times.ts`).
  *
- *   restoreTo   tables beside, of other names; the keys are copied, since their table has no past
- *   check       every item, and the intents
- *   takeOver    the present tables are served no more, and then the restored ones may be
+ * `restoreTo` makes tables beside, of other names. It copies the keys, since their table has no past. `check` looks at every item and
+ * every intent. `takeOver` closes the present tables to every server, and then opens the restored ones.
  *
  * Each of them can be called again after a failure, and goes on. Nothing is deleted.
  */
@@ -16,9 +15,10 @@ import {
   RestoreTableToPointInTimeCommand,
   type TransactWriteItem,
 } from "@aws-sdk/client-dynamodb";
-import type { CommitId } from "@radical/protocol";
+import { type CommitId, isHiddenTable, tableOf } from "@radical/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Leadership, setBackLeadership } from "../../core/leadership.ts";
+import type { BackupContent } from "../backup-content.ts";
 import type { QuietTime } from "../quiet-times.ts";
 import type { StorageAddress } from "../storage-address.ts";
 import { StorageError } from "../storage.ts";
@@ -36,13 +36,6 @@ import { closing, ensureTables, Layout, LAYOUT, LEADERSHIP, opening, type Tables
 export interface RestorableWindow {
   readonly fromMs: number;
   readonly untilMs: number;
-}
-
-export interface RestoredContent {
-  readonly items: number;
-  readonly pendingIntents: number;
-  readonly tasks: number;
-  readonly workflows: number;
 }
 
 export interface BackupsOptions {
@@ -122,7 +115,7 @@ export class DynamoBackups {
     const layout = await this.#dynamo.get(tables.meta, LAYOUT);
     if (layout !== null && layout["restored_from"] === undefined)
       await this.#dynamo.update(closing(tables, layout, { restored_from: { S: this.#prefix } }));
-    // What a restored table lacks: its expiry. And the table of keys, which has no past.
+    // A restored table lacks its expiry, and the table of keys has no past.
     await ensureTables(this.#client, this.#requests, tables);
     for await (const key of this.#dynamo.scan(this.#tables.keys, null))
       await this.#dynamo.put({
@@ -134,7 +127,7 @@ export class DynamoBackups {
   }
 
   /** Looks at every item and every record. Throws a StorageError that says what is wrong. */
-  async check(prefix: string, progress: (items: number) => void): Promise<RestoredContent> {
+  async check(prefix: string, progress: (items: number) => void): Promise<BackupContent> {
     const tables = tablesOf(prefix);
     if (!Layout.isUsable(await this.#dynamo.get(tables.meta, LAYOUT)))
       throw new StorageError("none", `The tables ${prefix}-* have no layout of this version: they can't be served`);
@@ -157,14 +150,14 @@ export class DynamoBackups {
           "none",
           `The execution ${half} is there in part: ${unit} is written, and the intent says that it is not. Choose another time`,
         );
-      if (++items % 1_000 === 0) progress(items);
+      if (!isHiddenTable(tableOf(unit)) && ++items % 1_000 === 0) progress(items);
     }
     return { items, pendingIntents: pending.size, tasks, workflows };
   }
 
   /**
-   * Ends every server of the present tables, for good, and then lets a server lead the restored ones: with an epoch that no server had,
-   * and after the terms and read leases of those before.
+   * Ends every server of the present tables, for good, and then lets a server lead the restored ones. That one has an epoch that none
+   * had, and waits for the terms and read leases of those before.
    */
   async takeOver(prefix: string, nowMs: number): Promise<Leadership> {
     const restored = tablesOf(prefix);

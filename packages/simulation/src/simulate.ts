@@ -332,10 +332,11 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     primary.sample({ every: random.pick([1, 1, 3]), handlers: null, values: random.chance(0.5), perSecond: null }),
   );
   if (weather.setBack !== null) {
-    const { keptMs, lostMs, ...setBack } = weather.setBack;
+    const { keptMs, lostMs, isTakenOver, ...setBack } = weather.setBack;
     clock.after(weather.aloneMs + keptMs, () => {
       const backup = primary.storage.backUp();
       const from = workload.mark();
+      if (isTakenOver) primary.kill(random.between(1, 20));
       clock.after(lostMs, () => {
         if (quiet) return;
         primary.setBack(backup, setBack);

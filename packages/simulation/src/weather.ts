@@ -67,6 +67,8 @@ interface SetBack {
   readonly isByCommand: boolean;
   /** How long no server runs. */
   readonly downMs: number;
+  /** A server leads from soon after the state is kept: in the lost time with the epoch that would be the next one. */
+  readonly isTakenOver: boolean;
 }
 
 export interface Weather {
@@ -538,15 +540,16 @@ function withoutStreams(calm: Weather, random: Random): Weather {
  * restored state gets as far as that of the lost one.
  */
 function withSetBack(calm: Weather, random: Random): Weather {
-  const isByCommand = random.chance(0.6);
+  const isByCommand = random.chance(0.4);
   const isLeased = random.chance(0.4);
   return {
     ...calm,
     setBack: {
       keptMs: random.between(100, 3_000),
-      lostMs: random.between(50, 3_000),
+      lostMs: random.between(50, 4_000),
       isByCommand,
-      downMs: isByCommand ? random.between(1, 1_000) : random.between(8_000, 10_000),
+      downMs: isByCommand ? random.pick([5, 500]) : random.between(8_000, 10_000),
+      isTakenOver: random.chance(0.7),
     },
     servers: random.pick([1, 1, 2]),
     termMs: 800,
@@ -557,7 +560,7 @@ function withSetBack(calm: Weather, random: Random): Weather {
     trouble: { ...NO_TROUBLE, cache: random.pick([null, null, 500]) },
     core: {
       ...calm.core,
-      readLeaseMs: isLeased ? random.pick([1_000, 3_000]) : 0,
+      readLeaseMs: isLeased ? 3_000 : 0,
       followupTimeoutMs: random.pick([50, 500, 5_000]),
       maxWaitMs: 2_000,
       maxQueue: 1_000,
@@ -570,8 +573,8 @@ function withSetBack(calm: Weather, random: Random): Weather {
       random.pick<GroupName>(["items", "items", "bank", "registers", "lists", "tickets", "rows", "seats", "stock"]),
     ],
     clients: 6,
-    operations: 120,
-    pauseMs: random.pick([50, 200, 600]),
+    operations: 160,
+    pauseMs: random.pick([50, 200]),
     affinity: random.pick([0.5, 0.9]),
     updates: isLeased || random.chance(0.5),
     reads: isLeased ? 0.6 : 0,

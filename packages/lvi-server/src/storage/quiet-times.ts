@@ -14,7 +14,7 @@ export interface QuietTime {
 }
 
 /** A copy this far from either end of a quiet time is whole. DynamoDB says that its copies are off by much less than a second. */
-export const QUIET_MARGIN_MS = 3_000;
+const QUIET_MARGIN_MS = 3_000;
 /** Shorter ones are not kept. A copy is of a whole second. */
 const SHORTEST_MS = 2 * QUIET_MARGIN_MS + 1_000;
 /** A quiet time that goes on is kept so often, and no two of them begin sooner after one another. */

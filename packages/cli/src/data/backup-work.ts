@@ -148,15 +148,18 @@ async function backupsOf(file: string): Promise<readonly Backup[]> {
     if (error.code === "ENOENT") return [];
     throw error;
   });
-  const backups = names.toSorted().flatMap((name) => {
+  const backups = names.flatMap((name) => {
     const [, day, hours, minutes, seconds] = NAME.exec(name) ?? [];
     return day === undefined
       ? []
       : [{ file: join(folder, name), atMs: Date.parse(`${day}T${hours}:${minutes}:${seconds}Z`) }];
   });
-  return Promise.all(
-    backups.map(async ({ file: backup, atMs }) => ({ file: backup, atMs, bytes: (await stat(backup)).size })),
-  );
+  const found = backups.map(async ({ file: backup, atMs }) => ({
+    file: backup,
+    atMs,
+    bytes: (await stat(backup)).size,
+  }));
+  return (await Promise.all(found)).toSorted((a, b) => a.atMs - b.atMs);
 }
 
 /** Throws a CommandError. */

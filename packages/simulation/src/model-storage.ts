@@ -173,7 +173,7 @@ export class ModelStorage {
     if (epoch !== this.leadership.epoch) return false;
     const readLeaseMs = termMs === 0 ? 0 : this.leadership.readLeaseMs;
     // variant: renewal-stored
-    this.leadership = { ...this.leadership, beat: this.leadership.beat + 1, termMs, readLeaseMs };
+    this.leadership = { ...this.leadership, epoch, beat: this.leadership.beat + 1, termMs, readLeaseMs };
     return true;
   }
 

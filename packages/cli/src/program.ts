@@ -14,6 +14,7 @@ import { devCommand } from "./commands/dev.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { explainCommand } from "./commands/explain.ts";
 import { lspCommand } from "./commands/lsp.ts";
+import { metricsCommand } from "./commands/metrics.ts";
 import { primaryCommand } from "./commands/primary.ts";
 import { recordCommand } from "./commands/record.ts";
 import { replayCommand } from "./commands/replay.ts";
@@ -50,6 +51,7 @@ export function radicalProgram(): Program {
       recordCommand,
       replayCommand,
       tailCommand,
+      metricsCommand,
       tasksCommand,
       schedulesCommand,
       workflowsCommand,

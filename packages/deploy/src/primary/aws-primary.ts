@@ -17,6 +17,7 @@ import {
   bucketName,
   type PrimaryNames,
   primaryNames,
+  PROTECTED_ENVIRONMENT,
   SERVER_HOST,
   SERVER_PORT,
 } from "./names.ts";
@@ -38,9 +39,6 @@ import { buildServerArtefact, type ServerArtefact } from "./server-artefact.ts";
 import { machineOf, type StackState, stackStateOf, wordsOf } from "./stack-words.ts";
 import { template, type Template } from "./template.ts";
 import { artefactKey } from "./user-data.ts";
-
-/** In this environment a slip must not delete what the application has stored. */
-const PROTECTED_ENVIRONMENT = "production";
 
 const POLL_MS = 2_000;
 /** CloudFormation's clock is not ours. */

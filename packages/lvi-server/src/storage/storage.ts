@@ -44,6 +44,8 @@ export interface Storage {
   readonly isExclusive: boolean;
   /** A place for keys that is not in the copies of this storage. Left out: it has none. */
   readonly sealingKeys?: SealingKeyStore;
+  /** How many of its requests were throttled since it was opened. Left out: nothing throttles them. */
+  readonly throttles?: number;
 
   /** Keeps a time at which nothing was written. Left out: nobody wants to know. Nothing is kept if another server leads. */
   keepQuietTime?(epoch: number, quiet: QuietTime): Promise<void>;

@@ -70,7 +70,7 @@ test.skipIf(!runs)(
     const early = await command("restore", "--to", new Date(fromMs + 2_999).toISOString(), "--yes");
     expect(JSON.parse(early.stdout)).toMatchObject({ error: { code: "no_whole_second" } });
 
-    // For moto the past of a table is one instant, which is no whole second.
+    // For moto the past of a table is one instant, and hardly a whole second.
     const restored = await backups.restoreTo(Date.UTC(2026, 10, 27, 14), () => undefined);
     backups.close();
     const done = await command("restore", "--from", restored, "--yes");

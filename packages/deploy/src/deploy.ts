@@ -355,6 +355,7 @@ function settingsOf({
     alarmEmail: aws.alarmEmail ?? DEFAULT_PRIMARY_SETTINGS.alarmEmail,
     alarmTopic: aws.alarmTopic ?? DEFAULT_PRIMARY_SETTINGS.alarmTopic,
     shellAccess: aws.shellAccess ?? DEFAULT_PRIMARY_SETTINGS.shellAccess,
+    tables: aws.tables?.[environment] ?? DEFAULT_PRIMARY_SETTINGS.tables,
     readLeaseMs,
     application,
     environment,

@@ -61,6 +61,8 @@ export const FAULTS = [
   "storage gave no answer, done",
   "load that misses a write beside it",
   "intent arrived after a takeover",
+  "storage set back",
+  "storage set back by hand",
   // Servers.
   "server killed",
   "server stopped and continued",

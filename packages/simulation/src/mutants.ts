@@ -112,6 +112,24 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [value("private-declared", `undefined`)],
   },
   {
+    name: "a storage that was set back takes the epochs again that it had before",
+    within: 400,
+    weather: "set back",
+    edits: [returns("epoch-of-time", `epoch + 1`)],
+  },
+  {
+    name: "a restored storage does not wait for the read leases of the lost time",
+    within: 400,
+    weather: "set back",
+    edits: [value("set-back-read-leases", `0`)],
+  },
+  {
+    name: "a server raises an alarm for each version of the time that was lost",
+    within: 100,
+    weather: "set back",
+    edits: [condition("set-back-known", `false`)],
+  },
+  {
     name: "near storage a GET writes",
     within: 100,
     edits: [remove("get-must-not-write")],

@@ -96,6 +96,8 @@ export interface ServerOptions {
   readonly tableRules?: RulesByTable;
   /** Nobody else knows the storage: the leadership needs no renewal. */
   readonly isAlone?: boolean;
+  /** Whether its clock says the epochs that it takes, as in the product. The others count, which is easier to read. */
+  readonly takesTimeAsEpoch: boolean;
   readonly termMs: number;
   /** How far the rate of its clock is from the true one at most. */
   readonly drift: number;
@@ -158,6 +160,7 @@ export class Server {
   wallOffsetMs = 0;
   #inheritedUntilMs = -Infinity;
   #namedReadLeaseMs = 0;
+  #setBackEpoch: number | undefined;
   /** By the monotonic clock: when it has last gone on, after a stop or with its leadership regained. */
   #idleUntilMs = -Infinity;
 
@@ -222,27 +225,35 @@ export class Server {
 
   /** Waits for the leadership. */
   #stand(candidate: Candidate, effect: CandidateEffect): void {
-    const { storage, counts, isAlone } = this.#options;
+    const { storage, counts, isAlone, takesTimeAsEpoch } = this.#options;
     const next = (event: CandidateEvent): void => this.#stand(candidate, candidate.step(this.#now.monotonicMs, event));
     const failed = (): void => next({ kind: "failed" });
     switch (effect.kind) {
       case "read":
         return this.#ask(
-          // Nobody else has the storage open: the leader before it is known to be dead.
-          () => (isAlone === true ? { ...storage.leadership, termMs: 0 } : storage.leadership),
+          // Nobody else has the storage open: the leader before it is known to be dead. One that is set back is nobody's.
+          () => {
+            const { leadership } = storage;
+            const isSetBack = leadership.epoch === leadership.setBackEpoch;
+            return isAlone === true && !isSetBack ? { ...leadership, termMs: 0 } : leadership;
+          },
           (leadership) => next({ kind: "read", leadership }),
           failed,
         );
       case "acquire":
         return this.#ask(
-          () => storage.acquireLeadership(effect.seen, effect.termMs, effect.readLeaseMs),
+          () => {
+            const wallMs = takesTimeAsEpoch ? this.#now.wallMs : 0;
+            return storage.acquireLeadership(effect.seen, effect.termMs, effect.readLeaseMs, wallMs);
+          },
           (leadership) => next({ kind: "acquired", leadership }),
           failed,
         );
       case "wait":
         return this.#after(effect.ms, () => next({ kind: "waited" }));
       case "elected": {
-        const { epoch, readLeasesUntilMs, readLeaseMs } = effect.leadership;
+        const { epoch, readLeasesUntilMs, readLeaseMs, setBackEpoch } = effect.leadership;
+        this.#setBackEpoch = setBackEpoch;
         this.#inheritedUntilMs = readLeasesUntilMs;
         this.#namedReadLeaseMs = readLeaseMs;
         if (readLeasesUntilMs > this.#now.monotonicMs) counts.add("read leases inherited");
@@ -276,6 +287,7 @@ export class Server {
         leadership,
         readLeasesUntilMs: this.#inheritedUntilMs,
         namedReadLeaseMs: this.#namedReadLeaseMs,
+        ...(this.#setBackEpoch === undefined ? {} : { setBackEpoch: this.#setBackEpoch }),
         modules,
         moduleUses: new Map(storage.modules),
         ...(Object.keys(tableRules).length === 0 ? {} : { current: { module: MODULES[0], rules: {}, tableRules } }),
@@ -785,9 +797,11 @@ export class Server {
     const {
       clock,
       counts,
+      storage: model,
       faults: { storage },
     } = this.#options;
     const { random } = clock;
+    const { history } = model;
     if (storage.failure > 0 && random.chance(storage.failure)) {
       const effect = random.chance(0.5) ? "none" : "unknown";
       counts.add(effect === "none" ? "storage failed, nothing done" : "storage gave no answer, nothing done");
@@ -809,6 +823,8 @@ export class Server {
     let value: T;
     const answer = this.#inThisLife(() => (isLost ? fail("unknown") : succeed(value)));
     clock.after(random.between(0, storage.maxDelayMs) + late(), () => {
+      // It reaches the storage that is gone.
+      if (model.history !== history) return;
       value = carryOut();
       clock.after(random.between(0, storage.maxDelayMs) + late(), answer);
     });

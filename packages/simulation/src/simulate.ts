@@ -13,6 +13,7 @@ import { Clock } from "./clock.ts";
 import { Lies } from "./lies.ts";
 import { EdgeLocation } from "./edge-location.ts";
 import { FaultCounts } from "./faults.ts";
+import type { Operation } from "./history.ts";
 import { type Location, ModelLocation, nameOf } from "./location.ts";
 import type { PendingWrite } from "./model-cache.ts";
 import { Network, type ToPrimary } from "./network.ts";
@@ -83,12 +84,29 @@ interface Ended {
   readonly trace: Trace;
   readonly weather: Weather;
   readonly counts: FaultCounts;
+  readonly lost: LostTime | null;
+}
+
+/** From the state that was kept until a server has served it again, in positions of the history. */
+interface LostTime {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** Answers of the lost time are void. Nobody knows of their executions whether they were. */
+function withoutLost(history: readonly Operation[], lost: LostTime | null): readonly Operation[] {
+  if (lost === null) return history;
+  return history.map((operation) => {
+    const { invokedAt, answeredAt } = operation;
+    const isLost = invokedAt < lost.until && (answeredAt === null || answeredAt > lost.from);
+    return isLost ? { ...operation, answeredAt: null, outcome: null } : operation;
+  });
 }
 
 export function simulate(options: SimulationOptions): SimulationResult {
-  const { workload, subscribers, primary, agreement, samples, lies, trace, weather, counts } = run(options);
+  const { workload, subscribers, primary, agreement, samples, lies, trace, weather, counts, lost } = run(options);
   const { storage, notes } = primary;
-  const { history } = workload;
+  const history = withoutLost(workload.history, lost);
   const sampled = checkSamples(history, storage.applied, samples);
   const live = checkLive(subscribers.all, storage);
   const searched = checkBySearch(history, storage.applied);
@@ -114,6 +132,8 @@ export function simulate(options: SimulationOptions): SimulationResult {
     if (alarm === "determinism_alarm" && counts.get("followup that lies") > 0) continue;
     // A cache that is ahead of storage looks like storage that has lost a write.
     if (alarm === "lost_write_alarm" && counts.get("cache of another history, ahead of storage") > 0) continue;
+    // The server can't know of it.
+    if (alarm === "lost_write_alarm" && counts.get("storage set back by hand") > 0) continue;
     if (notes.has(alarm)) problems.push(`there was a ${alarm}`);
   }
   return {
@@ -167,6 +187,7 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     fencesIntents: weather.fencesIntents,
     drift: weather.drift,
     tableRules: weather.tableRules,
+    takesTimeAsEpoch: weather.setBack !== null,
     updatesMs: weather.updatesMs,
     send: (message) => {
       lies.answered(message);
@@ -260,9 +281,12 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     return { ...message, followup: { ...followup, writes } };
   };
   const edges = locations.filter((location) => location instanceof EdgeLocation);
+  let lost: LostTime | null = null;
   /** One thing happens. False: nothing does until then. */
   const step = (untilMs: number): boolean => {
     const happens = clock.step(untilMs);
+    // Until then locations may answer by read leases of the lost time.
+    if (lost?.until === Infinity && primary.isServing) lost = { ...lost, until: workload.mark() };
     for (const { leases } of edges) agreement.check(leases, (session) => primary.session(session));
     return happens;
   };
@@ -316,6 +340,19 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
   trouble(weather.samplesMs, () =>
     primary.sample({ every: random.pick([1, 1, 3]), handlers: null, values: random.chance(0.5), perSecond: null }),
   );
+  if (weather.setBack !== null) {
+    const { keptMs, lostMs, isTakenOver, ...setBack } = weather.setBack;
+    clock.after(weather.aloneMs + keptMs, () => {
+      const backup = primary.storage.backUp();
+      const from = workload.mark();
+      if (isTakenOver) primary.kill(random.between(1, 20));
+      clock.after(lostMs, () => {
+        if (quiet) return;
+        primary.setBack(backup, setBack);
+        lost = { from, until: Infinity };
+      });
+    });
+  }
   if (weather.deploys) {
     // Mostly first to the primary.
     clock.after(weather.aloneMs + random.between(0, 3_000), () => primary.deploy());
@@ -366,5 +403,5 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     if (outcome?.kind === "result") trace.mixBytes(outcome.value);
     else trace.mixText(outcome?.message ?? "");
   }
-  return { workload, subscribers, primary, agreement, samples, lies, trace, weather, counts };
+  return { workload, subscribers, primary, agreement, samples, lies, trace, weather, counts, lost };
 }

@@ -54,7 +54,7 @@ test("how the primary at AWS is made", () => {
       'deploy.primary.alarmEmail must be a mail address, not "ann"',
       'deploy.primary.alarmTopic must be the ARN of an SNS topic like "arn:aws:sns:eu-central-1:123456789012:on-call", not "on-call"',
       "deploy.primary.shellAccess must be true or false, not 1",
-      "deploy.primary.x is not a field; the fields are instanceType, zones, alarmEmail, alarmTopic, shellAccess",
+      "deploy.primary.x is not a field; the fields are instanceType, zones, alarmEmail, alarmTopic, shellAccess, tables",
     ]
       .map((problem) => `${FILE}: ${problem}`)
       .join("\n"),

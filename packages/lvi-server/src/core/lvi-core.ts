@@ -17,6 +17,7 @@ import {
   byUnit,
   type CommitId,
   commitId,
+  commitParts,
   compareCommits,
   type ContentHash,
   countEntry,
@@ -216,7 +217,7 @@ import type { WorkflowCounts } from "./workflow-table.ts";
 
 /** The state that a starting server found in storage. */
 export interface Recovered {
-  /** One more than the last server's; durable. */
+  /** Greater than that of every server before; durable. */
   readonly epoch: number;
   readonly pending: readonly Intent[];
   /** The items of units that those have read, null: absent. Items that are left out are loaded when they are wanted. */
@@ -225,6 +226,8 @@ export interface Recovered {
   readonly leadership: HeldLeadership | null;
   /** Until then, by the monotonic clock, locations may answer by read leases of an earlier server. Left out: they don't. */
   readonly readLeasesUntilMs?: number;
+  /** The epoch at which the storage was set back: {@link Leadership}. Left out: it was not. */
+  readonly setBackEpoch?: number;
   /** The time of read leases that the stored leadership names. Left out: none. */
   readonly namedReadLeaseMs?: number;
   readonly modules: ReadonlyMap<ModuleHash, Plans>;
@@ -329,6 +332,7 @@ export class LviCore {
   readonly #options: CoreOptions;
   readonly #hasher: CallHasher;
   readonly #epoch: number;
+  readonly #setBackEpoch: number;
   #sequence = 0;
   /** The latest commit id as text: it is asked for more often than it changes. */
   #named = { sequence: Number.NaN, id: NO_COMMIT };
@@ -406,6 +410,7 @@ export class LviCore {
     this.#pageItems = options.indexPageItems;
     this.#hasher = hasher;
     this.#epoch = recovered.epoch;
+    this.#setBackEpoch = recovered.setBackEpoch ?? 0;
     this.#nowMs = monotonicMs;
     this.#wallMs = wallMs;
     this.#aheadMs = aheadMs;
@@ -1108,6 +1113,8 @@ export class LviCore {
     const { version: current } = present(this.#versions.get(unit), VALIDATED);
     if (version === null || version.hash === null || current.hash === null) return;
     if (compareCommits(version.commitId, current.commitId) <= 0) return;
+    // variant: set-back-known
+    if (commitParts(version.commitId).epoch < this.#setBackEpoch) return;
     const detail = `${unit}: ${version.commitId} after ${current.commitId}`;
     this.#note("lost_write_alarm", execution, { detail });
   }

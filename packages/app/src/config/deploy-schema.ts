@@ -1,6 +1,6 @@
 /** The field `deploy` of `radical.config.ts`. */
 import { z } from "zod";
-import { fields, flag, text, textThat } from "./fields.ts";
+import { fields, flag, oneOf, text, textThat } from "./fields.ts";
 
 /** AWS calls its ARM types so: `t4g.micro`, `m8gd.medium`. */
 const ARM_TYPE = /^[a-z]+\d+g[a-z]*\.[a-z0-9-]+$/;
@@ -11,8 +11,35 @@ const MAIL_ADDRESS = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 const zonesOf = (region: string): string => `two different zones of ${region}, like `;
 const ZONES_WORDS = `${zonesOf("a region")}["eu-central-1a", "eu-central-1b"]`;
 
+/** What Fargate offers: gigabytes of memory by vCPUs. */
+const FARGATE_MEMORY: Readonly<Record<number, readonly [least: number, most: number, step: number]>> = {
+  0.25: [0.5, 2, 0.5],
+  0.5: [1, 4, 1],
+  1: [2, 8, 1],
+  2: [4, 16, 1],
+  4: [8, 30, 1],
+  8: [16, 60, 4],
+  16: [32, 120, 8],
+};
+const VCPU_WORDS = `one of ${Object.keys(FARGATE_MEMORY)
+  .toSorted((a, b) => Number(a) - Number(b))
+  .join(", ")}`;
+const DEFAULT_VCPU = 0.5;
+
+/** Fields that only one of the hosts has. */
+const ONLY_OF = { instanceType: "ec2", vcpu: "fargate", memoryGb: "fargate" } as const;
+
 const awsPrimarySchema = fields({
-  /** Type of the two machines, an ARM one. Default: `t4g.micro`. */
+  /** What the two machines are: tasks of `fargate`, or instances of `ec2`. Default: `fargate`. */
+  host: oneOf(["fargate", "ec2"]).optional(),
+  /** On Fargate: vCPUs of each machine, from 0.25 to 16. Default: 0.5. */
+  vcpu: z
+    .number(VCPU_WORDS)
+    .refine((count) => count in FARGATE_MEMORY, VCPU_WORDS)
+    .optional(),
+  /** On Fargate: memory of each machine in GB. Default: twice its vCPUs, the least there is. */
+  memoryGb: z.number("a number of GB").optional(),
+  /** On EC2: type of the two machines, an ARM one. Default: `t4g.micro`. */
   instanceType: text(ARM_TYPE, 'an ARM type like "t4g.small"').optional(),
   /** Two availability zones of the region, for machine a and machine b. Default: its first two. */
   zones: z
@@ -21,8 +48,19 @@ const awsPrimarySchema = fields({
     .optional(),
   /** The address that gets mail when an alarm goes off; AWS asks it once whether it wants that. Default: none. */
   alarmEmail: text(MAIL_ADDRESS, "a mail address").optional(),
-  /** Lets those who may in the account open a shell on the machines, by SSM Session Manager. Default: false. */
+  /** Lets those who may in the account open a shell on the machines, by SSM Session Manager or ECS Exec. Default: false. */
   shellAccess: flag().optional(),
+}).superRefine((primary, context) => {
+  const { host = "fargate", vcpu = DEFAULT_VCPU, memoryGb = 2 * vcpu } = primary;
+  const refuse = (path: string, message: string): void => context.addIssue({ code: "custom", path: [path], message });
+  for (const [field, of] of Object.entries(ONLY_OF))
+    if (of !== host && primary[field as keyof typeof ONLY_OF] !== undefined)
+      refuse(field, `left out, or go with host: "${of}"`);
+  const range = FARGATE_MEMORY[vcpu];
+  if (host !== "fargate" || range === undefined) return;
+  const [least, most, step] = range;
+  if (memoryGb < least || memoryGb > most || memoryGb % step !== 0)
+    refuse("memoryGb", `from ${least} to ${most} GB in steps of ${step} with ${vcpu} vCPUs`);
 });
 
 const isUrlList = (value: string): boolean => value.split(",").every((url) => URL.canParse(url.trim()));

@@ -19,10 +19,15 @@ import {
 } from "@radical/deploy/testing";
 import { primaryNames } from "@radical/deploy";
 import { type Answer, type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
-import { machineTests } from "./machine.ts";
+import { machineTests, toolOf } from "./machine.ts";
 import { CREDENTIALS, hasPython, type Moto, startMoto } from "./moto.ts";
 
-const SETTINGS: PrimarySettings = { ...DEFAULT_PRIMARY_SETTINGS, application: "shop", environment: "production" };
+const SETTINGS: PrimarySettings = {
+  ...DEFAULT_PRIMARY_SETTINGS,
+  host: "ec2",
+  application: "shop",
+  environment: "production",
+};
 const TUNNELS = { a: { id: "1", token: tokenOf("1") }, b: { id: "2", token: tokenOf("2") } };
 const STORED = { a: null, b: null };
 
@@ -40,8 +45,11 @@ function artefactOf(text: string): ServerArtefact {
 }
 
 function primary(artefact: ServerArtefact = FIRST, settings: PrimarySettings = SETTINGS): AwsPrimary {
-  return new AwsPrimary(settings, { pollMs: 5, artefact: () => Promise.resolve(artefact) });
+  return new AwsPrimary(settings, { pollMs: 5, artefact: () => Promise.resolve(artefact), cloudflared: CLOUDFLARED });
 }
+
+/** In place of the one that GitHub has. */
+const CLOUDFLARED = toolOf("cloudflared");
 
 /** What was planned and told, which may hold no secret. */
 const told: unknown[] = [];
@@ -175,6 +183,7 @@ describe.skipIf(!runs)("a primary on AWS", () => {
     expect(steps).toEqual([
       "bucket was there",
       "artefact was there",
+      "cloudflared was there",
       "tables was there",
       "parameters was there",
       "stack changed",
@@ -200,7 +209,7 @@ describe.skipIf(!runs)("a primary on AWS", () => {
     await one.apply(plan, STORED, (event) => {
       if (event.kind === "step-done") changed.push(event.changed);
     });
-    expect(changed).toEqual([false, false, false, false, false]);
+    expect(changed).toEqual([false, false, false, false, false, false]);
   });
 
   test("secrets are in the parameters and in the state, and nowhere else", async () => {

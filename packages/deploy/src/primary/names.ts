@@ -25,6 +25,8 @@ export interface PrimaryNames {
   /** All tables: `<prefix>-items`, …; the server's `--storage dynamodb:<prefix>`. */
   readonly tablePrefix: string;
   readonly logGroup: string;
+  /** Of images, for machines on Fargate. */
+  readonly repository: string;
   /** Namespace of the metrics. */
   readonly metrics: string;
   readonly parameters: {
@@ -47,6 +49,7 @@ export function primaryNames({ application, environment }: DeploymentName): Prim
     stack: name,
     tablePrefix: name,
     logGroup: path,
+    repository: name,
     metrics: `Radical/${application}/${environment}`,
     parameters: {
       keys: `${path}/keys`,

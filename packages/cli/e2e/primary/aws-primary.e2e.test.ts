@@ -4,12 +4,11 @@
  */
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { DeleteTableCommand, DynamoDBClient, PutItemCommand, UpdateTableCommand } from "@aws-sdk/client-dynamodb";
+import { DeleteTableCommand, DynamoDBClient, UpdateTableCommand } from "@aws-sdk/client-dynamodb";
 import { CloudFormationClient, GetTemplateCommand } from "@aws-sdk/client-cloudformation";
 import { DeleteParameterCommand, DescribeParametersCommand, GetParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
 import {
   AwsPrimary,
-  advertisedBy,
   DEFAULT_PRIMARY_SETTINGS,
   type PrimaryProgress,
   type PrimarySettings,
@@ -19,6 +18,7 @@ import {
 } from "@radical/deploy/testing";
 import { primaryNames } from "@radical/deploy";
 import { type Answer, type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
+import { lead } from "./lead.ts";
 import { machineTests, toolOf } from "./machine.ts";
 import { CREDENTIALS, hasPython, type Moto, startMoto } from "./moto.ts";
 
@@ -201,7 +201,7 @@ describe.skipIf(!runs)("a primary on AWS", () => {
   });
 
   test("a second time nothing is to be done, whichever machine leads", async () => {
-    await lead("a");
+    await lead(SETTINGS, "a");
     const one = primary();
     const plan = await one.plan();
     expect(plan.changes).toEqual([]);
@@ -381,23 +381,6 @@ machineTests(() => moto);
 
 function withStatus({ body }: Answer, status: string): Answer {
   return { status: 200, body: body.replace(/<StackStatus>\w+</, `<StackStatus>${status}<`) };
-}
-
-/** What a server of this machine writes when it takes the leadership. */
-async function lead(node: "a" | "b"): Promise<void> {
-  await new DynamoDBClient().send(
-    new PutItemCommand({
-      TableName: `${primaryNames(SETTINGS).tablePrefix}-meta`,
-      Item: {
-        kind: { S: "leadership" },
-        name: { S: "current" },
-        epoch: { N: "1" },
-        beat: { N: "0" },
-        term_ms: { N: "5000" },
-        leader: { S: advertisedBy(node) },
-      },
-    }),
-  );
 }
 
 /** As each protocol has it. */

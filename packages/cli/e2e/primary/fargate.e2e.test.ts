@@ -31,6 +31,7 @@ import {
 } from "@radical/deploy/testing";
 import type { NodeName } from "@radical/protocol";
 import { type FargateAccount, startFargateAccount } from "./fargate-account.ts";
+import { lead } from "./lead.ts";
 import { toolOf } from "./machine.ts";
 import { CREDENTIALS, hasPython, type Moto, startMoto } from "./moto.ts";
 import { deployedTemplate, serverTask } from "./task.ts";
@@ -304,6 +305,7 @@ describe.skipIf(!runs)("a primary on Fargate", () => {
   });
 
   test("another server: both machines are replaced, the one that leads last, and only its image is kept", async () => {
+    await lead(SETTINGS, "b");
     const two = primary(other());
     const plan = await two.plan();
     expect(plan.leader).toBe("b");

@@ -11,7 +11,7 @@ const MAIL_ADDRESS = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 const zonesOf = (region: string): string => `two different zones of ${region}, like `;
 const ZONES_WORDS = `${zonesOf("a region")}["eu-central-1a", "eu-central-1b"]`;
 
-/** What Fargate offers: gigabytes of memory by vCPUs. */
+/** The memory that Fargate has, in gigabytes, by vCPUs. */
 const FARGATE_MEMORY: Readonly<Record<number, readonly [least: number, most: number, step: number]>> = {
   0.25: [0.5, 2, 0.5],
   0.5: [1, 4, 1],
@@ -30,7 +30,7 @@ const DEFAULT_VCPU = 0.5;
 const ONLY_OF = { instanceType: "ec2", vcpu: "fargate", memoryGb: "fargate" } as const;
 
 const awsPrimarySchema = fields({
-  /** What the two machines are: tasks of `fargate`, or instances of `ec2`. Default: `fargate`. */
+  /** The kind of the two machines: tasks of `fargate`, or instances of `ec2`. Default: `fargate`. */
   host: oneOf(["fargate", "ec2"]).optional(),
   /** On Fargate: vCPUs of each machine, from 0.25 to 16. Default: 0.5. */
   vcpu: z

@@ -51,7 +51,7 @@ let account: FargateAccount;
 let first: ServerLayer;
 let module: TestModule;
 const servers: ChildProcess[] = [];
-/** What was planned and told, which may hold no secret. */
+/** The plans and the progress, which may hold no secret. */
 const told: unknown[] = [];
 const tell = (event: PrimaryProgress): void => void told.push(event);
 

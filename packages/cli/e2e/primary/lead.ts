@@ -4,7 +4,7 @@ import { primaryNames } from "@radical/deploy";
 import { advertisedBy } from "@radical/deploy/testing";
 import type { NodeName } from "@radical/protocol";
 
-/** What a server of this machine writes when it takes the leadership. */
+/** Writes the record of a server of this machine that has just taken the leadership. */
 export async function lead(of: Parameters<typeof primaryNames>[0], node: NodeName): Promise<void> {
   const client = new DynamoDBClient();
   await client.send(

@@ -1,6 +1,6 @@
 /**
- * A task of Fargate, run here: the image that lies in the registry, unpacked, and started as the deployed template says: its command, its
- * environment, its user. What needs the internet (cloudflared) is not run.
+ * A task of Fargate, run here. The image that lies in the registry is unpacked, and started as the deployed template says: with its
+ * command, its environment and its user. Its cloudflared is not run, since it needs the internet.
  */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";

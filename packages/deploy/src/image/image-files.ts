@@ -1,6 +1,6 @@
 /**
- * What the image of the server is, said once: the Dockerfile for who builds it by Docker, and the configuration of the image that
- * Radical builds by itself (`server-image.ts`), follow from it.
+ * The image of the server, described once. The Dockerfile follows from it, and so does the configuration of the image that Radical
+ * builds by itself (`server-image.ts`).
  */
 import { SERVER_PORT } from "../primary/names.ts";
 import type { ImageSource } from "./registry.ts";
@@ -56,7 +56,7 @@ export const HEALTH = { intervalSeconds: 10, timeoutSeconds: 5, startSeconds: 30
 
 export const STOP_SIGNAL = "SIGTERM";
 
-/** What an image says of itself. */
+/** The labels of an image, by the names that registries and scanners know. */
 export function labelsOf(version: string): Readonly<Record<string, string>> {
   return {
     "org.opencontainers.image.title": "radical-lvi-server",

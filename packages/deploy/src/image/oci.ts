@@ -49,7 +49,7 @@ export interface LazyBlob {
 
 /** A whole image, in parts. */
 export interface Image {
-  /** What a tag names: the manifest, or the index of those of several architectures. */
+  /** The blob that a tag names: the manifest, or the index of those of several architectures. */
   readonly root: Blob;
   /** Those that the index names. */
   readonly manifests: readonly Blob[];

@@ -1,6 +1,6 @@
 /**
  * A registry of images, by the protocol that all of them have in common (the distribution specification of the Open Container
- * Initiative). What is fetched by a digest is checked against it. An answer that a registry failed to give is asked for
+ * Initiative). Bytes that were fetched by a digest are checked against it. An answer that a registry failed to give is asked for
  * again.
  */
 import { setTimeout as sleep } from "node:timers/promises";
@@ -169,7 +169,7 @@ export class Registry {
   }
 }
 
-/** Blobs first: a manifest is taken only if everything that it names is there. What is there already is not sent again. */
+/** Blobs first: a manifest is taken only if everything that it names is there. Blobs that are there already are not sent again. */
 export async function pushImage(
   registry: Registry,
   repository: string,

@@ -1,4 +1,4 @@
-/** The image of the server, on a base that a registry of this machine has: what is in it, where it goes, and what fails on the way. */
+/** The image of the server, on a base that a registry of this machine has: its content, its way, and failures on it. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -42,7 +42,7 @@ import { type ImageSource, Registry, RegistryError } from "./registry.ts";
 
 export const ARCHITECTURES = ["arm64", "amd64"] as const satisfies readonly Architecture[];
 
-/** What an image adds to its base. */
+/** The part of an image that is not its base. */
 export interface ServerLayer {
   /** Names all of it: the base, the layer and what is to be run. The same sources give the same. */
   readonly sha256: string;

@@ -48,7 +48,7 @@ export interface AwsPrimaryOptions {
   readonly pollMs?: number;
   /** The server that machines of EC2 run; by default that of this version of Radical. */
   readonly artefact?: () => Promise<ServerArtefact>;
-  /** What their bucket gets of cloudflared. */
+  /** The cloudflared that their bucket gets. */
   readonly cloudflared?: Tool;
   /** The server that machines on Fargate run. */
   readonly layer?: () => Promise<ServerLayer>;
@@ -59,9 +59,9 @@ export interface AwsPrimaryOptions {
 /** What there is. */
 interface Found {
   readonly access: PrimaryAccess;
-  /** What is missing where the machines fetch the server. */
+  /** Changes for things that are missing where the machines fetch the server. */
   readonly store: readonly PlannedChange[];
-  /** What is left of machines of the other kind. */
+  /** Removals of things that only machines of the other kind need. */
   readonly leftover: readonly PlannedChange[];
   readonly parameters: ReadonlyMap<string, StoredParameter>;
   readonly stack: Stack | undefined;

@@ -1,6 +1,6 @@
 /**
- * What the bundled server is made of: the packages whose files are in it, with their versions and licences. As a bill of CycloneDX, for
- * scanners, and as the texts of the licences, which want to travel with the code.
+ * The packages whose files are in the bundled server, with their versions and licences. There is a bill of CycloneDX for scanners. The
+ * texts of the licences have to travel with the code.
  */
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";

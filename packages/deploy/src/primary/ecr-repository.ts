@@ -11,7 +11,7 @@ import {
 import { awsError } from "./aws-errors.ts";
 import { clientSettings } from "./aws-account.ts";
 
-/** What the registry takes. */
+/** The address of the registry, and the header that it takes. */
 export interface RegistryLogin {
   readonly origin: string;
   readonly authorization: string;

@@ -1,7 +1,7 @@
 /**
  * Machines that are tasks of Fargate: two services of ECS of exactly one task each. A task is the server's image beside that of
- * cloudflared, which share a loopback interface. ECS looks at the health of both, starts a task again for as long as it takes, and takes a
- * deployment back whose tasks don't come up.
+ * cloudflared, which share a loopback interface. ECS looks at the health of both, and starts a task again for as long as that takes. It
+ * takes a deployment back whose tasks don't come up.
  */
 import type { NodeName } from "@radical/protocol";
 import { IMAGE_USER } from "../image/image-files.ts";
@@ -65,7 +65,7 @@ function roles(settings: PrimarySettings): Resources {
   };
 }
 
-/** What `aws ecs execute-command` needs. These actions have no resource to be limited to. */
+/** The permissions that `aws ecs execute-command` needs. These actions have no resource to be limited to. */
 const SHELL = allow(
   [
     "ssmmessages:CreateControlChannel",

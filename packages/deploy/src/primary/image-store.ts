@@ -14,7 +14,7 @@ import { type DeploymentName, primaryNames } from "./names.ts";
 import type { PlannedChange, PrimaryAccess } from "./primary-deployment.ts";
 import type { ServerStore, StoreStep } from "./server-store.ts";
 
-/** What machines on Fargate run on. */
+/** The processor of machines on Fargate. */
 const ARCHITECTURE = "arm64";
 
 export interface ImageSources {

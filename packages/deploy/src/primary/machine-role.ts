@@ -1,4 +1,4 @@
-/** What the machines may do in the account: no more than their deployment needs, each resource by its name. */
+/** The permissions of the machines in the account: no more than their deployment needs, each resource by its name. */
 import { primaryNames } from "./names.ts";
 import type { PrimarySettings } from "./primary-deployment.ts";
 import { type Resource, sub } from "./template-parts.ts";

@@ -21,7 +21,7 @@ export const TUNNEL_METRICS = "127.0.0.1:20241";
 
 const SERVER_UNIT = "radical-lvi-server";
 
-/** What neither the server nor the tunnel needs is taken from them. */
+/** Takes from the server and the tunnel all that neither of them needs. */
 const SANDBOX = `NoNewPrivileges=yes
 CapabilityBoundingSet=
 AmbientCapabilities=

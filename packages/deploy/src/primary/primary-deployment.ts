@@ -19,7 +19,7 @@ export type PrimaryHost = "fargate" | "ec2";
 export interface PrimarySettings extends DeploymentName {
   /** Where the machines and the tables are; null: as the AWS SDK finds it (AWS_REGION, the profile). */
   readonly region: string | null;
-  /** What the two machines are: tasks of Fargate, or instances of EC2. */
+  /** The kind of the two machines: tasks of Fargate, or instances of EC2. */
   readonly host: PrimaryHost;
   /** Of a machine of EC2: an ARM type. */
   readonly instanceType: string;

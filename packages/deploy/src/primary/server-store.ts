@@ -14,13 +14,13 @@ export interface StoreStep {
 export interface ServerStore {
   /** SHA-256 by which the server of this version of Radical is known. */
   server(): Promise<string>;
-  /** What is missing for machines that run this server. Changes nothing. */
+  /** Changes for things that are missing for machines that run this server. Changes nothing. */
   changes(access: PrimaryAccess, server: string): Promise<readonly PlannedChange[]>;
   /** They make it so, if the server is that of this version. */
   steps(access: PrimaryAccess): Promise<readonly StoreStep[]>;
   /** Once no machine is launched with another server. */
   dropOthers(access: PrimaryAccess): Promise<void>;
-  /** What `remove` would remove. Changes nothing. */
+  /** Names the things that `remove` would remove. Changes nothing. */
   removals(access: PrimaryAccess): Promise<readonly PlannedChange[]>;
   remove(access: PrimaryAccess): Promise<void>;
   /** Ends its connections. */

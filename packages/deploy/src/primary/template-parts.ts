@@ -1,4 +1,4 @@
-/** What templates of CloudFormation are written with. */
+/** The words of CloudFormation that its templates here are written with. */
 import type { NodeName } from "@radical/protocol";
 
 export interface Template {

@@ -1,6 +1,6 @@
 /**
- * A registry of images on the loopback interface, strict where real ones are: a blob is kept only under its own digest, a manifest only
- * if all that it names is there, and a tag is never moved. Downloads need a token that everybody gets; uploads need a password.
+ * A registry of images on the loopback interface, strict where real ones are. A blob is kept only under its own digest. A manifest is
+ * kept only if all that it names is there. A tag is never moved. Downloads need a token that everybody gets; uploads need a password.
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
@@ -29,7 +29,7 @@ export type RegistryFailure = number | "hang-up" | "after";
 
 export interface ImageRegistry {
   readonly origin: string;
-  /** What uploads need. */
+  /** The header that uploads need. */
   readonly authorization: string;
   /** `PUT manifests`, `PATCH uploads`, … since the last `forget`. */
   readonly requests: readonly string[];

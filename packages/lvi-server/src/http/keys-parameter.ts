@@ -6,7 +6,7 @@ import { type Keys, parseKeys } from "./keys.ts";
 
 const CLIENT = "@aws-sdk/client-ssm";
 
-/** What reads it. The region is that of the AWS SDK: AWS_REGION. */
+/** The one parameter. The region is that of the AWS SDK: AWS_REGION. */
 export interface KeysParameter {
   readonly read: () => Promise<string>;
 }

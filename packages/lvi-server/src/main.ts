@@ -88,7 +88,7 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
     );
   };
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop(signal));
-  if (options.tunnel !== null) new TunnelWatch(options.tunnel, () => server !== null, log);
+  if (options.tunnel !== null) watchTunnel(options, options.tunnel, log);
   if (options.exitWithParent)
     process.stdin
       .resume()
@@ -137,6 +137,12 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
   process.stdout.write(
     `${JSON.stringify({ event: "listening", host: server.host, port: server.port, pid: process.pid, epoch: server.epoch })}\n`,
   );
+}
+
+/** The name of the machine begins the host that the server advertises. */
+function watchTunnel({ advertise, port }: Options, tunnel: string, log: Log): void {
+  const node = advertise === null ? "" : new URL(advertise).hostname.split(".")[0]!;
+  new TunnelWatch({ node, server: `http://127.0.0.1:${port}`, tunnel }, log);
 }
 
 /** The keys, from wherever they come, and whatever keeps them fresh. */

@@ -1,43 +1,65 @@
 /**
- * A line of log a minute: does this server lead, and can it be reached? Alarms of a deployment count these lines. A machine of EC2 has a
- * script for it (watch.sh of the artefact); in a container there is only the server.
+ * A line of log a minute: does this server lead or stand by, and can it be reached? Alarms of a deployment count these lines. A machine of
+ * EC2 has a script for it (watch.sh of the artefact); in a container there is only the server. It asks itself by HTTP, as others do.
  */
 import type { Log } from "./log.ts";
 
 const EVERY_MS = 60_000;
 const PATIENCE_MS = 4_000;
 
+export interface Watched {
+  /** The name of the server's machine. */
+  readonly node: string;
+  /** Origin of the server itself. */
+  readonly server: string;
+  /** Answers 200 while the tunnel is connected. */
+  readonly tunnel: string;
+}
+
 export class TunnelWatch {
-  readonly #url: string;
-  readonly #leads: () => boolean;
+  readonly #watched: Watched;
   readonly #log: Log;
   readonly #interval: NodeJS.Timeout;
 
-  /** `url`: answers 200 while the tunnel is connected. */
-  constructor(url: string, leads: () => boolean, log: Log) {
-    this.#url = url;
-    this.#leads = leads;
+  constructor(watched: Watched, log: Log) {
+    this.#watched = watched;
     this.#log = log;
     this.#interval = setInterval(() => void this.look(), EVERY_MS);
     this.#interval.unref();
   }
 
   async look(): Promise<void> {
-    const tunnel = await this.#isConnected();
-    this.#log.info("machine", { server: 1, serving: this.#leads() ? 1 : 0, tunnel: tunnel ? 1 : 0 });
-  }
-
-  async #isConnected(): Promise<boolean> {
-    try {
-      const response = await fetch(this.#url, { signal: AbortSignal.timeout(PATIENCE_MS) });
-      await response.body?.cancel();
-      return response.ok;
-    } catch {
-      return false;
-    }
+    const { node, server, tunnel } = this.#watched;
+    const [state, way] = await Promise.all([asked(`${server}/readyz`), asked(tunnel)]);
+    const status = statusIn(state?.text ?? "");
+    this.#log.info("machine", {
+      node,
+      server: state === null ? 0 : 1,
+      serving: status === "ready" ? 1 : 0,
+      standby: status === "standby" ? 1 : 0,
+      tunnel: way?.isOk === true ? 1 : 0,
+    });
   }
 
   stop(): void {
     clearInterval(this.#interval);
+  }
+}
+
+/** Null: nobody has answered. */
+async function asked(url: string): Promise<{ readonly isOk: boolean; readonly text: string } | null> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(PATIENCE_MS) });
+    return { isOk: response.ok, text: await response.text() };
+  } catch {
+    return null;
+  }
+}
+
+function statusIn(text: string): unknown {
+  try {
+    return (JSON.parse(text) as { readonly status?: unknown }).status;
+  } catch {
+    return null;
   }
 }

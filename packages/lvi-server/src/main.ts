@@ -157,13 +157,13 @@ async function acceptedKeys(given: GivenOptions, options: Options, log: Log): Pr
     const look = followKeys(parameter, text, {
       onKeys: (fresh: Keys) => {
         ring.replace(fresh);
-        log.info("keys_loaded", { cause: "parameter changed", keys: [...fresh.keys()].join(", ") });
+        log.info("keys_loaded", { cause: "parameter read", keys: [...fresh.keys()].join(", ") });
       },
-      onWrong: (reason) => log.error("keys_not_loaded", { cause: "parameter changed", reason }),
+      onWrong: (reason) => log.error("keys_not_loaded", { cause: "parameter read", reason }),
       onUnread: (reason) => log.warn("keys_not_read", { reason }),
     });
-    setInterval(() => void look(), KEYS_PARAMETER_INTERVAL_MS).unref();
-    process.on("SIGHUP", () => void look());
+    setInterval(() => void look(false), KEYS_PARAMETER_INTERVAL_MS).unref();
+    process.on("SIGHUP", () => void look(true));
   }
   return ring;
 }

@@ -142,7 +142,7 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
 /** The name of the machine begins the host that the server advertises. */
 function watchTunnel({ advertise, port }: Options, tunnel: string, log: Log): void {
   const node = advertise === null ? "" : new URL(advertise).hostname.split(".")[0]!;
-  new TunnelWatch({ node, server: `http://127.0.0.1:${port}`, tunnel }, log);
+  new TunnelWatch({ node, server: `http://127.0.0.1:${port}`, tunnel }, log).start();
 }
 
 /** The keys, from wherever they come, and whatever keeps them fresh. */

@@ -33,6 +33,7 @@ export async function startFargateAccount(moto: Moto): Promise<FargateAccount> {
     if (!response.ok) throw new Error(`moto keeps no image: ${await response.text()}`);
   });
   const withRegistry = async (call: string, said: () => Promise<Answer>): Promise<Answer | null> => {
+    if (call === "DeleteRepository") registry.removeRepositories("radical-");
     if (call !== "GetAuthorizationToken") return null;
     const token = registry.authorization.slice("Basic ".length);
     const { status } = await said();

@@ -40,6 +40,8 @@ export interface ImageRegistry {
   manifest(repository: string, reference: string): Blob | undefined;
   /** As somebody else has published it. */
   publish(repository: string, images: Readonly<Partial<Record<Architecture, PublishedImage>>>): ImageSource;
+  /** Removes the repositories whose names begin so. Blobs stay. */
+  removeRepositories(prefix: string): void;
   /** Told each manifest that gets a tag. */
   onTag(by: (repository: string, tag: string, manifest: Blob) => Promise<void>): void;
   stop(): Promise<void>;
@@ -172,6 +174,9 @@ export async function startImageRegistry(): Promise<ImageRegistry> {
       const index = jsonBlob(INDEX_TYPE, { schemaVersion: 2, mediaType: INDEX_TYPE, manifests: made } satisfies Index);
       keep(repository, "published", index);
       return { origin, repository, tag: "published", digest: index.descriptor.digest };
+    },
+    removeRepositories: (prefix) => {
+      for (const name of manifests.keys()) if (name.startsWith(prefix)) manifests.delete(name);
     },
     onTag: (by) => (tagged = by),
     stop: () =>

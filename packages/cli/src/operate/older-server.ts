@@ -4,7 +4,7 @@ import { CommandError } from "@radical/app/command-error";
 
 /** Throws a CommandError if the server has nothing at the address that is asked. */
 export async function explained<Answer>(
-  what: "tasks" | "schedules" | "workflows",
+  what: "tasks" | "schedules" | "workflows" | "metrics",
   request: () => Promise<Answer>,
 ): Promise<Answer> {
   try {

@@ -111,6 +111,13 @@ export async function moveTime(
   }
 }
 
+/** How far the time of tasks is ahead of the machine's. */
+export async function reachedTime(address: PrimaryAddress): Promise<number> {
+  // Time never goes back, so this moves nothing.
+  const answer = await askPrimary(address, "POST", TIME_PATH, { aheadMs: 0 } satisfies TimeMove);
+  return ((await answer.json()) as TimeMove).aheadMs;
+}
+
 const NEVER = new AbortController().signal;
 
 /** Null: the server does not have it. Throws a CommandError for one of a release that this one does not run. */

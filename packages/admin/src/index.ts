@@ -6,6 +6,7 @@ export {
   indexStatuses,
   moduleContent,
   moveTime,
+  reachedTime,
   pendingIntents,
   registerModule,
   registeredModules,

@@ -662,7 +662,9 @@ describe("radical tail and radical record of a deployment", () => {
     await has(() => JSON.stringify(stateLine()).includes('"lost":[]'));
 
     let records: DashboardRecords["records"] = [];
+    // Samples come by a stream of their own, which may be heard later than the lives.
     await has(async () => {
+      await visit("shown");
       ({ records } = (await (await fetch(origin + DASHBOARD_RECORDS_PATH, { headers })).json()) as DashboardRecords);
       return records.length > 0;
     });

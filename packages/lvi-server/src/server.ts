@@ -214,7 +214,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     state = { kind: "not-serving", reason: "recovering", leader: null };
     let known: readonly StoredModule[] = [];
     const { result: found, leadership } = await holding(leading, acquired, async () => {
-      await sealed?.begin();
+      await sealed?.begin(epoch);
       known = await storage.modules();
       const pending = await storage.recover(epoch);
       // Nobody writes meanwhile.

@@ -34,6 +34,7 @@ export { DEFAULT_READ_LEASE_MS, MAX_READ_LEASE_MS } from "./read-lease-ms.ts";
 export {
   checkRedaction,
   redact,
+  isRedacted,
   redactArguments,
   type RedactionQuestion,
   type RedactionSecrets,

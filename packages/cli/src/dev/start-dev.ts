@@ -123,17 +123,15 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
   closers.push(() => compiler.close());
   const builder = new Builder({ project, compiler, optimize: options.optimize === true, colours, onEvent });
   // Before the server makes the data.
-  let seed =
-    options.seed === true
-      ? seedOfNewData({
-          project,
-          stateFolder,
-          server: () => deployment.primary,
-          program: () => compiler.dataProgram("data"),
-          onEvent,
-          isOver: () => signal?.aborted === true,
-        })
-      : null;
+  let seed = seedOfNewData({
+    project,
+    isWanted: options.seed === true,
+    stateFolder,
+    server: () => deployment.primary,
+    program: () => compiler.dataProgram("data"),
+    onEvent,
+    isOver: () => signal?.aborted === true,
+  });
   const served = new ServedTypes({ stateFolder, acceptMisfits: options.acceptMisfits === true });
   const session: DevSession = new DevSession({
     ports: {

@@ -181,7 +181,17 @@ import { type ScheduleState, encodeScheduleState, scheduleUnit } from "./schedul
 import { type ScheduleAsk, type ScheduleChange, Schedules } from "./schedules.ts";
 import { Services } from "./services.ts";
 import type { Revocation, Session } from "./sessions.ts";
-import { failureOf, isMisfit, isPlaceOf, placeOf, settled, type Task, type TaskOutline, tasksOf } from "./task.ts";
+import {
+  failureOf,
+  isMisfit,
+  isPlaceOf,
+  placeOf,
+  settled,
+  type Task,
+  type TaskOutline,
+  tasksOf,
+  UNREADABLE_OUTCOME,
+} from "./task.ts";
 import { type OrderUnderWay, TaskOrders } from "./task-orders.ts";
 import { type Instant, type TaskAnswer, type TaskQuestion, TaskTable } from "./task-table.ts";
 import { type NextCron, tickTasks } from "./ticks.ts";
@@ -2077,7 +2087,8 @@ export class LviCore {
         const task = this.#tasks.next(mayBegin, this.#instant);
         if (task === null) break;
         const plan = plans?.get(task.handler);
-        if (plan === "workflow") this.#workflows.startTask(task, current);
+        if (task.isUnreadable === true) this.#attempt(task, current);
+        else if (plan === "workflow") this.#workflows.startTask(task, current);
         else if (plan !== undefined) this.#attempt(task, current);
         else this.#services.begin(task, this.#instant);
       }
@@ -2113,7 +2124,9 @@ export class LviCore {
     const execution = attemptOf(task, module, ++this.#tickets, this.#wallMs);
     this.#executions.set(execution.id, execution);
     this.#budgets.begin(execution.location, execution.usage, this.#nowMs);
-    this.#capture(execution, this.#nearStorage(execution, "requested", null));
+    const near = this.#nearStorage(execution, "requested", null);
+    if (task.isUnreadable !== true) return this.#capture(execution, near);
+    this.#ran(execution, near, new Map(), { kind: "completed", outcome: UNREADABLE_OUTCOME, reads: [], writes: [] });
   }
 
   #tasksRead(operation: OperationId, answer: TaskAnswer): void {

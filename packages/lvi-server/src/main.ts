@@ -159,7 +159,7 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
 /** The name of the machine begins the host that the server advertises. */
 function watchTunnel({ advertise, port }: Options, tunnel: string, log: Log): void {
   const node = advertise === null ? "" : new URL(advertise).hostname.split(".")[0]!;
-  new TunnelWatch({ node, server: `http://127.0.0.1:${port}`, tunnel }, log);
+  new TunnelWatch({ node, server: `http://127.0.0.1:${port}`, tunnel }, log).start();
 }
 
 /** The keys, from wherever they come, and whatever keeps them fresh. */
@@ -174,13 +174,13 @@ async function acceptedKeys(given: GivenOptions, options: Options, log: Log): Pr
     const look = followKeys(parameter, text, {
       onKeys: (fresh: Keys) => {
         ring.replace(fresh);
-        log.info("keys_loaded", { cause: "parameter changed", keys: [...fresh.keys()].join(", ") });
+        log.info("keys_loaded", { cause: "parameter read", keys: [...fresh.keys()].join(", ") });
       },
-      onWrong: (reason) => log.error("keys_not_loaded", { cause: "parameter changed", reason }),
+      onWrong: (reason) => log.error("keys_not_loaded", { cause: "parameter read", reason }),
       onUnread: (reason) => log.warn("keys_not_read", { reason }),
     });
-    setInterval(() => void look(), KEYS_PARAMETER_INTERVAL_MS).unref();
-    process.on("SIGHUP", () => void look());
+    setInterval(() => void look(false), KEYS_PARAMETER_INTERVAL_MS).unref();
+    process.on("SIGHUP", () => void look(true));
   }
   return ring;
 }

@@ -35,10 +35,8 @@ test("the line says whether the server leads or stands by, and whether its tunne
     [503, ""],
   ];
   await watch.look();
-  watch.stop();
   const away = new TunnelWatch({ node: "b", server: "http://127.0.0.1:9", tunnel: "http://127.0.0.1:9" }, log);
   await away.look();
-  away.stop();
   expect(lines).toEqual(
     [
       { node: "a", server: 1, serving: 1, standby: 0, tunnel: 1 },

@@ -19,13 +19,15 @@ export interface Watched {
 export class TunnelWatch {
   readonly #watched: Watched;
   readonly #log: Log;
-  readonly #interval: NodeJS.Timeout;
 
   constructor(watched: Watched, log: Log) {
     this.#watched = watched;
     this.#log = log;
-    this.#interval = setInterval(() => void this.look(), EVERY_MS);
-    this.#interval.unref();
+  }
+
+  /** For as long as the process lives. */
+  start(): void {
+    setInterval(() => void this.look(), EVERY_MS).unref();
   }
 
   async look(): Promise<void> {
@@ -39,10 +41,6 @@ export class TunnelWatch {
       standby: status === "standby" ? 1 : 0,
       tunnel: way?.isOk === true ? 1 : 0,
     });
-  }
-
-  stop(): void {
-    clearInterval(this.#interval);
   }
 }
 

@@ -4,11 +4,19 @@
  * again.
  */
 import { setTimeout as sleep } from "node:timers/promises";
+import { messageOf } from "@radical/app/command-error";
 import { type Blob, blobOf, type Descriptor, digestOf, type Image, MANIFEST_TYPES } from "./oci.ts";
 
-/** A registry's refusal, or bytes that are others than it was asked for. */
+/** A registry's refusal, a registry that is not reached, or bytes that are others than it was asked for. */
 export class RegistryError extends Error {
   override readonly name = "RegistryError";
+  /** Whether the same may succeed a moment later. */
+  readonly mayPass: boolean;
+
+  constructor(message: string, mayPass = false) {
+    super(message);
+    this.mayPass = mayPass;
+  }
 }
 
 export interface RegistryOptions {
@@ -48,39 +56,49 @@ export class Registry {
   }
 
   /** `reference`: a tag or a digest. */
-  async hasManifest(repository: string, reference: string): Promise<boolean> {
-    return (await this.#ask("HEAD", `${repository}/manifests/${reference}`, { allow: [404] })).ok;
+  hasManifest(repository: string, reference: string): Promise<boolean> {
+    return this.#again(
+      async () => (await this.#ask("HEAD", `${repository}/manifests/${reference}`, { allow: [404] })).ok,
+    );
   }
 
-  async manifest(repository: string, reference: string): Promise<Blob> {
-    const response = await this.#ask("GET", `${repository}/manifests/${reference}`);
-    const blob = blobOf(response.headers.get("content-type") ?? "", new Uint8Array(await response.arrayBuffer()));
-    if (reference.startsWith("sha256:")) this.#check(blob.descriptor.digest, reference, repository);
-    return blob;
+  manifest(repository: string, reference: string): Promise<Blob> {
+    return this.#again(async () => {
+      const response = await this.#ask("GET", `${repository}/manifests/${reference}`);
+      const blob = blobOf(response.headers.get("content-type") ?? "", new Uint8Array(await response.arrayBuffer()));
+      if (reference.startsWith("sha256:")) this.#check(blob.descriptor.digest, reference, repository);
+      return blob;
+    });
   }
 
-  async hasBlob(repository: string, digest: string): Promise<boolean> {
-    return (await this.#ask("HEAD", `${repository}/blobs/${digest}`, { allow: [404] })).ok;
+  hasBlob(repository: string, digest: string): Promise<boolean> {
+    return this.#again(async () => (await this.#ask("HEAD", `${repository}/blobs/${digest}`, { allow: [404] })).ok);
   }
 
-  async blob(repository: string, { digest }: Pick<Descriptor, "digest">): Promise<Uint8Array> {
-    const response = await this.#ask("GET", `${repository}/blobs/${digest}`);
-    const bytes = new Uint8Array(await response.arrayBuffer());
-    this.#check(digestOf(bytes), digest, repository);
-    return bytes;
+  blob(repository: string, { digest }: Pick<Descriptor, "digest">): Promise<Uint8Array> {
+    return this.#again(async () => {
+      const response = await this.#ask("GET", `${repository}/blobs/${digest}`);
+      const bytes = new Uint8Array(await response.arrayBuffer());
+      this.#check(digestOf(bytes), digest, repository);
+      return bytes;
+    });
   }
 
-  async putBlob(repository: string, { digest }: Pick<Descriptor, "digest">, bytes: Uint8Array): Promise<void> {
-    const begun = await this.#ask("POST", `${repository}/blobs/uploads/`, { body: "" });
-    const at = this.#located(begun);
-    const sent = await this.#ask("PATCH", at, { body: bytes, type: "application/octet-stream" });
-    const end = this.#located(sent);
-    end.searchParams.set("digest", digest);
-    await this.#ask("PUT", end, { body: "" });
+  /** An upload that was broken off is begun again: nobody knows how much of it has arrived. */
+  putBlob(repository: string, { digest }: Pick<Descriptor, "digest">, bytes: Uint8Array): Promise<void> {
+    return this.#again(async () => {
+      const begun = await this.#ask("POST", `${repository}/blobs/uploads/`, { body: "" });
+      const sent = await this.#ask("PATCH", this.#located(begun), { body: bytes, type: "application/octet-stream" });
+      const end = this.#located(sent);
+      end.searchParams.set("digest", digest);
+      await this.#ask("PUT", end, { body: "" });
+    });
   }
 
-  async putManifest(repository: string, reference: string, { descriptor, bytes }: Blob): Promise<void> {
-    await this.#ask("PUT", `${repository}/manifests/${reference}`, { body: bytes, type: descriptor.mediaType });
+  putManifest(repository: string, reference: string, { descriptor, bytes }: Blob): Promise<void> {
+    return this.#again(async () => {
+      await this.#ask("PUT", `${repository}/manifests/${reference}`, { body: bytes, type: descriptor.mediaType });
+    });
   }
 
   #check(found: string, wanted: string, repository: string): void {
@@ -103,44 +121,45 @@ export class Registry {
     }: { readonly body?: Uint8Array | string; readonly type?: string; readonly allow?: readonly number[] } = {},
   ): Promise<Response> {
     const url = typeof path === "string" ? new URL(`${this.#origin}/v2/${path}`) : path;
-    let authorization = this.#given;
-    let challenged = false;
+    const sent = (authorization: string | null): Promise<Response> =>
+      fetch(url, {
+        method,
+        headers: {
+          accept: MANIFEST_TYPES.join(", "),
+          ...(type === undefined ? {} : { "content-type": type }),
+          ...(authorization === null ? {} : { authorization }),
+        },
+        ...(body === undefined ? {} : { body: Buffer.from(body) }),
+        signal: AbortSignal.timeout(REQUEST_MS),
+      });
+    let response = await sent(this.#given);
+    const challenge = response.headers.get("www-authenticate");
+    if (response.status === 401 && challenge !== null && this.#given === null) {
+      await response.body?.cancel();
+      response = await sent(await this.#tokenFor(challenge));
+    }
+    const { ok, status } = response;
+    if (ok || allow.includes(status)) return response;
+    const said = (await response.text()).slice(0, 500);
+    const words = `${this.#origin} refused ${method} ${url.pathname}: ${status}${said === "" ? "" : ` ${said}`}`;
+    throw new RegistryError(words, status === 429 || status >= 500);
+  }
+
+  async #again<T>(run: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
-      const headers = {
-        accept: MANIFEST_TYPES.join(", "),
-        ...(type === undefined ? {} : { "content-type": type }),
-        ...(authorization === null ? {} : { authorization }),
-      };
-      let failure: string;
       try {
-        const response = await fetch(url, {
-          method,
-          headers,
-          ...(body === undefined ? {} : { body: Buffer.from(body) }),
-          signal: AbortSignal.timeout(REQUEST_MS),
-        });
-        if (response.ok || allow.includes(response.status)) return response;
-        const challenge = response.headers.get("www-authenticate");
-        const said = (await response.text()).slice(0, 500);
-        if (response.status === 401 && challenge !== null && this.#given === null && !challenged) {
-          challenged = true;
-          authorization = await this.#tokenFor(challenge);
-          continue;
-        }
-        failure = `${response.status}${said === "" ? "" : ` ${said}`}`;
-        if (response.status !== 429 && response.status < 500)
-          throw new RegistryError(this.#words(method, url, failure));
+        return await run();
       } catch (error) {
-        if (error instanceof RegistryError) throw error;
-        failure = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+        const failure = error instanceof RegistryError ? error : this.#unreached(error);
+        if (!failure.mayPass || attempt === ATTEMPTS) throw failure;
+        await sleep(this.#pauseMs * 2 ** (attempt - 1));
       }
-      if (attempt === ATTEMPTS) throw new RegistryError(this.#words(method, url, failure));
-      await sleep(this.#pauseMs * 2 ** (attempt - 1));
     }
   }
 
-  #words(method: string, url: URL, failure: string): string {
-    return `${this.#origin} refused ${method} ${url.pathname}: ${failure}`;
+  #unreached(error: unknown): RegistryError {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    return new RegistryError(`${this.#origin} was not reached: ${messageOf(cause)}`, true);
   }
 
   /** `Bearer realm="https://…",service="…",scope="…"`. */
@@ -169,7 +188,7 @@ export class Registry {
   }
 }
 
-/** Blobs first: a manifest is taken only if everything that it names is there. Blobs that are there already are not sent again. */
+/** `tag` names the content. Blobs come first: a manifest is taken only if everything that it names is there. Blobs that are there already are not sent again. */
 export async function pushImage(
   registry: Registry,
   repository: string,
@@ -185,5 +204,10 @@ export async function pushImage(
     await registry.putBlob(repository, descriptor, await read());
   }
   for (const manifest of manifests) await registry.putManifest(repository, manifest.descriptor.digest, manifest);
-  await registry.putManifest(repository, tag, root);
+  try {
+    await registry.putManifest(repository, tag, root);
+  } catch (error) {
+    // Somebody else has pushed it meanwhile, or the answer to an earlier attempt was lost. A tag is not given twice.
+    if (!(await registry.hasManifest(repository, tag))) throw error;
+  }
 }

@@ -152,9 +152,7 @@ test("each request to the registry fails once, in each way: it is asked again, a
       let failures = 0;
       registry.fail((line) => (line === kind && failures++ === 0 ? how : null));
       const repository = `failing-${kind.toLowerCase().replace(" ", "-")}-${how}`;
-      const uploaded = pushImage(client(), repository, "1", uploadedAnew(image, repository));
-      // An upload whose answer was lost is not there any more: the whole push is what is run again.
-      await uploaded.catch(() => pushImage(client(), repository, "1", uploadedAnew(image, repository)));
+      await pushImage(client(), repository, "1", uploadedAnew(image, repository));
       expect(failures).toBeGreaterThan(0);
       const [manifest] = stored(repository, "1");
       for (const { digest } of [manifest.config, ...manifest.layers]) expect(registry.blob(digest)).toBeDefined();
@@ -173,6 +171,14 @@ function uploadedAnew(image: Image, name: string): Image {
     blobs: [{ descriptor: config, read: () => Promise.resolve(bytes) }, ...image.blobs],
   };
 }
+
+test("a registry that nobody reaches, and one that goes on failing, are given up", async () => {
+  registry.fail((line) => (line === "HEAD blobs" ? 503 : null));
+  await expect(client().hasBlob("library/node", base.digest)).rejects.toThrow(/: 503$/);
+  expect(registry.requests.filter((line) => line === "HEAD blobs").length).toBeGreaterThan(2);
+  const nobody = new Registry({ origin: "http://127.0.0.1:9", pauseMs: 1 });
+  await expect(nobody.hasBlob("library/node", base.digest)).rejects.toThrow("http://127.0.0.1:9 was not reached");
+});
 
 test("a registry that refuses is not asked again, and its words are told", async () => {
   registry.fail((line) => (line === "POST uploads" ? 403 : null));

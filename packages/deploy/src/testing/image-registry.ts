@@ -94,11 +94,10 @@ export async function startImageRegistry(): Promise<ImageRegistry> {
       const blob = blobOf(headers["content-type"] ?? "", body);
       const unknown = missing(repository, blob);
       if (unknown.length > 0) return { status: 404, body: `MANIFEST_BLOB_UNKNOWN ${unknown.join(" ")}` };
-      const before = manifests.get(at(repository, reference));
-      if (before !== undefined && before.descriptor.digest !== blob.descriptor.digest)
-        return { status: 400, body: "TAG_IMMUTABLE" };
+      const isTag = !reference.startsWith("sha256:");
+      if (isTag && manifests.has(at(repository, reference))) return { status: 400, body: "TAG_IMMUTABLE" };
       keep(repository, reference, blob);
-      if (!reference.startsWith("sha256:")) await tagged(repository, reference, blob);
+      if (isTag) await tagged(repository, reference, blob);
       return { status: 201 };
     }
     if (kind === "blobs" && isRead) {

@@ -33,7 +33,7 @@ test("what changes is told; what stays, what can't be read and what is wrong cha
     KEY,
     told,
   );
-  for (let looks = 0; looks < 6; looks++) await look();
+  for (let looks = 0; looks < 6; looks++) await look(false);
   expect(told.told).toEqual([
     "unread throttled",
     "keys b a",
@@ -42,13 +42,13 @@ test("what changes is told; what stays, what can't be read and what is wrong cha
   ]);
 });
 
-test("two looks at once are one", async () => {
-  const source = parameter(OTHER);
+test("looks are one after the other, and somebody who asks for one is told in any case", async () => {
+  const source = parameter(KEY, OTHER);
   const told = follower();
   const look = followKeys(source, KEY, told);
-  await Promise.all([look(), look()]);
-  expect(source.looks()).toBe(1);
-  expect(told.told).toEqual(["keys b"]);
+  await Promise.all([look(true), look(false), look(false), look(true)]);
+  expect(source.looks()).toBe(4);
+  expect(told.told).toEqual(["keys a", "keys b", "keys b"]);
 });
 
 test("without a first look there are no keys", async () => {

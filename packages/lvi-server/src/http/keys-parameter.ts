@@ -45,7 +45,7 @@ export async function firstKeys(parameter: KeysParameter): Promise<{ readonly te
 }
 
 export interface KeysFollower {
-  /** Told the keys when they are others than before. */
+  /** Told the keys when they are others than before, or when somebody has asked for a look. */
   readonly onKeys: (keys: Keys) => void;
   /** The parameter is there and can't be used: what was accepted before still is. */
   readonly onWrong: (reason: string) => void;
@@ -53,22 +53,22 @@ export interface KeysFollower {
   readonly onUnread: (reason: string) => void;
 }
 
-/** One look after the other. Gives the function that looks. */
+/** Gives the function that looks. Looks are one after the other. */
 export function followKeys(
   parameter: KeysParameter,
   text: string,
   { onKeys, onWrong, onUnread }: KeysFollower,
-): () => Promise<void> {
+): (isAsked: boolean) => Promise<void> {
   let before = text;
-  let looking: Promise<void> | null = null;
-  const look = async (): Promise<void> => {
+  let last = Promise.resolve();
+  const look = async (isAsked: boolean): Promise<void> => {
     let fresh: string;
     try {
       fresh = await parameter.read();
     } catch (error) {
       return onUnread(error instanceof Error ? error.message : String(error));
     }
-    if (fresh === before) return;
+    if (fresh === before && !isAsked) return;
     before = fresh;
     try {
       onKeys(parseKeys(fresh));
@@ -76,8 +76,5 @@ export function followKeys(
       onWrong(error instanceof Error ? error.message : String(error));
     }
   };
-  return () =>
-    (looking ??= look().finally(() => {
-      looking = null;
-    }));
+  return (isAsked) => (last = last.then(() => look(isAsked)));
 }

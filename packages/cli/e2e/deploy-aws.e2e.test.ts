@@ -51,9 +51,11 @@ import {
   FOLLOWUP_PATH,
   INDEXES_PATH,
   LVI_PATH,
+  METRICS_PATH,
   MODULE_LIST_PATH,
   NODES,
   type NodeName,
+  PROBE_PATH,
   SCHEDULES_PATH,
   STATUS_PATH,
   TASK_ORDERS_PATH,
@@ -62,6 +64,7 @@ import {
   WORKFLOW_ORDERS_PATH,
   WORKFLOWS_PATH,
 } from "@radical/protocol";
+import { samplesOf, total } from "../src/operate/metrics/prometheus-text.ts";
 import { lookAtDeployment } from "../src/operate/doctor/deployment.ts";
 import { examine } from "../src/operate/doctor/doctor.ts";
 import { deployedSources } from "../src/operate/tail/deployed-sources.ts";
@@ -262,7 +265,7 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
     );
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const result = JSON.parse(stdout) as { plan: readonly { half: string; changes: readonly { what: string }[] }[] };
-    expect(result).toMatchObject({ outcome: "planned", ...NAME });
+    expect(result).toMatchObject({ outcome: "planned", ...NAME, warnings: [] });
     const planned = (of: string): readonly string[] =>
       result.plan.flatMap(({ half, changes }) => (half === of ? changes.map(({ what }) => what) : []));
     const { tunnels, tablePrefix } = primaryNames(NAME);
@@ -283,6 +286,8 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
         "alarm: a task waits for long",
         "alarm: workflows are stuck",
         "alarm: a service is down",
+        "alarm: no server stands by",
+        "dashboard",
       ]),
     );
     expect(planned("edge")).toEqual([
@@ -331,6 +336,7 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
       "worker",
       "aws",
       "tables",
+      "alarms",
       "primary",
       "standby",
       "read_leases",
@@ -397,6 +403,38 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
     expect(await leaderOf(deployed.servers)).toMatchObject({ url: relay.url, node: "a" });
   });
 
+  test("metrics of both machines come through the relay: of the one that leads, and of the other", async () => {
+    const { servers } = await findDeployed(await options());
+    const serving = await Promise.all(
+      servers.map(async (server) => {
+        const text = await (await askPrimary(server, "GET", METRICS_PATH)).text();
+        expect(total(samplesOf(text), "process_resident_memory_bytes")).toBeGreaterThan(0);
+        return [server.node, total(samplesOf(text), "radical_serving")];
+      }),
+    );
+    expect(serving).toEqual([
+      ["a", 1],
+      ["b", 0],
+    ]);
+  });
+
+  test("production that tells nobody of its alarms: doctor and the plan warn", async () => {
+    const { code, stdout } = await radical(
+      ["deploy", "--plan", "--json", "--env", "production", "--project", project.folder],
+      { env: (await options()).environment },
+    );
+    const told = expect.stringMatching(/^Nobody is told when an alarm of production goes off\./) as unknown;
+    expect({ code, result: JSON.parse(stdout) as unknown }).toMatchObject({ code: 0, result: { warnings: [told] } });
+    const loaded = await loadProject(project.folder);
+    // The machines that are there, as if they were those of production.
+    const there = (): Promise<PrimaryDeployment> =>
+      Promise.resolve(new AwsPrimary({ ...DEFAULT_PRIMARY_SETTINGS, ...NAME }, { pollMs: 5 }));
+    const target = targetOfProject(loaded, "production");
+    const { findings } = await lookAtDeployment({ ...(await options()), target, primaryDeployment: there });
+    const alarms = findings.filter(({ check }) => check === "alarms").flatMap(({ problems: all }) => all);
+    expect(alarms).toMatchObject([{ message: told }]);
+  });
+
   test("--emit-template prints what was deployed, and asks no account", async () => {
     const { code, stdout, stderr } = await radical(
       ["deploy", "--emit-template", "--env", NAME.environment, "--project", project.folder],
@@ -431,9 +469,16 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
     const empty = { GET: new Uint8Array(), POST: Buffer.from("{}") };
     const ask = (path: string, method: "GET" | "POST"): Promise<Response> =>
       signedRequest(relay.url, key, method, path, empty[method], AbortSignal.timeout(60_000));
-    const ofGet = new Set<string>([STATUS_PATH, MODULE_LIST_PATH, INDEXES_PATH, SCHEDULES_PATH, CONTENTION_PATH]);
+    const ofGet = new Set<string>([
+      STATUS_PATH,
+      METRICS_PATH,
+      MODULE_LIST_PATH,
+      INDEXES_PATH,
+      SCHEDULES_PATH,
+      CONTENTION_PATH,
+    ]);
     const answers: Record<string, readonly [unsigned: number, signed: number]> = {};
-    for (const path of [...ADMINISTRATIVE_PATHS, LVI_PATH, FOLLOWUP_PATH, "/metrics", "/healthz"]) {
+    for (const path of [...ADMINISTRATIVE_PATHS, LVI_PATH, FOLLOWUP_PATH, "/metrics", "/healthz", PROBE_PATH]) {
       const method = ofGet.has(path) ? "GET" : "POST";
       // oxlint-disable-next-line no-await-in-loop -- one after the other
       const [unsigned, signed] = [await fetch(`${relay.url}${path}`, { method }), await ask(path, method)];
@@ -444,7 +489,7 @@ describe.skipIf(!runs)("radical deploy with a primary at AWS", () => {
       // The server answers, to some that the question is empty.
       ...Object.fromEntries(relayed.map((path) => [path, [404, ofGet.has(path) ? 200 : 400]])),
       ...Object.fromEntries(
-        [TIME_PATH, LVI_PATH, FOLLOWUP_PATH, "/metrics", "/healthz"].map((path) => [path, [404, 404]]),
+        [TIME_PATH, LVI_PATH, FOLLOWUP_PATH, "/metrics", "/healthz", PROBE_PATH].map((path) => [path, [404, 404]]),
       ),
     });
   });

@@ -14,6 +14,7 @@ import { loadProject } from "@radical/app";
 import { type Deployment, type Diagnosis, examine } from "../src/operate/doctor/doctor.ts";
 import type { RoundTrip } from "../src/operate/doctor/edge-checks.ts";
 import { devPortFinding, nodeFinding } from "../src/operate/doctor/machine-checks.ts";
+import type { ServerReport } from "../src/operate/metrics/server-report.ts";
 import { tailWorker, type TailSink } from "../src/operate/tail/sources.ts";
 import type { TailLine } from "../src/operate/tail/tail-line.ts";
 import { type RecordedExecution, recordOfLine } from "../src/replay/record-line.ts";
@@ -142,6 +143,51 @@ describe.runIf(parts.includes("tail and doctor"))("radical tail", () => {
     expect(notes.filter((line) => line.startsWith("edge: lost: "))).toEqual([]);
     child.kill("SIGINT");
     expect(await closed).toBe(0);
+  });
+});
+
+describe.runIf(parts.includes("tail and doctor"))("radical metrics", () => {
+  test("rates of the time that it has measured, as JSON and for people; once and until it is ended", async () => {
+    const child = spawnRadical(["metrics", "--json", "--watch", "--seconds", "1"], { cwd: project.folder });
+    const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
+    interface Told {
+      readonly servers: readonly { readonly report: ServerReport }[];
+    }
+    // Calls go on until a second has some: under load they are slow.
+    const measured = new AbortController();
+    const calling = (async () => {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      while (!measured.signal.aborted) await call("sign", { author: "ann", text: "measured" });
+    })();
+    const found = await new Promise<ServerReport>((resolve) => {
+      createInterface(child.stdout!).on("line", (line) => {
+        const [{ report }] = (JSON.parse(line) as Told).servers as [{ report: ServerReport }];
+        if (report.requests.rate > 0) resolve(report);
+      });
+    });
+    measured.abort();
+    await calling;
+    child.kill("SIGINT");
+    expect(await closed).toBe(0);
+    expect(found).toMatchObject({ serves: true, requests: { refused: 0 }, tasks: { dead: 0 }, alarms: {} });
+    expect(found.requests.seconds.p99).toBeGreaterThan(0);
+    expect(found.memory.boundBytes).toBeGreaterThan(found.memory.bytes);
+
+    const { code, stdout } = await radical(["metrics", "--seconds", "1"], { cwd: project.folder });
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^the LVI server at \S+ {2}serves, epoch \d+, up for .*\n {2}requests +\S+\/s, valid /,
+      ),
+    });
+  });
+
+  test("a server that is not there", async () => {
+    const { code, stderr } = await radical(["metrics", "--primary", "http://127.0.0.1:1"], {
+      cwd: project.folder,
+      env: { RADICAL_KEYS: `main:${"ab".repeat(32)}` },
+    });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("was not reached") });
   });
 });
 

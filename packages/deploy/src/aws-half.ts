@@ -65,6 +65,8 @@ interface Service {
 
 type ByNode<T> = Record<NodeName, T>;
 
+/** Each minute the relay asks both servers. */
+const PROBE_CRON = "* * * * *";
 /** Among the modules of this package. */
 const RELAY = new URL("edge/relay.worker", import.meta.url);
 const LEADS_ATTEMPTS = 60;
@@ -214,6 +216,8 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
       compatibility_date: COMPATIBILITY_DATE,
       workers_dev: true,
       preview_urls: false,
+      triggers: { crons: [PROBE_CRON] },
+      observability: { enabled: true },
       vpc_services: NODES.map((node) => ({ binding: bindingOf(node), service_id: services[node] })),
     };
     return { config, code, message: `relay ${sha256(JSON.stringify([config, code])).slice(0, 32)}` };

@@ -27,6 +27,7 @@ import { primaryNames } from "./primary/names.ts";
 import { template } from "./primary/template.ts";
 import type { PrimaryHalf } from "./primary-half.ts";
 import { refuseExceeded, unaskedNote } from "./quotas.ts";
+import { unheardAlarms } from "./unheard-alarms.ts";
 import type { RollbackOptions } from "./rollback.ts";
 import {
   type Half,
@@ -71,12 +72,16 @@ export type DeployEvent =
   | { readonly kind: "planned"; readonly planned: readonly PlannedStep[]; readonly ms: number }
   /** What goes on within a step that takes its time. */
   | { readonly kind: "note"; readonly words: string }
+  /** Something that the developer should mend some time. It is in the plan too. */
+  | { readonly kind: "warning"; readonly words: string }
   | StepEvent;
 
 export interface Plan {
   readonly planned: readonly PlannedStep[];
   /** Workflows that stay on the code of earlier modules. */
   readonly older: readonly OlderWorkflows[];
+  /** Things to be mended some time. None of them is in the way of the deployment. */
+  readonly warnings: readonly string[];
 }
 
 export type DeployOutcome = Plan &
@@ -175,10 +180,15 @@ async function deployTo(
   const words = olderWorkflowsWords(older);
   if (words !== null) onEvent({ kind: "note", words });
 
+  const unheard = own === null ? unheardAlarms(target, config.deploy) : null;
+  const warnings = unheard === null ? [] : [`${unheard.message} ${unheard.hint}`];
+  for (const warning of warnings) onEvent({ kind: "warning", words: warning });
+
   const isEmpty = changes.length === 0;
-  if (!isEmpty && !(await unlessStopped(options.confirm(planned), signal))) return { kind: "declined", planned, older };
+  if (!isEmpty && !(await unlessStopped(options.confirm(planned), signal)))
+    return { kind: "declined", planned, older, warnings };
   const outcome = await applySteps(planned, { onEvent, ...(signal === undefined ? {} : { signal }) });
-  return { ...outcome, planned, older, edge: edge.state() };
+  return { ...outcome, planned, older, warnings, edge: edge.state() };
 }
 
 /** Nothing is stored at a primary that is still to be made. Throws a MisfitError. */
@@ -333,6 +343,7 @@ function settingsOf({
     instanceType: aws.instanceType ?? DEFAULT_PRIMARY_SETTINGS.instanceType,
     zones: aws.zones ?? DEFAULT_PRIMARY_SETTINGS.zones,
     alarmEmail: aws.alarmEmail ?? DEFAULT_PRIMARY_SETTINGS.alarmEmail,
+    alarmTopic: aws.alarmTopic ?? DEFAULT_PRIMARY_SETTINGS.alarmTopic,
     shellAccess: aws.shellAccess ?? DEFAULT_PRIMARY_SETTINGS.shellAccess,
     readLeaseMs,
     application,

@@ -34,4 +34,5 @@ export {
   applySteps,
   unlessStopped,
 } from "./steps.ts";
+export { unheardAlarms } from "./unheard-alarms.ts";
 export { deleteSecret, listSecrets, setSecret } from "./worker-secrets.ts";

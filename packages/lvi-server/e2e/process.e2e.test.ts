@@ -504,14 +504,15 @@ describe.runIf(isHere)("the process", () => {
     expect([wrong.code, wrong.errors]).toEqual([2, expect.stringContaining(String.raw`\"soon\"`)]);
     const unknown = await runToEnd(spawnServer(["--nothing"]));
     expect([unknown.code, unknown.errors]).toEqual([2, expect.stringContaining("--nothing")]);
-    expect(wrong.errors).toMatch(/\n {2}--followup-timeout-ms +soon +command line +<-- wrong\n/);
+    const { configuration } = JSON.parse(wrong.errors) as { configuration: string };
+    expect(configuration).toMatch(/\n {2}--followup-timeout-ms +soon +command line +<-- wrong\n/);
     const twin = await runToEnd(spawnServer([], { RADICAL_LEASE_MS: "soon" }));
     expect([twin.code, twin.errors]).toEqual([2, expect.stringContaining("RADICAL_LEASE_MS must be an integer")]);
     const keyless = await runToEnd(spawnServer([], { RADICAL_KEYS: "" }));
     expect([keyless.code, keyless.errors]).toEqual([2, expect.stringContaining("RADICAL_KEYS")]);
-    // The log's own line comes first.
+    // Nothing of it is plain text, which no alarm could read.
     for (const { errors } of [wrong, unknown, twin, keyless])
-      expect(JSON.parse(errors.split("\n")[0]!)).toMatchObject({ level: "error", event: "not_started" });
+      expect(JSON.parse(errors)).toMatchObject({ level: "error", event: "not_started", exitCode: 2 });
     const help = await runToEnd(spawnServer(["--help"]));
     expect([help.code, help.out]).toEqual([0, expect.stringContaining("Examples:")]);
     for (const name of SETTING_NAMES) {

@@ -92,6 +92,9 @@ const WRONG: readonly (readonly [Texts, RegExp])[] = [
   [{ advertise: "https://user:hunter2@primary-1.example" }, /^--advertise must be an .* without a password/],
   [{ workers: "0" }, /--workers must .* "0"/],
   [{ followupTimeoutMs: "-1" }, /--followup-timeout-ms must .* "-1"/],
+  [{ metricsNamespace: "AWS/EC2" }, /^--metrics-namespace must .* not begin with AWS\/, and is "AWS\/EC2"\.$/],
+  [{ metricsNamespace: "my shop" }, /--metrics-namespace must .* "my shop"/],
+  [{ memoryMb: "1" }, /--memory-mb must .* "1"/],
   [{ logLevel: "loud" }, /--log-level must be one of debug.* "loud"/],
   [{ exitWithParent: "maybe" }, /--exit-with-parent must be one of yes, no, and is "maybe"/],
 ];

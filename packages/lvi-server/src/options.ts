@@ -206,6 +206,28 @@ export const SETTINGS = {
     placeholder: "level",
     words: "least level that is logged",
   },
+  memoryMb: {
+    kind: "number",
+    least: 16,
+    most: 16_777_216,
+    words:
+      "memory in MiB that the process may take, beyond most of which it warns (default: that of its control group, or of the machine)",
+  },
+  metricsNamespace: {
+    kind: "text",
+    placeholder: "name",
+    words:
+      "namespace in CloudWatch of the metrics that the log then has in a line a minute (default: it has no such line)",
+    parse: namespaceOf,
+  },
+  metricsIntervalMs: {
+    kind: "number",
+    unit: "ms",
+    default: 60_000,
+    least: 100,
+    most: 3_600_000,
+    words: "how often the server looks at itself, warns, and writes the line of metrics",
+  },
   virtualTimeMs: {
     kind: "number",
     unit: "ms",
@@ -225,6 +247,13 @@ function hostOf(text: string): string {
 function deploymentOf(text: string): string {
   if (!/^[A-Za-z0-9._-]{1,100}$/.test(text))
     throw new WrongValue("be letters, digits, dots, dashes and _, at most 100");
+  return text;
+}
+
+/** As CloudWatch takes it. */
+function namespaceOf(text: string): string {
+  if (!/^[\w./#:-]{1,255}$/.test(text) || text.startsWith("AWS/"))
+    throw new WrongValue("be letters, digits and ./#:_-, at most 255, and not begin with AWS/");
   return text;
 }
 

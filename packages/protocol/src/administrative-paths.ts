@@ -10,12 +10,14 @@ import {
   TIME_PATH,
 } from "./administration.ts";
 import { LIVES_PATH } from "./life.ts";
+import { METRICS_PATH } from "./server-metrics.ts";
 import { TASK_ORDERS_PATH, TASKS_PATH } from "./task-administration.ts";
 import { WORKFLOW_HISTORY_PATH, WORKFLOW_ORDERS_PATH, WORKFLOWS_PATH } from "./workflow-administration.ts";
 
 /** But for those of one module, which begin with `MODULES_PATH`. */
 export const ADMINISTRATIVE_PATHS = [
   STATUS_PATH,
+  METRICS_PATH,
   MODULE_LIST_PATH,
   INDEXES_PATH,
   TASKS_PATH,

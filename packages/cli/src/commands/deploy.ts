@@ -134,6 +134,8 @@ function show(event: DeployEvent, { application, environment }: Target, terminal
     }
     case "planned":
       return showPlan(event.planned, terminal);
+    case "warning":
+      return terminal.note(`${style("yellow", "!")} ${event.words}`);
     case "note":
       return terminal.note(style("dim", `  ${event.words}`));
     case "begun":
@@ -162,7 +164,7 @@ function tell(outcome: DeployOutcome, isPlan: boolean, ms: number, terminal: Ter
 function jsonOf(outcome: DeployOutcome, target: Target, isPlan: boolean, ms: number): unknown {
   const { application, environment } = target;
   const plan = outcome.planned.map(({ step: { name, half }, changes }) => ({ name, half, changes }));
-  const head = { application, environment, plan, workflowsOnOlderCode: outcome.older, ms };
+  const head = { application, environment, plan, workflowsOnOlderCode: outcome.older, warnings: outcome.warnings, ms };
   switch (outcome.kind) {
     case "declined":
       return { outcome: isPlan ? "planned" : "declined", ...head };

@@ -5,12 +5,13 @@ import {
   MAX_QUESTION_BYTES,
   MODULES_PATH,
   NODE_HEADER,
+  PROBE_PATH,
   REPLAY_WINDOW_MS,
   SIGNATURE_HEADER,
   STATUS_PATH,
   TIME_HEADER,
 } from "@radical/protocol";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import relay from "./relay.worker.ts";
 
 const MODULE = `${MODULES_PATH}${"a".repeat(64)}`;
@@ -175,5 +176,27 @@ describe("a request that may be right", () => {
     // A server that is not ready says why.
     const none = [standby(), dead()] as const;
     expect((await ask(none, "PUT", MODULE, {}, "module")).status).toBe(503);
+  });
+});
+
+describe("the probe of each minute", () => {
+  const probed = (a: FakeServer, b: FakeServer): Promise<void> =>
+    relay.scheduled(null, { RADICAL_PRIMARY_A: a, RADICAL_PRIMARY_B: b });
+
+  test("each server is asked, whether it leads or not", async () => {
+    const [a, b] = [leader(), leader()];
+    await probed(a, b);
+    for (const { asked } of [a, b]) expect(asked).toEqual([{ what: `GET ${PROBE_PATH}`, body: "" }]);
+  });
+
+  test("one that is not reached keeps nobody from the other, and the log says so", async () => {
+    const told = vi.spyOn(console, "log").mockReturnValue();
+    const b = leader();
+    await probed(dead(), b);
+    expect(b.asked).toHaveLength(1);
+    expect(told.mock.calls.map(([line]) => JSON.parse(String(line)) as unknown)).toEqual([
+      { level: "error", event: "not_probed", node: "a", status: 502 },
+    ]);
+    told.mockRestore();
   });
 });

@@ -13,8 +13,10 @@ import {
   LOG_PATH,
   MAX_MODULE_BYTES,
   MAX_QUESTION_BYTES,
+  METRICS_PATH,
   MODULES_PATH,
   MODULE_LIST_PATH,
+  PROBE_PATH,
   REPLAY_WINDOW_MS,
   SAMPLES_PATH,
   SCHEDULES_PATH,
@@ -44,6 +46,7 @@ type Relayed = Exclude<(typeof ADMINISTRATIVE_PATHS)[number], typeof TIME_PATH>;
 /** The methods of each path. Nobody moves the time of a deployment. */
 const RELAYED: Readonly<Record<Relayed, readonly string[]>> = {
   [STATUS_PATH]: ["GET"],
+  [METRICS_PATH]: ["GET"],
   [MODULE_LIST_PATH]: ["GET"],
   [INDEXES_PATH]: ["GET"],
   [CONTENTION_PATH]: ["GET"],
@@ -64,6 +67,8 @@ const TIME = /^\d{1,15}$/;
 const SIGNATURE = /^[0-9a-f]{64}$/i;
 const CONTENT_SUFFIX = "/content";
 const NOT_LEADING = 503;
+/** Longest wait for the answer to a probe. */
+const PROBE_MS = 10_000;
 /** Longest query of a path: the origin of a Worker stands in it. */
 const MAX_QUERY_LENGTH = 2_048;
 
@@ -93,7 +98,19 @@ export default {
     if (method === "PUT") return sent(await leading(servers), path, { ...init, body: request.body });
     return answerOf(servers, path, { ...init, body: method === "GET" ? null : await request.arrayBuffer() });
   },
+
+  /** Each server writes a line into its log when it is probed: an alarm goes off when these lines stay away. */
+  async scheduled(_: unknown, env: RelayEnv): Promise<void> {
+    const servers = { a: env.RADICAL_PRIMARY_A, b: env.RADICAL_PRIMARY_B };
+    await Promise.all(Object.entries(servers).map(([node, server]) => probe(node, server)));
+  },
 };
+
+async function probe(node: string, server: Server): Promise<void> {
+  const { status, ok, body } = await sent(server, PROBE_PATH, { method: "GET", signal: AbortSignal.timeout(PROBE_MS) });
+  await body?.cancel();
+  if (!ok) console.log(JSON.stringify({ level: "error", event: "not_probed", node, status }));
+}
 
 function methodsOf(path: string): readonly string[] | null {
   const known = (RELAYED as Readonly<Record<string, readonly string[] | undefined>>)[path];

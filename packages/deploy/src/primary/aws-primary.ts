@@ -11,7 +11,15 @@ import type { DeploymentKey } from "@radical/admin";
 import type { QuotaLook } from "../quotas.ts";
 import { AwsAccount, type StoredParameter } from "./aws-account.ts";
 import { awsError, stackError } from "./aws-errors.ts";
-import { advertisedBy, bindingOf, type PrimaryNames, primaryNames, SERVER_HOST, SERVER_PORT } from "./names.ts";
+import {
+  advertisedBy,
+  bindingOf,
+  type PrimaryNames,
+  primaryNames,
+  PROTECTED_ENVIRONMENT,
+  SERVER_HOST,
+  SERVER_PORT,
+} from "./names.ts";
 import { NODES, type NodeName } from "@radical/protocol";
 import {
   KEYS_READ_WITHIN_MS,
@@ -35,9 +43,6 @@ import type { ServerStore } from "./server-store.ts";
 import { machineOf, type StackState, stackStateOf, wordsOf } from "./stack-words.ts";
 import { template } from "./template.ts";
 import type { Template, TunnelIds } from "./template-parts.ts";
-
-/** In this environment a slip must not delete what the application has stored. */
-const PROTECTED_ENVIRONMENT = "production";
 
 const POLL_MS = 2_000;
 /** CloudFormation's clock is not ours. */

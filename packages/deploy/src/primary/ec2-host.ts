@@ -35,7 +35,7 @@ export function ec2Host(
 }
 
 function role(settings: PrimarySettings): Resource {
-  const { logGroup, parameters } = primaryNames(settings);
+  const { logGroup, machineLogGroup, parameters } = primaryNames(settings);
   const bucket = bucketName(settings, "${AWS::AccountId}", "${AWS::Region}");
   return roleOf(
     "ec2.amazonaws.com",
@@ -49,7 +49,7 @@ function role(settings: PrimarySettings): Resource {
       ),
       allow(
         ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
-        arn("logs", `log-group:${logGroup}:*`),
+        [logGroup, machineLogGroup].map((group) => arn("logs", `log-group:${group}:*`)),
       ),
     ],
     settings.shellAccess ? [sub("arn:${AWS::Partition}:iam::aws:policy/AmazonSSMManagedInstanceCore")] : [],
@@ -95,6 +95,7 @@ function machine(settings: PrimarySettings, node: NodeName, artefact: string, af
         "ArtefactsRoute",
         "TablesRoute",
         "Logs",
+        "MachineLogs",
         ...(after === null ? [] : [groupOf(after)]),
       ],
       CreationPolicy: { ResourceSignal: { Count: 1, Timeout: START_LIMIT } },

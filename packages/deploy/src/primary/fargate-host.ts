@@ -45,7 +45,7 @@ export function fargateHost(
 
 /** `Role` is that of what runs in the task. `StartRole` is that of ECS itself while it starts one. */
 function roles(settings: PrimarySettings): Resources {
-  const { logGroup, parameters, repository } = primaryNames(settings);
+  const { logGroup, machineLogGroup, parameters, repository } = primaryNames(settings);
   return {
     Role: roleOf("ecs-tasks.amazonaws.com", "primary", [
       tablesStatement(settings),
@@ -60,7 +60,10 @@ function roles(settings: PrimarySettings): Resources {
         "ssm:GetParameters",
         Object.values(parameters.tunnelTokens).map((name) => arn("ssm", `parameter${name}`)),
       ),
-      allow(["logs:CreateLogStream", "logs:PutLogEvents"], arn("logs", `log-group:${logGroup}:*`)),
+      allow(
+        ["logs:CreateLogStream", "logs:PutLogEvents"],
+        [logGroup, machineLogGroup].map((group) => arn("logs", `log-group:${group}:*`)),
+      ),
     ]),
   };
 }
@@ -85,11 +88,11 @@ function machine(
   after: NodeName | null,
 ): Resources {
   const letter = node.toUpperCase();
-  const { parameters, repository, tablePrefix, tunnels } = primaryNames(settings);
+  const { metrics, parameters, repository, tablePrefix, tunnels } = primaryNames(settings);
   const name = tunnels[node];
   const image = (tag: string): unknown =>
     sub(`\${AWS::AccountId}.dkr.ecr.\${AWS::Region}.\${AWS::URLSuffix}/${repository}:${tag}`);
-  const container = (part: string, health: readonly string[], startSeconds: number) => ({
+  const container = (part: string, logs: string, health: readonly string[], startSeconds: number) => ({
     Name: part,
     Essential: true,
     // A shell needs folders that can be written to.
@@ -99,7 +102,7 @@ function machine(
     LogConfiguration: {
       LogDriver: "awslogs",
       Options: {
-        "awslogs-group": ref("Logs"),
+        "awslogs-group": ref(logs),
         "awslogs-region": ref("AWS::Region"),
         "awslogs-stream-prefix": node,
         // A log that is away for a while must not stop the server.
@@ -113,6 +116,7 @@ function machine(
     RADICAL_DEPLOYMENT: `${settings.application}-${settings.environment}`,
     RADICAL_HOST: SERVER_HOST,
     RADICAL_KEYS_PARAMETER: parameters.keys,
+    RADICAL_METRICS_NAMESPACE: metrics,
     RADICAL_PORT: `${SERVER_PORT}`,
     RADICAL_READ_LEASE_MS: `${settings.readLeaseMs}`,
     RADICAL_STORAGE: sub(`dynamodb:${tablePrefix}?region=\${AWS::Region}`),
@@ -132,7 +136,7 @@ function machine(
         TaskRoleArn: attribute("Role", "Arn"),
         ContainerDefinitions: [
           {
-            ...container("server", ["node", "/opt/radical/healthy.mjs"], 30),
+            ...container("server", "Logs", ["node", "/opt/radical/healthy.mjs"], 30),
             Image: image(serverTag(artefact)),
             User: IMAGE_USER,
             // Started after the tunnel, so it is stopped before it: it drains while the tunnel is still there.
@@ -141,7 +145,7 @@ function machine(
             StopTimeout: SERVER_STOP_SECONDS,
           },
           {
-            ...container("tunnel", ["cloudflared", "tunnel", "--metrics", TUNNEL_METRICS, "ready"], 60),
+            ...container("tunnel", "MachineLogs", ["cloudflared", "tunnel", "--metrics", TUNNEL_METRICS, "ready"], 60),
             Image: image(TUNNEL_TAG),
             User: TUNNEL_USER,
             // Workers VPC needs QUIC.

@@ -16,6 +16,9 @@ export interface DeploymentName {
 /** No dashes: the last one of a name parts the application from its environment, so no two deployments share a name. */
 export const ENVIRONMENT_NAME = /^[a-z][a-z0-9]{0,31}$/;
 
+/** In this environment a slip must not delete what the application has stored, and somebody must hear alarms. */
+export const PROTECTED_ENVIRONMENT = "production";
+
 /** The port of the LVI server on its machine, on the loopback interface, where only the tunnel reaches it. */
 export const SERVER_PORT = 8788;
 export const SERVER_HOST = "127.0.0.1";
@@ -24,9 +27,12 @@ export interface PrimaryNames {
   readonly stack: string;
   /** All tables: `<prefix>-items`, …; the server's `--storage dynamodb:<prefix>`. */
   readonly tablePrefix: string;
+  /** Of the servers' own logs: each line is JSON. */
   readonly logGroup: string;
   /** Of images, for machines on Fargate. */
   readonly repository: string;
+  /** Of the other programs of their machines. */
+  readonly machineLogGroup: string;
   /** Namespace of the metrics. */
   readonly metrics: string;
   readonly parameters: {
@@ -50,6 +56,7 @@ export function primaryNames({ application, environment }: DeploymentName): Prim
     tablePrefix: name,
     logGroup: path,
     repository: name,
+    machineLogGroup: `${path}/machines`,
     metrics: `Radical/${application}/${environment}`,
     parameters: {
       keys: `${path}/keys`,

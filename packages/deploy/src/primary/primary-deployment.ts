@@ -29,8 +29,9 @@ export interface PrimarySettings extends DeploymentName {
   readonly memoryGb: number;
   /** Two availability zones; null: the first two of the region. */
   readonly zones: readonly [string, string] | null;
-  /** Who is told of alarms; null: they are only in the console. */
+  /** The mail address, and the topic of SNS, that are told of alarms. Both null: alarms are only in the console. */
   readonly alarmEmail: string | null;
+  readonly alarmTopic: string | null;
   /** Lets those who may in the account open a shell: by SSM Session Manager, or by ECS Exec. */
   readonly shellAccess: boolean;
   /** How long its read leases last; 0: it grants none. */
@@ -45,6 +46,7 @@ export const DEFAULT_PRIMARY_SETTINGS = {
   memoryGb: 1,
   zones: null,
   alarmEmail: null,
+  alarmTopic: null,
   shellAccess: false,
   readLeaseMs: DEFAULT_READ_LEASE_MS,
 } as const satisfies Omit<PrimarySettings, keyof DeploymentName>;

@@ -589,10 +589,15 @@ export class LviCore {
   /** Goes through the executions under way. Tasks and workflows are counted as they change. */
   get load(): Load {
     let [pending, overdue, waiting, clearing, running] = [0, 0, 0, 0, 0];
+    let oldestPendingMs = 0;
     for (const { followers } of this.#runs.values()) running += 1 + followers.length;
     for (const execution of this.#executions.values()) {
       const { phase } = execution;
-      if (intentOf(execution) !== null) pending++;
+      const intent = intentOf(execution);
+      if (intent !== null) {
+        pending++;
+        oldestPendingMs = Math.max(oldestPendingMs, this.#instant.wallMs - intent.createdAtMs);
+      }
       const told = completes(phase)?.of ?? phase;
       if (told.kind === "pending" && told.kills > 0) overdue++;
       if (phase.kind === "waiting" || phase.kind === "watching") waiting++;
@@ -601,6 +606,7 @@ export class LviCore {
     return {
       executions: this.#executions.size,
       pending,
+      oldestPendingMs,
       overdue,
       waiting,
       clearing,

@@ -120,6 +120,9 @@ const REQUEST_MS = 60_000;
 /** Locations keep their connections; an idle one closed by us would cost their next request a round trip. */
 const KEEP_ALIVE_MS = 75_000;
 
+/** Between two lines about probes. The relay of a deployment probes once a minute. */
+const PROBE_LOG_MS = 10_000;
+
 interface Answer {
   readonly status: number;
   readonly body?: Uint8Array | string;
@@ -139,13 +142,22 @@ interface Surroundings extends HttpOptions {
   readonly together: (what: () => void) => void;
   /** Connections with an answer that goes on. */
   readonly streaming: WeakSet<Duplex>;
+  /** Writes it into the log that somebody has asked. */
+  readonly probed: () => void;
 }
 
 export function createHttpServer(options: HttpOptions): Server {
   const streaming = new WeakSet<Duplex>();
   const { deployment = null, now } = options;
   const askedOnce = new AskedOnce({ deployment, sinceMs: now() });
-  const surroundings: Surroundings = { ...options, receiving: { bytes: 0 }, askedOnce, together: inTurns(), streaming };
+  const surroundings: Surroundings = {
+    ...options,
+    receiving: { bytes: 0 },
+    askedOnce,
+    together: inTurns(),
+    streaming,
+    probed: probing(options),
+  };
   // Nothing here depends on the host, and Node's own refusal would be a bare 400 without the form of all errors.
   const server = createServer({ requireHostHeader: false }, (request, response) =>
     handle(surroundings, request, response),
@@ -158,6 +170,16 @@ export function createHttpServer(options: HttpOptions): Server {
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = KEEP_ALIVE_MS + 5_000;
   return server;
+}
+
+/** Anybody may ask, so the log has a few of these lines at most. */
+function probing({ log, state, now }: HttpOptions): () => void {
+  let loggedAtMs = -Infinity;
+  return () => {
+    if (Math.abs(now() - loggedAtMs) < PROBE_LOG_MS) return;
+    loggedAtMs = now();
+    log.info("probed", { state: stateNameOf(state()) });
+  };
 }
 
 /** Answers malformed or truncated HTTP as Node would, but with our error body. */
@@ -258,11 +280,11 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
     }
     case "readyz":
       return answer(readiness(options.state()));
-    case "metrics": {
-      const { metrics } = options;
-      metrics.text().then((body) => answer({ status: 200, body, type: metrics.contentType }), fail);
-      return;
-    }
+    case "probez":
+      options.probed();
+      return answer(json(200, { state: stateNameOf(options.state()) }));
+    case "metrics":
+      return tellMetrics(options, exchange);
     case "lvi":
       return receive(options, exchange, MAX_MESSAGE_BYTES, (body) => {
         failpoint("http.request-received");
@@ -329,6 +351,8 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
       });
     case "status":
       return receive(options, exchange, MAX_QUESTION_BYTES, () => answer(json(200, statusOf(options))));
+    case "signed-metrics":
+      return receive(options, exchange, MAX_QUESTION_BYTES, () => tellMetrics(options, exchange));
     case "modules":
       return receive(options, exchange, MAX_QUESTION_BYTES, () => {
         const { engine, moduleRetentionMs: retentionMs } = serving(options);
@@ -425,6 +449,10 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
   }
 }
 
+function tellMetrics({ metrics }: Surroundings, { answer, fail }: Exchange): void {
+  metrics.text().then((body) => answer({ status: 200, body, type: metrics.contentType }), fail);
+}
+
 /** What it throws is a failure of the exchange, and not of whoever calls it. */
 function guarded<T>(use: (value: T) => void, fail: (error: unknown) => void): (value: T) => void {
   return (value) => {
@@ -467,6 +495,12 @@ function statusOf({ state: stateOf, now }: HttpOptions): ServerStatus {
   const { load, setsLeft, readLeases, services } = state.engine;
   const { pending, overdue } = load;
   return { state: state.kind, epoch: state.epoch, timeMs: now(), pending, overdue, setsLeft, readLeases, services };
+}
+
+/** In a word, as `/readyz` has it, `serving` for ready. */
+export function stateNameOf(state: ServerState): string {
+  if (state.kind === "not-serving") return state.reason;
+  return state.kind === "serving" && !state.engine.isLeading ? "lease_run_out" : state.kind;
 }
 
 /** Ready: the server leads and has recovered. */

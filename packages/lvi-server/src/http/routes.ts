@@ -10,9 +10,11 @@ import {
   LIVES_PATH,
   LOG_PATH,
   LVI_PATH,
+  METRICS_PATH,
   MODULE_LIST_PATH,
   type ModuleHash,
   MODULES_PATH,
+  PROBE_PATH,
   SAMPLES_PATH,
   SCHEDULES_PATH,
   STATUS_PATH,
@@ -27,7 +29,12 @@ import {
 } from "@radical/protocol";
 
 /** Of anybody who reaches the server. They are not signed. */
-export const OPEN_ROUTES = { "/metrics": "metrics", "/healthz": "healthz", "/readyz": "readyz" } as const;
+export const OPEN_ROUTES = {
+  "/metrics": "metrics",
+  "/healthz": "healthz",
+  "/readyz": "readyz",
+  [PROBE_PATH]: "probez",
+} as const;
 
 export const LOCATION_ROUTES = {
   [LVI_PATH]: "lvi",
@@ -40,6 +47,7 @@ export const LOCATION_ROUTES = {
 
 export const ADMINISTRATIVE_ROUTES = {
   [STATUS_PATH]: "status",
+  [METRICS_PATH]: "signed-metrics",
   [MODULE_LIST_PATH]: "modules",
   [INDEXES_PATH]: "indexes",
   [SCHEDULES_PATH]: "schedules",
@@ -71,6 +79,7 @@ export const METHODS: Readonly<Record<Exclude<Route["kind"], "none">, readonly s
   metrics: GET,
   healthz: GET,
   readyz: GET,
+  probez: GET,
   lvi: POST,
   followup: POST,
   workflow: POST,
@@ -80,6 +89,7 @@ export const METHODS: Readonly<Record<Exclude<Route["kind"], "none">, readonly s
   module: ["GET", "PUT"],
   "module-content": GET,
   status: GET,
+  "signed-metrics": GET,
   modules: GET,
   indexes: GET,
   schedules: ["GET", "POST"],
@@ -96,7 +106,7 @@ export const METHODS: Readonly<Record<Exclude<Route["kind"], "none">, readonly s
 };
 
 /** They are about this process, whether it serves or not. */
-export const ASK_PROCESS: ReadonlySet<Route["kind"]> = new Set(["status", "log"]);
+export const ASK_PROCESS: ReadonlySet<Route["kind"]> = new Set(["status", "signed-metrics", "log"]);
 
 const FIXED: ReadonlyMap<string, Fixed> = new Map(
   Object.entries({ ...OPEN_ROUTES, ...LOCATION_ROUTES, ...ADMINISTRATIVE_ROUTES }),

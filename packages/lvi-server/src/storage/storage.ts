@@ -43,6 +43,8 @@ export interface Storage {
   readonly isExclusive: boolean;
   /** A place for keys that is not in the copies of this storage. Left out: it has none. */
   readonly sealingKeys?: SealingKeyStore;
+  /** How many of its requests were throttled since it was opened. Left out: nothing throttles them. */
+  readonly throttles?: number;
 
   /** The leadership as it is; epoch 0 before the first server. */
   readLeadership(): Promise<Leadership>;

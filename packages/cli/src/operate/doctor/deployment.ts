@@ -15,6 +15,7 @@ import {
   type PlannedChange,
   signingKey,
   serversOf,
+  unheardAlarms,
 } from "@radical/deploy";
 import type { PrimaryAddress } from "@radical/admin";
 import type { Deployment } from "./doctor.ts";
@@ -160,6 +161,7 @@ async function lookAtAws(choice: PrimaryChoice, relay: string | null): Promise<A
   const clocks = [{ whose: "AWS", aheadMs: access.clockSkewMs }];
   const [problems, tables]: [Problem[], Problem[]] = [[], []];
   let servers: readonly PrimaryAddress[] = [];
+  let alarms: readonly Problem[] = [];
   try {
     const state = await deployment.state();
     if (state === null) {
@@ -168,6 +170,7 @@ async function lookAtAws(choice: PrimaryChoice, relay: string | null): Promise<A
         hint: `Run \`radical deploy --env ${choice.target.environment}\`, or name another region or profile (--region, AWS_PROFILE).`,
       });
     } else {
+      alarms = unheard(choice);
       const key = signingKey(state, Date.now());
       if (relay !== null && key !== null)
         servers = serversOf({ description, admin: { urls: [relay], key, deployment: choice.target.name } });
@@ -187,9 +190,15 @@ async function lookAtAws(choice: PrimaryChoice, relay: string | null): Promise<A
     findings: [
       { check: "aws", problems },
       { check: "tables", problems: tables },
+      { check: "alarms", problems: alarms },
     ],
     clocks,
   };
+}
+
+function unheard({ project, target }: PrimaryChoice): readonly Problem[] {
+  const problem = unheardAlarms(target, project.config.deploy);
+  return problem === null ? [] : [problem];
 }
 
 function driftProblem({ kind, what, detail }: PlannedChange, environment: string): Problem {

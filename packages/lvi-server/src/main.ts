@@ -14,6 +14,7 @@ import { createLog, type LAST_EVENTS, type Log } from "./log.ts";
 import {
   configurationFields,
   describeConfiguration,
+  keyIds,
   KEYS_VARIABLE,
   type KeySources,
   type Options,
@@ -169,12 +170,13 @@ async function acceptedKeys(given: GivenOptions, options: Options, log: Log): Pr
   const { text, keys } = parameter === null ? { text: "", keys: options.keys } : await firstKeys(parameter);
   log.info("configuration", configurationFields(given, keys));
   const ring = new KeyRing(keys);
+  if (ring.administration.size === 0) log.warn("no_administration_key", { reason: NO_ADMINISTRATION_KEY });
   if (options.keysFile !== null) rereadKeys(options.keysFile, ring, log);
   if (parameter !== null) {
     const look = followKeys(parameter, text, {
       onKeys: (fresh: Keys) => {
         ring.replace(fresh);
-        log.info("keys_loaded", { cause: "parameter read", keys: [...fresh.keys()].join(", ") });
+        log.info("keys_loaded", { cause: "parameter read", keys: keyIds(fresh).join(", ") });
       },
       onWrong: (reason) => log.error("keys_not_loaded", { cause: "parameter read", reason }),
       onUnread: (reason) => log.warn("keys_not_read", { reason }),
@@ -185,13 +187,16 @@ async function acceptedKeys(given: GivenOptions, options: Options, log: Log): Pr
   return ring;
 }
 
+const NO_ADMINISTRATION_KEY =
+  "nobody can administer this server, and no module can be registered: give it the public half of a key, by `radical secrets new-keys`";
+
 /** Rotation: the file is read again on SIGHUP and when it has changed. One that is wrong changes nothing. */
 function rereadKeys(file: string, keys: KeyRing, log: Log): void {
   const reread = (cause: string): void => {
     try {
       const parsed = parseKeys(readFileSync(file, "utf8"));
       keys.replace(parsed);
-      log.info("keys_loaded", { cause, keys: [...parsed.keys()].join(", ") });
+      log.info("keys_loaded", { cause, keys: keyIds(parsed).join(", ") });
     } catch (error) {
       log.error("keys_not_loaded", { cause, reason: error instanceof Error ? error.message : String(error) });
     }

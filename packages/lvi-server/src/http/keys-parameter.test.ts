@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Keys } from "./keys.ts";
 import { firstKeys, followKeys } from "./keys-parameter.ts";
 
 const KEY = "a:00112233445566778899aabbccddeeff";
@@ -20,7 +21,7 @@ function follower() {
   const told: string[] = [];
   return {
     told,
-    onKeys: (keys: ReadonlyMap<string, unknown>) => void told.push(`keys ${[...keys.keys()].join(" ")}`),
+    onKeys: ({ locations }: Keys) => void told.push(`keys ${[...locations.keys()].join(" ")}`),
     onWrong: (reason: string) => void told.push(`wrong ${reason}`),
     onUnread: (reason: string) => void told.push(`unread ${reason}`),
   };
@@ -54,5 +55,5 @@ test("looks are one after the other, and somebody who asks for one is told in an
 test("without a first look there are no keys", async () => {
   await expect(firstKeys(parameter(new Error("no such parameter")))).rejects.toThrow("no such parameter");
   await expect(firstKeys(parameter("nothing"))).rejects.toThrow("not hexadecimal");
-  expect([...(await firstKeys(parameter(KEY))).keys.keys()]).toEqual(["a"]);
+  expect([...(await firstKeys(parameter(KEY))).keys.locations.keys()]).toEqual(["a"]);
 });

@@ -349,7 +349,12 @@ function settingsOf({
   const { application, environment } = target;
   const { deploy: configured, readLeaseMs } = project.config;
   const { aws } = configured;
+  const vcpu = aws.vcpu ?? DEFAULT_PRIMARY_SETTINGS.vcpu;
   return {
+    host: aws.host ?? DEFAULT_PRIMARY_SETTINGS.host,
+    vcpu,
+    // The least that Fargate has with so many.
+    memoryGb: aws.memoryGb ?? 2 * vcpu,
     instanceType: aws.instanceType ?? DEFAULT_PRIMARY_SETTINGS.instanceType,
     zones: aws.zones ?? DEFAULT_PRIMARY_SETTINGS.zones,
     alarmEmail: aws.alarmEmail ?? DEFAULT_PRIMARY_SETTINGS.alarmEmail,
@@ -372,10 +377,14 @@ export async function primaryTemplate(
       exitCode: EXIT_USAGE,
     });
   }
-  // The bundler is loaded by those who need it.
-  const { buildServerArtefact } = await import("./primary/server-artefact.ts");
-  const { sha256 } = await buildServerArtefact();
-  return template({ settings: settingsOf(options), artefact: sha256, last: "b" });
+  const settings = settingsOf(options);
+  return template({ settings, artefact: await serverNameOf(settings), last: "b" });
+}
+
+/** The bundler is loaded by those who need it. */
+async function serverNameOf({ host }: PrimarySettings): Promise<string> {
+  if (host === "ec2") return (await (await import("./primary/server-artefact.ts")).buildServerArtefact()).sha256;
+  return (await (await import("./image/server-image.ts")).buildServerLayer()).sha256;
 }
 
 /** The AWS SDK is large: only who deploys there waits for it. */

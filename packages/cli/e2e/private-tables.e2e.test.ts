@@ -1,14 +1,13 @@
 /**
  * A search for items of private tables, in all that the primary sends to locations, and in every file of caches. Real workerd, with its caches in Durable Objects or in KV, and a real LVI server.
  */
-import { randomBytes } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AppBuild, buildApp, loadProject, startCompiler } from "@radical/app";
-import type { DeploymentKey } from "@radical/admin";
+import { newDeploymentKeys } from "@radical/admin";
 import {
   bundleRouter,
   type Edge,
@@ -19,7 +18,7 @@ import {
 } from "@radical/local";
 import { createProject } from "./radical-process.ts";
 
-const KEY: DeploymentKey = { id: "test", secret: randomBytes(32).toString("hex") };
+const KEYS = newDeploymentKeys("test");
 const SOON = { timeout: 100_000, interval: 50 };
 
 const HANDLERS = `import { abort, Table, Unique } from "@radical/sdk";
@@ -72,11 +71,11 @@ describe.each(["durable-object", "kv"] as const)("with caches in %s", (cache) =>
     await project.remove();
     server = await startLviServer({
       stateFolder: folder,
-      key: KEY,
+      keys: KEYS,
       followupTimeoutMs: 5_000,
       logLevel: "error",
       onLog: () => undefined,
-      onStarted: ({ address }) => registerModule(address, KEY, app),
+      onStarted: ({ address }) => registerModule(address, KEYS.administration, app),
       onDied: ({ stderr }) => expect.fail(stderr),
     });
     const tap = createServer((location) => {
@@ -104,7 +103,7 @@ describe.each(["durable-object", "kv"] as const)("with caches in %s", (cache) =>
           nearStorageOnly: false,
         })),
         vars: { RADICAL_ATTEMPT_MS: "15000" },
-        key: KEY,
+        key: KEYS.location,
         routerWorker: await bundleRouter(),
         storageFolder: join(folder, "caches"),
         onLog: () => undefined,

@@ -1,6 +1,7 @@
 /** All paths of operators' commands, in one list: a server answers them, a relay forwards them, and the documents have them. */
 import {
   CONTENTION_PATH,
+  DATA_PATH,
   INDEXES_PATH,
   LOG_PATH,
   MODULE_LIST_PATH,
@@ -31,4 +32,5 @@ export const ADMINISTRATIVE_PATHS = [
   SAMPLES_PATH,
   LIVES_PATH,
   CONTENTION_PATH,
+  DATA_PATH,
 ] as const;

@@ -140,6 +140,8 @@ export interface ListenersOptions {
   readonly bounds?: ListenerBounds;
   /** Whether nothing of the unit is told to a location. Left out: of no unit. */
   readonly isPrivate?: (unit: UnitId) => boolean;
+  /** As in the options of the core. */
+  readonly sessionNumber?: (n: number) => number;
 }
 
 export class Listeners {
@@ -155,12 +157,21 @@ export class Listeners {
   readonly leases: ReadLeases;
   #isEnding = false;
 
-  constructor({ epoch, ground, emit, entryOfSpan, policy, bounds = DEFAULT_BOUNDS, isPrivate }: ListenersOptions) {
+  constructor({
+    epoch,
+    ground,
+    emit,
+    entryOfSpan,
+    policy,
+    bounds = DEFAULT_BOUNDS,
+    isPrivate,
+    sessionNumber = (n) => n,
+  }: ListenersOptions) {
     this.#bounds = bounds;
     this.#entryOf = entryOfSpan ?? (() => null);
     this.#isPrivate = isPrivate ?? (() => false);
     this.#emit = emit;
-    this.#sessions = new Sessions(epoch, bounds, emit, (session) => this.#gone(session));
+    this.#sessions = new Sessions(epoch, sessionNumber, bounds, emit, (session) => this.#gone(session));
     this.leases = new ReadLeases(bounds, this.#sessions, ground, policy ?? DEFAULT_LEASE_POLICY);
   }
 

@@ -433,6 +433,7 @@ export class LviCore {
       entryOfSpan: (span) => this.#spanNow(span, null),
       policy: options.leasePolicy,
       isPrivate: (unit) => this.#modules.ruled.isPrivate(unit),
+      sessionNumber: options.sessionNumber,
     });
     const { moduleUses = new Map(), moduleIndexes = new Map(), moduleTables, indexes = new Map() } = recovered;
     const { current = null } = recovered;

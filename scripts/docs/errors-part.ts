@@ -64,7 +64,7 @@ const ERRORS: Readonly<Record<ErrorCode, Words>> = {
   },
   unauthorized: {
     cause:
-      "The primary does not take the signature: a key that it does not have, another body, or a clock that is over five minutes off. Or a command's question was answered before, or is to another deployment.",
+      "The primary does not take the signature: a key that it does not have, another body, or a clock that is over five minutes off. Or a location's key is used for administration, or the other way round. Or a command's question was answered before, or is to another deployment.",
     remedy:
       "Compare the key ids at both sides ([Rotate keys](how-to/rotate-keys.md)), the clocks, and the name of the deployment.",
   },
@@ -143,6 +143,10 @@ const ERRORS: Readonly<Record<ErrorCode, Words>> = {
   unknown_module: {
     cause: "The primary does not have the build that the location runs.",
     remedy: "Register the module (`radical dev` and `radical deploy` do), or build again.",
+  },
+  worker_unreachable: {
+    cause: "The primary could not hand an order of `radical cache` to the application's Worker. The message says why.",
+    remedy: "Name the Worker's origin with `--url`, or do what the hint says; then run the command again.",
   },
   unknown_workflow: {
     cause: "There is no workflow with this id, its outcome is not kept any more, or another caller has started it.",

@@ -27,7 +27,7 @@ import {
   TIME_PATH,
   type TimeMove,
 } from "@radical/protocol";
-import type { DeploymentKey } from "./deployment-key.ts";
+import type { AdministrationKey } from "./administration-key.ts";
 import { askPrimary, PrimaryError } from "./ask-primary.ts";
 import type { PrimaryAddress } from "./primary-address.ts";
 import { readModule } from "./module-store.ts";
@@ -35,7 +35,7 @@ import { readModule } from "./module-store.ts";
 export interface AdminAddress {
   /** Origins: of the LVI servers of one storage, of which one leads, or of the relay in front of them. At least one. */
   readonly urls: readonly string[];
-  readonly key: DeploymentKey;
+  readonly key: AdministrationKey;
   /** The name of the deployment; left out: not known. */
   readonly deployment?: string;
 }

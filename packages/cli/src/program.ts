@@ -4,6 +4,7 @@ import { analyzeCommand } from "./commands/analyze.ts";
 import { backupCommand, restoreCommand } from "./commands/backup.ts";
 import { benchCommand } from "./commands/bench.ts";
 import { buildCommand } from "./commands/build.ts";
+import { cacheCommand } from "./commands/cache.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { dashboardCommand } from "./commands/dashboard.ts";
 import { dataCommand } from "./commands/data.ts";
@@ -55,6 +56,7 @@ export function radicalProgram(): Program {
       tasksCommand,
       schedulesCommand,
       workflowsCommand,
+      cacheCommand,
       dashboardCommand,
       lspCommand,
       completionCommand(radicalProgram),

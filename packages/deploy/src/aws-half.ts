@@ -26,6 +26,7 @@ import {
   type PrimaryDeployment,
   type PrimaryPlan,
   type PrimaryState,
+  operatingKey,
   signingKey,
 } from "./primary/primary-deployment.ts";
 import { refuseExceeded, unaskedNote } from "./quotas.ts";
@@ -286,7 +287,7 @@ export function awsHalf(context: AwsHalfContext): PrimaryHalf {
 
   const key = (): DeploymentKey | null => (state === null ? null : signingKey(state, context.nowMs));
   const admin = (): AdminAddress | null => {
-    const signing = key();
+    const signing = state === null ? null : operatingKey(state, context.nowMs);
     return isReady && relay !== null && signing !== null
       ? { urls: [relay], key: signing, deployment: target.name }
       : null;

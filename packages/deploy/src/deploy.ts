@@ -1,8 +1,9 @@
 /** `radical deploy` as a function: checks → plan → confirm → steps, primary first. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AppBuild, type Project, type Target, targetOf } from "@radical/app";
+import { hasBlobs } from "@radical/protocol";
 import { CommandError, EXIT_USAGE } from "@radical/app/command-error";
-import type { AdminAddress } from "@radical/admin";
+import { type AdminAddress, operatorKeys } from "@radical/admin";
 import { awsDescription, awsHalf, awsPlaceOf } from "./aws-half.ts";
 import { type CheckedBuild, checkedBuild } from "./checks.ts";
 import { checkDeployedTypes } from "./deployed-types.ts";
@@ -13,7 +14,8 @@ import { newDeploymentId } from "./edge/deployment-record.ts";
 import { type EdgeState, edgeHalf, subdomainOf } from "./edge/edge-steps.ts";
 import { type OpenEdge, openEdge } from "./edge/open-edge.ts";
 import { originsOf } from "./edge/wrangler-config.ts";
-import { givenKeys, ownPrimary } from "./own-primary.ts";
+import { jurisdictionWords } from "./jurisdiction.ts";
+import { ownPrimary } from "./own-primary.ts";
 import { checkNothingPending } from "./pending-intents.ts";
 import { type OlderWorkflows, olderWorkflows, olderWorkflowsWords } from "./planned-effects.ts";
 import {
@@ -21,6 +23,7 @@ import {
   type PrimaryAccess,
   type PrimaryDeployment,
   type PrimarySettings,
+  operatingKey,
   signingKey,
 } from "./primary/primary-deployment.ts";
 import { primaryNames } from "./primary/names.ts";
@@ -93,6 +96,8 @@ export async function deploy(options: DeployOptions): Promise<DeployOutcome> {
   const startedAtMs = performance.now();
   const urls = options.primary ?? project.config.deploy.primary;
   const own = urls === null ? null : ownPrimary(urls, options.target, environment);
+  // Before anything takes its time: it throws if there is none.
+  own?.key();
   if (own !== null && options.only === "primary") {
     throw new CommandError(
       "usage",
@@ -163,6 +168,11 @@ async function deployTo(
     onProgress: (words) => onEvent({ kind: "note", words }),
     ...(signal === undefined ? {} : { signal }),
   });
+  const { jurisdiction } = config;
+  if (jurisdiction !== null) {
+    const at = { jurisdiction, region: aws?.access.region ?? null, hasBlobs: hasBlobs(build.app.manifest.records) };
+    onEvent({ kind: "note", words: jurisdictionWords(at) });
+  }
   // The one half needs to know what the other one finds.
   const steps = options.only === "primary" ? primary.steps : [...primary.steps, ...edge.steps];
   const all = await unlessStopped(planSteps(steps), signal);
@@ -223,7 +233,7 @@ export async function checkNothingStranded(
   const addresses = async (): Promise<readonly AdminAddress[]> => {
     const place = awsPlaceOf(former);
     if (place === null) {
-      const keys = givenKeys(options.environment ?? process.env);
+      const keys = operatorKeys(options.environment ?? process.env);
       return keys.map((key) => ({ urls: former.split(","), key, deployment: options.target.name }));
     }
     const { deployment, access } = await awsOf({ ...options, region: place.region });
@@ -251,7 +261,7 @@ export async function awsAddresses(
   nowMs: number,
 ): Promise<readonly AdminAddress[]> {
   const state = await deployment.state();
-  const key = state === null ? null : signingKey(state, nowMs);
+  const key = state === null ? null : operatingKey(state, nowMs);
   return relay === null || key === null ? [] : [{ urls: [relay], key, deployment: name }];
 }
 
@@ -307,14 +317,19 @@ export async function deployedPrimary(
   const urls = options.primary ?? project.config.deploy.primary;
   if (urls !== null) {
     const own = ownPrimary(urls, options.target, environment);
-    return { primary: { description: own.description, admin: present(own.admin()) }, origin };
+    return {
+      primary: { description: own.description, admin: present(own.admin()), key: () => present(own.key()) },
+      origin,
+    };
   }
   const { deployment, access } = await awsOf(options);
   try {
     const [admin] = await awsAddresses(deployment, target, await relayOrigin(options, edge), Date.now());
-    if (admin === undefined)
+    const state = await deployment.state();
+    if (admin === undefined || state === null)
       throw new CommandError("no_primary", "This environment has no primary at AWS.", "Run `radical deploy`.");
-    return { primary: { description: awsDescription(access, primaryNames(target).tablePrefix), admin }, origin };
+    const description = awsDescription(access, primaryNames(target).tablePrefix);
+    return { primary: { description, admin, key: () => present(signingKey(state, Date.now())) }, origin };
   } finally {
     deployment.close();
   }

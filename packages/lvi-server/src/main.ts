@@ -13,6 +13,7 @@ import { createLog, type LAST_EVENTS, type Log } from "./log.ts";
 import {
   configurationFields,
   describeConfiguration,
+  keyIds,
   KEYS_VARIABLE,
   type KeySources,
   type Options,
@@ -82,6 +83,7 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
   const log = createLog(options.logLevel, (line) => process.stderr.write(line));
   log.info("configuration", configurationFields(given, options.keys));
   const keys = new KeyRing(options.keys);
+  if (keys.administration.size === 0) log.warn("no_administration_key", { reason: NO_ADMINISTRATION_KEY });
   if (options.keysFile !== null) rereadKeys(options.keysFile, keys, log);
 
   let server: RunningServer | null = null;
@@ -127,6 +129,7 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
       retentionMs,
       outcomeRetentionMs: options.outcomeRetentionMs,
       moduleRetentionMs,
+      auditedPart: options.auditPercent / 100,
     },
     location: {
       executions: options.locationExecutions,
@@ -153,13 +156,16 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
   );
 }
 
+const NO_ADMINISTRATION_KEY =
+  "nobody can administer this server, and no module can be registered: give it the public half of a key, by `radical secrets new-keys`";
+
 /** Rotation: the file is read again on SIGHUP and when it has changed. One that is wrong changes nothing. */
 function rereadKeys(file: string, keys: KeyRing, log: Log): void {
   const reread = (cause: string): void => {
     try {
       const parsed = parseKeys(readFileSync(file, "utf8"));
       keys.replace(parsed);
-      log.info("keys_loaded", { cause, keys: [...parsed.keys()].join(", ") });
+      log.info("keys_loaded", { cause, keys: keyIds(parsed).join(", ") });
     } catch (error) {
       log.error("keys_not_loaded", { cause, reason: error instanceof Error ? error.message : String(error) });
     }

@@ -104,9 +104,9 @@ test.each(WRONG)("%j is refused by name", (texts, message) => {
 });
 
 test("keys come from the environment or from a file", () => {
-  expect([...optionsOf().keys.keys()]).toEqual(["a"]);
+  expect([...optionsOf().keys.locations.keys()]).toEqual(["a"]);
   const text = "# since spring\nb:ffffffffffffffffffffffffffffffff\n";
-  expect([...optionsOf({ keysFile: "keys" }, keys(undefined, text)).keys.keys()]).toEqual(["b"]);
+  expect([...optionsOf({ keysFile: "keys" }, keys(undefined, text)).keys.locations.keys()]).toEqual(["b"]);
   const wrong = (texts: Texts, sources: KeySources): string => wordsOf(line(texts, sources));
   expect(wrong({}, keys(undefined))).toMatch(/^RADICAL_KEYS: there is no key/);
   expect(wrong({ keysFile: "keys" }, keys(undefined))).toMatch(/^The file of keys "keys": can't be read: no such file/);

@@ -39,7 +39,7 @@ export const SETTINGS = {
   keysFile: {
     kind: "text",
     placeholder: "file",
-    words: `keys that locations sign with, a line "<id>:<hex>" each; read again on SIGHUP and when it changes. Instead of ${KEYS_VARIABLE}`,
+    words: `keys that locations and commands sign with, a line "<id>:<hex>" or "<id>:ed25519:<hex>" each; read again on SIGHUP and when it changes. Instead of ${KEYS_VARIABLE}`,
   },
   sealingKeys: {
     kind: "text",
@@ -187,6 +187,14 @@ export const SETTINGS = {
     most: 100,
     words: "share of the workers' time that one location's handlers may take in the long run; 100: no limit",
   },
+  auditPercent: {
+    kind: "number",
+    default: 1,
+    least: 0,
+    most: 100,
+    words:
+      "share of the followups that are compared with a run here before they are applied; those of tables with the tag @audited always are",
+  },
   logLevel: {
     kind: "choice",
     of: LOG_LEVELS,
@@ -287,7 +295,8 @@ function serverCommand(version: string): Command<typeof SETTINGS> {
     environment: ENVIRONMENT,
     options: SETTINGS,
     notes: `Environment:
-  ${KEYS_VARIABLE}   keys that locations sign with, "<id>:<hex>,…"; required, or else --keys-file
+  ${KEYS_VARIABLE}   keys that locations sign with, "<id>:<hex>,…", and public halves of those of administration,
+                 "<id>:ed25519:<hex>"; required, or else --keys-file
   AWS_*          credentials and region for DynamoDB, as the AWS SDK finds them; profiles and roles too`,
     exitCodes: ["stopped on request", "failed", "wrong options"],
     examples: [
@@ -381,8 +390,13 @@ export function describeConfiguration(
     .join("\n");
 }
 
+/** Of both kinds. */
+export function keyIds({ locations, administration }: Keys): readonly string[] {
+  return [...locations.keys(), ...administration.keys()];
+}
+
 /** The configuration for a line of log. */
 export function configurationFields(given: GivenOptions, keys: Keys): Readonly<Record<string, string>> {
   const fields = Object.entries(given).flatMap(([name, { text }]) => (text === null ? [] : [[name, text] as const]));
-  return { ...Object.fromEntries(fields), keys: [...keys.keys()].join(", ") };
+  return { ...Object.fromEntries(fields), keys: keyIds(keys).join(", ") };
 }

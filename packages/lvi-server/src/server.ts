@@ -31,7 +31,7 @@ import { LOOK_MS, QuietTimes } from "./storage/quiet-times.ts";
 import { SealedStorage } from "./storage/sealing/sealed-storage.ts";
 import type { SealingKeyStore } from "./storage/sealing/sealing-key.ts";
 import { SqliteStorage } from "./storage/sqlite-storage.ts";
-import type { Storage, StoredModule } from "./storage/storage.ts";
+import { OF_NO_APPLICATION, type Storage, type StoredModule } from "./storage/storage.ts";
 import type { Ahead } from "./virtual-time.ts";
 import { VitalsWatch } from "./vitals-watch.ts";
 
@@ -254,7 +254,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const { workersPercent = DEFAULT_WORKERS_PERCENT, ...counted } = options.location ?? {};
     const location = { ...DEFAULT_CORE_OPTIONS.location, ...counted, workers: (workers * workersPercent) / 100 };
     const core = new LviCore(
-      { ...DEFAULT_CORE_OPTIONS, hashSeed: randomInt(2 ** 32), ...options.core, location },
+      { ...DEFAULT_CORE_OPTIONS, hashSeed: randomInt(2 ** 32), sessionNumber: randomNumber, ...options.core, location },
       recovered,
       coreNow(),
       keys.callHashes,
@@ -287,23 +287,34 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       onHalt,
     });
     let registering: Promise<void> = Promise.resolve();
+    const aside = new Set(known.flatMap(({ hash, putAtMs: atMs }) => (atMs === OF_NO_APPLICATION ? [hash] : [])));
     const serving: Serving = {
       engine,
       epoch,
+      sinceMs: now(),
+      isAside: (hash) => aside.has(hash),
       moduleRetentionMs: options.core?.moduleRetentionMs ?? DEFAULT_CORE_OPTIONS.moduleRetentionMs,
       hasModule: (hash) => engine.hasModule(hash),
       registerModule: (hash, content, bytes, worker, isAside) => {
         const register = async (): Promise<void> => {
           const plans = new Map(Object.entries(plansOf(content)));
           const atMs = coreNow().wallMs;
-          const { indexes: named = [], tasks: rules = {}, services: declared = {}, secrets } = content;
+          const {
+            indexes: named = [],
+            tasks: rules = {},
+            services: declared = {},
+            secrets,
+            tables: tableRules,
+          } = content;
           // Also if the clock was set back.
           if (!isAside) putAtMs = Math.max(putAtMs + 1, atMs);
-          const put = isAside ? {} : { putAtMs };
+          if (!isAside) aside.delete(hash);
+          else if (!engine.hasModule(hash)) aside.add(hash);
+          const put = aside.has(hash) ? { putAtMs: OF_NO_APPLICATION } : isAside ? {} : { putAtMs };
           const workerUrl = worker === null ? {} : { workerUrl: worker };
           const used = { usedAtMs: atMs, registeredAtMs: atMs, ...put };
           const module = { hash, plans, tables: tablesOf(content), indexes: named, ...used, ...workerUrl };
-          await engine.registerModule(module, bytes, { rules, services: declared, isAside, secrets });
+          await engine.registerModule(module, bytes, { rules, services: declared, isAside, secrets, tableRules });
           log.info("module_registered", { module: hash, handlers: plans.size });
           if (isAside) return;
           // An operator's configuration counts more.
@@ -357,6 +368,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
+/** Of 53 bits. */
+function randomNumber(): number {
+  return randomInt(2 ** 26) * 2 ** 27 + randomInt(2 ** 27);
+}
+
 function listen(http: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     http.once("error", reject);
@@ -396,12 +412,12 @@ async function currentModule(
   storage: Storage,
   known: readonly StoredModule[],
 ): Promise<{ readonly current?: CurrentModule }> {
-  const put = known.filter(({ putAtMs }) => putAtMs !== undefined);
+  const put = known.filter(({ putAtMs = OF_NO_APPLICATION }) => putAtMs > OF_NO_APPLICATION);
   const last = put.toSorted((a, b) => (b.putAtMs ?? 0) - (a.putAtMs ?? 0))[0];
   const content = last === undefined ? null : await storage.moduleContent(last.hash);
   if (last === undefined || content === null) return {};
-  const { tasks: rules = {}, services = {} } = decodeModuleContent(content);
-  return { current: { module: last.hash, rules, services } };
+  const { tasks: rules = {}, services = {}, tables: tableRules = {} } = decodeModuleContent(content);
+  return { current: { module: last.hash, rules, services, tableRules } };
 }
 
 /**

@@ -70,6 +70,48 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: "a followup that is to be audited is applied at once",
+    within: 100,
+    weather: "lies",
+    edits: [condition("followup-audited", `false`)],
+  },
+  {
+    name: "the run of an audit is not compared with the followup",
+    within: 100,
+    weather: "lies",
+    edits: [returns("audit-compares", `"same"`)],
+  },
+  {
+    name: "a followup that an audit calls forged is applied",
+    within: 100,
+    weather: "lies",
+    edits: [argument("forged-replaced", "completePending", 2, `first.followup`)],
+  },
+  {
+    name: "a forged followup raises no alarm",
+    within: 100,
+    weather: "lies",
+    edits: [condition("forged-told", `false`)],
+  },
+  {
+    name: "a run of an audit that was stopped counts as one that has ended",
+    within: 500,
+    weather: "lies",
+    edits: [condition("audit-stopped", `false`)],
+  },
+  {
+    name: "a reply brings items of private tables",
+    within: 100,
+    weather: "lies",
+    edits: [remove("private-repairs")],
+  },
+  {
+    name: "a set may name items of private tables",
+    within: 100,
+    weather: "lies",
+    edits: [value("private-declared", `undefined`)],
+  },
+  {
     name: "a storage that was set back takes the epochs again that it had before",
     within: 400,
     weather: "set back",
@@ -801,7 +843,7 @@ export const MUTANTS: readonly Mutant[] = [
     weather: "leases",
     edits: [
       before("session-known", `this.#sessions.asked = id;`),
-      expression("session-minted", `sessionId(this.#epoch, ++this.#minted)`, `this.asked ?? $`),
+      expression("session-minted", `sessionId(this.#epoch, this.#number(++this.#minted))`, `this.asked ?? $`),
     ],
   },
   {

@@ -42,8 +42,10 @@ import {
   type LviRequest,
   type ModuleHash,
   type Repair,
+  type RulesByTable,
   sameVersion,
   type SessionId,
+  tableOf,
   type UnitId,
 } from "@radical/protocol";
 import type { Account } from "./checkers/lease-agreement.ts";
@@ -90,6 +92,8 @@ export interface ServerOptions {
   readonly coreOptions: Partial<CoreOptions>;
   readonly clock: Clock;
   readonly storage: ModelStorage;
+  /** The rules of tables that the application's module states; left out: none. */
+  readonly tableRules?: RulesByTable;
   /** Nobody else knows the storage: the leadership needs no renewal. */
   readonly isAlone?: boolean;
   /** Whether its clock says the epochs that it takes, as in the product. The others count, which is easier to read. */
@@ -261,7 +265,7 @@ export class Server {
   }
 
   #serve(epoch: number, leadership: HeldLeadership | null): void {
-    const { coreOptions, storage, clock } = this.#options;
+    const { coreOptions, storage, clock, tableRules = {} } = this.#options;
     // As the server does, or as one whose load has failed.
     const recover = (): Pick<Recovered, "pending" | "items"> | null => {
       const pending = storage.recover(epoch);
@@ -286,6 +290,7 @@ export class Server {
         ...(this.#setBackEpoch === undefined ? {} : { setBackEpoch: this.#setBackEpoch }),
         modules,
         moduleUses: new Map(storage.modules),
+        ...(Object.keys(tableRules).length === 0 ? {} : { current: { module: MODULES[0], rules: {}, tableRules } }),
       };
       const served = new LviCore({ ...DEFAULT_CORE_OPTIONS, ...coreOptions }, recovered, this.#now, HASHER);
       const driver = new Driver({
@@ -323,6 +328,8 @@ export class Server {
   #checkLine(text: string): void {
     const line = decodeLine(text, { decode: (value) => Buffer.from(value, "base64") });
     if (line === null) return void this.problems.push(`a location is told ${text}`);
+    if (line.kind !== "session")
+      this.#checkPrivate((line.kind === "hint" ? line.entries : line.units).map((told) => unitTold(told)));
     switch (line.kind) {
       case "hint":
         return this.#checkHint(line.entries);
@@ -340,6 +347,14 @@ export class Server {
       case "revoke":
       case "changed":
     }
+  }
+
+  /** Nothing of a private table leaves, but that something of it has changed. */
+  #checkPrivate(units: readonly UnitId[]): void {
+    const { tableRules = {} } = this.#options;
+    for (const unit of units)
+      if (tableRules[tableOf(unit)]?.isPrivate === true && !unit.endsWith("/~"))
+        this.problems.push(`a location is told of ${unit}, which is private`);
   }
 
   /** A hint brings only what storage has applied, as it was written. */
@@ -473,6 +488,10 @@ export class Server {
           awaited.delete(number);
           life.unanswered--;
           if (request.session !== null && this.session(request.session.id) !== undefined) met(request);
+          if (reply.kind === "executed") this.#checkPrivate(reply.repairs.map(({ unit }) => unit));
+          if (request.units !== null && (reply.kind === "valid" || reply.kind === "executed"))
+            this.#checkPrivate(request.units.map(({ unit }) => unit));
+          if (reply.kind === "refused" && reply.code === "outside_tables") counts.add("set with a private table");
           if (reply.kind === "refused" && reply.code === "unknown_module")
             counts.add("module not known to the primary");
           send({ to: from, executionId, sending, reply });
@@ -820,4 +839,8 @@ export class Server {
 /** Services have histories of their own: `service-histories.ts`. */
 export function noServices(): never {
   throw new Error("the modules of these histories have no services");
+}
+
+function unitTold(told: UnitId | { readonly unit: UnitId }): UnitId {
+  return typeof told === "string" ? told : told.unit;
 }

@@ -10,6 +10,7 @@ import { checkBySearch, type Search } from "./checkers/order-search.ts";
 import { checkVersions } from "./checkers/versions.ts";
 import { checkVisible } from "./checkers/visible.ts";
 import { Clock } from "./clock.ts";
+import { Lies } from "./lies.ts";
 import { EdgeLocation } from "./edge-location.ts";
 import { FaultCounts } from "./faults.ts";
 import type { Operation } from "./history.ts";
@@ -79,6 +80,7 @@ interface Ended {
   readonly primary: Primary;
   readonly agreement: LeaseAgreement;
   readonly samples: readonly TakenSample[];
+  readonly lies: Lies;
   readonly trace: Trace;
   readonly weather: Weather;
   readonly counts: FaultCounts;
@@ -102,7 +104,7 @@ function withoutLost(history: readonly Operation[], lost: LostTime | null): read
 }
 
 export function simulate(options: SimulationOptions): SimulationResult {
-  const { workload, subscribers, primary, agreement, samples, trace, weather, counts, lost } = run(options);
+  const { workload, subscribers, primary, agreement, samples, lies, trace, weather, counts, lost } = run(options);
   const { storage, notes } = primary;
   const history = withoutLost(workload.history, lost);
   const sampled = checkSamples(history, storage.applied, samples);
@@ -111,6 +113,7 @@ export function simulate(options: SimulationOptions): SimulationResult {
   const problems = [
     ...primary.problems,
     ...agreement.problems,
+    ...lies.problemsWith(notes.get("forged_alarm") ?? 0),
     ...sampled.problems,
     ...live.problems,
     ...checkStorage(history, storage),
@@ -125,6 +128,8 @@ export function simulate(options: SimulationOptions): SimulationResult {
   for (const alarm of ["determinism_alarm", "lost_write_alarm", "intent_alarm"] as const) {
     // A followup that is not what its execution writes looks like a run that differs.
     if (alarm === "determinism_alarm" && counts.get("followup outside its intent") > 0) continue;
+    // One that lies may come when its execution has been re-executed.
+    if (alarm === "determinism_alarm" && counts.get("followup that lies") > 0) continue;
     // A cache that is ahead of storage looks like storage that has lost a write.
     if (alarm === "lost_write_alarm" && counts.get("cache of another history, ahead of storage") > 0) continue;
     // The server can't know of it.
@@ -170,6 +175,7 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
   const locationFaults = { end: weather.locationEnd };
   const samples: TakenSample[] = [];
   const agreement = new LeaseAgreement();
+  const lies = new Lies(weather.lies, random.fork("lies"), counts);
   const primary = new Primary({
     coreOptions: weather.core,
     clock,
@@ -180,9 +186,11 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     termMs: weather.termMs,
     fencesIntents: weather.fencesIntents,
     drift: weather.drift,
+    tableRules: weather.tableRules,
     takesTimeAsEpoch: weather.setBack !== null,
     updatesMs: weather.updatesMs,
     send: (message) => {
+      lies.answered(message);
       const maxDelayMs = message.executionId === null ? weather.heardDelayMs : network.faults.maxDelayMs;
       network.transmit(2 * message.to + 1, maxDelayMs, () => locations[message.to]!.receive(message));
     },
@@ -236,7 +244,8 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
             followup: weather.followupDelayMs,
             heard: weather.heardDelayMs,
           }[message.kind];
-          network.transmit(2 * index, maxDelayMs, () => primary.receive(index, spoil(message)));
+          const told = quiet ? message : lies.told(index, message);
+          network.transmit(2 * index, maxDelayMs, () => primary.receive(index, spoil(told)));
         },
         listen: (server, question, arrived) => {
           const isCut = (): boolean => primary.isCut("from", server, index);
@@ -394,5 +403,5 @@ function run({ seed, weather: only, change, isRead = false }: SimulationOptions)
     if (outcome?.kind === "result") trace.mixBytes(outcome.value);
     else trace.mixText(outcome?.message ?? "");
   }
-  return { workload, subscribers, primary, agreement, samples, trace, weather, counts, lost };
+  return { workload, subscribers, primary, agreement, samples, lies, trace, weather, counts, lost };
 }

@@ -4,6 +4,7 @@
  * reaches states that a storm destroys before they matter.
  */
 import { type CoreOptions, DEFAULT_CORE_OPTIONS } from "@radical/lvi-server/core";
+import type { RulesByTable } from "@radical/protocol";
 import type { NetworkFaults } from "./network.ts";
 import { type GroupName, GROUP_NAMES } from "./programs.ts";
 import type { Random } from "@radical/history";
@@ -45,6 +46,9 @@ const SET_BACK_EVERY = 64;
 const LEASED_RANGES = "leased ranges";
 const WATCHED_RANGES = "watched ranges";
 const TAKEN_OVER_RANGES = "ranges at takeovers";
+const LIES = "lies";
+const LIES_AT = 43;
+const LIES_EVERY = 64;
 export const WEATHERS = [
   ...NAMES,
   ...RARE,
@@ -54,6 +58,7 @@ export const WEATHERS = [
   LEASED_RANGES,
   WATCHED_RANGES,
   TAKEN_OVER_RANGES,
+  LIES,
   SET_BACK,
 ] as const;
 export type WeatherName = (typeof WEATHERS)[number];
@@ -93,6 +98,10 @@ export interface Weather {
   readonly kill: number;
   /** Probability that a followup has a write that its intent does not cover. */
   readonly spoil: number;
+  /** Probability that a followup has other writes, or another outcome, than its handler. All such are audited. */
+  readonly lies: number;
+  /** The rules of tables, as the module states them. */
+  readonly tableRules: RulesByTable;
   readonly trouble: Trouble;
   /** The longest partition. */
   readonly partitionMs: number;
@@ -168,8 +177,9 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
   const live = seed % RARE_EVERY === LIVE_AT ? LIVE : undefined;
   const cutOff = seed % CUT_OFF_EVERY === CUT_OFF_AT ? CUT_OFF : undefined;
   const ranges = seed % RANGES_EVERY === RANGES_AT ? RANGES : undefined;
+  const lies = seed % LIES_EVERY === LIES_AT ? LIES : undefined;
   const setBack = seed % SET_BACK_EVERY === SET_BACK_AT ? SET_BACK : undefined;
-  const name = only ?? rare ?? live ?? cutOff ?? ranges ?? setBack ?? chosen;
+  const name = only ?? rare ?? live ?? cutOff ?? ranges ?? lies ?? setBack ?? chosen;
   const calm: Weather = {
     name,
     setBack: null,
@@ -185,6 +195,8 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
     locationEnd: 0,
     kill: 0,
     spoil: 0,
+    lies: 0,
+    tableRules: {},
     trouble: { ...NO_TROUBLE, cache: random.pick([null, 300, 3_000]) },
     partitionMs: 2_000,
     servers: 1,
@@ -375,6 +387,8 @@ export function weatherOf(seed: number, random: Random, only: WeatherName | null
     case WATCHED_RANGES:
     case TAKEN_OVER_RANGES:
       return withRanges(calm, random.fork(RANGES), name);
+    case LIES:
+      return withLies(calm, random.fork(LIES));
     case SET_BACK:
       return withSetBack(calm, random.fork(SET_BACK));
     case "restarts": {
@@ -532,6 +546,69 @@ function withoutStreams(calm: Weather, random: Random): Weather {
     // A client that waits for a primary out of reach reads nothing meanwhile.
     disconnect: 0.3,
     affinity: 0,
+  };
+}
+
+/**
+ * Each followup is audited, since all are or since its table says so. In half of the histories some of them lie; in the others
+ * nobody does, and nobody is to be accused. One table may be private, though locations do not know that.
+ */
+function withLies(calm: Weather, random: Random): Weather {
+  const tables = ["item", "account", "list", "bucket", "slot", "counter"];
+  const audited = Object.fromEntries(tables.map((table) => [table, { isPrivate: false, isAudited: true }]));
+  const isByTable = random.chance(0.5);
+  const isPrivate = random.chance(0.5);
+  const lies = random.pick([0, 0, 0.3, 0.7]);
+  const kill = random.pick([0, 0, 0.3]);
+  const group = random.pick<GroupName>(["items", "items", "items", "bank", "lists", "set", "slots", "tickets"]);
+  return {
+    ...calm,
+    lies,
+    tableRules: {
+      ...(isByTable ? audited : {}),
+      ...(isPrivate ? { register: { isPrivate: true, isAudited: isByTable } } : {}),
+    },
+    network: {
+      drop: random.pick([0, 0, 0.1]),
+      duplicate: random.pick([0, 0.3]),
+      late: random.pick([0, 0, 0.05]),
+      maxDelayMs: random.pick([5, 60]),
+    },
+    followupDelayMs: random.pick([5, 60, 500]),
+    storage: {
+      ...NO_STORAGE_FAULTS,
+      failure: random.pick([0, 0, 0.05]),
+      lostAnswer: random.pick([0, 0, 0.05]),
+      maxDelayMs: random.pick([4, 60]),
+    },
+    serverEnd: random.pick([0, 0, 0.01]),
+    // The server gives an audit up whose run is stopped, unless the table asks for one.
+    kill: isByTable || lies === 0 ? kill : 0,
+    trouble: {
+      ...NO_TROUBLE,
+      cache: random.pick([null, 500]),
+      serverKilled: random.pick([null, null, 3_000]),
+      stream: random.pick([null, 1_000]),
+    },
+    ...servers(random),
+    core: {
+      ...calm.core,
+      auditedPart: isByTable ? 0 : 1,
+      followupTimeoutMs: random.pick([500, 5_000]),
+      hotBytes: random.pick([0, 500, 1_000_000]),
+      maxWaitMs: 2_000,
+      maxQueue: 1_000,
+      location: DEFAULT_CORE_OPTIONS.location,
+      maxCallers: DEFAULT_CORE_OPTIONS.maxCallers,
+    },
+    samplesMs: null,
+    deploys: false,
+    groups: isPrivate ? [group, "registers"] : [group],
+    pauseMs: random.pick([50, 300]),
+    affinity: random.pick([0, 0.8]),
+    updates: random.chance(0.7),
+    // The rule of a table is about those who write. Readers have an intent if their client has chosen the id.
+    retained: isByTable ? 0 : calm.retained,
   };
 }
 

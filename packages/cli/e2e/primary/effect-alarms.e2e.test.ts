@@ -1,5 +1,5 @@
 /** The alarms of a deployment on effects: what a real server logs when they go wrong, read by the filters of the template. */
-import { askPrimary, loadDeploymentKey } from "@radical/admin";
+import { askPrimary, loadDeploymentKeys } from "@radical/admin";
 import { LOG_PATH, type LogQuestion, TASK_ORDERS_PATH, type TaskList, TASKS_PATH } from "@radical/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type TestApp, startTestApp } from "../../src/testing.ts";
@@ -82,7 +82,7 @@ afterAll(async () => {
 
 async function ask(path: string, question: object): Promise<string> {
   const { host, port } = app.lviServer.address();
-  const primary = { url: `http://${host}:${port}`, key: await loadDeploymentKey(app.stateFolder) };
+  const primary = { url: `http://${host}:${port}`, key: (await loadDeploymentKeys(app.stateFolder)).administration };
   return (await askPrimary(primary, "POST", path, question)).text();
 }
 

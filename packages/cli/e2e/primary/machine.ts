@@ -103,7 +103,7 @@ export function machineTests(moto: () => Moto): void {
       // By what it says of itself, the next plan knows which machine is replaced last.
       expect((await primary.plan()).leader).toBe("a");
 
-      const rotated = await primary.addKey();
+      const rotated = await primary.addKey("location");
       await run(join(a.installedAt, "node/parameters.sh"), [], { env: a.environment });
       await first.logged("keys_loaded");
       const withFreshKey = clientOf(url, rotated);
@@ -327,8 +327,11 @@ function startedAsItsUnitSays({ etc, installedAt, environment }: Machine): Start
   };
 }
 
-function clientOf(url: string, { keys }: PrimaryState): TestClient {
+function clientOf(url: string, { keys, administration: [admin] }: PrimaryState): TestClient {
   const client = new TestClient(url, module);
+  const { application, environment } = SETTINGS;
+  const deployment = `${application}-${environment}`;
+  client.administration = { keyId: admin!.id, privateHalf: admin!.privateHalf, deployment };
   client.signing = { keyId: keys[0]!.id, secret: Buffer.from(keys[0]!.secret, "hex") };
   return client;
 }

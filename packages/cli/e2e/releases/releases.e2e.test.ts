@@ -22,13 +22,13 @@ import {
 } from "@radical/protocol";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type AppBuild, buildApp, startCompiler, loadProject } from "@radical/app";
-import { bundleRouter, type LviServerProcess, startLviServer, startEdge, putModule } from "@radical/local";
-import { type DeploymentKey, signedRequest } from "@radical/admin";
+import { bundleRouter, type LviServerProcess, startLviServer, startEdge } from "@radical/local";
+import { type AdministrationKey, type DeploymentKey, newDeploymentKeys, signedRequest } from "@radical/admin";
 import { createFaultLink, type FaultLink, withoutUpdates } from "../fault-link.ts";
 
 const KEPT = ["abi-4"] as const;
 const BANK = fileURLToPath(new URL("../fixtures/bank", import.meta.url));
-const KEY: DeploymentKey = { id: "releases", secret: randomBytes(32).toString("hex") };
+const KEYS = newDeploymentKeys("releases");
 const TIMEOUT_MS = 60_000;
 
 /** A server's program, and the files of a location that was built for it. */
@@ -79,16 +79,30 @@ afterEach(async () => {
 function startServer(of: Release, stateFolder: string, followupTimeoutMs: number): Promise<LviServerProcess> {
   return startLviServer({
     stateFolder,
-    key: KEY,
+    keys: KEYS,
     followupTimeoutMs,
-    ...(of.program === null ? {} : { program: of.program }),
+    ...(of.program === null ? {} : { program: of.program, keysText: `${KEYS.location.id}:${KEYS.location.secret}` }),
     onStarted: async () => {},
     onDied: () => {},
     onLog: () => {},
   }).then((server) => {
     started.push(() => server.stop());
+    operators.set(server, of.program === null ? KEYS.administration : KEYS.location);
     return server;
   });
+}
+
+/** The key that administers a server: an earlier release knows one kind of keys, which does everything. */
+const operators = new WeakMap<LviServerProcess, AdministrationKey | DeploymentKey>();
+
+async function put(server: LviServerProcess, { module }: Manifest, content: ModuleContent): Promise<Response> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const body = encodeModuleContent(content);
+  return signedRequest(originOf(server), operators.get(server)!, "PUT", `${MODULES_PATH}${module}`, body, signal);
+}
+
+async function register(server: LviServerProcess, { manifest, content }: Release): Promise<void> {
+  expect((await put(server, manifest, content)).status).toBe(204);
 }
 
 function originOf(server: LviServerProcess): string {
@@ -121,7 +135,7 @@ async function startLocations(worker: Release, module: Release, server: () => Lv
       locations: names.map((name, index) => ({ name, primaries: [links[index]!.address], nearStorageOnly: false })),
       // Longer than this machine may stop for.
       vars: { RADICAL_ATTEMPT_MS: "15000" },
-      key: KEY,
+      key: KEYS.location,
       routerWorker: await bundleRouter(),
       storageFolder: await mkdtemp(path.join(folder, "caches-")),
       onLog: () => {},
@@ -165,7 +179,7 @@ function readingManifest(manifest: Manifest): Manifest {
 
 async function ofServer(server: LviServerProcess, at: string): Promise<Response> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
-  return signedRequest(originOf(server), KEY, "GET", at, new Uint8Array(), signal, {});
+  return signedRequest(originOf(server), operators.get(server)!, "GET", at, new Uint8Array(), signal);
 }
 
 async function pendingAt(server: LviServerProcess): Promise<number | null> {
@@ -185,7 +199,7 @@ describe.each(KEPT)("the release %s and this one", (name) => {
     const before = kept.get(name)!;
     const state = await mkdtemp(path.join(folder, "state-"));
     const server = await startServer(isServerPresent ? present : before, state, 600_000);
-    await putModule(originOf(server), KEY, before.manifest.module, before.content);
+    await register(server, before);
     const { faults, post, get } = await startLocations(isServerPresent ? before : present, before, () => server);
 
     // Reads and writes at both; a stale cache is repaired.
@@ -246,7 +260,7 @@ describe.each(KEPT)("the release %s and this one", (name) => {
       const before = kept.get(name)!;
       const state = await mkdtemp(path.join(folder, "state-"));
       const earlier = await startServer(before, state, 600_000);
-      await putModule(originOf(earlier), KEY, before.manifest.module, before.content);
+      await register(earlier, before);
       let leader = earlier;
       const { faults, post, get } = await startLocations(before, before, () => leader);
       faults.decide = ({ path: to }) => (to === FOLLOWUP_PATH ? "lose-request" : "pass");
@@ -268,13 +282,9 @@ describe.each(KEPT)("the release %s and this one", (name) => {
   test("its server refuses a module of this release, and changes nothing", { timeout: 4 * TIMEOUT_MS }, async () => {
     const before = kept.get(name)!;
     const server = await startServer(before, await mkdtemp(path.join(folder, "state-")), 600_000);
-    const origin = originOf(server);
-    await putModule(origin, KEY, before.manifest.module, before.content);
+    await register(server, before);
     const { post } = await startLocations(before, before, () => server);
-    const body = encodeModuleContent(present.content);
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const to = `${MODULES_PATH}${present.manifest.module}`;
-    const refused = await signedRequest(origin, KEY, "PUT", to, body, signal, {});
+    const refused = await put(server, present.manifest, present.content);
     expect([refused.status, await refused.json()]).toEqual([
       400,
       {

@@ -41,7 +41,11 @@ const DEPLOY = {
     },
     env: ENVIRONMENT,
     yes: { kind: "flag", short: "y", words: "ask nothing" },
-    primary: { kind: "text", placeholder: "url", words: "use an LVI server of your own; RADICAL_KEYS has its key" },
+    primary: {
+      kind: "text",
+      placeholder: "url",
+      words: "use an LVI server of your own; RADICAL_KEYS and RADICAL_ADMIN_KEYS have its keys",
+    },
     region: {
       kind: "text",
       placeholder: "name",
@@ -67,15 +71,15 @@ const DEPLOY = {
 module registered there → Worker uploaded beside the one that serves → a request through it → it serves. A second
 run changes nothing. After a failure the next run goes on at the step that failed: docs/deploy.md.
 
-Credentials: \`npx wrangler login\` or CLOUDFLARE_API_TOKEN, and those of AWS as its SDK finds them; with --primary the key of
-that server in RADICAL_KEYS.`,
+Credentials: \`npx wrangler login\` or CLOUDFLARE_API_TOKEN, and those of AWS as its SDK finds them; with --primary the keys of
+that server: RADICAL_KEYS has that of the locations, and RADICAL_ADMIN_KEYS one of administration (radical secrets new-keys).`,
   examples: [
     ["radical deploy", "asks before it changes anything"],
     ["radical deploy --plan", "what would change, and nothing else"],
     ["radical deploy --yes --json", "in CI"],
     ["radical deploy --emit-template", "what CloudFormation would get; no account is asked"],
     ["radical deploy --env staging", "tables, names and secrets of its own"],
-    ["RADICAL_KEYS=main:… radical deploy --primary https://lvi.example.com"],
+    ["RADICAL_KEYS=main:… RADICAL_ADMIN_KEYS=admin:… radical deploy --primary https://lvi.example.com"],
   ],
 } as const satisfies Command<Options>;
 

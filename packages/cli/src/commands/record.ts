@@ -68,7 +68,9 @@ A parameter of the type Secret is always ‹secret›, and its handler runs with
     ["radical record --redact users.email --redact '@arguments.password' --redact @caller"],
     ["radical record --env production --every 100", "redacted at the server"],
     ["radical record --env production --every 100 --whole"],
-    ["RADICAL_KEYS=main:… radical record --primary https://lvi.example.com --output - | gzip > records.jsonl.gz"],
+    [
+      "RADICAL_ADMIN_KEYS=admin:… radical record --primary https://lvi.example.com --output - | gzip > records.jsonl.gz",
+    ],
   ],
 } as const satisfies Command<Options>;
 

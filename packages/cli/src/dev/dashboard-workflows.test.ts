@@ -8,6 +8,7 @@ import {
   type WorkflowHistory,
   type WorkflowList,
 } from "@radical/protocol";
+import { newAdministrationKey } from "@radical/admin";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { DashboardWorkflows } from "./dashboard-workflows.ts";
 
@@ -65,7 +66,7 @@ afterEach(() => primary.close().closeAllConnections());
 test("a journal that can't be read leaves the list, and is asked for again", async () => {
   const url = `http://127.0.0.1:${(primary.address() as AddressInfo).port}`;
   const page = new DashboardWorkflows({
-    asking: (ask) => ask({ url, key: { id: "k", secret: "s".repeat(43) } }),
+    asking: (ask) => ask({ url, key: newAdministrationKey("k") }),
     showsArguments: true,
   });
   const waits = async (): Promise<readonly unknown[]> =>

@@ -164,7 +164,7 @@ export class DevDeployment {
   /** Starts the server, the first time. It has the module afterwards. */
   async prepare(app: AppBuild): Promise<void> {
     this.#app = app;
-    if (this.#isPrepared) return registerModule(this.#local.server.address(), this.#local.key, app);
+    if (this.#isPrepared) return registerModule(this.#local.server.address(), this.#local.keys.administration, app);
     this.#isPrepared = true;
     const { local, locations, readLeaseMs, followupTimeoutMs, onEvent, signal, record, serviceFaults } = this.#options;
     // A thread takes 15 MB, and a developer calls seldom. A central server that calls are compared with has all cores.
@@ -183,7 +183,7 @@ export class DevDeployment {
       aheadMs: () => this.#options.time.aheadMs,
       onStarted: async ({ address, pid, restarted }) => {
         await record.update();
-        await registerModule(address, local.key, this.#app!);
+        await registerModule(address, local.keys.administration, this.#app!);
         this.#lviServer = `http://${address.host}:${address.port}`;
         await this.#tellRunning();
         this.#dashboard?.serverChanged(true, restarted);
@@ -245,7 +245,7 @@ export class DevDeployment {
   /** Serves another build. The one before goes on serving if this throws. */
   async reload(app: AppBuild): Promise<void> {
     if (this.#edge === null) throw new Error("No locations serve yet.");
-    await registerModule(this.#local.server.address(), this.#local.key, app);
+    await registerModule(this.#local.server.address(), this.#local.keys.administration, app);
     await this.#untilServable(app);
     await this.#edge.reload(await this.#workerFiles(app));
     this.#app = app;
@@ -308,7 +308,7 @@ export class DevDeployment {
 
   #untilServable(app: AppBuild): Promise<void> {
     const { local, onEvent } = this.#options;
-    return untilServable(local.server.address(), local.key, app, (words) =>
+    return untilServable(local.server.address(), local.keys.administration, app, (words) =>
       onEvent({ event: "index_building", words }),
     );
   }
@@ -397,7 +397,7 @@ export class DevDeployment {
 
   /** It has started. */
   get primary(): PrimaryAddress {
-    return { url: this.#lviServer, key: this.#local.key };
+    return { url: this.#lviServer, key: this.#local.keys.administration };
   }
 
   async #openControl(): Promise<void> {
@@ -427,12 +427,13 @@ export class DevDeployment {
   }
 
   async #openServices(): Promise<ServiceFront> {
-    const { local, services = null, onEvent } = this.#options;
+    const { local, services = null, locations, onEvent } = this.#options;
     const opened = await startServiceFront({
-      key: local.key,
+      key: local.keys.location,
       faults: () => this.#serviceFaults,
       services,
       manifest: () => this.#app?.manifest ?? null,
+      locations: locations.map(({ name }) => name),
       told: (service, message) =>
         onEvent({ event: "service_failed", level: "warn", location: "", handler: service, execution: null, message }),
     });

@@ -29,7 +29,7 @@ import {
   makeStateFolder,
   RUNNING_FILE,
 } from "@radical/local";
-import { KEY_FILE, loadDeploymentKey } from "@radical/admin";
+import { KEY_FILE, loadDeploymentKeys } from "@radical/admin";
 import { Builder } from "./builder.ts";
 import { choosePort, MAX_PORT_WAIT_MS } from "./choose-port.ts";
 import type { Control } from "./control-server.ts";
@@ -94,7 +94,7 @@ async function startAll(options: DevOptions, closers: Closers): Promise<DevServe
   const port = await choosePort(host, options.port, project.config.dev.port, isAfterKill ? MAX_PORT_WAIT_MS : 0);
   if (port !== (options.port ?? project.config.dev.port))
     onEvent({ event: "port_taken", wanted: project.config.dev.port, port });
-  const local = new LocalDeployment(stateFolder, await loadDeploymentKey(stateFolder), closers);
+  const local = new LocalDeployment(stateFolder, await loadDeploymentKeys(stateFolder), closers);
 
   const isWatching = options.watch === true;
   const colours = options.colours === true;

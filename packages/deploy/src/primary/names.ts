@@ -34,11 +34,13 @@ export interface PrimaryNames {
   /** Namespace of the metrics. */
   readonly metrics: string;
   readonly parameters: {
-    /** SecureString: the file of keys of the server, `<id>:<hex>,…`, the one that locations sign with first. */
+    /** SecureString: the file of keys of the server: `<id>:<hex>,…`, the one that locations sign with first, and public halves. */
     readonly keys: string;
+    /** SecureString: private halves of the administration keys, the one that commands sign with first. The machines can't read it. */
+    readonly administration: string;
     /** SecureString: what `cloudflared` runs its tunnel with, by node. */
     readonly tunnelTokens: Readonly<Record<NodeName, string>>;
-    /** What all of them start with. */
+    /** What all of them start with that machines read. */
     readonly prefix: string;
   };
   /** Names of the Cloudflare Tunnels and of the Workers VPC services, by node: nothing of AWS, but named alike. */
@@ -62,6 +64,7 @@ export function primaryNames({
     metrics: `Radical/${application}/${environment}`,
     parameters: {
       keys: `${path}/keys`,
+      administration: `/radical-administration/${application}/${environment}`,
       tunnelTokens: byNode((node) => `${path}/nodes/${node}/tunnel-token`),
       prefix: path,
     },

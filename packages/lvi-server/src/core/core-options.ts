@@ -30,6 +30,8 @@ export interface CoreOptions {
   readonly maxCallers: number;
   /** The budget of one location. */
   readonly location: Budget;
+  /** The part of the followups that are compared with a run here before they are applied: 0 to 1. Those of audited tables all are. */
+  readonly auditedPart: number;
   /** Most executions at once that are re-executed because their followup did not come. */
   readonly maxReplaced: number;
   /** Rounds lost to contention before a near-storage execution takes the gate. */
@@ -43,6 +45,8 @@ export interface CoreOptions {
   readonly finishedBytes: number;
   /** Of the hashes of units, 32 bits: unknown to those who choose keys, so that nobody can make many that collide. */
   readonly hashSeed: number;
+  /** The number in the id of the n-th session, of up to 53 bits: unknown to who wants to speak in its name. */
+  readonly sessionNumber: (n: number) => number;
   /** Most ids of done executions to remember when their outcomes are forgotten. */
   readonly forgottenIds: number;
   /** Most requests to remember that were answered without a trace. */
@@ -80,6 +84,7 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   maxReadBytes: 64 * 1024 * 1024,
   maxCallers: 100,
   location: { executions: 10_000, units: 200_000, bytes: 256 * 1024 * 1024, workers: 1_024, burstMs: 10_000 },
+  auditedPart: 0,
   maxReplaced: 64,
   maxRounds: 3,
   maxClockSkewMs: 300_000,
@@ -87,6 +92,7 @@ export const DEFAULT_CORE_OPTIONS: CoreOptions = {
   hotBytes: 256 * 1024 * 1024,
   finishedBytes: 128 * 1024 * 1024,
   hashSeed: 0,
+  sessionNumber: (n) => n,
   forgottenIds: 1_000_000,
   answeredIds: 300_000,
   maxRepairBytes: 4 * 1024 * 1024,

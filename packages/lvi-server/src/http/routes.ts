@@ -2,11 +2,14 @@
 import {
   type ADMINISTRATIVE_PATHS,
   ALARMS_PATH,
+  CACHES_PATH,
   CONTENTION_PATH,
+  DATA_PATH,
   FOLLOWUP_PATH,
   HEARD_PATH,
   INDEXES_PATH,
   isModuleHash,
+  KEYS_PATH,
   LIVES_PATH,
   LOG_PATH,
   LVI_PATH,
@@ -34,6 +37,7 @@ export const OPEN_ROUTES = {
   "/healthz": "healthz",
   "/readyz": "readyz",
   [PROBE_PATH]: "probez",
+  [KEYS_PATH]: "keys",
 } as const;
 
 export const LOCATION_ROUTES = {
@@ -61,6 +65,8 @@ export const ADMINISTRATIVE_ROUTES = {
   [LOG_PATH]: "log",
   [SAMPLES_PATH]: "samples",
   [LIVES_PATH]: "lives",
+  [CACHES_PATH]: "caches",
+  [DATA_PATH]: "data",
 } as const satisfies Readonly<Record<(typeof ADMINISTRATIVE_PATHS)[number], string>>;
 
 type Fixed =
@@ -80,6 +86,7 @@ export const METHODS: Readonly<Record<Exclude<Route["kind"], "none">, readonly s
   healthz: GET,
   readyz: GET,
   probez: GET,
+  keys: GET,
   lvi: POST,
   followup: POST,
   workflow: POST,
@@ -103,10 +110,19 @@ export const METHODS: Readonly<Record<Exclude<Route["kind"], "none">, readonly s
   log: POST,
   samples: POST,
   lives: POST,
+  caches: POST,
+  data: POST,
 };
 
 /** They are about this process, whether it serves or not. */
 export const ASK_PROCESS: ReadonlySet<Route["kind"]> = new Set(["status", "signed-metrics", "log"]);
+
+/** Signed by an administration key. All other signed ones are of locations. */
+export const ADMINISTRATIVE: ReadonlySet<Route["kind"]> = new Set<Route["kind"]>([
+  ...Object.values(ADMINISTRATIVE_ROUTES),
+  "module",
+  "module-content",
+]);
 
 const FIXED: ReadonlyMap<string, Fixed> = new Map(
   Object.entries({ ...OPEN_ROUTES, ...LOCATION_ROUTES, ...ADMINISTRATIVE_ROUTES }),

@@ -271,6 +271,9 @@ export interface Collected {
   readonly outcomes: number;
 }
 
+/** In the place of a time. */
+export const OF_NO_APPLICATION = 0;
+
 export interface StoredModule {
   readonly hash: ModuleHash;
   readonly plans: ReadonlyMap<string, HandlerPlan>;
@@ -280,7 +283,10 @@ export interface StoredModule {
   readonly indexes?: readonly string[];
   /** When it was last used, by the wall clock; null: not known. */
   readonly usedAtMs: number | null;
-  /** When it was last registered. Tasks run on the module that was registered last. Left out: not known. */
+  /**
+   * When it was last registered. Tasks run on the module that was registered last. {@link OF_NO_APPLICATION}: it was registered aside. Left
+   * out: not known.
+   */
   readonly putAtMs?: number;
   /** Origin of the application's Worker, as the last registration that names one has it. Left out: none has. */
   readonly workerUrl?: string;

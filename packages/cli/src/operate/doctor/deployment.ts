@@ -13,11 +13,12 @@ import {
   ownPrimary,
   primaryNames,
   type PlannedChange,
-  signingKey,
+  operatingKey,
   serversOf,
   unheardAlarms,
+  signingKey,
 } from "@radical/deploy";
-import type { PrimaryAddress } from "@radical/admin";
+import { type DeploymentKey, givenLocationKey, type PrimaryAddress } from "@radical/admin";
 import type { Deployment } from "./doctor.ts";
 import type { ServedModule } from "./edge-checks.ts";
 import { type ClockReading, clockOf, type Finding, type Problem } from "./finding.ts";
@@ -40,6 +41,7 @@ export async function lookAtDeployment(choice: PrimaryChoice): Promise<Deploymen
       : {
           description: own.description,
           servers: serversOf({ description: own.description, admin }),
+          key: givenLocationKey(environment),
           findings: [],
           clocks: [],
         };
@@ -54,7 +56,7 @@ export async function lookAtDeployment(choice: PrimaryChoice): Promise<Deploymen
   }
   return {
     primary: primary.servers,
-    sites: origin === null ? [] : [{ url: new URL(origin).origin, location: null }],
+    sites: origin === null ? [] : [{ url: new URL(origin).origin, location: null, key: primary.key }],
     served,
     findings: [...findings, ...primary.findings],
     clocks: [...clocks, ...primary.clocks],
@@ -139,6 +141,8 @@ interface AwsLook {
   /** Null: not known. */
   readonly description: string | null;
   readonly servers: readonly PrimaryAddress[];
+  /** That locations sign with; null: not known. */
+  readonly key: DeploymentKey | null;
   readonly findings: readonly Finding[];
   readonly clocks: readonly ClockReading[];
 }
@@ -152,6 +156,7 @@ async function lookAtAws(choice: PrimaryChoice, relay: string | null): Promise<A
     return {
       description: null,
       servers: [],
+      key: null,
       findings: [{ check: "aws", problems: [problemOf(error)] }],
       clocks: [],
     };
@@ -162,6 +167,7 @@ async function lookAtAws(choice: PrimaryChoice, relay: string | null): Promise<A
   const [problems, tables]: [Problem[], Problem[]] = [[], []];
   let servers: readonly PrimaryAddress[] = [];
   let alarms: readonly Problem[] = [];
+  let location: DeploymentKey | null = null;
   try {
     const state = await deployment.state();
     if (state === null) {
@@ -171,7 +177,8 @@ async function lookAtAws(choice: PrimaryChoice, relay: string | null): Promise<A
       });
     } else {
       alarms = unheard(choice);
-      const key = signingKey(state, Date.now());
+      location = signingKey(state, Date.now());
+      const key = operatingKey(state, Date.now());
       if (relay !== null && key !== null)
         servers = serversOf({ description, admin: { urls: [relay], key, deployment: choice.target.name } });
       for (const change of await deployment.drift(state)) {
@@ -187,6 +194,7 @@ async function lookAtAws(choice: PrimaryChoice, relay: string | null): Promise<A
   return {
     description,
     servers,
+    key: location,
     findings: [
       { check: "aws", problems },
       { check: "tables", problems: tables },

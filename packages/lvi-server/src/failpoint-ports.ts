@@ -12,8 +12,7 @@ export function storageWithFailpoints(storage: Storage): Storage {
   return {
     isExclusive: storage.isExclusive,
     readLeadership: () => storage.readLeadership(),
-    acquireLeadership: (seen, termMs, readLeaseMs, leader) =>
-      storage.acquireLeadership(seen, termMs, readLeaseMs, leader),
+    acquireLeadership: (...leadership) => storage.acquireLeadership(...leadership),
     // A term of 0 gives the leadership up.
     renewLeadership: (epoch, termMs) =>
       termMs === 0

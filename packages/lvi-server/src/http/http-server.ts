@@ -34,6 +34,7 @@ import {
   UnknownAbiError,
   UnknownSectionError,
   traceContextOf,
+  readCacheQuestion,
   readTaskListQuestion,
   readTaskOrder,
   readWorkflowHistoryQuestion,
@@ -47,6 +48,7 @@ import type { Engine } from "../engine.ts";
 import { armed, type Failpoint, failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
+import { orderCaches } from "../worker-caches.ts";
 import { livesAnswer, logAnswer, readScheduleQuestion, readTimeMove, samplesAnswer } from "./administration.ts";
 import { readAlarm } from "./alarms.ts";
 import { administrativeClaimOf, checkBody } from "./administrative-requests.ts";
@@ -336,7 +338,9 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
       });
     case "updates":
       return receive(options, exchange, MAX_QUESTION_BYTES, (body) => {
-        const stream = listeningAnswer(serving(options).engine, body, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
+        const { metrics, heartbeatMs = DEFAULT_HEARTBEAT_MS } = options;
+        const sent = (bytes: number): void => metrics.updateBytes(bytes);
+        const stream = listeningAnswer(serving(options).engine, body, heartbeatMs, sent);
         answer({ status: 200, stream });
       });
     case "heard":
@@ -462,6 +466,12 @@ function perform(route: Route, options: Surroundings, exchange: Exchange): void 
       return receiveQuestion(options, exchange, (asked) => {
         const stream = livesAnswer(serving(options).engine, asked, options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS);
         answer({ status: 200, stream });
+      });
+    case "caches":
+      return receiveQuestion(options, exchange, (asked) => {
+        const { worker, order } = readCacheQuestion(asked);
+        const origin = worker ?? serving(options).engine.services.worker;
+        orderCaches(origin, order, options.keys, options.now).then((given) => answer(json(200, given)), fail);
       });
     case "none":
       throw new RadicalError(

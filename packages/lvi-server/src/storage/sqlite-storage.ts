@@ -207,6 +207,11 @@ interface OldRow
   readonly writes_hash: ContentHash;
 }
 
+interface NumberRow {
+  readonly name: string;
+  readonly number: number;
+}
+
 interface Job {
   readonly run: () => unknown;
   readonly resolve: (value: never) => void;
@@ -369,18 +374,19 @@ export class SqliteStorage implements Storage {
     termMs: number,
     readLeaseMs: number,
     leader?: string,
+    epoch = seen.epoch + 1,
   ): Promise<Leadership | null> {
     return this.#enqueue(() => {
-      const { epoch, beat } = this.#leadership();
-      if (epoch !== seen.epoch || beat !== seen.beat) return null;
-      this.#run("UPDATE meta SET number = number + 1 WHERE name = 'epoch'");
+      const now = this.#leadership();
+      if (now.epoch !== seen.epoch || now.beat !== seen.beat) return null;
+      this.#set("epoch", epoch);
       this.#set("beat", 0);
       this.#set("term_ms", termMs);
       this.#set("read_lease_ms", readLeaseMs);
       this.#run("DELETE FROM leader");
       if (leader !== undefined) this.#run("INSERT INTO leader VALUES (?)", leader);
-      if (this.#guard !== null) this.#set("guarded_epoch", epoch + 1);
-      this.#epoch = epoch + 1;
+      if (this.#guard !== null) this.#set("guarded_epoch", epoch);
+      this.#epoch = epoch;
       return this.#leadership();
     });
   }
@@ -720,14 +726,8 @@ export class SqliteStorage implements Storage {
   }
 
   #leadership(): Leadership {
-    const leadership = {
-      epoch: this.#number("epoch")!,
-      beat: this.#number("beat")!,
-      termMs: this.#number("term_ms")!,
-      readLeaseMs: this.#number("read_lease_ms")!,
-    };
-    const leader = this.#get<{ url: string }>("SELECT url FROM leader")?.url;
-    return leader === undefined ? leadership : { ...leadership, leader };
+    const number = (name: string): number | null => this.#number(name);
+    return leadershipOf(number, this.#get<{ url: string }>("SELECT url FROM leader")?.url);
   }
 
   #record(id: ExecutionId): IntentRecord | null {
@@ -836,8 +836,40 @@ export class SqliteStorage implements Storage {
   }
 }
 
+/** As a file has it that no server uses. */
+export function leadershipIn(database: DatabaseSync): Leadership {
+  const rows = database.prepare("SELECT name, number FROM meta").all() as unknown as NumberRow[];
+  const numbers = new Map(rows.map(({ name, number }) => [name, number]));
+  return leadershipOf((name) => numbers.get(name) ?? null);
+}
+
+/** Of a file that no server uses: nobody holds it from then on. */
+export function setLeadershipIn(database: DatabaseSync, leadership: Leadership): void {
+  const { epoch, beat, termMs, readLeaseMs, setBackEpoch } = leadership;
+  const set = database.prepare("INSERT OR REPLACE INTO meta VALUES (?, ?)");
+  set.run("epoch", epoch);
+  set.run("beat", beat);
+  set.run("term_ms", termMs);
+  set.run("read_lease_ms", readLeaseMs);
+  set.run("guarded_epoch", 0);
+  if (setBackEpoch !== undefined) set.run("set_back_epoch", setBackEpoch);
+  database.exec("DELETE FROM leader");
+}
+
+function leadershipOf(number: (name: string) => number | null, leader?: string): Leadership {
+  const setBackEpoch = number("set_back_epoch");
+  return {
+    epoch: number("epoch") ?? 0,
+    beat: number("beat") ?? 0,
+    termMs: number("term_ms") ?? 0,
+    readLeaseMs: number("read_lease_ms") ?? 0,
+    ...(leader === undefined ? {} : { leader }),
+    ...(setBackEpoch === null ? {} : { setBackEpoch }),
+  };
+}
+
 /** Null: another process holds the lock. */
-function lockFile(file: string): DatabaseSync | null {
+export function lockFile(file: string): DatabaseSync | null {
   const guard = new DatabaseSync(file);
   try {
     guard.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE");

@@ -22,6 +22,7 @@ import {
   DescribeTableCommand,
   DescribeTimeToLiveCommand,
   type DynamoDBClient,
+  type TransactWriteItem,
   ResourceInUseException,
   ResourceNotFoundException,
   UpdateTimeToLiveCommand,
@@ -49,8 +50,10 @@ export const OPEN = "open";
 /** The key of the leadership in the table `meta`. */
 export const LEADERSHIP: Item = { kind: { S: "leadership" }, name: { S: "current" } };
 
-const LAYOUT: Item = { kind: { S: "layout" }, name: { S: "current" } };
+export const LAYOUT: Item = { kind: { S: "layout" }, name: { S: "current" } };
 const SCHEMA_VERSION = 3;
+/** Of tables that no server may serve, of whatever version: they were replaced, or are restored and not yet taken over. */
+const CLOSED_SCHEMA = 0;
 /** Of new tables. */
 const FRESH: Item = {
   ...LAYOUT,
@@ -102,7 +105,12 @@ export class Layout {
 
   /** The same, and nothing is written: of new tables it is what a server would decide. */
   static async read(dynamo: Dynamo, { meta }: Tables): Promise<Layout> {
-    return layoutOf(meta, (await dynamo.get(meta, LAYOUT)) ?? FRESH);
+    return layoutOf(meta, opened((await dynamo.get(meta, LAYOUT)) ?? FRESH));
+  }
+
+  /** Whether a server may serve them, once they are not closed any more. */
+  static isUsable(kept: Item | null): boolean {
+    return kept !== null && number(opened(kept), "schema") === SCHEMA_VERSION;
   }
 
   itemKey(unit: UnitId): Item {
@@ -129,8 +137,51 @@ export class Layout {
   }
 }
 
+/** The layout of tables that are closed, as it was before. */
+function opened(kept: Item): Item {
+  return { ...kept, schema: kept["open_schema"] ?? kept["schema"]! };
+}
+
+/** Closes tables to every server. Null: closed by the same words already. */
+export function closing({ meta }: Pick<Tables, "meta">, kept: Item, why: Item): Update {
+  const names = Object.keys(why);
+  return {
+    TableName: meta,
+    Key: LAYOUT,
+    UpdateExpression: `SET #schema = :closed, open_schema = :open, ${names.map((name, n) => `${name} = :why${n}`).join(", ")}`,
+    ExpressionAttributeNames: { "#schema": "schema" },
+    ExpressionAttributeValues: {
+      ":closed": { N: String(CLOSED_SCHEMA) },
+      ":open": opened(kept)["schema"]!,
+      ...Object.fromEntries(names.map((name, n) => [`:why${n}`, why[name]!])),
+    },
+  };
+}
+
+/** Lets servers serve them again. */
+export function opening({ meta }: Pick<Tables, "meta">, kept: Item): Update {
+  return {
+    TableName: meta,
+    Key: LAYOUT,
+    UpdateExpression: "SET #schema = :open REMOVE open_schema, replaced_by",
+    ExpressionAttributeNames: { "#schema": "schema" },
+    ExpressionAttributeValues: { ":open": opened(kept)["schema"]! },
+  };
+}
+
+type Update = NonNullable<TransactWriteItem["Update"]>;
+
 function layoutOf(table: string, kept: Item): Layout {
   const schema = number(kept, "schema");
+  if (schema === CLOSED_SCHEMA) {
+    const by = kept["replaced_by"]?.S;
+    throw new StorageError(
+      "none",
+      by === undefined
+        ? `The table ${table} is restored, and was not taken over. Run radical restore to the end`
+        : `The table ${table} was replaced by ${by}-meta, since an earlier state was restored. Start the server with --storage dynamodb:${by}`,
+    );
+  }
   if (schema !== SCHEMA_VERSION) {
     throw new StorageError(
       "none",

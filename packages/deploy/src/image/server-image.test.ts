@@ -50,6 +50,7 @@ function client(authorization: string | null = registry.authorization): Registry
   return new Registry({ origin: registry.origin, authorization, pauseMs: 1 });
 }
 
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- each use names the form that it reads
 function jsonOf<T>(bytes: Uint8Array | undefined): T {
   return JSON.parse(Buffer.from(bytes!).toString("utf8")) as T;
 }

@@ -35,7 +35,7 @@ function ofType({ Resources }: Template, type: string): readonly Readonly<Record
 
 function containers(node: "A" | "B", from = made): readonly [server: Container, tunnel: Container] {
   const { ContainerDefinitions } = from.Resources[`Task${node}`]!.Properties!;
-  return ContainerDefinitions as unknown as readonly [Container, Container];
+  return ContainerDefinitions as readonly [Container, Container];
 }
 
 function changedFrom(other: Template): readonly string[] {

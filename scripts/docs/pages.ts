@@ -84,6 +84,7 @@ export function sections(): readonly Section[] {
       ...[
         "auth",
         "sessions",
+        "rate-limits",
         "effects",
         "mail",
         "cron-triggers",

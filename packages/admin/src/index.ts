@@ -2,6 +2,7 @@ export {
   type AdminAddress,
   askSchedule,
   currentSchedules,
+  finishUpgrade,
   hasModule,
   indexStatuses,
   moduleContent,
@@ -13,6 +14,7 @@ export {
   openWorkflows,
   waitingTasks,
   servicesOf,
+  upgradeOf,
   workflowsThatGoOn,
 } from "./admin-requests.ts";
 export { PrimaryError, askPrimary, linesOf } from "./ask-primary.ts";

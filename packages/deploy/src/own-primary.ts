@@ -20,6 +20,7 @@ export function ownPrimary(
     way: () => ({ kind: "url", urls: origins.join(",") }),
     key: () => key,
     admin: () => ({ urls: origins, key, deployment }),
+    servers: () => origins.map((url) => ({ url, key, deployment })),
   };
 }
 

@@ -82,7 +82,9 @@ export class LocalDeployment {
 
   /** A server that is started again whenever it dies. Throws a CommandError if it does not come up. */
   async startServer(options: Omit<LviServerOptions, "stateFolder" | "key">): Promise<LviServerProcess> {
-    const server = await startLviServer({ ...options, stateFolder: this.folder, key: this.key });
+    // Its data is of this machine: nobody goes back to an earlier release.
+    const environment = { RADICAL_FINISH_UPGRADE: "yes", ...options.environment };
+    const server = await startLviServer({ ...options, environment, stateFolder: this.folder, key: this.key });
     this.onStop(() => server.stop());
     return (this.#server = server);
   }

@@ -18,13 +18,10 @@ import {
   type Options,
   readServerLine,
 } from "./options.ts";
+import { RELEASE } from "./release.ts";
 import { type RunningServer, startServer } from "./server.ts";
 import { openStorage, sealingKeysOf } from "./storage/storage-address.ts";
 import { StorageError } from "./storage/storage.ts";
-
-const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
-  version: string;
-};
 
 /** How often the file of keys is looked at. */
 const KEYS_INTERVAL_MS = 1_000;
@@ -36,7 +33,7 @@ process.on("uncaughtException", (error, origin) => {
 });
 
 const keySources: KeySources = { variable: process.env[KEYS_VARIABLE], read: (file) => readFileSync(file, "utf8") };
-const commandLine = readServerLine(version, process.argv.slice(2), keySources);
+const commandLine = readServerLine(RELEASE, process.argv.slice(2), keySources);
 switch (commandLine.kind) {
   case "answer":
     process.stdout.write(commandLine.text);
@@ -107,6 +104,7 @@ async function run(given: GivenOptions, options: Options): Promise<void> {
     ...(options.advertise === null ? {} : { advertise: options.advertise }),
     ...(options.deployment === null ? {} : { deployment: options.deployment }),
     ...(options.workerUrl === null ? {} : { workerUrl: options.workerUrl }),
+    finishesUpgrade: options.finishUpgrade,
     ...(options.virtualTimeMs === null ? {} : { virtualTimeMs: options.virtualTimeMs }),
     collectIntervalMs: options.collectIntervalMs,
     core: {

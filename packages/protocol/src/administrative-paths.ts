@@ -8,6 +8,7 @@ import {
   SCHEDULES_PATH,
   STATUS_PATH,
   TIME_PATH,
+  UPGRADE_PATH,
 } from "./administration.ts";
 import { LIVES_PATH } from "./life.ts";
 import { TASK_ORDERS_PATH, TASKS_PATH } from "./task-administration.ts";
@@ -24,6 +25,7 @@ export const ADMINISTRATIVE_PATHS = [
   WORKFLOWS_PATH,
   WORKFLOW_HISTORY_PATH,
   WORKFLOW_ORDERS_PATH,
+  UPGRADE_PATH,
   TIME_PATH,
   LOG_PATH,
   SAMPLES_PATH,

@@ -28,6 +28,7 @@ import {
   TIME_HEADER,
   type TIME_PATH,
   NODE_HEADER,
+  UPGRADE_PATH,
 } from "@radical/protocol";
 
 interface Server {
@@ -56,6 +57,7 @@ const RELAYED: Readonly<Record<Relayed, readonly string[]>> = {
   [WORKFLOWS_PATH]: ["POST"],
   [WORKFLOW_HISTORY_PATH]: ["POST"],
   [WORKFLOW_ORDERS_PATH]: ["POST"],
+  [UPGRADE_PATH]: ["POST"],
 };
 
 /** The form of the ids that `radical deploy` gives to keys. */

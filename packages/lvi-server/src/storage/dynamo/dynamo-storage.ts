@@ -38,8 +38,10 @@ import {
   type KeyRange,
   type LaneCursor,
   type LanePage,
+  type SchemaState,
   type Storage,
   StorageError,
+  type StorageSchema,
   type StoredModule,
   type StoredUnit,
   type TaskListCursor,
@@ -94,7 +96,19 @@ import { type Change, decodeRest, encodeRest } from "./rest.ts";
 import { storedUnit } from "./stored-unit.ts";
 import { DynamoTasks, taskKey, taskOf, taskRecord } from "./tasks.ts";
 import { DynamoWorkflows, partKey } from "./workflows.ts";
-import { ensureTables, Layout, LEADERSHIP, OPEN, type Tables, tablesOf } from "./tables.ts";
+import { checkSchema, schemasAhead, stateOf } from "../schema.ts";
+import { DYNAMO_SCHEMAS } from "../schemas.ts";
+import {
+  ensureTables,
+  LAYOUT,
+  Layout,
+  LEADERSHIP,
+  OPEN,
+  schemaAttributes,
+  schemaOf,
+  type Tables,
+  tablesOf,
+} from "./tables.ts";
 
 export interface DynamoOptions {
   /** Names the tables. */
@@ -186,11 +200,63 @@ export class DynamoStorage implements Storage {
     return Promise.resolve();
   }
 
+  // ── Schema ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async readSchema(): Promise<SchemaState> {
+    const layout = await this.#dynamo.get(this.#tables.meta, LAYOUT);
+    if (layout === null) throw new StorageError("none", `the table ${this.#tables.meta} has lost its layout`);
+    return stateOf(this.#checkedSchema(layout), DYNAMO_SCHEMAS);
+  }
+
+  #checkedSchema(item: Item): StorageSchema {
+    const kept = schemaOf(item);
+    checkSchema(`The table ${this.#tables.meta}`, kept, DYNAMO_SCHEMAS);
+    return kept;
+  }
+
+  /** What is written changes from one execution to the next: items of both schemas stand side by side. */
+  async upgrade(epoch: number, isFinished: boolean): Promise<SchemaState | null> {
+    const kept = await this.readSchema();
+    const last = schemasAhead(kept, DYNAMO_SCHEMAS, isFinished).at(-1);
+    if (last === undefined) return kept;
+    const { schema, written } = schemaAttributes(last);
+    const TableName = this.#tables.meta;
+    const failed = await this.#dynamo.transact([
+      {
+        Update: {
+          TableName,
+          Key: LAYOUT,
+          UpdateExpression: "SET #schema = :schema, written = :written",
+          ExpressionAttributeNames: { "#schema": "schema" },
+          ExpressionAttributeValues: { ":schema": schema!, ":written": written! },
+        },
+      },
+      {
+        Update: {
+          TableName,
+          Key: LEADERSHIP,
+          // A server that waits reads the leadership only.
+          UpdateExpression: "SET #schema = :schema, written = :written, beat = beat + :one",
+          ConditionExpression: "epoch = :epoch",
+          ExpressionAttributeNames: { "#schema": "schema" },
+          ExpressionAttributeValues: {
+            ":schema": schema!,
+            ":written": written!,
+            ":one": { N: "1" },
+            ":epoch": { N: String(epoch) },
+          },
+        },
+      },
+    ]);
+    return failed === null ? this.readSchema() : null;
+  }
+
   // ── Leadership ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async readLeadership(): Promise<Leadership> {
     const item = await this.#dynamo.get(this.#tables.meta, LEADERSHIP);
     if (item === null) return { epoch: 0, beat: 0, termMs: 0, readLeaseMs: 0 };
+    if (item["schema"] !== undefined) this.#checkedSchema(item);
     const leadership = {
       epoch: number(item, "epoch"),
       beat: number(item, "beat"),

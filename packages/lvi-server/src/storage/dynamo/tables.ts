@@ -28,7 +28,9 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { type ExecutionId, splitUnit, type UnitId } from "@radical/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
-import { StorageError } from "../storage.ts";
+import { checkSchema, newestOf, type SchemaVersion } from "../schema.ts";
+import { DYNAMO_SCHEMAS } from "../schemas.ts";
+import { StorageError, type StorageSchema } from "../storage.ts";
 import { number, text } from "./attributes.ts";
 import type { Dynamo } from "./dynamo.ts";
 import type { Item } from "./limits.ts";
@@ -49,12 +51,12 @@ export const OPEN = "open";
 /** The key of the leadership in the table `meta`. */
 export const LEADERSHIP: Item = { kind: { S: "leadership" }, name: { S: "current" } };
 
-const LAYOUT: Item = { kind: { S: "layout" }, name: { S: "current" } };
-const SCHEMA_VERSION = 3;
+/** The key of the layout in the table `meta`. */
+export const LAYOUT: Item = { kind: { S: "layout" }, name: { S: "current" } };
 /** Of new tables. */
 const FRESH: Item = {
   ...LAYOUT,
-  schema: { N: String(SCHEMA_VERSION) },
+  ...schemaAttributes(newestOf(DYNAMO_SCHEMAS)),
   item_buckets: { N: "16" },
   execution_buckets: { N: "64" },
 };
@@ -129,14 +131,19 @@ export class Layout {
   }
 }
 
+/** `schema` is the number that earlier servers compare with their own. */
+export function schemaAttributes({ schema, readableFrom }: SchemaVersion): Item {
+  return { schema: { N: String(readableFrom) }, written: { N: String(schema) } };
+}
+
+/** Of an item that has these attributes. */
+export function schemaOf(item: Item): StorageSchema {
+  const readableFrom = number(item, "schema");
+  return { readableFrom, written: Number(item["written"]?.N ?? readableFrom) };
+}
+
 function layoutOf(table: string, kept: Item): Layout {
-  const schema = number(kept, "schema");
-  if (schema !== SCHEMA_VERSION) {
-    throw new StorageError(
-      "none",
-      `The table ${table} has schema ${schema}, not ${SCHEMA_VERSION}, because a server of another version has made it. Start that version, or choose another prefix`,
-    );
-  }
+  checkSchema(`The table ${table}`, schemaOf(kept), DYNAMO_SCHEMAS);
   return new Layout(number(kept, "item_buckets"), number(kept, "execution_buckets"));
 }
 

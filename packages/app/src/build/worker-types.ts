@@ -85,7 +85,7 @@ export interface LimitOptions<Bindings = unknown> {
   readonly perAddress?: (env: Bindings, handler: keyof Handlers | null) => RateLimiter | null;
   /** Counts requests by their caller, after \`authenticate\`. Requests without a caller are not counted. */
   readonly perCaller?: (env: Bindings, handler: keyof Handlers | null) => RateLimiter | null;
-  /** What a client that is refused is told to wait, in seconds. Default: 60. */
+  /** How long a client is told to wait that is refused, in seconds. Default: 60. */
   readonly retryAfterSeconds?: number;
 }
 

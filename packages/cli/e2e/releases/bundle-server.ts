@@ -7,13 +7,13 @@ import { build, type Plugin } from "esbuild";
 const PACKAGES = fileURLToPath(new URL("../../../", import.meta.url));
 const SERVER = path.join(PACKAGES, "lvi-server");
 /** Has what a release to come would change, by the path of what it is in the place of. */
-const NEXT = path.join(import.meta.dirname, "next");
+const NEXT = path.join(import.meta.dirname, "fixtures/next");
 const REPLACED: Readonly<Record<string, string>> = {
   "lvi-server/src/storage/schemas.ts": "schemas.ts",
   "protocol/src/wire-version.ts": "wire-version.ts",
 };
 
-/** What the bundled server still loads by `require`, of libraries that are no modules. */
+/** Some libraries in the bundle still load others by `require`. */
 const REQUIRE = 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
 
 /** Writes `server/main.js` and what belongs to it into the folder. */

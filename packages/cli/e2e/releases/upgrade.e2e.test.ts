@@ -1,7 +1,7 @@
 /**
  * An upgrade, and the way back: servers of two releases on one storage, and locations of both. One takes over from the other, in both
  * directions, until the upgrade is finished; from then on the earlier release refuses the storage. Real processes and real workerd.
- * The release to come is this one with one more schema, ABI and framing (`next/`).
+ * The release to come is this one with one more schema, ABI and framing (`fixtures/next`).
  */
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -142,7 +142,7 @@ async function leavePending({ older, newer }: Upgrade, keys: readonly [string, s
   }
 }
 
-/** The leader is killed, and a server of the release takes over that waits already. What it finds pending it completes, once. */
+/** The leader is killed, and a server of the release takes over that waits already. It completes everything that is pending, once. */
 async function takenOver(upgrade: Upgrade, by: Release, value: number): Promise<void> {
   const successor = await new Server(by, upgrade.storage).waiting();
   const keys = [randomBytes(16).toString("hex"), randomBytes(16).toString("hex")] as const;
@@ -157,7 +157,8 @@ async function takenOver(upgrade: Upgrade, by: Release, value: number): Promise<
     for (const asked of [upgrade.older, upgrade.newer])
       expect(await asked.get("here", "count", { name })).toMatchObject({ result: value });
     // Without a set, so the server runs the handler.
-    expect(await locations.post("there", "visit", { at: index })).toMatchObject({ result: value });
+    const visits = 2 * (value - 1) + index + 1;
+    expect(await locations.post("there", "visit", { at: index })).toMatchObject({ result: visits });
   }
 }
 
@@ -196,7 +197,7 @@ function upgrades(storageOf: () => Promise<string>, schema: number): void {
       expect.objectContaining({ event: "upgrade_not_finished", written: schema, newest: schema + 1 }),
     );
 
-    // What the release before could not run is not taken yet.
+    // A module that the release before could not run is not taken yet.
     const content = ofNextAbi(present.content);
     const early = await register(leader, content);
     expect([early.status, ((await early.json()) as Failure).error]).toEqual([

@@ -1,8 +1,10 @@
 /**
  * The schema of a storage: the form in which it is written, as a number. Two numbers stand in the storage:
  *
- *   written        the schema that servers write. A storage keeps it until the server that leads is told to finish the upgrade
- *   readable from  the oldest schema whose servers can serve this storage. Servers that know less refuse it
+ *   written        the schema that servers write
+ *   readable from  the oldest schema whose servers can serve this storage
+ *
+ * Servers that know less refuse a storage. It keeps its schema until the server that leads is told to finish the upgrade.
  *
  * A new release serves the schema of the release before, and writes it. So each can take over from the other, until the upgrade is
  * finished. Only the server that leads changes a schema, in one step with a beat of its leadership. A candidate that has seen the
@@ -18,7 +20,7 @@ export interface SchemaVersion {
   readonly abi: number;
 }
 
-/** What a program knows of one kind of storage. */
+/** The schemas of one kind of storage, as far as a program knows them. */
 export interface KnownSchemas<Details = unknown> {
   /** An older one can't be upgraded. */
   readonly oldest: number;

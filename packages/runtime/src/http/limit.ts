@@ -18,7 +18,7 @@ export interface LimitOptions<Bindings> {
   readonly perAddress?: ChooseLimiter<Bindings>;
   /** Counts requests by their caller, after `authenticate`. Requests without a caller are not counted. */
   readonly perCaller?: ChooseLimiter<Bindings>;
-  /** What a client that is refused is told to wait, in seconds. Default: 60, the longest period of a limiter. */
+  /** How long a client is told to wait that is refused, in seconds. Default: 60, the longest period of a limiter. */
   readonly retryAfterSeconds?: number;
 }
 

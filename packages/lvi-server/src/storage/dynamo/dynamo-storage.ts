@@ -214,7 +214,7 @@ export class DynamoStorage implements Storage {
     return kept;
   }
 
-  /** What is written changes from one execution to the next: items of both schemas stand side by side. */
+  /** Nothing is rewritten: items of both schemas stand side by side. */
   async upgrade(epoch: number, isFinished: boolean): Promise<SchemaState | null> {
     const kept = await this.readSchema();
     const last = schemasAhead(kept, DYNAMO_SCHEMAS, isFinished).at(-1);

@@ -1,13 +1,16 @@
 /** The example of docs/how-to/rate-limits.md: limits of Workers' own binding in real workerd, in front of the handlers. */
+import { execFile } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestApp, type TestApp } from "../src/testing.ts";
 
 const PROJECT = fileURLToPath(new URL("../../../docs/examples/limits", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 /** As `wrangler.jsonc` has them, in a period. */
-const [MOST_OF_WRITER, MOST_OF_ADDRESS] = [5, 300];
+const [MOST_OF_WRITER, MOST_OF_ADDRESS] = [5, 100];
 
 let app: TestApp;
 beforeAll(async () => {
@@ -76,4 +79,12 @@ test("an address that tries tokens is refused before they are looked at", async 
   expect(before.length).toBeGreaterThanOrEqual(MOST_OF_ADDRESS);
   expect(before.every(({ status }) => status === 401)).toBe(true);
   expect(await limited.json()).toMatchObject({ error: { message: "too many requests of this address" } });
+});
+
+test("the Worker's types are right", async () => {
+  const tsc = join(ROOT, "node_modules/typescript/bin/tsc");
+  const { stdout } = await promisify(execFile)(process.execPath, [tsc, "-p", PROJECT]).catch(
+    (error: unknown) => error as { readonly stdout: string },
+  );
+  expect(stdout).toBe("");
 });

@@ -28,7 +28,7 @@ import { template } from "./primary/template.ts";
 import type { PrimaryHalf } from "./primary-half.ts";
 import { unaskedNote } from "./quotas.ts";
 import type { RollbackOptions } from "./rollback.ts";
-import { upgradeStep } from "./upgrade-step.ts";
+import { upgradeNote, upgradeStep } from "./upgrade-step.ts";
 import {
   type Half,
   type PlannedStep,
@@ -162,7 +162,7 @@ async function deployTo(
     ...(signal === undefined ? {} : { signal }),
   });
   // The one half needs to know what the other one finds.
-  const primarySteps = [...primary.steps, upgradeStep(primary, options.finalize === true)];
+  const primarySteps = options.finalize === true ? [...primary.steps, upgradeStep(primary)] : primary.steps;
   const steps = options.only === "primary" ? primarySteps : [...primarySteps, ...edge.steps];
   const all = await unlessStopped(planSteps(steps), signal);
   const planned = all.filter(({ step }) => options.only === null || step.half === options.only);
@@ -181,6 +181,10 @@ async function deployTo(
   const isEmpty = changes.length === 0;
   if (!isEmpty && !(await unlessStopped(options.confirm(planned), signal))) return { kind: "declined", planned, older };
   const outcome = await applySteps(planned, { onEvent, ...(signal === undefined ? {} : { signal }) });
+  if (outcome.kind === "done" && options.finalize !== true) {
+    const left = await unlessStopped(upgradeNote(primary), signal);
+    if (left !== null) onEvent({ kind: "note", words: left });
+  }
   return { ...outcome, planned, older, edge: edge.state() };
 }
 

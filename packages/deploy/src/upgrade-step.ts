@@ -14,15 +14,22 @@ interface LookedAt {
   readonly upgrade: UpgradeStatus | null;
 }
 
-export function upgradeStep(primary: PrimaryHalf, isFinished: boolean): Step {
+/** Told after a deployment that does not finish it; null: there is nothing to finish. */
+export async function upgradeNote(primary: PrimaryHalf): Promise<string | null> {
+  const { written, newest } = stateOf(await lookAt(primary.servers()));
+  return written === newest
+    ? null
+    : `the storage has schema ${written} of ${newest}, so the release before can serve it still; when you need no way back: radical deploy --finalize`;
+}
+
+export function upgradeStep(primary: PrimaryHalf): Step {
   return {
     name: "upgrade",
-    title: isFinished ? "The primary finishes its upgrade" : "How far the primary is upgraded",
+    title: "The primary finishes its upgrade",
     half: "primary",
     ifFailed:
       "What served before goes on serving. The storage is written as before, or already as this release does: run the command again.",
     plan: async () => {
-      if (!isFinished) return [];
       const { written, newest } = stateOf(await lookAt(primary.servers()));
       return written === newest ? [] : [changeOf(written, newest)];
     },
@@ -30,20 +37,18 @@ export function upgradeStep(primary: PrimaryHalf, isFinished: boolean): Step {
       // The servers may be others by now: those of this release.
       const looked = await lookAt(primary.servers());
       const { written, newest } = stateOf(looked);
-      if (isFinished && newest === null)
+      if (newest === null)
         throw new CommandError(
           "servers_differ",
           "No server of the primary says how far it is upgraded, so nothing was changed.",
           "Upgrade its servers to this release first, and see that one of them leads.",
         );
-      if (written === newest) return written === null ? undefined : `schema ${written}, and nothing to finish`;
-      if (!isFinished)
-        return `schema ${written} of ${newest}: the release before can serve it still. When you need no way back: radical deploy --finalize`;
-      const older = looked.find(({ upgrade }) => (upgrade?.newest ?? 0) < newest!);
-      if (older !== undefined) throw olderServer(older, newest!);
+      if (written === newest) return `schema ${written}, and nothing to finish`;
+      const older = looked.find(({ upgrade }) => (upgrade?.newest ?? 0) < newest);
+      if (older !== undefined) throw olderServer(older, newest);
       const admin = primary.admin();
       if (admin === null) throw new Error("a primary that was looked at has an address");
-      const finished = await finishUpgrade(admin, newest!);
+      const finished = await finishUpgrade(admin, newest);
       return `schema ${finished.written}`;
     },
   };

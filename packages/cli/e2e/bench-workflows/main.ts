@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { cpSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { loadavg } from "node:os";
+import { cpus, loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { PAPER_LOCATIONS } from "@radical/app";
 import { median } from "@radical/bench";
@@ -71,6 +71,13 @@ async function withApp<T>(
   }
 }
 
+/** Processor time of all cores since the machine's start, in milliseconds. */
+function busyMs(): number {
+  let sum = 0;
+  for (const { times } of cpus()) sum += times.user + times.nice + times.sys + times.irq;
+  return sum;
+}
+
 /** Of a workflow: its client asks until it has ended. */
 async function timeOf(app: TestApp, handler: string, args: object, location?: string): Promise<Timed> {
   const at = location === undefined ? {} : { location };
@@ -117,22 +124,30 @@ async function measureScaling(): Promise<readonly Figure[]> {
         ["pi", 0.9],
         ["cluster", 0.8],
       ] as const) {
-        const times: { readonly one: number; readonly two: number }[] = [];
+        const times: { readonly one: number; readonly two: number; readonly cpuOfOne: number }[] = [];
         // The first turn warms the processes up.
         for (let turn = 0; turn <= turns; turn++) {
+          const before = busyMs();
           const ofOne = await timeOf(one, handler, args[handler]);
+          const cpuOfOne = busyMs() - before;
           const ofTwo = await timeOf(two, handler, args[handler]);
           if (handler === "cluster" && JSON.stringify(ofOne.result) !== JSON.stringify(ofTwo.result))
             throw new Error("k-means has two results");
           tell(
             `${handler}, turn ${turn}: ${ofOne.ms.toFixed(0)} ms with one worker, ${ofTwo.ms.toFixed(0)} ms with two`,
           );
-          if (turn > 0) times.push({ one: ofOne.ms, two: ofTwo.ms });
+          if (turn > 0) times.push({ one: ofOne.ms, two: ofTwo.ms, cpuOfOne });
         }
         const least = (of: "one" | "two"): number => Math.min(...times.map((each) => each[of]));
         const name = handler === "pi" ? "π" : "k-means";
         figures.push(
           figure(`${name}: with one worker, least`, least("one"), "ms"),
+          // A worker takes 1 at most. The rest is the server's thread and the caller, which share the two cores with two workers.
+          figure(
+            `${name}: processor time with one worker, beside the time`,
+            median(times.map((each) => each.cpuOfOne / each.one)),
+            "×",
+          ),
           figure(`${name}: T1 / (2 · T2), median`, median(times.map((each) => each.one / (2 * each.two))), "×", {
             atLeast,
           }),

@@ -13,7 +13,8 @@ export function problemsOfRelease(tag, root) {
   if (version === undefined) return [`The tag "${tag}" is not a version like v0.1.0.`];
   const problems = [];
   for (const file of globSync("packages/*/package.json", { cwd: root }).toSorted()) {
-    const manifest = JSON.parse(readFileSync(path.join(root, file), "utf8"));
+    const text = readFileSync(path.join(root, file), "utf8");
+    const manifest = /** @type {{ private?: boolean, version: string, repository?: unknown }} */ (JSON.parse(text));
     if (manifest.private !== true && manifest.repository === undefined)
       problems.push(`${file} has no "repository": npm compares it with the place that a package is published from.`);
     if (manifest.version !== version) problems.push(`${file} has version ${manifest.version}, not ${version}.`);

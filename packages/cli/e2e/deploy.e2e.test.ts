@@ -775,17 +775,16 @@ describe("radical doctor of a deployment", () => {
   });
 
   test("a placement that was set in the dashboard", async () => {
-    const worker = cloudflare.workers.get(WORKER)!;
-    worker.placement = { mode: "smart" };
+    worker().placement = { mode: "smart" };
     expect(await problems("production")).toEqual([
       [
         "worker",
         `The Worker ${WORKER} has the placement mode smart: it runs away from its users, so that calls take as long as at the primary.`,
       ],
     ]);
-    worker.placement = { mode: "off" };
+    worker().placement = { mode: "off" };
     expect(await problems("production")).toEqual([]);
-    worker.placement = undefined;
+    worker().placement = undefined;
   });
 
   test("all is well; a wrong token, an environment that is not deployed", async () => {

@@ -34,11 +34,11 @@ function send(address: string, handler: string, token: string | null, args: unkn
 /** Sends until one is refused, which is within two periods: a new one may begin meanwhile. */
 async function untilLimited(
   most: number,
-  send: (number: number) => Promise<Response>,
+  attempt: (number: number) => Promise<Response>,
 ): Promise<{ readonly before: readonly Response[]; readonly limited: Response }> {
   const before: Response[] = [];
   for (let number = 0; number <= 2 * most; number++) {
-    const response = await send(number);
+    const response = await attempt(number);
     if (response.status === 429) return { before, limited: response };
     before.push(response);
   }

@@ -40,8 +40,8 @@ export async function bundleServer(folder: string, isNext: boolean): Promise<str
 /** The replacements import what they replace. */
 const nextRelease: Plugin = {
   name: "next-release",
-  setup: ({ onResolve }) => {
-    onResolve({ filter: /\/(?:schemas|wire-version)\.ts$/ }, ({ path: to, resolveDir }) => {
+  setup: (building) => {
+    building.onResolve({ filter: /\/(?:schemas|wire-version)\.ts$/ }, ({ path: to, resolveDir }) => {
       const replacement = REPLACED[path.relative(PACKAGES, path.resolve(resolveDir, to))];
       return replacement === undefined || resolveDir === NEXT ? null : { path: path.join(NEXT, replacement) };
     });

@@ -101,8 +101,8 @@ export async function startLocations(
       for (const link of links) await link.close();
     },
     faults,
-    post: async (at, handler, args, key) => {
-      const keyed: Record<string, string> = key === undefined ? {} : { "idempotency-key": key };
+    post: async (at, handler, args, repeated) => {
+      const keyed: Record<string, string> = repeated === undefined ? {} : { "idempotency-key": repeated };
       const headers = { "content-type": "application/json", "x-radical-location": at, ...keyed };
       const body = JSON.stringify(args);
       return answerOf(await fetch(`${edge.url}/api/${handler}`, { method: "POST", body, headers }));

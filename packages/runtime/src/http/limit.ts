@@ -85,9 +85,8 @@ export function addressOf(request: Request): string | null {
 const GROUPS = 8;
 
 /** Throws an `internal_error`: the binding is missing, or is not one of `ratelimits`. */
-function checkedLimiter(limiter: unknown, name: string): RateLimiter | null {
-  if (limiter === null) return null;
-  if (typeof (limiter as Partial<RateLimiter> | undefined)?.limit === "function") return limiter as RateLimiter;
+function checkedLimiter(limiter: RateLimiter | null | undefined, name: string): RateLimiter | null {
+  if (limiter === null || typeof limiter?.limit === "function") return limiter;
   throw new RadicalError(
     "internal_error",
     `limit.${name} gave ${limiter === undefined ? "undefined" : typeof limiter}, which is not a rate limiter`,

@@ -253,12 +253,12 @@ describe.skipIf(!hasDynamoDbLocal())("DynamoDB", () => {
 
     test("those of a schema that a later release has added to are served, and kept", async () => {
       await changeLayout("SET written = :value", "4");
-      const storage = await open(prefix);
+      const reopened = await open(prefix);
       try {
-        const { epoch } = (await storage.acquireLeadership(await storage.readLeadership(), 1_000, 0))!;
-        expect(await storage.upgrade(epoch, true)).toMatchObject({ written: 4, readableFrom: 3, newest: 3 });
+        const { epoch } = (await reopened.acquireLeadership(await reopened.readLeadership(), 1_000, 0))!;
+        expect(await reopened.upgrade(epoch, true)).toMatchObject({ written: 4, readableFrom: 3, newest: 3 });
       } finally {
-        await storage.close();
+        await reopened.close();
       }
     });
 
